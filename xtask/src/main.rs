@@ -1,6 +1,7 @@
-//! Chores of the workspace. `cargo xtask tidy` holds the rules of STYLE.md that a program can hold.
+//! Chores of the workspace. `cargo xtask tidy` holds the rules of STYLE.md, `cargo xtask licences` those of the licences.
 #![forbid(unsafe_code)]
 
+mod licences;
 mod tidy;
 
 use std::path::Path;
@@ -9,25 +10,30 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let chores: Vec<String> = std::env::args().skip(1).collect();
     match chores.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["tidy"] => tidy(),
+        ["tidy"] => report("tidy", tidy::check(root())),
+        ["licences"] => report("licences", licences::check(root())),
         _ => {
-            eprintln!("usage: cargo xtask tidy");
+            eprintln!("usage: cargo xtask tidy | licences");
             ExitCode::from(2)
         }
     }
 }
 
-/// Prints what is untidy, a line each, and fails if there is anything.
-fn tidy() -> ExitCode {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace");
-    match tidy::check(root) {
+/// The workspace's root.
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace")
+}
+
+/// Prints the complaints of one chore, a line each, and fails if there are any.
+fn report(chore: &str, outcome: Result<Vec<String>, String>) -> ExitCode {
+    match outcome {
         Ok(complaints) if complaints.is_empty() => {
-            println!("tidy");
+            println!("{chore}: nothing to complain about");
             ExitCode::SUCCESS
         }
         Ok(complaints) => {
             complaints.iter().for_each(|complaint| println!("{complaint}"));
-            eprintln!("{} untidy places", complaints.len());
+            eprintln!("{chore}: {} complaints", complaints.len());
             ExitCode::FAILURE
         }
         Err(cause) => {
