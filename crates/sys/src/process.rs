@@ -1,0 +1,175 @@
+//! Starting a program so that it cannot tell who started it, and waiting for its end.
+//!
+//! # Contract
+//! [`spawn`] gives the program this process's own descriptors (those without close-on-exec), process group, terminal and
+//! limits, and the signal state that this process was started with (see [`crate::inherited`]).
+//! # Invariants
+//! I1: between `fork` and `execve` the child calls async-signal-safe functions only and allocates nothing: another thread
+//! of the parent may have held any lock when it was copied.
+//! # Evidence
+//! `crates/cli/tests/run_identity.rs`, `crates/cli/tests/run_status.rs`.
+
+use crate::inherited;
+use crate::signals::Signals;
+use std::ffi::{CStr, CString};
+use std::fs::File;
+use std::io::{self, Read};
+use std::mem::MaybeUninit;
+use std::os::fd::{FromRawFd, RawFd};
+use std::time::Duration;
+
+/// A program image to start.
+#[derive(Debug)]
+pub struct Image<'a> {
+    /// The file to execute.
+    pub path: &'a CStr,
+    /// Its arguments, with its name first.
+    pub arguments: &'a [CString],
+    /// Its environment, `NAME=value` each.
+    pub environment: &'a [CString],
+}
+
+/// A started program that has not been reaped.
+#[derive(Debug)]
+pub struct Child {
+    pid: i32,
+}
+
+/// How a program ended and what it used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exit {
+    /// Its exit code, if it ended by itself.
+    pub code: Option<i32>,
+    /// The signal that ended it, otherwise.
+    pub signal: Option<i32>,
+    /// Time on a CPU in user mode, its own and that of the children it waited for.
+    pub user: Duration,
+    /// Likewise in the kernel.
+    pub system: Duration,
+}
+
+/// Starts `image` with the signal mask from before `signals` were blocked.
+///
+/// # Errors
+/// What `pipe2`, `fork` and, in the child, `execve` report: the latter's error comes back here too.
+pub fn spawn(image: &Image<'_>, signals: &Signals) -> io::Result<Child> {
+    let arguments = pointers(image.arguments);
+    let environment = pointers(image.environment);
+    let mut ends: [RawFd; 2] = [-1; 2];
+    // SAFETY: `ends` has room for the two descriptors.
+    if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: pipe2 just made both descriptors, and nobody else owns them.
+    let mut reader = unsafe { File::from_raw_fd(ends[0]) };
+    // SAFETY: as above.
+    let writer = unsafe { File::from_raw_fd(ends[1]) };
+    // SAFETY: the child runs `become_image` only, which keeps I1.
+    let pid = unsafe { libc::fork() };
+    match pid {
+        -1 => return Err(io::Error::last_os_error()),
+        0 => become_image(image.path, &arguments, &environment, signals, ends[1]),
+        _ => drop(writer),
+    }
+    let mut answer = [0; 4];
+    if reader.read_exact(&mut answer).is_ok() {
+        let mut status = 0;
+        // SAFETY: `status` is writable; the child is ours and about to exit.
+        unsafe { libc::waitpid(pid, &mut status, 0) };
+        return Err(io::Error::from_raw_os_error(i32::from_ne_bytes(answer)));
+    }
+    Ok(Child { pid })
+}
+
+fn pointers(strings: &[CString]) -> Vec<*const libc::c_char> {
+    strings.iter().map(|string| string.as_ptr()).chain([std::ptr::null()]).collect()
+}
+
+/// The child's side of [`spawn`]. Keeps I1.
+fn become_image(
+    path: &CStr,
+    arguments: &[*const libc::c_char],
+    environment: &[*const libc::c_char],
+    signals: &Signals,
+    report: RawFd,
+) -> ! {
+    restore(libc::SIGPIPE, inherited::pipe_ignored());
+    restore(libc::SIGCHLD, inherited::child_ignored());
+    for stream in (0..3).filter(|&stream| inherited::stream_closed(stream)) {
+        // SAFETY: the descriptor is Rust's `/dev/null`, which nothing in the child uses.
+        unsafe { libc::close(stream.into()) };
+    }
+    // SAFETY: `before` is an initialised mask; the old one is not asked for.
+    unsafe { libc::sigprocmask(libc::SIG_SETMASK, signals.before(), std::ptr::null_mut()) };
+    // SAFETY: `path` and the strings end in NUL, both arrays in a null pointer, and all outlive the call.
+    unsafe { libc::execve(path.as_ptr(), arguments.as_ptr(), environment.as_ptr()) };
+    let errno = io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO).to_ne_bytes();
+    // SAFETY: the buffer is four bytes long.
+    unsafe { libc::write(report, errno.as_ptr().cast(), errno.len()) };
+    // SAFETY: `_exit` runs no handlers (I1).
+    unsafe { libc::_exit(127) }
+}
+
+fn restore(signal: i32, ignored: bool) {
+    let disposition = if ignored { libc::SIG_IGN } else { libc::SIG_DFL };
+    // SAFETY: neither disposition runs code; `signal` is async-signal-safe.
+    unsafe { libc::signal(signal, disposition) };
+}
+
+impl Child {
+    /// Its process id, valid until it is reaped.
+    pub fn pid(&self) -> u32 {
+        self.pid.unsigned_abs()
+    }
+
+    /// Sends it a signal. A program that has ended takes none, and that is no error.
+    pub fn signal(&self, signal: i32) {
+        // SAFETY: the pid is our unreaped child's, so it cannot have been given to another process.
+        unsafe { libc::kill(self.pid, signal) };
+    }
+
+    /// Whether it has ended. It stays in the process table, with its figures, until [`Child::reap`].
+    pub fn ended(&self) -> bool {
+        let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
+        let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+        // SAFETY: `info` is writable memory of the right type.
+        let rc = unsafe { libc::waitid(libc::P_PID, self.pid(), info.as_mut_ptr(), options) };
+        // SAFETY: zeroed above, which is a value of this plain data, and at most overwritten since.
+        let info = unsafe { info.assume_init() };
+        // SAFETY: waitid fills the child's fields, and zero (from above) stands for "none has ended".
+        rc != 0 || unsafe { info.si_pid() } != 0
+    }
+
+    /// Waits for its end and takes it out of the process table.
+    ///
+    /// # Errors
+    /// What `wait4` reports.
+    pub fn reap(self) -> io::Result<Exit> {
+        let mut status = 0;
+        let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+        loop {
+            // SAFETY: both pointers are to writable memory of the right types.
+            let rc = unsafe { libc::wait4(self.pid, &mut status, 0, usage.as_mut_ptr()) };
+            if rc == self.pid {
+                break;
+            }
+            let error = io::Error::last_os_error();
+            if error.kind() != io::ErrorKind::Interrupted {
+                return Err(error);
+            }
+        }
+        // SAFETY: zeroed above, and wait4 wrote it.
+        let usage = unsafe { usage.assume_init() };
+        Ok(Exit {
+            code: libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status)),
+            signal: libc::WIFSIGNALED(status).then(|| libc::WTERMSIG(status)),
+            user: duration(usage.ru_utime),
+            system: duration(usage.ru_stime),
+        })
+    }
+}
+
+fn duration(time: libc::timeval) -> Duration {
+    let micros = u64::try_from(time.tv_usec).unwrap_or(0);
+    Duration::from_secs(u64::try_from(time.tv_sec).unwrap_or(0)) + Duration::from_micros(micros)
+}

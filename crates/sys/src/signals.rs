@@ -1,0 +1,91 @@
+//! Receiving signals by waiting for them instead of by handlers.
+//!
+//! # Contract
+//! [`Signals::block`] takes signals out of asynchronous delivery; [`Signals::wait`] hands them over one at a time with
+//! their sender. The mask from before is kept for the programs that this process starts.
+//! A signal that our caller had ignored stays ignored: the kernel drops it and `wait` never sees it.
+
+use std::io;
+use std::mem::MaybeUninit;
+use std::time::Duration;
+
+/// A signal and where it came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Received {
+    /// The signal's number.
+    pub signal: i32,
+    /// True if a process sent it (kill, sigqueue, tgkill), false if the kernel did (a terminal's key, a child's end).
+    pub from_process: bool,
+}
+
+/// Signals held back for [`Signals::wait`].
+pub struct Signals {
+    set: libc::sigset_t,
+    before: libc::sigset_t,
+}
+
+impl std::fmt::Debug for Signals {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Signals").finish_non_exhaustive()
+    }
+}
+
+impl Signals {
+    /// Blocks `signals` in this thread and in those it starts from now on. Makes SIGCHLD's disposition the default one,
+    /// so that children can be waited for. Call it before starting threads.
+    ///
+    /// # Errors
+    /// What `pthread_sigmask` and `sigaction` report.
+    pub fn block(signals: &[i32]) -> io::Result<Self> {
+        let mut set = MaybeUninit::<libc::sigset_t>::uninit();
+        let mut before = MaybeUninit::<libc::sigset_t>::uninit();
+        // SAFETY: `set` is writable memory of the right type; sigemptyset initialises all of it.
+        unsafe { libc::sigemptyset(set.as_mut_ptr()) };
+        for &signal in signals {
+            // SAFETY: `set` was initialised above; an invalid number is refused with an error that changes nothing.
+            unsafe { libc::sigaddset(set.as_mut_ptr(), signal) };
+        }
+        // SAFETY: both pointers are to live memory of the right type, and `set` is initialised.
+        let rc =
+            unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, set.as_ptr(), before.as_mut_ptr()) };
+        if rc != 0 {
+            return Err(io::Error::from_raw_os_error(rc));
+        }
+        set_default(libc::SIGCHLD)?;
+        // SAFETY: sigemptyset initialised `set`.
+        let set = unsafe { set.assume_init() };
+        // SAFETY: pthread_sigmask succeeded, so it wrote `before`.
+        let before = unsafe { before.assume_init() };
+        Ok(Signals { set, before })
+    }
+
+    /// The mask from before [`Signals::block`].
+    pub(crate) fn before(&self) -> &libc::sigset_t {
+        &self.before
+    }
+
+    /// The next of the blocked signals, or `None` after `timeout`.
+    pub fn wait(&self, timeout: Duration) -> Option<Received> {
+        let limit = libc::timespec {
+            tv_sec: libc::time_t::try_from(timeout.as_secs()).unwrap_or(libc::time_t::MAX),
+            tv_nsec: timeout.subsec_nanos().into(),
+        };
+        let mut info = MaybeUninit::<libc::siginfo_t>::uninit();
+        // SAFETY: all three pointers are to live memory of the right types; `info` is only written.
+        let signal = unsafe { libc::sigtimedwait(&self.set, info.as_mut_ptr(), &limit) };
+        if signal < 0 {
+            return None; // EAGAIN: the time is over. EINTR: stopped and continued; the caller comes back.
+        }
+        // SAFETY: a signal was received, so the kernel wrote `info`.
+        let info = unsafe { info.assume_init() };
+        Some(Received { signal, from_process: info.si_code <= 0 })
+    }
+}
+
+fn set_default(signal: i32) -> io::Result<()> {
+    // SAFETY: SIG_DFL is a disposition, no handler that could be run.
+    match unsafe { libc::signal(signal, libc::SIG_DFL) } {
+        libc::SIG_ERR => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
