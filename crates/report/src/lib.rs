@@ -1,4 +1,7 @@
 //! What a run showed, as data, and the forms in which people read it.
 #![forbid(unsafe_code)]
 
+pub mod aggregate;
+pub mod facts;
 pub mod run;
+pub mod tracefile;

@@ -16,6 +16,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::mem::MaybeUninit;
 use std::os::fd::{FromRawFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::time::Duration;
 
 /// A program image to start.
@@ -167,6 +169,16 @@ impl Child {
             system: duration(usage.ru_stime),
         })
     }
+}
+
+/// Whether the file at `path` gives capabilities to the program that is started from it.
+pub fn has_file_capabilities(path: &Path) -> bool {
+    let Ok(path) = CString::new(path.as_os_str().as_bytes()) else { return false };
+    // SAFETY: both strings end in NUL; a null buffer of length zero asks for the value's size only.
+    let size = unsafe {
+        libc::getxattr(path.as_ptr(), c"security.capability".as_ptr(), std::ptr::null_mut(), 0)
+    };
+    size > 0
 }
 
 fn duration(time: libc::timeval) -> Duration {

@@ -1,0 +1,106 @@
+//! How the waiting at a lock is to be read, decided by pattern.
+//!
+//! # Contract
+//! A rule speaks only where its pattern is plain; what has waiting and no plain pattern stays `contention` for locks that
+//! exclude (that is what they are for) and `unknown` for futexes, of which only the waiting is seen.
+//! # Sources
+//! Patterns met in real programs: a main thread that holds a mutex for a second to stop its I/O threads (a gate), worker
+//! threads that wait for jobs on a condition (a queue), two threads that take turns (a hand-off).
+
+use crate::run::{Class, Kind};
+
+/// One thread's part in a lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Part {
+    /// Its acquisitions.
+    pub acquisitions: u64,
+    /// Those not had at the first try.
+    pub blocked: u64,
+    /// Its total wait.
+    pub wait_ns: u64,
+    /// Its total hold.
+    pub hold_ns: u64,
+}
+
+/// The class of a lock of `kind` from its threads' parts and the number of times that its owner changed.
+pub fn classify(kind: Kind, parts: &[Part], owner_changes: u64) -> Class {
+    match kind {
+        Kind::Condition => Class::Queue,
+        Kind::Barrier => Class::Gate,
+        Kind::Futex => Class::Unknown,
+        Kind::Semaphore if parts.iter().all(|part| part.hold_ns == 0) => Class::Queue,
+        _ if is_gate(parts) => Class::Gate,
+        _ if is_hand_off(parts, owner_changes) => Class::HandOff,
+        _ => Class::Contention,
+    }
+}
+
+const LONG_NS: u64 = 1_000_000;
+
+/// One thread holds for long, the others merely pass through and wait about as long as it holds.
+fn is_gate(parts: &[Part]) -> bool {
+    let Some(keeper) = parts.iter().max_by_key(|part| part.hold_ns) else { return false };
+    let others = |figure: fn(&Part) -> u64| parts.iter().map(figure).sum::<u64>() - figure(keeper);
+    let (passes, passing_ns) = (others(|part| part.acquisitions), others(|part| part.hold_ns));
+    let (waits, waiting_ns) = (others(|part| part.blocked), others(|part| part.wait_ns));
+    if keeper.acquisitions == 0 || passes == 0 || waits == 0 {
+        return false;
+    }
+    let kept_ns = keeper.hold_ns / keeper.acquisitions;
+    kept_ns >= LONG_NS
+        && passing_ns / passes < kept_ns / 100
+        && waiting_ns / waits >= kept_ns / 4
+        && keeper.wait_ns < waiting_ns / 10
+}
+
+/// Two threads, of which nearly every acquisition waits for the other.
+fn is_hand_off(parts: &[Part], owner_changes: u64) -> bool {
+    let acquisitions: u64 = parts.iter().map(|part| part.acquisitions).sum();
+    let active = parts.iter().filter(|part| part.acquisitions > 0);
+    let each_waits = active.clone().all(|part| part.blocked * 10 >= part.acquisitions * 4);
+    active.count() == 2
+        && acquisitions >= 20
+        && each_waits
+        && owner_changes * 10 >= acquisitions * 9
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_main_thread_that_holds_others_off_is_a_gate() {
+        let main = Part { acquisitions: 10, blocked: 0, wait_ns: 0, hold_ns: 10_000_000_000 };
+        let worker =
+            Part { acquisitions: 10, blocked: 10, wait_ns: 9_500_000_000, hold_ns: 20_000 };
+        assert_eq!(classify(Kind::Mutex, &[main, worker, worker], 20), Class::Gate);
+    }
+
+    #[test]
+    fn threads_of_one_kind_contend() {
+        let thread =
+            Part { acquisitions: 1000, blocked: 300, wait_ns: 900_000_000, hold_ns: 1_000_000_000 };
+        assert_eq!(classify(Kind::Mutex, &[thread; 4], 900), Class::Contention);
+        assert_eq!(classify(Kind::Mutex, &[thread; 2], 300), Class::Contention);
+        assert_eq!(classify(Kind::Mutex, &[], 0), Class::Contention);
+    }
+
+    #[test]
+    fn two_threads_in_turn_hand_off() {
+        let thread =
+            Part { acquisitions: 1000, blocked: 990, wait_ns: 900_000_000, hold_ns: 100_000 };
+        assert_eq!(classify(Kind::Mutex, &[thread; 2], 1999), Class::HandOff);
+    }
+
+    #[test]
+    fn what_is_waited_on_for_work_is_a_queue() {
+        let waiter = Part { acquisitions: 5, blocked: 5, wait_ns: 1_000, hold_ns: 0 };
+        assert_eq!(classify(Kind::Condition, &[waiter], 0), Class::Queue);
+        assert_eq!(classify(Kind::Semaphore, &[waiter], 0), Class::Queue);
+        assert_eq!(
+            classify(Kind::Semaphore, &[Part { hold_ns: 5, ..waiter }], 0),
+            Class::Contention
+        );
+        assert_eq!(classify(Kind::Futex, &[waiter], 0), Class::Unknown);
+    }
+}

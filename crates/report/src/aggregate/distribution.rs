@@ -1,0 +1,112 @@
+//! Percentiles from a histogram whose longest times are known exactly.
+
+use crate::run::Distribution;
+
+/// One bucket of a histogram: times from `low` up to but not including `high`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bucket {
+    /// The shortest time that belongs here.
+    pub low: u64,
+    /// The shortest that no longer does.
+    pub high: u64,
+    /// How many fell here.
+    pub count: u64,
+}
+
+/// The distribution of the times in `buckets` (ascending), whose sum is `total` and whose longest, exact and in
+/// descending order, are `worst`. Nothing if there was none.
+pub fn distribution(buckets: &[Bucket], total: u64, worst: &[u64]) -> Option<Distribution> {
+    let count: u64 = buckets.iter().map(|bucket| bucket.count).sum();
+    if count == 0 {
+        return None;
+    }
+    let max = worst
+        .first()
+        .copied()
+        .unwrap_or_else(|| last_used(buckets).map_or(0, |bucket| bucket.high - 1));
+    let at = |share: f64| percentile(buckets, count, share).min(max);
+    Some(Distribution {
+        count,
+        total,
+        p50: at(0.5),
+        p90: at(0.9),
+        p99: at(0.99),
+        p999: at(0.999),
+        max,
+        worst: worst.iter().copied().filter(|&time| time > 0).take(4).collect(),
+        buckets: buckets
+            .iter()
+            .filter(|bucket| bucket.count > 0)
+            .map(|bucket| (bucket.low, bucket.high, bucket.count))
+            .collect(),
+    })
+}
+
+fn last_used(buckets: &[Bucket]) -> Option<&Bucket> {
+    buckets.iter().rev().find(|bucket| bucket.count > 0)
+}
+
+/// The time that `share` of all do not exceed; within a bucket, times are taken as spread evenly.
+fn percentile(buckets: &[Bucket], count: u64, share: f64) -> u64 {
+    let rank = ((count as f64 * share).ceil() as u64).clamp(1, count);
+    let mut below = 0;
+    for bucket in buckets {
+        if bucket.count > 0 && below + bucket.count >= rank {
+            let part = ((rank - below) as f64 - 0.5) / bucket.count as f64;
+            return bucket.low + ((bucket.high - bucket.low) as f64 * part) as u64;
+        }
+        below += bucket.count;
+    }
+    last_used(buckets).map_or(0, |bucket| bucket.high)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn octave_quarters() -> Vec<Bucket> {
+        let edges: Vec<u64> =
+            (0..120).map(|step| (2f64.powf(f64::from(step) / 4.0)) as u64).collect();
+        edges
+            .windows(2)
+            .filter(|edge| edge[0] < edge[1])
+            .map(|edge| Bucket { low: edge[0], high: edge[1], count: 0 })
+            .collect()
+    }
+
+    #[test]
+    fn percentiles_are_within_a_bucket_of_the_truth() {
+        let mut buckets = octave_quarters();
+        let times: Vec<u64> = (1..=100_000).map(|i| i * 37).collect();
+        for &time in &times {
+            buckets
+                .iter_mut()
+                .find(|bucket| (bucket.low..bucket.high).contains(&time))
+                .unwrap()
+                .count += 1;
+        }
+        let worst: Vec<u64> = times.iter().rev().take(4).copied().collect();
+        let found = distribution(&buckets, times.iter().sum(), &worst).unwrap();
+        for (found, truth) in
+            [(found.p50, 50_000 * 37), (found.p90, 90_000 * 37), (found.p99, 99_000 * 37)]
+        {
+            let ratio = found as f64 / truth as f64;
+            assert!((0.8..1.25).contains(&ratio), "{found} for {truth}");
+        }
+        assert_eq!((found.count, found.max), (100_000, 3_700_000));
+        assert!(
+            found.p50 <= found.p90
+                && found.p90 <= found.p99
+                && found.p99 <= found.p999
+                && found.p999 <= found.max
+        );
+    }
+
+    #[test]
+    fn one_time_is_all_percentiles_and_none_is_nothing() {
+        let buckets = [Bucket { low: 1024, high: 1280, count: 1 }];
+        let found = distribution(&buckets, 1030, &[1030]).unwrap();
+        assert_eq!((found.p50, found.p999, found.max), (1030, 1030, 1030));
+        assert_eq!(distribution(&[], 0, &[]), None);
+    }
+}

@@ -1,0 +1,47 @@
+//! What the record cannot know because it happened outside the program: how the program ended, what the kernel counted.
+
+use crate::run::{FutexSite, Thread};
+use serde::{Deserialize, Serialize};
+
+/// What `unc` itself saw of a run; kept beside the record in a trace file.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Facts {
+    /// The program and its arguments, as given.
+    pub command: Vec<String>,
+    /// Exit status of the program; 128 + the signal's number if a signal ended it.
+    pub exit_status: i32,
+    /// The signal that ended the program.
+    pub signal: Option<i32>,
+    /// From the start of the program to its end.
+    pub wall_ns: u64,
+    /// When the run began, in seconds since 1970.
+    pub started_unix_s: u64,
+    /// The kernel's figures for every thread that was looked at.
+    pub threads: Vec<ThreadFacts>,
+    /// Cost of one observed uncontended lock and unlock over the plain ones.
+    pub cost_ns_per_pair: Option<f64>,
+    /// Why the program could not be observed, where that was told from its file.
+    pub unobserved: Option<String>,
+    /// Futex waiting as the kernel saw it; only with root.
+    pub futex: Option<FutexFacts>,
+}
+
+/// The kernel's figures for one thread.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ThreadFacts {
+    /// Its process.
+    pub pid: u32,
+    /// Its figures.
+    pub thread: Thread,
+}
+
+/// Futex waiting as the kernel saw it.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct FutexFacts {
+    /// Waits of all threads.
+    pub waits: u64,
+    /// Their total time.
+    pub total_ns: u64,
+    /// The same by call site, longest first.
+    pub sites: Vec<FutexSite>,
+}

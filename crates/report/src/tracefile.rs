@@ -1,0 +1,147 @@
+//! A kept trace: the record's bytes, then what `unc` saw itself, then a footer that tells whether all of it is there.
+//!
+//! # Contract
+//! `decode(encode(record, facts))` gives both back. Any other bytes give an error that says in one line what is wrong and
+//! never a panic.
+//! # State
+//! ```text
+//! record bytes | facts as JSON | footer: magic 8, version 4, zero 4, record length 8, facts length 8, checksum 8
+//! ```
+//! Numbers are little-endian. The checksum is over everything before it.
+//! # Evidence
+//! The tests below: every truncation, and a changed bit at any place, is refused.
+
+use crate::facts::Facts;
+use std::fmt;
+
+const MAGIC: &[u8; 8] = b"UNCTRACE";
+const VERSION: u32 = 1;
+const FOOTER: usize = 40;
+
+/// Why bytes are not a trace that can be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TraceError {
+    /// The end is missing.
+    Truncated,
+    /// The bytes are not those that were written.
+    Corrupted,
+    /// Written by an `unc` whose traces have another version.
+    Version(u32),
+}
+
+impl fmt::Display for TraceError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TraceError::Truncated => {
+                out.write_str("it is no trace of `unc run --trace`, or its end is missing")
+            }
+            TraceError::Corrupted => out.write_str("its content was changed after it was written"),
+            TraceError::Version(theirs) => {
+                write!(out, "it has version {theirs}, and this `unc` reads version {VERSION}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for TraceError {}
+
+/// The bytes of a trace file.
+///
+/// # Errors
+/// None that a caller can cause: facts are plain data.
+pub fn encode(record: &[u8], facts: &Facts) -> serde_json::Result<Vec<u8>> {
+    let mut bytes = record.to_vec();
+    serde_json::to_writer(&mut bytes, facts)?;
+    let facts_length = (bytes.len() - record.len()) as u64;
+    bytes.extend_from_slice(MAGIC);
+    bytes.extend_from_slice(&VERSION.to_le_bytes());
+    bytes.extend_from_slice(&[0; 4]);
+    bytes.extend_from_slice(&(record.len() as u64).to_le_bytes());
+    bytes.extend_from_slice(&facts_length.to_le_bytes());
+    bytes.extend_from_slice(&checksum(&bytes).to_le_bytes());
+    Ok(bytes)
+}
+
+/// The record and the facts in a trace file.
+///
+/// # Errors
+/// What is wrong with the bytes.
+pub fn decode(bytes: &[u8]) -> Result<(&[u8], Facts), TraceError> {
+    let at = bytes.len().checked_sub(FOOTER).ok_or(TraceError::Truncated)?;
+    let (content, footer) = bytes.split_at(at);
+    if !footer.starts_with(MAGIC) {
+        return Err(TraceError::Truncated);
+    }
+    let version = number(footer, 8) as u32;
+    if version != VERSION {
+        return Err(TraceError::Version(version));
+    }
+    if number(footer, 32) != checksum(&bytes[..bytes.len() - 8]) {
+        return Err(TraceError::Corrupted);
+    }
+    let record = usize::try_from(number(footer, 16)).map_err(|_| TraceError::Corrupted)?;
+    let (record, facts) = content.split_at_checked(record).ok_or(TraceError::Corrupted)?;
+    if facts.len() as u64 != number(footer, 24) {
+        return Err(TraceError::Corrupted);
+    }
+    let facts = serde_json::from_slice(facts).map_err(|_| TraceError::Corrupted)?;
+    Ok((record, facts))
+}
+
+fn number(bytes: &[u8], at: usize) -> u64 {
+    bytes[at..].iter().take(8).rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
+}
+
+/// Eight bytes at a time, each spread over the word by a multiplication and brought back by a rotation.
+fn checksum(bytes: &[u8]) -> u64 {
+    let mut sum = bytes.len() as u64;
+    for chunk in bytes.chunks(8) {
+        sum = (sum.rotate_left(23) ^ number(chunk, 0)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+    sum ^ sum >> 32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Vec<u8> {
+        let facts = Facts { command: vec!["sort".into()], exit_status: 3, ..Facts::default() };
+        encode(b"the record", &facts).unwrap()
+    }
+
+    #[test]
+    fn what_was_kept_is_read_back() {
+        let bytes = sample();
+        let (record, facts) = decode(&bytes).unwrap();
+        assert_eq!(record, b"the record");
+        assert_eq!((facts.command, facts.exit_status), (vec!["sort".to_owned()], 3));
+    }
+
+    #[test]
+    fn every_truncation_is_refused() {
+        let bytes = sample();
+        for length in 0..bytes.len() {
+            assert!(decode(&bytes[..length]).is_err(), "{length}");
+        }
+    }
+
+    #[test]
+    fn every_changed_bit_is_refused() {
+        let bytes = sample();
+        for bit in 0..bytes.len() * 8 {
+            let mut changed = bytes.clone();
+            changed[bit / 8] ^= 1 << (bit % 8);
+            assert!(decode(&changed).is_err(), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn another_version_is_named() {
+        let mut bytes = sample();
+        let at = bytes.len() - FOOTER + 8;
+        bytes[at] = 9;
+        assert_eq!(decode(&bytes), Err(TraceError::Version(9)));
+        assert!(TraceError::Version(9).to_string().contains("version 9"));
+    }
+}
