@@ -1,0 +1,313 @@
+//! The two-threshold judge: is a rate at least R?
+//!
+//! # Contract
+//! Whatever the rate, the chance of ever giving the wrong verdict, or of ever showing an interval without it, is at
+//! most `max_error`, over all looks. *Yes* refutes "at most `or_below`" (R itself if there is none), *no* refutes "at
+//! least R". Between the two thresholds both answers are right: the indifference zone. At R itself, without such a
+//! zone, the judge may stay undecided for ever.
+//! # How the error budget is spent
+//! * `Csm` and `Jeffreys`: both thresholds are read off one confidence sequence, which has all of it.
+//! * `OneSided`: the test upwards and the test downwards have half each; the interval is what both leave.
+//! # Evidence
+//! tests/truth_engine.rs.
+//! # Sources
+//! Ding, Gandy and Hahn, arXiv 1611.01675; Khuong's two-threshold driver; anchored in [`crate::Prior`].
+
+use crate::credible;
+use crate::deviance::log_rate;
+use crate::eprocess::{Price, Prior};
+use crate::rate::{Counts, Invalid, MaxError, Rate};
+use crate::robbins;
+
+/// Which e-process judges.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Method {
+    /// The confidence sequence method: uniform prior, two-sided.
+    Csm,
+    /// One prior above the lower threshold and one below the upper: fewest trials where the direction is the question.
+    #[default]
+    OneSided,
+    /// Beta(1/2, 1/2), two-sided.
+    Jeffreys,
+}
+
+/// "Is the rate at least `at_least`?", with an optional indifference zone down to `or_below`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Question {
+    at_least: Rate,
+    or_below: Option<Rate>,
+    method: Method,
+    max_error: MaxError,
+}
+
+impl Question {
+    /// # Errors
+    /// [`Invalid::Order`] unless `or_below < at_least`.
+    pub fn new(
+        at_least: Rate,
+        or_below: Option<Rate>,
+        method: Method,
+        max_error: MaxError,
+    ) -> Result<Question, Invalid> {
+        match or_below {
+            Some(low) if low >= at_least => {
+                Err(Invalid::Order { low: low.get(), high: at_least.get() })
+            }
+            _ => Ok(Question { at_least, or_below, method, max_error }),
+        }
+    }
+
+    /// The rate asked about.
+    #[must_use]
+    pub fn at_least(&self) -> Rate {
+        self.at_least
+    }
+
+    /// What *yes* refutes: the lower threshold.
+    #[must_use]
+    pub fn yes_refutes(&self) -> Rate {
+        self.or_below.unwrap_or(self.at_least)
+    }
+
+    /// The error bound of the whole question.
+    #[must_use]
+    pub fn max_error(&self) -> MaxError {
+        self.max_error
+    }
+
+    /// The error bound of each test, after the split.
+    #[must_use]
+    pub fn share(&self) -> MaxError {
+        if self.method == Method::OneSided { self.max_error.split(2) } else { self.max_error }
+    }
+
+    /// The priors of the test that can say yes and of the one that can say no.
+    fn priors(&self) -> [Prior; 2] {
+        match self.method {
+            Method::Csm => [Prior::Uniform; 2],
+            Method::Jeffreys => [Prior::Jeffreys; 2],
+            Method::OneSided => [Prior::Above(self.yes_refutes()), Prior::Below(self.at_least)],
+        }
+    }
+
+    /// The fewest trials after which any outcome could decide this question from `counts` on; 0 if it is decided.
+    #[must_use]
+    pub fn next_decision(&self, counts: Counts) -> u64 {
+        let after = |success: bool, k: u64| {
+            let gained = if success { k } else { 0 };
+            Counts::new(counts.trials().saturating_add(k), counts.successes() + gained).ok()
+        };
+        let fewest = |success: bool| {
+            let decides =
+                |k: u64| after(success, k).is_none_or(|c| self.verdict(c) != Verdict::Undecided);
+            let mut high = 1u64;
+            while !decides(high) {
+                high *= 2;
+            }
+            let mut low = high / 2;
+            while high - low > 1 {
+                let middle = low + (high - low) / 2;
+                if decides(middle) { high = middle } else { low = middle }
+            }
+            high
+        };
+        if self.verdict(counts) == Verdict::Undecided { fewest(true).min(fewest(false)) } else { 0 }
+    }
+
+    /// The verdict after `counts`, looked at now.
+    #[must_use]
+    pub fn verdict(&self, counts: Counts) -> Verdict {
+        let [yes, no] = self.log_evidence(counts);
+        let needed = -self.share().log();
+        match () {
+            () if yes >= needed => Verdict::Yes,
+            () if no >= needed => Verdict::No,
+            () => Verdict::Undecided,
+        }
+    }
+
+    /// The log of the e-process for *yes* and for *no*. A two-sided prior's evidence counts for the side on which the
+    /// observed rate lies.
+    #[must_use]
+    pub fn log_evidence(&self, counts: Counts) -> [f64; 2] {
+        let [above, below] = self.prices(counts);
+        let (low, high, seen) = (self.yes_refutes(), self.at_least, counts.observed());
+        let (yes, no) = (above.evidence(low), below.evidence(high));
+        if self.method == Method::OneSided {
+            return [yes, no];
+        }
+        [
+            if seen > low.get() { yes } else { yes.min(0.0) },
+            if seen < high.get() { no } else { no.min(0.0) },
+        ]
+    }
+
+    fn prices(&self, counts: Counts) -> [Price; 2] {
+        self.priors().map(|prior| prior.price(counts))
+    }
+
+    /// Everything there is to say after `counts`.
+    #[must_use]
+    pub fn report(&self, counts: Counts) -> Report {
+        let log_evidence = self.log_evidence(counts);
+        let priors = self.priors();
+        let entry = |answer: Verdict, refutes: Rate, i: usize| Evidence {
+            answer,
+            refutes: refutes.get(),
+            prior: priors[i].name(),
+            log_evidence: log_evidence[i],
+            needed: -self.share().log(),
+        };
+        let verdict = self.verdict(counts);
+        Report {
+            counts,
+            verdict,
+            evidence: [
+                entry(Verdict::Yes, self.yes_refutes(), 0),
+                entry(Verdict::No, self.at_least, 1),
+            ],
+            log_criterion: robbins::log_criterion(counts, self.at_least),
+            interval: self.interval(counts, verdict),
+            credible: credible::interval(counts, self.max_error),
+        }
+    }
+
+    /// The confidence sequence dual to the tests: never contains what was refuted.
+    fn interval(&self, counts: Counts, verdict: Verdict) -> (f64, f64) {
+        let [above, below] = self.prices(counts).map(|price| price.interval(self.share()));
+        let both = (above.0.max(below.0), above.1.min(below.1));
+        match verdict {
+            _ if both.0 <= both.1 => both,
+            // They contradict each other, which has a chance of at most `max_error`: the one that decided is shown.
+            Verdict::No => below,
+            _ => above,
+        }
+    }
+}
+
+/// An answer of the judge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The rate is at least what was asked, or within the indifference zone below it.
+    Yes,
+    /// It is not.
+    No,
+    /// Neither is certain yet.
+    Undecided,
+}
+
+/// What one test of a question has gathered.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Evidence {
+    /// The verdict this evidence argues for.
+    pub answer: Verdict,
+    /// The threshold it refutes: "at most" this rate for yes, "at least" it for no.
+    pub refutes: f64,
+    /// The prior's name.
+    pub prior: &'static str,
+    /// A lower bound of the log of the e-process.
+    pub log_evidence: f64,
+    /// What it has to reach.
+    pub needed: f64,
+}
+
+/// A verdict with what supports it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    /// Trials and successes.
+    pub counts: Counts,
+    /// The answer.
+    pub verdict: Verdict,
+    /// The test for yes, then the test for no.
+    pub evidence: [Evidence; 2],
+    /// Robbins' criterion at the rate asked about, rounded up.
+    pub log_criterion: f64,
+    /// Confidence sequence dual to the tests, valid over all looks.
+    pub interval: (f64, f64),
+    /// Credible interval under a uniform prior, of the same nominal error: not valid over many looks.
+    pub credible: (f64, f64),
+}
+
+/// Judges a stream of outcomes, looking only when a look could decide.
+///
+/// ```
+/// use uncontended_stats::{Judge, MaxError, Method, Question, Rate, Verdict};
+/// let question = Question::new(Rate::new(0.9)?, None, Method::Csm, MaxError::new(0.001)?)?;
+/// let mut judge = Judge::new(question);
+/// let stopped = (1..).find(|_| judge.push(true) != Verdict::Undecided);
+/// assert_eq!(stopped, Some(111));
+/// # Ok::<(), uncontended_stats::Invalid>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Judge {
+    question: Question,
+    counts: Counts,
+    verdict: Verdict,
+    /// What the evidence for yes and for no still lacks, at best.
+    lacking: [f64; 2],
+    /// What a success, and a failure, may at most add to the evidence for yes and for no.
+    gains: [[f64; 2]; 2],
+}
+
+impl Judge {
+    /// A judge that has seen nothing.
+    #[must_use]
+    pub fn new(question: Question) -> Judge {
+        // A likelihood ratio of one success against rate p is at most 1/p, of one failure 1/(1-p); a prior on one side
+        // gains from its own side's outcome only.
+        let surprise = |rate: Rate| [-log_rate(rate.p).lower(), -log_rate(rate.q).lower()];
+        let (yes, no) = (surprise(question.yes_refutes()), surprise(question.at_least));
+        let gains = match question.method {
+            Method::OneSided => [[yes[0], 0.0], [0.0, no[1]]],
+            Method::Csm | Method::Jeffreys => [yes, no],
+        };
+        let needed = -question.share().log();
+        Judge {
+            question,
+            counts: Counts::default(),
+            verdict: Verdict::Undecided,
+            lacking: [needed; 2],
+            gains,
+        }
+    }
+
+    /// Takes one outcome and says the verdict so far. A verdict, once given, stays.
+    pub fn push(&mut self, success: bool) -> Verdict {
+        if self.verdict == Verdict::Undecided {
+            self.counts.push(success);
+            let outcome = usize::from(!success);
+            self.lacking[0] -= self.gains[0][outcome];
+            self.lacking[1] -= self.gains[1][outcome];
+            if self.lacking[0].min(self.lacking[1]) < 1e-6 {
+                self.look();
+            }
+        }
+        self.verdict
+    }
+
+    /// What was asked.
+    #[must_use]
+    pub fn question(&self) -> &Question {
+        &self.question
+    }
+
+    /// What was seen, up to the verdict.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// The verdict so far.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        self.verdict
+    }
+
+    #[cold]
+    fn look(&mut self) {
+        let needed = -self.question.share().log();
+        let evidence = self.question.log_evidence(self.counts);
+        self.lacking = evidence.map(|e| needed - e);
+        self.verdict = self.question.verdict(self.counts);
+    }
+}

@@ -1,0 +1,23 @@
+//! Sequential statistics that may be looked at after every observation.
+//!
+//! Start with [`Question`]: is a rate at least R? Beneath it lies one engine, [`Prior`]: an e-process against a rate,
+//! and the confidence sequence that is its inversion. Everything certified here errs on the safe side only, and gives
+//! the same bits on every machine.
+#![forbid(unsafe_code)]
+
+mod ball;
+pub mod credible;
+mod deviance;
+mod drive;
+mod eprocess;
+mod judge;
+mod ln;
+mod mass;
+mod rate;
+pub mod robbins;
+mod stirling;
+
+pub use drive::{Limits, Stopped, drive};
+pub use eprocess::{Price, Prior};
+pub use judge::{Evidence, Judge, Method, Question, Report, Verdict};
+pub use rate::{Counts, Invalid, MAX_TRIALS, MaxError, Rate};

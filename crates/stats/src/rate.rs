@@ -1,0 +1,203 @@
+//! What every test is about: a rate, counts, an error bound. Checked once, here.
+//!
+//! # Contract
+//! A value of these types is valid; no function that takes them fails or panics for its value.
+//! # Invariants
+//! R1: `Rate` holds p and 1 - p as exact pairs of doubles: every double p in (0, 1) has an exact 1 - p of two parts.
+//! R2: `Counts` has `successes <= trials <= 2^53`, so that all its numbers are doubles.
+//! R3: `MaxError::log` is never above the true logarithm.
+
+use crate::ball::Pair;
+use crate::ln::ln;
+use std::fmt;
+
+/// Most trials that any certified bound takes: above, a count need not be a double.
+pub const MAX_TRIALS: u64 = 1 << 53;
+
+/// What was wrong with a number given to the library.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Invalid {
+    /// A rate that is not strictly between 0 and 1.
+    Rate(f64),
+    /// A maximal error that is not strictly between 0 and 1.
+    MaxError(f64),
+    /// More successes than trials, or more than [`MAX_TRIALS`] trials.
+    Counts {
+        /// Trials given.
+        trials: u64,
+        /// Successes given.
+        successes: u64,
+    },
+    /// Two thresholds, the lower of which is not below the upper.
+    Order {
+        /// What was given as the lower one.
+        low: f64,
+        /// What was given as the upper one.
+        high: f64,
+    },
+    /// A value that is not a finite number, or lies outside the declared range.
+    Value(f64),
+    /// Nothing to judge.
+    Empty,
+}
+
+impl fmt::Display for Invalid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Invalid::Rate(p) => write!(f, "a rate lies strictly between 0 and 1, and {p} does not"),
+            Invalid::MaxError(e) => {
+                write!(f, "a maximal error lies strictly between 0 and 1, and {e} does not")
+            }
+            Invalid::Counts { trials, successes } if successes > trials => {
+                write!(f, "{successes} successes in only {trials} trials")
+            }
+            Invalid::Counts { trials, .. } => write!(f, "{trials} trials are more than 2^53"),
+            Invalid::Order { low, high } => {
+                write!(f, "the lower threshold {low} is not below the upper one, {high}")
+            }
+            Invalid::Value(x) => write!(f, "{x} is not a finite number within the declared range"),
+            Invalid::Empty => write!(f, "there are no values"),
+        }
+    }
+}
+
+impl std::error::Error for Invalid {}
+
+/// A probability strictly between 0 and 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rate {
+    /// The rate.
+    pub(crate) p: Pair,
+    /// One minus the rate.
+    pub(crate) q: Pair,
+}
+
+impl Rate {
+    /// One half.
+    pub const HALF: Rate = Rate { p: Pair { hi: 0.5, lo: 0.0 }, q: Pair { hi: 0.5, lo: 0.0 } };
+
+    /// # Errors
+    /// [`Invalid::Rate`] unless `0 < p < 1`.
+    pub fn new(p: f64) -> Result<Rate, Invalid> {
+        if p > 0.0 && p < 1.0 {
+            Ok(Rate { p: Pair { hi: p, lo: 0.0 }, q: Pair::sum(1.0, -p) })
+        } else {
+            Err(Invalid::Rate(p))
+        }
+    }
+
+    /// The rate as a double (exact, unless it is the complement of a rate near 0).
+    #[must_use]
+    pub fn get(self) -> f64 {
+        self.p.hi
+    }
+
+    /// One minus the rate, exactly.
+    #[must_use]
+    pub fn complement(self) -> Rate {
+        Rate { p: self.q, q: self.p }
+    }
+}
+
+impl PartialOrd for Rate {
+    fn partial_cmp(&self, other: &Rate) -> Option<std::cmp::Ordering> {
+        (self.p.hi, self.p.lo).partial_cmp(&(other.p.hi, other.p.lo))
+    }
+}
+
+/// Trials, and how many of them succeeded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    trials: u64,
+    successes: u64,
+}
+
+impl Counts {
+    /// # Errors
+    /// [`Invalid::Counts`] unless `successes <= trials <= 2^53`.
+    pub fn new(trials: u64, successes: u64) -> Result<Counts, Invalid> {
+        if successes <= trials && trials <= MAX_TRIALS {
+            Ok(Counts { trials, successes })
+        } else {
+            Err(Invalid::Counts { trials, successes })
+        }
+    }
+
+    /// How many trials there were.
+    #[must_use]
+    pub fn trials(self) -> u64 {
+        self.trials
+    }
+
+    /// How many succeeded.
+    #[must_use]
+    pub fn successes(self) -> u64 {
+        self.successes
+    }
+
+    /// How many failed.
+    #[must_use]
+    pub fn failures(self) -> u64 {
+        self.trials - self.successes
+    }
+
+    /// Successes and failures exchanged.
+    #[must_use]
+    pub fn complement(self) -> Counts {
+        Counts { trials: self.trials, successes: self.failures() }
+    }
+
+    /// Successes a trial; a half before the first.
+    #[must_use]
+    pub fn observed(self) -> f64 {
+        if self.trials == 0 { 0.5 } else { self.successes as f64 / self.trials as f64 }
+    }
+
+    /// Counts one more trial; at [`MAX_TRIALS`] it stays.
+    pub fn push(&mut self, success: bool) {
+        if self.trials < MAX_TRIALS {
+            self.trials += 1;
+            self.successes += u64::from(success);
+        }
+    }
+}
+
+/// The largest acceptable chance of a wrong answer, over all looks together.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct MaxError {
+    epsilon: f64,
+    log: f64,
+}
+
+impl MaxError {
+    /// # Errors
+    /// [`Invalid::MaxError`] unless `0 < epsilon < 1`.
+    pub fn new(epsilon: f64) -> Result<MaxError, Invalid> {
+        if epsilon > 0.0 && epsilon < 1.0 {
+            Ok(MaxError { epsilon, log: ln(epsilon).lower() })
+        } else {
+            Err(Invalid::MaxError(epsilon))
+        }
+    }
+
+    /// The bound itself.
+    #[must_use]
+    pub fn get(self) -> f64 {
+        self.epsilon
+    }
+
+    /// The natural logarithm of the bound, rounded down.
+    #[must_use]
+    pub fn log(self) -> f64 {
+        self.log
+    }
+
+    /// An equal share for each of `tests` tests, rounded down (Bonferroni).
+    #[must_use]
+    pub fn split(self, tests: u32) -> MaxError {
+        let share = self.epsilon / f64::from(tests.max(1));
+        let down = if tests <= 1 { share } else { share.next_down() }.max(f64::from_bits(1));
+        MaxError { epsilon: down, log: ln(down).lower() }
+    }
+}
