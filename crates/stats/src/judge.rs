@@ -57,6 +57,12 @@ impl Question {
         }
     }
 
+    /// The question without an indifference zone, which cannot be wrong.
+    #[must_use]
+    pub fn about(at_least: Rate, method: Method, max_error: MaxError) -> Question {
+        Question { at_least, or_below: None, method, max_error }
+    }
+
     /// The rate asked about.
     #[must_use]
     pub fn at_least(&self) -> Rate {

@@ -13,11 +13,18 @@ mod eprocess;
 mod judge;
 mod ln;
 mod mass;
+pub mod paired;
+pub mod quantile;
 mod rate;
+mod rng;
 pub mod robbins;
+pub mod sampling;
 mod stirling;
 
 pub use drive::{Limits, Stopped, drive};
 pub use eprocess::{Price, Prior};
 pub use judge::{Evidence, Judge, Method, Question, Report, Verdict};
+pub use paired::{Claim, Margin, Paired, Relation};
+pub use quantile::QuantileSequence;
 pub use rate::{Counts, Invalid, MAX_TRIALS, MaxError, Rate};
+pub use rng::Rng;

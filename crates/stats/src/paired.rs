@@ -1,0 +1,198 @@
+//! Paired comparison: does B do worse than A beyond a margin?
+//!
+//! # Contract
+//! Of each pair only the ratio B/A is used, of the ratios only their order. With a chance of at least `1 - max_error`
+//! the interval contains the median of the ratios at all times together, so that every claim read off it may be
+//! looked at after each pair, and all claims at once. *Better* is lower: for a metric where higher is better, give A/B.
+//! # What is assumed
+//! The pairs are independent, or at least each ratio is as likely above the median as below given the earlier ones. A
+//! drift that both arms share leaves the ratio alone. Nothing is assumed of the values' distribution.
+//! # Evidence
+//! tests/truth_paired.rs: A/A over bimodal, heavy-tailed, constant, tied and drifting streams; published lock runs.
+//! # Sources
+//! The sign test made sequential (Robbins 1970) and inverted over the order statistics (Howard and Ramdas, arXiv 1906.09712).
+
+use crate::eprocess::Prior;
+use crate::judge::{Method, Verdict};
+use crate::quantile::QuantileSequence;
+use crate::rate::{Counts, Invalid, MaxError, Rate};
+
+/// A factor beyond which a difference matters: ratios from `1 / (1 + margin)` to `1 + margin` are alike.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct Margin(f64);
+
+impl Margin {
+    /// # Errors
+    /// [`Invalid::Value`] unless the margin is finite and not negative.
+    pub fn new(margin: f64) -> Result<Margin, Invalid> {
+        if margin >= 0.0 && margin < f64::INFINITY {
+            Ok(Margin(margin))
+        } else {
+            Err(Invalid::Value(margin))
+        }
+    }
+
+    /// The smallest and the largest ratio that count as alike.
+    #[must_use]
+    pub fn bounds(self) -> (f64, f64) {
+        (1.0 / (1.0 + self.0), 1.0 + self.0)
+    }
+}
+
+/// What is claimed about B against A.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Claim {
+    /// B is not worse than A beyond the margin.
+    #[default]
+    NoWorse,
+    /// B is better than A beyond the margin.
+    Better,
+    /// They are alike within the margin.
+    Equivalent,
+    /// One is better than the other beyond the margin.
+    Different,
+}
+
+/// How B stands to A.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation {
+    /// B is better beyond the margin.
+    Better,
+    /// B is worse beyond the margin.
+    Worse,
+    /// Alike within the margin.
+    Equivalent,
+    /// Not known yet.
+    Unknown,
+}
+
+/// A comparison that grows by one pair at a time.
+///
+/// ```
+/// use uncontended_stats::{Claim, Margin, MaxError, Paired, Relation, Verdict};
+/// let mut paired = Paired::new(Margin::new(0.02)?, MaxError::new(0.01)?);
+/// while paired.verdict(Claim::NoWorse) == Verdict::Undecided {
+///     paired.push(1.30)?; // B takes 30 % longer, every time.
+/// }
+/// assert_eq!((paired.verdict(Claim::NoWorse), paired.relation()), (Verdict::No, Relation::Worse));
+/// # Ok::<(), uncontended_stats::Invalid>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Paired {
+    margin: Margin,
+    max_error: MaxError,
+    ratios: QuantileSequence,
+    interval: (f64, f64),
+}
+
+impl Paired {
+    /// A comparison without any pairs.
+    #[must_use]
+    pub fn new(margin: Margin, max_error: MaxError) -> Paired {
+        let ratios = QuantileSequence::new(Rate::HALF, Method::OneSided, max_error);
+        Paired { margin, max_error, ratios, interval: (f64::NEG_INFINITY, f64::INFINITY) }
+    }
+
+    /// Takes the ratio of one pair: of single runs, or of the medians of two blocks. Two failures, or two zeros, are a
+    /// ratio of 1; a failure of B alone is infinite.
+    ///
+    /// # Errors
+    /// [`Invalid::Value`] if the ratio is NaN or negative.
+    pub fn push(&mut self, ratio: f64) -> Result<(), Invalid> {
+        if ratio < 0.0 {
+            return Err(Invalid::Value(ratio));
+        }
+        self.ratios.push(ratio)?;
+        let (low, high) = self.ratios.interval();
+        self.interval = (low.max(0.0), high);
+        Ok(())
+    }
+
+    /// How many pairs there are.
+    #[must_use]
+    pub fn pairs(&self) -> u64 {
+        self.ratios.len() as u64
+    }
+
+    /// The median of the ratios seen.
+    #[must_use]
+    pub fn estimate(&self) -> Option<f64> {
+        self.ratios.estimate()
+    }
+
+    /// Where the median ratio lies, at all times together.
+    #[must_use]
+    pub fn interval(&self) -> (f64, f64) {
+        self.interval
+    }
+
+    /// How B stands to A.
+    #[must_use]
+    pub fn relation(&self) -> Relation {
+        let ((low, high), (least, most)) = (self.interval, self.margin.bounds());
+        match () {
+            () if high < least => Relation::Better,
+            () if low > most => Relation::Worse,
+            () if low >= least && high <= most => Relation::Equivalent,
+            () => Relation::Unknown,
+        }
+    }
+
+    /// Whether the claim holds (yes) or is refuted (no).
+    #[must_use]
+    pub fn verdict(&self, claim: Claim) -> Verdict {
+        let ((low, high), (least, most)) = (self.interval, self.margin.bounds());
+        let (holds, refuted) = match claim {
+            Claim::NoWorse => (high <= most, low > most),
+            Claim::Better => (high < least, low >= least),
+            Claim::Equivalent => (low >= least && high <= most, high < least || low > most),
+            Claim::Different => (high < least || low > most, low >= least && high <= most),
+        };
+        match () {
+            () if holds => Verdict::Yes,
+            () if refuted => Verdict::No,
+            () => Verdict::Undecided,
+        }
+    }
+
+    /// The log of the e-processes that the median is below, and above, `ratio`; each decides at [`Paired::needed`].
+    #[must_use]
+    pub fn log_evidence(&self, ratio: f64) -> (f64, f64) {
+        let sorted = self.ratios.sorted();
+        let (below, up_to) =
+            (sorted.partition_point(|&x| x < ratio), sorted.partition_point(|&x| x <= ratio));
+        let evidence = |s: usize| {
+            Counts::new(self.pairs(), s as u64)
+                .map_or(0.0, |c| Prior::Above(Rate::HALF).log_evidence(c, Rate::HALF))
+        };
+        (evidence(below), evidence(sorted.len() - up_to))
+    }
+
+    /// What the log of an e-process has to reach: both sides share the error bound.
+    #[must_use]
+    pub fn needed(&self) -> f64 {
+        -self.max_error.split(2).log()
+    }
+
+    /// The fewest pairs with which any claim can be decided, if every ratio lay on one side.
+    #[must_use]
+    pub fn fewest_pairs(max_error: MaxError) -> u64 {
+        let bounded =
+            |n: u64| crate::quantile::ranks(n, Rate::HALF, Method::OneSided, max_error).0.is_some();
+        let high = (0..40).map(|i| 1u64 << i).find(|&n| bounded(n)).unwrap_or(1 << 40);
+        (high / 2..=high).find(|&n| bounded(n)).unwrap_or(high)
+    }
+}
+
+/// What one value is of another, as [`Paired::push`] takes it: two zeros are alike.
+///
+/// # Errors
+/// [`Invalid::Value`] for a negative value or NaN.
+pub fn ratio(b: f64, a: f64) -> Result<f64, Invalid> {
+    for value in [a, b] {
+        if value.is_nan() || value < 0.0 {
+            return Err(Invalid::Value(value));
+        }
+    }
+    Ok(if a == b { 1.0 } else { b / a })
+}

@@ -1,0 +1,146 @@
+//! Quantiles of an unknown distribution, at every moment of its observation.
+//!
+//! # Contract
+//! A [`QuantileSequence`]'s interval contains the quantile at all times together with a chance of at least `1 -
+//! max_error`, for independent values of any distribution, with ties, jumps and infinite values as they come.
+//! # Why it holds
+//! The number of values up to the true quantile is binomial at the quantile's rate, or, with ties, between two counts
+//! that straddle such a binomial; a value is refused as the quantile once those counts refuse the rate.
+//! # Evidence
+//! tests/truth_quantile.rs: published ranks, coverage at the stopping time for awkward distributions.
+//! # Sources
+//! Howard and Ramdas, arXiv 1906.09712; for a fixed quantile the binomial e-process is tighter than its bounds.
+
+use crate::judge::{Method, Question, Verdict};
+use crate::rate::{Counts, Invalid, MAX_TRIALS, MaxError, Rate};
+
+/// The ranks, counted from 0, between which the quantile lies among `n` sorted values: `None` where no value bounds it.
+///
+/// ```
+/// use uncontended_stats::{MaxError, Method, Rate, quantile};
+/// let median = quantile::ranks(1000, Rate::HALF, Method::OneSided, MaxError::new(0.05)?);
+/// assert_eq!(median, (Some(444), Some(555)));
+/// # Ok::<(), uncontended_stats::Invalid>(())
+/// ```
+#[must_use]
+pub fn ranks(
+    n: u64,
+    quantile: Rate,
+    method: Method,
+    max_error: MaxError,
+) -> (Option<u64>, Option<u64>) {
+    let n = n.min(MAX_TRIALS);
+    let question = Question::about(quantile, method, max_error);
+    let expected = ((n as f64 * quantile.get()) as u64).min(n);
+    // Too few values at or below x: x is below the quantile. Falls with the count.
+    let too_few = |s: u64| verdict(&question, n, s) == Verdict::No;
+    let too_many = |s: u64| verdict(&question, n, s) == Verdict::Yes;
+    let low = last_true(0, expected, too_few);
+    let high = last_true(0, n - expected, |k| too_many(n - k)).map(|k| n - k);
+    // The smallest value that has more than `low` values at or below it; the largest with fewer than `high` below.
+    (low, high.map(|h| h - 1))
+}
+
+/// Whether the quantile's rate is above or below that of `s` in `n`.
+fn verdict(question: &Question, n: u64, s: u64) -> Verdict {
+    question
+        .verdict(Counts::new(n, s).expect("s is at most n, which a stream in memory keeps small"))
+}
+
+/// The largest `k` in `from..=to` for which a predicate holds that does not hold again once it failed.
+fn last_true(from: u64, to: u64, holds: impl Fn(u64) -> bool) -> Option<u64> {
+    if !holds(from) {
+        return None;
+    }
+    let (mut low, mut high) = (from, to + 1);
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if holds(middle) { low = middle } else { high = middle }
+    }
+    Some(low)
+}
+
+/// One quantile of a stream of values, with its confidence sequence.
+#[derive(Clone, Debug)]
+pub struct QuantileSequence {
+    quantile: Rate,
+    question: Question,
+    sorted: Vec<f64>,
+    /// How many values, from either end, are refused as the quantile. With each value one more at most is.
+    refused: (u64, u64),
+}
+
+impl QuantileSequence {
+    /// A sequence that has seen nothing.
+    #[must_use]
+    pub fn new(quantile: Rate, method: Method, max_error: MaxError) -> QuantileSequence {
+        let question = Question::about(quantile, method, max_error);
+        QuantileSequence { quantile, question, sorted: Vec::new(), refused: (0, 0) }
+    }
+
+    /// Takes a value; an infinite one stands for a failure, which is worse than any other.
+    ///
+    /// # Errors
+    /// [`Invalid::Value`] for NaN.
+    pub fn push(&mut self, value: f64) -> Result<(), Invalid> {
+        if value.is_nan() {
+            return Err(Invalid::Value(value));
+        }
+        let at = self.sorted.partition_point(|&x| x <= value);
+        self.sorted.insert(at, value);
+        let n = self.sorted.len() as u64;
+        // The smallest that is still held has `low` values below it: were it the quantile with no more at or below,
+        // too few would be.
+        let (low, high) = self.refused;
+        self.refused.0 += u64::from(low < n && verdict(&self.question, n, low) == Verdict::No);
+        self.refused.1 +=
+            u64::from(high < n && verdict(&self.question, n, n - high) == Verdict::Yes);
+        Ok(())
+    }
+
+    /// How many values there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.sorted.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.sorted.is_empty()
+    }
+
+    /// The values, sorted.
+    #[must_use]
+    pub fn sorted(&self) -> &[f64] {
+        &self.sorted
+    }
+
+    /// The sample quantile: the smallest value with at least that share at or below it (between the two middle values,
+    /// for the median of an even number).
+    #[must_use]
+    pub fn estimate(&self) -> Option<f64> {
+        of_sorted(&self.sorted, self.quantile)
+    }
+
+    /// Where the quantile lies; an end that no value bounds yet is infinite.
+    #[must_use]
+    pub fn interval(&self) -> (f64, f64) {
+        let ((low, high), n) = (self.refused, self.sorted.len());
+        (
+            low.checked_sub(1).map_or(f64::NEG_INFINITY, |i| self.sorted[i as usize]),
+            high.checked_sub(1).map_or(f64::INFINITY, |i| self.sorted[n - 1 - i as usize]),
+        )
+    }
+}
+
+/// The sample quantile of sorted values, `None` of none.
+#[must_use]
+pub fn of_sorted(sorted: &[f64], quantile: Rate) -> Option<f64> {
+    let n = sorted.len();
+    if n > 0 && quantile == Rate::HALF && n % 2 == 0 {
+        return Some(f64::midpoint(sorted[n / 2 - 1], sorted[n / 2]));
+    }
+    let rank = (n as f64 * quantile.get()).ceil() as usize;
+    sorted.get(rank.max(1).min(n.max(1)) - 1).copied()
+}

@@ -1,0 +1,78 @@
+//! Sampling without replacement, with no allocation after construction.
+//!
+//! # Contract
+//! [`Sampler::sample`] gives `n` distinct members of `0..population`, every subset equally likely and every order of it
+//! equally likely. The three ways beneath it are public, each with its own memory and cost:
+//! * [`FisherYates`]: a permutation that is never put back in order; `population` words; n draws and swaps. The order
+//!   that an earlier sample left does not matter, as a uniform choice of positions is uniform whatever stands there.
+//! * [`Floyd`]: n draws, O(n) memory, whatever the population.
+//! * [`SparseSet`]: draw again if already there; two arrays of `population`; what the others are measured against.
+//! # Evidence
+//! tests/truth_sampling.rs (subsets and orders, judged by this crate's own tests); benches/how_fast_is_sampling.rs.
+//! # Sources
+//! Briggs and Torczon 1993 (sparse sets); Bentley and Floyd 1987; Fisher and Yates by way of Durstenfeld 1964.
+
+mod fisher_yates;
+mod floyd;
+mod sparse_set;
+
+pub use fisher_yates::FisherYates;
+pub use floyd::Floyd;
+pub use sparse_set::SparseSet;
+
+use crate::rng::Rng;
+
+/// Largest population whose permutation is kept (4 MiB): above, memory follows the sample instead.
+const KEPT: u32 = 1 << 20;
+
+/// Samples from one population, in the way that suits its size and the sample's.
+#[derive(Clone, Debug)]
+pub struct Sampler {
+    way: Way,
+}
+
+#[derive(Clone, Debug)]
+enum Way {
+    Permutation(FisherYates),
+    Table(Floyd),
+}
+
+impl Sampler {
+    /// Makes room for samples of up to `largest` of `0..population`.
+    ///
+    /// # Panics
+    /// If `largest` is more than `population`.
+    #[must_use]
+    pub fn new(population: u32, largest: u32) -> Sampler {
+        assert!(largest <= population, "a sample of {largest} out of {population}");
+        // A table costs four words a member of the sample.
+        let way = if population <= KEPT || largest > population / 4 {
+            Way::Permutation(FisherYates::new(population))
+        } else {
+            Way::Table(Floyd::new(population, largest))
+        };
+        Sampler { way }
+    }
+
+    /// `n` distinct members of the population, in random order.
+    ///
+    /// ```
+    /// use uncontended_stats::{Rng, sampling::Sampler};
+    /// let (mut sampler, mut rng) = (Sampler::new(10_000, 2500), Rng::new(42));
+    /// let sample = sampler.sample(3, &mut rng);
+    /// assert!(sample.len() == 3 && sample.iter().all(|&member| member < 10_000));
+    /// ```
+    ///
+    /// # Panics
+    /// If `n` is more than the `largest` of the construction.
+    #[inline]
+    pub fn sample(&mut self, n: u32, rng: &mut Rng) -> &[u32] {
+        match &mut self.way {
+            Way::Permutation(permutation) => permutation.sample(n, rng),
+            Way::Table(table) => {
+                table.sample(n, rng);
+                table.shuffled(rng)
+            }
+        }
+    }
+}
