@@ -4,4 +4,6 @@
 pub mod aggregate;
 pub mod facts;
 pub mod run;
+pub mod text;
 pub mod tracefile;
+pub mod units;

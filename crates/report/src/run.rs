@@ -142,6 +142,37 @@ pub struct Lock {
     pub worst_wait: Option<WorstWait>,
     /// The longest idle interval and who was involved.
     pub worst_idle: Option<WorstIdle>,
+    /// The longest waits, idle intervals and holds with their place in time; empty where the record does not tell it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub moments: Vec<Moment>,
+}
+
+/// One of the longest times of a lock, with its place in the run.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Moment {
+    /// What lasted.
+    pub what: Span,
+    /// When it began, from the start of the program.
+    pub at_ns: u64,
+    /// How long it lasted.
+    pub ns: u64,
+    /// The thread that waited or held; for an idle interval the one that ended it.
+    pub tid: Option<u32>,
+    /// Why the lock stood idle; for idle intervals only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<IdleCause>,
+}
+
+/// The three times of a lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Span {
+    /// From the call to the acquisition.
+    Wait,
+    /// Free while a live waiter wanted it.
+    Idle,
+    /// From acquisition to release.
+    Hold,
 }
 
 /// A distribution of times.
@@ -237,6 +268,12 @@ pub struct Thread {
     pub involuntary_switches: Option<u64>,
     /// Moves to another CPU.
     pub migrations: Option<u64>,
+    /// Its acquisitions, of all locks, that were not had at the first try.
+    #[serde(default)]
+    pub blocked: Option<u64>,
+    /// Its total wait for all locks.
+    #[serde(default)]
+    pub wait_ns: Option<u64>,
 }
 
 /// What was seen and what could not be.

@@ -1,0 +1,80 @@
+//! Text that came from the observed program, made harmless and made to fit.
+//!
+//! # Contract
+//! Names of threads, functions and files are a stranger's: control characters in them (which could drive the reader's
+//! terminal) and characters that reorder text are shown as `\u{fffd}`. Widths are those that a terminal gives a text.
+//! # Sources
+//! Unicode UAX #9 (bidirectional controls); "Trojan Source", Boucher and Anderson, 2021.
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// `text` on one line, without characters that steer a terminal or reorder what is read.
+pub fn clean(text: &str) -> String {
+    text.chars().map(|c| if steers(c) { '\u{fffd}' } else { c }).collect()
+}
+
+fn steers(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}')
+}
+
+/// Columns that a terminal gives `text`.
+pub fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// The head of `text` that fits into `columns`, with an ellipsis where something was left out.
+pub fn fit(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let mut head = head(text, columns.saturating_sub(1)).to_owned();
+    if columns > 0 {
+        head.push('…');
+    }
+    head
+}
+
+/// The tail of `text` that fits: for paths, whose end says most.
+pub fn fit_end(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let room = columns.saturating_sub(1);
+    let mut used = 0;
+    let tail = text.char_indices().rev().take_while(|(_, c)| {
+        used += c.width().unwrap_or(0);
+        used <= room
+    });
+    let from = tail.last().map_or(text.len(), |(at, _)| at);
+    if columns > 0 { format!("…{}", &text[from..]) } else { String::new() }
+}
+
+fn head(text: &str, columns: usize) -> &str {
+    let mut used = 0;
+    let end = text.char_indices().find(|(_, c)| {
+        used += c.width().unwrap_or(0);
+        used > columns
+    });
+    &text[..end.map_or(text.len(), |(at, _)| at)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_cannot_steer_the_terminal() {
+        assert_eq!(clean("\x1b[2Jrm\r\n\u{202e}x"), "\u{fffd}[2Jrm\u{fffd}\u{fffd}\u{fffd}x");
+        assert_eq!(clean("Übergröße 線程"), "Übergröße 線程");
+    }
+
+    #[test]
+    fn fits_count_columns_and_not_bytes() {
+        assert_eq!(fit("queue_insert", 8), "queue_i…");
+        assert_eq!(fit("線程線程", 5), "線程…");
+        assert_eq!(fit_end("/usr/lib/libx.so", 9), "…/libx.so");
+        assert_eq!(fit_end("線程線程", 4), "…程");
+        assert_eq!((fit("abc", 3), fit("abc", 0)), ("abc".to_owned(), String::new()));
+    }
+}
