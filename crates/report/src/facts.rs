@@ -42,6 +42,21 @@ pub struct FutexFacts {
     pub waits: u64,
     /// Their total time.
     pub total_ns: u64,
-    /// The same by call site, longest first.
+    /// Waits that could not be followed because they came too fast.
+    pub lost: u64,
+    /// The longest call sites, longest first.
     pub sites: Vec<FutexSite>,
+    /// The same by thread.
+    pub threads: Vec<FutexThread>,
+}
+
+/// Futex waiting of one thread, as the kernel saw it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FutexThread {
+    /// Its process.
+    pub pid: u32,
+    /// Its id.
+    pub tid: u32,
+    /// The total time of its waits.
+    pub total_ns: u64,
 }

@@ -3,6 +3,7 @@
 
 pub mod aggregate;
 pub mod facts;
+pub mod folded;
 pub mod run;
 pub mod text;
 pub mod tracefile;

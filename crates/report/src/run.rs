@@ -324,3 +324,24 @@ pub struct Finding {
     /// Figures that the sentence rests on, by name.
     pub evidence: BTreeMap<String, f64>,
 }
+
+impl RunReport {
+    /// Keeps only the locks that have `pattern` in their kind, address, or the code of their site, creation or first use.
+    pub fn keep_matching(&mut self, pattern: &str) {
+        for process in &mut self.processes {
+            process.locks.retain(|lock| lock.matches(pattern));
+        }
+    }
+}
+
+impl Lock {
+    fn matches(&self, pattern: &str) -> bool {
+        let kind = serde_json::to_value(self.kind).ok();
+        let words = [kind.as_ref().and_then(|kind| kind.as_str()), Some(&*self.address)];
+        let frames = self.site.iter().chain(&self.created).chain(&self.first_taken);
+        let code = frames
+            .flat_map(|frame| [&frame.function, &frame.file, &frame.module])
+            .map(Option::as_deref);
+        words.into_iter().chain(code).flatten().any(|text| text.contains(pattern))
+    }
+}

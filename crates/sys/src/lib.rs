@@ -2,10 +2,12 @@
 //!
 //! Starting and following a program: [`inherited`], [`process`], [`signals`]. Memory that a program shares with its
 //! observer: [`memfd`]. What
-//! observing costs: [`pair_cost`].
+//! observing costs: [`pair_cost`]. What the kernel sees of a program: [`perf`], [`tracefs`].
 
 pub mod inherited;
 pub mod memfd;
 pub mod pair_cost;
+pub mod perf;
 pub mod process;
 pub mod signals;
+pub mod tracefs;

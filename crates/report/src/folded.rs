@@ -1,0 +1,42 @@
+//! Waiting by stack in the folded form that flame graph tools read: `outer;inner weight`, one line a stack.
+//!
+//! # Contract
+//! One line for each lock that somebody waited on: the stack of its longest wait, outermost frame first, below a frame
+//! that names the lock; the weight is the lock's total wait in microseconds, rounded up, so that no lock vanishes.
+//! The other waits of the lock may have had other stacks: the record keeps those of the longest ones only.
+//! # Sources
+//! The input format of `flamegraph.pl`.
+
+use crate::run::{Frame, Lock, RunReport};
+use std::fmt::Write;
+
+/// The folded form of `report`.
+pub fn render(report: &RunReport) -> String {
+    let mut text = String::new();
+    for process in &report.processes {
+        for lock in &process.locks {
+            let total = lock.wait_ns.as_ref().map_or(0, |wait| wait.total);
+            if total > 0 {
+                line(&mut text, process.pid, lock, total.div_ceil(1000));
+            }
+        }
+    }
+    text
+}
+
+fn line(text: &mut String, pid: u32, lock: &Lock, weight: u64) {
+    let kind = serde_json::to_value(lock.kind).ok();
+    let kind = kind.as_ref().and_then(|kind| kind.as_str()).unwrap_or("lock");
+    let _ = write!(text, "pid {pid};{kind} {}", lock.address); // Writing to a String cannot fail.
+    let stack = lock.worst_wait.iter().flat_map(|wait| wait.waiter.iter().rev());
+    for frame in stack {
+        let _ = write!(text, ";{}", name(frame));
+    }
+    let _ = writeln!(text, " {weight}");
+}
+
+/// A frame's function, or where it lies; without the characters that have a meaning in this form.
+fn name(frame: &Frame) -> String {
+    let place = || format!("{}+{}", frame.module.as_deref().unwrap_or("?"), frame.address);
+    frame.function.clone().unwrap_or_else(place).replace(';', ":").replace('\n', " ")
+}

@@ -1,0 +1,83 @@
+//! The kernel's list of trace points, without mounting it anywhere that others could see.
+//!
+//! # Contract
+//! [`event_id`] answers with the number by which perf events name a trace point. Needs root.
+//! # Sources
+//! fsopen(2), fsmount(2); `Documentation/trace/events.rst`.
+
+use std::ffi::CString;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsRawFd, FromRawFd, RawFd};
+
+const FSOPEN_CLOEXEC: libc::c_ulong = 1;
+const FSCONFIG_CMD_CREATE: libc::c_ulong = 6;
+const FSMOUNT_CLOEXEC: libc::c_ulong = 1;
+
+/// A tracefs that is mounted nowhere.
+#[derive(Debug)]
+pub struct Tracefs {
+    root: File,
+}
+
+impl Tracefs {
+    /// Opens one.
+    ///
+    /// # Errors
+    /// What `fsopen`, `fsconfig` and `fsmount` report: no right to, or a kernel without tracing.
+    pub fn open() -> io::Result<Self> {
+        // SAFETY: the name ends in NUL.
+        let context =
+            unsafe { libc::syscall(libc::SYS_fsopen, c"tracefs".as_ptr(), FSOPEN_CLOEXEC) };
+        let context = owned(context)?;
+        let none = std::ptr::null::<libc::c_void>();
+        // SAFETY: this command takes no key, value or number; the null pointers say so.
+        let rc = unsafe {
+            libc::syscall(
+                libc::SYS_fsconfig,
+                context.as_raw_fd(),
+                FSCONFIG_CMD_CREATE,
+                none,
+                none,
+                0 as libc::c_ulong,
+            )
+        };
+        if rc < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: takes no pointer.
+        let root = unsafe {
+            libc::syscall(
+                libc::SYS_fsmount,
+                context.as_raw_fd(),
+                FSMOUNT_CLOEXEC,
+                0 as libc::c_ulong,
+            )
+        };
+        Ok(Tracefs { root: owned(root)? })
+    }
+
+    /// The number of the trace point `name`, such as `syscalls/sys_enter_futex`.
+    ///
+    /// # Errors
+    /// What opening and reading its `id` file report; `InvalidData` if there is no number in it.
+    pub fn event_id(&self, name: &str) -> io::Result<u64> {
+        let path = CString::new(format!("events/{name}/id"))?;
+        // SAFETY: the path ends in NUL.
+        let file = unsafe {
+            libc::openat(self.root.as_raw_fd(), path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC)
+        };
+        let mut text = String::new();
+        owned(file.into())?.read_to_string(&mut text)?;
+        text.trim().parse().map_err(|_| io::ErrorKind::InvalidData.into())
+    }
+}
+
+/// The descriptor that a system call answered with.
+fn owned(answer: libc::c_long) -> io::Result<File> {
+    match RawFd::try_from(answer) {
+        // SAFETY: the kernel just made this descriptor for us, so nobody else owns it.
+        Ok(fd) if fd >= 0 => Ok(unsafe { File::from_raw_fd(fd) }),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
