@@ -1,0 +1,36 @@
+/* A spinlock held for 20 ms while another thread spins; a barrier whose first thread comes 30 ms early. */
+#include "truth.h"
+
+static pthread_spinlock_t spin;
+static pthread_barrier_t barrier;
+static _Atomic int held;
+
+static void *hold(void *unused) {
+    pthread_spin_lock(&spin);
+    held = 1;
+    nap_ms(20);
+    pthread_spin_unlock(&spin);
+    pthread_barrier_wait(&barrier);
+    return unused;
+}
+
+int main(void) {
+    pthread_spin_init(&spin, PTHREAD_PROCESS_PRIVATE);
+    pthread_barrier_init(&barrier, NULL, 2);
+    pthread_t a = start(hold, NULL);
+    while (!held) {}
+    REQUIRE(pthread_spin_trylock(&spin) == EBUSY);
+    pthread_spin_lock(&spin);
+    pthread_spin_unlock(&spin);
+    nap_ms(30);
+    pthread_barrier_wait(&barrier);
+    pthread_join(a, NULL);
+    expect("spin", &spin, "acquisitions = 2");
+    expect("spin", &spin, "blocked = 1");
+    expect("spin", &spin, "try_failed = 1");
+    expect("spin", &spin, "hold_ns.max >= %lld", 20 * MS);
+    expect("barrier", &barrier, "acquisitions = 2");
+    expect("barrier", &barrier, "wait_ns.max >= %lld", 30 * MS);
+    expect("barrier", &barrier, "hold_ns = null");
+    return 0;
+}
