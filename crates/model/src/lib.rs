@@ -1,5 +1,16 @@
 //! Every execution of a small concurrent program, under a stated memory model.
 //!
-//! The table of contents: [`program`] says what is run.
+//! The table of contents. What is run: [`program`]. How it runs: [`memory`] (what loads and stores mean), [`state`],
+//! [`step`]. Two engines over that: [`search`] (every state once; minimal counterexamples) and [`dpor`] (every class of
+//! executions once; counts); a third, [`axioms`], declares what the others run. All end in [`outcome`]s. How people write it: [`litmus`].
+#![forbid(unsafe_code)]
 
+pub mod axioms;
+pub mod dpor;
+pub mod litmus;
+pub mod memory;
+pub mod outcome;
 pub mod program;
+pub mod search;
+pub mod state;
+pub mod step;

@@ -227,6 +227,24 @@ pub enum Op {
     },
 }
 
+impl Op {
+    /// Whether it waits until the thread's stores have reached memory.
+    pub fn is_barrier(&self) -> bool {
+        match self {
+            Op::Rmw { locked, .. } | Op::CompareExchange { locked, .. } => *locked,
+            Op::Fence | Op::Membarrier | Op::Interrupt { .. } => true,
+            Op::FutexWait { .. } | Op::FutexWake { .. } | Op::Lock { .. } | Op::Unlock { .. } => {
+                true
+            }
+            Op::Load { .. }
+            | Op::Store { .. }
+            | Op::Delay { .. }
+            | Op::Compute { .. }
+            | Op::Branch { .. } => false,
+        }
+    }
+}
+
 /// One thread: its code and its registers.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Thread {

@@ -1,0 +1,425 @@
+//! Source-DPOR: enumerates one execution of every class, with a pseudo-thread for each store buffer.
+//!
+//! # Contract
+//! [`executions`] counts the complete executions of a program up to equivalence (every load reads the same write, every
+//! location sees the same sequence of writes), with the end each reached. Explorations that turned out redundant halfway
+//! are counted apart, as `blocked`. Loops are followed for a stated number of rounds; a bound that was hit is named.
+//! # State
+//! I1: no class is completed twice (sleep sets); every class is completed (source sets), unless `bound` is set.
+//! I2: `frames[d]` is the state before event `d`; the order of the first `d` events is in [`order::Order`].
+//! # Evidence
+//! tests/corpora.rs (counts of an independent checker, test by test), tests/classes.rs (closed formulas),
+//! tests/engines.rs (ends agree with [`crate::search`] on random programs).
+//! # Sources
+//! Abdulla, Aronis, Jonsson, Sagonas, "Optimal dynamic partial order reduction", POPL 2014 (source sets); the order
+//! under TSO: see [`order`]. Locks and interrupts can be reversed only against the acquisition or operation that kept
+//! them from coming first (Flanagan and Godefroid, POPL 2005).
+
+mod order;
+
+use crate::memory::Model;
+use crate::outcome::{Bound, Limits, Outcome};
+use crate::program::{Loc, Op, Program};
+use crate::state::State;
+use crate::step::{Actor, Happening, Stepper};
+use order::{Before, EventId, Order, Role};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A set of actors.
+type Actors = u128;
+
+/// The classes of executions of a program.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Executions {
+    /// How many complete executions reached each end.
+    pub outcomes: BTreeMap<Outcome, u64>,
+    /// Complete executions, one for each class.
+    pub complete: u64,
+    /// Explorations given up because all that remained had been explored elsewhere.
+    pub blocked: u64,
+    /// Executions stopped by the bound on loops.
+    pub cut: u64,
+    /// Steps taken, all explorations together.
+    pub steps: u64,
+    /// Why there may be more; `None`: these are all.
+    pub bound: Option<Bound>,
+}
+
+/// Why a program cannot be enumerated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unsupported {
+    /// More threads, buffers and interrupts than fit a set of actors.
+    TooManyActors(usize),
+    /// A bound on how long stores wait orders every step against every tick.
+    Delta,
+}
+
+impl fmt::Display for Unsupported {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unsupported::TooManyActors(n) => {
+                write!(out, "{n} threads, buffers and interrupts; at most 128")
+            }
+            Unsupported::Delta => write!(out, "executions are not enumerated under a time bound"),
+        }
+    }
+}
+
+impl std::error::Error for Unsupported {}
+
+/// Enumerates the executions of a program, one of each class.
+///
+/// # Errors
+/// [`Unsupported`] if the program has too many actors or the model bounds time.
+pub fn executions<M: Model>(
+    program: &Program,
+    model: M,
+    limits: Limits,
+) -> Result<Executions, Unsupported> {
+    if model.delta().is_some() {
+        return Err(Unsupported::Delta);
+    }
+    let interrupts = interrupts(program);
+    let buffers = if model.stores_are_private() { program.threads.len() } else { 0 };
+    let actors = program.threads.len() + buffers + interrupts.len();
+    if actors > Actors::BITS as usize {
+        return Err(Unsupported::TooManyActors(actors));
+    }
+    let stepper = Stepper::new(program, model).with_loop_bound(limits.loops);
+    let mut happened = Vec::new();
+    let start = stepper.start(&mut happened);
+    let order = Order::new(program.threads.len(), actors, program.locations.len(), &happened);
+    let mut explorer = Explorer {
+        stepper,
+        order,
+        names: Names { threads: program.threads.len(), buffers, interrupts },
+        actors,
+        frames: vec![Frame::default()],
+        taken: vec![0; actors],
+        found: Executions::default(),
+        happened,
+        before: Vec::new(),
+        enabled: Vec::new(),
+        clock: Vec::new(),
+    };
+    explorer.frames[0].state = start;
+    explorer.explore(limits);
+    Ok(explorer.found)
+}
+
+/// The pairs of threads between which interrupts are asked for.
+fn interrupts(program: &Program) -> Vec<(u8, u8)> {
+    let threads = program.threads.len() as u8;
+    let mut pairs = Vec::new();
+    for (by, thread) in program.threads.iter().enumerate() {
+        for on in (0..threads).filter(|&on| usize::from(on) != by) {
+            let asks = |op: &Op| {
+                matches!(op, Op::Membarrier)
+                    || matches!(op, Op::Interrupt { thread } if *thread == on)
+            };
+            if thread.code.iter().any(asks) {
+                pairs.push((by as u8, on));
+            }
+        }
+    }
+    pairs
+}
+
+/// Numbers for actors: threads, then buffers, then interrupts.
+#[derive(Debug)]
+struct Names {
+    threads: usize,
+    buffers: usize,
+    interrupts: Vec<(u8, u8)>,
+}
+
+impl Names {
+    fn number(&self, actor: Actor) -> usize {
+        match actor {
+            Actor::Thread(thread) => usize::from(thread),
+            Actor::Drain(thread) => self.threads + usize::from(thread),
+            Actor::Interrupt { by, on } => {
+                let at = self.interrupts.iter().position(|&pair| pair == (by, on)).unwrap_or(0);
+                self.threads + self.buffers + at
+            }
+            Actor::Tick => unreachable!("no ticks without a time bound, which is refused"),
+        }
+    }
+
+    fn actor(&self, number: usize) -> Actor {
+        if number < self.threads {
+            Actor::Thread(number as u8)
+        } else if number < self.threads + self.buffers {
+            Actor::Drain((number - self.threads) as u8)
+        } else {
+            let (by, on) = self.interrupts[number - self.threads - self.buffers];
+            Actor::Interrupt { by, on }
+        }
+    }
+}
+
+/// A state on the current path, and what is known about the steps out of it.
+#[derive(Debug, Default)]
+struct Frame {
+    state: State,
+    enabled: Actors,
+    /// Steps whose continuations were explored elsewhere.
+    sleep: Actors,
+    /// Steps that have to be explored.
+    backtrack: Actors,
+    entered: bool,
+}
+
+struct Explorer<'p, M> {
+    stepper: Stepper<'p, M>,
+    order: Order,
+    names: Names,
+    actors: usize,
+    /// Reused: only the first `order.len() + 1` are live (I2).
+    frames: Vec<Frame>,
+    /// `taken[d * actors + a]`: steps of actor `a` among the first `d` events.
+    taken: Vec<u32>,
+    found: Executions,
+    happened: Vec<Happening>,
+    before: Vec<Before>,
+    enabled: Vec<Actor>,
+    clock: Vec<u32>,
+}
+
+impl<M: Model> Explorer<'_, M> {
+    fn explore(&mut self, limits: Limits) {
+        loop {
+            let depth = self.order.len();
+            if !self.frames[depth].entered {
+                self.enter(depth);
+            }
+            let frame = &mut self.frames[depth];
+            let open = frame.backtrack & !frame.sleep;
+            if open != 0 {
+                self.take(depth, open.trailing_zeros() as usize);
+                continue;
+            }
+            frame.entered = false;
+            if depth == 0 {
+                break;
+            }
+            let actor = self.order.actor(depth - 1);
+            self.order.pop();
+            self.frames[depth - 1].sleep |= 1 << actor;
+            if self.found.complete + self.found.blocked + self.found.cut >= limits.executions {
+                self.found.bound = Some(Bound::Executions(limits.executions));
+                return;
+            }
+        }
+        if self.found.cut > 0 {
+            self.found.bound = Some(Bound::Loops(limits.loops));
+        }
+    }
+
+    /// The first visit of a state: an end, a dead end, or a first step.
+    fn enter(&mut self, depth: usize) {
+        let frame = &mut self.frames[depth];
+        frame.entered = true;
+        frame.backtrack = 0;
+        self.stepper.enabled(&frame.state, &mut self.enabled);
+        frame.enabled =
+            self.enabled.iter().fold(0, |set, &actor| set | 1 << self.names.number(actor));
+        let awake = frame.enabled & !frame.sleep;
+        if awake != 0 {
+            frame.backtrack = 1 << awake.trailing_zeros();
+        } else if frame.enabled != 0 {
+            self.found.blocked += 1;
+        } else {
+            match Outcome::of(&frame.state) {
+                Some(outcome) => {
+                    self.found.complete += 1;
+                    *self.found.outcomes.entry(outcome).or_default() += 1;
+                }
+                None => self.found.cut += 1,
+            }
+            self.reverse_blocked_locks(depth);
+        }
+    }
+
+    /// Takes a step, and plans the reversal of every race it is in.
+    fn take(&mut self, depth: usize, number: usize) {
+        if self.frames.len() == depth + 1 {
+            self.frames.push(Frame::default());
+            self.taken.resize((depth + 2) * self.actors, 0);
+        }
+        let actor = self.names.actor(number);
+        let sleep = self.still_asleep(depth, actor);
+        let role = self.role(depth, actor);
+        let (done, ahead) = self.frames.split_at_mut(depth + 1);
+        ahead[0].state.clone_from(&done[depth].state);
+        ahead[0].sleep = sleep;
+        ahead[0].entered = false;
+        self.stepper.apply(&mut ahead[0].state, actor, &mut self.happened);
+        self.found.steps += 1;
+        let mut before = std::mem::take(&mut self.before);
+        self.order.push(number, role, &self.happened, &mut before);
+        self.taken
+            .copy_within(depth * self.actors..(depth + 1) * self.actors, (depth + 1) * self.actors);
+        self.taken[(depth + 1) * self.actors + number] += 1;
+        self.reverse_conflicts(depth, &before);
+        match role {
+            Role::Thread { lock: true, .. } => self.reverse_lock(depth, &before),
+            Role::Interrupt { on, .. } => self.reverse_interrupt(depth, on, &before),
+            _ => {}
+        }
+        self.before = before;
+    }
+
+    fn role(&self, depth: usize, actor: Actor) -> Role {
+        match actor {
+            Actor::Thread(thread) => {
+                let op = self.stepper.next_op(&self.frames[depth].state, thread);
+                let barrier = op.is_some_and(|op| op.is_barrier());
+                Role::Thread { thread, barrier, lock: matches!(op, Some(Op::Lock { .. })) }
+            }
+            Actor::Interrupt { by, on } => Role::Interrupt { by, on },
+            Actor::Drain(_) | Actor::Tick => Role::Drain,
+        }
+    }
+
+    /// The sleepers that commute with a step, and so sleep on after it.
+    fn still_asleep(&self, depth: usize, actor: Actor) -> Actors {
+        let frame = &self.frames[depth];
+        let mut asleep = frame.sleep & frame.enabled;
+        if asleep == 0 {
+            return 0;
+        }
+        let touch = self.stepper.touch(&frame.state, actor);
+        let mut left = asleep;
+        while left != 0 {
+            let number = left.trailing_zeros() as usize;
+            left &= left - 1;
+            let sleeper = self.names.actor(number);
+            let meets = match (actor, sleeper) {
+                (Actor::Thread(t), Actor::Interrupt { on, .. })
+                | (Actor::Interrupt { on, .. }, Actor::Thread(t)) => t == on,
+                _ => touch.conflicts(self.stepper.touch(&frame.state, sleeper)),
+            };
+            if meets {
+                asleep &= !(1 << number);
+            }
+        }
+        asleep
+    }
+
+    /// Reverses the last event, at `depth`, with every direct predecessor that it could have come before.
+    fn reverse_conflicts(&mut self, depth: usize, before: &[Before]) {
+        for race in before.iter().filter(|b| b.reversible) {
+            let between =
+                |b: &Before| b.event != race.event && self.order.before(race.event, b.event);
+            if !before.iter().any(between) {
+                let rest = before.iter().filter(|b| b.event != race.event);
+                self.clock_after(rest);
+                self.reverse(race.event, depth, self.order.actor(depth));
+            }
+        }
+    }
+
+    /// An acquisition can only be reversed with the last acquisition by another thread: in between the lock is taken.
+    fn reverse_lock(&mut self, depth: usize, before: &[Before]) {
+        let Some(loc) = self.happened.iter().find_map(|happening| match happening {
+            Happening::Locked { loc, .. } => Some(*loc),
+            _ => None,
+        }) else {
+            return;
+        };
+        // The acquisition that was just pushed is the last one; the race is with the one before.
+        let Some(earlier) = self.order.lock_before_last(loc) else { return };
+        self.reverse_acquisition(earlier, depth, self.order.actor(depth), before);
+    }
+
+    fn reverse_acquisition(
+        &mut self,
+        earlier: EventId,
+        depth: usize,
+        actor: usize,
+        before: &[Before],
+    ) {
+        let own = || before.iter().filter(|b| !b.conflict);
+        if self.order.actor(earlier) != actor && !own().any(|b| self.order.before(earlier, b.event))
+        {
+            self.clock_after(own());
+            self.reverse(earlier, depth, actor);
+        }
+    }
+
+    /// At an end: a thread that waits for a lock forever could have come before the thread that holds it.
+    fn reverse_blocked_locks(&mut self, depth: usize) {
+        for thread in 0..self.names.threads as u8 {
+            let loc: Option<Loc> = self.stepper.blocked_on_lock(&self.frames[depth].state, thread);
+            let Some(earlier) = loc.and_then(|loc| self.order.last_lock(loc)) else { continue };
+            let mut before = Vec::new();
+            self.order.before_thread(thread, &mut before);
+            self.reverse_acquisition(earlier, depth, usize::from(thread), &before);
+        }
+    }
+
+    /// An interrupt can be reversed with the last operation of the interrupted thread that began at a boundary.
+    fn reverse_interrupt(&mut self, depth: usize, on: u8, before: &[Before]) {
+        let at_boundary =
+            |&&event: &&EventId| self.stepper.at_boundary(&self.frames[event].state, on);
+        let Some(&earlier) = self.order.events_of(usize::from(on)).iter().rev().find(at_boundary)
+        else {
+            return;
+        };
+        // The request comes first among the predecessors; the rest belong to the interrupted thread.
+        let request = before.first().copied();
+        if !request.is_some_and(|request| self.order.before(earlier, request.event)) {
+            self.clock_after(request.iter());
+            self.reverse(earlier, depth, self.order.actor(depth));
+        }
+    }
+
+    /// Puts into `self.clock` the clock of an event with just these predecessors.
+    fn clock_after<'b>(&mut self, before: impl Iterator<Item = &'b Before>) {
+        self.clock.clear();
+        self.clock.resize(self.actors, 0);
+        for predecessor in before {
+            let theirs = self.order.clock(predecessor.event);
+            self.clock
+                .iter_mut()
+                .zip(theirs)
+                .for_each(|(mine, theirs)| *mine = (*mine).max(*theirs));
+        }
+    }
+
+    /// Sees to it that, from before event `early`, something is explored that leads to `actor`'s step (whose clock,
+    /// without `early`, is in `self.clock`) coming first.
+    fn reverse(&mut self, early: EventId, depth: usize, actor: usize) {
+        let taken = &self.taken[early * self.actors..(early + 1) * self.actors];
+        // A step is a possible first one if everything before it lies before `early`.
+        let first = |clock: &[u32], actor: usize, own: u32| {
+            own == taken[actor] + 1
+                && clock
+                    .iter()
+                    .zip(taken)
+                    .enumerate()
+                    .all(|(a, (needs, has))| a == actor || needs <= has)
+        };
+        let frame = &self.frames[early];
+        let mut initials: Actors = 0;
+        for event in early + 1..depth {
+            let by = self.order.actor(event);
+            if initials >> by & 1 == 0 && !self.order.before(early, event) {
+                let clock = self.order.clock(event);
+                initials |= Actors::from(first(clock, by, clock[by])) << by;
+            }
+        }
+        let own = self.clock[actor].max(self.taken[depth * self.actors + actor]) + 1;
+        initials |= Actors::from(first(&self.clock, actor, own)) << actor;
+        if initials & (frame.backtrack | frame.sleep) != 0 {
+            return;
+        }
+        let choices = initials & frame.enabled;
+        debug_assert!(choices != 0, "every reversal starts with a step that is enabled");
+        let preferred =
+            if choices >> actor & 1 == 1 { actor } else { choices.trailing_zeros() as usize };
+        self.frames[early].backtrack |= 1 << preferred;
+    }
+}

@@ -1,0 +1,109 @@
+//! What an execution ended in, and the limits within which executions are looked for.
+
+use crate::memory::Model;
+use crate::program::{Loc, Program, Reg, Value};
+use crate::state::{State, Status};
+use std::fmt;
+
+/// The end of an execution: nobody can take a step, and every buffer is empty.
+///
+/// A thread that still has something to run but only waits for its stores to drain has not reached an end, so a
+/// deadlock is never confused with an unfinished drain.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Outcome {
+    words: Vec<Value>,
+    /// Threads that wait for a lock or a wake-up that never comes, as a mask.
+    pub stuck: u32,
+    /// Threads stopped because they named a location that does not exist, as a mask.
+    pub faulted: u32,
+}
+
+impl Outcome {
+    /// The outcome of a state in which nobody can take a step; `None` if a bound stopped a thread.
+    pub(crate) fn of(state: &State) -> Option<Outcome> {
+        let mut outcome = Outcome { words: Vec::new(), stuck: 0, faulted: 0 };
+        for (thread, control) in state.threads.iter().enumerate() {
+            match control.status {
+                Status::Cut => return None,
+                Status::Ended => {}
+                Status::Faulted => outcome.faulted |= 1 << thread,
+                _ => outcome.stuck |= 1 << thread,
+            }
+        }
+        outcome.words.clone_from(&state.words);
+        Some(outcome)
+    }
+
+    /// An end in which every thread ended.
+    pub(crate) fn from_words(words: Vec<Value>) -> Outcome {
+        Outcome { words, stuck: 0, faulted: 0 }
+    }
+
+    /// The final content of a location.
+    pub fn memory(&self, loc: Loc) -> Value {
+        self.words[usize::from(loc)]
+    }
+
+    /// The final content of a register.
+    pub fn register(&self, program: &Program, thread: u8, reg: Reg) -> Value {
+        let before =
+            program.threads[..usize::from(thread)].iter().map(|t| t.registers.len()).sum::<usize>();
+        self.words[program.locations.len() + before + usize::from(reg.0)]
+    }
+
+    /// Whether some thread waits forever.
+    pub fn deadlock(&self) -> bool {
+        self.stuck != 0
+    }
+}
+
+/// How far an exploration may go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Backward jumps per thread in one execution, where executions are enumerated.
+    pub loops: u16,
+    /// States visited, where states are.
+    pub states: usize,
+    /// Executions enumerated, complete or not.
+    pub executions: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits { loops: 8, states: 1_000_000, executions: 10_000_000 }
+    }
+}
+
+/// The bound that kept an exploration from being exhaustive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bound {
+    /// A thread jumped back more often than this.
+    Loops(u16),
+    /// A thread ran this many private operations without touching memory.
+    Private,
+    /// More states than this.
+    States(usize),
+    /// More executions than this.
+    Executions(u64),
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Bound::Loops(n) => write!(out, "loops were followed for {n} rounds"),
+            Bound::Private => write!(out, "a thread loops without touching memory"),
+            Bound::States(n) => write!(out, "{n} states were visited"),
+            Bound::Executions(n) => write!(out, "{n} executions were enumerated"),
+        }
+    }
+}
+
+/// The name of a model with its assumption, for reports.
+pub fn describe(model: &impl Model) -> String {
+    match model.delta() {
+        None => model.name().to_owned(),
+        Some(delta) => {
+            format!("{} (assuming that no store waits for more than {delta} ticks)", model.name())
+        }
+    }
+}
