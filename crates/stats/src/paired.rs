@@ -25,7 +25,7 @@ impl Margin {
     /// # Errors
     /// [`Invalid::Value`] unless the margin is finite and not negative.
     pub fn new(margin: f64) -> Result<Margin, Invalid> {
-        if margin >= 0.0 && margin < f64::INFINITY {
+        if (0.0..f64::INFINITY).contains(&margin) {
             Ok(Margin(margin))
         } else {
             Err(Invalid::Value(margin))

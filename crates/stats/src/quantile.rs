@@ -138,7 +138,7 @@ impl QuantileSequence {
 #[must_use]
 pub fn of_sorted(sorted: &[f64], quantile: Rate) -> Option<f64> {
     let n = sorted.len();
-    if n > 0 && quantile == Rate::HALF && n % 2 == 0 {
+    if n > 0 && quantile == Rate::HALF && n.is_multiple_of(2) {
         return Some(f64::midpoint(sorted[n / 2 - 1], sorted[n / 2]));
     }
     let rank = (n as f64 * quantile.get()).ceil() as usize;

@@ -126,7 +126,7 @@ mod tests {
         let mut rng = Rng::new(7);
         // Three quarters of 2^32: the bound with which a biased scaling shows at once.
         let bound = 3 << 30;
-        let low = (0..100_000).filter(|_| rng.below_u32(bound) % 3 == 0).count();
+        let low = (0..100_000).filter(|_| rng.below_u32(bound).is_multiple_of(3)).count();
         assert!((32_500..34_200).contains(&low), "{low}");
         assert!((0..10_000).all(|_| rng.below(5) < 5 && rng.unit() < 1.0));
         assert_eq!(rng.below(0), 0);

@@ -17,6 +17,7 @@ mod floyd;
 mod sparse_set;
 
 pub use fisher_yates::FisherYates;
+pub(crate) use fisher_yates::shuffle_front;
 pub use floyd::Floyd;
 pub use sparse_set::SparseSet;
 

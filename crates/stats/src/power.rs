@@ -1,0 +1,202 @@
+//! Planning: how many trials a question is likely to take, and whether a budget can decide it at all.
+//!
+//! # Contract
+//! Every figure is an estimate from simulated runs of the very judge that will be used, from a seed; chances come with
+//! the confidence sequence of the simulation. The whole range of what may be true matters: a plan for a rate far from
+//! the threshold says nothing of one near it.
+//! # Evidence
+//! tests/truth_power.rs: the table of sample sizes against SPRT, the published power of two thresholds.
+
+use crate::eprocess::Prior;
+use crate::judge::{Judge, Question, Verdict};
+use crate::ln::{exp_upper, ln};
+use crate::paired::{Claim, Margin, Paired};
+use crate::rate::{Counts, Invalid, MaxError};
+use crate::rng::Rng;
+
+/// What simulated runs came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Power {
+    /// Runs simulated.
+    pub runs: u64,
+    /// How many said yes.
+    pub yes: u64,
+    /// How many said no.
+    pub no: u64,
+    /// The mean number of trials, undecided runs counted with their whole budget.
+    pub mean_trials: f64,
+    /// The 95th percentile of the number of trials; `None` if more than 5 % of the runs stayed undecided.
+    pub p95_trials: Option<u64>,
+    /// Where the chance of staying undecided lies (99.9 %).
+    pub undecided: (f64, f64),
+}
+
+impl Power {
+    /// Simulates `runs` runs; each gives its verdict and its number of trials.
+    ///
+    /// # Errors
+    /// [`Invalid::Empty`] for no runs.
+    pub fn simulate(
+        runs: u64,
+        seed: u64,
+        mut run: impl FnMut(&mut Rng) -> (Verdict, u64),
+    ) -> Result<Power, Invalid> {
+        if runs == 0 {
+            return Err(Invalid::Empty);
+        }
+        let mut rng = Rng::new(seed);
+        let (mut yes, mut no) = (0, 0);
+        let mut lengths: Vec<u64> = Vec::new();
+        for _ in 0..runs {
+            let (verdict, trials) = run(&mut rng);
+            yes += u64::from(verdict == Verdict::Yes);
+            no += u64::from(verdict == Verdict::No);
+            lengths.push(trials);
+        }
+        lengths.sort_unstable();
+        let undecided = Counts::new(runs, runs - yes - no)?;
+        let rank = (runs * 95).div_ceil(100) - 1;
+        Ok(Power {
+            runs,
+            yes,
+            no,
+            mean_trials: lengths.iter().map(|&n| n as f64).sum::<f64>() / runs as f64,
+            p95_trials: (undecided.observed() <= 0.05).then(|| lengths[rank as usize]),
+            undecided: Prior::Jeffreys.price(undecided).interval(MaxError::new(1e-3)?),
+        })
+    }
+
+    /// The share of runs that stayed undecided.
+    #[must_use]
+    pub fn undecided_share(&self) -> f64 {
+        (self.runs - self.yes - self.no) as f64 / self.runs as f64
+    }
+}
+
+/// One run of `question` where the rate is `rate`, of at most `budget` trials.
+pub fn one_run(question: Question, rate: f64, budget: u64, rng: &mut Rng) -> (Verdict, u64) {
+    let mut judge = Judge::new(question);
+    while judge.verdict() == Verdict::Undecided && judge.counts().trials() < budget {
+        judge.push(rng.chance(rate));
+    }
+    (judge.verdict(), judge.counts().trials())
+}
+
+/// The power of a question about a rate, if the rate is `rate` and the budget `budget` trials.
+///
+/// ```
+/// use uncontended_stats::{MaxError, Method, Question, Rate, power};
+/// let question = Question::new(Rate::new(0.98)?, Some(Rate::new(0.96)?), Method::Csm, MaxError::new(1e-3)?)?;
+/// let power = power::of_rate(question, 0.97, 1000, 200, 1)?;
+/// assert!(power.undecided_share() > 0.9); // Midway between the thresholds a thousand trials hardly ever do.
+/// # Ok::<(), uncontended_stats::Invalid>(())
+/// ```
+///
+/// # Errors
+/// [`Invalid::Empty`] for no runs.
+pub fn of_rate(
+    question: Question,
+    rate: f64,
+    budget: u64,
+    runs: u64,
+    seed: u64,
+) -> Result<Power, Invalid> {
+    Power::simulate(runs, seed, |rng| one_run(question, rate, budget, rng))
+}
+
+/// What a comparison is expected to meet.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Expected {
+    /// The true median ratio.
+    pub ratio: f64,
+    /// The relative spread (coefficient of variation) of a single run; a pair's log ratio has about 1.4 times that.
+    pub spread: f64,
+}
+
+/// The power of a paired comparison of log-normal runs within a budget of pairs.
+///
+/// # Errors
+/// [`Invalid::Value`] for a ratio or spread that is not finite, or not positive and non-negative; [`Invalid::Empty`] for
+/// no runs.
+pub fn of_paired(
+    (claim, margin, max_error): (Claim, Margin, MaxError),
+    expected: Expected,
+    budget: u64,
+    runs: u64,
+    seed: u64,
+) -> Result<Power, Invalid> {
+    if !(expected.ratio > 0.0 && expected.ratio.is_finite()) {
+        return Err(Invalid::Value(expected.ratio));
+    }
+    if !(0.0..100.0).contains(&expected.spread) {
+        return Err(Invalid::Value(expected.spread));
+    }
+    let width = (2.0 * ln(1.0 + expected.spread * expected.spread).mid).sqrt();
+    Power::simulate(runs, seed, |rng| {
+        let mut paired = Paired::new(margin, max_error);
+        while paired.verdict(claim) == Verdict::Undecided && paired.pairs() < budget {
+            let ratio = expected.ratio * exp_upper(width * normal(rng));
+            paired.push(ratio).expect("a positive number");
+        }
+        (paired.verdict(claim), paired.pairs())
+    })
+}
+
+/// The rate nearest to the lower threshold, from above, that is answered with yes in at least 95 % of the runs within the budget: the smallest
+/// difference that the budget can decide. `None` if not even a rate of 1 is.
+///
+/// # Errors
+/// [`Invalid::Empty`] for no runs.
+pub fn decidable_above(
+    question: Question,
+    budget: u64,
+    runs: u64,
+    seed: u64,
+) -> Result<Option<f64>, Invalid> {
+    let decided =
+        |rate: f64| Ok(of_rate(question, rate, budget, runs, seed)?.yes * 100 >= runs * 95);
+    nearest(question.yes_refutes().get(), 1.0, decided)
+}
+
+/// As [`decidable_above`], below the upper threshold and answered with no.
+///
+/// # Errors
+/// [`Invalid::Empty`] for no runs.
+pub fn decidable_below(
+    question: Question,
+    budget: u64,
+    runs: u64,
+    seed: u64,
+) -> Result<Option<f64>, Invalid> {
+    let decided =
+        |rate: f64| Ok(of_rate(question, rate, budget, runs, seed)?.no * 100 >= runs * 95);
+    nearest(question.at_least().get(), 0.0, decided)
+}
+
+/// The value nearest to `from`, on the way to `to`, that is decided, to a 4096th of the way.
+fn nearest(
+    from: f64,
+    to: f64,
+    decided: impl Fn(f64) -> Result<bool, Invalid>,
+) -> Result<Option<f64>, Invalid> {
+    if !decided(to)? {
+        return Ok(None);
+    }
+    let (mut near, mut far) = (from, to);
+    for _ in 0..12 {
+        let middle = f64::midpoint(near, far);
+        if decided(middle)? { far = middle } else { near = middle }
+    }
+    Ok(Some(far))
+}
+
+/// A standard normal number (Marsaglia's polar method), the same on every machine.
+fn normal(rng: &mut Rng) -> f64 {
+    loop {
+        let (x, y) = (2.0 * rng.unit() - 1.0, 2.0 * rng.unit() - 1.0);
+        let s = x * x + y * y;
+        if s > 0.0 && s < 1.0 {
+            return x * (-2.0 * ln(s).mid / s).sqrt();
+        }
+    }
+}
