@@ -1,0 +1,206 @@
+//! The engine judged by itself: identities between priors, errors over all looks, coverage when one stops, looks that
+//! may be skipped.
+
+mod common;
+
+use uncontended_stats::{
+    Counts, Judge, MaxError, Method, Prior, Question, Rate, Rng, Verdict, power, robbins,
+};
+
+const METHODS: [Method; 3] = [Method::Csm, Method::OneSided, Method::Jeffreys];
+
+fn rate(p: f64) -> Rate {
+    Rate::new(p).unwrap()
+}
+
+fn error(e: f64) -> MaxError {
+    MaxError::new(e).unwrap()
+}
+
+fn counts(n: u64, s: u64) -> Counts {
+    Counts::new(n, s).unwrap()
+}
+
+/// Asserts, by the confidence sequence itself, that a chance seen `k` times in `n` may be at most `bound`.
+fn assert_at_most(what: &str, n: u64, k: u64, bound: f64) {
+    let (low, high) = Prior::Jeffreys.price(counts(n, k)).interval(error(1e-4));
+    println!("{what}: {k} in {n}, within {low:.5}..{high:.5}, bound {bound}");
+    assert!(low <= bound, "{what}: the chance is above {low}, and {bound} was promised");
+}
+
+#[test]
+fn the_uniform_prior_is_robbins_criterion() {
+    for (n, s, p) in [(10, 10, 0.5), (4000, 3972, 0.98), (1 << 40, 1 << 39, 0.500001), (7, 0, 0.3)]
+    {
+        let (evidence, criterion) = (
+            Prior::Uniform.log_evidence(counts(n, s), rate(p)),
+            robbins::log_criterion(counts(n, s), rate(p)),
+        );
+        assert!((evidence + criterion).abs() <= 1e-12 * criterion.abs().max(1.0));
+    }
+}
+
+/// Each prior's e-process has mean at most 1 under its null, exactly: every sequence of ten tosses, weighted.
+#[test]
+fn the_expected_winnings_are_at_most_one() {
+    for p in [0.001, 0.1, 0.3, 0.5, 0.7, 0.95, 0.9999] {
+        for prior in [Prior::Uniform, Prior::Jeffreys, Prior::Above(rate(p)), Prior::Below(rate(p))]
+        {
+            let mut mean = 0.0;
+            for s in 0..=10u64 {
+                let ways: f64 = (0..s).map(|i| (10 - i) as f64 / (i + 1) as f64).product();
+                let chance = ways * p.powi(s as i32) * (1.0 - p).powi(10 - s as i32);
+                mean += chance * prior.log_evidence(counts(10, s), rate(p)).exp();
+            }
+            // A loose tail bound may lose some, but nothing may be won.
+            assert!(mean <= 1.0 + 1e-12 && mean > 0.4, "{prior:?}: {mean}");
+        }
+    }
+}
+
+/// At one half the uniform prior is an even mixture of the two one-sided ones.
+#[test]
+fn two_sides_make_a_whole() {
+    for s in 0..=60 {
+        let of = |prior: Prior| prior.log_evidence(counts(60, s), Rate::HALF).exp();
+        let (above, below) = (of(Prior::Above(Rate::HALF)), of(Prior::Below(Rate::HALF)));
+        let whole = of(Prior::Uniform);
+        let halves = f64::midpoint(above, below);
+        assert!(
+            halves <= whole * (1.0 + 1e-12) && halves > whole * 0.5,
+            "s = {s}: {halves} of {whole}"
+        );
+        if !(25..=35).contains(&s) {
+            assert!(halves > whole * 0.999_999, "s = {s}: {halves} of {whole}");
+        }
+    }
+}
+
+#[test]
+fn intervals_are_the_inversion_and_shrink_around_the_rate() {
+    for prior in
+        [Prior::Uniform, Prior::Jeffreys, Prior::Above(rate(0.9)), Prior::Below(rate(0.99))]
+    {
+        let mut last = 1.1;
+        for n in [1u64, 10, 100, 10_000, 1 << 30, 1 << 50] {
+            let seen = counts(n, n - n / 20);
+            let price = prior.price(seen);
+            let (low, high) = price.interval(error(0.01));
+            assert!(
+                low < seen.observed() && high >= seen.observed() && high - low <= last,
+                "{prior:?} {n}: {low} {high}"
+            );
+            last = high - low;
+            for end in [low, high].into_iter().filter(|&end| end > 0.0 && end < 1.0) {
+                assert!(price.rejects(rate(end), error(0.01)));
+            }
+            assert!(low == 0.0 || !price.rejects(rate(low.next_up()), error(0.01)));
+            assert!(high == 1.0 || !price.rejects(rate(high.next_down()), error(0.01)));
+        }
+    }
+}
+
+#[test]
+fn a_skipped_look_would_not_have_decided() {
+    for method in METHODS {
+        for (p, low, truth) in
+            [(0.9, None, 0.8), (0.99, Some(0.97), 0.985), (0.5, Some(0.4), 0.6), (0.02, None, 0.05)]
+        {
+            let question = Question::new(rate(p), low.map(rate), method, error(0.01)).unwrap();
+            let mut rng = Rng::new(9);
+            let (mut judge, mut seen) = (Judge::new(question), Counts::default());
+            for _ in 0..3000 {
+                let before = seen;
+                let success = rng.chance(truth);
+                seen.push(success);
+                let verdict = judge.push(success);
+                assert_eq!(verdict, question.verdict(seen), "{method:?} {p} {seen:?}");
+                if verdict != Verdict::Undecided {
+                    assert!(question.next_decision(before) == 1);
+                    break;
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_next_decision_is_the_first_that_an_even_run_of_luck_could_bring() {
+    for method in METHODS {
+        let question = Question::new(rate(0.9), Some(rate(0.8)), method, error(0.001)).unwrap();
+        for seen in [counts(0, 0), counts(30, 26), counts(400, 345)] {
+            let k = question.next_decision(seen);
+            let after =
+                |k: u64, s: u64| question.verdict(counts(seen.trials() + k, seen.successes() + s));
+            assert!(
+                k > 0 && (after(k, k) != Verdict::Undecided || after(k, 0) != Verdict::Undecided)
+            );
+            assert!((0..k).all(|k| after(k, k) == Verdict::Undecided && after(k, 0) == Verdict::Undecided));
+        }
+    }
+}
+
+/// A/A: the rate is the threshold itself, so that either verdict is wrong on one side.
+#[test]
+fn errors_over_all_looks_stay_within_the_bound() {
+    let runs = common::depth("errors_over_all_looks_stay_within_the_bound", 2000, 20_000);
+    for method in METHODS {
+        for p in [0.5, 0.9, 0.99, 0.999] {
+            let question = Question::about(rate(p), method, error(0.05));
+            let mut rng = Rng::new(p.to_bits() ^ method as u64);
+            let (mut yes, mut no) = (0, 0);
+            for _ in 0..runs {
+                match power::one_run(question, p, 3000, &mut rng).0 {
+                    Verdict::Yes => yes += 1,
+                    Verdict::No => no += 1,
+                    Verdict::Undecided => {}
+                }
+            }
+            assert_at_most(&format!("{method:?} at {p}"), runs, yes + no, 0.05);
+        }
+    }
+}
+
+/// Whether the interval contains the rate at the moment one stops, and whether the verdict points the right way.
+#[test]
+fn the_interval_covers_at_the_stopping_time_and_the_direction_is_right() {
+    let runs = common::depth("the_interval_covers_at_the_stopping_time", 1000, 10_000);
+    for method in METHODS {
+        for (threshold, low, truth) in
+            [(0.9, None, 0.93), (0.99, None, 0.98), (0.98, Some(0.96), 0.97), (0.5, None, 0.55)]
+        {
+            let question =
+                Question::new(rate(threshold), low.map(rate), method, error(0.1)).unwrap();
+            let mut rng = Rng::new(77);
+            let (mut missed, mut wrong) = (0, 0);
+            for _ in 0..runs {
+                let mut judge = Judge::new(question);
+                while judge.verdict() == Verdict::Undecided && judge.counts().trials() < 20_000 {
+                    judge.push(rng.chance(truth));
+                }
+                let report = question.report(judge.counts());
+                missed += u64::from(truth < report.interval.0 || truth > report.interval.1);
+                let forbidden = if truth >= threshold { Verdict::No } else { Verdict::Yes };
+                wrong += u64::from(low.is_none() && judge.verdict() == forbidden);
+                let (refuted, end) = match judge.verdict() {
+                    Verdict::Yes => (question.yes_refutes().get(), report.interval.0),
+                    Verdict::No => (report.interval.1, threshold),
+                    Verdict::Undecided => continue,
+                };
+                assert!(refuted <= end, "the interval contains what was refuted");
+            }
+            assert_at_most(
+                &format!("{method:?} {threshold} at {truth}, interval missed"),
+                runs,
+                missed,
+                0.1,
+            );
+            assert_at_most(
+                &format!("{method:?} {threshold} at {truth}, wrong direction"),
+                runs,
+                wrong,
+                0.1,
+            );
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Sample sizes: against Wald's test that knows the rate, and the published power of two thresholds.
+
+mod common;
+
+use std::ops::ControlFlow;
+use uncontended_stats::{
+    Claim, Counts, Limits, Margin, MaxError, Method, Prior, Question, Rate, Rng, Verdict, drive,
+    power,
+};
+
+fn rate(p: f64) -> Rate {
+    Rate::new(p).unwrap()
+}
+
+fn error(e: f64) -> MaxError {
+    MaxError::new(e).unwrap()
+}
+
+/// Trials until a prior's evidence against `null` suffices, and until Wald's likelihood ratio, which knows the truth, does.
+fn both(prior: Prior, null: f64, truth: f64, max_error: MaxError, rng: &mut Rng) -> (u64, u64) {
+    let needed = -max_error.log();
+    let step = |success: bool| {
+        if success { (truth / null).ln() } else { ((1.0 - truth) / (1.0 - null)).ln() }
+    };
+    let (mut counts, mut wald, mut ours, mut theirs) = (Counts::default(), 0.0, None, None);
+    while ours.is_none() || theirs.is_none() {
+        let success = rng.chance(truth);
+        counts.push(success);
+        wald += step(success);
+        if theirs.is_none() && wald >= needed {
+            theirs = Some(counts.trials());
+        }
+        if ours.is_none() && prior.log_evidence(counts, rate(null)) >= needed {
+            ours = Some(counts.trials());
+        }
+    }
+    (ours.unwrap(), theirs.unwrap())
+}
+
+#[test]
+fn one_sided_tests_need_at_most_a_fifth_more_than_the_test_that_knows_the_rate() {
+    let runs = common::depth("one_sided_tests_against_sprt", 400, 4000);
+    for (null, truth) in [(0.99, 0.995), (0.98, 0.993), (0.9, 0.95), (0.99, 0.98)] {
+        let null_rate = rate(null);
+        let prior = if truth > null { Prior::Above(null_rate) } else { Prior::Below(null_rate) };
+        let mut rng = Rng::new(1234);
+        let mut ours: Vec<u64> = Vec::new();
+        let mut theirs = 0;
+        for _ in 0..runs {
+            let (a, b) = both(prior, null, truth, error(1e-3), &mut rng);
+            ours.push(a);
+            theirs += b;
+        }
+        ours.sort_unstable();
+        let total: u64 = ours.iter().sum();
+        let (mean, sprt) = (total as f64 / runs as f64, theirs as f64 / runs as f64);
+        let p95 = ours[(runs as usize * 95).div_ceil(100) - 1];
+        println!(
+            "{null} -> {truth} ({}): mean {mean:.0}, p95 {p95}, SPRT {sprt:.0}, ratio {:.3}",
+            prior.name(),
+            mean / sprt
+        );
+        assert!(mean <= 1.2 * sprt);
+    }
+}
+
+/// 96 % and 98 % at 0.1 %, the rate midway: a thousand trials decide less than 99 % of the time, ten thousand more.
+#[test]
+fn the_published_power_of_two_thresholds_holds() {
+    // The published driver spends a third of the bound on each threshold and a third on its interval.
+    let inner =
+        Question::new(rate(0.98), Some(rate(0.96)), Method::Csm, error(1e-3).split(3)).unwrap();
+    let outer = Question::about(rate(0.99), Method::Csm, error(1e-9));
+    for (budget, expected) in [(1000, Verdict::No), (10_000, Verdict::Yes)] {
+        let mut rng = Rng::new(4);
+        let trial = || Some(power::one_run(inner, 0.97, budget, &mut rng).0 != Verdict::Undecided);
+        let (report, _) = drive(
+            outer,
+            Limits { trials: Some(20_000), time: None },
+            |_| ControlFlow::Continue(()),
+            trial,
+        );
+        println!("budget {budget}: {:?} decided, {:?}", report.counts, report.verdict);
+        assert_eq!(report.verdict, expected, "budget {budget}");
+    }
+}
+
+#[test]
+fn power_of_a_comparison_grows_with_the_effect_and_the_budget() {
+    let plan = |ratio: f64, budget: u64| {
+        let expected = power::Expected { ratio, spread: 0.05 };
+        power::of_paired(
+            (Claim::NoWorse, Margin::new(0.02).unwrap(), error(0.05)),
+            expected,
+            budget,
+            200,
+            3,
+        )
+        .unwrap()
+    };
+    let (small, large, longer) = (plan(1.0, 40), plan(0.9, 40), plan(1.0, 400));
+    assert!(
+        large.yes > small.yes && longer.yes > small.yes && large.mean_trials < small.mean_trials
+    );
+    assert!(plan(1.2, 60).no >= 198 && longer.undecided.0 <= longer.undecided_share());
+}
+
+#[test]
+fn the_smallest_decidable_difference_is_decided_and_shrinks_with_the_budget() {
+    let question = Question::about(rate(0.9), Method::OneSided, error(0.01));
+    let above = |budget| power::decidable_above(question, budget, 100, 8).unwrap();
+    let (short, long) = (above(300).unwrap(), above(3000).unwrap());
+    assert!(0.9 < long && long < short && short < 1.0, "{long} {short}");
+    assert!(power::of_rate(question, short, 300, 100, 8).unwrap().yes >= 95);
+    assert_eq!(above(10), None);
+    let below = power::decidable_below(question, 300, 100, 8).unwrap().unwrap();
+    assert!(below < 0.9 && power::of_rate(question, below, 300, 100, 8).unwrap().no >= 95);
+}
