@@ -4,7 +4,9 @@
 pub mod aggregate;
 pub mod facts;
 pub mod folded;
+pub mod rows;
 pub mod run;
+pub mod terminal;
 pub mod text;
 pub mod tracefile;
 pub mod units;

@@ -50,6 +50,27 @@ pub fn fit_end(text: &str, columns: usize) -> String {
     if columns > 0 { format!("…{}", &text[from..]) } else { String::new() }
 }
 
+/// `text` in lines of at most `columns` where its words allow; the first begins with `first`, the others are indented
+/// to the same column. Each line ends in a line feed.
+pub fn wrap(text: &str, first: &str, columns: usize) -> String {
+    let indent = width(first);
+    let (mut lines, mut used) = (first.to_owned(), indent);
+    for word in text.split_whitespace() {
+        if used > indent && used + 1 + width(word) > columns {
+            lines.push('\n');
+            lines.push_str(&" ".repeat(indent));
+            used = indent;
+        } else if used > indent {
+            lines.push(' ');
+            used += 1;
+        }
+        lines.push_str(word);
+        used += width(word);
+    }
+    lines.push('\n');
+    lines
+}
+
 fn head(text: &str, columns: usize) -> &str {
     let mut used = 0;
     let end = text.char_indices().find(|(_, c)| {
@@ -67,6 +88,12 @@ mod tests {
     fn a_name_cannot_steer_the_terminal() {
         assert_eq!(clean("\x1b[2Jrm\r\n\u{202e}x"), "\u{fffd}[2Jrm\u{fffd}\u{fffd}\u{fffd}x");
         assert_eq!(clean("Übergröße 線程"), "Übergröße 線程");
+    }
+
+    #[test]
+    fn words_are_wrapped_under_the_first() {
+        assert_eq!(wrap("one two  three", "- ", 9), "- one two\n  three\n");
+        assert_eq!(wrap("", "- ", 9), "- \n");
     }
 
     #[test]

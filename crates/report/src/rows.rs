@@ -1,0 +1,219 @@
+//! The rows that people read: locks of one site and class together, the costliest first.
+//!
+//! # Contract
+//! A program may make thousands of locks at one line; each keeps its own entry in the data, and all of one process, kind,
+//! class and site make one row here. A lock without a known site is a row of its own. Sums, worst times and histograms of
+//! a row are exactly those of its locks together; percentiles are taken from the joint histogram.
+//! Order: rows of class contention by total wait, then by acquisitions, then by id; [`apart`] has the other classes.
+
+use crate::aggregate::{Bucket, distribution};
+use crate::run::{Class, Distribution, Frame, Kind, Lock, RunReport};
+use crate::text::clean;
+use std::collections::{BTreeMap, HashMap};
+
+/// Locks of one process, kind, class and site.
+#[derive(Debug, Clone)]
+pub struct Row<'a> {
+    /// The process.
+    pub pid: u32,
+    /// The locks, the one with the greatest total wait first; never empty.
+    pub locks: Vec<&'a Lock>,
+    /// Acquisitions of all.
+    pub acquisitions: u64,
+    /// Blocked acquisitions of all.
+    pub blocked: u64,
+    /// Failed tries of all.
+    pub try_failed: u64,
+    /// Owner changes of all; none if no lock has the figure.
+    pub owner_changes: Option<u64>,
+    /// The greatest utilisation of any.
+    pub utilisation: Option<f64>,
+    /// Mean queue of all.
+    pub mean_queue: Option<f64>,
+    /// Waits of all.
+    pub wait: Option<Distribution>,
+    /// Idle intervals of all.
+    pub idle: Option<Distribution>,
+    /// Holds of all.
+    pub hold: Option<Distribution>,
+}
+
+impl Row<'_> {
+    /// The costliest lock of the row: its id names the row.
+    pub fn first(&self) -> &Lock {
+        self.locks[0]
+    }
+
+    /// Kind of its locks.
+    pub fn kind(&self) -> Kind {
+        self.first().kind
+    }
+
+    /// Class of its locks.
+    pub fn class(&self) -> Class {
+        self.first().class
+    }
+
+    /// Total wait; zero if nobody waited.
+    pub fn wait_total(&self) -> u64 {
+        self.wait.as_ref().map_or(0, |wait| wait.total)
+    }
+
+    /// Idle time as a share of the wait; none where idle has no meaning or nobody waited.
+    pub fn idle_share(&self) -> Option<f64> {
+        let (idle, wait) = (self.idle.as_ref()?, self.wait_total());
+        (wait > 0).then(|| idle.total as f64 / wait as f64)
+    }
+
+    /// Blocked acquisitions as a share of all; none if there was none.
+    pub fn blocked_share(&self) -> Option<f64> {
+        (self.acquisitions > 0).then(|| self.blocked as f64 / self.acquisitions as f64)
+    }
+
+    /// The lock of the row that has the longest wait.
+    pub fn longest_waited(&self) -> Option<&Lock> {
+        let waited = self.locks.iter().filter(|lock| lock.worst_wait.is_some());
+        waited.max_by_key(|lock| lock.worst_wait.as_ref().map(|worst| worst.ns)).copied()
+    }
+
+    /// The lock of the row that stood idle longest.
+    pub fn longest_idle(&self) -> Option<&Lock> {
+        let idle = self.locks.iter().filter(|lock| lock.worst_idle.is_some());
+        idle.max_by_key(|lock| lock.worst_idle.as_ref().map(|worst| worst.ns)).copied()
+    }
+}
+
+/// Rows of class contention, the greatest total wait first.
+pub fn contention(report: &RunReport) -> Vec<Row<'_>> {
+    rows(report, |class| class == Class::Contention)
+}
+
+/// Rows of the other classes, on which waiting may be as it should be; the greatest total wait first.
+pub fn apart(report: &RunReport) -> Vec<Row<'_>> {
+    rows(report, |class| class != Class::Contention)
+}
+
+/// What the locks of a row share: the process, by position, and the site, or else the lock's own id.
+type Key<'a> = (usize, Kind, Class, Result<&'a Frame, u64>);
+
+fn rows(report: &RunReport, wanted: fn(Class) -> bool) -> Vec<Row<'_>> {
+    let mut groups: HashMap<Key, Vec<&Lock>> = HashMap::new();
+    for (nth, process) in report.processes.iter().enumerate() {
+        for lock in process.locks.iter().filter(|lock| wanted(lock.class)) {
+            let site = lock.site.as_ref().ok_or(lock.id);
+            groups.entry((nth, lock.kind, lock.class, site)).or_default().push(lock);
+        }
+    }
+    let groups =
+        groups.into_iter().map(|((nth, ..), locks)| join(report.processes[nth].pid, locks));
+    let mut rows: Vec<Row> = groups.collect();
+    rows.sort_by_cached_key(|row| {
+        let costliest = std::cmp::Reverse((row.wait_total(), row.acquisitions));
+        (costliest, row.pid, row.first().id)
+    });
+    rows
+}
+
+fn join(pid: u32, mut locks: Vec<&Lock>) -> Row<'_> {
+    let waited = |lock: &Lock| lock.wait_ns.as_ref().map_or(0, |wait| wait.total);
+    locks.sort_by_key(|lock| (std::cmp::Reverse((waited(lock), lock.acquisitions)), lock.id));
+    let sum = |figure: fn(&Lock) -> u64| {
+        locks.iter().fold(0u64, |sum, lock| sum.saturating_add(figure(lock)))
+    };
+    let owner_changes = locks.iter().filter_map(|lock| lock.owner_changes);
+    let queues = locks.iter().filter_map(|lock| lock.mean_queue);
+    Row {
+        pid,
+        acquisitions: sum(|lock| lock.acquisitions),
+        blocked: sum(|lock| lock.blocked),
+        try_failed: sum(|lock| lock.try_failed),
+        owner_changes: owner_changes.reduce(u64::saturating_add),
+        utilisation: locks.iter().filter_map(|lock| lock.utilisation).reduce(f64::max),
+        mean_queue: queues.reduce(|sum, queue| sum + queue),
+        wait: merge(&locks, |lock| lock.wait_ns.as_ref()),
+        idle: merge(&locks, |lock| lock.idle_ns.as_ref()),
+        hold: merge(&locks, |lock| lock.hold_ns.as_ref()),
+        locks,
+    }
+}
+
+fn merge<'a>(
+    locks: &[&'a Lock],
+    part: fn(&'a Lock) -> Option<&'a Distribution>,
+) -> Option<Distribution> {
+    let mut parts = locks.iter().filter_map(|&lock| part(lock));
+    let first = parts.next()?;
+    let Some(second) = parts.next() else { return Some(first.clone()) };
+    let (mut total, mut worst) = (0u64, Vec::<u64>::new());
+    let mut counts: BTreeMap<(u64, u64), u64> = BTreeMap::new();
+    for part in [first, second].into_iter().chain(parts) {
+        total = total.saturating_add(part.total);
+        worst.extend(&part.worst);
+        for &(low, high, count) in &part.buckets {
+            *counts.entry((low, high)).or_default() += count;
+        }
+    }
+    worst.sort_unstable_by(|a, b| b.cmp(a));
+    let buckets: Vec<Bucket> =
+        counts.into_iter().map(|((low, high), count)| Bucket { low, high, count }).collect();
+    distribution(&buckets, total, &worst)
+}
+
+/// The kind of a row as people write it.
+pub fn kind_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Mutex => "mutex",
+        Kind::RwlockRead => "rwlock read",
+        Kind::RwlockWrite => "rwlock write",
+        Kind::Spin => "spin",
+        Kind::Condition => "condition",
+        Kind::Semaphore => "semaphore",
+        Kind::Barrier => "barrier",
+        Kind::Futex => "futex",
+        Kind::Annotated => "annotated",
+    }
+}
+
+/// The class of a row as people write it.
+pub fn class_name(class: Class) -> &'static str {
+    match class {
+        Class::Contention => "contention",
+        Class::HandOff => "hand-off",
+        Class::Gate => "gate",
+        Class::Queue => "queue",
+        Class::Unknown => "unknown",
+    }
+}
+
+/// Where a lock is in the code: function and place of its site, else its address.
+pub fn place(lock: &Lock) -> String {
+    match &lock.site {
+        Some(frame) => match source(frame) {
+            Some(source) if frame.function.is_some() => format!("{} {source}", function(frame)),
+            _ => function(frame),
+        },
+        None => format!("at {}", clean(&lock.address)),
+    }
+}
+
+/// A frame's function, else its module and address.
+pub fn function(frame: &Frame) -> String {
+    match (&frame.function, &frame.module) {
+        (Some(function), _) => clean(function),
+        (None, Some(module)) => format!("{}+{}", clean(base(module)), clean(&frame.address)),
+        (None, None) => clean(&frame.address),
+    }
+}
+
+/// A frame's file, without its directories, and line; else the file of its module.
+pub fn source(frame: &Frame) -> Option<String> {
+    match (&frame.file, frame.line) {
+        (Some(file), Some(line)) => Some(clean(&format!("{}:{line}", base(file)))),
+        (Some(file), None) => Some(clean(base(file))),
+        (None, _) => frame.module.as_deref().map(|module| clean(base(module))),
+    }
+}
+
+fn base(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}

@@ -1,0 +1,185 @@
+//! The report as text for a terminal.
+//!
+//! # Contract
+//! Tables are aligned, figures carry their units, no line is wider than asked where columns can give way. Locks of class
+//! contention come first, by total wait; the rest is listed apart. What matters most stands last, where a terminal ends:
+//! what could not be seen, then the findings. Colour only where asked; the caller looks at the terminal and `NO_COLOR`.
+//! # Evidence
+//! `tests/terminal.rs`: whole reports compared with texts kept beside it.
+
+mod locks;
+mod table;
+mod threads;
+mod worst;
+
+use crate::run::RunReport;
+use crate::text::{clean, fit, wrap};
+use crate::{rows, units};
+
+/// How the report is to look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Options {
+    /// Rows of each table.
+    pub top: usize,
+    /// Bold headings and dim rules, by ANSI sequences.
+    pub colour: bool,
+    /// Columns of the terminal.
+    pub width: usize,
+}
+
+impl Default for Options {
+    /// Ten rows, no colour, 100 columns.
+    fn default() -> Self {
+        Options { top: 10, colour: false, width: 100 }
+    }
+}
+
+/// The report as text, each line ending in a line feed.
+pub fn render(report: &RunReport, options: &Options) -> String {
+    let paint = Paint { colour: options.colour };
+    let (contended, apart) = (rows::contention(report), rows::apart(report));
+    let mut text = head(report, options, paint);
+    text.push_str(&locks::contention(report, &contended, options, paint));
+    text.push_str(&worst::cases(report, &contended, options, paint));
+    text.push_str(&locks::apart(report, &apart, options, paint));
+    text.push_str(&threads::render_all(report, options, paint));
+    text.push_str(&coverage(report, options, paint));
+    text.push_str(&findings(report, options, paint));
+    text
+}
+
+/// Headings and rules, coloured or not.
+#[derive(Debug, Clone, Copy)]
+struct Paint {
+    colour: bool,
+}
+
+impl Paint {
+    fn bold(self, text: &str) -> String {
+        self.with("1", text)
+    }
+
+    fn dim(self, text: &str) -> String {
+        self.with("2", text)
+    }
+
+    fn with(self, code: &str, text: &str) -> String {
+        if self.colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+}
+
+/// A section's heading: a name, and a remark on how to read it.
+fn heading(name: &str, remark: &str, options: &Options, paint: Paint) -> String {
+    let room = options.width.saturating_sub(crate::text::width(name) + 2);
+    let remark = if remark.is_empty() {
+        String::new()
+    } else {
+        format!("  {}", paint.dim(&fit(remark, room)))
+    };
+    format!("\n{}{remark}\n", paint.bold(name))
+}
+
+fn head(report: &RunReport, options: &Options, paint: Paint) -> String {
+    let processes = report.processes.len();
+    let threads: usize = report.processes.iter().map(|process| process.threads.len()).sum();
+    let locks: usize = report.processes.iter().map(|process| process.locks.len()).sum();
+    let figures = [
+        format!("wall {}", units::duration(report.wall_ns)),
+        ended(report),
+        several(processes as u64, "process", "processes"),
+        several(threads as u64, "thread", "threads"),
+        several(locks as u64, "lock", "locks"),
+    ];
+    let command = fit(&command_line(&report.command), options.width);
+    format!("{}\n{}", paint.bold(&command), wrap(&figures.join(" · "), "", options.width))
+}
+
+/// How the program ended.
+pub(crate) fn ended(report: &RunReport) -> String {
+    match report.signal {
+        Some(signal) => format!("ended by {} (status {})", signal_name(signal), report.exit_status),
+        None => format!("exit status {}", report.exit_status),
+    }
+}
+
+fn signal_name(signal: i32) -> String {
+    const NAMES: [&str; 15] = [
+        "HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2",
+        "PIPE", "ALRM", "TERM",
+    ];
+    let name = usize::try_from(signal).ok().and_then(|number| NAMES.get(number.checked_sub(1)?));
+    name.map_or_else(|| format!("signal {signal}"), |name| format!("SIG{name}"))
+}
+
+/// `1 lock`, `12 locks`.
+pub(crate) fn several(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", units::count(number), if number == 1 { one } else { many })
+}
+
+/// A command as it would be typed, harmless to a terminal.
+pub(crate) fn command_line(command: &[String]) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./=,:+@%^".contains(c);
+    let words = command.iter().map(|word| {
+        let word = clean(word);
+        if !word.is_empty() && word.chars().all(plain) {
+            word
+        } else {
+            format!("'{}'", word.replace('\'', "'\\''"))
+        }
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+fn coverage(report: &RunReport, options: &Options, paint: Paint) -> String {
+    let mut text = heading("Coverage", "what this run could not see", options, paint);
+    let coverage = &report.coverage;
+    let lines = coverage.nothing_seen.iter().chain(&coverage.unseen);
+    for line in lines {
+        text.push_str(&wrap(&clean(line), "  · ", options.width));
+    }
+    if let Some(share) = coverage.futex_share_unaccounted {
+        let share = units::percent(share);
+        let line = format!(
+            "{share} of all futex waiting, as the kernel counted it, is in none of the rows above."
+        );
+        text.push_str(&wrap(&line, "  · ", options.width));
+    }
+    text.push_str(&worst::futex_sites(report, options));
+    text.push_str(&wrap(&observer(report), "  · ", options.width));
+    text
+}
+
+/// What observing cost, in a sentence.
+pub(crate) fn observer(report: &RunReport) -> String {
+    let cost = report.observer.cost_ns_per_pair.map_or_else(
+        || "The observer's cost was not measured".to_owned(),
+        |cost| {
+            format!(
+                "An uncontended lock and unlock cost {} more than unobserved",
+                units::duration_f(cost.max(0.0))
+            )
+        },
+    );
+    let step = units::duration_f(report.clock.step_ns);
+    let clock =
+        format!("times are from {}, which moves in steps of {step}", clean(&report.clock.source));
+    let dropped = match report.observer.records_dropped {
+        0 => "nothing was dropped".to_owned(),
+        lost => format!(
+            "{} found no room in the record and are in no figure",
+            several(lost, "event", "events")
+        ),
+    };
+    format!("{cost}; {clock}; {dropped}.")
+}
+
+fn findings(report: &RunReport, options: &Options, paint: Paint) -> String {
+    if report.findings.is_empty() {
+        return format!("\n{}  none\n", paint.bold("Findings"));
+    }
+    let mut text = heading("Findings", "", options, paint);
+    for (nth, finding) in report.findings.iter().enumerate() {
+        text.push_str(&wrap(&clean(&finding.text), &format!("  {}. ", nth + 1), options.width));
+    }
+    text
+}

@@ -1,0 +1,120 @@
+//! The longest wait and the longest idle interval of the costliest locks, with the code of everybody involved.
+
+use super::{Options, Paint, heading};
+use crate::rows::{self, Row, place};
+use crate::run::{Distribution, Frame, IdleCause, RunReport, WorstIdle, WorstWait};
+use crate::text::{fit, wrap};
+use crate::units;
+
+/// Locks whose worst cases are shown.
+const LOCKS: usize = 3;
+/// Frames of a stack that are shown.
+const FRAMES: usize = 8;
+
+/// The worst cases of the first rows that somebody waited on.
+pub(super) fn cases(_: &RunReport, rows: &[Row], options: &Options, paint: Paint) -> String {
+    let mut text = String::new();
+    for row in rows.iter().take(LOCKS.min(options.top)).filter(|row| row.wait.is_some()) {
+        let lock = row.longest_waited();
+        if let Some((lock, worst)) = lock.and_then(|lock| Some((lock, lock.worst_wait.as_ref()?))) {
+            let name = format!("Longest wait on #{}: {}", lock.id, units::duration(worst.ns));
+            let remark = format!("{}  {}", of(row.wait.as_ref(), "wait", "waits"), place(lock));
+            text.push_str(&heading(&name, &remark, options, paint));
+            text.push_str(&wait(worst, options, paint));
+        }
+        let lock = row.longest_idle();
+        if let Some((lock, worst)) = lock.and_then(|lock| Some((lock, lock.worst_idle.as_ref()?))) {
+            let name = format!("Longest idle of #{}: {}", lock.id, units::duration(worst.ns));
+            let remark = format!(
+                "{}  {}",
+                of(row.idle.as_ref(), "idle interval", "idle intervals"),
+                place(lock)
+            );
+            text.push_str(&heading(&name, &remark, options, paint));
+            text.push_str(&idle(worst, options, paint));
+        }
+    }
+    text
+}
+
+/// A longest time means little without the number that it is the longest of.
+fn of(times: Option<&Distribution>, one: &str, many: &str) -> String {
+    times.map_or_else(String::new, |times| format!("of {}", super::several(times.count, one, many)))
+}
+
+fn wait(worst: &WorstWait, options: &Options, paint: Paint) -> String {
+    let mut text = if worst.waiter.is_empty() {
+        format!("  {}\n", paint.dim("the waiter's stack was not recorded"))
+    } else {
+        stack("waited in", &worst.waiter, options, paint)
+    };
+    if worst.holder.is_empty() {
+        text.push_str(&format!("  {}\n", paint.dim("the holder's stack was not recorded")));
+    } else if worst.holder == worst.waiter {
+        text.push_str(&format!("  {}\n", paint.dim("held, until the release, in the same code")));
+    } else {
+        text.push_str(&stack("held, until the release, in", &worst.holder, options, paint));
+    }
+    text
+}
+
+fn idle(worst: &WorstIdle, options: &Options, paint: Paint) -> String {
+    let mut text = wrap(cause(worst.cause), "  ", options.width);
+    if !worst.releaser.is_empty() {
+        text.push_str(&stack("released in", &worst.releaser, options, paint));
+    }
+    if !worst.waiter.is_empty() && worst.waiter == worst.releaser {
+        text.push_str(&format!("  {}\n", paint.dim("ended in the same code")));
+    } else if !worst.waiter.is_empty() {
+        text.push_str(&stack("ended in", &worst.waiter, options, paint));
+    }
+    text
+}
+
+/// Why a lock stood idle, in a sentence.
+pub(crate) fn cause(cause: IdleCause) -> &'static str {
+    match cause {
+        IdleCause::NotWoken => "The lock was free; its waiter had not been woken yet.",
+        IdleCause::NotScheduled => "The lock was free; its waiter had been woken and got no CPU.",
+        IdleCause::Barged => {
+            "The lock was free; a thread that had not waited took it before the waiter did."
+        }
+        IdleCause::Unknown => {
+            "The lock was free while somebody waited; the record does not tell why."
+        }
+    }
+}
+
+fn stack(title: &str, frames: &[Frame], options: &Options, paint: Paint) -> String {
+    let mut text = format!("  {}\n", paint.dim(title));
+    let room = options.width.saturating_sub(6);
+    for frame in frames.iter().take(FRAMES) {
+        text.push_str(&format!("    {}\n", fit(&frame_line(frame), room)));
+    }
+    if frames.len() > FRAMES {
+        text.push_str(&format!("    … {} more\n", frames.len() - FRAMES));
+    }
+    text
+}
+
+fn frame_line(frame: &Frame) -> String {
+    match rows::source(frame) {
+        Some(source) if frame.function.is_some() => format!("{}  {source}", rows::function(frame)),
+        _ => rows::function(frame),
+    }
+}
+
+/// Futex waits by call site, as the kernel saw them; only with root.
+pub(super) fn futex_sites(report: &RunReport, options: &Options) -> String {
+    let mut text = String::new();
+    for site in report.coverage.futex_sites.iter().take(options.top) {
+        let inner = site.stack.first().map_or_else(|| "unknown code".to_owned(), frame_line);
+        let line = format!(
+            "kernel: {} of futex waiting in {}, at {inner}",
+            units::duration(site.total_ns),
+            super::several(site.waits, "wait", "waits")
+        );
+        text.push_str(&wrap(&line, "    ", options.width));
+    }
+    text
+}

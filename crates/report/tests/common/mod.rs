@@ -1,0 +1,206 @@
+//! Reports made by hand, whose every figure a test can name.
+#![allow(dead_code, reason = "each test uses some of the fixtures")]
+
+use std::collections::BTreeMap;
+use uncontended_report::aggregate::{Bucket, distribution};
+use uncontended_report::run::*;
+
+pub(crate) const MS: u64 = 1_000_000;
+pub(crate) const US: u64 = 1_000;
+
+/// A run of `command` that saw nothing yet.
+pub(crate) fn run(command: &[&str]) -> RunReport {
+    RunReport {
+        schema: SCHEMA.to_owned(),
+        command: command.iter().map(|&word| word.to_owned()).collect(),
+        exit_status: 0,
+        signal: None,
+        wall_ns: 4_213 * MS,
+        clock: Clock { source: "tsc".to_owned(), step_ns: 0.4762 },
+        processes: vec![],
+        coverage: Coverage {
+            processes_observed: 1,
+            unseen: vec![
+                "Locks inside glibc (stdio, malloc) and spinning that was inlined.".to_owned(),
+            ],
+            nothing_seen: None,
+            futex_share_unaccounted: None,
+            futex_sites: vec![],
+            more: BTreeMap::new(),
+        },
+        observer: Observer { cost_ns_per_pair: Some(11.4), records_dropped: 0 },
+        findings: vec![],
+    }
+}
+
+/// A process of that run.
+pub(crate) fn process(pid: u32, locks: Vec<Lock>, threads: Vec<Thread>) -> Process {
+    Process { pid, command: vec!["program".to_owned()], locks, threads }
+}
+
+/// A frame with a function and a line.
+pub(crate) fn frame(function: &str, file: &str, line: u32) -> Frame {
+    Frame {
+        function: Some(function.to_owned()),
+        file: Some(format!("/src/coreutils/{file}")),
+        line: Some(line),
+        module: Some("/usr/bin/program".to_owned()),
+        address: format!("0x{:x}", 0x4000 + line),
+    }
+}
+
+/// A lock that nobody waited on.
+pub(crate) fn lock(id: u64, kind: Kind, function: &str) -> Lock {
+    Lock {
+        id,
+        kind,
+        class: Class::Contention,
+        site: Some(frame(function, "sort.c", 3300 + (id % 10_000) as u32)),
+        created: vec![],
+        first_taken: vec![],
+        address: format!("0x55d0{id:08x}"),
+        life: 0,
+        acquisitions: 100,
+        blocked: 0,
+        try_failed: 0,
+        threads: 1,
+        owner_changes: Some(0),
+        utilisation: Some(0.001),
+        mean_queue: Some(0.0),
+        wait_ns: None,
+        idle_ns: None,
+        hold_ns: None,
+        worst_wait: None,
+        worst_idle: None,
+        moments: vec![],
+    }
+}
+
+/// The distribution of `times`, in buckets of four an octave.
+pub(crate) fn times(times: &[u64]) -> Option<Distribution> {
+    let mut buckets: BTreeMap<u64, Bucket> = BTreeMap::new();
+    for &time in times {
+        let octave = 1u64 << (63 - time.max(4).leading_zeros());
+        let low = octave + (time.max(octave) - octave) / (octave / 4) * (octave / 4);
+        let bucket = buckets.entry(low).or_insert(Bucket { low, high: low + octave / 4, count: 0 });
+        bucket.count += 1;
+    }
+    let buckets: Vec<Bucket> = buckets.into_values().collect();
+    let mut worst = times.to_vec();
+    worst.sort_unstable_by(|a, b| b.cmp(a));
+    worst.truncate(4);
+    distribution(&buckets, times.iter().sum(), &worst)
+}
+
+/// A thread.
+pub(crate) fn thread(tid: u32, name: &str) -> Thread {
+    Thread {
+        tid,
+        name: name.to_owned(),
+        cpu_ns: Some(1_900 * MS),
+        runnable_ns: Some(40 * MS),
+        voluntary_switches: Some(618),
+        involuntary_switches: Some(21),
+        migrations: Some(3),
+        blocked: Some(157),
+        wait_ns: Some(300 * MS),
+    }
+}
+
+/// A run like that of `sort --parallel=4`: one contended mutex, one that is idle for long, a condition.
+pub(crate) fn sort() -> RunReport {
+    let mut report = run(&["sort", "--parallel=4", "my file.txt"]);
+    let mut queue = lock(1, Kind::Mutex, "queue_insert");
+    queue.acquisitions = 15_700;
+    queue.blocked = 628;
+    queue.try_failed = 2;
+    queue.threads = 5;
+    queue.owner_changes = Some(3_100);
+    queue.utilisation = Some(0.45);
+    queue.mean_queue = Some(0.292);
+    let waits: Vec<u64> = (0..624)
+        .map(|i| 2 * US + i * 3 * US)
+        .chain([30 * MS, 81 * MS, 120 * MS, 265 * MS])
+        .collect();
+    queue.wait_ns = times(&waits);
+    queue.idle_ns = times(&[900, 40 * US, 1_200 * US, 27 * MS]);
+    queue.hold_ns = times(&(1..=15_700).map(|i| i * 90).chain([264 * MS]).collect::<Vec<_>>());
+    let stack = |leaf: &str| {
+        vec![
+            frame("pthread_mutex_lock", "lock.c", 80),
+            frame(leaf, "sort.c", 3301),
+            frame("sortlines", "sort.c", 3515),
+            frame("sortlines_thread", "sort.c", 3480),
+        ]
+    };
+    queue.worst_wait =
+        Some(WorstWait { ns: 265 * MS, waiter: stack("queue_insert"), holder: stack("queue_pop") });
+    queue.worst_idle = Some(WorstIdle {
+        ns: 27 * MS,
+        releaser: stack("queue_pop"),
+        waiter: stack("queue_insert"),
+        cause: IdleCause::NotScheduled,
+    });
+    queue.moments = vec![
+        Moment { what: Span::Wait, at_ns: 1_000 * MS, ns: 265 * MS, tid: Some(102), cause: None },
+        Moment { what: Span::Wait, at_ns: 2_100 * MS, ns: 120 * MS, tid: Some(103), cause: None },
+        Moment { what: Span::Hold, at_ns: 1_001 * MS, ns: 264 * MS, tid: Some(101), cause: None },
+        Moment {
+            what: Span::Idle,
+            at_ns: 3_000 * MS,
+            ns: 27 * MS,
+            tid: Some(102),
+            cause: Some(IdleCause::NotScheduled),
+        },
+    ];
+    let mut nodes: Vec<Lock> = (2..6).map(|id| lock(id, Kind::Mutex, "init_node")).collect();
+    for node in &mut nodes {
+        node.site = Some(frame("init_node", "sort.c", 3420));
+        node.blocked = 3;
+        node.wait_ns = times(&[5 * US, 20 * US, node.id * 100 * US]);
+        node.hold_ns = times(&[4 * US; 100]);
+    }
+    let mut ready = lock(9, Kind::Condition, "queue_pop");
+    ready.class = Class::Queue;
+    ready.owner_changes = None;
+    ready.utilisation = None;
+    ready.blocked = 100;
+    ready.wait_ns = times(&[900 * MS; 100]);
+    let locks = [vec![queue], nodes, vec![ready]].concat();
+    let mut idle = thread(104, "sort");
+    idle.wait_ns = None;
+    idle.blocked = None;
+    report.processes =
+        vec![process(101, locks, vec![thread(101, "sort"), thread(102, "sort"), idle])];
+    report
+}
+
+/// `locks` locks at as many sites, `threads` threads; every tenth lock was waited on.
+pub(crate) fn many(locks: u64, threads: u32) -> RunReport {
+    let mut report = run(&["memcached", "-t", "100"]);
+    let rows = (0..locks).map(|id| {
+        let mut row = lock(id, Kind::Mutex, &format!("item_lock_{id}"));
+        row.acquisitions = 1_000 + id;
+        row.hold_ns = times(&[US + id, 2 * US, 40 * US + id]);
+        row.created =
+            (0..12).map(|depth| frame(&format!("caller_{depth}"), "memcached.c", depth)).collect();
+        if id % 10 == 0 {
+            row.blocked = 4;
+            row.wait_ns = times(&[US, 30 * US, MS, MS + id]);
+            row.idle_ns = times(&[US, 3 * US]);
+            let stack = row.created.clone();
+            row.worst_wait = Some(WorstWait { ns: MS + id, waiter: stack.clone(), holder: stack });
+            row.moments = vec![Moment {
+                what: Span::Wait,
+                at_ns: id * US,
+                ns: MS + id,
+                tid: Some(7),
+                cause: None,
+            }];
+        }
+        row
+    });
+    let threads = (0..threads).map(|tid| thread(1_000 + tid, &format!("worker {tid}"))).collect();
+    report.processes = vec![process(7, rows.collect(), threads)];
+    report
+}

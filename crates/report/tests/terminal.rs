@@ -1,0 +1,92 @@
+//! Whole reports against texts kept in `golden/`; `UNC_BLESS=1` writes them anew, for a reader to compare.
+
+mod common;
+
+use common::*;
+use std::path::PathBuf;
+use uncontended_report::run::*;
+use uncontended_report::terminal::{Options, render};
+use uncontended_report::text::width;
+
+fn check(name: &str, report: &RunReport, options: &Options) {
+    let found = render(report, options);
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.txt"));
+    if std::env::var_os("UNC_BLESS").is_some() {
+        std::fs::write(&path, &found).unwrap();
+    }
+    let kept = std::fs::read_to_string(&path)
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    assert!(found == kept, "{name} differs from {}:\n{found}", path.display());
+    if !options.colour {
+        let wide = found.lines().find(|line| width(line) > options.width);
+        assert_eq!(wide, None, "{name}: wider than {}", options.width);
+    }
+}
+
+fn plain() -> Options {
+    Options::default()
+}
+
+#[test]
+fn a_run_that_saw_nothing_says_why() {
+    let mut report = run(&["go-program"]);
+    report.coverage.nothing_seen =
+        Some("The program is static: no library could be loaded into it.".to_owned());
+    report.observer.cost_ns_per_pair = None;
+    check("nothing", &report, &plain());
+}
+
+#[test]
+fn sort_on_three_widths() {
+    let report = sort();
+    check("sort_100", &report, &plain());
+    check("sort_60", &report, &Options { width: 60, ..plain() });
+    check("sort_160_colour", &report, &Options { width: 160, colour: true, ..plain() });
+}
+
+#[test]
+fn many_locks_show_the_costliest() {
+    check("many", &many(200, 20), &Options { top: 3, ..plain() });
+}
+
+#[test]
+fn huge_figures_and_strange_names() {
+    let mut report = run(&["/opt/серверы/線程 server", "it's", "\x1b[2J"]);
+    report.wall_ns = u64::MAX;
+    report.exit_status = 137;
+    report.signal = Some(9);
+    let mut row =
+        lock(u64::MAX, Kind::RwlockWrite, "std::vec::Vec<線程, \x1b[31mAllocator>::größe");
+    row.acquisitions = u64::MAX;
+    row.blocked = u64::MAX / 2;
+    row.wait_ns =
+        Some(Distribution { count: 1, total: u64::MAX, max: u64::MAX, ..Distribution::default() });
+    row.worst_wait = Some(WorstWait { ns: u64::MAX, waiter: vec![], holder: vec![] });
+    row.mean_queue = Some(f64::MAX);
+    let mut anonymous = lock(3, Kind::Futex, "");
+    anonymous.site = None;
+    anonymous.class = Class::Unknown;
+    let threads = vec![Thread {
+        cpu_ns: None,
+        runnable_ns: None,
+        voluntary_switches: None,
+        involuntary_switches: None,
+        migrations: None,
+        ..thread(u32::MAX, "поток\u{202e}\n")
+    }];
+    report.processes =
+        vec![process(u32::MAX, vec![row, anonymous], threads), process(1, vec![], vec![])];
+    report.coverage.futex_share_unaccounted = Some(0.37);
+    report.coverage.futex_sites = vec![FutexSite {
+        stack: vec![frame("park", "futex.rs", 12)],
+        waits: 14,
+        total_ns: 5_000 * MS,
+    }];
+    report.observer.records_dropped = 12_345;
+    report.findings = vec![Finding {
+        text: "lock #3: ".to_owned() + &"its waiters are woken late ".repeat(6),
+        lock: Some(3),
+        evidence: Default::default(),
+    }];
+    check("strange", &report, &plain());
+}
