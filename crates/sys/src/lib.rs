@@ -3,8 +3,12 @@
 //! Starting and following a program: [`inherited`], [`process`], [`signals`]. Memory that a program shares with its
 //! observer: [`memfd`]. What
 //! observing costs: [`pair_cost`]. What the kernel sees of a program: [`perf`], [`tracefs`].
+//! A barrier on all threads: [`membarrier`]. Where a thread runs: [`affinity`]; machine code made at run time: [`code`].
 
+pub mod affinity;
+pub mod code;
 pub mod inherited;
+pub mod membarrier;
 pub mod memfd;
 pub mod pair_cost;
 pub mod perf;

@@ -1,0 +1,140 @@
+//! How each round is run: where the threads run, in which order they take the runs, and who starts late.
+//!
+//! # Contract
+//! Every worker has a [`Planner`] of its own with the same seed, so all of them draw the same plans without talking.
+//! The rounds add up to exactly the runs asked for.
+
+use crate::layout::{BATCH, LINE};
+use crate::random::Random;
+use crate::run::Setup;
+use uncontended_model::program::{Op, Program};
+
+/// Rounds before the threads move to other CPUs.
+const PLACEMENT_ROUNDS: u64 = 64;
+
+/// Runs in a round in which the threads keep step.
+const TOGETHER: usize = 64;
+
+/// One round.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Plan {
+    /// Runs in this round, a power of two.
+    pub(crate) runs: usize,
+    /// Words between runs, 1 or a line.
+    pub(crate) spread: usize,
+    /// From one run to the next, odd.
+    pub(crate) stride: usize,
+    /// The CPU of each thread.
+    pub(crate) cpus: Vec<usize>,
+    /// The run that each thread begins with.
+    pub(crate) first: Vec<usize>,
+    /// How late each thread starts, in rounds of an empty loop, at least 1.
+    pub(crate) skew: Vec<u64>,
+    /// Whether the threads meet before every run.
+    pub(crate) together: bool,
+}
+
+/// Draws plans until the runs are used up.
+#[derive(Debug)]
+pub(crate) struct Planner {
+    random: Random,
+    left: u64,
+    round: u64,
+    threads: usize,
+    cpus: Vec<usize>,
+    /// Whether a thread makes system calls, so that free threads would never be at the same run.
+    slow: bool,
+}
+
+impl Planner {
+    pub(crate) fn new(program: &Program, cpus: &[usize], setup: &Setup) -> Planner {
+        let mut ops = program.threads.iter().flat_map(|thread| &thread.code);
+        Planner {
+            random: Random(setup.seed),
+            left: setup.runs,
+            round: 0,
+            threads: program.threads.len(),
+            cpus: cpus.to_vec(),
+            slow: ops.any(|op| *op == Op::Membarrier),
+        }
+    }
+
+    /// A number whose magnitude is uniform: below 1, 2, 4, … or 2^`bits`.
+    fn magnitude(&mut self, bits: u64) -> u64 {
+        let bits = self.random.below(bits + 1);
+        self.random.below(1 << bits)
+    }
+}
+
+impl Iterator for Planner {
+    type Item = Plan;
+
+    fn next(&mut self) -> Option<Plan> {
+        if self.left == 0 {
+            return None;
+        }
+        if self.round.is_multiple_of(PLACEMENT_ROUNDS) {
+            self.random.shuffle(&mut self.cpus);
+        }
+        let together =
+            self.threads <= self.cpus.len() && (self.slow || self.round.is_multiple_of(8));
+        let most = if together { TOGETHER } else { BATCH };
+        let runs = most.min(1 << self.left.ilog2().min(usize::BITS - 2));
+        let start = self.random.below(runs as u64) as usize;
+        let lag = (0..self.threads).map(|_| self.magnitude(4) as usize).collect::<Vec<_>>();
+        let plan = Plan {
+            runs,
+            spread: if self.random.below(2) == 0 { 1 } else { LINE },
+            stride: (2 * self.magnitude(6) + 1) as usize,
+            cpus: self.cpus.iter().copied().cycle().take(self.threads).collect(),
+            first: lag
+                .iter()
+                .map(|lag| if together { start } else { (start + runs - lag % runs) % runs })
+                .collect(),
+            skew: (0..self.threads)
+                .map(|_| 1 + self.magnitude(if self.slow { 14 } else { 8 }))
+                .collect(),
+            together,
+        };
+        self.left -= runs as u64;
+        self.round += 1;
+        Some(plan)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use uncontended_model::program::Thread;
+
+    #[test]
+    fn plans_add_up_and_stay_within_what_the_code_allows() {
+        let program = Program { locations: vec![], threads: vec![Thread::default(); 3] };
+        for runs in [0, 1, 1000, 100_000] {
+            let planner = Planner::new(&program, &[4, 7], &Setup { runs, seed: runs });
+            let mut sum = 0;
+            for plan in planner {
+                sum += plan.runs as u64;
+                assert!(plan.runs.is_power_of_two() && plan.runs <= BATCH);
+                assert!(plan.stride % 2 == 1 && plan.skew.iter().all(|&skew| skew > 0));
+                assert!(plan.first.iter().all(|&first| first < plan.runs));
+                assert_eq!(plan.cpus.len(), 3);
+                assert!(
+                    !plan.together,
+                    "three threads on two CPUs cannot wait for each other at every run"
+                );
+            }
+            assert_eq!(sum, runs);
+        }
+    }
+
+    #[test]
+    fn the_same_seed_draws_the_same_plans() {
+        let program = Program { locations: vec![], threads: vec![Thread::default(); 2] };
+        let plans = |seed| -> Vec<Plan> {
+            Planner::new(&program, &[0, 1], &Setup { runs: 50_000, seed }).collect()
+        };
+        assert_eq!(plans(1), plans(1));
+        assert_ne!(plans(1), plans(2));
+    }
+}

@@ -1,0 +1,47 @@
+//! Pseudo-random numbers for schedules: the same seed, the same choices.
+
+/// SplitMix64.
+///
+/// # Sources
+/// Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014.
+#[derive(Debug, Clone)]
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    /// The next 64 bits.
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `end`, which is not zero; the bias is below `end` in 2^64.
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
+        self.next() % end
+    }
+
+    /// Mixes the order of `items`.
+    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
+        for at in (1..items.len()).rev() {
+            items.swap(at, self.below(at as u64 + 1) as usize);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sequence_is_that_of_the_paper_and_a_shuffle_loses_nothing() {
+        let mut random = Random(1_234_567);
+        assert_eq!(random.next(), 6_457_827_717_110_365_317);
+        let mut items: Vec<u8> = (0..20).collect();
+        random.shuffle(&mut items);
+        assert_ne!(items, (0..20).collect::<Vec<u8>>());
+        items.sort_unstable();
+        assert_eq!(items, (0..20).collect::<Vec<u8>>());
+    }
+}

@@ -1,0 +1,209 @@
+//! Rounds of runs on pinned threads, and the histogram of what they end in.
+//!
+//! # Contract
+//! [`run`] executes a program exactly so many times on the machine and counts every final state. A round sets up a
+//! batch of runs, lets one thread per thread of the program go through the whole batch, and counts. The threads meet
+//! only between these phases, so the runs within a round race freely; the choices of [`crate::plan`] vary how.
+//! # State
+//! I1: phases alternate: each worker sets up its own share of the runs; all meet; the generated code runs; all meet;
+//! each worker counts its own share; all meet.
+//! # Evidence
+//! tests/machine.rs: nothing that x86-TSO forbids is seen, and what it allows for store buffering is.
+//! benches/runs_per_second.rs.
+//! # Sources
+//! Alglave, Maranget, Sarkar, Sewell, "Litmus: running tests against hardware", 2011: arrays of runs, changing strides.
+
+use crate::compile::{Frame, Functions, Pace, compile};
+use crate::layout::{BATCH, Layout};
+use crate::plan::{Plan, Planner};
+use crate::refusal::Refusal;
+use crate::tally::Tally;
+use crate::words::Words;
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Barrier, Mutex, PoisonError};
+use uncontended_model::program::{Op, Program};
+use uncontended_sys::{affinity, code::Code, membarrier};
+
+/// What is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Setup {
+    /// How many runs.
+    pub runs: u64,
+    /// Decides placement, strides and skews; the machine itself cannot be seeded.
+    pub seed: u64,
+}
+
+/// What the machine showed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Histogram {
+    /// Each final state (the locations, then the registers of each thread) and how often it was seen.
+    pub states: BTreeMap<Box<[u64]>, u64>,
+    /// How many runs were made; the sum of the counts.
+    pub runs: u64,
+    /// On how many CPUs; with fewer than the program has threads, some threads never ran at once.
+    pub processors: usize,
+}
+
+/// What all workers share.
+struct Shared<'p> {
+    program: &'p Program,
+    code: Code,
+    /// Entry points: threads that run free, threads that keep step.
+    entries: [Vec<usize>; 2],
+    memory: Words,
+    /// The registers of each thread after each run.
+    results: Vec<Words>,
+    cpus: Vec<usize>,
+    meeting: Barrier,
+    failure: Mutex<Option<io::Error>>,
+    setup: Setup,
+}
+
+/// Runs the program on the machine.
+///
+/// # Errors
+/// Why it cannot be run here, before anything runs.
+pub fn run(program: &Program, setup: &Setup) -> Result<Histogram, Refusal> {
+    let shared = prepare(program, setup)?;
+    let tallies: Vec<Tally> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..program.threads.len())
+            .map(|thread| {
+                let shared = &shared;
+                scope.spawn(move || shared.work(thread))
+            })
+            .collect();
+        let joined = workers.into_iter().map(|worker| worker.join());
+        joined.map(|tally| tally.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    });
+    let failure = shared.failure.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if let Some(error) = failure {
+        return Err(Refusal::System { request: "keeping a thread on one CPU", error });
+    }
+    let mut states = BTreeMap::new();
+    for (words, count) in tallies.into_iter().flat_map(Tally::into_counts) {
+        *states.entry(words).or_insert(0) += count;
+    }
+    Ok(Histogram { states, runs: setup.runs, processors: shared.cpus.len() })
+}
+
+/// Everything that can fail, before the first thread starts.
+fn prepare<'p>(program: &'p Program, setup: &Setup) -> Result<Shared<'p>, Refusal> {
+    program.check().map_err(Refusal::Malformed)?;
+    let threads = program.threads.len();
+    let free = compile(program, Pace::Free)?;
+    let together = compile(program, Pace::Together(threads))?;
+    if !cfg!(target_arch = "x86_64") {
+        return Err(Refusal::Architecture);
+    }
+    let failed = |request| move |error| Refusal::System { request, error };
+    let cpus = affinity::allowed().map_err(failed("asking for the CPUs that may be used"))?;
+    if cpus.len() < 2 {
+        return Err(Refusal::Processors(cpus.len()));
+    }
+    let barriers = program.threads.iter().flat_map(|thread| &thread.code);
+    if barriers.into_iter().any(|op| *op == Op::Membarrier) {
+        membarrier::register_expedited().map_err(failed("registering for membarrier"))?;
+    }
+    let Functions { mut bytes, entries } = free;
+    let offset = bytes.len();
+    bytes.extend_from_slice(&together.bytes);
+    let together = together.entries.iter().map(|entry| entry + offset).collect();
+    let registers = program.threads.iter().map(|thread| thread.registers.len());
+    Ok(Shared {
+        program,
+        code: Code::new(&bytes).map_err(failed("mapping machine code"))?,
+        entries: [entries, together],
+        memory: Words::new(Layout { locations: program.locations.len() }.words()),
+        results: registers.map(|registers| Words::new(registers * BATCH)).collect(),
+        cpus,
+        meeting: Barrier::new(threads),
+        failure: Mutex::new(None),
+        setup: *setup,
+    })
+}
+
+impl Shared<'_> {
+    /// One worker: its part in every round.
+    fn work(&self, thread: usize) -> Tally {
+        let planner = Planner::new(self.program, &self.cpus, &self.setup);
+        let mut tally = Tally::default();
+        let mut cpu = None;
+        for plan in planner {
+            if cpu != Some(plan.cpus[thread]) {
+                cpu = Some(plan.cpus[thread]);
+                if let Err(error) = affinity::pin(plan.cpus[thread]) {
+                    *self.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                }
+            }
+            self.set_up(&plan, thread);
+            self.meeting.wait();
+            if self.failure.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
+                break;
+            }
+            self.execute(&plan, thread);
+            self.meeting.wait();
+            self.count(&plan, thread, &mut tally);
+            self.meeting.wait();
+        }
+        tally
+    }
+
+    /// The runs that a worker sets up and counts.
+    fn share(&self, plan: &Plan, thread: usize) -> std::ops::Range<usize> {
+        let threads = self.program.threads.len();
+        plan.runs * thread / threads..plan.runs * (thread + 1) / threads
+    }
+
+    fn set_up(&self, plan: &Plan, thread: usize) {
+        let counters = Layout { locations: self.program.locations.len() }.counters();
+        let initial = self.program.locations.iter().map(|location| location.cut(location.init));
+        for (location, value) in initial.chain([0]).enumerate() {
+            debug_assert!(location <= counters);
+            for run in self.share(plan, thread) {
+                // SAFETY: the run is in this worker's share, and this is the phase of setting up (I1).
+                unsafe { self.memory.set(Layout::slot(location, run, plan.spread), value) };
+            }
+        }
+    }
+
+    fn execute(&self, plan: &Plan, thread: usize) {
+        let entry = self.entries[usize::from(plan.together)][thread];
+        let address = self.code.address(entry).expect("an entry lies within the code").as_ptr();
+        // SAFETY: at the entry lies a function that takes a frame and keeps to the ABI (`compile`, I1).
+        let function: extern "C" fn(*const Frame) = unsafe { std::mem::transmute(address) };
+        let frame = Frame {
+            memory: self.memory.base(),
+            results: self.results[thread].base(),
+            spread: (plan.spread * size_of::<u64>()) as u64,
+            first: plan.first[thread] as u64,
+            stride: plan.stride as u64,
+            mask: plan.runs as u64 - 1,
+            count: plan.runs as u64,
+            skew: plan.skew[thread],
+        };
+        if !plan.together {
+            (0..plan.skew[thread]).for_each(|_| std::hint::spin_loop());
+        }
+        function(&raw const frame);
+    }
+
+    fn count(&self, plan: &Plan, thread: usize, tally: &mut Tally) {
+        let mut words = Vec::new();
+        for run in self.share(plan, thread) {
+            words.clear();
+            for location in 0..self.program.locations.len() {
+                // SAFETY: the run is in this worker's share, and this is the phase of counting (I1).
+                words.push(unsafe { self.memory.get(Layout::slot(location, run, plan.spread)) });
+            }
+            for (thread, results) in self.program.threads.iter().zip(&self.results) {
+                let registers = thread.registers.len();
+                for at in run * registers..(run + 1) * registers {
+                    // SAFETY: as above.
+                    words.push(unsafe { results.get(at) });
+                }
+            }
+            tally.add(&words);
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Which CPUs a thread may run on.
+
+use std::io;
+
+/// The CPUs that the calling thread may run on, ascending.
+///
+/// # Errors
+/// What `sched_getaffinity` reports (a machine with more than 1,024 CPUs).
+pub fn allowed() -> io::Result<Vec<usize>> {
+    // SAFETY: a CPU set is plain bits; all zero is the empty set.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: the pointer and the size are those of `set`; 0 names the calling thread.
+    match unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) } {
+        0 => {}
+        _ => return Err(io::Error::last_os_error()),
+    }
+    let size = usize::try_from(libc::CPU_SETSIZE).unwrap_or(0);
+    // SAFETY: `cpu` is below the size of the set.
+    Ok((0..size).filter(|&cpu| unsafe { libc::CPU_ISSET(cpu, &set) }).collect())
+}
+
+/// Keeps the calling thread on one CPU.
+///
+/// # Errors
+/// What `sched_setaffinity` reports: a CPU that does not exist or is not allowed.
+pub fn pin(cpu: usize) -> io::Result<()> {
+    if i32::try_from(cpu).map_or(true, |cpu| cpu >= libc::CPU_SETSIZE) {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    // SAFETY: a CPU set is plain bits; all zero is the empty set.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: `cpu` is below the size of the set (checked above).
+    unsafe { libc::CPU_SET(cpu, &mut set) };
+    // SAFETY: the pointer and the size are those of `set`; 0 names the calling thread.
+    match unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pinned_thread_may_run_on_that_cpu_alone() {
+        let before = allowed().unwrap();
+        let last = *before.last().unwrap();
+        let after = std::thread::spawn(move || pin(last).and_then(|()| allowed())).join().unwrap();
+        assert_eq!(after.unwrap(), [last]);
+        assert_eq!(allowed().unwrap(), before, "other threads stay as they were");
+        assert!(pin(1 << 20).is_err() && pin(usize::MAX).is_err());
+    }
+}
