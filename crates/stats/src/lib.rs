@@ -6,10 +6,13 @@
 #![forbid(unsafe_code)]
 
 mod ball;
+pub mod betting;
+pub mod boundary;
 pub mod credible;
 mod deviance;
 mod drive;
 mod eprocess;
+pub mod histogram;
 mod judge;
 mod ln;
 mod mass;
@@ -22,6 +25,7 @@ mod rng;
 pub mod robbins;
 pub mod sampling;
 mod stirling;
+pub mod two_streams;
 
 pub use drive::{Limits, Stopped, drive};
 pub use eprocess::{Price, Prior};

@@ -59,10 +59,15 @@ pub(crate) fn excess(n: u64) -> Ball {
         return Ball::new(mid, mid * U);
     }
     let x = n as f64;
+    bounded(excess_real(x), 1.0 / (x * x), x, 691.0 / 360_360.0)
+}
+
+/// The series of `excess` at a real number of at least 16.
+pub(crate) fn excess_real(x: f64) -> f64 {
     let w = 1.0 / (x * x);
     let series =
         1.0 / 12.0 - w * (1.0 / 360.0 - w * (1.0 / 1260.0 - w * (1.0 / 1680.0 - w / 1188.0)));
-    bounded(series / x, w, x, 691.0 / 360_360.0)
+    series / x
 }
 
 /// `ln Gamma(n + 1/2) - (n ln n - n + ln(2 pi)/2)`; negative, -ln(2)/2 at 0.

@@ -35,6 +35,9 @@ fn enumerated(a: &[f64], b: &[f64], value: impl Fn(&[f64]) -> f64, both: bool) -
     f64::from(extreme) / f64::from(all)
 }
 
+/// A statistic written a second time, plainly.
+type Value<'a> = &'a dyn Fn(&[f64]) -> f64;
+
 #[test]
 fn dealings_are_as_extreme_as_often_as_enumeration_says() {
     let (a, b) = ([1.0, 2.5, 3.0, 4.25, 4.25, 7.0], [2.0, 4.25, 5.0, 6.5, 9.0]);
@@ -45,7 +48,7 @@ fn dealings_are_as_extreme_as_often_as_enumeration_says() {
         v.sort_by(f64::total_cmp);
         (v[(v.len() - 1) / 2] + v[v.len() / 2]) / 2.0
     };
-    let values: [(&dyn Fn(&[f64]) -> f64, Statistic); 3] =
+    let values: [(Value, Statistic); 3] =
         [(&mean, Statistic::Mean), (&median, Statistic::Median), (&max, Statistic::Max)];
     for (value, statistic) in values {
         for (sides, x, y) in
