@@ -2,10 +2,13 @@
 //!
 //! The table of contents. What is run: [`program`]. How it runs: [`memory`] (what loads and stores mean), [`state`],
 //! [`step`]. Two engines over that: [`search`] (every state once; minimal counterexamples) and [`dpor`] (every class of
-//! executions once; counts); a third, [`axioms`], declares what the others run. All end in [`outcome`]s. How people write it: [`litmus`].
+//! executions once; counts); a third, [`axioms`], declares what the others run. All end in [`outcome`]s. How people write
+//! it: [`litmus`], [`classics`]. How they see it: [`diagram`].
 #![forbid(unsafe_code)]
 
 pub mod axioms;
+pub mod classics;
+pub mod diagram;
 pub mod dpor;
 pub mod litmus;
 pub mod memory;

@@ -12,11 +12,13 @@
 //! # Sources
 //! The herdtools7 manual: format of litmus files, and the lines that herd prints.
 
+mod answer;
 mod condition;
 mod instruction;
 mod parse;
 mod source;
 
+pub use answer::{Answer, Memory};
 pub use condition::{Condition, Item, Prop, Quantifier};
 pub use parse::parse;
 pub use source::Refusal;

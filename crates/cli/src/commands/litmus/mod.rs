@@ -1,0 +1,311 @@
+//! `unc litmus`: what a small concurrent program can show, under memory models and on this machine.
+//!
+//! # Contract
+//! Reads herd's x86-64 litmus files; prints states with counts and the observation as herd does. Exit status: 0 ran, or
+//! the expectation holds; 1 the expectation is refuted; 3 unknown within bounds; 2 a file could not be run. Of several
+//! files the first of 1, 2, 3 that applies to one of them.
+
+mod json;
+mod print;
+
+use crate::failure::Failure;
+use clap::{Args, ValueEnum};
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::{Mutex, mpsc};
+use uncontended_model::classics::{CLASSICS, named};
+use uncontended_model::diagram::Diagram;
+use uncontended_model::litmus::{Answer, Memory, Observation, Test, parse};
+use uncontended_model::outcome::Limits;
+use uncontended_model::search::Verdict;
+
+/// Show what a small concurrent program can do, under SC and x86-TSO.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exit: 0 ran, or the expectation holds · 1 refuted · 3 unknown within bounds · 2 could not run\n\
+                        An expectation is held against every model named with --model, else against tso."
+)]
+pub(crate) struct Litmus {
+    /// Litmus files in herd's X86_64 format; `-` reads one from stdin
+    files: Vec<String>,
+    /// Memory models, separated by commas [default: sc,tso]
+    #[arg(long, value_delimiter = ',')]
+    model: Vec<Model>,
+    /// Hold every test against this
+    #[arg(long)]
+    expect: Option<Expect>,
+    /// Print an execution that reaches the condition (for `forall`: that violates it)
+    #[arg(long)]
+    trace: bool,
+    /// Write the results as JSON; `-`: to stdout, text then going to stderr
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write the first execution found by --trace as a picture
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
+    /// Threads to work with [default: one per CPU]
+    #[arg(short, value_name = "N")]
+    jobs: Option<usize>,
+    /// Rounds for which loops are followed when executions are counted
+    #[arg(long, value_name = "N", default_value_t = Limits::default().loops)]
+    loops: u16,
+    /// List the tests that the workbench carries
+    #[arg(long)]
+    list: bool,
+    /// Run a test that the workbench carries, and explain it
+    #[arg(long, value_name = "NAME")]
+    builtin: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Model {
+    Sc,
+    Tso,
+}
+
+impl Model {
+    fn memory(self) -> Memory {
+        match self {
+            Model::Sc => Memory::Sc,
+            Model::Tso => Memory::Tso,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Expect {
+    Sometimes,
+    Never,
+    Always,
+}
+
+impl Expect {
+    fn meets(self, observation: Observation) -> bool {
+        matches!(
+            (self, observation),
+            (Expect::Sometimes, Observation::Sometimes)
+                | (Expect::Never, Observation::Never)
+                | (Expect::Always, Observation::Always)
+        )
+    }
+}
+
+/// A test to run: where it came from, and its text or why there is none.
+struct Input {
+    path: String,
+    about: Option<&'static str>,
+    text: Result<String, String>,
+}
+
+/// One test, run.
+struct Ran {
+    path: String,
+    about: Option<&'static str>,
+    test: Test,
+    models: Vec<Shown>,
+}
+
+/// What one model showed of one test.
+struct Shown {
+    memory: Memory,
+    answer: Result<Answer, String>,
+    /// The verdict and diagram of `--trace`.
+    trace: Option<(Verdict, Option<Diagram>)>,
+}
+
+/// A file that could not be run.
+struct Refused {
+    path: String,
+    reason: String,
+}
+
+impl Litmus {
+    pub(crate) fn execute(mut self) -> ExitCode {
+        if self.list {
+            return print::list(CLASSICS);
+        }
+        match self.run() {
+            Ok(code) => ExitCode::from(code),
+            Err(failure) => {
+                eprintln!("{failure}");
+                ExitCode::from(2)
+            }
+        }
+    }
+
+    fn run(&mut self) -> Result<u8, Failure> {
+        let named_models = !self.model.is_empty();
+        if !named_models {
+            self.model = vec![Model::Sc, Model::Tso];
+        }
+        let inputs = self.inputs()?;
+        let results = self.answer_all(inputs);
+        let to_stdout = self.json.as_deref().is_some_and(|path| path.as_os_str() == "-");
+        let mut text = String::new();
+        for result in &results {
+            match result {
+                Ok(ran) => print::test(&mut text, ran),
+                Err(refused) => eprintln!("unc: {}: {}", refused.path, refused.reason),
+            }
+        }
+        // A closed pipe is the reader's choice, not a failure.
+        let _ = if to_stdout {
+            std::io::stderr().write_all(text.as_bytes())
+        } else {
+            print::out(&text)
+        };
+        if let Some(path) = &self.json {
+            let document = json::document(&results);
+            if to_stdout {
+                let _ = print::out(&document);
+            } else {
+                write(path, &document)?;
+            }
+        }
+        if let Some(path) = &self.svg {
+            let drawn = results.iter().flatten().flat_map(|ran| &ran.models);
+            let mut drawn = drawn.filter_map(|shown| shown.trace.as_ref()?.1.as_ref());
+            match drawn.next() {
+                Some(diagram) => write(path, &diagram.svg())?,
+                None => {
+                    return Err(Failure::new(
+                        "there is no execution to draw",
+                        "No model reaches the condition.",
+                    ));
+                }
+            }
+        }
+        Ok(self.verdict(&results, named_models))
+    }
+
+    fn inputs(&self) -> Result<Vec<Input>, Failure> {
+        let mut inputs = Vec::new();
+        for name in &self.builtin {
+            let Some(classic) = named(name) else {
+                return Err(Failure::new(
+                    format!("there is no test `{name}`"),
+                    "`unc litmus --list` names them.",
+                ));
+            };
+            let path = format!("builtin:{}", classic.name);
+            inputs.push(Input {
+                path,
+                about: Some(classic.about),
+                text: Ok(classic.text.to_owned()),
+            });
+        }
+        for path in &self.files {
+            let mut bytes = Vec::new();
+            let read = if path == "-" {
+                std::io::stdin().read_to_end(&mut bytes).map(|_| bytes)
+            } else {
+                fs::read(path)
+            };
+            let text = read.map_err(|error| error.to_string()).and_then(|bytes| {
+                String::from_utf8(bytes).map_err(|error| {
+                    let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+                    let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
+                    let column = before.iter().rev().take_while(|&&byte| byte != b'\n').count() + 1;
+                    format!("{line}:{column}: the text is not UTF-8")
+                })
+            });
+            inputs.push(Input { path: path.clone(), about: None, text });
+        }
+        if inputs.is_empty() {
+            return Err(Failure::new(
+                "no litmus test was named",
+                "Name files, or --builtin NAME, or --list.",
+            ));
+        }
+        Ok(inputs)
+    }
+
+    /// Runs every input on `-j` threads; the answers come in the order of the inputs.
+    fn answer_all(&self, inputs: Vec<Input>) -> Vec<Result<Ran, Refused>> {
+        let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+        let jobs = self.jobs.unwrap_or(cpus).clamp(1, inputs.len().max(1));
+        let mut results: Vec<_> = inputs.iter().map(|_| None).collect();
+        let queue = Mutex::new(inputs.into_iter().enumerate());
+        let (send, receive) = mpsc::channel();
+        std::thread::scope(|scope| {
+            for _ in 0..jobs {
+                let (queue, send) = (&queue, send.clone());
+                scope.spawn(move || {
+                    let next = || queue.lock().map_or(None, |mut queue| queue.next());
+                    while let Some((at, input)) = next() {
+                        let _ = send.send((at, self.answer(input)));
+                    }
+                });
+            }
+            drop(send);
+            receive.into_iter().for_each(|(at, result)| results[at] = Some(result));
+        });
+        results.into_iter().flatten().collect()
+    }
+
+    fn answer(&self, input: Input) -> Result<Ran, Refused> {
+        let Input { path, about, text } = input;
+        let test = match text.and_then(|text| parse(&text).map_err(|refusal| refusal.to_string())) {
+            Ok(test) => test,
+            Err(reason) => return Err(Refused { path, reason }),
+        };
+        let limits = Limits { loops: self.loops, ..Limits::default() };
+        let models = self.model.iter().map(|model| {
+            let memory = model.memory();
+            let answer = test.answer(memory, limits).map_err(|unsupported| unsupported.to_string());
+            let trace = (self.trace || self.svg.is_some()).then(|| {
+                let verdict = test.witness(memory, limits);
+                let diagram = match &verdict {
+                    Verdict::Allowed(trace) => {
+                        let title = format!("{} under {memory}: {}", test.name, test.condition);
+                        Some(Diagram::of_trace(
+                            title,
+                            &test.program,
+                            trace,
+                            test.line(&trace.outcome),
+                        ))
+                    }
+                    _ => None,
+                };
+                (verdict, diagram)
+            });
+            Shown { memory, answer, trace }
+        });
+        let models = models.collect();
+        Ok(Ran { path, about, test, models })
+    }
+
+    /// The exit status for all results together.
+    fn verdict(&self, results: &[Result<Ran, Refused>], named_models: bool) -> u8 {
+        let mut refused = results.iter().any(Result::is_err);
+        let (mut refuted, mut unknown) = (false, false);
+        for shown in results.iter().flatten().flat_map(|ran| &ran.models) {
+            match (&shown.answer, self.expect) {
+                (Err(_), _) => refused = true,
+                (Ok(answer), None) => unknown |= answer.bound.is_some(),
+                (Ok(_), Some(_)) if !named_models && shown.memory != Memory::Tso => {}
+                (Ok(answer), Some(expect)) => match answer.observation() {
+                    Some(observation) => refuted |= !expect.meets(observation),
+                    None => unknown = true,
+                },
+            }
+        }
+        match (refuted, refused, unknown) {
+            (true, ..) => 1,
+            (_, true, _) => 2,
+            (_, _, true) => 3,
+            _ => 0,
+        }
+    }
+}
+
+fn write(path: &PathBuf, text: &str) -> Result<(), Failure> {
+    fs::write(path, text).map_err(|error| {
+        Failure::new(
+            format!("cannot write {}: {error}", path.display()),
+            "Name a file in a folder that can be written.",
+        )
+    })
+}

@@ -1,0 +1,128 @@
+//! One litmus test under one memory model, answered by the engine that fits.
+
+use super::{Observation, States, Test};
+use crate::axioms::{self, Axioms, Halves};
+use crate::dpor::{self, Unsupported};
+use crate::memory::{Model, Sc, Tso};
+use crate::outcome::{Bound, Limits, Outcome};
+use crate::program::Op;
+use crate::search::{self, Verdict};
+use std::fmt;
+
+/// The memory models by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Memory {
+    /// Sequential consistency.
+    Sc,
+    /// x86-TSO.
+    Tso,
+}
+
+impl fmt::Display for Memory {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Memory::Sc => Sc.name(),
+            Memory::Tso => Tso::default().name(),
+        })
+    }
+}
+
+/// What a test shows under a memory model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The final states with the number of executions that reach each.
+    pub states: States,
+    /// The same as herd 7.57 counts, where that differs: it leaves the halves of a read-modify-write unordered
+    /// ([`Halves::Unordered`]) and so counts executions that no machine can show.
+    pub as_herd: Option<States>,
+    /// Complete executions, one of each class.
+    pub complete: u64,
+    /// Explorations given up as redundant.
+    pub blocked: u64,
+    /// Why the counts are not all; the states still are if `exhaustive`.
+    pub bound: Option<Bound>,
+    /// Whether every reachable final state is among `states`.
+    pub exhaustive: bool,
+}
+
+impl Answer {
+    /// How often the proposition holds; `None` if the exploration was cut short and what it found leaves that open.
+    pub fn observation(&self) -> Option<Observation> {
+        let observation = self.states.observation();
+        (self.exhaustive || observation == Observation::Sometimes).then_some(observation)
+    }
+
+    /// States, counts and observation as the published checker spells them.
+    pub fn spelled(&self) -> &States {
+        self.as_herd.as_ref().unwrap_or(&self.states)
+    }
+}
+
+impl Test {
+    /// Enumerates the executions of the test.
+    ///
+    /// # Errors
+    /// [`Unsupported`] if the program is too large to be enumerated.
+    pub fn answer(&self, memory: Memory, limits: Limits) -> Result<Answer, Unsupported> {
+        match memory {
+            Memory::Sc => self.answer_under(Sc, Axioms::Sc, limits),
+            Memory::Tso => self.answer_under(Tso::default(), Axioms::Tso, limits),
+        }
+    }
+
+    fn answer_under<M: Model>(
+        &self,
+        model: M,
+        axioms: Axioms,
+        limits: Limits,
+    ) -> Result<Answer, Unsupported> {
+        let found = dpor::executions(&self.program, model.clone(), limits)?;
+        let mut states =
+            self.states(found.outcomes.iter().map(|(outcome, count)| (outcome, *count)));
+        let mut exhaustive = found.bound.is_none();
+        if !exhaustive {
+            // Loops: executions cannot be counted, but states may still be few.
+            let ends = search::outcomes(&self.program, model, limits);
+            exhaustive = ends.bound.is_none();
+            states.learn(self.states(ends.outcomes.iter().map(|outcome| (outcome, 1))));
+        }
+        let splits = self
+            .program
+            .threads
+            .iter()
+            .flat_map(|t| &t.code)
+            .any(|op| matches!(op, Op::Rmw { .. }));
+        let as_herd = if splits {
+            axioms::executions(&self.program, axioms, Halves::Unordered)
+        } else {
+            None
+        };
+        let as_herd = as_herd
+            .map(|outcomes| self.states(outcomes.iter().map(|(outcome, count)| (outcome, *count))));
+        let as_herd = as_herd.filter(|theirs| *theirs != states);
+        let (complete, blocked) = (found.complete, found.blocked);
+        Ok(Answer { states, as_herd, complete, blocked, bound: found.bound, exhaustive })
+    }
+
+    /// Looks for an execution that shows what is asked: one that satisfies `exists`, or one that violates `forall`.
+    pub fn witness(&self, memory: Memory, limits: Limits) -> Verdict {
+        let wanted = self.condition.quantifier != super::Quantifier::Forall;
+        let goal = |outcome: &Outcome| self.holds(outcome) == wanted;
+        match memory {
+            Memory::Sc => search::find(&self.program, Sc, limits, goal),
+            Memory::Tso => search::find(&self.program, Tso::default(), limits, goal),
+        }
+    }
+}
+
+impl States {
+    /// Adds states that another engine reached and this one did not count.
+    fn learn(&mut self, more: States) {
+        for (line, (_, holds)) in more.by_line {
+            if let std::collections::btree_map::Entry::Vacant(entry) = self.by_line.entry(line) {
+                entry.insert((0, holds));
+                *if holds { &mut self.positive } else { &mut self.negative } += 1;
+            }
+        }
+    }
+}
