@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod commands;
+mod decide;
 mod failure;
 
 use clap::Parser;

@@ -3,15 +3,18 @@
 //! Starting and following a program: [`inherited`], [`process`], [`signals`]. Memory that a program shares with its
 //! observer: [`memfd`]. What
 //! observing costs: [`pair_cost`]. What the kernel sees of a program: [`perf`], [`tracefs`].
+//! Measuring a command: [`supervise`], [`interrupts`].
 //! A barrier on all threads: [`membarrier`]. Where a thread runs: [`affinity`]; machine code made at run time: [`code`].
 
 pub mod affinity;
 pub mod code;
 pub mod inherited;
+pub mod interrupts;
 pub mod membarrier;
 pub mod memfd;
 pub mod pair_cost;
 pub mod perf;
 pub mod process;
 pub mod signals;
+pub mod supervise;
 pub mod tracefs;

@@ -1,7 +1,10 @@
 //! The subcommands: each variant holds the validated flags of one command,
 //! and each module does that command's work and nothing else.
 
+mod compare;
 mod litmus;
+mod slo;
+mod verdict;
 
 use clap::Subcommand;
 use std::process::ExitCode;
@@ -10,6 +13,9 @@ use std::process::ExitCode;
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Litmus(litmus::Litmus),
+    Slo(Box<slo::Flags>),
+    Compare(Box<compare::Flags>),
+    Verdict(Box<verdict::Flags>),
 }
 
 impl Command {
@@ -17,6 +23,9 @@ impl Command {
     pub(crate) fn execute(self) -> ExitCode {
         match self {
             Command::Litmus(command) => command.execute(),
+            Command::Slo(flags) => flags.execute(),
+            Command::Compare(flags) => flags.execute(),
+            Command::Verdict(flags) => flags.execute(),
         }
     }
 }

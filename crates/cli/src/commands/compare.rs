@@ -1,0 +1,427 @@
+//! `unc compare`: is one command better or worse than another, and by how much?
+
+use crate::decide::flags::{Around, OutputFlags, RunFlags, StopFlags};
+use crate::decide::hypothesis::{Claim, Compare, Hypothesis};
+use crate::decide::output::deliver;
+use crate::decide::record::{self, Outcome, Run, Stop};
+use crate::decide::runner::{Prepared, Runner};
+use crate::decide::scan::{self, Parameter};
+use crate::decide::session::{Session, Setting};
+use crate::decide::trial::Trial;
+use crate::decide::value::{self, Dimension, Quantity};
+use crate::decide::verdict::Verdict;
+use crate::decide::{catch_interrupts, interrupted, seed};
+use crate::failure::Failure;
+use clap::Args;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use uncontended_stats::{Paired, Rng};
+
+/// Compare commands by fresh processes in randomised blocks, and stop at the first look that settles the claim.
+///
+/// The claim is about each candidate against the baseline, the first command: `no-worse` by more than the margin, unless
+/// --claim says otherwise. Exit status: 0 it holds, 1 it is refuted, 3 undecided within the budget, 2 could not run.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "Examples:
+  unc compare -- './old' './new'                           is the new one no worse (by more than 2%)?
+  unc compare --claim better --margin 5% -- './old' './new'
+  unc compare --metric max-rss -- 'prog' 'env LD_PRELOAD=liballoc.so prog'
+  unc compare --parameter-list threads 1,2,4 -- './prog {threads}'   each against the first
+  unc compare --aa -- './prog'                             is this machine fit to compare on?")]
+pub(crate) struct Flags {
+    /// What is claimed of the candidate
+    #[arg(long, value_enum, default_value_t)]
+    claim: Claim,
+    /// Differences up to this share do not matter: ratios from 1/(1+M) to 1+M are equivalent, ends included
+    #[arg(long, value_name = "M", default_value = "2%", value_parser = value::margin)]
+    margin: f64,
+    /// Large values of the metric are the good ones (throughput)
+    #[arg(long)]
+    higher_is_better: bool,
+    /// Runs of each command in a block; their medians are compared
+    #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    block: u64,
+    /// The number of the command that the others are compared with
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    baseline: u64,
+    /// Compare with the runs in the log of an earlier trial: not interleaved, so drift of the machine counts as a
+    /// difference
+    #[arg(long, value_name = "LOG", conflicts_with_all = ["baseline", "aa", "from"])]
+    stored_baseline: Option<PathBuf>,
+    /// Compare the command with itself: asks whether it is equivalent, unless --claim says otherwise
+    #[arg(long, conflicts_with = "from")]
+    aa: bool,
+    /// Let runs with a status other than zero count by their value (what a signal or --timeout ended counts as worst)
+    #[arg(long, short)]
+    ignore_failure: bool,
+    /// Judge pairs of values from a file or pipe (-), baseline and candidate on one line
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["commands", "block"])]
+    from: Option<PathBuf>,
+    /// Values that {VAR} takes in the commands, one command each
+    #[arg(long, num_args = 2, value_names = ["VAR", "A,B,C"], action = clap::ArgAction::Append)]
+    parameter_list: Vec<String>,
+    /// Whole or decimal numbers that {VAR} takes in the commands, from FIRST to LAST
+    #[arg(long, num_args = 3, value_names = ["VAR", "FIRST", "LAST"])]
+    parameter_scan: Vec<String>,
+    /// The step of --parameter-scan
+    #[arg(long, value_name = "STEP", default_value = "1", requires = "parameter_scan")]
+    parameter_step_size: String,
+    /// Seed of the random order [default: from the system]
+    #[arg(long)]
+    seed: Option<u64>,
+    #[command(flatten)]
+    stop: StopFlags,
+    #[command(flatten)]
+    run: RunFlags,
+    #[command(flatten)]
+    output: OutputFlags,
+    /// The commands, each one line
+    #[arg(last = true, value_name = "COMMANDS")]
+    commands: Vec<String>,
+}
+
+/// Most blocks where the user names no budget.
+const DEFAULT_BLOCKS: u64 = 1000;
+
+impl Flags {
+    /// Does the work and answers with the exit status.
+    pub(crate) fn execute(&self) -> ExitCode {
+        deliver(self.verdict(), &self.output)
+    }
+
+    /// The verdict.
+    pub(crate) fn verdict(&self) -> Result<Verdict, Failure> {
+        match &self.from {
+            Some(path) => self.judge_pairs(path),
+            None => self.judge_commands(),
+        }
+    }
+
+    fn hypothesis(&self, metric: &str, unit: Dimension, commands: Vec<String>) -> Compare {
+        let claim =
+            if self.aa && self.claim == Claim::default() { Claim::Equivalent } else { self.claim };
+        Compare {
+            metric: metric.to_string(),
+            unit: unit.unit().to_string(),
+            claim,
+            margin: self.margin,
+            higher_is_better: self.higher_is_better,
+            max_error: self.stop.max_error,
+            block: self.block,
+            baseline: usize::try_from(self.baseline - 1).unwrap_or(usize::MAX),
+            commands,
+            ignore_failure: self.ignore_failure,
+        }
+    }
+
+    fn setting(&self, most_runs: Option<u64>, warnings: Vec<String>) -> Setting<'_> {
+        Setting {
+            seed: seed(self.seed),
+            warnings,
+            most_runs,
+            most_time: self.stop.max_time,
+            log: self.stop.log.as_deref(),
+            keep_runs: self.output.json.is_some(),
+            quiet: self.output.quiet,
+        }
+    }
+
+    fn judge_pairs(&self, path: &Path) -> Result<Verdict, Failure> {
+        let names = ["column 1", "column 2"].map(String::from).to_vec();
+        let compare = self.hypothesis("value", Dimension::Number, names);
+        check_budget(&compare, self.stop.max_runs)?;
+        let source: Box<dyn BufRead> = if path == Path::new("-") {
+            Box::new(std::io::stdin().lock())
+        } else {
+            let open = File::open(path);
+            Box::new(BufReader::new(open.map_err(|error| {
+                Failure::new(format!("{}: {error}", path.display()), "see --from")
+            })?))
+        };
+        let setting =
+            self.setting(self.stop.max_runs.map(|runs| runs.saturating_mul(2)), Vec::new());
+        let baseline = compare.baseline;
+        let mut session = Session::open(Hypothesis::Compare(compare), setting)?;
+        let mut lines = 0_u64;
+        for line in source.lines() {
+            lines += 1;
+            let bad = |cause: String| {
+                Failure::new(
+                    format!("{} line {lines}: {cause}", path.display()),
+                    "two values a line: baseline, candidate",
+                )
+            };
+            let line = line.map_err(|error| bad(error.to_string()))?;
+            let [a, b] = pair(&line).map_err(bad)?;
+            for (arm, value) in [(baseline, a), (1 - baseline, b)] {
+                session.push(Run {
+                    arm,
+                    value: Some(value),
+                    outcome: Outcome::Ok,
+                    wall_ns: None,
+                    stored: false,
+                })?;
+            }
+            if let Some(stop) = session.stop() {
+                return session.finish(stop);
+            }
+        }
+        if lines == 0 {
+            return Err(Failure::new(
+                format!("{}: there are no pairs", path.display()),
+                "two values a line",
+            ));
+        }
+        session.finish(Stop::EndOfInput)
+    }
+
+    /// The commands after scans, with the stored baseline or the copy for --aa before them.
+    fn lines(&self) -> Result<Vec<String>, Failure> {
+        let mut parameters = Vec::new();
+        for pair in self.parameter_list.chunks_exact(2) {
+            parameters.push(Parameter::list(&pair[0], &pair[1])?);
+        }
+        if let [name, first, last] = self.parameter_scan.as_slice() {
+            parameters.push(Parameter::scan(name, first, last, &self.parameter_step_size)?);
+        }
+        let mut lines = scan::expand(&self.commands, &parameters)?;
+        if self.aa {
+            match lines.as_slice() {
+                [line] => lines.push(line.clone()),
+                _ => {
+                    return Err(Failure::new(
+                        "--aa takes one command",
+                        "name the command to compare with itself",
+                    ));
+                }
+            }
+        }
+        if let Some(path) = &self.stored_baseline {
+            lines.insert(0, format!("stored in {}", path.display()));
+        }
+        match lines.len() {
+            0 | 1 => Err(Failure::new(
+                "there is nothing to compare",
+                "name two commands or more after --, each in quotes",
+            )),
+            count if self.baseline > count as u64 => Err(Failure::new(
+                format!("--baseline {} of {count} commands", self.baseline),
+                "number them from 1",
+            )),
+            _ => Ok(lines),
+        }
+    }
+
+    fn judge_commands(&self) -> Result<Verdict, Failure> {
+        let lines = self.lines()?;
+        let metric = self.run.metric()?;
+        let unit = metric.dimension().unwrap_or(Dimension::Number);
+        let compare = self.hypothesis(&metric.name, unit, lines.clone());
+        let most = self.stop.max_runs.unwrap_or_else(|| self.block.saturating_mul(DEFAULT_BLOCKS));
+        check_budget(&compare, Some(most))?;
+        let mut stored = match &self.stored_baseline {
+            Some(path) => Some(stored_values(path, unit)?.into_iter()),
+            None => None,
+        };
+        let mut warnings = Vec::new();
+        if stored.is_some() {
+            warnings.push("the baseline is stored, not interleaved: whatever changed on the machine since counts as a difference".to_string());
+        }
+        let launch = self.run.launch()?;
+        let own = usize::from(stored.is_some());
+        let commands: Vec<Option<Prepared>> = lines
+            .iter()
+            .enumerate()
+            .map(|(arm, line)| (arm >= own).then(|| Prepared::from_line(line, &launch)).transpose())
+            .collect::<Result<_, _>>()?;
+        let around = self.run.around(&launch, lines.len() - own)?;
+        let runner = Runner::new(launch, metric, None);
+        catch_interrupts()?;
+        let setting = self.setting(None, warnings);
+        let rng = Rng::new(setting.seed);
+        let session = Session::open(Hypothesis::Compare(compare), setting)?;
+        session.progress.say(&format!(
+            "Commands: {} in random order, {} ({})",
+            lines.len(),
+            if self.block == 1 {
+                "pair by pair".to_string()
+            } else {
+                format!("{} runs of each a block", self.block)
+            },
+            self.stop.sentence(Some(most))
+        ));
+        let mut blocks = Blocks {
+            session,
+            runner,
+            around,
+            commands,
+            rng,
+            block: self.block,
+            ignore_failure: self.ignore_failure,
+        };
+        blocks.around.set_up(&blocks.runner)?;
+        for _ in 0..self.run.warmup {
+            blocks.warm_up()?;
+        }
+        let mut done = 0;
+        let stop = loop {
+            if let Some(stop) = blocks.session.stop() {
+                break stop;
+            }
+            if done + self.block > most {
+                break Stop::MaxRuns;
+            }
+            match blocks.run(&mut stored)? {
+                Some(stop) => break stop,
+                None => done += self.block,
+            }
+        };
+        blocks.around.clean_up(&blocks.runner)?;
+        blocks.session.finish(stop)
+    }
+}
+
+/// Makes blocks of runs.
+#[derive(Debug)]
+struct Blocks {
+    session: Session,
+    runner: Runner,
+    around: Around,
+    /// None for a stored baseline.
+    commands: Vec<Option<Prepared>>,
+    rng: Rng,
+    block: u64,
+    ignore_failure: bool,
+}
+
+impl Blocks {
+    /// One run; none if the user ended it.
+    fn measure(&mut self, arm: usize) -> Result<Option<Run>, Failure> {
+        let Some(command) = &self.commands[arm] else { return Ok(None) };
+        // A stored baseline has no command of its own to prepare for.
+        let number = self.commands[..arm].iter().flatten().count();
+        self.around.prepare(&self.runner, number)?;
+        let mut run = self.runner.measure(command)?;
+        self.around.conclude(&self.runner, number)?;
+        if interrupted() {
+            return Ok(None);
+        }
+        if run.outcome != Outcome::Ok && !self.ignore_failure {
+            let how = match run.outcome {
+                Outcome::TimedOut => "took longer than --timeout".to_string(),
+                Outcome::Failed(status) => format!("failed with status {status}"),
+                Outcome::Ok => String::new(),
+            };
+            return Err(Failure::new(
+                format!(
+                    "'{}' {how}: a program that fails is not compared, since a fast crash must not win",
+                    command.line
+                ),
+                "mend it (see --show-output), or say --ignore-failure",
+            ));
+        }
+        run.arm = arm;
+        Ok(Some(run))
+    }
+
+    fn warm_up(&mut self) -> Result<(), Failure> {
+        for arm in 0..self.commands.len() {
+            self.measure(arm)?;
+        }
+        Ok(())
+    }
+
+    /// One block in random order; the reason, if it could not be completed.
+    fn run(
+        &mut self,
+        stored: &mut Option<std::vec::IntoIter<f64>>,
+    ) -> Result<Option<Stop>, Failure> {
+        let Trial::Compare(trial) = self.session.trial() else { return Ok(Some(Stop::Decided)) };
+        let mut order: Vec<usize> = Vec::new();
+        for arm in trial.active() {
+            order.extend((0..self.block).map(|_| arm));
+        }
+        self.rng.shuffle(&mut order);
+        for arm in order {
+            let run = match (&self.commands[arm], &mut *stored) {
+                (None, Some(values)) => {
+                    let Some(value) = values.next() else { return Ok(Some(Stop::EndOfInput)) };
+                    Run {
+                        arm,
+                        value: Some(value),
+                        outcome: Outcome::Ok,
+                        wall_ns: None,
+                        stored: true,
+                    }
+                }
+                _ => match self.measure(arm)? {
+                    Some(run) => run,
+                    None => return Ok(Some(Stop::Interrupted)),
+                },
+            };
+            self.session.push(run)?;
+        }
+        Ok(None)
+    }
+}
+
+/// Refuses a budget with which no answer can ever be given.
+fn check_budget(compare: &Compare, most: Option<u64>) -> Result<(), Failure> {
+    let blocks = Paired::fewest_pairs(compare.share()?);
+    let runs = blocks.saturating_mul(compare.block);
+    match most {
+        Some(most) if most < runs => Err(Failure::new(
+            format!(
+                "{most} runs of each command can never decide this: at least {runs} are needed, if all pairs turn out alike"
+            ),
+            format!("say --max-runs {runs} or more, or allow a larger --max-error"),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The values of the first command in an earlier trial's log.
+fn stored_values(path: &Path, unit: Dimension) -> Result<Vec<f64>, Failure> {
+    let unusable = |cause: String| {
+        Failure::new(
+            format!("{}: {cause}", path.display()),
+            "give a log that --log wrote, of the same metric",
+        )
+    };
+    let file = File::open(path).map_err(|error| unusable(error.to_string()))?;
+    let log = record::read(BufReader::new(file)).map_err(unusable)?;
+    let (arm, had) = match &log.head.hypothesis {
+        Hypothesis::Slo(slo) => (0, &slo.unit),
+        Hypothesis::Compare(compare) => (compare.baseline, &compare.unit),
+    };
+    if had != unit.unit() {
+        return Err(unusable(format!("its values are in {had}, not in {}", unit.unit())));
+    }
+    let values: Vec<f64> = log
+        .runs
+        .iter()
+        .filter(|run| run.arm == arm && run.outcome == Outcome::Ok)
+        .filter_map(|run| run.value)
+        .collect();
+    if values.is_empty() {
+        return Err(unusable("there is no successful run in it".to_string()));
+    }
+    Ok(values)
+}
+
+/// Two values, in one unit or in none.
+fn pair(line: &str) -> Result<[f64; 2], String> {
+    let mut parts = line
+        .split(|symbol: char| symbol.is_whitespace() || symbol == ',')
+        .filter(|part| !part.is_empty());
+    let (Some(a), Some(b), None) = (parts.next(), parts.next(), parts.next()) else {
+        return Err(format!("'{line}' is not two values"));
+    };
+    let (a, b) = (Quantity::parse(a)?, Quantity::parse(b)?);
+    if a.dimension != b.dimension {
+        return Err(format!("the two values in '{line}' have different units"));
+    }
+    Ok([a.value, b.value])
+}

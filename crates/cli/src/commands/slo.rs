@@ -1,0 +1,295 @@
+//! `unc slo`: does a property hold in at least a share of all runs?
+
+use crate::decide::flags::{OutputFlags, RunFlags, StopFlags};
+use crate::decide::hypothesis::{Bound, Decider, Hypothesis, Side, Slo};
+use crate::decide::output::deliver;
+use crate::decide::record::{Outcome, Run, Stop};
+use crate::decide::runner::{Prepared, Runner};
+use crate::decide::session::{Session, Setting};
+use crate::decide::value::{self, Dimension, Quantity};
+use crate::decide::verdict::{SCHEMA, Verdict};
+use crate::decide::{seed, trial};
+use crate::failure::Failure;
+use clap::Args;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use uncontended_stats::{self as stats, Counts, Question};
+
+/// Ask whether a property holds in at least a share of all runs, and stop at the first look that tells.
+///
+/// Exit status: 0 yes, 1 no, 3 undecided within the budget, 2 could not run.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "Examples:
+  unc slo --at-most 5ms --rate 99% -- ./request          is it fast enough, 99 times in 100?
+  unc slo --quantile p99 --at-most 5ms -- ./request      the same, said as a percentile
+  unc slo --at-least 0.975 --rate .98 --from -           values from a pipe, which is closed at the verdict
+  unc slo --rate .98 --counts 3972/4000                  counts that are already at hand")]
+pub(crate) struct Flags {
+    /// The property: the metric is at most X (5ms, 200MiB, 42)
+    #[arg(long, value_name = "X", conflicts_with = "at_least", value_parser = Quantity::parse)]
+    at_most: Option<Quantity>,
+    /// The property: the metric is at least X
+    #[arg(long, value_name = "X", value_parser = Quantity::parse, allow_hyphen_values = true)]
+    at_least: Option<Quantity>,
+    /// The share of runs that must have the property (98% or .98)
+    #[arg(long, value_name = "R", value_parser = value::rate)]
+    rate: Option<f64>,
+    /// A percentile instead of a rate: "p99 at most X" is "at most X in 99% of the runs"
+    #[arg(long, value_name = "P", value_parser = value::percentile, conflicts_with = "rate")]
+    quantile: Option<f64>,
+    /// Between R2 and R either answer is right, so that the test always ends
+    #[arg(long, value_name = "R2", value_parser = value::rate)]
+    or_below: Option<f64>,
+    /// Which test decides
+    #[arg(long, value_enum, default_value_t)]
+    method: Decider,
+    /// Judge counts already at hand: successes / trials
+    #[arg(long, value_name = "S/N", conflicts_with_all = ["at_most", "at_least", "quantile", "from", "command"])]
+    counts: Option<String>,
+    /// Judge values from a file or pipe (-), one a line; a bare number has the unit of the threshold
+    #[arg(long, value_name = "FILE", conflicts_with = "command")]
+    from: Option<PathBuf>,
+    #[command(flatten)]
+    stop: StopFlags,
+    #[command(flatten)]
+    run: RunFlags,
+    #[command(flatten)]
+    output: OutputFlags,
+    /// The command and its arguments; a single word is a command line
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+impl Flags {
+    /// Does the work and answers with the exit status.
+    pub(crate) fn execute(&self) -> ExitCode {
+        deliver(self.verdict(), &self.output)
+    }
+
+    /// The verdict.
+    pub(crate) fn verdict(&self) -> Result<Verdict, Failure> {
+        if let Some(counts) = &self.counts {
+            return self.judge_counts(counts);
+        }
+        match (&self.from, self.command.is_empty()) {
+            (Some(path), _) => self.judge_values(path),
+            (None, false) => self.judge_command(),
+            (None, true) => Err(Failure::new(
+                "there is nothing to judge",
+                "name a command after --, or values with --from, or counts with --counts",
+            )),
+        }
+    }
+
+    fn rate(&self) -> Result<f64, Failure> {
+        match (self.rate, self.quantile) {
+            (Some(rate), _) => Ok(rate),
+            // "p5 at least X" is "at least X in 95% of the runs".
+            (None, Some(quantile)) if self.at_least.is_some() => Ok(1.0 - quantile),
+            (None, Some(quantile)) => Ok(quantile),
+            (None, None) => {
+                Err(Failure::new("no rate is asked about", "add --rate, such as --rate 99%"))
+            }
+        }
+    }
+
+    fn hypothesis(&self, metric: &str, bound: Option<(Side, Quantity)>) -> Result<Slo, Failure> {
+        let slo = Slo {
+            metric: metric.to_string(),
+            unit: bound
+                .map_or(Dimension::Number, |(_, threshold)| threshold.dimension)
+                .unit()
+                .to_string(),
+            bound: bound.map(|(side, threshold)| Bound { side, threshold: threshold.value }),
+            rate: self.rate()?,
+            or_below: self.or_below,
+            max_error: self.stop.max_error,
+            method: self.method,
+        };
+        slo.question()?;
+        Ok(slo)
+    }
+
+    fn setting(&self, most_runs: Option<u64>, warnings: Vec<String>) -> Setting<'_> {
+        Setting {
+            seed: seed(None),
+            warnings,
+            most_runs,
+            most_time: self.stop.max_time,
+            log: self.stop.log.as_deref(),
+            keep_runs: self.output.json.is_some(),
+            quiet: self.output.quiet,
+        }
+    }
+
+    fn bound(&self) -> Result<(Side, Quantity), Failure> {
+        match (self.at_most, self.at_least) {
+            (Some(threshold), _) => Ok((Side::AtMost, threshold)),
+            (None, Some(threshold)) => Ok((Side::AtLeast, threshold)),
+            (None, None) => Err(Failure::new(
+                "no property is asked about",
+                "add --at-most X or --at-least X, such as --at-most 5ms",
+            )),
+        }
+    }
+
+    fn judge_counts(&self, counts: &str) -> Result<Verdict, Failure> {
+        let whole = |text: &str| text.trim().parse::<u64>().ok();
+        let read = counts.split_once('/').and_then(|(s, n)| Some((whole(s)?, whole(n)?)));
+        let Some((successes, trials)) = read else {
+            let cause = format!("--counts '{counts}' is not of the form S/N");
+            return Err(Failure::new(cause, "say successes / trials, such as 3972/4000"));
+        };
+        let counts = Counts::new(trials, successes)
+            .map_err(|error| Failure::new(error.to_string(), "see --counts"))?;
+        let slo = self.hypothesis("counts", None)?;
+        let finding = trial::rate_finding(&slo, &slo.question()?.report(counts));
+        Ok(Verdict {
+            schema: SCHEMA,
+            question: slo.sentence(),
+            finding,
+            max_error: slo.max_error,
+            stopped_by: Stop::EndOfInput,
+            comparisons: Vec::new(),
+            hypothesis: Hypothesis::Slo(slo),
+            warnings: Vec::new(),
+            seed: seed(None).to_string(),
+            log: None,
+            runs: Some(Vec::new()),
+        })
+    }
+
+    fn judge_values(&self, path: &Path) -> Result<Verdict, Failure> {
+        let (side, threshold) = self.bound()?;
+        let slo = self.hypothesis("value", Some((side, threshold)))?;
+        let warnings = check_budget(&slo.question()?, self.stop.max_runs)?;
+        let setting = self.setting(self.stop.max_runs, warnings);
+        let source: Box<dyn BufRead> = if path == Path::new("-") {
+            Box::new(std::io::stdin().lock())
+        } else {
+            let open = File::open(path);
+            let file = open.map_err(|error| {
+                Failure::new(format!("{}: {error}", path.display()), "see --from")
+            })?;
+            Box::new(BufReader::new(file))
+        };
+        let mut session = Session::open(Hypothesis::Slo(slo), setting)?;
+        let mut lines = 0_u64;
+        for line in source.lines() {
+            lines += 1;
+            let bad = |cause: String| {
+                Failure::new(
+                    format!("{} line {lines}: {cause}", path.display()),
+                    "one value a line, nothing else",
+                )
+            };
+            let line = line.map_err(|error| bad(error.to_string()))?;
+            let value = Quantity::parse_beside(&line, threshold).map_err(bad)?;
+            session.push(Run {
+                arm: 0,
+                value: Some(value),
+                outcome: Outcome::Ok,
+                wall_ns: None,
+                stored: false,
+            })?;
+            if let Some(stop) = session.stop() {
+                // Leaving closes the pipe, which is how its writer learns that it can stop.
+                return session.finish(stop);
+            }
+        }
+        if lines == 0 {
+            return Err(Failure::new(
+                format!("{}: there are no values", path.display()),
+                "one value a line",
+            ));
+        }
+        session.finish(Stop::EndOfInput)
+    }
+
+    fn judge_command(&self) -> Result<Verdict, Failure> {
+        let (side, threshold) = self.bound()?;
+        let metric = self.run.metric()?;
+        let wanted = metric.dimension();
+        if wanted.is_some_and(|dimension| dimension != threshold.dimension) {
+            let noun = wanted.map_or("number", value::noun);
+            let cause = format!("the threshold of {} is no {noun}", metric.name);
+            return Err(Failure::new(cause, "give --at-most or --at-least the unit of the metric"));
+        }
+        let slo = self.hypothesis(&metric.name, Some((side, threshold)))?;
+        let question = slo.question()?;
+        let default = 10_000.max(question.next_decision(Counts::default()).saturating_mul(10));
+        let most = self.stop.max_runs.unwrap_or(default);
+        let mut warnings = check_budget(&question, Some(most))?;
+        warnings.extend(resident_floor(&metric, threshold));
+        let launch = self.run.launch()?;
+        let command = Prepared::from_words(&self.command, &launch)?;
+        let around = self.run.around(&launch, 1)?;
+        let mut runner = Runner::new(launch, metric, Some(threshold.dimension));
+        crate::decide::catch_interrupts()?;
+        let setting = self.setting(Some(most), warnings);
+        let mut session = Session::open(Hypothesis::Slo(slo), setting)?;
+        session.progress.say(&format!(
+            "Command: {} ({})",
+            command.line,
+            self.stop.sentence(Some(most))
+        ));
+        around.set_up(&runner)?;
+        let mut warm = self.run.warmup;
+        let stop = loop {
+            if let Some(stop) = session.stop() {
+                break stop;
+            }
+            around.prepare(&runner, 0)?;
+            let run = runner.measure(&command)?;
+            around.conclude(&runner, 0)?;
+            if crate::decide::interrupted() {
+                break Stop::Interrupted;
+            }
+            if warm > 0 {
+                warm -= 1;
+            } else {
+                session.push(run)?;
+            }
+        };
+        around.clean_up(&runner)?;
+        session.finish(stop)
+    }
+}
+
+/// Refuses a budget with which no answer can ever be given, and warns of one that allows a single answer only.
+fn check_budget(question: &Question, most: Option<u64>) -> Result<Vec<String>, Failure> {
+    let Some(most) = most else { return Ok(Vec::new()) };
+    let answers = |success: bool| {
+        let counts = Counts::new(most, if success { most } else { 0 });
+        counts.is_ok_and(|counts| question.verdict(counts) != stats::Verdict::Undecided)
+    };
+    match (answers(true), answers(false)) {
+        (true, true) => Ok(Vec::new()),
+        (false, false) => {
+            let fewest = question.next_decision(Counts::default());
+            Err(Failure::new(
+                format!(
+                    "{most} runs can never decide this: at least {fewest} are needed, if all turn out alike"
+                ),
+                format!("say --max-runs {fewest} or more, or allow a larger --max-error"),
+            ))
+        }
+        (yes, _) => {
+            let (can, cannot) = if yes { ("yes", "no") } else { ("no", "yes") };
+            Ok(vec![format!("{most} runs can only ever answer {can}, never {cannot}")])
+        }
+    }
+}
+
+/// A child begins with the resident set of this process, so that nothing smaller can be seen.
+fn resident_floor(metric: &crate::decide::metric::Metric, threshold: Quantity) -> Option<String> {
+    let floor = uncontended_sys::supervise::own_max_rss() as f64;
+    (metric.is_max_rss() && threshold.value < 2.0 * floor).then(|| {
+        format!(
+            "max-rss cannot show less than about {}, the size of unc itself when it starts a command",
+            value::show(floor, Dimension::Bytes)
+        )
+    })
+}

@@ -1,0 +1,61 @@
+//! `unc verdict`: a verdict recomputed from the log of the runs.
+
+use crate::decide::flags::OutputFlags;
+use crate::decide::output::deliver;
+use crate::decide::record::{self, Stop};
+use crate::decide::trial::Trial;
+use crate::decide::verdict::Verdict;
+use crate::failure::Failure;
+use clap::Args;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Recompute a verdict from the log that --log kept.
+///
+/// The question, its thresholds and its error are those of the log's first line, written before the first run.
+/// Exit status: 0 yes, 1 no, 3 undecided, 2 the log is not readable or its recorded verdict does not follow from it.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Flags {
+    /// The log
+    log: PathBuf,
+    #[command(flatten)]
+    output: OutputFlags,
+}
+
+impl Flags {
+    /// Does the work and answers with the exit status.
+    pub(crate) fn execute(&self) -> ExitCode {
+        deliver(self.verdict(), &self.output)
+    }
+
+    fn verdict(&self) -> Result<Verdict, Failure> {
+        let path = self.log.display();
+        let unreadable = |cause: String| {
+            Failure::new(format!("{path}: {cause}"), "give the file that --log wrote")
+        };
+        let file = File::open(&self.log).map_err(|error| unreadable(error.to_string()))?;
+        let mut log = record::read(BufReader::new(file)).map_err(unreadable)?;
+        let mut trial = Trial::new(&log.head.hypothesis)?;
+        for run in &log.runs {
+            trial.push(run)?;
+        }
+        let stop = log.end.as_ref().map_or(Stop::LogCut, |(stop, _)| *stop);
+        if stop == Stop::LogCut {
+            log.head
+                .warnings
+                .push("the log breaks off: this is the verdict of the runs in it".to_string());
+        }
+        let mut verdict = trial.verdict(&log.head, stop);
+        let now = verdict.finding.verdict.name();
+        if let Some((_, then)) = log.end.filter(|(_, then)| then != now) {
+            return Err(Failure::new(
+                format!("{path} says '{then}', but its runs give '{now}'"),
+                "the log was changed, or written by a version with another method",
+            ));
+        }
+        verdict.log = Some(path.to_string());
+        Ok(verdict)
+    }
+}

@@ -1,0 +1,199 @@
+//! The flags that commands of this family share.
+
+use super::hypothesis::percent;
+use super::metric::Metric;
+use super::runner::{Launch, Prepared, Runner, Shell};
+use super::value;
+use super::words;
+use crate::failure::Failure;
+use clap::Args;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How commands are run and what is read of them.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Runs")]
+pub(crate) struct RunFlags {
+    /// What to measure: wall, user, sys, cpu, max-rss, exit-status, regex:PATTERN (group 1 of the first match on its
+    /// standard output), json:PATH (of its standard output), run:PATH (of the JSON of `unc run`)
+    #[arg(long, default_value = "wall")]
+    pub(crate) metric: String,
+    /// Run this once before everything
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) setup: Option<String>,
+    /// Run this before every measured run (once for all commands, or once for each of them)
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) prepare: Vec<String>,
+    /// Run this after every measured run (once for all commands, or once for each of them)
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) conclude: Vec<String>,
+    /// Run this once after everything
+    #[arg(long, value_name = "COMMAND")]
+    pub(crate) cleanup: Option<String>,
+    /// Runs of each command that are made first and not counted
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) warmup: u64,
+    /// Kill a run that takes longer, with all its children; it has failed
+    #[arg(long, value_name = "TIME", value_parser = value::duration)]
+    pub(crate) timeout: Option<Duration>,
+    /// Set a variable for the commands
+    #[arg(long = "env", value_name = "NAME=VALUE", value_parser = variable)]
+    pub(crate) environment: Vec<(String, String)>,
+    /// Working directory of the commands
+    #[arg(long = "dir", value_name = "DIR")]
+    pub(crate) directory: Option<PathBuf>,
+    /// Who reads the command lines: auto (a shell only where one is needed), none, or a shell's path
+    #[arg(long, default_value = "auto")]
+    pub(crate) shell: String,
+    /// Standard input of the commands [default: /dev/null]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) input: Option<PathBuf>,
+    /// Show what the commands print
+    #[arg(long)]
+    pub(crate) show_output: bool,
+}
+
+/// When to stop, and what is kept.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Trial")]
+pub(crate) struct StopFlags {
+    /// Largest chance of a wrong verdict, over all looks together
+    #[arg(long, value_name = "E", default_value = "0.001", value_parser = value::rate)]
+    pub(crate) max_error: f64,
+    /// Give up (undecided) after so many runs of each command
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) max_runs: Option<u64>,
+    /// Give up (undecided) after this time, checked between runs
+    #[arg(long, value_name = "TIME", value_parser = value::duration)]
+    pub(crate) max_time: Option<Duration>,
+    /// Keep the question and every run in a log that `unc verdict` reads
+    #[arg(long, value_name = "FILE")]
+    pub(crate) log: Option<PathBuf>,
+}
+
+/// Where results go.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputFlags {
+    /// Write the verdict as JSON (- for standard output)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Write the verdict as Markdown
+    #[arg(long, value_name = "FILE")]
+    pub(crate) markdown: Option<PathBuf>,
+    /// Print nothing but the verdict
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+fn variable(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_string(), value.to_string())),
+        _ => Err(format!("'{text}' is not of the form NAME=VALUE")),
+    }
+}
+
+impl RunFlags {
+    /// The metric that was named.
+    pub(crate) fn metric(&self) -> Result<Metric, Failure> {
+        Metric::parse(&self.metric).map_err(|cause| Failure::new(cause, "see --metric"))
+    }
+
+    /// How commands are started.
+    pub(crate) fn launch(&self) -> Result<Launch, Failure> {
+        let shell = match self.shell.as_str() {
+            "auto" => Shell::Auto,
+            "none" => Shell::None,
+            program => {
+                let words =
+                    words::split(program).map_err(|cause| Failure::new(cause, "see --shell"))?;
+                if words.is_empty() {
+                    return Err(Failure::new(
+                        "--shell is empty",
+                        "say auto, none or a shell's path",
+                    ));
+                }
+                Shell::Program(words)
+            }
+        };
+        Ok(Launch {
+            shell,
+            directory: self.directory.clone(),
+            environment: self.environment.clone(),
+            timeout: self.timeout,
+            input: self.input.clone(),
+            show_output: self.show_output,
+        })
+    }
+
+    /// The commands around the runs of `count` commands.
+    pub(crate) fn around(&self, launch: &Launch, count: usize) -> Result<Around, Failure> {
+        let line = |line: &Option<String>| {
+            line.as_ref().map(|line| Prepared::from_line(line, launch)).transpose()
+        };
+        let each = |name: &str, lines: &[String]| -> Result<Vec<Prepared>, Failure> {
+            if !lines.is_empty() && lines.len() != 1 && lines.len() != count {
+                let cause = format!("{name} is given {} times for {count} commands", lines.len());
+                return Err(Failure::new(cause, "give it once, or once for each command"));
+            }
+            lines.iter().map(|line| Prepared::from_line(line, launch)).collect()
+        };
+        Ok(Around {
+            setup: line(&self.setup)?,
+            prepare: each("--prepare", &self.prepare)?,
+            conclude: each("--conclude", &self.conclude)?,
+            cleanup: line(&self.cleanup)?,
+        })
+    }
+}
+
+impl StopFlags {
+    /// The budget as a sentence.
+    pub(crate) fn sentence(&self, max_runs: Option<u64>) -> String {
+        let runs = max_runs.map(|runs| format!(", at most {runs} runs"));
+        let time = self.max_time.map(|time| {
+            format!(", at most {}", value::show(time.as_nanos() as f64, value::Dimension::Time))
+        });
+        format!(
+            "error at most {}{}{}",
+            percent(self.max_error),
+            runs.unwrap_or_default(),
+            time.unwrap_or_default()
+        )
+    }
+}
+
+/// The commands around the measured ones.
+#[derive(Debug, Clone)]
+pub(crate) struct Around {
+    setup: Option<Prepared>,
+    prepare: Vec<Prepared>,
+    conclude: Vec<Prepared>,
+    cleanup: Option<Prepared>,
+}
+
+impl Around {
+    /// Before everything.
+    pub(crate) fn set_up(&self, runner: &Runner) -> Result<(), Failure> {
+        self.setup.iter().try_for_each(|command| runner.around("setup", command))
+    }
+
+    /// Before a run of command `arm`.
+    pub(crate) fn prepare(&self, runner: &Runner, arm: usize) -> Result<(), Failure> {
+        one_of(&self.prepare, arm).map_or(Ok(()), |command| runner.around("prepare", command))
+    }
+
+    /// After a run of command `arm`.
+    pub(crate) fn conclude(&self, runner: &Runner, arm: usize) -> Result<(), Failure> {
+        one_of(&self.conclude, arm).map_or(Ok(()), |command| runner.around("conclude", command))
+    }
+
+    /// After everything.
+    pub(crate) fn clean_up(&self, runner: &Runner) -> Result<(), Failure> {
+        self.cleanup.iter().try_for_each(|command| runner.around("cleanup", command))
+    }
+}
+
+fn one_of(commands: &[Prepared], arm: usize) -> Option<&Prepared> {
+    if commands.len() == 1 { commands.first() } else { commands.get(arm) }
+}

@@ -1,0 +1,227 @@
+//! What is asked, fixed before the first run: thresholds, error, metric, margin.
+//!
+//! # Contract
+//! A hypothesis is all that a verdict depends on beside the runs themselves. It is echoed to the user and written as the
+//! head of the log before anything is measured, and `unc verdict` reads it back from there.
+
+use super::value::{self, Dimension};
+use crate::failure::Failure;
+use serde::{Deserialize, Serialize};
+use uncontended_stats::{MaxError, Method, Question, Rate};
+
+/// What a command asks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub(crate) enum Hypothesis {
+    /// Is a property true of at least a share of all runs?
+    Slo(Slo),
+    /// How does one command's metric compare with another's?
+    Compare(Compare),
+}
+
+/// Which side of a threshold is good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Side {
+    /// Values at most the threshold.
+    AtMost,
+    /// Values at least the threshold.
+    AtLeast,
+}
+
+/// A bound on one value.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Bound {
+    /// Which side is good.
+    pub(crate) side: Side,
+    /// In the base unit.
+    pub(crate) threshold: f64,
+}
+
+impl Bound {
+    /// Whether a value has the property. Equality has it on both sides.
+    pub(crate) fn holds(&self, value: f64) -> bool {
+        match self.side {
+            Side::AtMost => value <= self.threshold,
+            Side::AtLeast => value >= self.threshold,
+        }
+    }
+}
+
+/// Which e-process decides.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Decider {
+    /// The confidence sequence method: uniform prior, two-sided.
+    Csm,
+    /// A prior on either side of the threshold: fewest runs.
+    #[default]
+    OneSided,
+    /// Beta(1/2, 1/2), two-sided.
+    Beta,
+}
+
+impl Decider {
+    /// The name in flags, logs and JSON.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Decider::Csm => "csm",
+            Decider::OneSided => "one-sided",
+            Decider::Beta => "beta",
+        }
+    }
+
+    fn method(self) -> Method {
+        match self {
+            Decider::Csm => Method::Csm,
+            Decider::OneSided => Method::OneSided,
+            Decider::Beta => Method::Jeffreys,
+        }
+    }
+}
+
+/// "Is the rate of runs with this property at least R?"
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Slo {
+    /// The metric's name; `counts` where only counts are known.
+    pub(crate) metric: String,
+    /// Base unit of the values.
+    pub(crate) unit: String,
+    /// The property of one value; none for counts.
+    pub(crate) bound: Option<Bound>,
+    /// R.
+    pub(crate) rate: f64,
+    /// Lower end of the indifference zone.
+    pub(crate) or_below: Option<f64>,
+    /// Largest chance of a wrong verdict, over all looks.
+    pub(crate) max_error: f64,
+    /// What decides.
+    pub(crate) method: Decider,
+}
+
+impl Slo {
+    /// The question for the library.
+    pub(crate) fn question(&self) -> Result<Question, Failure> {
+        let max_error = max_error(self.max_error)?;
+        let rate = |rate| Rate::new(rate).map_err(|error| Failure::new(error.to_string(), ""));
+        let or_below = self.or_below.map(rate).transpose()?;
+        Question::new(rate(self.rate)?, or_below, self.method.method(), max_error)
+            .map_err(|error| Failure::new(error.to_string(), "--or-below must be below --rate"))
+    }
+
+    /// The question as a sentence.
+    pub(crate) fn sentence(&self) -> String {
+        let rate = percent(self.rate);
+        let asked = match &self.bound {
+            None => format!("is the rate at least {rate}?"),
+            Some(bound) => {
+                let side = match bound.side {
+                    Side::AtMost => "at most",
+                    Side::AtLeast => "at least",
+                };
+                let threshold = value::show(bound.threshold, self.dimension());
+                format!("is {} {side} {threshold} in at least {rate} of the runs?", self.metric)
+            }
+        };
+        match self.or_below {
+            Some(low) => {
+                format!("{asked} (between {} and {rate} either answer is right)", percent(low))
+            }
+            None => asked,
+        }
+    }
+
+    /// The dimension of its values.
+    pub(crate) fn dimension(&self) -> Dimension {
+        Dimension::of_unit(&self.unit).unwrap_or(Dimension::Number)
+    }
+}
+
+/// What is claimed of B against A.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Claim {
+    /// Not worse by more than the margin.
+    #[default]
+    NoWorse,
+    /// Better by more than the margin.
+    Better,
+    /// Within the margin, either way.
+    Equivalent,
+    /// Outside the margin, either way.
+    Different,
+}
+
+impl Claim {
+    /// The name in flags, logs and JSON.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Claim::NoWorse => "no-worse",
+            Claim::Better => "better",
+            Claim::Equivalent => "equivalent",
+            Claim::Different => "different",
+        }
+    }
+}
+
+/// "Does the claim about the median ratio of each candidate to the baseline hold?"
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Compare {
+    /// The metric's name.
+    pub(crate) metric: String,
+    /// Base unit of the values.
+    pub(crate) unit: String,
+    /// The claim about each candidate.
+    pub(crate) claim: Claim,
+    /// Ratios from `1/(1+margin)` to `1+margin`, ends included, are equivalent.
+    pub(crate) margin: f64,
+    /// Whether large values are the good ones.
+    pub(crate) higher_is_better: bool,
+    /// Largest chance of any wrong statement, over all looks and all candidates.
+    pub(crate) max_error: f64,
+    /// Runs of each command in a block.
+    pub(crate) block: u64,
+    /// The commands, as given.
+    pub(crate) commands: Vec<String>,
+    /// Which of them is the baseline.
+    pub(crate) baseline: usize,
+    /// Whether a run with a status other than zero still counts by its value.
+    pub(crate) ignore_failure: bool,
+}
+
+impl Compare {
+    /// The error bound of each candidate's comparison.
+    pub(crate) fn share(&self) -> Result<MaxError, Failure> {
+        let candidates = u32::try_from(self.commands.len().saturating_sub(1)).unwrap_or(u32::MAX);
+        Ok(max_error(self.max_error)?.split(candidates))
+    }
+
+    /// The ends of the equivalent ratios.
+    pub(crate) fn band(&self) -> (f64, f64) {
+        (1.0 / (1.0 + self.margin), 1.0 + self.margin)
+    }
+
+    /// The claim as a question.
+    pub(crate) fn sentence(&self) -> String {
+        let margin = percent(self.margin);
+        let claim = match self.claim {
+            Claim::NoWorse => format!("no worse than the baseline by more than {margin}"),
+            Claim::Better if self.margin == 0.0 => "better than the baseline".to_string(),
+            Claim::Better => format!("better than the baseline by more than {margin}"),
+            Claim::Equivalent => format!("within {margin} of the baseline"),
+            Claim::Different => format!("more than {margin} away from the baseline"),
+        };
+        let good = if self.higher_is_better { "higher" } else { "lower" };
+        let subject = if self.commands.len() > 2 { "each candidate" } else { "the candidate" };
+        format!("is {subject} {claim}, by the median ratio of {} ({good} is better)?", self.metric)
+    }
+}
+
+fn max_error(epsilon: f64) -> Result<MaxError, Failure> {
+    MaxError::new(epsilon).map_err(|error| Failure::new(error.to_string(), "see --max-error"))
+}
+
+/// A share as people read it.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{}%", value::significant(share * 100.0, 12))
+}

@@ -1,0 +1,186 @@
+//! What is measured of a run, and how it is read.
+//!
+//! # Contract
+//! A metric is a finite number in the base unit of its dimension. A run that does not show it is an error with the
+//! reason, never a zero.
+
+use super::path::Path;
+use super::value::{Dimension, Quantity};
+use regex_lite::Regex;
+use uncontended_sys::supervise::Ended;
+
+/// A metric of a run.
+#[derive(Debug, Clone)]
+pub(crate) struct Metric {
+    /// As the user wrote it.
+    pub(crate) name: String,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone)]
+enum Kind {
+    Wall,
+    User,
+    System,
+    Cpu,
+    MaxRss,
+    ExitStatus,
+    Printed(Regex),
+    Json(Path),
+    Run(Path),
+}
+
+impl Metric {
+    /// Reads a metric's name.
+    pub(crate) fn parse(text: &str) -> Result<Metric, String> {
+        let kind = match text.split_once(':') {
+            Some(("regex", pattern)) => {
+                Kind::Printed(Regex::new(pattern).map_err(|error| format!("'{pattern}': {error}"))?)
+            }
+            Some(("json", path)) => Kind::Json(Path::parse(path)?),
+            Some(("run", path)) => Kind::Run(Path::parse(path)?),
+            _ => match text {
+                "wall" => Kind::Wall,
+                "user" => Kind::User,
+                "sys" => Kind::System,
+                "cpu" => Kind::Cpu,
+                "max-rss" => Kind::MaxRss,
+                "exit-status" => Kind::ExitStatus,
+                _ => {
+                    return Err(format!(
+                        "there is no metric '{text}': wall, user, sys, cpu, max-rss, exit-status, regex:PATTERN, json:PATH, run:PATH"
+                    ));
+                }
+            },
+        };
+        Ok(Metric { name: text.to_string(), kind })
+    }
+
+    /// What a bare threshold of this metric is checked against; `None` where the printed text decides.
+    pub(crate) fn dimension(&self) -> Option<Dimension> {
+        match &self.kind {
+            Kind::Wall | Kind::User | Kind::System | Kind::Cpu => Some(Dimension::Time),
+            Kind::MaxRss => Some(Dimension::Bytes),
+            Kind::ExitStatus | Kind::Json(_) => Some(Dimension::Number),
+            Kind::Run(path) if path.is_time() => Some(Dimension::Time),
+            Kind::Run(_) => Some(Dimension::Number),
+            Kind::Printed(_) => None,
+        }
+    }
+
+    /// Whether standard output must be kept.
+    pub(crate) fn reads_output(&self) -> bool {
+        matches!(self.kind, Kind::Printed(_) | Kind::Json(_))
+    }
+
+    /// Whether the command runs under `unc run`, whose JSON file is read.
+    pub(crate) fn reads_run(&self) -> bool {
+        matches!(self.kind, Kind::Run(_))
+    }
+
+    /// Whether a status other than zero is the thing measured instead of a failure.
+    pub(crate) fn is_exit_status(&self) -> bool {
+        matches!(self.kind, Kind::ExitStatus)
+    }
+
+    /// Whether the metric is the resident set, which has a floor.
+    pub(crate) fn is_max_rss(&self) -> bool {
+        matches!(self.kind, Kind::MaxRss)
+    }
+
+    /// The number that `ended` shows; `run_json` is what `unc run` wrote.
+    pub(crate) fn read(&self, ended: &Ended, run_json: Option<&[u8]>) -> Result<Quantity, String> {
+        let exact = |value: f64, dimension| Quantity { value, dimension, scale: 1.0 };
+        let time = |time: std::time::Duration| exact(time.as_nanos() as f64, Dimension::Time);
+        match &self.kind {
+            Kind::Wall => Ok(time(ended.wall)),
+            Kind::User => Ok(time(ended.user)),
+            Kind::System => Ok(time(ended.system)),
+            Kind::Cpu => Ok(time(ended.user + ended.system)),
+            Kind::MaxRss => Ok(exact(ended.max_rss_bytes as f64, Dimension::Bytes)),
+            Kind::ExitStatus => {
+                let status = ended.code.or(ended.signal.map(|signal| 128 + signal)).unwrap_or(0);
+                Ok(exact(f64::from(status), Dimension::Number))
+            }
+            Kind::Printed(pattern) => printed(pattern, &ended.output),
+            Kind::Json(path) => {
+                number(path, &ended.output).map(|value| exact(value, Dimension::Number))
+            }
+            Kind::Run(path) => {
+                let dimension = self.dimension().unwrap_or(Dimension::Number);
+                number(path, run_json.unwrap_or_default()).map(|value| exact(value, dimension))
+            }
+        }
+    }
+}
+
+/// The first match in the output: its group 1, or all of it.
+fn printed(pattern: &Regex, output: &[u8]) -> Result<Quantity, String> {
+    let text = String::from_utf8_lossy(output);
+    let Some(groups) = pattern.captures(&text) else {
+        return Err(format!("nothing on its standard output matches '{pattern}'"));
+    };
+    let found = groups.get(1).or(groups.get(0)).map_or("", |group| group.as_str());
+    Quantity::parse(found)
+        .map_err(|error| format!("what matches '{pattern}' is no number: {error}"))
+}
+
+fn number(path: &Path, json: &[u8]) -> Result<f64, String> {
+    let document =
+        serde_json::from_slice(json).map_err(|error| format!("it is no JSON: {error}"))?;
+    path.number(&document)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn ended(output: &str) -> Ended {
+        Ended {
+            code: None,
+            signal: Some(9),
+            wall: Duration::from_millis(5),
+            user: Duration::from_millis(2),
+            system: Duration::from_millis(1),
+            max_rss_bytes: 4096,
+            timed_out: false,
+            output: output.into(),
+        }
+    }
+
+    fn read(metric: &str, output: &str) -> Result<f64, String> {
+        Metric::parse(metric)?
+            .read(&ended(output), Some(b"{\"wall_ns\": 7}"))
+            .map(|read| read.value)
+    }
+
+    #[test]
+    fn every_metric_is_read() {
+        assert_eq!(read("wall", ""), Ok(5e6));
+        assert_eq!(read("cpu", ""), Ok(3e6));
+        assert_eq!(read("max-rss", ""), Ok(4096.0));
+        assert_eq!(read("exit-status", ""), Ok(137.0));
+        assert_eq!(read("regex:took (\\S+)", "x\ntook 1.5ms\n"), Ok(1.5e6));
+        assert_eq!(read("regex:[0-9]+", "a 12 b 13"), Ok(12.0));
+        assert_eq!(read("json:a[1]", "{\"a\":[1,2]}"), Ok(2.0));
+        assert_eq!(read("run:wall_ns", ""), Ok(7.0));
+    }
+
+    #[test]
+    fn a_metric_that_is_not_shown_is_an_error() {
+        for (metric, output) in [
+            ("regex:took (.*)", "nothing"),
+            ("regex:took (.*)", "took long"),
+            ("regex:took (.*)", "took nan"),
+            ("json:a", "{}"),
+            ("json:a", "no json"),
+            ("run:other", ""),
+        ] {
+            assert!(read(metric, output).is_err(), "{metric} of {output}");
+        }
+        for metric in ["time", "regex:(", "json:a[", ""] {
+            assert!(Metric::parse(metric).is_err(), "{metric}");
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! A verdict for people and for programs: the line on the terminal, JSON, Markdown.
+//!
+//! # Contract
+//! The verdict goes to standard output, unless `--json -` claims that for JSON: then it goes to standard error. A failure
+//! has no verdict line, and its JSON says `error`.
+
+use super::flags::OutputFlags;
+use super::hypothesis::{Hypothesis, percent};
+use super::record::Stop;
+use super::value::significant;
+use super::verdict::{Answer, Finding, SCHEMA, Verdict};
+use crate::failure::Failure;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// Writes what came of a command everywhere it was asked for, and answers with the exit status.
+pub(crate) fn deliver(result: Result<Verdict, Failure>, output: &OutputFlags) -> ExitCode {
+    let result = result.and_then(|verdict| write_all(&verdict, output).map(|()| verdict));
+    let verdict = match result {
+        Ok(verdict) => verdict,
+        Err(failure) => {
+            eprintln!("{failure}");
+            // The failure itself is what counts; a second one while reporting it adds nothing.
+            let _ = write_failure(&failure, output);
+            return ExitCode::from(Answer::Error.exit_status());
+        }
+    };
+    if verdict.stopped_by == Stop::Interrupted
+        && let Some(signal) = uncontended_sys::interrupts::received()
+    {
+        uncontended_sys::interrupts::die_by(signal);
+    }
+    ExitCode::from(verdict.finding.verdict.exit_status())
+}
+
+fn write_all(verdict: &Verdict, output: &OutputFlags) -> Result<(), Failure> {
+    let text = human(verdict);
+    let printed = if to_stdout(output) {
+        std::io::stderr().write_all(text.as_bytes())
+    } else {
+        std::io::stdout().write_all(text.as_bytes())
+    };
+    // Whoever closed the pipe has read enough; the exit status still tells the verdict.
+    match printed {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            return Err(Failure::new(format!("cannot print: {error}"), ""));
+        }
+        _ => {}
+    }
+    if let Some(path) = &output.json {
+        let mut json = serde_json::to_string_pretty(verdict)
+            .map_err(|error| Failure::new(format!("cannot write JSON: {error}"), ""))?;
+        json.push('\n');
+        write_file(path, &json)?;
+    }
+    if let Some(path) = &output.markdown {
+        write_file(path, &markdown(verdict))?;
+    }
+    Ok(())
+}
+
+/// Whether standard output is for JSON.
+fn to_stdout(output: &OutputFlags) -> bool {
+    output.json.as_deref() == Some(Path::new("-"))
+}
+
+fn write_failure(failure: &Failure, output: &OutputFlags) -> Result<(), Failure> {
+    let Some(path) = &output.json else { return Ok(()) };
+    let error = serde_json::json!({
+        "schema": SCHEMA,
+        "verdict": Answer::Error.name(),
+        "error": failure.cause,
+        "remedy": failure.remedy,
+    });
+    write_file(path, &format!("{error:#}\n"))
+}
+
+fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
+    let written = match path == Path::new("-") {
+        true => std::io::stdout().write_all(text.as_bytes()),
+        false => std::fs::write(path, text),
+    };
+    written.map_err(|error| Failure::new(format!("{}: {error}", path.display()), ""))
+}
+
+/// The lines for people.
+pub(crate) fn human(verdict: &Verdict) -> String {
+    let mut text = String::new();
+    let several = verdict.comparisons.len() > 1;
+    for finding in &verdict.comparisons {
+        if several {
+            let name = finding.candidate.as_deref().unwrap_or_default();
+            let _ = writeln!(text, "  {name}: {}", sentence(verdict, finding));
+        }
+    }
+    let finding = &verdict.finding;
+    match several {
+        true => {
+            let _ = writeln!(text, "{}: {}", finding.verdict.name(), verdict.question);
+        }
+        false => {
+            let _ = writeln!(text, "{}", sentence(verdict, finding));
+        }
+    }
+    if finding.verdict == Answer::Undecided {
+        let _ = writeln!(text, "{}", why_undecided(verdict));
+    }
+    for warning in &verdict.warnings {
+        let _ = writeln!(text, "warning: {warning}");
+    }
+    text
+}
+
+/// One finding as one line.
+pub(crate) fn sentence(verdict: &Verdict, finding: &Finding) -> String {
+    let answer = finding.verdict.name();
+    let [low, high] = finding.interval;
+    let error = percent(verdict.max_error);
+    match (&verdict.hypothesis, &finding.effect) {
+        (Hypothesis::Compare(compare), Some(effect)) => {
+            let relation = finding.relation.map_or("unknown", |relation| relation.name());
+            let high = effect.high.map_or("inf".to_string(), |high| significant(high, 5));
+            let ratio = effect.ratio.map_or("-".to_string(), |ratio| significant(ratio, 5));
+            format!(
+                "{answer}: {} ({relation}); median ratio {ratio} within [{}, {high}], {} pairs, error at most {error}",
+                compare.claim.name(),
+                significant(effect.low, 5),
+                finding.n
+            )
+        }
+        (Hypothesis::Slo(slo), _) => {
+            let rate = percent(slo.rate);
+            let said = match (finding.verdict, slo.or_below) {
+                (Answer::Yes, None) => format!("the rate is at least {rate}"),
+                (Answer::Yes, Some(low)) => format!("the rate is above {}", percent(low)),
+                (Answer::No, _) => format!("the rate is below {rate}"),
+                _ => format!("whether the rate is at least {rate} is not certain"),
+            };
+            format!(
+                "{answer}: {said}; {} of {} within [{low:.6}, {high:.6}], error at most {error}",
+                finding.successes, finding.n
+            )
+        }
+        (Hypothesis::Compare(_), None) => answer.to_string(),
+    }
+}
+
+fn why_undecided(verdict: &Verdict) -> &'static str {
+    match (verdict.stopped_by, &verdict.hypothesis) {
+        (_, Hypothesis::Slo(slo)) if slo.or_below.is_none() => {
+            "the evidence suffices for neither answer; at the rate itself it never would: give more runs, or an indifference zone with --or-below"
+        }
+        (_, Hypothesis::Slo(_)) => "the evidence suffices for neither answer yet: give more runs",
+        (_, Hypothesis::Compare(_)) => {
+            "the evidence suffices for neither answer; at the margin itself it never would: give more runs or another --margin"
+        }
+    }
+}
+
+/// The verdict as a Markdown section.
+pub(crate) fn markdown(verdict: &Verdict) -> String {
+    let mut text = format!("**{}** {}\n\n", verdict.finding.verdict.name(), verdict.question);
+    let findings = match verdict.comparisons.as_slice() {
+        [] => std::slice::from_ref(&verdict.finding),
+        several => several,
+    };
+    match verdict.hypothesis {
+        Hypothesis::Slo(_) => {
+            text +=
+                "| verdict | good | runs | rate within | error at most |\n|:--|--:|--:|:--|--:|\n";
+        }
+        Hypothesis::Compare(_) => {
+            text += "| candidate | verdict | relation | median ratio | within | pairs | error at most |\n|:--|:--|:--|--:|:--|--:|--:|\n";
+        }
+    }
+    let error = percent(verdict.max_error);
+    for finding in findings {
+        let answer = finding.verdict.name();
+        let [low, high] = finding.interval;
+        let _ = match &finding.effect {
+            None => writeln!(
+                text,
+                "| {answer} | {} | {} | [{low:.6}, {high:.6}] | {error} |",
+                finding.successes, finding.n
+            ),
+            Some(effect) => writeln!(
+                text,
+                "| `{}` | {answer} | {} | {} | [{}, {}] | {} | {error} |",
+                finding.candidate.as_deref().unwrap_or_default().replace('|', "\\|"),
+                finding.relation.map_or("unknown", |relation| relation.name()),
+                effect.ratio.map_or("-".to_string(), |ratio| significant(ratio, 5)),
+                significant(effect.low, 5),
+                effect.high.map_or("inf".to_string(), |high| significant(high, 5)),
+                finding.n
+            ),
+        };
+    }
+    for warning in &verdict.warnings {
+        let _ = writeln!(text, "\nWarning: {warning}");
+    }
+    text
+}

@@ -1,0 +1,356 @@
+//! The trial of paired ratios: every candidate against the baseline, block by block.
+//!
+//! # Contract
+//! A block has `block` runs of the baseline and of every candidate that is still open; its ratio is that of the medians.
+//! What is inferred from the ratios is [`Paired`]'s. Ratios are costs there: where higher is better they are inverted.
+//! # Evidence
+//! `tests/decide_compare.rs`.
+
+use super::hypothesis::{Claim, Compare};
+use super::record::{Outcome, Run};
+use super::trial::remaining;
+use super::value::significant;
+use super::verdict::{Answer, Effect, Evidence, Finding, Relation};
+use crate::failure::Failure;
+use uncontended_stats::{self as stats, Counts, Margin, MaxError, Method, Paired, Question, Rate};
+
+/// The trial of paired ratios.
+#[derive(Debug, Clone)]
+pub(crate) struct PairTrial {
+    compare: Compare,
+    share: MaxError,
+    /// One for each command; none for the baseline.
+    candidates: Vec<Option<Candidate>>,
+    /// Values of the block under way, by command. `None` is a run without a meaning: as bad as can be.
+    block: Vec<Vec<Option<f64>>>,
+    /// The command of every run of the block under way, in order.
+    order: Vec<usize>,
+    /// For each pair of single runs: whether the run that came first had the larger value; ties left out.
+    first_larger: Vec<bool>,
+}
+
+/// One candidate against the baseline.
+#[derive(Debug, Clone)]
+pub(crate) struct Candidate {
+    paired: Paired,
+    /// Cost ratios in the order of the blocks.
+    costs: Vec<f64>,
+}
+
+/// Fewest pairs for a diagnosis, and the standard deviations that make one.
+const ENOUGH: f64 = 30.0;
+const SUSPICIOUS: f64 = 3.5;
+
+impl PairTrial {
+    /// A trial that has seen nothing.
+    pub(crate) fn new(compare: &Compare) -> Result<PairTrial, Failure> {
+        let commands = compare.commands.len();
+        if commands < 2 || compare.baseline >= commands || compare.block == 0 {
+            return Err(Failure::new("a comparison needs a baseline and a candidate", ""));
+        }
+        let margin = Margin::new(compare.margin)
+            .map_err(|error| Failure::new(error.to_string(), "see --margin"))?;
+        let share = compare.share()?;
+        let candidate = |arm| {
+            let fresh = Candidate { paired: Paired::new(margin, share), costs: Vec::new() };
+            (arm != compare.baseline).then_some(fresh)
+        };
+        Ok(PairTrial {
+            candidates: (0..commands).map(candidate).collect(),
+            block: vec![Vec::new(); commands],
+            order: Vec::new(),
+            first_larger: Vec::new(),
+            share,
+            compare: compare.clone(),
+        })
+    }
+
+    /// What is asked.
+    pub(crate) fn asked(&self) -> &Compare {
+        &self.compare
+    }
+
+    /// The commands that the next block runs: the baseline and every candidate that is not decided yet.
+    pub(crate) fn active(&self) -> Vec<usize> {
+        let open = |candidate: &Candidate| self.verdict(candidate) == Answer::Undecided;
+        (0..self.candidates.len())
+            .filter(|&arm| self.candidates[arm].as_ref().is_none_or(open))
+            .collect()
+    }
+
+    /// The candidates with the numbers of their commands.
+    pub(crate) fn candidates(&self) -> impl Iterator<Item = (usize, &Candidate)> {
+        let numbered = self.candidates.iter().enumerate();
+        numbered.filter_map(|(arm, candidate)| Some((arm, candidate.as_ref()?)))
+    }
+
+    /// Takes one run; the last of a block makes its ratios.
+    pub(crate) fn push(&mut self, run: &Run) -> Result<(), Failure> {
+        let Some(values) = self.block.get_mut(run.arm) else {
+            return Err(Failure::new(format!("there is no command number {}", run.arm), ""));
+        };
+        // What a signal or the clock ended has no meaningful value, even where other failures are ignored.
+        let cut = matches!(run.outcome, Outcome::TimedOut | Outcome::Failed(128..));
+        let value = run.value.filter(|_| !cut);
+        if let Some(value) = value.filter(|&value| value.is_nan() || value < 0.0) {
+            let cause = format!("the value {value} is below zero: it has no ratio to another");
+            return Err(Failure::new(cause, "compare a metric that is at least 0"));
+        }
+        values.push(value);
+        self.order.push(run.arm);
+        let full = |&arm: &usize| self.block[arm].len() as u64 >= self.compare.block;
+        if self.active().iter().all(full) {
+            self.judge_block()?;
+        }
+        Ok(())
+    }
+
+    fn judge_block(&mut self) -> Result<(), Failure> {
+        let higher = self.compare.higher_is_better;
+        let block = std::mem::replace(&mut self.block, vec![Vec::new(); self.candidates.len()]);
+        let order = std::mem::take(&mut self.order);
+        let base = middle(&block[self.compare.baseline], higher);
+        for (candidate, values) in self.candidates.iter_mut().zip(&block) {
+            let Some(candidate) = candidate else { continue };
+            if values.len() as u64 >= self.compare.block {
+                let cost = cost(middle(values, higher), base, higher)?;
+                candidate.paired.push(cost).map_err(invalid)?;
+                candidate.costs.push(cost);
+            }
+        }
+        if let [first, second] = order[..]
+            && let (Some(first), Some(second)) = (block[first][0], block[second][0])
+            && first != second
+        {
+            self.first_larger.push(first > second);
+        }
+        Ok(())
+    }
+
+    fn verdict(&self, candidate: &Candidate) -> Answer {
+        candidate.paired.verdict(self.compare.claim.into()).into()
+    }
+
+    /// The answer to the whole question: yes only if it is yes for every candidate, no if it is for any.
+    pub(crate) fn answer(&self) -> Answer {
+        let answers = self.candidates().map(|(_, candidate)| self.verdict(candidate));
+        answers.max_by_key(|&answer| badness(answer)).unwrap_or(Answer::Undecided)
+    }
+
+    /// Whether no candidate is open.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.active().len() <= 1
+    }
+
+    /// One finding for each candidate.
+    pub(crate) fn findings(&self) -> Vec<Finding> {
+        self.candidates().map(|(arm, candidate)| self.finding(arm, candidate)).collect()
+    }
+
+    /// Of several findings the one that the whole verdict rests on.
+    pub(crate) fn worst(&self, findings: &[Finding]) -> Finding {
+        let worst = findings.iter().rev().max_by_key(|finding| badness(finding.verdict));
+        worst.expect("a comparison has a candidate").clone()
+    }
+
+    fn finding(&self, arm: usize, candidate: &Candidate) -> Finding {
+        let paired = &candidate.paired;
+        let relation = paired.relation();
+        let inside = candidate.inside(self.tested_end(candidate), self.compare.margin);
+        // What speaks for the claim: to be inside the end, or outside of it.
+        let kept = match self.compare.claim {
+            Claim::NoWorse | Claim::Equivalent => inside,
+            Claim::Better | Claim::Different => inside.complement(),
+        };
+        let report = Question::about(Rate::HALF, Method::OneSided, self.share).report(kept);
+        let (least, most) = self.compare.band();
+        let evidence = |threshold: f64| {
+            // Inverted costs: below in cost is above in ratio. The band is its own mirror image.
+            let at = if self.compare.higher_is_better {
+                mirror(threshold, self.compare.band())
+            } else {
+                threshold
+            };
+            let (below, above) = paired.log_evidence(at);
+            let (below, above) =
+                if self.compare.higher_is_better { (above, below) } else { (below, above) };
+            Evidence { threshold, above: Some(above), below: Some(below), needed: paired.needed() }
+        };
+        Finding {
+            candidate: self.compare.commands.get(arm).cloned(),
+            verdict: self.verdict(candidate),
+            n: paired.pairs(),
+            successes: kept.successes(),
+            log_criterion: None,
+            decided_by: "paired-sign".to_string(),
+            evidence: vec![evidence(least), evidence(most)],
+            interval: report.interval.into(),
+            credible: report.credible.into(),
+            effect: Some(self.effect(candidate)),
+            relation: Some(relation.into()),
+        }
+    }
+
+    /// One line about how the candidate that is furthest from a verdict stands.
+    pub(crate) fn state(&self) -> String {
+        let open =
+            self.candidates().find(|(_, candidate)| self.verdict(candidate) == Answer::Undecided);
+        let Some((arm, candidate)) = open.or_else(|| self.candidates().next()) else {
+            return String::new();
+        };
+        let effect = self.effect(candidate);
+        let question = Question::about(Rate::HALF, Method::OneSided, self.share);
+        let inside = candidate.inside(self.tested_end(candidate), self.compare.margin);
+        format!(
+            "{} pairs with {}: the median ratio is within [{}, {}]; {}",
+            candidate.paired.pairs(),
+            self.compare.commands[arm],
+            significant(effect.low, 4),
+            effect.high.map_or("inf".to_string(), |high| significant(high, 4)),
+            remaining(&question, inside)
+        )
+    }
+
+    /// Which end of the band the claim's own test is at: true for the one where the candidate is worse.
+    fn tested_end(&self, candidate: &Candidate) -> bool {
+        match self.compare.claim {
+            Claim::NoWorse => true,
+            Claim::Better => false,
+            // Both ends are tested: the one that refuted, or else the one with less to spare.
+            Claim::Equivalent | Claim::Different => match candidate.paired.relation() {
+                stats::Relation::Worse => true,
+                stats::Relation::Better => false,
+                _ => {
+                    let [better, worse] = [false, true]
+                        .map(|end| candidate.inside(end, self.compare.margin).successes());
+                    worse <= better
+                }
+            },
+        }
+    }
+
+    /// The median of the ratios, candidate over baseline, with its confidence sequence.
+    pub(crate) fn effect(&self, candidate: &Candidate) -> Effect {
+        let finite = |ratio: f64| Some(ratio).filter(|ratio| ratio.is_finite());
+        let (low, high) = candidate.paired.interval();
+        let ratio = candidate.paired.estimate();
+        if self.compare.higher_is_better {
+            return Effect {
+                ratio: ratio.map(f64::recip).and_then(finite),
+                low: high.recip(),
+                high: finite(low.recip()),
+            };
+        }
+        Effect { ratio: ratio.and_then(finite), low, high: finite(high) }
+    }
+
+    /// What the order of the runs says against their being independent and alike.
+    pub(crate) fn diagnoses(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        for (arm, candidate) in self.candidates() {
+            if let Some(z) = serial_z(&candidate.costs).filter(|z| z.abs() > SUSPICIOUS) {
+                found.push(format!(
+                    "the ratios of '{}' depend on the ones before (serial z = {z:.1}): the runs are not independent, so the error is not bounded as said",
+                    self.compare.commands[arm]
+                ));
+            }
+        }
+        let pairs = self.first_larger.len() as f64;
+        let larger = self.first_larger.iter().filter(|&&larger| larger).count() as f64;
+        let z = (2.0 * larger - pairs) / pairs.sqrt();
+        if pairs >= ENOUGH && z.abs() > SUSPICIOUS {
+            found.push(format!(
+                "the first run of a block differs from the second whichever command it is (position z = {z:.1}): random order keeps the test sound, and --prepare may mend it"
+            ));
+        }
+        found
+    }
+}
+
+impl Candidate {
+    /// Pairs, and how many of them lie inside one end of the band; a ratio at the end itself is inside.
+    fn inside(&self, worse_end: bool, margin: f64) -> Counts {
+        let (least, most) = (1.0 / (1.0 + margin), 1.0 + margin);
+        let is_inside = |cost: &&f64| if worse_end { **cost <= most } else { **cost >= least };
+        let inside = self.costs.iter().filter(is_inside).count() as u64;
+        Counts::new(self.costs.len() as u64, inside).expect("no more of them than of all")
+    }
+}
+
+impl From<Claim> for stats::Claim {
+    fn from(claim: Claim) -> stats::Claim {
+        match claim {
+            Claim::NoWorse => stats::Claim::NoWorse,
+            Claim::Better => stats::Claim::Better,
+            Claim::Equivalent => stats::Claim::Equivalent,
+            Claim::Different => stats::Claim::Different,
+        }
+    }
+}
+
+impl From<stats::Relation> for Relation {
+    fn from(relation: stats::Relation) -> Relation {
+        match relation {
+            stats::Relation::Better => Relation::Better,
+            stats::Relation::Worse => Relation::Worse,
+            stats::Relation::Equivalent => Relation::Equivalent,
+            stats::Relation::Unknown => Relation::Unknown,
+        }
+    }
+}
+
+fn badness(answer: Answer) -> u8 {
+    match answer {
+        Answer::Yes => 0,
+        Answer::Undecided => 1,
+        Answer::No => 2,
+        Answer::Error => 3,
+    }
+}
+
+fn invalid(error: stats::Invalid) -> Failure {
+    Failure::new(error.to_string(), "compare a metric that is at least 0")
+}
+
+/// The other end of the band.
+fn mirror(threshold: f64, (least, most): (f64, f64)) -> f64 {
+    if threshold == least { most } else { least }
+}
+
+/// The median of a block's runs, the mean of the middle two; none where a run without a value is in the middle.
+fn middle(values: &[Option<f64>], higher_is_better: bool) -> Option<f64> {
+    let worst = if higher_is_better { f64::NEG_INFINITY } else { f64::INFINITY };
+    let mut sorted: Vec<f64> = values.iter().map(|value| value.unwrap_or(worst)).collect();
+    sorted.sort_by(f64::total_cmp);
+    let (low, high) = (sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2]);
+    Some(if low == high { low } else { f64::midpoint(low, high) })
+        .filter(|middle| middle.is_finite())
+}
+
+/// Candidate over baseline, as a cost. Two zeros, or two runs without a value, are alike.
+fn cost(
+    candidate: Option<f64>,
+    baseline: Option<f64>,
+    higher_is_better: bool,
+) -> Result<f64, Failure> {
+    match (candidate, baseline) {
+        (None, None) => Ok(1.0),
+        (None, Some(_)) => Ok(f64::INFINITY),
+        (Some(_), None) => Ok(0.0),
+        (Some(b), Some(a)) if higher_is_better => stats::paired::ratio(a, b).map_err(invalid),
+        (Some(b), Some(a)) => stats::paired::ratio(b, a).map_err(invalid),
+    }
+}
+
+/// Standard deviations by which neighbours lie on the same side of the median more often than chance would have it.
+fn serial_z(ratios: &[f64]) -> Option<f64> {
+    let mut sorted = ratios.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let centre = *sorted.get(sorted.len() / 2)?;
+    let off_centre = ratios.iter().filter(|&&ratio| ratio != centre);
+    let signs: Vec<f64> =
+        off_centre.map(|&ratio| if ratio > centre { 1.0 } else { -1.0 }).collect();
+    let links = signs.len().saturating_sub(1) as f64;
+    let agreement = || signs.windows(2).map(|pair| pair[0] * pair[1]).sum::<f64>();
+    (links >= ENOUGH).then(|| agreement() / links.sqrt())
+}

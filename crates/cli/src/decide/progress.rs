@@ -1,0 +1,78 @@
+//! Telling the user how far a trial is, on standard error.
+//!
+//! On a terminal one line is kept up to date; elsewhere a line is printed at 10, 20, 50, 100, 200, 500, … runs, once a
+//! second has passed.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::time::{Duration, Instant};
+
+/// The line of progress.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    mode: Mode,
+    started: Instant,
+    last: Option<Instant>,
+}
+
+#[derive(Debug, PartialEq)]
+enum Mode {
+    Quiet,
+    Line,
+    Terminal,
+}
+
+impl Progress {
+    /// Progress for people, or none.
+    pub(crate) fn new(quiet: bool) -> Progress {
+        let mode = match quiet {
+            true => Mode::Quiet,
+            false if std::io::stderr().is_terminal() => Mode::Terminal,
+            false => Mode::Line,
+        };
+        Progress { mode, started: Instant::now(), last: None }
+    }
+
+    /// Says what is going to happen.
+    pub(crate) fn say(&self, text: &str) {
+        if self.mode != Mode::Quiet {
+            eprintln!("{text}");
+        }
+    }
+
+    /// Shows the state after `n` runs, if it is time to.
+    pub(crate) fn tick(&mut self, n: u64, state: impl FnOnce() -> String) {
+        let due = match self.mode {
+            Mode::Quiet => false,
+            Mode::Terminal => {
+                self.last.is_none_or(|last| last.elapsed() >= Duration::from_millis(100))
+            }
+            Mode::Line => is_round(n) && self.started.elapsed() >= Duration::from_secs(1),
+        };
+        if !due {
+            return;
+        }
+        self.last = Some(Instant::now());
+        match self.mode {
+            Mode::Terminal => eprint!("\r\x1b[K{}", state()),
+            _ => eprintln!("{}", state()),
+        }
+        // A closed standard error is no reason to stop measuring.
+        let _ = std::io::stderr().flush();
+    }
+
+    /// Takes the line away.
+    pub(crate) fn clear(&mut self) {
+        if self.mode == Mode::Terminal && self.last.take().is_some() {
+            eprint!("\r\x1b[K");
+        }
+    }
+}
+
+/// Whether `n` is 10, 20, 50, 100, …
+fn is_round(n: u64) -> bool {
+    let mut leading = n;
+    while leading >= 10 && leading.is_multiple_of(10) {
+        leading /= 10;
+    }
+    n >= 10 && [1, 2, 5].contains(&leading)
+}

@@ -1,0 +1,152 @@
+//! The raw log: what was asked, then every run, then why it ended. JSON, one object a line.
+//!
+//! # Contract
+//! The head is written before the first run, so that nothing about the question can depend on the data. Numbers are
+//! written in the shortest form that reads back as the same double. A log without an end line was cut short, and its runs
+//! still count.
+//! # Evidence
+//! `tests/decide_verdict.rs`, `fuzz/fuzz_targets/log.rs`.
+
+use super::hypothesis::Hypothesis;
+use serde::{Deserialize, Serialize};
+use std::io::{BufRead, Write};
+
+/// The value of `schema` in the head.
+pub(crate) const SCHEMA: &str = "uncontended.verdict-log/1";
+
+/// The first line.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Head {
+    /// Always [`SCHEMA`].
+    pub(crate) schema: String,
+    /// What is asked.
+    pub(crate) hypothesis: Hypothesis,
+    /// Seed of everything random, as text since it may pass 2^53.
+    pub(crate) seed: String,
+    /// What the user should bear in mind whatever the data say.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// One run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Run {
+    /// Which command; 0 in `slo`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) arm: usize,
+    /// The metric in its base unit; none if the run failed without showing it.
+    pub(crate) value: Option<f64>,
+    /// How it ended.
+    pub(crate) outcome: Outcome,
+    /// Wall time, where a command ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) wall_ns: Option<u64>,
+    /// A stored value from another time, not run beside the others.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(crate) stored: bool,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Outcome {
+    /// By itself, with status 0 (or any status, where that is the metric).
+    Ok,
+    /// With another status, or 128 + the signal that ended it.
+    Failed(i32),
+    /// It was killed for its time.
+    TimedOut,
+}
+
+/// Why no more runs were made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Stop {
+    /// The claim is decided.
+    Decided,
+    /// The budget of runs is spent.
+    MaxRuns,
+    /// The budget of time is spent.
+    MaxTime,
+    /// There is no more input.
+    EndOfInput,
+    /// The user ended it.
+    Interrupted,
+    /// The log breaks off.
+    LogCut,
+}
+
+/// One line of the log.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Line {
+    /// The first.
+    Head(Head),
+    /// One for each run.
+    Run(Run),
+    /// The last, with the verdict as it was given.
+    End {
+        /// Why no more runs were made.
+        stop: Stop,
+        /// The verdict given then.
+        verdict: String,
+    },
+}
+
+/// A log read back.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Log {
+    /// What was asked.
+    pub(crate) head: Head,
+    /// Every run in order.
+    pub(crate) runs: Vec<Run>,
+    /// Why it ended, and the verdict given; none if the log was cut short.
+    pub(crate) end: Option<(Stop, String)>,
+}
+
+/// Writes one line and hands it to the system, so that a crash of ours loses nothing.
+pub(crate) fn write(out: &mut impl Write, line: &Line) -> std::io::Result<()> {
+    let mut text = serde_json::to_string(line)?;
+    text.push('\n');
+    out.write_all(text.as_bytes())
+}
+
+/// Reads a log.
+///
+/// # Errors
+/// The number of the first line that is wrong, and why.
+pub(crate) fn read(source: impl BufRead) -> Result<Log, String> {
+    let mut log: Option<Log> = None;
+    let mut lines = source.lines().enumerate().peekable();
+    while let Some((index, text)) = lines.next() {
+        let bad = |why: String| format!("line {}: {why}", index + 1);
+        let text = text.map_err(|error| bad(error.to_string()))?;
+        let line = match serde_json::from_str(&text) {
+            Ok(line) => line,
+            // The writer died in the middle of its last line.
+            Err(error) if error.is_eof() && log.is_some() && lines.peek().is_none() => break,
+            Err(error) => return Err(bad(error.to_string())),
+        };
+        match (line, &mut log) {
+            (Line::Head(head), None) if head.schema == SCHEMA => {
+                log = Some(Log { head, runs: Vec::new(), end: None });
+            }
+            (Line::Head(head), None) => {
+                return Err(bad(format!("its schema is {}, not {SCHEMA}", head.schema)));
+            }
+            (Line::Head(_), Some(_)) => return Err(bad("a second head".to_string())),
+            (_, None) => return Err(bad("no head before it".to_string())),
+            (_, Some(Log { end: Some(_), .. })) => return Err(bad("after the end".to_string())),
+            (Line::Run(run), Some(log)) => log.runs.push(run),
+            (Line::End { stop, verdict }, Some(log)) => log.end = Some((stop, verdict)),
+        }
+    }
+    log.ok_or_else(|| "there is nothing in it".to_string())
+}
+
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
+}

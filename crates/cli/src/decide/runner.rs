@@ -1,0 +1,240 @@
+//! Running commands to measure them: fresh processes, one at a time.
+//!
+//! # Contract
+//! A run is a fresh process in a process group of its own, its standard input `/dev/null` unless a file is named. What
+//! goes wrong with the *measurement* (no such program, no metric on its output) is a [`Failure`]; what goes wrong with the
+//! *program* (a status other than zero, a signal, a time-out) is a [`Run`] that says so.
+//! # Evidence
+//! `tests/decide_runner.rs`, `benches/runner.rs`.
+
+use super::metric::Metric;
+use super::record::{Outcome, Run};
+use super::value::Dimension;
+use super::words;
+use crate::failure::Failure;
+use std::fs::File;
+use std::io;
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use uncontended_sys::supervise::{self, Ended};
+
+/// How commands are started.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Launch {
+    /// Which shell reads command lines.
+    pub(crate) shell: Shell,
+    /// Working directory, if another than ours.
+    pub(crate) directory: Option<PathBuf>,
+    /// Variables added to our environment.
+    pub(crate) environment: Vec<(String, String)>,
+    /// A run that takes longer is killed and has failed.
+    pub(crate) timeout: Option<Duration>,
+    /// What standard input is read from; nothing otherwise.
+    pub(crate) input: Option<PathBuf>,
+    /// Whether what the command prints is shown.
+    pub(crate) show_output: bool,
+}
+
+/// Who splits a command line into words.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) enum Shell {
+    /// Ourselves where that means the same, else `/bin/sh`.
+    #[default]
+    Auto,
+    /// Ourselves.
+    None,
+    /// This program with its arguments, then `-c`.
+    Program(Vec<String>),
+}
+
+/// A command ready to be started any number of times.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Prepared {
+    /// As the user wrote it.
+    pub(crate) line: String,
+    words: Vec<String>,
+    shell: bool,
+}
+
+impl Prepared {
+    /// A command given as one line.
+    pub(crate) fn from_line(line: &str, launch: &Launch) -> Result<Prepared, Failure> {
+        let shell = match &launch.shell {
+            Shell::Auto if words::needs_shell(line) => Some(vec!["/bin/sh".to_string()]),
+            Shell::Auto | Shell::None => None,
+            Shell::Program(program) => Some(program.clone()),
+        };
+        let is_shell = shell.is_some();
+        let words = match shell {
+            Some(mut words) => {
+                words.extend(["-c".to_string(), line.to_string()]);
+                words
+            }
+            None => words::split(line).map_err(|cause| Failure::new(cause, ""))?,
+        };
+        if line.trim().is_empty() || words.is_empty() {
+            return Err(Failure::new("a command is empty", "name the program to run"));
+        }
+        Ok(Prepared { line: line.to_string(), words, shell: is_shell })
+    }
+
+    /// A command given as words: no shell ever sees it. A single word is a line.
+    pub(crate) fn from_words(words: &[String], launch: &Launch) -> Result<Prepared, Failure> {
+        match words {
+            [line] => Prepared::from_line(line, launch),
+            _ => Ok(Prepared { line: words::join(words), words: words.to_vec(), shell: false }),
+        }
+    }
+}
+
+/// Starts commands and reads their metric.
+#[derive(Debug)]
+pub(crate) struct Runner {
+    launch: Launch,
+    metric: Metric,
+    /// The dimension that thresholds have, where the user fixed one.
+    dimension: Option<Dimension>,
+    run_json: Option<PathBuf>,
+}
+
+impl Runner {
+    /// A runner of commands for one metric, in the dimension of the threshold (any, if `None`).
+    pub(crate) fn new(launch: Launch, metric: Metric, dimension: Option<Dimension>) -> Runner {
+        let run_json = metric.reads_run().then(|| {
+            let name = format!("unc-decide-{}.json", std::process::id());
+            std::env::temp_dir().join(name)
+        });
+        Runner { launch, metric, dimension, run_json }
+    }
+
+    /// Runs `prepared` once and reads the metric.
+    pub(crate) fn measure(&mut self, prepared: &Prepared) -> Result<Run, Failure> {
+        let mut words = prepared.words.clone();
+        if let Some(path) = &self.run_json {
+            let own = std::env::current_exe()
+                .map_err(|error| Failure::new(format!("cannot find unc itself: {error}"), ""))?;
+            let _ = std::fs::remove_file(path);
+            let observe = ["run", "--quiet", "--no-history", "--json"].map(String::from);
+            let mut observed = vec![own.to_string_lossy().into_owned()];
+            observed.extend(observe);
+            observed.extend([path.to_string_lossy().into_owned(), "--".to_string()]);
+            observed.append(&mut words);
+            words = observed;
+        }
+        let keep = self.metric.reads_output();
+        let ended = self.run(prepared, &words, self.launch.timeout, keep)?;
+        let status = ended.code.or(ended.signal.map(|signal| 128 + signal)).unwrap_or(0);
+        let outcome = match status {
+            _ if ended.timed_out => Outcome::TimedOut,
+            0 => Outcome::Ok,
+            _ if self.metric.is_exit_status() => Outcome::Ok,
+            status => Outcome::Failed(status),
+        };
+        self.refuse_what_never_ran(prepared, status)?;
+        let json = self.run_json.as_ref().and_then(|path| std::fs::read(path).ok());
+        let value = match self.metric.read(&ended, json.as_deref()) {
+            // Where nothing else fixes the dimension, the first run does.
+            Ok(read) if *self.dimension.get_or_insert(read.dimension) == read.dimension => {
+                Some(read.value)
+            }
+            _ if outcome != Outcome::Ok => None,
+            Ok(_) => {
+                return Err(self.no_metric(
+                    prepared,
+                    "its number has another unit than the threshold or the earlier ones",
+                ));
+            }
+            Err(why) => return Err(self.no_metric(prepared, &why)),
+        };
+        let wall_ns = Some(u64::try_from(ended.wall.as_nanos()).unwrap_or(u64::MAX));
+        Ok(Run { arm: 0, value, outcome, wall_ns, stored: false })
+    }
+
+    /// Runs a command around the measured ones; it must succeed.
+    pub(crate) fn around(&self, role: &str, prepared: &Prepared) -> Result<(), Failure> {
+        let ended = self.run(prepared, &prepared.words, None, false)?;
+        match (ended.code, ended.signal) {
+            (Some(0), _) => Ok(()),
+            (Some(code), _) => Err(Failure::new(
+                format!("the {role} command '{}' failed with status {code}", prepared.line),
+                "see what it prints with --show-output",
+            )),
+            _ => Err(Failure::new(
+                format!("a signal ended the {role} command '{}'", prepared.line),
+                "see what it prints with --show-output",
+            )),
+        }
+    }
+
+    fn run(
+        &self,
+        prepared: &Prepared,
+        words: &[String],
+        timeout: Option<Duration>,
+        keep: bool,
+    ) -> Result<Ended, Failure> {
+        let failed = |error: io::Error| not_started(&words[0], &prepared.line, &error);
+        let input = match &self.launch.input {
+            Some(path) => File::open(path)
+                .map_err(|error| Failure::new(format!("{}: {error}", path.display()), ""))?
+                .into(),
+            None => Stdio::null(),
+        };
+        let shown = || if self.launch.show_output { Stdio::inherit() } else { Stdio::null() };
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).stdin(input).stderr(shown()).process_group(0);
+        command.stdout(if keep { Stdio::piped() } else { shown() });
+        command.envs(self.launch.environment.iter().map(|(name, value)| (name, value)));
+        if let Some(directory) = &self.launch.directory {
+            command.current_dir(directory);
+        }
+        let started = Instant::now();
+        let child = command.spawn().map_err(failed)?;
+        supervise::supervise(child, started, timeout).map_err(failed)
+    }
+
+    /// A shell answers 127 for a program that is not there and 126 for one that cannot be executed, `unc run` likewise,
+    /// and 125 for its own failures: that says nothing about the program.
+    fn refuse_what_never_ran(&self, prepared: &Prepared, status: i32) -> Result<(), Failure> {
+        let why = match status {
+            127 => "was not found",
+            126 => "cannot be executed",
+            125 if self.metric.reads_run() => "could not be observed (see unc run on it)",
+            _ => return Ok(()),
+        };
+        if !prepared.shell && !self.metric.reads_run() || self.metric.is_exit_status() {
+            return Ok(());
+        }
+        Err(Failure::new(
+            format!("the program of '{}' {why} (status {status})", prepared.line),
+            "check the command line, PATH and --dir",
+        ))
+    }
+
+    fn no_metric(&self, prepared: &Prepared, why: &str) -> Failure {
+        Failure::new(
+            format!("'{}' did not show the metric {}: {why}", prepared.line, self.metric.name),
+            "run it by hand and compare what it prints with --metric",
+        )
+    }
+}
+
+impl Drop for Runner {
+    fn drop(&mut self) {
+        if let Some(path) = &self.run_json {
+            // It may never have been written, and then there is nothing to remove.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+fn not_started(program: &str, line: &str, error: &io::Error) -> Failure {
+    let cause = match error.kind() {
+        io::ErrorKind::NotFound => format!("'{program}' was not found"),
+        io::ErrorKind::PermissionDenied => format!("'{program}' cannot be executed: {error}"),
+        _ => format!("'{line}' could not be run: {error}"),
+    };
+    Failure::new(cause, "check the command line, PATH and --dir")
+}

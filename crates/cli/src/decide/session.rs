@@ -1,0 +1,138 @@
+//! A trial under way: its log, its budget and its end.
+//!
+//! # Contract
+//! The head of the log is on disk before the first run, every run is in the log before it can decide anything. Whatever
+//! ends the trial, `finish` gives the verdict of the runs so far.
+
+use super::hypothesis::Hypothesis;
+use super::progress::Progress;
+use super::record::{self, Head, Line, Run, SCHEMA, Stop};
+use super::trial::Trial;
+use super::verdict::Verdict;
+use crate::failure::Failure;
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use uncontended_sys::interrupts;
+
+/// What a session needs beside the hypothesis.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Setting<'a> {
+    /// Seed of everything random.
+    pub(crate) seed: u64,
+    /// What the user should bear in mind whatever the data say.
+    pub(crate) warnings: Vec<String>,
+    /// Most runs of all commands together.
+    pub(crate) most_runs: Option<u64>,
+    /// Longest time.
+    pub(crate) most_time: Option<Duration>,
+    /// Where the log goes.
+    pub(crate) log: Option<&'a Path>,
+    /// Whether the verdict shall carry every run.
+    pub(crate) keep_runs: bool,
+    /// Whether people are told how it goes.
+    pub(crate) quiet: bool,
+}
+
+/// A trial with its log and its budget.
+#[derive(Debug)]
+pub(crate) struct Session {
+    head: Head,
+    trial: Trial,
+    log: Option<(PathBuf, BufWriter<File>)>,
+    runs: Option<Vec<Run>>,
+    pushed: u64,
+    most_runs: Option<u64>,
+    most_time: Option<Duration>,
+    started: Instant,
+    /// How it goes, for people.
+    pub(crate) progress: Progress,
+}
+
+impl Session {
+    /// Opens the log and writes its head.
+    pub(crate) fn open(hypothesis: Hypothesis, setting: Setting<'_>) -> Result<Session, Failure> {
+        let trial = Trial::new(&hypothesis)?;
+        let (seed, warnings) = (setting.seed.to_string(), setting.warnings);
+        let head = Head { schema: SCHEMA.to_string(), hypothesis, seed, warnings };
+        let log = match setting.log {
+            Some(path) => {
+                let named =
+                    |error| Failure::new(format!("{}: {error}", path.display()), "see --log");
+                Some((path.to_path_buf(), BufWriter::new(File::create(path).map_err(named)?)))
+            }
+            None => None,
+        };
+        let progress = Progress::new(setting.quiet);
+        progress.say(&format!("Question: {}", trial.sentence()));
+        for warning in &head.warnings {
+            progress.say(&format!("Warning: {warning}"));
+        }
+        let mut session = Session {
+            head,
+            trial,
+            runs: (setting.keep_runs && log.is_none()).then(Vec::new),
+            log,
+            pushed: 0,
+            most_runs: setting.most_runs,
+            most_time: setting.most_time,
+            started: Instant::now(),
+            progress,
+        };
+        session.write(&Line::Head(session.head.clone()), true)?;
+        Ok(session)
+    }
+
+    /// The trial as it stands.
+    pub(crate) fn trial(&self) -> &Trial {
+        &self.trial
+    }
+
+    /// Why there should be no further run, if so.
+    pub(crate) fn stop(&self) -> Option<Stop> {
+        let over = |limit: Option<u64>| limit.is_some_and(|most| self.pushed >= most);
+        match () {
+            () if self.trial.is_settled() => Some(Stop::Decided),
+            () if interrupts::received().is_some() => Some(Stop::Interrupted),
+            () if over(self.most_runs) => Some(Stop::MaxRuns),
+            () if self.most_time.is_some_and(|most| self.started.elapsed() >= most) => {
+                Some(Stop::MaxTime)
+            }
+            () => None,
+        }
+    }
+
+    /// Takes one run: log first, then judgement.
+    pub(crate) fn push(&mut self, run: Run) -> Result<(), Failure> {
+        let flush = run.wall_ns.is_some();
+        self.pushed += 1;
+        let line = Line::Run(run);
+        self.write(&line, flush)?;
+        let Line::Run(run) = line else { return Ok(()) };
+        self.trial.push(&run)?;
+        if let Some(runs) = &mut self.runs {
+            runs.push(run);
+        }
+        let trial = &self.trial;
+        self.progress.tick(self.pushed, || trial.state());
+        Ok(())
+    }
+
+    /// The verdict of the runs so far.
+    pub(crate) fn finish(mut self, stop: Stop) -> Result<Verdict, Failure> {
+        self.progress.clear();
+        let mut verdict = self.trial.verdict(&self.head, stop);
+        self.write(&Line::End { stop, verdict: verdict.finding.verdict.name().to_string() }, true)?;
+        verdict.log = self.log.map(|(path, _)| path.display().to_string());
+        verdict.runs = self.runs;
+        Ok(verdict)
+    }
+
+    fn write(&mut self, line: &Line, flush: bool) -> Result<(), Failure> {
+        let Some((path, file)) = &mut self.log else { return Ok(()) };
+        let written =
+            record::write(file, line).and_then(|()| if flush { file.flush() } else { Ok(()) });
+        written.map_err(|error| Failure::new(format!("the log {}: {error}", path.display()), ""))
+    }
+}

@@ -1,0 +1,189 @@
+//! From runs to a verdict: the one path that live measurements, streams and logs all take.
+//!
+//! # Contract
+//! A trial is a function of its hypothesis and the runs pushed into it, and of nothing else, so that `unc verdict`
+//! recomputes a verdict from the log bit for bit.
+//! # Evidence
+//! `tests/decide_verdict.rs`.
+
+use super::hypothesis::{Bound, Hypothesis, Slo};
+use super::pairs::PairTrial;
+use super::record::{Head, Outcome, Run, Stop};
+use super::verdict::{Answer, Evidence, Finding, SCHEMA, Verdict};
+use crate::failure::Failure;
+use uncontended_stats::{self as stats, Counts, Judge, Question, Report};
+
+/// A hypothesis being tried.
+#[derive(Debug, Clone)]
+pub(crate) enum Trial {
+    /// A rate.
+    Slo(RateTrial),
+    /// Paired ratios.
+    Compare(PairTrial),
+}
+
+impl Trial {
+    /// A trial that has seen nothing.
+    pub(crate) fn new(hypothesis: &Hypothesis) -> Result<Trial, Failure> {
+        match hypothesis {
+            Hypothesis::Slo(slo) => Ok(Trial::Slo(RateTrial::new(slo)?)),
+            Hypothesis::Compare(compare) => Ok(Trial::Compare(PairTrial::new(compare)?)),
+        }
+    }
+
+    /// Takes one run.
+    pub(crate) fn push(&mut self, run: &Run) -> Result<(), Failure> {
+        match self {
+            Trial::Slo(trial) => trial.push(run),
+            Trial::Compare(trial) => trial.push(run),
+        }
+    }
+
+    /// The answer so far.
+    pub(crate) fn answer(&self) -> Answer {
+        match self {
+            Trial::Slo(trial) => trial.judge.verdict().into(),
+            Trial::Compare(trial) => trial.answer(),
+        }
+    }
+
+    /// Whether further runs could not change anything.
+    pub(crate) fn is_settled(&self) -> bool {
+        match self {
+            Trial::Slo(_) => self.answer() != Answer::Undecided,
+            Trial::Compare(trial) => trial.is_settled(),
+        }
+    }
+
+    /// The question as a sentence.
+    pub(crate) fn sentence(&self) -> String {
+        match self {
+            Trial::Slo(trial) => trial.slo.sentence(),
+            Trial::Compare(trial) => trial.asked().sentence(),
+        }
+    }
+
+    /// One line about how it stands, with the current interval and about how many runs are left.
+    pub(crate) fn state(&self) -> String {
+        match self {
+            Trial::Slo(trial) => trial.state(),
+            Trial::Compare(trial) => trial.state(),
+        }
+    }
+
+    /// The verdict so far, with everything that supports it.
+    pub(crate) fn verdict(&self, head: &Head, stop: Stop) -> Verdict {
+        let (question, max_error, comparisons) = match self {
+            Trial::Compare(trial) => {
+                (trial.asked().sentence(), trial.asked().max_error, trial.findings())
+            }
+            Trial::Slo(trial) => (trial.slo.sentence(), trial.slo.max_error, Vec::new()),
+        };
+        let finding = match self {
+            Trial::Slo(trial) => trial.finding(),
+            Trial::Compare(trial) => trial.worst(&comparisons),
+        };
+        let mut warnings = head.warnings.clone();
+        if let Trial::Compare(trial) = self {
+            warnings.extend(trial.diagnoses());
+        }
+        Verdict {
+            schema: SCHEMA,
+            question,
+            finding,
+            max_error,
+            stopped_by: stop,
+            comparisons,
+            hypothesis: head.hypothesis.clone(),
+            warnings,
+            seed: head.seed.clone(),
+            log: None,
+            runs: None,
+        }
+    }
+}
+
+/// The trial of a rate.
+#[derive(Debug, Clone)]
+pub(crate) struct RateTrial {
+    slo: Slo,
+    judge: Judge,
+}
+
+impl RateTrial {
+    fn new(slo: &Slo) -> Result<RateTrial, Failure> {
+        Ok(RateTrial { slo: slo.clone(), judge: Judge::new(slo.question()?) })
+    }
+
+    fn push(&mut self, run: &Run) -> Result<(), Failure> {
+        let good = |bound: &Bound| run.value.is_some_and(|value| bound.holds(value));
+        // A run that failed or was killed for its time does not have the property, whatever it shows.
+        let success = run.outcome == Outcome::Ok && self.slo.bound.as_ref().is_some_and(good);
+        self.judge.push(success);
+        Ok(())
+    }
+
+    fn state(&self) -> String {
+        let (question, counts) = (self.judge.question(), self.judge.counts());
+        let (low, high) = question.report(counts).interval;
+        let left = remaining(question, counts);
+        format!(
+            "{} runs, {} good: the rate is within [{low:.4}, {high:.4}]; {left}",
+            counts.trials(),
+            counts.successes()
+        )
+    }
+
+    fn finding(&self) -> Finding {
+        rate_finding(&self.slo, &self.judge.question().report(self.judge.counts()))
+    }
+}
+
+/// How many more trials decide a question if they go on as they did so far, as a phrase.
+pub(crate) fn remaining(question: &Question, counts: Counts) -> String {
+    let decides = |more: u64| {
+        let trials = counts.trials().saturating_add(more);
+        // Half a failure and half a success are added, so that a pure start does not promise too much.
+        let rate = (counts.successes() as f64 + 0.5) / (counts.trials() as f64 + 1.0);
+        let successes = counts.successes() + (rate * more as f64).round() as u64;
+        Counts::new(trials, successes.min(trials))
+            .is_ok_and(|counts| question.verdict(counts) != stats::Verdict::Undecided)
+    };
+    match (0..30).map(|power| 1 << power).find(|&more| decides(more)) {
+        Some(high) => {
+            let (mut low, mut high) = (high / 2, high);
+            while high - low > (high / 16).max(1) {
+                let middle = low + (high - low) / 2;
+                if decides(middle) { high = middle } else { low = middle }
+            }
+            format!("about {high} more to decide")
+        }
+        None => "no end in sight".to_string(),
+    }
+}
+
+/// The finding about a rate after certain counts.
+pub(crate) fn rate_finding(slo: &Slo, report: &Report) -> Finding {
+    let [yes, no] = report.evidence;
+    let entry = |threshold, above, below| Evidence { threshold, above, below, needed: yes.needed };
+    let evidence = match slo.or_below {
+        None => vec![entry(slo.rate, Some(yes.log_evidence), Some(no.log_evidence))],
+        Some(low) => vec![
+            entry(low, Some(yes.log_evidence), None),
+            entry(slo.rate, None, Some(no.log_evidence)),
+        ],
+    };
+    Finding {
+        candidate: None,
+        verdict: report.verdict.into(),
+        n: report.counts.trials(),
+        successes: report.counts.successes(),
+        log_criterion: Some(report.log_criterion),
+        decided_by: slo.method.name().to_string(),
+        evidence,
+        interval: report.interval.into(),
+        credible: report.credible.into(),
+        effect: None,
+        relation: None,
+    }
+}

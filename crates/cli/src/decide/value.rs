@@ -1,0 +1,308 @@
+//! Numbers with units, as people write them: `5ms`, `200MiB`, `2%`, `42`.
+//!
+//! # Contract
+//! A quantity is held in its base unit: nanoseconds, bytes, or the plain number. What is not a finite number with a known
+//! unit is refused with the reason; nothing is guessed.
+//! # Evidence
+//! The tests below, `fuzz/fuzz_targets/value.rs`.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+/// What a quantity measures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dimension {
+    /// Held in nanoseconds.
+    Time,
+    /// Held in bytes.
+    Bytes,
+    /// Without unit.
+    Number,
+}
+
+impl Dimension {
+    /// The name of the base unit in logs and JSON.
+    pub(crate) fn unit(self) -> &'static str {
+        match self {
+            Dimension::Time => "ns",
+            Dimension::Bytes => "bytes",
+            Dimension::Number => "1",
+        }
+    }
+
+    /// The dimension whose base unit has this name.
+    pub(crate) fn of_unit(unit: &str) -> Option<Dimension> {
+        [Dimension::Time, Dimension::Bytes, Dimension::Number]
+            .into_iter()
+            .find(|dimension| dimension.unit() == unit)
+    }
+}
+
+/// A number in its base unit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Quantity {
+    /// Nanoseconds, bytes or the plain number; finite.
+    pub(crate) value: f64,
+    /// Which of them.
+    pub(crate) dimension: Dimension,
+    /// What a bare number beside this one would be multiplied with to be in the same unit.
+    pub(crate) scale: f64,
+}
+
+const UNITS: [(&str, f64, Dimension); 21] = [
+    ("ns", 1.0, Dimension::Time),
+    ("us", 1e3, Dimension::Time),
+    ("µs", 1e3, Dimension::Time),
+    ("μs", 1e3, Dimension::Time),
+    ("ms", 1e6, Dimension::Time),
+    ("s", 1e9, Dimension::Time),
+    ("m", 6e10, Dimension::Time),
+    ("min", 6e10, Dimension::Time),
+    ("h", 3.6e12, Dimension::Time),
+    ("B", 1.0, Dimension::Bytes),
+    ("kB", 1e3, Dimension::Bytes),
+    ("KB", 1e3, Dimension::Bytes),
+    ("MB", 1e6, Dimension::Bytes),
+    ("GB", 1e9, Dimension::Bytes),
+    ("TB", 1e12, Dimension::Bytes),
+    ("KiB", 1024.0, Dimension::Bytes),
+    ("MiB", 1_048_576.0, Dimension::Bytes),
+    ("GiB", 1_073_741_824.0, Dimension::Bytes),
+    ("TiB", 1_099_511_627_776.0, Dimension::Bytes),
+    ("bytes", 1.0, Dimension::Bytes),
+    ("", 1.0, Dimension::Number),
+];
+
+impl Quantity {
+    /// Reads a number and its unit.
+    pub(crate) fn parse(text: &str) -> Result<Quantity, String> {
+        let (number, unit) = split(text.trim());
+        let parsed = finite(number).ok_or_else(|| format!("'{text}' is not a finite number"))?;
+        let Some(&(_, scale, dimension)) = UNITS.iter().find(|(name, ..)| *name == unit) else {
+            return Err(format!(
+                "'{unit}' in '{text}' is no unit: times take ns, us, ms, s, m, h; sizes B, kB, KiB, MB, MiB, GB, GiB"
+            ));
+        };
+        let value = parsed * scale;
+        if !value.is_finite() {
+            return Err(format!("'{text}' is too large"));
+        }
+        Ok(Quantity { value, dimension, scale })
+    }
+
+    /// Reads one measured value beside a threshold: a bare number is in the threshold's own unit.
+    pub(crate) fn parse_beside(text: &str, threshold: Quantity) -> Result<f64, String> {
+        let read = Quantity::parse(text)?;
+        if read.dimension == threshold.dimension {
+            return Ok(read.value);
+        }
+        if read.dimension == Dimension::Number {
+            return Some(read.value * threshold.scale)
+                .filter(|value| value.is_finite())
+                .ok_or_else(|| format!("'{}' is too large", text.trim()));
+        }
+        Err(format!("'{}' is no {}", text.trim(), noun(threshold.dimension)))
+    }
+}
+
+/// What a dimension is called in a sentence.
+pub(crate) fn noun(dimension: Dimension) -> &'static str {
+    match dimension {
+        Dimension::Time => "time (such as 5ms)",
+        Dimension::Bytes => "size (such as 200MiB)",
+        Dimension::Number => "plain number",
+    }
+}
+
+/// Reads a duration such as `500ms`, `10s` or `2m`.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    let read = Quantity::parse(text)?;
+    if read.dimension != Dimension::Time || read.value <= 0.0 {
+        return Err(format!("'{text}' is no duration above zero (such as 500ms, 10s, 2m)"));
+    }
+    Duration::try_from_secs_f64(read.value / 1e9).map_err(|_| format!("'{text}' is too long"))
+}
+
+/// Reads a number of `0.98` or `98%` form.
+pub(crate) fn share(text: &str) -> Result<f64, String> {
+    let trimmed = text.trim();
+    let read = match trimmed.strip_suffix('%') {
+        Some(percent) => finite(percent.trim_end()).map(|number| number / 100.0),
+        None => finite(trimmed),
+    };
+    read.ok_or_else(|| format!("'{text}' is no share (such as 0.98 or 98%)"))
+}
+
+/// Reads a rate or an error probability: strictly between 0 and 1.
+pub(crate) fn rate(text: &str) -> Result<f64, String> {
+    let read = share(text)?;
+    if read > 0.0 && read < 1.0 {
+        return Ok(read);
+    }
+    Err(format!("'{text}' is outside (0, 1): it must be above 0 and below 1"))
+}
+
+/// Reads a margin: at least 0 and below 1 (100 %).
+pub(crate) fn margin(text: &str) -> Result<f64, String> {
+    let read = share(text)?;
+    if (0.0..1.0).contains(&read) {
+        return Ok(read);
+    }
+    Err(format!("'{text}' is no margin: it must be at least 0% and below 100%"))
+}
+
+/// Reads a percentile such as `p99`, `p99.9` or `median`; the answer is the rate, 0.99.
+pub(crate) fn percentile(text: &str) -> Result<f64, String> {
+    let number = match text.trim() {
+        "median" => "50",
+        other => other.strip_prefix('p').unwrap_or(""),
+    };
+    // Shifted as text, so that p99.9 is the double nearest to 0.999.
+    let read = finite(&format!("{number}e-2")).filter(|&rate| rate > 0.0 && rate < 1.0);
+    read.ok_or_else(|| format!("'{text}' is no percentile (such as p50, p99, p99.9)"))
+}
+
+/// The value for people, with a unit and four significant digits.
+pub(crate) fn show(value: f64, dimension: Dimension) -> String {
+    let steps: &[(f64, &str)] = match dimension {
+        Dimension::Time => &[(1e9, " s"), (1e6, " ms"), (1e3, " us"), (0.0, " ns")],
+        Dimension::Bytes => {
+            &[(1_073_741_824.0, " GiB"), (1_048_576.0, " MiB"), (1024.0, " KiB"), (0.0, " B")]
+        }
+        Dimension::Number => &[(0.0, "")],
+    };
+    let size = value.abs();
+    let (scale, unit) = steps.iter().find(|(least, _)| size >= *least).unwrap_or(&(0.0, ""));
+    let scaled = if *scale == 0.0 { value } else { value / scale };
+    let mut text = significant(scaled, 4);
+    let _ = text.write_str(unit);
+    text
+}
+
+/// `value` with at most `digits` significant digits and without trailing zeros.
+pub(crate) fn significant(value: f64, digits: usize) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return value.to_string();
+    }
+    let magnitude = value.abs().log10().floor();
+    if !(-5.0..15.0).contains(&magnitude) {
+        return format!("{value:.*e}", digits - 1);
+    }
+    // In range, so the cast is exact.
+    let decimals = (digits as i32 - 1 - magnitude as i32).max(0) as usize;
+    let text = format!("{value:.decimals$}");
+    if !text.contains('.') {
+        return text;
+    }
+    text.trim_end_matches('0').trim_end_matches('.').to_string()
+}
+
+/// The longest prefix that could be a number, and the rest without spaces between.
+fn split(text: &str) -> (&str, &str) {
+    let end = text
+        .find(|symbol: char| !(symbol.is_ascii_digit() || "+-.eE".contains(symbol)))
+        .unwrap_or(text.len());
+    (&text[..end], text[end..].trim_start())
+}
+
+/// A finite number in decimal notation. The names that Rust reads as numbers (inf, nan) are none here.
+fn finite(text: &str) -> Option<f64> {
+    if !text.bytes().any(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    text.parse().ok().filter(|number: &f64| number.is_finite())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn base(text: &str) -> Result<(f64, Dimension), String> {
+        Quantity::parse(text).map(|read| (read.value, read.dimension))
+    }
+
+    #[test]
+    fn units_are_exact() {
+        assert_eq!(base("5ms"), Ok((5e6, Dimension::Time)));
+        assert_eq!(base("1.5 s"), Ok((1.5e9, Dimension::Time)));
+        assert_eq!(base("2m"), Ok((1.2e11, Dimension::Time)));
+        assert_eq!(base("200MiB"), Ok((209_715_200.0, Dimension::Bytes)));
+        assert_eq!(base("1e3"), Ok((1000.0, Dimension::Number)));
+        assert_eq!(base("-2"), Ok((-2.0, Dimension::Number)));
+    }
+
+    #[test]
+    fn what_is_no_number_is_refused() {
+        for text in [
+            "",
+            " ",
+            "nan",
+            "NaN",
+            "inf",
+            "-inf",
+            "ms",
+            "5 parsecs",
+            "1e999",
+            "1e308s",
+            "1.2.3",
+            "--5",
+            "5ms ms",
+        ] {
+            assert!(Quantity::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_bare_value_takes_the_unit_of_the_threshold() {
+        let threshold = Quantity::parse("5ms").unwrap();
+        assert_eq!(Quantity::parse_beside("4.5", threshold), Ok(4.5e6));
+        assert_eq!(Quantity::parse_beside("4500us", threshold), Ok(4.5e6));
+        assert!(Quantity::parse_beside("3MiB", threshold).is_err());
+        assert!(Quantity::parse_beside("3ms", Quantity::parse("5").unwrap()).is_err());
+    }
+
+    #[test]
+    fn shares_and_percentiles() {
+        assert_eq!(rate("98%"), Ok(0.98));
+        assert_eq!(rate(".999"), Ok(0.999));
+        assert_eq!(percentile("p99.9"), Ok(0.999));
+        assert_eq!(percentile("median"), Ok(0.5));
+        assert_eq!(margin("0"), Ok(0.0));
+        for text in ["0", "1", "100%", "-1", "nan", "2", "", "%"] {
+            assert!(rate(text).is_err(), "{text}");
+        }
+        for text in ["99", "p", "p0", "p100", "p-1", "pnan"] {
+            assert!(percentile(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn people_read_four_digits() {
+        assert_eq!(show(5e6, Dimension::Time), "5 ms");
+        assert_eq!(show(1_234_567.0, Dimension::Time), "1.235 ms");
+        assert_eq!(show(209_715_200.0, Dimension::Bytes), "200 MiB");
+        assert_eq!(show(0.0, Dimension::Time), "0 ns");
+        assert_eq!(significant(123_456.0, 4), "123456");
+        assert_eq!(significant(1e-9, 4), "1.000e-9");
+    }
+
+    /// Random bytes from the alphabet of numbers and units: every answer is finite, and none panics.
+    #[test]
+    fn any_text_is_answered() {
+        let alphabet: Vec<char> = "0123456789.+-eE nusmhBkKMGTi%pµ\u{1F600}".chars().collect();
+        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+        for _ in 0..200_000 {
+            let mut text = String::new();
+            for _ in 0..8 {
+                state = state.wrapping_mul(0xd134_2543_de82_ef95).wrapping_add(1);
+                text.push(alphabet[(state >> 33) as usize % alphabet.len()]);
+            }
+            if let Ok(read) = Quantity::parse(&text) {
+                assert!(read.value.is_finite(), "{text}");
+                assert!(!show(read.value, read.dimension).is_empty());
+            }
+            assert!(rate(&text).is_ok_and(|rate| rate > 0.0 && rate < 1.0) || rate(&text).is_err());
+            let _ = (duration(&text), percentile(&text), margin(&text));
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! A verdict with everything that supports it: schema `uncontended.verdict/1`.
+//!
+//! # Contract
+//! Field names are the JSON contract of `docs/json.md`: fields may be added, none is renamed or removed within version 1.
+
+use super::hypothesis::Hypothesis;
+use super::record::{Run, Stop};
+use serde::{Deserialize, Serialize};
+use uncontended_stats as stats;
+
+/// The value of `schema`.
+pub(crate) const SCHEMA: &str = "uncontended.verdict/1";
+
+/// The answer, which is also the exit status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Answer {
+    /// It holds.
+    Yes,
+    /// It is refuted.
+    No,
+    /// Neither was certain within the budget.
+    Undecided,
+    /// It could not be measured.
+    Error,
+}
+
+impl Answer {
+    /// The exit status of design: 0, 1, 3, 2.
+    pub(crate) fn exit_status(self) -> u8 {
+        match self {
+            Answer::Yes => 0,
+            Answer::No => 1,
+            Answer::Error => 2,
+            Answer::Undecided => 3,
+        }
+    }
+
+    /// The word in JSON and on the terminal.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Answer::Yes => "yes",
+            Answer::No => "no",
+            Answer::Undecided => "undecided",
+            Answer::Error => "error",
+        }
+    }
+}
+
+impl From<stats::Verdict> for Answer {
+    fn from(verdict: stats::Verdict) -> Answer {
+        match verdict {
+            stats::Verdict::Yes => Answer::Yes,
+            stats::Verdict::No => Answer::No,
+            stats::Verdict::Undecided => Answer::Undecided,
+        }
+    }
+}
+
+/// What was gathered at one threshold.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Evidence {
+    /// The rate (`slo`) or median ratio (`compare`) in question.
+    pub(crate) threshold: f64,
+    /// Log of the e-process for "the truth is above it"; null where that would decide nothing.
+    pub(crate) above: Option<f64>,
+    /// Log of the e-process for "the truth is below it"; null where that would decide nothing.
+    pub(crate) below: Option<f64>,
+    /// What either has to reach.
+    pub(crate) needed: f64,
+}
+
+/// The size of an effect: the median of the paired ratios, candidate over baseline.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub(crate) struct Effect {
+    /// The observed median.
+    pub(crate) ratio: Option<f64>,
+    /// Lower end of its confidence sequence; 0 before anything is known.
+    pub(crate) low: f64,
+    /// Upper end; none before anything is known.
+    pub(crate) high: Option<f64>,
+}
+
+/// How the candidate relates to the baseline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Relation {
+    /// Better by more than the margin.
+    Better,
+    /// Worse by more than the margin.
+    Worse,
+    /// Within the margin.
+    Equivalent,
+    /// Not certain.
+    Unknown,
+}
+
+impl Relation {
+    /// The word in JSON and on the terminal.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Relation::Better => "better",
+            Relation::Worse => "worse",
+            Relation::Equivalent => "equivalent",
+            Relation::Unknown => "unknown",
+        }
+    }
+}
+
+/// What one test says.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Finding {
+    /// The command that it is about, in `compare`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) candidate: Option<String>,
+    /// The answer.
+    pub(crate) verdict: Answer,
+    /// Runs (`slo`) or pairs (`compare`) that were judged.
+    pub(crate) n: u64,
+    /// Those that have the property, or in which the claim's own threshold was kept.
+    pub(crate) successes: u64,
+    /// Robbins' criterion at R, rounded up (`slo` only).
+    pub(crate) log_criterion: Option<f64>,
+    /// The method.
+    pub(crate) decided_by: String,
+    /// One entry a threshold.
+    pub(crate) evidence: Vec<Evidence>,
+    /// Confidence sequence of the rate, dual to the test that decided: valid over all looks.
+    pub(crate) interval: [f64; 2],
+    /// Credible interval of the same nominal error: a statement about a posterior, not valid over many looks.
+    pub(crate) credible: [f64; 2],
+    /// The size of the effect (`compare` only).
+    pub(crate) effect: Option<Effect>,
+    /// The direction (`compare` only).
+    pub(crate) relation: Option<Relation>,
+}
+
+/// A verdict as it is reported.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Verdict {
+    /// Always [`SCHEMA`].
+    pub(crate) schema: &'static str,
+    /// The question as a sentence.
+    pub(crate) question: String,
+    /// The finding that the verdict rests on: the only one, or of several the worst.
+    #[serde(flatten)]
+    pub(crate) finding: Finding,
+    /// Largest chance of anything here being wrong, over all looks.
+    pub(crate) max_error: f64,
+    /// Why no more runs were made.
+    pub(crate) stopped_by: Stop,
+    /// One finding for each candidate (`compare` only).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) comparisons: Vec<Finding>,
+    /// What was asked, in full.
+    pub(crate) hypothesis: Hypothesis,
+    /// What the user should bear in mind.
+    pub(crate) warnings: Vec<String>,
+    /// Seed of everything random.
+    pub(crate) seed: String,
+    /// The raw log's path, where one was kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) log: Option<String>,
+    /// Every run in order, where no log was kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) runs: Option<Vec<Run>>,
+}

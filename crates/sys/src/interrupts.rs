@@ -1,0 +1,73 @@
+//! Ending a measurement when the user asks for it: the running command dies, the verdict so far survives.
+//!
+//! # Contract
+//! After [`install`] the first SIGINT, SIGTERM or SIGHUP is noted and kills the process group that [`follow`] names; the
+//! second one kills this process as if there were no handler. A signal that our caller had ignored stays ignored.
+//! # State
+//! `RECEIVED` is written by the handler once; `GROUP` by the thread that runs commands. Both are read by the handler,
+//! which runs in that thread or beside it: relaxed loads and stores of single words are all that is needed, since
+//! neither carries other memory.
+//! # Invariants
+//! I1: the handler calls async-signal-safe functions only (`kill`, `signal`, `raise`) and touches nothing but the two
+//! words above.
+//! # Evidence
+//! `crates/cli/tests/decide_runner.rs`.
+
+use std::io;
+use std::sync::atomic::{AtomicI32, Ordering};
+
+static RECEIVED: AtomicI32 = AtomicI32::new(0);
+static GROUP: AtomicI32 = AtomicI32::new(0);
+
+extern "C" fn handler(signal: i32) {
+    let group = GROUP.load(Ordering::Relaxed);
+    if group > 0 {
+        // SAFETY: `kill` is async-signal-safe (I1); the group is that of a child that is not reaped yet.
+        unsafe { libc::kill(-group, libc::SIGKILL) };
+    }
+    if RECEIVED.swap(signal, Ordering::Relaxed) != 0 {
+        die_by(signal);
+    }
+}
+
+/// Installs the handlers. Call it once, before the first command runs.
+///
+/// # Errors
+/// What `sigaction` reports.
+pub fn install() -> io::Result<()> {
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        // SAFETY: `sigaction` is plain data for which all zeroes is a value (no flags, so calls are interrupted).
+        let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+        // SAFETY: a null new action makes this a query into `action`.
+        if unsafe { libc::sigaction(signal, std::ptr::null(), &mut action) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        if action.sa_sigaction == libc::SIG_IGN {
+            continue;
+        }
+        action.sa_sigaction = handler as extern "C" fn(i32) as libc::sighandler_t;
+        // SAFETY: the handler keeps I1, and `action` lives until the call returns.
+        if unsafe { libc::sigaction(signal, &action, std::ptr::null_mut()) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    Ok(())
+}
+
+/// The signal that asked for the end, if one did.
+pub fn received() -> Option<i32> {
+    Some(RECEIVED.load(Ordering::Relaxed)).filter(|&signal| signal != 0)
+}
+
+/// Names the process group that the next signal kills; 0 for none.
+pub(crate) fn follow(group: i32) {
+    GROUP.store(group, Ordering::Relaxed);
+}
+
+/// Ends this process by `signal`, so that a calling shell sees what happened and stops too.
+pub fn die_by(signal: i32) {
+    // SAFETY: SIG_DFL runs no code of ours.
+    unsafe { libc::signal(signal, libc::SIG_DFL) };
+    // SAFETY: `raise` takes a number; inside the handler the signal is delivered when the handler returns.
+    unsafe { libc::raise(signal) };
+}

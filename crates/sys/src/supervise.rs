@@ -1,0 +1,211 @@
+//! Waiting for a measured command: its end, its time, its resources and what it printed.
+//!
+//! # Contract
+//! [`supervise`] takes a child that leads a process group of its own. It returns when the child has ended, whatever its
+//! descendants still do; if `timeout` passes first, the whole group is killed. Output is read while the command runs, so
+//! that a full pipe never stops it, and what is in the pipe when the child ends is all that counts.
+//! # Invariants
+//! I1: the child is reaped here and nowhere else, so its pid stays its own until `wait4` returns.
+//! # Evidence
+//! `crates/cli/tests/decide_runner.rs`.
+//! # Sources
+//! pidfd_open(2) (Linux 5.3), wait4(2).
+
+use crate::interrupts;
+use std::fs::File;
+use std::io::{self, Read};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+/// Bytes of output that are kept; what comes after them is read and forgotten.
+pub const OUTPUT_LIMIT: usize = 64 << 20;
+
+/// How a measured command ended and what it used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    /// Its exit code, if it ended by itself.
+    pub code: Option<i32>,
+    /// The signal that ended it, otherwise.
+    pub signal: Option<i32>,
+    /// From `started` to the moment it was reaped.
+    pub wall: Duration,
+    /// Time on a CPU in user mode, its own and that of the children it waited for.
+    pub user: Duration,
+    /// Likewise in the kernel.
+    pub system: Duration,
+    /// The largest resident set of any of these processes, in bytes. Never below the size that this process had when it
+    /// started the child (see [`own_max_rss`]): the kernel counts the image before the exec too.
+    pub max_rss_bytes: u64,
+    /// True if it was killed because `timeout` had passed.
+    pub timed_out: bool,
+    /// What it wrote to a piped standard output.
+    pub output: Vec<u8>,
+}
+
+/// Follows `child`, which was started at `started` as the leader of a process group of its own, to its end.
+///
+/// # Errors
+/// What `pidfd_open`, `poll`, `fcntl`, `read` and `wait4` report. The child is killed then.
+pub fn supervise(
+    mut child: Child,
+    started: Instant,
+    timeout: Option<Duration>,
+) -> io::Result<Ended> {
+    let pid = i32::try_from(child.id()).expect("process ids are positive ints");
+    interrupts::follow(pid);
+    if interrupts::received().is_some() {
+        kill_group(pid);
+    }
+    let mut pipe = match child.stdout.take() {
+        Some(stdout) => Some(nonblocking(OwnedFd::from(stdout).into())?),
+        None => None,
+    };
+    let mut output = Vec::new();
+    let ended = watch(pid, started, timeout, &mut pipe, &mut output);
+    if ended.is_err() {
+        kill_group(pid);
+    }
+    let reaped = reap(pid);
+    interrupts::follow(0);
+    let wall = started.elapsed();
+    let (status, usage) = reaped?;
+    Ok(Ended {
+        code: libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status)),
+        signal: libc::WIFSIGNALED(status).then(|| libc::WTERMSIG(status)),
+        wall,
+        user: duration(usage.ru_utime),
+        system: duration(usage.ru_stime),
+        max_rss_bytes: kibibytes(usage.ru_maxrss),
+        timed_out: ended?,
+        output,
+    })
+}
+
+/// The largest resident set of this process so far, in bytes: the floor of what [`Ended::max_rss_bytes`] can show.
+pub fn own_max_rss() -> u64 {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: `usage` is writable memory of the right type.
+    unsafe { libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) };
+    // SAFETY: zeroed above, which is a value of this plain data, and at most overwritten since.
+    kibibytes(unsafe { usage.assume_init() }.ru_maxrss)
+}
+
+/// Reads and waits until the child has ended; true if it had to be killed for its time.
+fn watch(
+    pid: i32,
+    started: Instant,
+    timeout: Option<Duration>,
+    pipe: &mut Option<File>,
+    output: &mut Vec<u8>,
+) -> io::Result<bool> {
+    let pidfd = open_pidfd(pid)?;
+    let mut timed_out = false;
+    loop {
+        let left = match timeout {
+            Some(timeout) if !timed_out => Some(timeout.saturating_sub(started.elapsed())),
+            _ => None,
+        };
+        if left == Some(Duration::ZERO) {
+            timed_out = true;
+            kill_group(pid);
+            continue;
+        }
+        let pipe_fd = pipe.as_ref().map_or(-1, AsRawFd::as_raw_fd);
+        let [ended, readable] = poll([pidfd.as_raw_fd(), pipe_fd], left)?;
+        if (readable || ended) && drain(pipe, output)? {
+            *pipe = None;
+        }
+        if ended {
+            return Ok(timed_out);
+        }
+    }
+}
+
+/// Reads what is there; true at the end of the pipe.
+fn drain(pipe: &mut Option<File>, output: &mut Vec<u8>) -> io::Result<bool> {
+    let Some(file) = pipe else { return Ok(false) };
+    let mut chunk = [0; 1 << 16];
+    loop {
+        match file.read(&mut chunk) {
+            Ok(0) => return Ok(true),
+            Ok(read) => {
+                let room = OUTPUT_LIMIT - output.len();
+                output.extend_from_slice(&chunk[..read.min(room)]);
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Which of two descriptors (a negative one never) have something to say, at the latest after `timeout`.
+fn poll(fds: [i32; 2], timeout: Option<Duration>) -> io::Result<[bool; 2]> {
+    let mut polled = fds.map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
+    // Rounded up, so that a passed time-out is past when we look.
+    let millis = timeout
+        .map_or(-1, |left| i32::try_from(left.as_nanos().div_ceil(1_000_000)).unwrap_or(i32::MAX));
+    // SAFETY: the array of two lives until the call returns.
+    let rc = unsafe { libc::poll(polled.as_mut_ptr(), 2, millis) };
+    if rc < 0 {
+        let error = io::Error::last_os_error();
+        // The handler of an interrupt has killed the group: the next round sees its end.
+        return if error.kind() == io::ErrorKind::Interrupted {
+            Ok([false; 2])
+        } else {
+            Err(error)
+        };
+    }
+    Ok(polled.map(|fd| fd.revents != 0))
+}
+
+fn open_pidfd(pid: i32) -> io::Result<OwnedFd> {
+    // SAFETY: pidfd_open takes no pointer.
+    let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let fd = i32::try_from(fd).expect("descriptors are ints");
+    // SAFETY: the descriptor is new, so nobody else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
+fn nonblocking(file: File) -> io::Result<File> {
+    // SAFETY: F_SETFL takes no pointer.
+    match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(file),
+    }
+}
+
+fn kill_group(pid: i32) {
+    // SAFETY: the pid is our unreaped child's (I1), which leads the group of that number; `kill` takes no pointer.
+    unsafe { libc::kill(-pid, libc::SIGKILL) };
+}
+
+fn reap(pid: i32) -> io::Result<(i32, libc::rusage)> {
+    let mut status = 0;
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    loop {
+        // SAFETY: both pointers are to writable memory of the right types.
+        if unsafe { libc::wait4(pid, &mut status, 0, usage.as_mut_ptr()) } == pid {
+            // SAFETY: zeroed above, and wait4 wrote it.
+            return Ok((status, unsafe { usage.assume_init() }));
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}
+
+fn kibibytes(count: libc::c_long) -> u64 {
+    u64::try_from(count).unwrap_or(0) * 1024
+}
+
+fn duration(time: libc::timeval) -> Duration {
+    let micros = u64::try_from(time.tv_usec).unwrap_or(0);
+    Duration::from_secs(u64::try_from(time.tv_sec).unwrap_or(0)) + Duration::from_micros(micros)
+}
