@@ -3,6 +3,7 @@
 
 pub mod aggregate;
 pub mod facts;
+pub mod findings;
 pub mod folded;
 pub mod rows;
 pub mod run;

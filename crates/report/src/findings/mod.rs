@@ -1,0 +1,130 @@
+//! What a run says in words: at most five sentences, each with the figures that it rests on.
+//!
+//! # Contract
+//! A rule speaks only where its figures leave no other reading that we know of; where none speaks there is no finding, and
+//! that is the answer for a program without a problem. Rules judge one lock at a time, because comparing the longest wait
+//! of one lock with the longest hold of another says nothing. Of several locks of one site the costliest speaks.
+//! Longest times grow with the number they are the longest of: a rule that reads them asks for the *fourth* longest, so
+//! that one unlucky moment is no pattern, and names the number.
+//! Findings are ordered by the waiting that they explain; a lock has at most two.
+//! # Evidence
+//! `tests/findings.rs`: for every rule a run in which it speaks, and near misses in which it is silent.
+
+mod rules;
+
+use crate::rows::place;
+use crate::run::{Class, Finding, Lock, RunReport};
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// The most findings of a run.
+pub const MOST: usize = 5;
+/// The most findings about one lock.
+const MOST_OF_A_LOCK: usize = 2;
+/// The share of the run's wall time that a lock's total wait has to reach before anything is said about it. Below one
+/// percent no change to the lock can show in the run time of a thread.
+const MATERIAL_SHARE: f64 = 0.01;
+/// Or else its fourth longest wait must reach this: more than a scheduler's time slice with several competitors, so that
+/// busy neighbours alone do not bring it about four times.
+const MATERIAL_TAIL_NS: u64 = 50_000_000;
+
+/// The findings of `report`, the one that explains most waiting first.
+pub fn find(report: &RunReport) -> Vec<Finding> {
+    let mut claims = Vec::new();
+    for process in &report.processes {
+        let sides: HashMap<(&str, u32), &Lock> = process
+            .locks
+            .iter()
+            .filter(|lock| lock.kind == crate::run::Kind::RwlockRead)
+            .map(|lock| ((lock.address.as_str(), lock.life), lock))
+            .collect();
+        for lock in &process.locks {
+            let readers = sides.get(&(lock.address.as_str(), lock.life)).copied();
+            let subject = Subject { lock, readers, wall_ns: report.wall_ns, pid: process.pid };
+            claims.extend(about(&subject));
+        }
+    }
+    claims.sort_by_key(|claim| std::cmp::Reverse((claim.cost_ns, claim.lock.id)));
+    chosen(claims).into_iter().map(finding).collect()
+}
+
+/// A lock with what a rule may compare it with.
+struct Subject<'a> {
+    lock: &'a Lock,
+    /// The readers' row of the same read-write lock.
+    readers: Option<&'a Lock>,
+    wall_ns: u64,
+    pid: u32,
+}
+
+impl Subject<'_> {
+    /// Whether enough was waited for this lock to be worth a sentence.
+    fn is_material(&self) -> bool {
+        let Some(wait) = &self.lock.wait_ns else { return false };
+        let share = wait.total as f64 / self.wall_ns.max(1) as f64;
+        share >= MATERIAL_SHARE || fourth(&wait.worst) >= MATERIAL_TAIL_NS
+    }
+}
+
+/// The fourth longest of the worst times; zero where fewer were recorded.
+fn fourth(worst: &[u64]) -> u64 {
+    worst.get(3).copied().unwrap_or(0)
+}
+
+/// What a rule says about a lock.
+struct Claim<'a> {
+    rule: &'static str,
+    lock: &'a Lock,
+    pid: u32,
+    /// Waiting that the sentence explains; the order of findings.
+    cost_ns: u64,
+    text: String,
+    evidence: Vec<(&'static str, f64)>,
+}
+
+fn about<'a>(subject: &Subject<'a>) -> Vec<Claim<'a>> {
+    let contended = subject.lock.class == Class::Contention && subject.is_material();
+    let rules = rules::OF_CONTENTION.iter().filter(|_| contended).chain(rules::OF_ANY);
+    rules
+        .filter_map(|(rule, speak)| {
+            let said = speak(subject)?;
+            Some(Claim {
+                rule,
+                lock: subject.lock,
+                pid: subject.pid,
+                cost_ns: said.cost_ns,
+                text: said.text,
+                evidence: said.evidence,
+            })
+        })
+        .collect()
+}
+
+fn chosen(claims: Vec<Claim>) -> Vec<Claim> {
+    let mut said: HashSet<(&str, u32, String)> = HashSet::new();
+    let mut of_lock: HashMap<(u32, u64), usize> = HashMap::new();
+    let mut chosen = Vec::new();
+    for claim in claims {
+        let of_this = of_lock.entry((claim.pid, claim.lock.id)).or_default();
+        if *of_this < MOST_OF_A_LOCK && said.insert((claim.rule, claim.pid, place(claim.lock))) {
+            *of_this += 1;
+            chosen.push(claim);
+        }
+        if chosen.len() == MOST {
+            break;
+        }
+    }
+    chosen
+}
+
+fn finding(claim: Claim) -> Finding {
+    let lock = claim.lock;
+    Finding {
+        text: format!("lock #{} ({}): {}", lock.id, place(lock), claim.text),
+        lock: Some(lock.id),
+        evidence: claim
+            .evidence
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect::<BTreeMap<_, _>>(),
+    }
+}

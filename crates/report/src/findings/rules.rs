@@ -1,0 +1,385 @@
+//! The rules behind the findings, each with the argument for it and the constants that it rests on.
+//!
+//! # Sources
+//! Patterns and figures: starvation that rates hide (a worst wait of 2 s among 49 blocked of 620 000 acquisitions), idle
+//! hand-offs under oversubscription, owner changes and the single-writer principle, gates that look like contention.
+
+use super::{Subject, fourth};
+use crate::run::{Class, Distribution, IdleCause, Kind, Lock, Span};
+use crate::units::{count, duration, percent, times};
+
+/// What a rule says.
+pub(super) struct Said {
+    pub(super) cost_ns: u64,
+    pub(super) text: String,
+    pub(super) evidence: Vec<(&'static str, f64)>,
+}
+
+type Rule = (&'static str, fn(&Subject) -> Option<Said>);
+
+/// Rules about locks of class contention on which enough was waited.
+pub(super) const OF_CONTENTION: [Rule; 6] = [
+    ("idle", long_idle),
+    ("passed-over", passed_over),
+    ("writer-starved", writer_starved),
+    ("long-hold", long_hold),
+    ("sleep", short_holds),
+    ("owner", owner_changes),
+];
+/// Rules that do not ask for waiting of that class.
+pub(super) const OF_ANY: &[Rule] = &[("polling", polling), ("gate", gate)];
+
+/// The holds of a lock, where all of them are known: a rule that argues from the longest hold would be wrong where one was
+/// not recorded. Each thread may still hold it at the end.
+fn complete(lock: &Lock) -> Option<&Distribution> {
+    let hold = lock.hold_ns.as_ref()?;
+    (hold.count.saturating_add(u64::from(lock.threads)) >= lock.acquisitions).then_some(hold)
+}
+
+/// Idle this many times the longest hold cannot come from the work done under the lock.
+const IDLE_TIMES_HOLD: f64 = 4.0;
+/// The share of the wait that idle must be before it is the thing to mend.
+const IDLE_SHARE: f64 = 0.1;
+/// A wake-up takes some 50 µs on an unloaded machine; a fourth longest idle of 1 ms is no plain wake-up.
+const LONG_IDLE_NS: u64 = 1_000_000;
+
+/// The lock stood free for far longer than anybody ever held it, while somebody waited. The cause decides the remedy.
+fn long_idle(subject: &Subject) -> Option<Said> {
+    let lock = subject.lock;
+    let (idle, hold, wait) = (lock.idle_ns.as_ref()?, complete(lock)?, lock.wait_ns.as_ref()?);
+    let ratio = idle.max as f64 / hold.max.max(1) as f64;
+    let share = idle.total as f64 / wait.total.max(1) as f64;
+    if ratio < IDLE_TIMES_HOLD || share < IDLE_SHARE || fourth(&idle.worst) < LONG_IDLE_NS {
+        return None;
+    }
+    let why = match cause(lock) {
+        IdleCause::NotWoken => "waiters are woken late",
+        IdleCause::NotScheduled => {
+            "waiters are woken and get no CPU; there are more runnable threads than CPUs: use fewer threads, or pin them"
+        }
+        IdleCause::Barged => {
+            "threads that did not wait take it before those that did: hand it over, or hold it less often"
+        }
+        IdleCause::Unknown => "its waiters are woken or scheduled late",
+    };
+    Some(Said {
+        cost_ns: idle.total,
+        text: format!(
+            "longest idle {} of {}, {} times its longest hold ({}): {why}",
+            duration(idle.max),
+            count(idle.count),
+            times(ratio),
+            duration(hold.max)
+        ),
+        evidence: vec![
+            ("longest_idle_ns", idle.max as f64),
+            ("idle_intervals", idle.count as f64),
+            ("fourth_longest_idle_ns", fourth(&idle.worst) as f64),
+            ("longest_hold_ns", hold.max as f64),
+            ("idle_share_of_wait", share),
+        ],
+    })
+}
+
+/// The cause of most of the idle time among the longest intervals; of the longest alone where the record has no more.
+fn cause(lock: &Lock) -> IdleCause {
+    let idle = || lock.moments.iter().filter(|moment| moment.what == Span::Idle);
+    let total: u64 = idle().map(|moment| moment.ns).sum();
+    let causes = [IdleCause::NotWoken, IdleCause::NotScheduled, IdleCause::Barged];
+    let of = |cause| -> u64 {
+        idle().filter(|moment| moment.cause == Some(cause)).map(|moment| moment.ns).sum()
+    };
+    if total == 0 {
+        return lock.worst_idle.as_ref().map_or(IdleCause::Unknown, |worst| worst.cause);
+    }
+    causes.into_iter().find(|&cause| of(cause) > total / 2).unwrap_or(IdleCause::Unknown)
+}
+
+/// With a first-come queue a waiter lets every other thread go before it once. Twice that leaves room for clock steps.
+const TURNS: f64 = 2.0;
+/// Shorter waits may be as unfair as they like.
+const LONG_WAIT_NS: u64 = 10_000_000;
+
+/// A wait is filled by holds and idle intervals of the lock. One that is longer than `n` of the longest hold and the
+/// longest idle together was passed over more than `n` times: this is arithmetic, not a guess.
+fn passed_over(subject: &Subject) -> Option<Said> {
+    let lock = subject.lock;
+    let (wait, hold) = (lock.wait_ns.as_ref()?, complete(lock)?);
+    let idle_max = lock.idle_ns.as_ref().map_or(0, |idle| idle.max);
+    let turn = hold.max.saturating_add(idle_max).max(1);
+    let others = f64::from(lock.threads.saturating_sub(1).max(1));
+    let passed = wait.max / turn;
+    let fourth_passed = fourth(&wait.worst) / turn;
+    let is_exclusive = !matches!(lock.kind, Kind::RwlockRead | Kind::RwlockWrite);
+    if !is_exclusive
+        || (fourth_passed as f64) < TURNS * others
+        || fourth(&wait.worst) < LONG_WAIT_NS
+    {
+        return None;
+    }
+    Some(Said {
+        cost_ns: wait.total,
+        text: format!(
+            "longest wait {} of {}, though no hold took longer than {} and no idle longer than {}: that waiter was passed \
+             over at least {} times; it starves, and needs a fair lock or a hand-off",
+            duration(wait.max),
+            count(wait.count),
+            duration(hold.max),
+            duration(idle_max),
+            count(passed)
+        ),
+        evidence: vec![
+            ("longest_wait_ns", wait.max as f64),
+            ("waits", wait.count as f64),
+            ("fourth_longest_wait_ns", fourth(&wait.worst) as f64),
+            ("longest_hold_ns", hold.max as f64),
+            ("longest_idle_ns", idle_max as f64),
+            ("passed_over_at_least", passed as f64),
+            ("threads", f64::from(lock.threads)),
+        ],
+    })
+}
+
+/// A writer that waits this many times the longest read and the longest write together was kept out by readers that
+/// overlap: any of them alone would have been gone long before.
+const WRITER_TIMES_HOLD: u64 = 4;
+
+fn writer_starved(subject: &Subject) -> Option<Said> {
+    let (writers, readers) = (subject.lock, subject.readers?);
+    if writers.kind != Kind::RwlockWrite {
+        return None;
+    }
+    let (wait, read) = (writers.wait_ns.as_ref()?, complete(readers)?);
+    let write_max = complete(writers)?.max;
+    let others = u64::from(writers.threads.max(1));
+    let turn = read.max.saturating_add(write_max.saturating_mul(others));
+    let long = fourth(&wait.worst);
+    if long < LONG_WAIT_NS || long / WRITER_TIMES_HOLD < turn {
+        return None;
+    }
+    Some(Said {
+        cost_ns: wait.total,
+        text: format!(
+            "a writer waited {} (the longest of {}), though no reader held longer than {}: readers overlap and keep writers \
+             out; prefer writers (PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP) or publish copies",
+            duration(wait.max),
+            count(wait.count),
+            duration(read.max)
+        ),
+        evidence: vec![
+            ("longest_wait_ns", wait.max as f64),
+            ("waits", wait.count as f64),
+            ("fourth_longest_wait_ns", long as f64),
+            ("longest_read_hold_ns", read.max as f64),
+            ("longest_write_hold_ns", write_max as f64),
+            ("reads", readers.acquisitions as f64),
+        ],
+    })
+}
+
+/// A hold is an exception where it is this many times the median.
+const EXCEPTION: u64 = 10;
+/// A lock held for this share of the run is taken by somebody nearly whenever another comes.
+const SATURATED: f64 = 0.8;
+/// The share of the longest wait that the longest hold must be to explain it.
+const EXPLAINS: f64 = 0.5;
+/// One wait of this share of the run needs no repetition to matter.
+const LARGE_SHARE: f64 = 0.1;
+
+/// Waits as long as the holds: what is done under the lock is what takes the time.
+fn long_hold(subject: &Subject) -> Option<Said> {
+    let lock = subject.lock;
+    let (wait, hold) = (lock.wait_ns.as_ref()?, lock.hold_ns.as_ref()?);
+    let large = wait.max as f64 >= LARGE_SHARE * subject.wall_ns as f64;
+    let repeated = fourth(&hold.worst) >= LONG_WAIT_NS;
+    let explains = hold.max as f64 >= EXPLAINS * wait.max as f64
+        && hold.max >= LONG_WAIT_NS
+        && (repeated || large);
+    let holder = lock
+        .worst_wait
+        .as_ref()
+        .and_then(|worst| worst.holder.iter().find(|frame| frame.function.is_some()));
+    let code =
+        holder.map_or_else(String::new, |frame| format!(" in {}", crate::rows::function(frame)));
+    let used = lock.utilisation.unwrap_or(0.0);
+    let text = if used >= SATURATED && lock.threads > 1 {
+        let queue = wait.total as f64 / subject.wall_ns.max(1) as f64;
+        format!(
+            "held for {} of the run, with {} threads waiting on average: it is the bottleneck; do less while holding it, or \
+             split it",
+            percent(used),
+            crate::units::number(queue)
+        )
+    } else if explains && hold.max / EXCEPTION >= hold.p50 {
+        format!(
+            "longest wait {} of {}, behind holds of up to {}{code}, while half of its {} holds take at most {}: take the rare \
+             long work out of the lock",
+            duration(wait.max),
+            count(wait.count),
+            duration(hold.max),
+            count(hold.count),
+            duration(hold.p50)
+        )
+    } else if explains {
+        format!(
+            "longest wait {} of {}, behind holds of up to {}{code} (median {}): do less while holding it",
+            duration(wait.max),
+            count(wait.count),
+            duration(hold.max),
+            duration(hold.p50)
+        )
+    } else {
+        return None;
+    };
+    Some(Said { cost_ns: wait.total, text, evidence: hold_evidence(wait, hold, used) })
+}
+
+fn hold_evidence(wait: &Distribution, hold: &Distribution, used: f64) -> Vec<(&'static str, f64)> {
+    vec![
+        ("longest_wait_ns", wait.max as f64),
+        ("waits", wait.count as f64),
+        ("longest_hold_ns", hold.max as f64),
+        ("fourth_longest_hold_ns", fourth(&hold.worst) as f64),
+        ("median_hold_ns", hold.p50 as f64),
+        ("holds", hold.count as f64),
+        ("utilisation", used),
+    ]
+}
+
+/// Holds below this are over sooner than a thread can be put to sleep and woken.
+const SHORT_HOLD_NS: u64 = 10_000;
+/// The median wait must be this many median holds.
+const SLEEP_TIMES_HOLD: u64 = 10;
+/// Fewer waits are no pattern.
+const MANY_WAITS: u64 = 1_000;
+/// And the lock must be free for this share of the waiting: nobody's work explains it.
+const MOSTLY_IDLE: f64 = 0.5;
+/// Above this share of blocked acquisitions every release finds a sleeper: a convoy.
+const CONVOY: f64 = 0.5;
+
+/// Threads sleep for a lock that would be theirs before they are asleep.
+fn short_holds(subject: &Subject) -> Option<Said> {
+    let lock = subject.lock;
+    let (wait, idle, hold) =
+        (lock.wait_ns.as_ref()?, lock.idle_ns.as_ref()?, lock.hold_ns.as_ref()?);
+    let free = idle.total as f64 / wait.total.max(1) as f64;
+    let short = hold.p99 <= SHORT_HOLD_NS && wait.p50 >= SLEEP_TIMES_HOLD * hold.p50.max(1);
+    if !short || wait.count < MANY_WAITS || free < MOSTLY_IDLE || lock.kind == Kind::Spin {
+        return None;
+    }
+    let blocked = lock.blocked as f64 / lock.acquisitions.max(1) as f64;
+    let convoy = if blocked >= CONVOY { "in a convoy, " } else { "" };
+    Some(Said {
+        cost_ns: idle.total,
+        text: format!(
+            "{convoy}{} acquisitions blocked for {} at the median, {} of it with the lock free, though holds are short (p99 \
+             {}): sleeping and waking cost more than the hold; spin briefly first, or split the lock",
+            count(wait.count),
+            duration(wait.p50),
+            percent(free),
+            duration(hold.p99)
+        ),
+        evidence: vec![
+            ("waits", wait.count as f64),
+            ("median_wait_ns", wait.p50 as f64),
+            ("p99_hold_ns", hold.p99 as f64),
+            ("idle_share_of_wait", free),
+            ("blocked_share", blocked),
+        ],
+    })
+}
+
+/// From this share on the lock's data moves to another core more often than it stays.
+const CHANGES: f64 = 0.5;
+/// Fewer acquisitions are not worth a thread of their own.
+const MANY_ACQUISITIONS: u64 = 10_000;
+
+/// Short work that many threads bring to the same data: a queue to one owner takes the moves away.
+fn owner_changes(subject: &Subject) -> Option<Said> {
+    let lock = subject.lock;
+    let hold = lock.hold_ns.as_ref()?;
+    let changes = lock.owner_changes? as f64 / lock.acquisitions.max(1) as f64;
+    let wait = lock.wait_ns.as_ref()?;
+    let is_exclusive = !matches!(lock.kind, Kind::RwlockRead | Kind::RwlockWrite | Kind::Semaphore);
+    if changes < CHANGES
+        || lock.acquisitions < MANY_ACQUISITIONS
+        || hold.p50 > SHORT_HOLD_NS
+        || !is_exclusive
+    {
+        return None;
+    }
+    Some(Said {
+        cost_ns: wait.total,
+        text: format!(
+            "{} of its {} acquisitions change owner, for holds of {} at the median: one writer and a queue would do",
+            percent(changes),
+            count(lock.acquisitions),
+            duration(hold.p50)
+        ),
+        evidence: vec![
+            ("owner_change_share", changes),
+            ("acquisitions", lock.acquisitions as f64),
+            ("median_hold_ns", hold.p50 as f64),
+            ("threads", f64::from(lock.threads)),
+        ],
+    })
+}
+
+/// Fewer failed tries are a program that has something else to do.
+const MANY_TRIES: u64 = 10_000;
+/// Failed tries for each acquisition.
+const TRIES_PER_ACQUISITION: u64 = 10;
+/// And this many a second: polling, not an occasional look.
+const TRIES_PER_S: f64 = 1_000.0;
+/// What a failed try on a line that others write costs, for the order of findings only.
+const TRY_NS: u64 = 100;
+
+/// A thread asks again and again instead of waiting.
+fn polling(subject: &Subject) -> Option<Said> {
+    let lock = subject.lock;
+    let rate = lock.try_failed as f64 / (subject.wall_ns.max(1) as f64 / 1e9);
+    let many = lock.try_failed >= MANY_TRIES && rate >= TRIES_PER_S;
+    if !many || lock.try_failed / TRIES_PER_ACQUISITION < lock.acquisitions {
+        return None;
+    }
+    Some(Said {
+        cost_ns: lock.try_failed.saturating_mul(TRY_NS),
+        text: format!(
+            "{} tries failed for {} acquisitions: it is polled; block, or wait longer between tries",
+            count(lock.try_failed),
+            count(lock.acquisitions)
+        ),
+        evidence: vec![
+            ("try_failed", lock.try_failed as f64),
+            ("acquisitions", lock.acquisitions as f64),
+            ("try_failed_per_s", rate),
+        ],
+    })
+}
+
+/// The share of the run that the waiting at a gate must reach to need an explanation.
+const GATE_SHARE: f64 = 0.1;
+
+/// Waiting that looks like contention and is a thread keeping others off on purpose.
+fn gate(subject: &Subject) -> Option<Said> {
+    let lock = subject.lock;
+    let (wait, hold) = (lock.wait_ns.as_ref()?, lock.hold_ns.as_ref()?);
+    let share = wait.total as f64 / subject.wall_ns.max(1) as f64;
+    if lock.class != Class::Gate || lock.kind != Kind::Mutex || share < GATE_SHARE {
+        return None;
+    }
+    Some(Said {
+        cost_ns: wait.total,
+        text: format!(
+            "a gate, not contention: one thread holds it for up to {} to keep the others off, who waited {} in all; look at \
+             why they are kept off, not at the lock",
+            duration(hold.max),
+            duration(wait.total)
+        ),
+        evidence: vec![
+            ("longest_hold_ns", hold.max as f64),
+            ("total_wait_ns", wait.total as f64),
+            ("wait_per_wall", share),
+        ],
+    })
+}

@@ -1,0 +1,202 @@
+//! For every rule a run in which it speaks and near misses in which it is silent; and a clean control.
+
+mod common;
+
+use common::*;
+use uncontended_report::findings::{MOST, find};
+use uncontended_report::run::*;
+
+/// What is said about a run of ten seconds with these locks.
+fn said(locks: Vec<Lock>) -> Vec<String> {
+    let mut report = run(&["program"]);
+    report.wall_ns = 10_000 * MS;
+    report.processes = vec![process(1, locks, vec![])];
+    let found = find(&report);
+    assert!(found.len() <= MOST);
+    for finding in &found {
+        assert!(
+            !finding.evidence.is_empty()
+                && finding.evidence.values().all(|value| value.is_finite()),
+            "{finding:?}"
+        );
+        assert!(finding.lock.is_some());
+    }
+    found.into_iter().map(|finding| finding.text).collect()
+}
+
+fn speaks(locks: Vec<Lock>, words: &str) {
+    let found = said(locks);
+    assert!(found.iter().any(|text| text.contains(words)), "{words:?} not in {found:#?}");
+}
+
+fn silent(locks: Vec<Lock>) {
+    assert_eq!(said(locks), Vec::<String>::new());
+}
+
+/// A mutex of four threads with these times.
+fn contended(waits: &[u64], idles: &[u64], holds: &[u64]) -> Lock {
+    let mut row = lock(1, Kind::Mutex, "push");
+    row.acquisitions = holds.len() as u64;
+    row.blocked = waits.len() as u64;
+    row.threads = 4;
+    row.wait_ns = times(waits);
+    row.idle_ns = times(idles);
+    row.hold_ns = times(holds);
+    row
+}
+
+#[test]
+fn a_clean_control_has_nothing_to_say() {
+    // As xz with two threads: few waits, short, one of them unlucky.
+    let waits: Vec<u64> = (1..40).map(|i| i * 4 * US).chain([38 * MS]).collect();
+    let mut row = contended(&waits, &[30 * US, 60 * US], &[2 * US; 20_000]);
+    row.owner_changes = Some(14_000);
+    let mut work = lock(2, Kind::Condition, "worker_start");
+    work.class = Class::Queue;
+    work.wait_ns = times(&[2_000 * MS; 8]);
+    silent(vec![row, work]);
+    silent(vec![]);
+    assert_eq!(find(&run(&["true"])), vec![]);
+}
+
+#[test]
+fn long_idle_names_its_cause() {
+    let waits = [vec![25 * MS; 30], vec![28 * MS]].concat();
+    let late =
+        || contended(&waits, &[[20 * MS; 9].as_slice(), &[27 * MS]].concat(), &[2 * MS; 500]);
+    speaks(vec![late()], "longest idle 27.0 ms of 10, 14 times its longest hold (2.00 ms)");
+    let idle =
+        |cause| Moment { what: Span::Idle, at_ns: 0, ns: 20 * MS, tid: None, cause: Some(cause) };
+    let mut no_cpu = late();
+    no_cpu.moments =
+        vec![idle(IdleCause::NotScheduled), idle(IdleCause::NotScheduled), idle(IdleCause::Barged)];
+    speaks(vec![no_cpu], "get no CPU");
+    let mut not_woken = late();
+    let worst =
+        WorstIdle { ns: 27 * MS, releaser: vec![], waiter: vec![], cause: IdleCause::NotWoken };
+    not_woken.worst_idle = Some(worst);
+    speaks(vec![not_woken], "woken late");
+
+    let once = contended(&waits, &[27 * MS, 40 * US, 40 * US], &[2 * MS; 500]);
+    silent(vec![once]);
+    let explained_by_holds = contended(&waits, &[20 * MS; 10], &[6 * MS; 500]);
+    silent(vec![explained_by_holds]);
+}
+
+#[test]
+fn a_starved_waiter_is_proved_by_arithmetic() {
+    let unfair =
+        |wait| contended(&[[wait; 4].as_slice(), &[US; 45]].concat(), &[50 * US], &[MS; 600]);
+    speaks(vec![unfair(2_000 * MS)], "passed over at least 1904 times");
+    let mut unknown_holds = unfair(2_000 * MS);
+    unknown_holds.acquisitions += 100;
+    silent(vec![unknown_holds]);
+    // Three others before it, twice: 7 turns of 1.05 ms are no proof, and neither is a single long wait.
+    silent(vec![unfair(5 * MS)]);
+    silent(vec![contended(&[90 * MS, US, US, US], &[50 * US], &[MS; 600])]);
+}
+
+#[test]
+fn a_writer_kept_out_by_readers() {
+    let side = |kind, waits: &[u64], hold| {
+        let mut row = contended(waits, &[], &[hold; 1_000]);
+        row.kind = kind;
+        row
+    };
+    let readers = || side(Kind::RwlockRead, &[], 2 * MS);
+    speaks(
+        vec![side(Kind::RwlockWrite, &[400 * MS; 5], MS), readers()],
+        "readers overlap and keep writers out",
+    );
+    silent(vec![side(Kind::RwlockWrite, &[20 * MS; 6], MS), readers()]);
+    silent(vec![side(Kind::RwlockWrite, &[400 * MS; 5], 100 * MS)]);
+}
+
+#[test]
+fn holds_that_explain_the_waits() {
+    let mut rare =
+        contended(&[200 * MS; 5], &[], &[[2 * US; 9_000].as_slice(), &[210 * MS; 5]].concat());
+    rare.worst_wait =
+        Some(WorstWait { ns: 200 * MS, waiter: vec![], holder: vec![frame("flush", "log.c", 7)] });
+    speaks(
+        vec![rare],
+        "behind holds of up to 210 ms in flush, while half of its 9005 holds take at most",
+    );
+    speaks(vec![contended(&[60 * MS; 5], &[], &[50 * MS; 40])], "do less while holding it");
+    let mut full = contended(&[12 * US; 900_000], &[], &[9 * US; 1_000_000]);
+    full.utilisation = Some(0.93);
+    speaks(vec![full], "held for 93 % of the run, with 1.08 threads waiting on average");
+    silent(vec![contended(&[15 * MS], &[], &[16 * MS, US, US])]);
+}
+
+#[test]
+fn sleeping_for_short_holds() {
+    let waits = [80 * US; 4_000];
+    let mut row = contended(&waits, &[60 * US; 4_000], &[2 * US; 7_000]);
+    speaks(vec![row.clone()], "in a convoy, 4000 acquisitions blocked for");
+    row.kind = Kind::Spin;
+    silent(vec![row]);
+    silent(vec![contended(&waits, &[10 * US; 4_000], &[2 * US; 7_000])]);
+}
+
+#[test]
+fn one_writer_and_a_queue_would_do() {
+    let changing = |changes| {
+        let mut row = contended(&[60 * US; 4_000], &[], &[US; 20_000]);
+        row.owner_changes = Some(changes);
+        row
+    };
+    speaks(vec![changing(12_200)], "61 % of its 20.0 k acquisitions change owner");
+    silent(vec![changing(8_000)]);
+}
+
+#[test]
+fn polling_and_gates() {
+    let mut polled = lock(1, Kind::Mutex, "poll");
+    polled.try_failed = 1_000_000;
+    speaks(vec![polled.clone()], "1.00 M tries failed for 100 acquisitions");
+    polled.acquisitions = 500_000;
+    silent(vec![polled]);
+    let mut gate =
+        contended(&[900 * MS; 12], &[], &[[1_000 * MS; 4].as_slice(), &[US; 12]].concat());
+    gate.class = Class::Gate;
+    speaks(vec![gate.clone()], "a gate, not contention: one thread holds it for up to 1.00 s");
+    gate.kind = Kind::Barrier;
+    silent(vec![gate]);
+}
+
+#[test]
+fn locks_of_one_site_speak_once_and_all_speak_at_most_five_times() {
+    let of_site = |id: u64, function| {
+        let mut row = contended(&[60 * MS; 5], &[], &[50 * MS; 40]);
+        row.id = id;
+        row.site = Some(frame(function, "a.c", 1));
+        row
+    };
+    assert_eq!(said((0..50).map(|id| of_site(id, "same")).collect()).len(), 1);
+    let many = ["a", "b", "c", "d", "e", "f", "g"];
+    assert_eq!(
+        said(many.iter().zip(0..).map(|(name, id)| of_site(id, name)).collect()).len(),
+        MOST
+    );
+}
+
+#[test]
+fn nothing_overflows() {
+    let mut row = contended(&[1], &[1], &[1]);
+    let most = Distribution {
+        count: u64::MAX,
+        total: u64::MAX,
+        max: u64::MAX,
+        worst: vec![u64::MAX; 4],
+        ..Default::default()
+    };
+    (row.wait_ns, row.idle_ns, row.hold_ns) = (Some(most.clone()), Some(most.clone()), Some(most));
+    (row.try_failed, row.owner_changes, row.utilisation) =
+        (u64::MAX, Some(u64::MAX), Some(f64::MAX));
+    let mut readers = row.clone();
+    readers.kind = Kind::RwlockRead;
+    let mut writers = row.clone();
+    writers.kind = Kind::RwlockWrite;
+    said(vec![row, readers, writers]);
+}
