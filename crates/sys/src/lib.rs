@@ -1,12 +1,13 @@
 //! System calls and machine instructions, each behind the smallest interface that its users need.
 //!
 //! Starting and following a program: [`inherited`], [`process`], [`signals`]. Memory that a program shares with its
-//! observer: [`memfd`]. What
-//! observing costs: [`pair_cost`]. What the kernel sees of a program: [`perf`], [`tracefs`].
+//! observer: [`memfd`]. What observing costs:
+//! [`pair_cost`]. Time: [`clock`]. What the kernel sees of a program: [`perf`], [`tracefs`].
 //! Measuring a command: [`supervise`], [`interrupts`].
 //! A barrier on all threads: [`membarrier`]. Where a thread runs: [`affinity`]; machine code made at run time: [`code`].
 
 pub mod affinity;
+pub mod clock;
 pub mod code;
 pub mod inherited;
 pub mod interrupts;

@@ -1,0 +1,134 @@
+//! The clock behind every recorded time: ticks of the processor's counter where that is sound, else of the kernel's clock.
+//!
+//! # Contract
+//! [`ticks`] never goes back on one CPU; between CPUs by no more than their counters differ, which a user of differences
+//! must allow for. A counter is used only if the processor says that it runs at one rate in all power states.
+//! # Sources
+//! Intel SDM volume 3, 18.17 (invariant TSC: CPUID 80000007H, EDX bit 8); Arm ARM, CNTVCT_EL0.
+
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// Where ticks come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Source {
+    /// The x86 time stamp counter.
+    Tsc = 1,
+    /// AArch64's virtual counter.
+    Cntvct = 2,
+    /// `clock_gettime(CLOCK_MONOTONIC)`; a tick is a nanosecond.
+    Monotonic = 3,
+}
+
+/// 1 when the processor's counter must not be used.
+static SLOW: AtomicU32 = AtomicU32::new(0);
+
+/// The best sound source of this machine.
+pub fn best() -> Source {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::__cpuid;
+        let has_leaf = __cpuid(0x8000_0000).eax >= 0x8000_0007;
+        if has_leaf && __cpuid(0x8000_0007).edx & (1 << 8) != 0 {
+            Source::Tsc
+        } else {
+            Source::Monotonic
+        }
+    }
+    #[cfg(target_arch = "aarch64")]
+    {
+        Source::Cntvct
+    }
+}
+
+/// Makes [`ticks`] count in `source` from now on, in this process.
+pub fn select(source: Source) {
+    SLOW.store(u32::from(source == Source::Monotonic), Relaxed);
+}
+
+/// Ticks now, in the selected source ([`best`] unless [`select`] said otherwise, which x86 processors without an
+/// invariant counter need).
+#[inline(always)]
+pub fn ticks() -> u64 {
+    if SLOW.load(Relaxed) != 0 {
+        return monotonic_ns();
+    }
+    #[cfg(target_arch = "x86_64")]
+    {
+        // SAFETY: every x86-64 processor has the instruction, and Linux lets programs use it.
+        unsafe { std::arch::x86_64::_rdtsc() }
+    }
+    #[cfg(target_arch = "aarch64")]
+    {
+        let ticks: u64;
+        // SAFETY: reads a counter that Linux lets programs read; touches neither memory nor flags.
+        unsafe {
+            std::arch::asm!("mrs {}, cntvct_el0", out(reg) ticks, options(nomem, nostack, preserves_flags))
+        };
+        ticks
+    }
+}
+
+/// The kernel's monotonic clock in nanoseconds.
+pub fn monotonic_ns() -> u64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `now` is a timespec that lives until the call returns.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// A moment on both clocks: two of them far apart give the length of a tick.
+#[derive(Debug, Clone, Copy)]
+pub struct Moment {
+    /// On the selected source.
+    pub ticks: u64,
+    /// On the kernel's clock.
+    pub ns: u64,
+}
+
+impl Moment {
+    /// Now: the closest of several readings of both clocks.
+    pub fn now() -> Self {
+        let reading = || {
+            let (before, ns, after) = (ticks(), monotonic_ns(), ticks());
+            (
+                after.saturating_sub(before),
+                Moment { ticks: before + after.saturating_sub(before) / 2, ns },
+            )
+        };
+        let closest = (0..8).map(|_| reading()).min_by_key(|(apart, _)| *apart);
+        closest.map_or(Moment { ticks: 0, ns: 0 }, |(_, moment)| moment)
+    }
+
+    /// Nanoseconds of a tick between this moment and a later one; 1 if no tick passed.
+    pub fn tick_ns(self, later: Moment) -> f64 {
+        let ticks = later.ticks.saturating_sub(self.ticks);
+        if ticks == 0 { 1.0 } else { later.ns.saturating_sub(self.ns) as f64 / ticks as f64 }
+    }
+}
+
+/// The smallest difference, in ticks, that two readings one after the other show.
+pub fn step_ticks() -> u64 {
+    let differences = (0..1000).map(|_| {
+        let first = ticks();
+        ticks().saturating_sub(first)
+    });
+    differences.filter(|&difference| difference > 0).min().unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_and_nanoseconds_agree() {
+        let first = Moment::now();
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        let second = Moment::now();
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        let third = Moment::now();
+        let ratio = first.tick_ns(second) / second.tick_ns(third);
+        assert!((0.99..1.01).contains(&ratio), "{ratio}");
+        assert!(step_ticks() > 0);
+    }
+}

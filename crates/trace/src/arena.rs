@@ -1,0 +1,206 @@
+//! The writer's side of the record: memory that is given out once and never taken back.
+//!
+//! # Contract
+//! [`Arena::allocate`] gives zeroed entries; without room it counts a dropped event and gives none. Nothing here waits.
+//! # State
+//! `Header::allocated` counts the units given out, `Header::available` those with memory behind them.
+//! # Edges
+//! list: `Arena::push` -> who walks the list from its head. Carries the entry.
+//! # Invariants
+//! I1: the mapping is at least `mapped` units long, was zero when made, and lives until the process ends or executes.
+//! I2: a unit is given out at most once, so an entry is reached only through the number that its allocation returned.
+//! I3: entries consist of atomic integers, so sharing them between threads and processes is no data race.
+//! # Evidence
+//! The tests below; `crates/cli/tests/ground_truth.rs` through the observer.
+
+use crate::layout::{self, Header, UNIT, Unit};
+use std::ptr::NonNull;
+use uncontended_atomic::{AtomicU32, Ordering::*};
+
+/// Types that lie in the record.
+///
+/// # Safety
+/// Every bit pattern is a value, and all fields are atomic.
+pub unsafe trait Entry {
+    /// The link to the next entry of its list.
+    fn next(&self) -> &AtomicU32;
+}
+
+macro_rules! entries {
+    ($($name:ident)*) => { $(
+        // SAFETY: `layout` declares it of atomic integers only (I3).
+        unsafe impl Entry for layout::$name {
+            fn next(&self) -> &AtomicU32 {
+                &self.next
+            }
+        }
+    )* };
+}
+entries! { Process Thread Lock Cell Stack Module }
+
+/// The mapped record.
+#[derive(Debug, Clone, Copy)]
+pub struct Arena {
+    base: NonNull<u8>,
+    mapped: u32,
+}
+
+// SAFETY: all access goes through atomics (I3) in memory that lives as long as the process (I1).
+unsafe impl Send for Arena {}
+// SAFETY: as for Send (I1, I3).
+unsafe impl Sync for Arena {}
+
+impl Arena {
+    /// The record mapped at `base`.
+    ///
+    /// # Safety
+    /// `base` is aligned to a page, and `mapped` units from it on are mapped, shared and writable until the process ends.
+    pub unsafe fn new(base: NonNull<u8>, mapped: u32) -> Self {
+        Arena { base, mapped }
+    }
+
+    /// The first page.
+    #[inline(always)]
+    pub fn header(&self) -> &'static Header {
+        // SAFETY: the mapping begins with the header and outlives the process's use of it (I1, I3).
+        unsafe { self.base.cast().as_ref() }
+    }
+
+    /// Whether this is a record of our layout.
+    pub fn is_ours(&self) -> bool {
+        let header = self.header();
+        header.magic.load(Relaxed) == layout::MAGIC
+            && header.version.load(Relaxed) == layout::VERSION
+    }
+
+    /// A fresh run of units, zeroed; none if there is no room, which is counted.
+    pub fn allocate(&self, units: u32) -> Option<Unit> {
+        let header = self.header();
+        // Relaxed: `unc` raises it after the system call that gave the file its memory, and all that is there is zero.
+        let end = header.available.load(Relaxed).min(self.mapped);
+        let mut first = header.allocated.load(Relaxed);
+        loop {
+            let next = first.checked_add(units).filter(|&next| next <= end);
+            let Some(next) = next else {
+                header.dropped_room.fetch_add(1, Relaxed);
+                return None;
+            };
+            match header.allocated.compare_exchange_weak(first, next, Relaxed, Relaxed) {
+                Ok(_) => return Some(first),
+                Err(seen) => first = seen,
+            }
+        }
+    }
+
+    /// A fresh entry of type `T`.
+    pub fn make<T: Entry + 'static>(&self) -> Option<(Unit, &'static T)> {
+        let unit = self.allocate(layout::units(size_of::<T>()))?;
+        Some((unit, self.at(unit)))
+    }
+
+    /// The entry at a unit that [`Arena::allocate`] gave for a `T`.
+    ///
+    /// # Panics
+    /// Never; a unit outside of the mapping is taken for the first one behind the header.
+    #[inline(always)]
+    pub fn at<T: 'static>(&self, unit: Unit) -> &'static T {
+        let last = self.mapped - layout::units(size_of::<T>());
+        let unit = if unit > last { layout::HEADER_UNITS } else { unit };
+        // SAFETY: the whole entry lies inside of the mapping (I1), in memory made of atomics (I3).
+        unsafe { self.base.add(unit as usize * UNIT).cast().as_ref() }
+    }
+
+    /// The bytes of `units` units from `unit` on, for the one who allocated them to fill.
+    ///
+    /// # Safety
+    /// The units were allocated by the caller for bytes and are not yet reachable by anyone else (I2).
+    pub unsafe fn bytes(&self, unit: Unit, units: u32) -> &'static mut [u8] {
+        // SAFETY: by the contract nobody else refers to these units (I2), which are mapped (I1).
+        unsafe {
+            std::slice::from_raw_parts_mut(
+                self.base.add(unit as usize * UNIT).as_ptr(),
+                units as usize * UNIT,
+            )
+        }
+    }
+
+    /// Puts a finished entry at the head of a list.
+    pub fn push<T: Entry + 'static>(&self, head: &AtomicU32, unit: Unit) {
+        let entry: &T = self.at(unit);
+        let mut first = head.load(Relaxed);
+        loop {
+            entry.next().store(first, Relaxed);
+            // EDGE list (release): the entry is complete, and its link set.
+            match head.compare_exchange_weak(first, unit, Release, Relaxed) {
+                Ok(_) => return,
+                Err(seen) => first = seen,
+            }
+        }
+    }
+
+    /// The entries of a list with their units, newest first.
+    pub fn list<T: Entry + 'static>(
+        &self,
+        head: &AtomicU32,
+    ) -> impl Iterator<Item = (Unit, &'static T)> + use<T> {
+        let arena = *self;
+        // EDGE list (acquire): what hangs there is complete.
+        let mut unit = head.load(Acquire);
+        std::iter::from_fn(move || {
+            let entry: &'static T = (unit != 0).then(|| arena.at(unit))?;
+            let found = unit;
+            // Links of entries that hang in the list never change.
+            unit = entry.next().load(Relaxed);
+            Some((found, entry))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::{Lock, Process};
+
+    fn arena(units: u32) -> Arena {
+        let memory = std::alloc::Layout::from_size_align(units as usize * UNIT, 4096).unwrap();
+        // SAFETY: the layout has a size; the memory is never freed, so it lives as long as the test (I1).
+        let arena =
+            unsafe { Arena::new(NonNull::new(std::alloc::alloc_zeroed(memory)).unwrap(), units) };
+        arena.header().allocated.store(layout::HEADER_UNITS, Relaxed);
+        arena.header().available.store(units, Relaxed);
+        arena
+    }
+
+    #[test]
+    fn what_finds_no_room_is_counted() {
+        let arena = arena(layout::HEADER_UNITS + 3);
+        assert_eq!(arena.allocate(2), Some(layout::HEADER_UNITS));
+        assert_eq!(arena.allocate(2), None);
+        assert_eq!(arena.allocate(u32::MAX), None);
+        assert_eq!(arena.allocate(1), Some(layout::HEADER_UNITS + 2));
+        assert_eq!(arena.header().dropped_room.load(Relaxed), 2);
+    }
+
+    #[test]
+    fn lists_from_many_threads_lose_nothing() {
+        let arena = arena(40_000);
+        let (_, process) = arena.make::<Process>().unwrap();
+        std::thread::scope(|scope| {
+            for thread in 0..4u64 {
+                scope.spawn(move || {
+                    for number in 0..1000 {
+                        let (unit, lock) = arena.make::<Lock>().unwrap();
+                        lock.address.store(thread * 1000 + number, Relaxed);
+                        arena.push::<Lock>(&process.locks, unit);
+                    }
+                });
+            }
+        });
+        let mut seen: Vec<u64> = arena
+            .list::<Lock>(&process.locks)
+            .map(|(_, lock)| lock.address.load(Relaxed))
+            .collect();
+        seen.sort_unstable();
+        assert_eq!(seen, (0..4000).collect::<Vec<_>>());
+    }
+}

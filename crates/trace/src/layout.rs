@@ -1,0 +1,395 @@
+//! The layout of the record: what lies where, in units of 64 bytes.
+//!
+//! # Contract
+//! One memory file, little-endian, made by `unc` and mapped by every observed process. Everything behind the header is
+//! allocated once and never freed; entries name each other by unit number ([`Unit`], 0 = none) and hang in lists whose
+//! heads and links are set before the entry is reachable.
+//! # State
+//! ```text
+//! unit 0..64   Header: facts, switches, allocation, counters, head of the processes
+//!              Process ─ threads ─ Thread ─ cells ─ Cell ─ cold ─ Cold
+//!                 │ ├─── locks ─── Lock ─ ledger ─ Ledger      (one Lock for each life of an address)
+//!                 │ ├─── stacks ── Stack                       (addresses; each list of addresses once)
+//!                 │ └─── modules ─ Module                      (what the addresses lie in)
+//!                 └ index: tables of lock units by address
+//! ```
+//! A `Cell` is what one thread did to one lock life; only that thread writes it. A lock costs 128 bytes, a cell 384, what
+//! waiting adds (`Cold`) 2,560, and a ledger 256.
+//! # Invariants
+//! I1: every entry is made of integers for which any bit pattern is a value, so that a torn or hostile one is only wrong.
+//! I2: a unit number is published after the entry that it names is complete (EDGE of the list concerned).
+
+use crate::histogram::{COARSE, FINE};
+use uncontended_atomic::{AtomicU8, AtomicU32, AtomicU64};
+
+/// Number of a unit of 64 bytes in the record; 0 names nothing.
+pub type Unit = u32;
+
+/// Bytes of a unit.
+pub const UNIT: usize = 64;
+/// First bytes of every record.
+pub const MAGIC: u64 = u64::from_le_bytes(*b"UNCRECRD");
+/// Version of this layout.
+pub const VERSION: u32 = 1;
+/// Units that the header takes.
+pub const HEADER_UNITS: u32 = 64;
+/// Frames that a stack holds at most.
+pub const FRAMES: usize = 28;
+/// Waiters of one lock that the ledger knows one by one.
+pub const ARRIVALS: usize = 16;
+/// Levels of the index of locks; level `n` has [`level_slots`] slots.
+pub const LEVELS: usize = 8;
+
+/// Slots of a level of the index.
+pub const fn level_slots(level: usize) -> usize {
+    256 << (2 * level)
+}
+
+/// Bits of [`Header::flags`].
+pub mod flag {
+    /// Holds are not recorded.
+    pub const NO_HOLD: u32 = 1;
+}
+
+/// Values of [`Header::clock`].
+pub mod clock {
+    /// The time stamp counter.
+    pub const TSC: u32 = 1;
+    /// AArch64's virtual counter.
+    pub const CNTVCT: u32 = 2;
+    /// `clock_gettime(CLOCK_MONOTONIC)`.
+    pub const MONOTONIC: u32 = 3;
+}
+
+/// The first page.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Header {
+    /// [`MAGIC`].
+    pub magic: AtomicU64,
+    /// [`VERSION`].
+    pub version: AtomicU32,
+    /// Bits of [`flag`].
+    pub flags: AtomicU32,
+    /// 1 while events are recorded; `unc` flips it for `--delay`.
+    pub enabled: AtomicU32,
+    /// One of [`clock`].
+    pub clock: AtomicU32,
+    /// Ticks when the record was made.
+    pub start_ticks: AtomicU64,
+    /// Nanoseconds of one tick, as the bits of a double.
+    pub tick_ns: AtomicU64,
+    /// The smallest difference that the clock shows in nanoseconds, as the bits of a double.
+    pub step_ns: AtomicU64,
+    /// Units that may be mapped at most.
+    pub capacity: AtomicU32,
+    /// Units that have memory behind them; `unc` raises it.
+    pub available: AtomicU32,
+    /// Units given out; may pass `available` when there was no room.
+    pub allocated: AtomicU32,
+    /// Newest process.
+    pub processes: AtomicU32,
+    /// Events that found no room.
+    pub dropped_room: AtomicU64,
+    /// Events that came while the thread was recording another (signal handlers), or before or after its time.
+    pub dropped_busy: AtomicU64,
+    /// Differences of time that were negative.
+    pub negative: AtomicU64,
+}
+
+/// One program image: from its start, or a fork, to its end or an exec.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Process {
+    /// Next in the list of processes.
+    pub next: AtomicU32,
+    /// Process id.
+    pub pid: AtomicU32,
+    /// Its parent's.
+    pub parent: AtomicU32,
+    /// Bytes of `command`.
+    pub command_bytes: AtomicU32,
+    /// When it began.
+    pub start_ticks: AtomicU64,
+    /// Its arguments, each ended by NUL.
+    pub command: AtomicU32,
+    /// Newest thread.
+    pub threads: AtomicU32,
+    /// Newest lock.
+    pub locks: AtomicU32,
+    /// Newest stack.
+    pub stacks: AtomicU32,
+    /// Newest module.
+    pub modules: AtomicU32,
+    /// Index of stacks: [`STACK_SLOTS`] unit numbers.
+    pub stack_index: AtomicU32,
+    /// Index of locks by address: level `n` has [`level_slots`] unit numbers.
+    pub index: [AtomicU32; LEVELS],
+    /// Keeps the size a multiple of a unit.
+    pub spare: [AtomicU32; 12],
+}
+
+/// Slots of the index of stacks.
+pub const STACK_SLOTS: usize = 4096;
+
+/// One thread of a process.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Thread {
+    /// Next in the process's list.
+    pub next: AtomicU32,
+    /// Thread id.
+    pub tid: AtomicU32,
+    /// When it was first seen.
+    pub start_ticks: AtomicU64,
+    /// When it ended; 0 while it lives.
+    pub end_ticks: AtomicU64,
+    /// Its CPU time at its end, in nanoseconds.
+    pub cpu_ns: AtomicU64,
+    /// Voluntary switches at its end.
+    pub voluntary: AtomicU64,
+    /// Involuntary switches at its end.
+    pub involuntary: AtomicU64,
+    /// Newest cell.
+    pub cells: AtomicU32,
+    /// The lock that it waits for; 0 for none.
+    pub waits_for: AtomicU32,
+    /// Since when.
+    pub waits_since: AtomicU64,
+    /// Its name, padded with NUL.
+    pub name: [AtomicU8; 16],
+    /// Keeps the size a multiple of a unit.
+    pub spare: [AtomicU64; 6],
+}
+
+/// Values of [`Lock::kind`].
+pub mod kind {
+    /// `pthread_mutex_t`.
+    pub const MUTEX: u8 = 1;
+    /// The readers of a `pthread_rwlock_t`.
+    pub const RWLOCK_READ: u8 = 2;
+    /// The writers of a `pthread_rwlock_t`.
+    pub const RWLOCK_WRITE: u8 = 3;
+    /// `pthread_spinlock_t`.
+    pub const SPIN: u8 = 4;
+    /// `pthread_cond_t`.
+    pub const CONDITION: u8 = 5;
+    /// `sem_t`.
+    pub const SEMAPHORE: u8 = 6;
+    /// `pthread_barrier_t`.
+    pub const BARRIER: u8 = 7;
+    /// A word waited on through `syscall(SYS_futex, …)`.
+    pub const FUTEX: u8 = 8;
+    /// A lock of the program's own, annotated.
+    pub const ANNOTATED: u8 = 9;
+}
+
+/// One life of a lock.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Lock {
+    /// Where it is.
+    pub address: AtomicU64,
+    /// Ticks of the last release; 0 while it is held.
+    pub release: AtomicU64,
+    /// Ticks at which the last contended release had woken whom it wakes.
+    pub woken: AtomicU64,
+    /// Since when it has been wanted while free, if a waiter left meanwhile; 0 if none did.
+    pub open_since: AtomicU64,
+    /// Ticks of the last signal (conditions).
+    pub signalled: AtomicU64,
+    /// The thread that took it last.
+    pub owner: AtomicU32,
+    /// Threads that wait for it.
+    pub waiters: AtomicU32,
+    /// Stack of the last contended release; 0 if it is not known yet.
+    pub release_stack: AtomicU32,
+    /// Threads that hold it, of those that we saw taking it (read-write locks, semaphores).
+    pub holders: AtomicU32,
+    /// Its ledger, from the first waiter on.
+    pub ledger: AtomicU32,
+    /// 1 when this life is over.
+    pub dead: AtomicU32,
+    /// Next in the process's list.
+    pub next: AtomicU32,
+    /// Stack of its creation (init); 0 for a static one.
+    pub created: AtomicU32,
+    /// Stack of its first acquisition.
+    pub first_taken: AtomicU32,
+    /// How many lived at this address before.
+    pub life: AtomicU32,
+    /// One of [`kind`].
+    pub kind: AtomicU8,
+    /// 1 if a release by another thread than the owner was seen (a semaphore that is no lock).
+    pub crossed: AtomicU8,
+    /// Keeps the size a multiple of a unit.
+    pub spare: [AtomicU8; 46],
+}
+
+/// Who waits for a lock, for as long as it takes to tell how long it stood idle.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Ledger {
+    /// When each waiter arrived; 0 marks a free place.
+    pub arrivals: [AtomicU64; ARRIVALS],
+    /// Waiters that found no place.
+    pub unplaced: AtomicU32,
+    /// Where the next of `late` goes.
+    pub next_late: AtomicU32,
+    /// Stacks of releases that became known after the release.
+    pub late: [Late; 7],
+    /// Keeps the size a multiple of a unit.
+    pub spare: AtomicU64,
+}
+
+/// The stack of one release, told by its time.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Late {
+    /// The release.
+    pub ticks: AtomicU64,
+    /// Its stack.
+    pub stack: AtomicU64,
+}
+
+/// What one thread did to one lock.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Cell {
+    /// Next in the thread's list.
+    pub next: AtomicU32,
+    /// The lock.
+    pub lock: AtomicU32,
+    /// What waiting adds.
+    pub cold: AtomicU32,
+    /// How many times the thread holds it now (recursive locks).
+    pub depth: AtomicU32,
+    /// All acquisitions.
+    pub acquisitions: AtomicU64,
+    /// Tries that failed and timed waits that ended without it.
+    pub try_failed: AtomicU64,
+    /// Acquisitions after another thread's.
+    pub owner_changes: AtomicU64,
+    /// When the present hold began; 0 for none.
+    pub hold_start: AtomicU64,
+    /// Sum of all holds.
+    pub hold_total: AtomicU64,
+    /// The longest hold began then.
+    pub hold_worst_at: AtomicU64,
+    /// The longest four holds, longest first.
+    pub hold_worst: [AtomicU64; 4],
+    /// How many holds fell into each bucket of `COARSE`, modulo 2^32.
+    pub hold: [AtomicU32; COARSE.buckets],
+    /// How often each of those passed 2^32.
+    pub hold_carry: [AtomicU8; COARSE.buckets],
+    /// Keeps the size a multiple of a unit.
+    pub spare: [AtomicU8; 3],
+}
+
+/// What waiting adds to a cell.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Cold {
+    /// Acquisitions not had at the first try.
+    pub blocked: AtomicU64,
+    /// Sum of all waits.
+    pub wait_total: AtomicU64,
+    /// Sum of all idle intervals that this thread ended.
+    pub idle_total: AtomicU64,
+    /// Keeps the arrays aligned.
+    pub spare: AtomicU64,
+    /// The longest four waits, longest first.
+    pub wait_worst: [Extreme; 4],
+    /// The longest four idle intervals, longest first.
+    pub idle_worst: [Extreme; 4],
+    /// How many waits fell into each bucket of `FINE`.
+    pub wait: [AtomicU64; FINE.buckets],
+    /// How many idle intervals.
+    pub idle: [AtomicU64; FINE.buckets],
+    /// Keeps the size a multiple of a unit.
+    pub tail: [AtomicU64; 2],
+}
+
+/// Values of [`Extreme::cause`].
+pub mod cause {
+    /// The evidence does not tell.
+    pub const UNKNOWN: u32 = 0;
+    /// The waiter had not been woken yet.
+    pub const NOT_WOKEN: u32 = 1;
+    /// The waiter was runnable and got no CPU.
+    pub const NOT_SCHEDULED: u32 = 2;
+    /// A thread that had not waited took it.
+    pub const BARGED: u32 = 3;
+}
+
+/// One of the longest waits or idle intervals.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Extreme {
+    /// How long, in ticks; 0 for none.
+    pub ticks: AtomicU64,
+    /// When it ended.
+    pub at: AtomicU64,
+    /// The release that preceded its end: names the stack in `Ledger::late` if `other` is 0.
+    pub release: AtomicU64,
+    /// Stack of the thread whose extreme it is.
+    pub mine: AtomicU32,
+    /// Stack of the thread that had released.
+    pub other: AtomicU32,
+    /// One of [`cause`] (idle).
+    pub cause: AtomicU32,
+    /// Keeps the size even.
+    pub spare: AtomicU32,
+}
+
+/// A list of return addresses, innermost first.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Stack {
+    /// Next in the process's list.
+    pub next: AtomicU32,
+    /// How many frames follow.
+    pub count: AtomicU32,
+    /// Hash of the frames.
+    pub hash: AtomicU64,
+    /// The frames; only `count` of them are allocated.
+    pub frames: [AtomicU64; FRAMES],
+}
+
+/// A loaded program or library.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Module {
+    /// Next in the process's list.
+    pub next: AtomicU32,
+    /// Bytes of the path behind this entry.
+    pub path_bytes: AtomicU32,
+    /// What must be subtracted from an address to get that of the file.
+    pub bias: AtomicU64,
+    /// Its first address.
+    pub start: AtomicU64,
+    /// Behind its last.
+    pub end: AtomicU64,
+}
+
+/// Units that `bytes` need.
+pub const fn units(bytes: usize) -> u32 {
+    bytes.div_ceil(UNIT) as u32
+}
+
+const _: () = {
+    assert!(size_of::<Header>() <= HEADER_UNITS as usize * UNIT);
+    assert!(size_of::<Process>() == 2 * UNIT);
+    assert!(size_of::<Thread>() == 2 * UNIT);
+    assert!(size_of::<Lock>() == 2 * UNIT);
+    assert!(size_of::<Ledger>() == 4 * UNIT);
+    assert!(size_of::<Cell>() == 6 * UNIT);
+    assert!(size_of::<Cold>() == 40 * UNIT);
+    assert!(size_of::<Extreme>() == 40);
+    assert!(size_of::<Stack>() == 240);
+    // A lock never blocked on, and one blocked on, by one thread.
+    assert!(size_of::<Lock>() + size_of::<Cell>() <= 512);
+    assert!(
+        size_of::<Lock>() + size_of::<Cell>() + size_of::<Cold>() + size_of::<Ledger>() <= 4096
+    );
+};

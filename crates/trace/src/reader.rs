@@ -1,0 +1,502 @@
+//! The reader's side of the record: plain values out of bytes that may be anything.
+//!
+//! # Contract
+//! [`read`] never panics and ends in time linear in the length of the bytes, whatever they are. What a program wrote
+//! half, because it was killed, is read as far as it goes.
+//! # Invariants
+//! I1: a unit is the beginning of at most one entry: one met again ends its list, so all lists together end.
+//! I2: every access is checked against the length; beyond it there are zeroes.
+//! # Evidence
+//! The tests below, and `fuzz/fuzz_targets/record.rs`.
+
+use crate::histogram::{COARSE, FINE, Scale};
+use crate::layout::{
+    self, Cell, Cold, Extreme, Header, Late, Ledger, Lock, Module, Process, Stack, Thread, UNIT,
+};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fmt;
+use std::mem::offset_of;
+
+/// Everything in a record.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Record {
+    /// One of [`layout::clock`].
+    pub clock: u32,
+    /// Nanoseconds of a tick.
+    pub tick_ns: f64,
+    /// The smallest difference that the clock shows.
+    pub step_ns: f64,
+    /// Ticks when the record was made.
+    pub start_ticks: u64,
+    /// Whether holds were recorded.
+    pub holds: bool,
+    /// Events that found no room.
+    pub dropped_room: u64,
+    /// Events that came while another was being recorded.
+    pub dropped_busy: u64,
+    /// Negative differences of time.
+    pub negative: u64,
+    /// Oldest first.
+    pub processes: Vec<ProcessRecord>,
+}
+
+/// One program image.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ProcessRecord {
+    /// Process id.
+    pub pid: u32,
+    /// Its parent's.
+    pub parent: u32,
+    /// Its arguments.
+    pub command: Vec<String>,
+    /// When it began, in ticks.
+    pub start_ticks: u64,
+    /// Oldest first.
+    pub locks: Vec<LockRecord>,
+    /// Oldest first.
+    pub threads: Vec<ThreadRecord>,
+    /// Lists of return addresses by stack number.
+    pub stacks: HashMap<u32, Vec<u64>>,
+    /// What the addresses lie in.
+    pub modules: Vec<ModuleRecord>,
+}
+
+/// One life of a lock.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct LockRecord {
+    /// Its number, by which cells name it.
+    pub unit: u32,
+    /// Where it is.
+    pub address: u64,
+    /// One of [`layout::kind`].
+    pub kind: u8,
+    /// How many lived at this address before.
+    pub life: u32,
+    /// Stack of its creation; 0 for none.
+    pub created: u32,
+    /// Stack of its first acquisition; 0 for none.
+    pub first_taken: u32,
+    /// Whether another thread than the owner released it (semaphores).
+    pub crossed: bool,
+}
+
+/// One thread.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ThreadRecord {
+    /// Thread id.
+    pub tid: u32,
+    /// Its name.
+    pub name: String,
+    /// When it was first seen, in ticks.
+    pub start_ticks: u64,
+    /// When it ended, in ticks; 0 if that was not seen.
+    pub end_ticks: u64,
+    /// At its end, in nanoseconds.
+    pub cpu_ns: u64,
+    /// At its end.
+    pub voluntary: u64,
+    /// At its end.
+    pub involuntary: u64,
+    /// What it did, by lock; oldest first.
+    pub cells: Vec<CellRecord>,
+}
+
+/// What one thread did to one lock. Times are in ticks.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct CellRecord {
+    /// The lock's number.
+    pub lock: u32,
+    /// All acquisitions.
+    pub acquisitions: u64,
+    /// Those not had at the first try.
+    pub blocked: u64,
+    /// Tries that failed.
+    pub try_failed: u64,
+    /// Acquisitions after another thread's.
+    pub owner_changes: u64,
+    /// Whether the thread held it at the end of the record, and since when.
+    pub held_since: Option<u64>,
+    /// Holds; their extremes have no stacks.
+    pub hold: TimesRecord,
+    /// Waits; the extremes' `other` is the holder.
+    pub wait: TimesRecord,
+    /// Idle intervals that this thread ended; the extremes' `other` is the releaser.
+    pub idle: TimesRecord,
+}
+
+/// A histogram of times in ticks with its extremes.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TimesRecord {
+    /// Sum of all times.
+    pub total: u64,
+    /// `(low, high, count)` of every bucket with a time in it.
+    pub buckets: Vec<(u64, u64, u64)>,
+    /// The longest, longest first, at most four.
+    pub worst: Vec<ExtremeRecord>,
+}
+
+/// One of the longest times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ExtremeRecord {
+    /// How long.
+    pub ticks: u64,
+    /// When it ended (holds: when the longest began; 0 for the others).
+    pub at: u64,
+    /// Stack of the thread whose time it is; 0 for unknown.
+    pub mine: u32,
+    /// Stack of the thread that had released; 0 for unknown.
+    pub other: u32,
+    /// One of [`layout::cause`].
+    pub cause: u32,
+}
+
+/// A loaded program or library.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ModuleRecord {
+    /// Its path.
+    pub path: String,
+    /// What must be subtracted from an address to get that of the file.
+    pub bias: u64,
+    /// Its first address.
+    pub start: u64,
+    /// Behind its last.
+    pub end: u64,
+}
+
+/// Why bytes are not a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadError {
+    /// Too short for a header.
+    Truncated,
+    /// The first bytes are not a record's.
+    NotARecord,
+    /// A record of another version.
+    Version(u32),
+}
+
+impl fmt::Display for ReadError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReadError::Truncated => out.write_str("the record is shorter than its header"),
+            ReadError::NotARecord => out.write_str("these bytes are no record of unc"),
+            ReadError::Version(theirs) => {
+                write!(
+                    out,
+                    "the record has version {theirs}, this unc reads version {}",
+                    layout::VERSION
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for ReadError {}
+
+/// Reads a whole record.
+///
+/// # Errors
+/// If the bytes do not begin with a header of this version.
+pub fn read(bytes: &[u8]) -> Result<Record, ReadError> {
+    let view = View { bytes, met: RefCell::new(vec![false; bytes.len() / UNIT + 1]) };
+    if bytes.len() < size_of::<Header>() {
+        return Err(ReadError::Truncated);
+    }
+    if view.u64(offset_of!(Header, magic)) != layout::MAGIC {
+        return Err(ReadError::NotARecord);
+    }
+    let version = view.u32(offset_of!(Header, version));
+    if version != layout::VERSION {
+        return Err(ReadError::Version(version));
+    }
+    let positive = |offset| {
+        Some(f64::from_bits(view.u64(offset))).filter(|value| value.is_finite() && *value > 0.0)
+    };
+    let mut processes: Vec<ProcessRecord> = view
+        .list(view.u32(offset_of!(Header, processes)), offset_of!(Process, next))
+        .map(|at| view.process(at))
+        .collect();
+    processes.reverse();
+    Ok(Record {
+        clock: view.u32(offset_of!(Header, clock)),
+        tick_ns: positive(offset_of!(Header, tick_ns)).unwrap_or(1.0),
+        step_ns: positive(offset_of!(Header, step_ns)).unwrap_or(1.0),
+        start_ticks: view.u64(offset_of!(Header, start_ticks)),
+        holds: view.u32(offset_of!(Header, flags)) & layout::flag::NO_HOLD == 0,
+        dropped_room: view.u64(offset_of!(Header, dropped_room)),
+        dropped_busy: view.u64(offset_of!(Header, dropped_busy)),
+        negative: view.u64(offset_of!(Header, negative)),
+        processes,
+    })
+}
+
+/// The bytes, with zeroes behind their end (I2).
+struct View<'b> {
+    bytes: &'b [u8],
+    /// The units at which an entry was met (I1).
+    met: RefCell<Vec<bool>>,
+}
+
+impl<'b> View<'b> {
+    fn u64(&self, at: usize) -> u64 {
+        self.array(at).map_or(0, u64::from_le_bytes)
+    }
+
+    fn u32(&self, at: usize) -> u32 {
+        self.array(at).map_or(0, u32::from_le_bytes)
+    }
+
+    fn u8(&self, at: usize) -> u8 {
+        self.bytes.get(at).copied().unwrap_or(0)
+    }
+
+    fn array<const N: usize>(&self, at: usize) -> Option<[u8; N]> {
+        self.bytes.get(at..)?.get(..N)?.try_into().ok()
+    }
+
+    fn text(&self, at: usize, length: usize) -> &'b [u8] {
+        let from = at.min(self.bytes.len());
+        &self.bytes[from..from.saturating_add(length).min(self.bytes.len())]
+    }
+
+    /// Offsets of the entries of a list that begins at `unit`, newest first (I1).
+    fn list(&self, unit: u32, link: usize) -> impl Iterator<Item = usize> + use<'_, 'b> {
+        let mut unit = unit;
+        std::iter::from_fn(move || {
+            let at = unit as usize * UNIT;
+            let is_entry = unit >= layout::HEADER_UNITS && at < self.bytes.len();
+            if !is_entry || std::mem::replace(&mut self.met.borrow_mut()[unit as usize], true) {
+                return None;
+            }
+            unit = self.u32(at + link);
+            Some(at)
+        })
+    }
+
+    fn process(&self, at: usize) -> ProcessRecord {
+        let head = |offset| self.u32(at + offset);
+        let mut locks: Vec<LockRecord> = self
+            .list(head(offset_of!(Process, locks)), offset_of!(Lock, next))
+            .map(|lock| self.lock(lock))
+            .collect();
+        locks.reverse();
+        let ledgers: HashMap<u32, usize> = locks
+            .iter()
+            .map(|lock| {
+                (
+                    lock.unit,
+                    self.u32(lock.unit as usize * UNIT + offset_of!(Lock, ledger)) as usize * UNIT,
+                )
+            })
+            .collect();
+        let mut threads: Vec<ThreadRecord> = self
+            .list(head(offset_of!(Process, threads)), offset_of!(Thread, next))
+            .map(|thread| self.thread(thread, &ledgers))
+            .collect();
+        threads.reverse();
+        let stacks =
+            self.list(head(offset_of!(Process, stacks)), offset_of!(Stack, next)).map(|stack| {
+                let count =
+                    (self.u32(stack + offset_of!(Stack, count)) as usize).min(layout::FRAMES);
+                let frame = |index| self.u64(stack + offset_of!(Stack, frames) + 8 * index);
+                ((stack / UNIT) as u32, (0..count).map(frame).collect())
+            });
+        let modules = self.list(head(offset_of!(Process, modules)), offset_of!(Module, next));
+        let command = self.text(
+            head(offset_of!(Process, command)) as usize * UNIT,
+            head(offset_of!(Process, command_bytes)) as usize,
+        );
+        let arguments = command.strip_suffix(&[0]).unwrap_or(command).split(|&byte| byte == 0);
+        ProcessRecord {
+            pid: head(offset_of!(Process, pid)),
+            parent: head(offset_of!(Process, parent)),
+            command: arguments
+                .map(|argument| String::from_utf8_lossy(argument).into_owned())
+                .collect(),
+            start_ticks: self.u64(at + offset_of!(Process, start_ticks)),
+            locks,
+            threads,
+            stacks: stacks.collect(),
+            modules: modules.map(|module| self.module(module)).collect(),
+        }
+    }
+
+    fn module(&self, at: usize) -> ModuleRecord {
+        let length = self.u32(at + offset_of!(Module, path_bytes)) as usize;
+        ModuleRecord {
+            path: String::from_utf8_lossy(self.text(at + size_of::<Module>(), length)).into_owned(),
+            bias: self.u64(at + offset_of!(Module, bias)),
+            start: self.u64(at + offset_of!(Module, start)),
+            end: self.u64(at + offset_of!(Module, end)),
+        }
+    }
+
+    fn lock(&self, at: usize) -> LockRecord {
+        LockRecord {
+            unit: (at / UNIT) as u32,
+            address: self.u64(at + offset_of!(Lock, address)),
+            kind: self.u8(at + offset_of!(Lock, kind)),
+            life: self.u32(at + offset_of!(Lock, life)),
+            created: self.u32(at + offset_of!(Lock, created)),
+            first_taken: self.u32(at + offset_of!(Lock, first_taken)),
+            crossed: self.u8(at + offset_of!(Lock, crossed)) != 0,
+        }
+    }
+
+    fn thread(&self, at: usize, ledgers: &HashMap<u32, usize>) -> ThreadRecord {
+        let name = self.text(at + offset_of!(Thread, name), 16);
+        let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
+        let mut cells: Vec<CellRecord> = self
+            .list(self.u32(at + offset_of!(Thread, cells)), offset_of!(Cell, next))
+            .map(|cell| self.cell(cell, ledgers))
+            .collect();
+        cells.reverse();
+        ThreadRecord {
+            tid: self.u32(at + offset_of!(Thread, tid)),
+            name: String::from_utf8_lossy(name).into_owned(),
+            start_ticks: self.u64(at + offset_of!(Thread, start_ticks)),
+            end_ticks: self.u64(at + offset_of!(Thread, end_ticks)),
+            cpu_ns: self.u64(at + offset_of!(Thread, cpu_ns)),
+            voluntary: self.u64(at + offset_of!(Thread, voluntary)),
+            involuntary: self.u64(at + offset_of!(Thread, involuntary)),
+            cells,
+        }
+    }
+
+    fn cell(&self, at: usize, ledgers: &HashMap<u32, usize>) -> CellRecord {
+        let lock = self.u32(at + offset_of!(Cell, lock));
+        let hold_start = self.u64(at + offset_of!(Cell, hold_start));
+        let mut cell = CellRecord {
+            lock,
+            acquisitions: self.u64(at + offset_of!(Cell, acquisitions)),
+            try_failed: self.u64(at + offset_of!(Cell, try_failed)),
+            owner_changes: self.u64(at + offset_of!(Cell, owner_changes)),
+            held_since: (hold_start != 0).then_some(hold_start),
+            hold: self.holds(at),
+            ..CellRecord::default()
+        };
+        let cold = self.u32(at + offset_of!(Cell, cold)) as usize * UNIT;
+        if cold != 0 {
+            let ledger = ledgers.get(&lock).copied().unwrap_or(0);
+            let times = |total, buckets, worst| TimesRecord {
+                total: self.u64(cold + total),
+                buckets: self.buckets(FINE, |bucket| self.u64(cold + buckets + 8 * bucket)),
+                worst: (0..4)
+                    .map(|rank| self.extreme(cold + worst + rank * size_of::<Extreme>(), ledger))
+                    .filter(|extreme| extreme.ticks > 0)
+                    .collect(),
+            };
+            cell.blocked = self.u64(cold + offset_of!(Cold, blocked));
+            cell.wait = times(
+                offset_of!(Cold, wait_total),
+                offset_of!(Cold, wait),
+                offset_of!(Cold, wait_worst),
+            );
+            cell.idle = times(
+                offset_of!(Cold, idle_total),
+                offset_of!(Cold, idle),
+                offset_of!(Cold, idle_worst),
+            );
+        }
+        cell
+    }
+
+    fn holds(&self, at: usize) -> TimesRecord {
+        let count = |bucket| {
+            let low = u64::from(self.u32(at + offset_of!(Cell, hold) + 4 * bucket));
+            low | u64::from(self.u8(at + offset_of!(Cell, hold_carry) + bucket)) << 32
+        };
+        let begun = self.u64(at + offset_of!(Cell, hold_worst_at));
+        let worst = (0..4).map(|rank| ExtremeRecord {
+            ticks: self.u64(at + offset_of!(Cell, hold_worst) + 8 * rank),
+            at: if rank == 0 { begun } else { 0 },
+            ..ExtremeRecord::default()
+        });
+        TimesRecord {
+            total: self.u64(at + offset_of!(Cell, hold_total)),
+            buckets: self.buckets(COARSE, count),
+            worst: worst.filter(|extreme| extreme.ticks > 0).collect(),
+        }
+    }
+
+    fn buckets(&self, scale: Scale, count: impl Fn(usize) -> u64) -> Vec<(u64, u64, u64)> {
+        let all = (0..scale.buckets)
+            .map(|bucket| (scale.low(bucket), scale.low(bucket + 1), count(bucket)));
+        all.filter(|&(_, _, count)| count > 0).collect()
+    }
+
+    fn extreme(&self, at: usize, ledger: usize) -> ExtremeRecord {
+        let release = self.u64(at + offset_of!(Extreme, release));
+        let mut other = self.u32(at + offset_of!(Extreme, other));
+        if other == 0 && release != 0 && ledger != 0 {
+            other = self.late_stack(ledger, release);
+        }
+        ExtremeRecord {
+            ticks: self.u64(at + offset_of!(Extreme, ticks)),
+            at: self.u64(at + offset_of!(Extreme, at)),
+            mine: self.u32(at + offset_of!(Extreme, mine)),
+            other,
+            cause: self.u32(at + offset_of!(Extreme, cause)),
+        }
+    }
+
+    /// The stack of the release at `ticks`, if it became known after the release.
+    fn late_stack(&self, ledger: usize, ticks: u64) -> u32 {
+        let slots = (0..7).map(|slot| ledger + offset_of!(Ledger, late) + slot * size_of::<Late>());
+        let mut found = slots.filter(|&slot| self.u64(slot + offset_of!(Late, ticks)) == ticks);
+        found.next().map_or(0, |slot| self.u64(slot + offset_of!(Late, stack)) as u32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header() -> Vec<u8> {
+        let mut bytes = vec![0; 256 * UNIT];
+        bytes[..8].copy_from_slice(&layout::MAGIC.to_le_bytes());
+        bytes[8..12].copy_from_slice(&layout::VERSION.to_le_bytes());
+        bytes
+    }
+
+    fn put(bytes: &mut [u8], at: usize, value: u32) {
+        bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
+    }
+
+    #[test]
+    fn other_bytes_are_refused() {
+        assert_eq!(read(&[]), Err(ReadError::Truncated));
+        assert_eq!(read(&[7; 4096]), Err(ReadError::NotARecord));
+        let mut other = header();
+        put(&mut other, 8, 9);
+        assert_eq!(read(&other), Err(ReadError::Version(9)));
+    }
+
+    #[test]
+    fn a_list_that_bites_its_tail_ends() {
+        let mut bytes = header();
+        put(&mut bytes, offset_of!(Header, processes), 70);
+        put(&mut bytes, 70 * UNIT + offset_of!(Process, next), 70);
+        assert_eq!(read(&bytes).unwrap().processes.len(), 1);
+    }
+
+    #[test]
+    fn random_bytes_behind_a_header_never_panic() {
+        let mut state = 1u64;
+        for _ in 0..200 {
+            let mut bytes = header();
+            put(&mut bytes, offset_of!(Header, processes), 64);
+            for at in (64 * UNIT..bytes.len()).step_by(4) {
+                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+                // Mostly plausible unit numbers, sometimes anything.
+                let value = if state >> 62 == 0 {
+                    (state >> 32) as u32
+                } else {
+                    64 + (state >> 40) as u32 % 192
+                };
+                put(&mut bytes, at, value);
+            }
+            assert!(!read(&bytes).unwrap().processes.is_empty());
+        }
+    }
+}

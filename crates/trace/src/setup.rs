@@ -1,0 +1,90 @@
+//! How a record begins: the header that `unc` writes before the program starts, and the words that it changes later.
+//!
+//! # Contract
+//! [`Setup::bytes`] goes to offset 0 of a file that is zero elsewhere. Later, `unc` writes single words at
+//! [`AVAILABLE_AT`], [`ENABLED_AT`] and [`TICK_NS_AT`]; the program writes none of them.
+
+use crate::layout::{self, Header};
+use std::mem::offset_of;
+
+/// Offset of the 32-bit number of units that have memory behind them.
+pub const AVAILABLE_AT: u64 = offset_of!(Header, available) as u64;
+/// Offset of the 32-bit switch: 1 records, 0 does not.
+pub const ENABLED_AT: u64 = offset_of!(Header, enabled) as u64;
+/// Offset of the 64-bit length of a tick, as the bits of a double.
+pub const TICK_NS_AT: u64 = offset_of!(Header, tick_ns) as u64;
+/// Offset of the 32-bit number of units given out, which may pass the available ones.
+pub const ALLOCATED_AT: u64 = offset_of!(Header, allocated) as u64;
+
+/// What `unc` decides about a record.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Setup {
+    /// One of [`layout::clock`].
+    pub clock: u32,
+    /// Ticks now.
+    pub start_ticks: u64,
+    /// Nanoseconds of a tick.
+    pub tick_ns: f64,
+    /// The smallest difference that the clock shows, in nanoseconds.
+    pub step_ns: f64,
+    /// Whether holds are recorded.
+    pub holds: bool,
+    /// Whether events are recorded from the start.
+    pub enabled: bool,
+    /// Bytes that the record may grow to.
+    pub capacity: u64,
+    /// Bytes that have memory behind them now.
+    pub available: u64,
+}
+
+impl Setup {
+    /// The header.
+    ///
+    /// # Panics
+    /// If `capacity` passes 2^38 bytes, more than unit numbers can name.
+    pub fn bytes(&self) -> [u8; size_of::<Header>()] {
+        let mut bytes = [0; size_of::<Header>()];
+        let mut put = |at: usize, value: &[u8]| bytes[at..at + value.len()].copy_from_slice(value);
+        let units = |bytes: u64| {
+            u32::try_from(bytes / layout::UNIT as u64).expect("at most 2^38 bytes").to_le_bytes()
+        };
+        let flags = if self.holds { 0 } else { layout::flag::NO_HOLD };
+        put(offset_of!(Header, magic), &layout::MAGIC.to_le_bytes());
+        put(offset_of!(Header, version), &layout::VERSION.to_le_bytes());
+        put(offset_of!(Header, flags), &flags.to_le_bytes());
+        put(offset_of!(Header, enabled), &u32::from(self.enabled).to_le_bytes());
+        put(offset_of!(Header, clock), &self.clock.to_le_bytes());
+        put(offset_of!(Header, start_ticks), &self.start_ticks.to_le_bytes());
+        put(offset_of!(Header, tick_ns), &self.tick_ns.to_le_bytes());
+        put(offset_of!(Header, step_ns), &self.step_ns.to_le_bytes());
+        put(offset_of!(Header, capacity), &units(self.capacity));
+        put(offset_of!(Header, available), &units(self.available));
+        put(offset_of!(Header, allocated), &layout::HEADER_UNITS.to_le_bytes());
+        bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fresh_record_is_empty_and_reads_back() {
+        let setup = Setup {
+            clock: layout::clock::TSC,
+            start_ticks: 17,
+            tick_ns: 0.5,
+            step_ns: 10.0,
+            holds: false,
+            enabled: true,
+            capacity: 1 << 30,
+            available: 1 << 20,
+        };
+        let mut bytes = vec![0; 1 << 16];
+        let header = setup.bytes();
+        bytes[..header.len()].copy_from_slice(&header);
+        let record = crate::reader::read(&bytes).unwrap();
+        assert_eq!((record.tick_ns, record.start_ticks, record.holds), (0.5, 17, false));
+        assert!(record.processes.is_empty());
+    }
+}
