@@ -1,0 +1,389 @@
+//! Stand-ins for `std::sync::atomic`: the same types, methods and orderings.
+//!
+//! # Contract
+//! Inside an exploration every method is one event of the execution. Outside one, and in a thread that unwinds, the
+//! stand-ins are plain sequentially consistent atomics, so code built with them also runs by itself.
+//!
+//! `new` is not `const`, because an atomic's creation counts: to use it without knowing of that is a failure. Statics use
+//! `new_static`; they count as made before everything, and begin every execution with the value that they have outside.
+//!
+//! `compare_exchange_weak` fails only where `compare_exchange` does.
+
+use super::core::Request;
+use super::op::{Effect, Function, Op, Order};
+use super::runtime;
+use std::fmt;
+use std::marker::PhantomData;
+use std::panic::Location as Site;
+pub use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32 as StdU32, AtomicU64 as StdU64};
+
+/// Numbers objects made outside explorations, when an exploration first meets them.
+static ADOPTED: StdU32 = StdU32::new(1);
+
+/// What is common to all stand-ins: a value in the low bits of a `u64`, and the name of its location.
+pub(crate) struct Word {
+    value: StdU64,
+    /// Run in the high half, location in the low half; 0 before the first.
+    bound: StdU64,
+    adopted: StdU32,
+}
+
+impl Word {
+    pub(crate) fn new(value: u64) -> Word {
+        let word = Word::new_static(value);
+        runtime::with_core(|core, thread| {
+            let location = core.create(thread, value);
+            word.bind(core.epoch, location);
+        });
+        word
+    }
+
+    pub(crate) const fn new_static(value: u64) -> Word {
+        Word { value: StdU64::new(value), bound: StdU64::new(0), adopted: StdU32::new(0) }
+    }
+
+    fn bind(&self, epoch: u32, location: u32) {
+        self.bound.store(u64::from(epoch) << 32 | u64::from(location), Ordering::Relaxed);
+    }
+
+    /// The location in the running exploration.
+    pub(crate) fn location(&self) -> Option<u32> {
+        runtime::with_core(|core, _| {
+            let bound = self.bound.load(Ordering::Relaxed);
+            if (bound >> 32) as u32 == core.epoch {
+                return bound as u32;
+            }
+            if self.adopted.load(Ordering::Relaxed) == 0 {
+                self.adopted.store(ADOPTED.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+            }
+            let location = core
+                .adopt(self.adopted.load(Ordering::Relaxed), self.value.load(Ordering::Relaxed));
+            self.bind(core.epoch, location);
+            location
+        })
+    }
+
+    /// Carries out `op` and returns the value found.
+    pub(crate) fn perform(&self, op: Op, address: bool, site: &'static Site<'static>) -> u64 {
+        let answer = self
+            .location()
+            .and_then(|location| runtime::request(Request { op, location, address, site }));
+        if let Some(value) = answer {
+            return value;
+        }
+        self.settle();
+        self.perform_alone(op)
+    }
+
+    /// In a thread that unwinds: takes over the newest value of the run, once.
+    fn settle(&self) {
+        let bound = self.bound.swap(0, Ordering::Relaxed);
+        if let Some(newest) = runtime::newest((bound >> 32) as u32, bound as u32) {
+            self.value.store(newest, Ordering::SeqCst);
+        }
+    }
+
+    fn perform_alone(&self, op: Op) -> u64 {
+        match op {
+            Op::Store { value, .. } => {
+                self.value.store(value, Ordering::SeqCst);
+                value
+            }
+            _ => {
+                let mut found = self.value.load(Ordering::SeqCst);
+                loop {
+                    let Some(Effect::Write { value, .. }) = op.effect(found) else { return found };
+                    match self.value.compare_exchange_weak(
+                        found,
+                        value,
+                        Ordering::SeqCst,
+                        Ordering::SeqCst,
+                    ) {
+                        Ok(_) => return found,
+                        Err(now) => found = now,
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Word {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Word")
+    }
+}
+
+/// Takes up requests that are the same for every type. `$to` and `$from` turn values into bits and back.
+macro_rules! stand_in {
+    ($(#[$doc:meta])* $name:ident ($($param:ident)?), $value:ty, $bits:expr, $address:expr, $to:expr, $from:expr) => {
+        $(#[$doc])*
+        pub struct $name $(<$param>)? {
+            word: Word,
+            marker: PhantomData<$value>,
+        }
+
+        impl $(<$param>)? $name $(<$param>)? {
+            /// A new atomic.
+            pub fn new(value: $value) -> Self {
+                Self { word: Word::new($to(value)), marker: PhantomData }
+            }
+
+            /// See `std`.
+            #[track_caller]
+            pub fn load(&self, order: Ordering) -> $value {
+                assert!(!matches!(order, Ordering::Release | Ordering::AcqRel), "a load can't release");
+                $from(self.word.perform(Op::Load { order: Order::new(order) }, $address, Site::caller()))
+            }
+
+            /// See `std`.
+            #[track_caller]
+            pub fn store(&self, value: $value, order: Ordering) {
+                assert!(!matches!(order, Ordering::Acquire | Ordering::AcqRel), "a store can't acquire");
+                let op = Op::Store { value: $to(value), order: Order::new(order) };
+                self.word.perform(op, $address, Site::caller());
+            }
+
+            /// See `std`.
+            #[track_caller]
+            pub fn swap(&self, value: $value, order: Ordering) -> $value {
+                self.update(Function::Swap, $to(value), order, Site::caller())
+            }
+
+            /// See `std`.
+            ///
+            /// # Errors
+            /// The value found, where it is not `current`.
+            #[track_caller]
+            pub fn compare_exchange(
+                &self,
+                current: $value,
+                new: $value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$value, $value> {
+                assert!(!matches!(failure, Ordering::Release | Ordering::AcqRel), "a failure can't release");
+                let expected = $to(current);
+                let (success, failure) = (Order::new(success), Order::new(failure));
+                let op = Op::Cas { expected, new: $to(new), success, failure };
+                let found = self.word.perform(op, $address, Site::caller());
+                if found == expected { Ok($from(found)) } else { Err($from(found)) }
+            }
+
+            /// See `std`. Does not fail by itself.
+            ///
+            /// # Errors
+            /// The value found, where it is not `current`.
+            #[track_caller]
+            pub fn compare_exchange_weak(
+                &self,
+                current: $value,
+                new: $value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$value, $value> {
+                self.compare_exchange(current, new, success, failure)
+            }
+
+            /// See `std`.
+            ///
+            /// # Errors
+            /// The value found, where `f` gives none.
+            #[track_caller]
+            pub fn fetch_update(
+                &self,
+                set_order: Ordering,
+                fetch_order: Ordering,
+                mut f: impl FnMut($value) -> Option<$value>,
+            ) -> Result<$value, $value> {
+                let mut found = self.load(fetch_order);
+                while let Some(next) = f(found) {
+                    match self.compare_exchange(found, next, set_order, fetch_order) {
+                        Ok(old) => return Ok(old),
+                        Err(now) => found = now,
+                    }
+                }
+                Err(found)
+            }
+
+            /// See `std`: nobody else uses the atomic.
+            pub fn into_inner(self) -> $value {
+                $from(self.word.perform(Op::Load { order: Order::RELAXED }, $address, Site::caller()))
+            }
+
+            fn update(&self, function: Function, operand: u64, order: Ordering, site: &'static Site<'static>) -> $value {
+                let op = Op::Rmw { function, operand, bits: $bits, order: Order::new(order) };
+                $from(self.word.perform(op, $address, site))
+            }
+        }
+
+        impl $(<$param>)? fmt::Debug for $name $(<$param>)? {
+            /// Prints the name of the type alone: to read the value would be an event.
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(stringify!($name))
+            }
+        }
+    };
+}
+
+macro_rules! integer {
+    ($name:ident $value:ident $unsigned:ident $signed:expr) => {
+        stand_in! {
+            #[doc = concat!("Stands in for `std::sync::atomic::", stringify!($name), "`.")]
+            $name (), $value, $unsigned::BITS, false, |value| value as $unsigned as u64, |bits: u64| bits as $unsigned as $value
+        }
+
+        impl $name {
+            /// A new atomic for a static: it is there before every execution.
+            pub const fn new_static(value: $value) -> Self {
+                Self { word: Word::new_static(value as $unsigned as u64), marker: PhantomData }
+            }
+
+            integer!(@fetch $value $unsigned
+                fetch_add Function::Add, fetch_sub Function::Sub, fetch_and Function::And, fetch_nand Function::Nand,
+                fetch_or Function::Or, fetch_xor Function::Xor,
+                fetch_max Function::Max { signed: $signed }, fetch_min Function::Min { signed: $signed },
+            );
+
+            /// Adds with an instruction that is not LOCKed: a relaxed load, then a store with `order`; other threads may
+            /// write in between. On x86 no interrupt of the own thread falls there, which a heavy fence relies on.
+            #[track_caller]
+            pub fn fetch_add_unlocked(&self, value: $value, order: Ordering) -> $value {
+                let operand = value as $unsigned as u64;
+                let op = Op::Unlocked { function: Function::Add, operand, bits: $unsigned::BITS, order: Order::new(order) };
+                self.word.perform(op, false, Site::caller()) as $unsigned as $value
+            }
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self::new(0)
+            }
+        }
+
+        impl From<$value> for $name {
+            fn from(value: $value) -> Self {
+                Self::new(value)
+            }
+        }
+    };
+    (@fetch $value:ident $unsigned:ident $($method:ident $function:expr,)*) => {
+        $(
+            /// See `std`.
+            #[track_caller]
+            pub fn $method(&self, value: $value, order: Ordering) -> $value {
+                self.update($function, value as $unsigned as u64, order, Site::caller())
+            }
+        )*
+    };
+}
+
+integer!(AtomicU8 u8 u8 false);
+integer!(AtomicU16 u16 u16 false);
+integer!(AtomicU32 u32 u32 false);
+integer!(AtomicU64 u64 u64 false);
+integer!(AtomicUsize usize usize false);
+integer!(AtomicI8 i8 u8 true);
+integer!(AtomicI16 i16 u16 true);
+integer!(AtomicI32 i32 u32 true);
+integer!(AtomicI64 i64 u64 true);
+integer!(AtomicIsize isize usize true);
+
+stand_in! {
+    /// Stands in for `std::sync::atomic::AtomicBool`.
+    AtomicBool (), bool, 1, false, u64::from, |bits: u64| bits != 0
+}
+
+impl AtomicBool {
+    /// A new atomic for a static: it is there before every execution.
+    pub const fn new_static(value: bool) -> Self {
+        Self { word: Word::new_static(value as u64), marker: PhantomData }
+    }
+
+    /// See `std`.
+    #[track_caller]
+    pub fn fetch_and(&self, value: bool, order: Ordering) -> bool {
+        self.update(Function::And, u64::from(value), order, Site::caller())
+    }
+
+    /// See `std`.
+    #[track_caller]
+    pub fn fetch_or(&self, value: bool, order: Ordering) -> bool {
+        self.update(Function::Or, u64::from(value), order, Site::caller())
+    }
+
+    /// See `std`.
+    #[track_caller]
+    pub fn fetch_xor(&self, value: bool, order: Ordering) -> bool {
+        self.update(Function::Xor, u64::from(value), order, Site::caller())
+    }
+
+    /// See `std`.
+    #[track_caller]
+    pub fn fetch_nand(&self, value: bool, order: Ordering) -> bool {
+        self.update(Function::Nand, u64::from(value), order, Site::caller())
+    }
+
+    /// See `std`.
+    #[track_caller]
+    pub fn fetch_not(&self, order: Ordering) -> bool {
+        self.fetch_xor(true, order)
+    }
+}
+
+stand_in! {
+    /// Stands in for `std::sync::atomic::AtomicPtr`. Addresses may differ from run to run.
+    AtomicPtr (T), *mut T, 64, true,
+    |value: *mut T| value.expose_provenance() as u64,
+    |bits: u64| std::ptr::with_exposed_provenance_mut(bits as usize)
+}
+
+impl<T> AtomicPtr<T> {
+    /// A null pointer for a static: it is there before every execution.
+    pub const fn null_static() -> Self {
+        Self { word: Word::new_static(0), marker: PhantomData }
+    }
+}
+
+impl AtomicU32 {
+    pub(crate) fn word(&self) -> &Word {
+        &self.word
+    }
+}
+
+/// Stands in for `std::sync::atomic::fence`.
+#[track_caller]
+pub fn fence(order: Ordering) {
+    assert!(order != Ordering::Relaxed, "a fence can't be relaxed");
+    if runtime::request_plain(Op::Fence { order: Order::new(order) }, Site::caller()).is_none() {
+        std::sync::atomic::fence(order);
+    }
+}
+
+/// Stands in for `std::sync::atomic::compiler_fence`: there is no compiler to stop here.
+pub fn compiler_fence(_order: Ordering) {}
+
+/// The light half of an asymmetric fence (P1202): costs nothing, and is ordered against heavy fences only.
+///
+/// It gives no happens-before by itself.
+#[track_caller]
+pub fn light_fence() {
+    runtime::request_plain(Op::Light, Site::caller());
+}
+
+/// The heavy half of an asymmetric fence: a SeqCst fence here, and one in every other thread as far as their light fences
+/// are concerned. Under TSO an expedited membarrier.
+#[track_caller]
+pub fn heavy_fence() {
+    if runtime::request_plain(Op::Heavy, Site::caller()).is_none() {
+        std::sync::atomic::fence(Ordering::SeqCst);
+    }
+}
+
+/// A choice that the checker explores in full: every number below `options`. Always 0 outside an exploration.
+#[track_caller]
+pub fn choose(options: u64) -> u64 {
+    assert!(options > 0, "something must be there to choose");
+    runtime::request_plain(Op::Choice { options }, Site::caller()).unwrap_or(0)
+}

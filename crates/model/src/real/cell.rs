@@ -1,0 +1,118 @@
+//! A stand-in for `std::cell::UnsafeCell` that reports data races.
+//!
+//! # Contract
+//! The memory is reached inside a closure: [`UnsafeCell::with`] to read it, [`UnsafeCell::with_mut`] to write it. Two
+//! accesses of which one writes must be ordered by happens-before in every execution, whether or not they meet in time.
+//! Creation and the taking back of the value count as writes; dropping the cell does not.
+//!
+//! # Sources
+//! Flanagan, Freund: FastTrack, PLDI 2009 (an access is a thread and a time; clocks decide).
+
+use super::core::Core;
+use super::runtime;
+use super::verdict::Failure;
+use std::cell::RefCell;
+use std::fmt;
+use std::panic::Location as Site;
+
+/// An access: how many events its thread had had.
+#[derive(Clone, Copy)]
+struct Access {
+    thread: usize,
+    events: usize,
+    site: &'static Site<'static>,
+}
+
+impl Access {
+    /// Whether `thread`, as far as it has come, knows this access to be over.
+    fn is_known(&self, core: &Core, thread: usize) -> bool {
+        self.thread == thread || core.known(thread).get(self.thread) > self.events
+    }
+}
+
+#[derive(Default)]
+struct History {
+    epoch: u32,
+    write: Option<Access>,
+    /// The last read of each thread since then.
+    reads: Vec<Access>,
+}
+
+/// Plain memory shared between threads.
+#[derive(Default)]
+pub struct UnsafeCell<T: ?Sized> {
+    history: RefCell<History>,
+    memory: std::cell::UnsafeCell<T>,
+}
+
+impl<T> UnsafeCell<T> {
+    /// New memory; making it is a write.
+    #[track_caller]
+    pub fn new(value: T) -> UnsafeCell<T> {
+        let cell =
+            UnsafeCell { history: RefCell::default(), memory: std::cell::UnsafeCell::new(value) };
+        cell.access(true, Site::caller());
+        cell
+    }
+
+    /// The value; a write.
+    #[track_caller]
+    pub fn into_inner(self) -> T {
+        self.access(true, Site::caller());
+        self.memory.into_inner()
+    }
+}
+
+impl<T: ?Sized> UnsafeCell<T> {
+    /// Reads the memory. The pointer is good inside `f` only.
+    #[track_caller]
+    pub fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
+        self.access(false, Site::caller());
+        f(self.memory.get())
+    }
+
+    /// Writes the memory. The pointer is good inside `f` only.
+    #[track_caller]
+    pub fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
+        self.access(true, Site::caller());
+        f(self.memory.get())
+    }
+
+    /// The memory of a cell that nobody else holds; a write.
+    #[track_caller]
+    pub fn get_mut(&mut self) -> &mut T {
+        self.access(true, Site::caller());
+        self.memory.get_mut()
+    }
+
+    fn access(&self, writes: bool, site: &'static Site<'static>) {
+        let against = runtime::with_core(|core, thread| {
+            let mut history = self.history.borrow_mut();
+            if history.epoch != core.epoch {
+                *history = History { epoch: core.epoch, ..History::default() };
+            }
+            let access = Access { thread, events: core.threads[thread].executed, site };
+            let unknown = |other: &&Access| !other.is_known(core, thread);
+            let mut against = history.write.iter().find(unknown).map(|other| other.site);
+            if writes {
+                against =
+                    against.or_else(|| history.reads.iter().find(unknown).map(|other| other.site));
+                history.write = Some(access);
+                history.reads.clear();
+            } else {
+                history.reads.retain(|read| read.thread != thread);
+                history.reads.push(access);
+            }
+            against.map(|other| Failure::Race { thread, site, other })
+        });
+        if let Some(Some(race)) = against {
+            runtime::fail(race);
+        }
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for UnsafeCell<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("UnsafeCell")
+    }
+}

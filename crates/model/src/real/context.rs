@@ -1,0 +1,302 @@
+//! Stackful coroutines: a function that can stop in the middle and be taken up again, on one OS thread.
+//!
+//! # Contract
+//! [`Coroutine::resume`] runs the function until it calls [`suspend`] or ends. A coroutine never leaves its OS thread.
+//! The function must not unwind out of its body: whoever makes one catches panics inside.
+//! A coroutine dropped in the middle leaks what its frames own (its stack is taken back, nothing on it is dropped).
+//!
+//! # Invariants
+//! I1: `Coroutine::sp` is the stack pointer of a suspended coroutine: below it, where this architecture's `switch` put
+//!     them, lie the callee-saved registers and the address to go on from. Only `switch` reads and writes it.
+//! I2: `CURRENT` holds the address of the coroutine that runs on this OS thread, or null. It is set before the switch
+//!     into a coroutine and reset after the switch out of it, and `resume` borrows the coroutine for that whole time.
+//! I3: A stack is a private mapping of `STACK_BYTES` whose lowest page can't be touched: an overflow faults, it does not
+//!     write into a neighbour. It is unmapped or pooled only when no frame on it can run again.
+//! I4: `Coroutine::entry` is taken exactly once, by the first instruction that runs on the new stack.
+//!
+//! # Sources
+//! System V AMD64 ABI 3.2.1 (callee-saved registers); AAPCS64 6.1.
+#![allow(unsafe_code)]
+
+use core::arch::naked_asm;
+use core::cell::{Cell, RefCell};
+use core::ptr::null_mut;
+
+/// Bytes of one stack, its guard page included. Debug builds of user code with formatting in it need far less than this.
+const STACK_BYTES: usize = 256 * 1024;
+const GUARD_BYTES: usize = 4096;
+/// Stacks kept for the next coroutine on this OS thread.
+const POOLED_STACKS: usize = 32;
+
+thread_local! {
+    static CURRENT: Cell<*const Coroutine> = const { Cell::new(core::ptr::null()) };
+    static POOL: RefCell<Vec<Stack>> = const { RefCell::new(Vec::new()) };
+}
+
+/// One mapping with a guard page (I3).
+struct Stack(*mut u8);
+
+impl Stack {
+    fn take() -> Stack {
+        if let Some(stack) = POOL.with(|pool| pool.borrow_mut().pop()) {
+            return stack;
+        }
+        // SAFETY: an anonymous private mapping at an address of the kernel's choice touches no existing memory (I3).
+        let base = unsafe {
+            libc::mmap(
+                null_mut(),
+                STACK_BYTES,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+                -1,
+                0,
+            )
+        };
+        assert!(base != libc::MAP_FAILED, "no memory for a coroutine's stack");
+        // SAFETY: the page belongs to the mapping just made (I3).
+        let guarded = unsafe { libc::mprotect(base, GUARD_BYTES, libc::PROT_NONE) };
+        assert_eq!(guarded, 0, "no guard page for a coroutine's stack");
+        Stack(base.cast())
+    }
+
+    /// One past the highest byte; a multiple of 16.
+    fn top(&self) -> *mut u8 {
+        self.0.wrapping_add(STACK_BYTES)
+    }
+
+    fn give_back(self) {
+        POOL.with(|pool| {
+            let mut pool = pool.borrow_mut();
+            if pool.len() < POOLED_STACKS {
+                pool.push(self);
+            }
+        });
+    }
+}
+
+impl Drop for Stack {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is ours and nothing runs on it any more (I3).
+        unsafe { libc::munmap(self.0.cast(), STACK_BYTES) };
+    }
+}
+
+/// A suspended, running or finished function with a stack of its own.
+pub(crate) struct Coroutine {
+    stack: Option<Stack>,
+    sp: Cell<*mut u8>,
+    resumer: Cell<*mut u8>,
+    finished: Cell<bool>,
+    entry: RefCell<Option<Box<dyn FnOnce()>>>,
+}
+
+impl Coroutine {
+    /// A coroutine that has not begun. Boxed, because its address is its identity while it runs (I2).
+    pub(crate) fn new(entry: Box<dyn FnOnce()>) -> Box<Coroutine> {
+        let stack = Stack::take();
+        // SAFETY: the words written lie inside the mapping, just below its top, and nothing runs on it yet (I1, I3).
+        let sp = unsafe { prepare(stack.top()) };
+        Box::new(Coroutine {
+            stack: Some(stack),
+            sp: Cell::new(sp),
+            resumer: Cell::new(null_mut()),
+            finished: Cell::new(false),
+            entry: RefCell::new(Some(entry)),
+        })
+    }
+
+    /// Whether the function has ended.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.finished.get()
+    }
+
+    /// Whether the function has never run: dropping it then is an ordinary drop.
+    pub(crate) fn is_fresh(&self) -> bool {
+        self.entry.borrow().is_some()
+    }
+
+    /// Runs until the next [`suspend`] or the end.
+    pub(crate) fn resume(&self) {
+        assert!(!self.is_finished(), "a finished coroutine can't be resumed");
+        let outer = CURRENT.replace(self);
+        // SAFETY: I1 for `sp`; `resumer` receives this side's state for the switch back.
+        unsafe { switch(self.resumer.as_ptr(), self.sp.get()) };
+        CURRENT.set(outer);
+    }
+}
+
+impl Drop for Coroutine {
+    fn drop(&mut self) {
+        // No frame on it can run again: `resume` needs the coroutine (I3).
+        if let Some(stack) = self.stack.take() {
+            stack.give_back();
+        }
+    }
+}
+
+/// Goes back to whoever resumed the running coroutine.
+pub(crate) fn suspend() {
+    let current = CURRENT.get();
+    assert!(!current.is_null(), "suspend is called from inside a coroutine");
+    // SAFETY: I2: the coroutine outlives its own run.
+    let current = unsafe { &*current };
+    // SAFETY: I1 for `resumer`, written by the switch that brought us here.
+    unsafe { switch(current.sp.as_ptr(), current.resumer.get()) };
+}
+
+/// The first Rust frame on a new stack.
+extern "C" fn begin() -> ! {
+    let current = CURRENT.get();
+    // SAFETY: I2: `resume` has just set it.
+    let coroutine = unsafe { &*current };
+    let entry = coroutine.entry.borrow_mut().take();
+    entry.expect("I4: begun once")();
+    coroutine.finished.set(true);
+    suspend();
+    unreachable!("a finished coroutine can't be resumed");
+}
+
+/// Lays out a stack as `switch` leaves one, so that the first switch lands in `begin`.
+///
+/// # Safety
+/// `top` is the aligned upper end of a writable mapping of at least 256 bytes that nothing runs on.
+#[cfg(target_arch = "x86_64")]
+unsafe fn prepare(top: *mut u8) -> *mut u8 {
+    // From low to high: r15 r14 r13 r12 rbx rbp, the address `ret` goes to, and a zero where the caller of `begin`
+    // would have left its return address, which ends every backtrace.
+    let sp = top.wrapping_sub(64).cast::<usize>();
+    for word in 0..8 {
+        let value = if word == 6 { begin as *const () as usize } else { 0 };
+        // SAFETY: within the 64 bytes below the top (caller).
+        unsafe { sp.wrapping_add(word).write(value) };
+    }
+    sp.cast()
+}
+
+/// Saves this side's callee-saved registers, stores its stack pointer in `*save`, and takes up the stack at `to`.
+#[cfg(target_arch = "x86_64")]
+#[unsafe(naked)]
+unsafe extern "sysv64" fn switch(save: *mut *mut u8, to: *mut u8) {
+    naked_asm!(
+        "push rbp",
+        "push rbx",
+        "push r12",
+        "push r13",
+        "push r14",
+        "push r15",
+        "mov [rdi], rsp",
+        "mov rsp, rsi",
+        "pop r15",
+        "pop r14",
+        "pop r13",
+        "pop r12",
+        "pop rbx",
+        "pop rbp",
+        "ret",
+    )
+}
+
+/// Lays out a stack as `switch` leaves one, so that the first switch lands in `begin`.
+///
+/// # Safety
+/// `top` is the aligned upper end of a writable mapping of at least 256 bytes that nothing runs on.
+#[cfg(target_arch = "aarch64")]
+unsafe fn prepare(top: *mut u8) -> *mut u8 {
+    // From low to high: x19 to x28, x29, x30 (where `ret` goes), d8 to d15. A zero frame pointer ends every backtrace.
+    let sp = top.wrapping_sub(160).cast::<usize>();
+    for word in 0..20 {
+        let value = if word == 11 { begin as *const () as usize } else { 0 };
+        // SAFETY: within the 160 bytes below the top (caller).
+        unsafe { sp.wrapping_add(word).write(value) };
+    }
+    sp.cast()
+}
+
+/// Saves this side's callee-saved registers, stores its stack pointer in `*save`, and takes up the stack at `to`.
+#[cfg(target_arch = "aarch64")]
+#[unsafe(naked)]
+unsafe extern "C" fn switch(save: *mut *mut u8, to: *mut u8) {
+    naked_asm!(
+        "sub sp, sp, #160",
+        "stp x19, x20, [sp, #0]",
+        "stp x21, x22, [sp, #16]",
+        "stp x23, x24, [sp, #32]",
+        "stp x25, x26, [sp, #48]",
+        "stp x27, x28, [sp, #64]",
+        "stp x29, x30, [sp, #80]",
+        "stp d8, d9, [sp, #96]",
+        "stp d10, d11, [sp, #112]",
+        "stp d12, d13, [sp, #128]",
+        "stp d14, d15, [sp, #144]",
+        "mov x9, sp",
+        "str x9, [x0]",
+        "mov sp, x1",
+        "ldp x19, x20, [sp, #0]",
+        "ldp x21, x22, [sp, #16]",
+        "ldp x23, x24, [sp, #32]",
+        "ldp x25, x26, [sp, #48]",
+        "ldp x27, x28, [sp, #64]",
+        "ldp x29, x30, [sp, #80]",
+        "ldp d8, d9, [sp, #96]",
+        "ldp d10, d11, [sp, #112]",
+        "ldp d12, d13, [sp, #128]",
+        "ldp d14, d15, [sp, #144]",
+        "add sp, sp, #160",
+        "ret",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+    use std::rc::Rc;
+
+    #[test]
+    fn two_coroutines_take_turns_and_keep_their_locals() {
+        let log = Rc::new(RefCell::new(Vec::new()));
+        let make = |name: u32| {
+            let log = Rc::clone(&log);
+            Coroutine::new(Box::new(move || {
+                for step in 0..3 {
+                    log.borrow_mut().push(name * 10 + step);
+                    suspend();
+                }
+            }))
+        };
+        let (a, b) = (make(1), make(2));
+        while !a.is_finished() {
+            a.resume();
+            b.resume();
+        }
+        assert!(b.is_finished());
+        assert_eq!(*log.borrow(), [10, 20, 11, 21, 12, 22]);
+    }
+
+    #[test]
+    fn a_panic_is_caught_on_the_coroutines_own_stack() {
+        let caught = Rc::new(Cell::new(false));
+        let seen = Rc::clone(&caught);
+        let coroutine = Coroutine::new(Box::new(move || {
+            let end = catch_unwind(AssertUnwindSafe(|| {
+                suspend();
+                resume_unwind(Box::new(7u8));
+            }));
+            seen.set(end.unwrap_err().downcast_ref::<u8>() == Some(&7));
+        }));
+        coroutine.resume();
+        assert!(!coroutine.is_finished());
+        coroutine.resume();
+        assert!(coroutine.is_finished() && caught.get());
+    }
+
+    #[test]
+    fn a_fresh_coroutine_is_dropped_with_what_it_holds() {
+        let held = Rc::new(());
+        let inside = Rc::clone(&held);
+        let coroutine = Coroutine::new(Box::new(move || drop(inside)));
+        assert!(coroutine.is_fresh());
+        drop(coroutine);
+        assert_eq!(Rc::strong_count(&held), 1);
+    }
+}

@@ -1,0 +1,492 @@
+//! One run of the explored code along a graph: first what the graph already holds, then on from there.
+//!
+//! # Contract
+//! [`Core::step`] answers a thread's request, or says that the thread must wait. While the graph is replayed, a request
+//! must be the one that the graph holds at that place: anything else means that the code depends on something the
+//! checker can't see, and ends the exploration as an error. After that the lowest thread that can move moves.
+//!
+//! # State
+//! C1: `ThreadRun::executed` events of each thread have been answered in this run; a read is answered only after the
+//!     write it reads from, so plain memory changes in an order that program order and reads-from allow.
+//! C2: values that are addresses are taken from this run: an allocator may choose anew.
+
+use super::clock::Clock;
+use super::graph::{EventId, Graph, Kind, NOWHERE};
+use super::growth::Growth;
+use super::op::{EMPTY_QUEUE, Effect, Op, Order};
+use super::verdict::{Bound, Failure};
+use std::panic::Location as Site;
+
+/// Marks the name of a location's queue.
+const QUEUE: u8 = 0x80;
+/// Marks the name of a thread's token.
+const TOKEN: u8 = 0x40;
+
+/// A request with what it is about.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Request {
+    pub(crate) op: Op,
+    pub(crate) location: u32,
+    /// Its values are addresses (C2).
+    pub(crate) address: bool,
+    pub(crate) site: &'static Site<'static>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum State {
+    Ready,
+    Joining(u8),
+    /// In a wait that the graph says goes on.
+    Blocked,
+    /// In a loop that has gone round without news as often as the bound allows.
+    Spinning,
+    /// On a path that no system takes (see `futex`).
+    Impossible,
+    Finished,
+}
+
+/// A thread in this run.
+#[derive(Debug)]
+pub(crate) struct ThreadRun {
+    pub(crate) executed: usize,
+    pub(crate) state: State,
+    created: u32,
+    /// Reads since the last write, by place in the code: what a waiting loop reads again.
+    seen: Vec<(&'static Site<'static>, u32, EventId)>,
+    /// Reads of the current round of a waiting loop.
+    round: Vec<(u32, EventId)>,
+    /// Where its `park` waits.
+    pub(crate) token: Option<std::sync::Arc<super::atomics::Word>>,
+    hints: u32,
+    hinted_at: Option<&'static Site<'static>>,
+}
+
+/// Why a run ends early.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    Failure(Failure),
+    Bound(Bound),
+    Diverged(String),
+}
+
+#[derive(Debug)]
+pub(crate) struct Limits {
+    pub(crate) events: usize,
+    pub(crate) spins: u32,
+}
+
+#[derive(Debug)]
+pub(crate) struct Core {
+    pub(crate) growth: Growth,
+    pub(crate) graph: Graph,
+    pub(crate) limits: Limits,
+    pub(crate) threads: Vec<ThreadRun>,
+    /// Creating thread and how many events it had, per location of this run.
+    born: Vec<Option<(u8, usize)>>,
+    /// Events in the order in which this run answered them.
+    pub(crate) log: Vec<EventId>,
+    pub(crate) replaying: bool,
+    pub(crate) stop: Option<Stop>,
+    /// Identifies the run in objects that outlive it.
+    pub(crate) epoch: u32,
+}
+
+impl Core {
+    pub(crate) fn new(growth: Growth, limits: Limits) -> Core {
+        let graph = Graph::default();
+        let (threads, born, log) = Default::default();
+        Core { growth, graph, limits, threads, born, log, replaying: false, stop: None, epoch: 0 }
+    }
+
+    /// Makes ready to run along `graph`.
+    pub(crate) fn begin(&mut self, graph: Graph, epoch: u32) {
+        self.graph = graph;
+        if self.graph.threads.is_empty() {
+            self.graph.threads.push(Vec::new());
+        }
+        self.threads.clear();
+        self.threads.push(ThreadRun::new(0));
+        self.born.clear();
+        self.log.clear();
+        self.replaying = true;
+        self.stop = None;
+        self.epoch = epoch;
+    }
+
+    /// A new location, named by its creator and its count, so that it is the same one in every run.
+    pub(crate) fn create(&mut self, thread: usize, initial: u64) -> u32 {
+        let run = &mut self.threads[thread];
+        let name = (thread as u8, run.created);
+        run.created += 1;
+        let born = Some((thread as u8, run.executed));
+        self.locate(name, initial, born)
+    }
+
+    /// A location made before the exploration began; `number` stays with the object.
+    pub(crate) fn adopt(&mut self, number: u32, initial: u64) -> u32 {
+        self.locate((u8::MAX, number), initial, None)
+    }
+
+    /// The queue of threads that wait on a location; it exists as long as the location does.
+    pub(crate) fn queue_of(&mut self, location: u32) -> u32 {
+        let (creator, count) = self.graph.locations[location as usize].name;
+        let born = self.born[location as usize];
+        self.locate((creator ^ QUEUE, count), EMPTY_QUEUE, born)
+    }
+
+    /// Where a thread waits to be woken.
+    pub(crate) fn token_of(&mut self, thread: usize) -> u32 {
+        self.locate((TOKEN | thread as u8, 0), 0, None)
+    }
+
+    fn locate(&mut self, name: (u8, u32), initial: u64, born: Option<(u8, usize)>) -> u32 {
+        let found = self.graph.locations.iter().position(|location| location.name == name);
+        let at = found.unwrap_or_else(|| {
+            let order = Vec::new();
+            self.graph.locations.push(super::graph::Location { name, initial, order });
+            self.graph.locations.len() - 1
+        });
+        self.graph.locations[at].initial = initial;
+        if self.born.len() <= at {
+            self.born.resize(at + 1, None);
+        }
+        self.born[at] = born;
+        at as u32
+    }
+
+    /// What `thread` knows to have happened.
+    pub(crate) fn known(&self, thread: usize) -> Clock {
+        match self.threads[thread].executed {
+            0 => Clock::default(),
+            executed => self.graph.threads[thread][executed - 1].hb,
+        }
+    }
+
+    /// Answers a request, or leaves the thread waiting.
+    pub(crate) fn step(&mut self, thread: usize, request: &Request) -> Option<u64> {
+        if self.stop.is_some() || !self.is_born(thread, request) {
+            return None;
+        }
+        if self.threads[thread].executed < self.graph.threads[thread].len() {
+            return self.replay(thread, request);
+        }
+        if self.replaying {
+            return None;
+        }
+        if self.graph.len() >= self.limits.events {
+            self.stop = Some(Stop::Bound(Bound::Events(self.limits.events)));
+            return None;
+        }
+        self.extend(thread, request)
+    }
+
+    fn is_born(&mut self, thread: usize, request: &Request) -> bool {
+        let born =
+            if request.location == NOWHERE { None } else { self.born[request.location as usize] };
+        let Some((creator, events)) = born else { return true };
+        if usize::from(creator) == thread || self.known(thread).get(usize::from(creator)) > events {
+            return true;
+        }
+        self.stop = Some(Stop::Failure(Failure::Unpublished { thread, site: request.site }));
+        false
+    }
+
+    /// Answers from the graph.
+    fn replay(&mut self, thread: usize, request: &Request) -> Option<u64> {
+        let id = EventId::new(thread, self.threads[thread].executed + 1);
+        let event = self.graph.get(id);
+        let same_op =
+            event.op == request.op || (request.address && event.op.same_shape(request.op));
+        if !same_op || event.location != request.location {
+            let message = format!(
+                "thread {thread}, event {}: an earlier run did {:?} at {}, this one does {:?} at {}",
+                id.index, event.op, event.site, request.op, request.site
+            );
+            self.stop = Some(Stop::Diverged(message));
+            return None;
+        }
+        match event.kind {
+            Kind::Blocked => {
+                self.threads[thread].state = State::Blocked;
+                return None;
+            }
+            Kind::Read | Kind::Thread if !self.is_executed(event.from) => return None,
+            Kind::Read => self.refresh_read(id, request)?,
+            Kind::Write => {
+                if let Op::Store { value, .. } = request.op {
+                    self.graph.get_mut(id).value = value;
+                }
+            }
+            Kind::Fence | Kind::Thread | Kind::Choice => {}
+        }
+        self.graph.get_mut(id).op = request.op;
+        Some(self.answered(thread, id))
+    }
+
+    /// Takes the value of a read, and of the write that may go with it, from this run (C2).
+    fn refresh_read(&mut self, id: EventId, request: &Request) -> Option<()> {
+        let event = self.graph.get(id);
+        let (old, had_write) =
+            (event.value, matches!(event.op.effect(event.value), Some(Effect::Write { .. })));
+        let value = self.graph.value_of(event.location, event.from);
+        let effect = request.op.effect(value);
+        let written =
+            if let Some(Effect::Write { value, .. }) = effect { Some(value) } else { None };
+        if (!request.address && value != old)
+            || written.is_some() != had_write
+            || effect == Some(Effect::Blocked)
+        {
+            let message = format!(
+                "{}: an earlier run found {old:#x} here, this one finds {value:#x} (addresses: keep them in AtomicPtr; an \
+                 allocator may hand out the same address twice)",
+                request.site
+            );
+            self.stop = Some(Stop::Diverged(message));
+            return None;
+        }
+        self.graph.get_mut(id).value = value;
+        if let Some(written) = written {
+            let half = EventId { index: id.index + 1, ..id };
+            let event = self.graph.get_mut(half);
+            event.value = written;
+            event.op = request.op;
+        }
+        Some(())
+    }
+
+    fn is_executed(&self, id: EventId) -> bool {
+        id.is_initial()
+            || self
+                .threads
+                .get(usize::from(id.thread))
+                .is_some_and(|run| run.executed >= usize::from(id.index))
+    }
+
+    /// Answers with a new event.
+    fn extend(&mut self, thread: usize, request: &Request) -> Option<u64> {
+        let id = EventId::new(thread, self.graph.threads[thread].len() + 1);
+        let mut draft = self.graph.draft(thread, request.op, request.location, request.site);
+        match request.op {
+            Op::Store { value, order } => {
+                draft.value = value;
+                self.growth.write(&mut self.graph, thread, draft, order);
+            }
+            Op::Fence { order } => {
+                let order = self.growth.memory.effective(order);
+                self.fence(thread, draft, order);
+            }
+            Op::Heavy => self.fence(thread, draft, Order { sc: true, ..Order::ACQ_REL }),
+            Op::Light => self.fence(thread, draft, Order::RELAXED),
+            Op::Choice { options } => self.growth.choose(&mut self.graph, thread, &draft, options),
+            Op::Join { child } => {
+                let end = self.graph.last(usize::from(child));
+                if self.threads[usize::from(child)].state != State::Finished {
+                    self.threads[thread].state = State::Joining(child);
+                    return None;
+                }
+                self.threads[thread].state = State::Ready;
+                draft.from = end;
+                draft.hb.join(&self.graph.get(end).hb);
+                draft.prefix.join(&self.graph.get(end).prefix);
+                self.graph.push(thread, draft);
+            }
+            Op::Spawn { .. } | Op::Begin | Op::End => {
+                self.graph.push(thread, draft);
+            }
+            Op::Load { .. }
+            | Op::Rmw { .. }
+            | Op::Cas { .. }
+            | Op::Unlocked { .. }
+            | Op::AwaitCas { .. } => {
+                let only = self.repeated(thread, request, &draft.hb);
+                draft.forced = only.is_some();
+                self.growth.read(&mut self.graph, thread, &draft, only);
+                if self.graph.get(id).kind == Kind::Blocked {
+                    self.threads[thread].state = State::Blocked;
+                    return None;
+                }
+            }
+        }
+        Some(self.answered(thread, id))
+    }
+
+    fn fence(&mut self, thread: usize, mut draft: super::graph::Event, order: Order) {
+        draft.kind = Kind::Fence;
+        draft.order = order;
+        if order.acquire {
+            let pending = draft.pending;
+            draft.hb.join(&pending);
+        }
+        if order.release {
+            draft.fenced = draft.hb;
+        }
+        self.graph.push(thread, draft);
+    }
+
+    /// Books the event `id` as answered, with its write half if it has one, and returns the value for the code.
+    fn answered(&mut self, thread: usize, id: EventId) -> u64 {
+        let event = self.graph.get(id);
+        let (kind, value, location, from, site) =
+            (event.kind, event.value, event.location, event.from, event.site);
+        let written = match event.op.effect(event.value) {
+            Some(Effect::Write { value, .. }) if kind == Kind::Read => Some(value),
+            _ => None,
+        };
+        let run = &mut self.threads[thread];
+        run.executed += 1;
+        self.log.push(id);
+        if written.is_some() {
+            run.executed += 1;
+            self.log.push(EventId { index: id.index + 1, ..id });
+        }
+        match kind {
+            Kind::Read if written.is_none_or(|written| written == value) => {
+                // A read-modify-write that changes nothing counts as a read, of itself from then on.
+                let from =
+                    if written.is_some() { EventId { index: id.index + 1, ..id } } else { from };
+                run.round.push((location, from));
+                match run.seen.iter_mut().find(|entry| entry.0 == site && entry.1 == location) {
+                    Some(entry) => entry.2 = from,
+                    None => run.seen.push((site, location, from)),
+                }
+            }
+            Kind::Read | Kind::Write | Kind::Thread => run.forget(),
+            Kind::Fence | Kind::Choice | Kind::Blocked => {}
+        }
+        value
+    }
+
+    /// Adds a thread: its spawn in `parent`, its begin in itself. `None`: not now, or no room.
+    pub(crate) fn spawn(&mut self, parent: usize, site: &'static Site<'static>) -> Option<usize> {
+        let executed = self.threads[parent].executed;
+        let replayed = self.graph.threads[parent].get(executed).map(|event| event.op);
+        let child = match replayed {
+            Some(Op::Spawn { child }) => usize::from(child),
+            _ => self.graph.free_thread().or_else(|| {
+                self.stop.get_or_insert(Stop::Bound(Bound::Threads(super::MAX_THREADS)));
+                None
+            })?,
+        };
+        let op = Op::Spawn { child: child as u8 };
+        self.step(parent, &Request { op, location: NOWHERE, address: false, site })?;
+        while self.graph.threads.len() <= child {
+            self.graph.threads.push(Vec::new());
+        }
+        while self.threads.len() <= child {
+            self.threads.push(ThreadRun::new(0));
+            self.threads.last_mut().expect("just pushed").state = State::Finished;
+        }
+        if replayed.is_none() {
+            let spawn = self.graph.last(parent);
+            let mut draft = self.graph.draft(child, Op::Begin, NOWHERE, site);
+            draft.from = spawn;
+            draft.hb.join(&self.graph.get(spawn).hb);
+            draft.prefix.join(&self.graph.get(spawn).prefix);
+            self.graph.push(child, draft);
+        }
+        self.threads[child] = ThreadRun::new(1);
+        self.log.push(EventId::new(child, 1));
+        Some(child)
+    }
+
+    /// A hint that the thread waits for another one's write. False: it has waited as long as the bound allows.
+    pub(crate) fn hint(&mut self, thread: usize, site: &'static Site<'static>) -> bool {
+        let run = &mut self.threads[thread];
+        if run.hinted_at != Some(site) {
+            run.hints = 0;
+            run.hinted_at = Some(site);
+        }
+        run.hints += 1;
+        if run.hints > self.limits.spins {
+            run.state = State::Spinning;
+            return false;
+        }
+        run.round.clear();
+        true
+    }
+
+    /// The write that a waiting loop's repeated read must read again.
+    fn repeated(&self, thread: usize, request: &Request, known: &Clock) -> Option<EventId> {
+        let run = &self.threads[thread];
+        if run.hints == 0 || request.op.is_wait() {
+            return None;
+        }
+        let (_, _, from) =
+            run.seen.iter().find(|entry| entry.0 == request.site && entry.1 == request.location)?;
+        let position = self.graph.position(request.location, *from);
+        let is_allowed = self.graph.floor(request.location, known) <= position;
+        let is_free = self.graph.successor(request.location, position).is_none();
+        (is_allowed && is_free).then_some(*from)
+    }
+
+    /// Whether a thread that waits at the end of the run would wait for ever: nothing newer is there to be seen.
+    pub(crate) fn is_stuck(&self, thread: usize) -> bool {
+        let run = &self.threads[thread];
+        match run.state {
+            State::Finished | State::Ready | State::Impossible => false,
+            State::Joining(child) => self.is_stuck(usize::from(child)),
+            State::Spinning => {
+                run.round.iter().all(|&(location, from)| self.graph.newest(location) == from)
+            }
+            State::Blocked => {
+                let event = self.graph.get(self.graph.last(thread));
+                let newest = self.graph.value_of(event.location, self.graph.newest(event.location));
+                event.op.effect(newest) == Some(Effect::Blocked)
+            }
+        }
+    }
+
+    /// Threads that have not ended.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = usize> {
+        let unfinished =
+            |(thread, run): (usize, &ThreadRun)| (run.state != State::Finished).then_some(thread);
+        self.threads.iter().enumerate().filter_map(unfinished)
+    }
+
+    /// Whether every event of the graph has been answered, waits apart.
+    pub(crate) fn is_replayed(&self) -> bool {
+        self.graph.threads.iter().enumerate().all(|(thread, events)| {
+            let blocked = events.last().is_some_and(|event| event.kind == Kind::Blocked);
+            let answered = self.threads.get(thread).map_or(0, |run| run.executed);
+            answered + usize::from(blocked) >= events.len()
+        })
+    }
+
+    /// Whether resuming `thread` gets it on.
+    pub(crate) fn can_move(&self, thread: usize) -> bool {
+        let run = &self.threads[thread];
+        match run.state {
+            State::Ready if self.replaying => {
+                self.graph.threads[thread].get(run.executed).is_some_and(|event| {
+                    !matches!(event.kind, Kind::Read | Kind::Thread) || self.is_executed(event.from)
+                })
+            }
+            State::Ready => true,
+            State::Joining(child) => self.threads[usize::from(child)].state == State::Finished,
+            State::Blocked | State::Spinning | State::Impossible | State::Finished => false,
+        }
+    }
+}
+
+impl ThreadRun {
+    fn new(executed: usize) -> ThreadRun {
+        let (seen, round) = Default::default();
+        ThreadRun {
+            executed,
+            state: State::Ready,
+            created: 0,
+            token: None,
+            seen,
+            round,
+            hints: 0,
+            hinted_at: None,
+        }
+    }
+
+    /// The thread has done something: what it reads from now on is news.
+    fn forget(&mut self) {
+        self.seen.clear();
+        self.round.clear();
+        self.hints = 0;
+    }
+}

@@ -1,0 +1,192 @@
+//! The door: explore every execution of a closure.
+
+use super::core::{Core, Limits, Stop};
+use super::growth::Growth;
+use super::memory::Memory;
+use super::runtime::Run;
+use super::trace;
+use super::verdict::{Bound, Diverged, Failure, Report, Verdict, Violation};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// How to explore.
+#[derive(Clone, Debug)]
+pub struct Explorer {
+    memory: Memory,
+    executions: u64,
+    events: usize,
+    spins: u32,
+}
+
+impl Explorer {
+    /// Explores under `memory`, with these bounds: a million executions, 2,000 events in one, 32 rounds of a waiting loop.
+    pub fn new(memory: Memory) -> Explorer {
+        Explorer { memory, executions: 1_000_000, events: 2_000, spins: 32 }
+    }
+
+    /// Stops after so many executions with [`Bound::Executions`].
+    #[must_use]
+    pub fn executions(mut self, most: u64) -> Explorer {
+        self.executions = most;
+        self
+    }
+
+    /// Gives up an execution after so many events with [`Bound::Events`]. At most 60,000.
+    #[must_use]
+    pub fn events(mut self, most: usize) -> Explorer {
+        self.events = most.min(60_000);
+        self
+    }
+
+    /// Takes a loop that has called `spin_loop` or `yield_now` so often without news to wait for ever. A loop that counts
+    /// its rounds must give up earlier than that for its way out to be explored.
+    #[must_use]
+    pub fn spins(mut self, most: u32) -> Explorer {
+        self.spins = most;
+        self
+    }
+
+    /// Explores `body` and asks only that nothing goes wrong in it.
+    ///
+    /// # Errors
+    /// [`Diverged`] where the code depends on what the checker can't see.
+    pub fn explore(&self, body: impl Fn() + 'static) -> Result<Report, Diverged> {
+        self.outcomes(body).map(|(_, report)| report)
+    }
+
+    /// Explores `body` and collects what it returns, with the number of executions for each result.
+    ///
+    /// # Errors
+    /// [`Diverged`] where the code depends on what the checker can't see.
+    pub fn outcomes<T: Ord + 'static>(
+        &self,
+        body: impl Fn() -> T + 'static,
+    ) -> Result<(BTreeMap<T, u64>, Report), Diverged> {
+        let mut exploration = Exploration::new(self, body);
+        let report = exploration.run()?;
+        Ok((exploration.outcomes, report))
+    }
+}
+
+struct Exploration<T> {
+    bounds: Explorer,
+    run: Rc<Run>,
+    body: Rc<dyn Fn() -> T>,
+    outcomes: BTreeMap<T, u64>,
+    executions: u64,
+    blocked: u64,
+}
+
+impl<T: Ord + 'static> Exploration<T> {
+    fn new(bounds: &Explorer, body: impl Fn() -> T + 'static) -> Exploration<T> {
+        let limits = Limits { events: bounds.events, spins: bounds.spins };
+        let growth = Growth { memory: bounds.memory, work: Vec::new() };
+        let run = Run::new(Core::new(growth, limits));
+        let (outcomes, body) = (BTreeMap::new(), Rc::new(body));
+        Exploration { bounds: bounds.clone(), run, body, outcomes, executions: 0, blocked: 0 }
+    }
+
+    fn run(&mut self) -> Result<Report, Diverged> {
+        let mut next = Some(Default::default());
+        let mut bound = None;
+        while let Some(graph) = next {
+            let result = self.execute(graph);
+            let stop = self.run.core.borrow_mut().stop.take();
+            match stop {
+                Some(Stop::Diverged(why)) => return Err(Diverged(why)),
+                Some(Stop::Failure(failure)) => return self.violated(failure),
+                Some(Stop::Bound(hit)) => bound = Some(hit),
+                None => {
+                    if let Some(failure) = self.count(result) {
+                        return self.violated(failure);
+                    }
+                    if self.executions + self.blocked == 1 {
+                        self.repeat()?;
+                    }
+                }
+            }
+            next = self.run.core.borrow_mut().growth.next();
+            if next.is_some() && self.executions >= self.bounds.executions {
+                bound = Some(Bound::Executions(self.bounds.executions));
+                break;
+            }
+        }
+        Ok(self.report(bound.map_or(Verdict::Holds, Verdict::Unknown)))
+    }
+
+    fn report(&self, verdict: Verdict) -> Report {
+        Report { verdict, executions: self.executions, blocked: self.blocked }
+    }
+
+    fn execute(&self, graph: super::graph::Graph) -> Option<T> {
+        let result = Rc::new(RefCell::new(None));
+        let (slot, body) = (Rc::clone(&result), Rc::clone(&self.body));
+        self.run.execute(
+            graph,
+            Box::new(move || {
+                let value = body();
+                *slot.borrow_mut() = Some(value);
+            }),
+        );
+        result.take()
+    }
+
+    /// Books a run that was not ended early, and says what is wrong with where it ended.
+    fn count(&mut self, result: Option<T>) -> Option<Failure> {
+        let core = self.run.core.borrow();
+        let waiting: Vec<usize> = core.waiting().collect();
+        if waiting.is_empty() {
+            self.executions += 1;
+            let result = result.expect("thread 0 has ended");
+            *self.outcomes.entry(result).or_insert(0) += 1;
+            return None;
+        }
+        if waiting.iter().all(|&thread| core.is_stuck(thread)) {
+            return Some(Failure::Deadlock { threads: waiting });
+        }
+        self.blocked += 1;
+        None
+    }
+
+    /// Runs the first execution once more: code that depends on hidden state shows here if not before.
+    fn repeat(&mut self) -> Result<(), Diverged> {
+        let (graph, events) = {
+            let core = self.run.core.borrow();
+            (core.graph.clone(), core.graph.len())
+        };
+        let pending = self.run.core.borrow().growth.work.len();
+        self.execute(graph);
+        let mut core = self.run.core.borrow_mut();
+        core.growth.work.truncate(pending);
+        match core.stop.take() {
+            None if core.graph.len() == events => Ok(()),
+            Some(Stop::Diverged(why)) => Err(Diverged(why)),
+            _ => Err(Diverged("the first execution, run again, does something else".into())),
+        }
+    }
+
+    /// Confirms a violation by running it again, and reports it.
+    fn violated(&mut self, failure: Failure) -> Result<Report, Diverged> {
+        let (graph, trace) = {
+            let core = self.run.core.borrow();
+            (core.graph.clone(), trace::columns(&core))
+        };
+        let result = self.execute(graph);
+        let stop = self.run.core.borrow_mut().stop.take();
+        let again = match stop {
+            Some(Stop::Failure(again)) => Some(again),
+            Some(Stop::Diverged(why)) => return Err(Diverged(why)),
+            _ => self.count(result),
+        };
+        if again
+            .is_none_or(|again| std::mem::discriminant(&again) != std::mem::discriminant(&failure))
+        {
+            return Err(Diverged(format!(
+                "{failure}; but not when the same execution is run again"
+            )));
+        }
+        let violation = Violation { failure, trace, after: self.executions };
+        Ok(self.report(Verdict::Violated(Box::new(violation))))
+    }
+}

@@ -1,0 +1,114 @@
+//! Stand-in for the futex calls: wait while a word holds a value, wake those who wait.
+//!
+//! # Contract
+//! A word's waiting threads are a queue, changed by read-modify-writes that acquire and release, as the kernel's lock of
+//! a bucket does. To wait is: go last in the queue, look at the word, and either leave the queue again or wait to be
+//! woken. In the kernel nobody is woken between the first two, so the path on which that happened to a thread that then
+//! finds the word changed is cut off (`runtime::impossible`): the wake-up came before or after instead, another execution.
+//! Threads are woken oldest first. There are no spurious wake-ups.
+//!
+//! # Sources
+//! futex(2); Linux `kernel/futex/core.c`, the comment on ordering at its top.
+
+use super::atomics::AtomicU32;
+use super::core::Request;
+use super::op::{Function, Op, Order, queued};
+use super::runtime;
+use std::panic::Location as Site;
+
+/// Why a wait ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wait {
+    /// Somebody woke the thread.
+    Woken,
+    /// The word did not hold the value.
+    Changed,
+    /// The time was over: one of the two ways that every wait with a timeout can end.
+    TimedOut,
+}
+
+/// Waits while `word` holds `expected`, until a wake.
+#[track_caller]
+pub fn futex_wait(word: &AtomicU32, expected: u32) -> Wait {
+    wait(word, expected, false, Site::caller())
+}
+
+/// The same, but the wait may also end by itself at any time.
+#[track_caller]
+pub fn futex_wait_timeout(word: &AtomicU32, expected: u32) -> Wait {
+    wait(word, expected, true, Site::caller())
+}
+
+/// Wakes the `count` oldest waiting threads and returns how many that were.
+#[track_caller]
+pub fn futex_wake(word: &AtomicU32, count: u32) -> usize {
+    let site = Site::caller();
+    let Some(location) = word.word().location() else { return 0 };
+    let queue = queue_of(location);
+    wake(queue, u64::from(count), site)
+}
+
+fn wait(word: &AtomicU32, expected: u32, may_time_out: bool, site: &'static Site<'static>) -> Wait {
+    let Some(location) = word.word().location() else {
+        std::thread::yield_now();
+        return Wait::Changed;
+    };
+    let queue = queue_of(location);
+    enqueue(queue, site);
+    let load = Op::Load { order: Order::RELAXED };
+    if ask(load, location, site) != u64::from(expected) {
+        if !leave(queue, site) {
+            runtime::impossible();
+        }
+        return Wait::Changed;
+    }
+    let gives_up = may_time_out && ask(Op::Choice { options: 2 }, super::graph::NOWHERE, site) == 1;
+    if gives_up && leave(queue, site) {
+        return Wait::TimedOut;
+    }
+    sleep(site);
+    Wait::Woken
+}
+
+pub(crate) fn queue_of(location: u32) -> u32 {
+    runtime::with_core(|core, _| core.queue_of(location)).expect("inside an exploration")
+}
+
+/// Goes last in `queue`.
+pub(crate) fn enqueue(queue: u32, site: &'static Site<'static>) {
+    let me = runtime::with_core(|_, thread| thread as u64).expect("inside an exploration");
+    ask(on_queue(Function::Enqueue, me), queue, site);
+}
+
+/// Waits for the wake-up of somebody who took this thread from its queue.
+pub(crate) fn sleep(site: &'static Site<'static>) {
+    let token =
+        runtime::with_core(|core, thread| core.token_of(thread)).expect("inside an exploration");
+    ask(Op::AwaitCas { expected: 1, new: 0, order: Order::ACQUIRE }, token, site);
+}
+
+/// Wakes the `count` oldest threads of `queue`.
+pub(crate) fn wake(queue: u32, count: u64, site: &'static Site<'static>) -> usize {
+    let waiting = queued(ask(on_queue(Function::Wake, count), queue, site));
+    let woken = waiting.len().min(count as usize);
+    for &thread in &waiting[..woken] {
+        let token = runtime::with_core(|core, _| core.token_of(thread as usize))
+            .expect("inside an exploration");
+        ask(Op::Store { value: 1, order: Order::RELEASE }, token, site);
+    }
+    woken
+}
+
+/// Leaves `queue`. False: somebody has taken this thread from it.
+fn leave(queue: u32, site: &'static Site<'static>) -> bool {
+    let me = runtime::with_core(|_, thread| thread as u64).expect("inside an exploration");
+    queued(ask(on_queue(Function::Dequeue, me), queue, site)).contains(&me)
+}
+
+fn on_queue(function: Function, operand: u64) -> Op {
+    Op::Rmw { function, operand, bits: 64, order: Order::ACQ_REL }
+}
+
+fn ask(op: Op, location: u32, site: &'static Site<'static>) -> u64 {
+    runtime::request(Request { op, location, address: false, site }).expect("inside an exploration")
+}

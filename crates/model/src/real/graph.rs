@@ -1,0 +1,255 @@
+//! An execution as a graph: events in program order, what each read reads from, and one order of writes per location.
+//!
+//! # State
+//! G1: the events of a thread are numbered from 1 in program order; number 0 of thread 0 stands for every initial value.
+//! G2: `stamp` grows along program order, and is the order in which events entered the graph.
+//! G3: program order and reads-from together are acyclic; a prefix of them is itself a graph.
+//! G4: `Location::order` lists the writes of a location from first to last, the initial value left out.
+//! G5: the clocks of an event are a function of its prefix, so they stay valid when later events are cut off.
+
+use super::clock::{Clock, MAX_THREADS};
+use super::op::{Op, Order};
+use std::panic::Location as Site;
+
+/// An event: its thread and its number there (G1).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct EventId {
+    pub(crate) thread: u8,
+    pub(crate) index: u16,
+}
+
+impl EventId {
+    pub(crate) const INITIAL: EventId = EventId { thread: 0, index: 0 };
+
+    pub(crate) fn new(thread: usize, index: usize) -> EventId {
+        EventId {
+            thread: thread as u8,
+            index: u16::try_from(index).expect("the limit on events is far below 2^16"),
+        }
+    }
+
+    pub(crate) fn is_initial(self) -> bool {
+        self.index == 0
+    }
+}
+
+/// What an event does in the graph. A read-modify-write is two events: an exclusive read, then an exclusive write.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    Read,
+    /// A wait that found nothing it waits for: it reads the newest write, whichever that comes to be.
+    Blocked,
+    Write,
+    Fence,
+    Thread,
+    Choice,
+}
+
+/// No location: fences, threads, choices.
+pub(crate) const NOWHERE: u32 = u32::MAX;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Event {
+    pub(crate) stamp: u32,
+    pub(crate) kind: Kind,
+    pub(crate) op: Op,
+    pub(crate) order: Order,
+    pub(crate) location: u32,
+    /// Read or written; the option taken by a choice.
+    pub(crate) value: u64,
+    /// Of a read: the write it reads from. Of a begin or a join: the spawn or the end that let it.
+    pub(crate) from: EventId,
+    /// Half of a read-modify-write.
+    pub(crate) exclusive: bool,
+    /// A repeated read of a waiting loop: it has no alternatives.
+    pub(crate) forced: bool,
+    /// What happens before this event and the event itself.
+    pub(crate) hb: Clock,
+    /// Program order and reads-from before this event and the event itself.
+    pub(crate) prefix: Clock,
+    /// What an acquire fence after this event would add.
+    pub(crate) pending: Clock,
+    /// What happens before the last release fence.
+    pub(crate) fenced: Clock,
+    /// Of a write: what an acquire read of it learns.
+    pub(crate) message: Clock,
+    pub(crate) site: &'static Site<'static>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Location {
+    /// Creating thread and its count of creations: the same in every run that has the same prefix.
+    pub(crate) name: (u8, u32),
+    pub(crate) initial: u64,
+    pub(crate) order: Vec<EventId>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Graph {
+    pub(crate) threads: Vec<Vec<Event>>,
+    pub(crate) locations: Vec<Location>,
+    pub(crate) next_stamp: u32,
+}
+
+impl Graph {
+    pub(crate) fn get(&self, id: EventId) -> &Event {
+        &self.threads[usize::from(id.thread)][usize::from(id.index) - 1]
+    }
+
+    pub(crate) fn get_mut(&mut self, id: EventId) -> &mut Event {
+        &mut self.threads[usize::from(id.thread)][usize::from(id.index) - 1]
+    }
+
+    pub(crate) fn contains(&self, id: EventId) -> bool {
+        id.is_initial()
+            || self
+                .threads
+                .get(usize::from(id.thread))
+                .is_some_and(|t| t.len() >= usize::from(id.index))
+    }
+
+    pub(crate) fn last(&self, thread: usize) -> EventId {
+        EventId::new(thread, self.threads[thread].len())
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (EventId, &Event)> {
+        self.threads.iter().enumerate().flat_map(|(thread, events)| {
+            events
+                .iter()
+                .enumerate()
+                .map(move |(index, event)| (EventId::new(thread, index + 1), event))
+        })
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.threads.iter().map(Vec::len).sum()
+    }
+
+    /// The value a read of `write` finds at `location`.
+    pub(crate) fn value_of(&self, location: u32, write: EventId) -> u64 {
+        if write.is_initial() {
+            self.locations[location as usize].initial
+        } else {
+            self.get(write).value
+        }
+    }
+
+    /// What an acquire read of `write` learns.
+    pub(crate) fn message_of(&self, write: EventId) -> Clock {
+        if write.is_initial() { Clock::default() } else { self.get(write).message }
+    }
+
+    /// 0 for the initial value, then 1, 2, … along the order of writes.
+    pub(crate) fn position(&self, location: u32, write: EventId) -> usize {
+        if write.is_initial() {
+            return 0;
+        }
+        let order = &self.locations[location as usize].order;
+        1 + order
+            .iter()
+            .position(|&w| w == write)
+            .expect("G4: every write is in its location's order")
+    }
+
+    pub(crate) fn write_at(&self, location: u32, position: usize) -> EventId {
+        if position == 0 {
+            EventId::INITIAL
+        } else {
+            self.locations[location as usize].order[position - 1]
+        }
+    }
+
+    pub(crate) fn newest(&self, location: u32) -> EventId {
+        self.locations[location as usize].order.last().copied().unwrap_or(EventId::INITIAL)
+    }
+
+    /// The read-modify-write that reads from the write at `position`, if one does: its write comes next.
+    pub(crate) fn successor(&self, location: u32, position: usize) -> Option<EventId> {
+        let next = *self.locations[location as usize].order.get(position)?;
+        let read = self.read_half(next)?;
+        (self.get(read).from == self.write_at(location, position)).then_some(next)
+    }
+
+    /// The read of the read-modify-write whose write this is.
+    pub(crate) fn read_half(&self, write: EventId) -> Option<EventId> {
+        self.get(write).exclusive.then(|| EventId { index: write.index - 1, ..write })
+    }
+
+    /// The first position in a location's order that an event knowing `known` may still read, or may be put after.
+    pub(crate) fn floor(&self, location: u32, known: &Clock) -> usize {
+        let order = &self.locations[location as usize].order;
+        let written = order.iter().rposition(|&write| known.knows(write)).map_or(0, |at| at + 1);
+        let mut floor = written;
+        for (id, event) in self.iter() {
+            if event.kind == Kind::Read && event.location == location && known.knows(id) {
+                floor = floor.max(self.position(location, event.from));
+            }
+        }
+        floor
+    }
+
+    /// An event at the end of `thread`, not yet in the graph, with the clocks that program order gives it.
+    pub(crate) fn draft(
+        &self,
+        thread: usize,
+        op: Op,
+        location: u32,
+        site: &'static Site<'static>,
+    ) -> Event {
+        let index = self.threads[thread].len() + 1;
+        let (mut hb, mut prefix, pending, fenced) = match self.threads[thread].last() {
+            Some(last) => (last.hb, last.prefix, last.pending, last.fenced),
+            None => Default::default(),
+        };
+        hb.set(thread, index);
+        prefix.set(thread, index);
+        Event {
+            stamp: self.next_stamp,
+            kind: Kind::Thread,
+            op,
+            order: Order::RELAXED,
+            location,
+            value: 0,
+            from: EventId::INITIAL,
+            exclusive: false,
+            forced: false,
+            hb,
+            prefix,
+            pending,
+            fenced,
+            message: Clock::default(),
+            site,
+        }
+    }
+
+    pub(crate) fn push(&mut self, thread: usize, mut event: Event) -> EventId {
+        event.stamp = self.next_stamp;
+        self.next_stamp += 1;
+        self.threads[thread].push(event);
+        self.last(thread)
+    }
+
+    /// The graph without the events for which `keep` says no; `keep` keeps a prefix of each thread (G3).
+    pub(crate) fn restrict(&self, keep: impl Fn(EventId, &Event) -> bool) -> Graph {
+        let mut threads = Vec::with_capacity(self.threads.len());
+        for (thread, events) in self.threads.iter().enumerate() {
+            let kept = events
+                .iter()
+                .enumerate()
+                .take_while(|(at, event)| keep(EventId::new(thread, at + 1), event));
+            threads.push(kept.map(|(_, event)| event.clone()).collect::<Vec<_>>());
+        }
+        let mut graph =
+            Graph { threads, locations: self.locations.clone(), next_stamp: self.next_stamp };
+        let lengths: Vec<usize> = graph.threads.iter().map(Vec::len).collect();
+        for location in &mut graph.locations {
+            location.order.retain(|id| lengths[usize::from(id.thread)] >= usize::from(id.index));
+        }
+        graph
+    }
+
+    /// The first thread number without a spawn in this graph.
+    pub(crate) fn free_thread(&self) -> Option<usize> {
+        (1..MAX_THREADS).find(|&thread| self.threads.get(thread).is_none_or(Vec::is_empty))
+    }
+}

@@ -1,0 +1,86 @@
+//! The very code of a library, explored: stand-ins for atomics, threads and waiting, under a checker that knows every
+//! execution the memory model allows.
+//!
+//! # Contract
+//! Code written against the stand-ins ([`atomics`](self), [`UnsafeCell`], [`spawn`], [`Mutex`], [`futex_wait`] …) is run
+//! by an [`Explorer`] once for each consistent execution under a [`Memory`] model. A [`Report`] says: holds, with the
+//! number of executions; violated, with a trace; or unknown, with the bound that was hit. Code that does not do the same
+//! thing twice is an error ([`Diverged`]), never a verdict.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+//! use uncontended_model::real::{AtomicU32, Explorer, Memory, spawn};
+//!
+//! let report = Explorer::new(Memory::C11).explore(|| {
+//!     let (data, ready) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
+//!     let (d, r) = (Arc::clone(&data), Arc::clone(&ready));
+//!     let writer = spawn(move || {
+//!         d.store(1, Relaxed);
+//!         r.store(1, Release);
+//!     });
+//!     if ready.load(Acquire) == 1 {
+//!         assert_eq!(data.load(Relaxed), 1);
+//!     }
+//!     writer.join().unwrap();
+//! });
+//! assert!(report.unwrap().holds());
+//! ```
+//!
+//! # What it can't see
+//! - Load buffering: a load that reads a store which its own thread's later stores led to. RC11 forbids it, C11 and
+//!   AArch64 allow it. Nor values out of thin air. Everything here keeps program order and reads-from acyclic together.
+//! - What a compiler does beyond C11 (no `consume`, no mixed sizes, no non-temporal stores), and everything outside the
+//!   stand-ins: `std`'s own atomics, `Arc`'s counters, thread-locals (shared by all explored threads), files, clocks.
+//! - Under TSO and SC: what a compiler may do to relaxed accesses. Only a C11 pass speaks of portable code.
+//! - How often a waiting loop went round before it saw what it waited for, and a loop that counts its rounds beyond the
+//!   bound ([`Explorer::spins`]).
+//! - Spurious failures of `compare_exchange_weak`, spurious wake-ups, and futex waiters woken in another order than
+//!   first come, first served.
+//! - Steps of a thread that is unwinding; memory that is freed too early, unless its cells are written when that happens.
+//! - Light fences give no happens-before; P1202 grants it between a light and a heavy one. So it may cry wolf there.
+//! - An allocator's choice: where two runs get equal addresses for different things, the error [`Diverged`] can result.
+//! - At most 16 threads, 15 of them waiting on one word.
+//!
+//! # Evidence
+//! tests/real_litmus.rs (outcome sets), tests/real_random.rs (every execution of random programs against an enumerator of
+//! all candidate graphs, count by count), tests/real_code.rs and tests/real_mutants.rs (a ring, a lock, event counts, a
+//! hazard pointer, a queue, and what breaks them), compare/ (loom).
+//!
+//! # Sources
+//! Each file's header; Lahav et al., PLDI 2017; Kokologiannakis et al., POPL 2022; Goldblatt, WG21 P1202.
+
+mod atomics;
+mod c11;
+mod cell;
+mod clock;
+mod context;
+mod core;
+mod explorer;
+mod futex;
+mod graph;
+mod growth;
+mod memory;
+mod op;
+mod ordered;
+mod runtime;
+mod sync;
+mod thread;
+mod trace;
+mod verdict;
+
+pub use self::atomics::{
+    AtomicBool, AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicPtr, AtomicU8,
+    AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering, choose, compiler_fence, fence,
+    heavy_fence, light_fence,
+};
+pub use self::cell::UnsafeCell;
+pub use self::clock::MAX_THREADS;
+pub use self::explorer::Explorer;
+pub use self::futex::{Wait, futex_wait, futex_wait_timeout, futex_wake};
+pub use self::memory::Memory;
+pub use self::sync::{Condvar, Mutex, MutexGuard};
+pub use self::thread::{
+    JoinHandle, Thread, current, park, park_timeout, sleep, spawn, spin_loop, yield_now,
+};
+pub use self::verdict::{Bound, Diverged, Failure, Report, Verdict, Violation};

@@ -1,0 +1,254 @@
+//! What explored code asks the checker to do: accesses, fences, waiting and threads, as plain data.
+
+use std::sync::atomic::Ordering;
+
+/// An ordering taken apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Order {
+    pub(crate) acquire: bool,
+    pub(crate) release: bool,
+    pub(crate) sc: bool,
+}
+
+impl Order {
+    pub(crate) const RELAXED: Order = Order { acquire: false, release: false, sc: false };
+    pub(crate) const ACQUIRE: Order = Order { acquire: true, release: false, sc: false };
+    pub(crate) const RELEASE: Order = Order { acquire: false, release: true, sc: false };
+    pub(crate) const ACQ_REL: Order = Order { acquire: true, release: true, sc: false };
+
+    pub(crate) fn new(ordering: Ordering) -> Order {
+        match ordering {
+            Ordering::Relaxed => Order::RELAXED,
+            Ordering::Acquire => Order::ACQUIRE,
+            Ordering::Release => Order::RELEASE,
+            Ordering::AcqRel => Order::ACQ_REL,
+            Ordering::SeqCst => Order { sc: true, ..Order::ACQ_REL },
+            _ => unreachable!("std has five orderings"),
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match (self.sc, self.acquire, self.release) {
+            (true, ..) => "sc",
+            (_, true, true) => "acq_rel",
+            (_, true, false) => "acq",
+            (_, false, true) => "rel",
+            (_, false, false) => "rlx",
+        }
+    }
+}
+
+/// The function of a read-modify-write, on values of `bits` width held in the low bits of a `u64`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Function {
+    Swap,
+    Add,
+    Sub,
+    And,
+    Nand,
+    Or,
+    Xor,
+    Max {
+        signed: bool,
+    },
+    Min {
+        signed: bool,
+    },
+    /// On a queue of waiting threads, oldest highest, under a leading 1 bit, four bits each: the thread goes last.
+    Enqueue,
+    /// The thread goes out, wherever it stands.
+    Dequeue,
+    /// The oldest so many threads go out.
+    Wake,
+}
+
+/// The queue without anybody in it.
+pub(crate) const EMPTY_QUEUE: u64 = 1;
+
+/// The threads in a queue, oldest first.
+pub(crate) fn queued(queue: u64) -> Vec<u64> {
+    let count = (queue.max(1).ilog2() / 4) as u64;
+    (0..count).rev().map(|at| (queue >> (4 * at)) & 15).collect()
+}
+
+fn queue_of(threads: &[u64]) -> u64 {
+    threads.iter().fold(EMPTY_QUEUE, |queue, thread| queue << 4 | thread)
+}
+
+impl Function {
+    pub(crate) fn apply(self, old: u64, operand: u64, bits: u32) -> u64 {
+        let mask = if bits == 64 { u64::MAX } else { (1 << bits) - 1 };
+        let key = |value: u64, signed: bool| {
+            let shifted = if signed { value ^ (1 << (bits - 1)) } else { value };
+            shifted & mask
+        };
+        let greater = |signed| key(operand, signed) > key(old, signed);
+        let value = match self {
+            Function::Swap => operand,
+            Function::Add => old.wrapping_add(operand),
+            Function::Sub => old.wrapping_sub(operand),
+            Function::And => old & operand,
+            Function::Nand => !(old & operand),
+            Function::Or => old | operand,
+            Function::Xor => old ^ operand,
+            Function::Max { signed } => {
+                if greater(signed) {
+                    operand
+                } else {
+                    old
+                }
+            }
+            Function::Min { signed } => {
+                if greater(signed) {
+                    old
+                } else {
+                    operand
+                }
+            }
+            Function::Enqueue => old << 4 | operand,
+            Function::Dequeue => {
+                queue_of(&queued(old).into_iter().filter(|&t| t != operand).collect::<Vec<_>>())
+            }
+            Function::Wake => {
+                let waiting = queued(old);
+                queue_of(&waiting[waiting.len().min(operand as usize)..])
+            }
+        };
+        value & mask
+    }
+}
+
+/// One request. Values are the low bits of a `u64`; a pointer is its address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Op {
+    Load {
+        order: Order,
+    },
+    Store {
+        value: u64,
+        order: Order,
+    },
+    Rmw {
+        function: Function,
+        operand: u64,
+        bits: u32,
+        order: Order,
+    },
+    Cas {
+        expected: u64,
+        new: u64,
+        success: Order,
+        failure: Order,
+    },
+    /// A read-modify-write instruction without LOCK: other threads may write between its load (relaxed) and its store
+    /// (`order`), but no interrupt of its own thread falls there.
+    Unlocked {
+        function: Function,
+        operand: u64,
+        bits: u32,
+        order: Order,
+    },
+    /// Waits until the location holds `expected`, and puts `new` there in the same step.
+    AwaitCas {
+        expected: u64,
+        new: u64,
+        order: Order,
+    },
+    Fence {
+        order: Order,
+    },
+    Light,
+    Heavy,
+    Spawn {
+        child: u8,
+    },
+    Begin,
+    End,
+    Join {
+        child: u8,
+    },
+    Choice {
+        options: u64,
+    },
+}
+
+/// What a reading request does with the value it finds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Effect {
+    Blocked,
+    Read(Order),
+    Write { value: u64, order: Order },
+}
+
+impl Op {
+    /// The effect of a reading request on finding `value`; `None` for requests that read no location.
+    pub(crate) fn effect(self, value: u64) -> Option<Effect> {
+        Some(match self {
+            Op::Load { order } => Effect::Read(order),
+            Op::Rmw { function, operand, bits, order }
+            | Op::Unlocked { function, operand, bits, order } => {
+                Effect::Write { value: function.apply(value, operand, bits), order }
+            }
+            Op::Cas { expected, new, success, .. } if value == expected => {
+                Effect::Write { value: new, order: success }
+            }
+            Op::Cas { failure, .. } => Effect::Read(failure),
+            Op::AwaitCas { expected, new, order } if value == expected => {
+                Effect::Write { value: new, order }
+            }
+            Op::AwaitCas { .. } => Effect::Blocked,
+            _ => return None,
+        })
+    }
+
+    pub(crate) fn is_wait(self) -> bool {
+        matches!(self, Op::AwaitCas { .. })
+    }
+
+    /// The same request but for the values in it: what must agree between two runs when values are addresses, which
+    /// an allocator may choose anew.
+    pub(crate) fn same_shape(self, other: Op) -> bool {
+        use Op::{AwaitCas, Cas, Rmw, Store, Unlocked};
+        match (self, other) {
+            (Store { order: a, .. }, Store { order: b, .. }) => a == b,
+            (Unlocked { function: f, order: a, .. }, Unlocked { function: g, order: b, .. }) => {
+                f == g && a == b
+            }
+            (Rmw { function: f, order: a, .. }, Rmw { function: g, order: b, .. }) => {
+                f == g && a == b
+            }
+            (Cas { success: a, failure: b, .. }, Cas { success: c, failure: d, .. }) => {
+                a == c && b == d
+            }
+            (AwaitCas { order: a, .. }, AwaitCas { order: b, .. }) => a == b,
+            (a, b) => a == b,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_is_first_in_first_out_and_can_be_left() {
+        let enqueue = |queue, thread| Function::Enqueue.apply(queue, thread, 64);
+        let queue = [3, 0, 15].into_iter().fold(EMPTY_QUEUE, enqueue);
+        assert_eq!(queued(queue), [3, 0, 15]);
+        assert_eq!(queued(Function::Wake.apply(queue, 2, 64)), [15]);
+        assert_eq!(queued(Function::Dequeue.apply(queue, 0, 64)), [3, 15]);
+        assert_eq!(Function::Wake.apply(queue, 9, 64), EMPTY_QUEUE);
+    }
+
+    #[test]
+    fn functions_wrap_at_their_width_and_mind_the_sign() {
+        let minus_one = 0xff;
+        assert_eq!(Function::Add.apply(minus_one, 2, 8), 1);
+        assert_eq!(Function::Sub.apply(0, 1, 32), u64::from(u32::MAX));
+        assert_eq!(Function::Nand.apply(0b11, 0b01, 8), 0xfe);
+        assert_eq!(Function::Max { signed: true }.apply(minus_one, 1, 8), 1);
+        assert_eq!(Function::Max { signed: false }.apply(minus_one, 1, 8), minus_one);
+        assert_eq!(Function::Min { signed: true }.apply(minus_one, 1, 8), minus_one);
+        assert_eq!(Function::Min { signed: false }.apply(u64::MAX, 1, 64), 1);
+    }
+}

@@ -1,0 +1,198 @@
+//! SC and x86-TSO: one acyclic order over the events of all threads.
+//!
+//! # Contract
+//! SC: program order, reads-from, write order and from-reads have no cycle together. TSO: the same, except that a plain
+//! store is not ordered before a later plain load, and that a read of the own thread's store orders nothing. A SeqCst
+//! store (an `xchg`), every read-modify-write, and a SeqCst fence (an `mfence`) are ordered with everything in their
+//! thread. Starting and joining a thread are system calls and order like fences.
+//!
+//! Heavy fence (expedited membarrier) on TSO: every other thread takes an interrupt at some instruction boundary: what
+//! comes before the boundary is in memory before the fence, what comes after sees what the fence saw. Which boundary is
+//! found by need: an event already ordered before the fence lies before it, one ordered after lies after; both for one
+//! instruction is a contradiction. The halves of a read-modify-write without LOCK are one instruction.
+//!
+//! # Sources
+//! Owens, Sarkar, Sewell: A better x86 memory model: x86-TSO, TPHOLs 2009. Alglave, Maranget, Tautschnig: Herding cats,
+//! TOPLAS 2014 (`x86tso.cat`). membarrier(2).
+
+use super::graph::{Event, EventId, Graph, Kind};
+use super::memory::acyclic;
+use super::op::Op;
+
+pub(crate) fn consistent(graph: &Graph, buffered: bool) -> bool {
+    let mut order = Ordered::new(graph);
+    order.program_order(buffered);
+    order.communication(buffered);
+    acyclic(&order.successors) && (!buffered || order.interrupts())
+}
+
+struct Ordered<'g> {
+    graph: &'g Graph,
+    /// Number of the first event of each thread.
+    base: Vec<usize>,
+    successors: Vec<Vec<u16>>,
+}
+
+/// A store that may wait in the buffer, or a load that may overtake it: everything else is ordered with both.
+fn is_plain(event: &Event) -> bool {
+    match event.kind {
+        Kind::Write => !event.exclusive && !event.order.sc,
+        Kind::Read => !event.exclusive,
+        _ => false,
+    }
+}
+
+/// What leaves no trace in the hardware: a light fence, a fence below SeqCst, a choice, a wait that goes on.
+fn is_silent(event: &Event) -> bool {
+    match event.op {
+        Op::Fence { order } => !order.sc,
+        Op::Light | Op::Choice { .. } => true,
+        _ => event.kind == Kind::Blocked,
+    }
+}
+
+impl<'g> Ordered<'g> {
+    fn new(graph: &'g Graph) -> Ordered<'g> {
+        let mut next = 0;
+        let base = graph.threads.iter().map(|events| {
+            let first = next;
+            next += events.len();
+            first
+        });
+        let base = base.collect();
+        Ordered { graph, base, successors: vec![Vec::new(); next] }
+    }
+
+    fn number(&self, id: EventId) -> usize {
+        self.base[usize::from(id.thread)] + usize::from(id.index) - 1
+    }
+
+    fn add(&mut self, from: usize, to: usize) {
+        self.successors[from].push(to as u16);
+    }
+
+    fn program_order(&mut self, buffered: bool) {
+        for (thread, events) in self.graph.threads.iter().enumerate() {
+            let base = self.base[thread];
+            for later in 1..events.len() {
+                if !buffered {
+                    self.successors[base + later - 1].push((base + later) as u16);
+                    continue;
+                }
+                for earlier in 0..later {
+                    let (a, b) = (&events[earlier], &events[later]);
+                    let overtaken =
+                        a.kind == Kind::Write && b.kind == Kind::Read && is_plain(a) && is_plain(b);
+                    if !overtaken && !is_silent(a) && !is_silent(b) {
+                        self.successors[base + earlier].push((base + later) as u16);
+                    }
+                }
+            }
+        }
+    }
+
+    fn communication(&mut self, buffered: bool) {
+        for (id, event) in self.graph.iter() {
+            let here = self.number(id);
+            match event.kind {
+                Kind::Read => {
+                    if !event.from.is_initial() && (!buffered || event.from.thread != id.thread) {
+                        self.add(self.number(event.from), here);
+                    }
+                    let position = self.graph.position(event.location, event.from);
+                    let next = self.graph.locations[event.location as usize].order.get(position);
+                    // The write of a read-modify-write follows its own read anyway.
+                    if let Some(&next) = next {
+                        self.add(here, self.number(next));
+                    }
+                }
+                Kind::Thread if !event.from.is_initial() => self.add(self.number(event.from), here),
+                _ => {}
+            }
+        }
+        for location in &self.graph.locations {
+            for pair in location.order.windows(2) {
+                self.add(self.number(pair[0]), self.number(pair[1]));
+            }
+        }
+    }
+
+    /// Places the interrupts of every heavy fence, until nothing moves any more. False: there is no place for one.
+    fn interrupts(&mut self) -> bool {
+        let heavy: Vec<EventId> = self
+            .graph
+            .iter()
+            .filter(|(_, event)| event.op == Op::Heavy)
+            .map(|(id, _)| id)
+            .collect();
+        loop {
+            let mut moved = false;
+            for &fence in &heavy {
+                for thread in (0..self.graph.threads.len())
+                    .filter(|&thread| thread != usize::from(fence.thread))
+                {
+                    match self.interrupt(self.number(fence), thread) {
+                        Some(changed) => moved |= changed,
+                        None => return false,
+                    }
+                }
+            }
+            if !moved {
+                return acyclic(&self.successors);
+            }
+        }
+    }
+
+    /// Orders the events of `thread` around `fence` as far as it is forced. `None`: contradiction.
+    fn interrupt(&mut self, fence: usize, thread: usize) -> Option<bool> {
+        let events = &self.graph.threads[thread];
+        let base = self.base[thread];
+        let from_fence = self.reachable(fence);
+        let reaches_fence: Vec<bool> =
+            (0..events.len()).map(|at| self.reachable(base + at)[fence]).collect();
+        // Events before `low` lie before the interrupt; events from `high` on lie after it.
+        let mut low = reaches_fence.iter().rposition(|&before| before).map_or(0, |at| at + 1);
+        let mut high =
+            (0..events.len()).position(|at| from_fence[base + at]).unwrap_or(events.len());
+        let is_second_half = |at: usize| {
+            events
+                .get(at)
+                .is_some_and(|e| e.kind == Kind::Write && matches!(e.op, Op::Unlocked { .. }))
+        };
+        if is_second_half(low) {
+            low += 1;
+        }
+        if is_second_half(high) {
+            high -= 1;
+        }
+        if low > high {
+            return None;
+        }
+        let mut changed = false;
+        for (at, _) in reaches_fence.iter().enumerate().take(low).filter(|(_, reaches)| !**reaches)
+        {
+            self.add(base + at, fence);
+            changed = true;
+        }
+        for at in high..events.len() {
+            if !from_fence[base + at] {
+                self.add(fence, base + at);
+                changed = true;
+            }
+        }
+        Some(changed)
+    }
+
+    fn reachable(&self, from: usize) -> Vec<bool> {
+        let mut seen = vec![false; self.successors.len()];
+        let mut open = vec![from];
+        while let Some(node) = open.pop() {
+            for &to in &self.successors[node] {
+                if !std::mem::replace(&mut seen[usize::from(to)], true) {
+                    open.push(usize::from(to));
+                }
+            }
+        }
+        seen
+    }
+}

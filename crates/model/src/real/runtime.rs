@@ -1,0 +1,269 @@
+//! Between explored code and the checker: who runs, and how a request gets its answer.
+//!
+//! # Contract
+//! [`request`] is called from the stand-ins. Inside an exploration it answers along the graph, stopping the calling
+//! coroutine as long as it must; it returns `None` where there is no exploration on this OS thread, and where the calling
+//! thread is unwinding: then the stand-in acts on its own value at once, without exploring (a run that unwinds is over).
+//!
+//! # Invariants
+//! R1: at most one coroutine of a run is running, and it holds no borrow of `core` while it is suspended.
+
+use super::atomics::Word;
+use super::context::{Coroutine, suspend};
+use super::core::{Core, Request, State, Stop};
+use super::graph::{Graph, NOWHERE};
+use super::op::Op;
+use super::verdict::Failure;
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::panic::{AssertUnwindSafe, Location as Site, catch_unwind, resume_unwind};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+thread_local! {
+    static CURRENT: RefCell<Option<Rc<Run>>> = const { RefCell::new(None) };
+}
+
+/// Numbers every run of this process; 0 is no run.
+static NEXT_EPOCH: AtomicU32 = AtomicU32::new(1);
+
+/// Answers given to an unwinding thread before it is taken to loop for ever.
+const UNWINDING_REQUESTS: u32 = 100_000;
+
+/// What a coroutine unwinds with when its run is over.
+struct Over;
+
+/// An exploration's machinery, kept from run to run.
+pub(crate) struct Run {
+    pub(crate) core: RefCell<Core>,
+    coroutines: RefCell<Vec<Option<Rc<Coroutine>>>>,
+    running: Cell<usize>,
+    over: Cell<bool>,
+    unwinding_requests: Cell<u32>,
+}
+
+impl Run {
+    pub(crate) fn new(core: Core) -> Rc<Run> {
+        Rc::new(Run {
+            core: RefCell::new(core),
+            coroutines: RefCell::default(),
+            running: Cell::new(0),
+            over: Cell::new(false),
+            unwinding_requests: Cell::new(0),
+        })
+    }
+
+    /// Runs `body` as thread 0 along `graph` and on, until no thread can move.
+    pub(crate) fn execute(self: &Rc<Run>, graph: Graph, body: Box<dyn FnOnce()>) {
+        let epoch = NEXT_EPOCH.fetch_add(1, Ordering::Relaxed);
+        self.core.borrow_mut().begin(graph, epoch);
+        self.over.set(false);
+        self.coroutines.borrow_mut().clear();
+        let outer = CURRENT.replace(Some(Rc::clone(self)));
+        assert!(outer.is_none(), "one exploration at a time on an OS thread");
+        self.start(0, body);
+        while let Some(thread) = self.pick() {
+            self.resume(thread);
+        }
+        self.tear_down();
+        CURRENT.set(None);
+    }
+
+    /// The lowest thread that can move; ends the replay when none can move within it.
+    fn pick(&self) -> Option<usize> {
+        let mut core = self.core.borrow_mut();
+        loop {
+            if core.stop.is_some() {
+                return None;
+            }
+            let next = (0..core.threads.len()).find(|&thread| core.can_move(thread));
+            if next.is_some() || !core.replaying {
+                return next;
+            }
+            if !core.is_replayed() {
+                core.stop =
+                    Some(Stop::Diverged("a thread ends earlier than in an earlier run".into()));
+            }
+            core.replaying = false;
+        }
+    }
+
+    fn resume(&self, thread: usize) {
+        self.running.set(thread);
+        let coroutine = self.coroutines.borrow()[thread].clone();
+        coroutine.expect("a thread that can move has a coroutine").resume();
+    }
+
+    fn start(self: &Rc<Run>, thread: usize, body: Box<dyn FnOnce()>) {
+        let run = Rc::clone(self);
+        let entry = move || {
+            let end = catch_unwind(AssertUnwindSafe(|| {
+                body();
+                run.request(Request {
+                    op: Op::End,
+                    location: NOWHERE,
+                    address: false,
+                    site: Site::caller(),
+                });
+            }));
+            run.ended(thread, end);
+        };
+        let mut coroutines = self.coroutines.borrow_mut();
+        while coroutines.len() <= thread {
+            coroutines.push(None);
+        }
+        coroutines[thread] = Some(Coroutine::new(Box::new(entry)).into());
+    }
+
+    fn ended(&self, thread: usize, end: Result<(), Box<dyn Any + Send>>) {
+        let mut core = self.core.borrow_mut();
+        core.threads[thread].state = State::Finished;
+        let Err(payload) = end else { return };
+        if payload.is::<Over>() {
+            return;
+        }
+        let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let message = text
+            .or_else(|| payload.downcast_ref::<String>().cloned())
+            .unwrap_or_else(|| "(no text)".into());
+        core.stop.get_or_insert(Stop::Failure(Failure::Panic { thread, message }));
+    }
+
+    /// Ends the coroutines that wait, newest first, by unwinding them.
+    fn tear_down(&self) {
+        self.over.set(true);
+        self.unwinding_requests.set(0);
+        for thread in (0..self.coroutines.borrow().len()).rev() {
+            let coroutine = self.coroutines.borrow()[thread].clone();
+            if coroutine.is_some_and(|coroutine| !coroutine.is_finished() && !coroutine.is_fresh())
+            {
+                self.resume(thread);
+            }
+        }
+        let unfinished = std::mem::take(&mut *self.coroutines.borrow_mut());
+        drop(unfinished);
+    }
+
+    /// The answer to a request of the running thread.
+    fn request(&self, request: Request) -> u64 {
+        let thread = self.running.get();
+        self.until(|core| core.step(thread, &request))
+    }
+
+    /// Suspends the running coroutine until `attempt` succeeds.
+    fn until<R>(&self, mut attempt: impl FnMut(&mut Core) -> Option<R>) -> R {
+        let thread = self.running.get();
+        loop {
+            let answer = attempt(&mut self.core.borrow_mut());
+            if let Some(answer) = answer {
+                return answer;
+            }
+            suspend();
+            if self.over.get() {
+                resume_unwind(Box::new(Over));
+            }
+            debug_assert_eq!(self.running.get(), thread, "R1");
+        }
+    }
+
+    /// A thread that unwinds and keeps asking will never end: it is left where it is, with its stack.
+    fn count_unwinding_request(&self) {
+        self.unwinding_requests.set(self.unwinding_requests.get() + 1);
+        if self.unwinding_requests.get() > UNWINDING_REQUESTS {
+            let why = "a thread that unwinds loops for ever in a destructor";
+            self.core.borrow_mut().stop.get_or_insert(Stop::Diverged(why.into()));
+            loop {
+                suspend();
+            }
+        }
+    }
+}
+
+/// The exploration that the caller runs in, unless it is unwinding.
+pub(crate) fn current() -> Option<Rc<Run>> {
+    let run = CURRENT.with(|current| current.try_borrow().ok().and_then(|run| run.clone()))?;
+    if std::thread::panicking() {
+        run.count_unwinding_request();
+        return None;
+    }
+    Some(run)
+}
+
+/// Answers `request`, or `None` outside an exploration.
+pub(crate) fn request(request: Request) -> Option<u64> {
+    current().map(|run| run.request(request))
+}
+
+/// Answers a request about no location.
+pub(crate) fn request_plain(op: Op, site: &'static Site<'static>) -> Option<u64> {
+    request(Request { op, location: NOWHERE, address: false, site })
+}
+
+/// The newest value of a location in the run with this number, if that is the one going on here.
+pub(crate) fn newest(epoch: u32, location: u32) -> Option<u64> {
+    let run = CURRENT.with(|current| current.try_borrow().ok().and_then(|run| run.clone()))?;
+    let core = run.core.try_borrow().ok()?;
+    (core.epoch == epoch).then(|| core.graph.value_of(location, core.graph.newest(location)))
+}
+
+/// Runs `f` on the core with the running thread's number.
+pub(crate) fn with_core<R>(f: impl FnOnce(&mut Core, usize) -> R) -> Option<R> {
+    let run = current()?;
+    let thread = run.running.get();
+    let mut core = run.core.borrow_mut();
+    Some(f(&mut core, thread))
+}
+
+/// Starts a thread of the exploration and returns its number.
+pub(crate) fn spawn(body: Box<dyn FnOnce()>, site: &'static Site<'static>) -> usize {
+    let run = current().expect("only explored code starts explored threads");
+    let parent = run.running.get();
+    let child = run.until(|core| core.spawn(parent, site));
+    run.start(child, body);
+    child
+}
+
+/// Gives the running thread the place where its `park` waits.
+pub(crate) fn set_token(token: Arc<Word>) {
+    with_core(|core, thread| core.threads[thread].token = Some(token));
+}
+
+/// Where the running thread's `park` waits.
+pub(crate) fn token() -> Option<Arc<Word>> {
+    let known = with_core(|core, thread| core.threads[thread].token.clone())?;
+    Some(known.unwrap_or_else(|| {
+        // Thread 0 alone begins without one.
+        let token = Arc::new(Word::new(0));
+        set_token(Arc::clone(&token));
+        token
+    }))
+}
+
+/// Says that the running thread waits for another one's write.
+pub(crate) fn hint(site: &'static Site<'static>) -> bool {
+    let Some(run) = current() else { return false };
+    let thread = run.running.get();
+    let mut first = true;
+    run.until(|core| {
+        // Once the bound is reached the thread is not taken up again.
+        let goes_on = first && core.hint(thread, site);
+        first = false;
+        goes_on.then_some(true)
+    })
+}
+
+/// Ends the path of the running thread: no system takes it. The other threads go on.
+pub(crate) fn impossible() -> ! {
+    let run = current().expect("only explored code takes paths");
+    let thread = run.running.get();
+    run.core.borrow_mut().threads[thread].state = State::Impossible;
+    run.until(|_| None)
+}
+
+/// Ends the run: it breaks a rule.
+pub(crate) fn fail(failure: Failure) -> ! {
+    let run = current().expect("only explored code fails");
+    run.core.borrow_mut().stop.get_or_insert(Stop::Failure(failure));
+    run.until(|_| None)
+}

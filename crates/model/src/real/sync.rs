@@ -1,0 +1,189 @@
+//! Stand-ins for `std::sync::{Mutex, Condvar}`, never poisoned: a thread that panics ends its execution.
+//!
+//! # Contract
+//! A mutex acquires and releases. A condition's waiting threads are a queue, woken oldest first; there are no spurious
+//! wake-ups. Outside an exploration both are `std`'s own.
+
+use super::atomics::Word;
+use super::futex;
+use super::op::{Op, Order};
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::panic::Location as Site;
+use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
+
+/// Stands in for `std::sync::Mutex`.
+pub struct Mutex<T: ?Sized> {
+    /// 1 while it is held.
+    held: Word,
+    /// Free whenever `held` says so.
+    data: std::sync::Mutex<T>,
+}
+
+impl<T> Mutex<T> {
+    /// A new mutex.
+    pub fn new(value: T) -> Mutex<T> {
+        Mutex { held: Word::new(0), data: std::sync::Mutex::new(value) }
+    }
+}
+
+impl<T: ?Sized> Mutex<T> {
+    /// Waits for the lock.
+    ///
+    /// # Errors
+    /// None; the type is `std`'s.
+    #[track_caller]
+    pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
+        if self.held.location().is_some() {
+            self.held.perform(
+                Op::AwaitCas { expected: 0, new: 1, order: Order::ACQUIRE },
+                false,
+                Site::caller(),
+            );
+        }
+        Ok(self.guard(Site::caller()))
+    }
+
+    /// Takes the lock if it is free.
+    ///
+    /// # Errors
+    /// `WouldBlock` where it is not.
+    #[track_caller]
+    pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
+        if self.held.location().is_some() {
+            let op =
+                Op::Cas { expected: 0, new: 1, success: Order::ACQUIRE, failure: Order::RELAXED };
+            if self.held.perform(op, false, Site::caller()) == 1 {
+                return Err(TryLockError::WouldBlock);
+            }
+            return Ok(self.guard(Site::caller()));
+        }
+        match self.data.try_lock() {
+            Ok(data) => Ok(MutexGuard { mutex: self, data: Some(data), site: Site::caller() }),
+            Err(TryLockError::Poisoned(poisoned)) => Ok(MutexGuard {
+                mutex: self,
+                data: Some(poisoned.into_inner()),
+                site: Site::caller(),
+            }),
+            Err(TryLockError::WouldBlock) => Err(TryLockError::WouldBlock),
+        }
+    }
+
+    fn guard(&self, site: &'static Site<'static>) -> MutexGuard<'_, T> {
+        let data = self.data.lock().unwrap_or_else(PoisonError::into_inner);
+        MutexGuard { mutex: self, data: Some(data), site }
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for Mutex<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Mutex")
+    }
+}
+
+/// Holds a [`Mutex`].
+pub struct MutexGuard<'a, T: ?Sized> {
+    mutex: &'a Mutex<T>,
+    data: Option<std::sync::MutexGuard<'a, T>>,
+    site: &'static Site<'static>,
+}
+
+impl<T: ?Sized> Deref for MutexGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.data.as_ref().expect("held until it is dropped")
+    }
+}
+
+impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        self.data.as_mut().expect("held until it is dropped")
+    }
+}
+
+impl<T: ?Sized> Drop for MutexGuard<'_, T> {
+    fn drop(&mut self) {
+        self.data = None;
+        if self.mutex.held.location().is_some() {
+            self.mutex.held.perform(
+                Op::Store { value: 0, order: Order::RELEASE },
+                false,
+                self.site,
+            );
+        }
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for MutexGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MutexGuard")
+    }
+}
+
+/// Stands in for `std::sync::Condvar`.
+pub struct Condvar {
+    /// Gives the queue its name.
+    word: Word,
+    alone: std::sync::Condvar,
+}
+
+impl Default for Condvar {
+    fn default() -> Condvar {
+        Condvar::new()
+    }
+}
+
+impl Condvar {
+    /// A new condition.
+    pub fn new() -> Condvar {
+        Condvar { word: Word::new(0), alone: std::sync::Condvar::new() }
+    }
+
+    /// Gives the mutex back, waits to be notified, and takes the mutex again.
+    ///
+    /// # Errors
+    /// None; the type is `std`'s.
+    #[track_caller]
+    pub fn wait<'a, T>(&self, mut guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
+        let site = Site::caller();
+        let Some(location) = self.word.location() else {
+            let data = guard.data.take().expect("held until it is dropped");
+            guard.data = Some(self.alone.wait(data).unwrap_or_else(PoisonError::into_inner));
+            return Ok(guard);
+        };
+        futex::enqueue(futex::queue_of(location), site);
+        let mutex = guard.mutex;
+        drop(guard);
+        futex::sleep(site);
+        mutex.lock()
+    }
+
+    /// Wakes the thread that has waited longest.
+    #[track_caller]
+    pub fn notify_one(&self) {
+        self.notify(1, Site::caller());
+    }
+
+    /// Wakes all waiting threads.
+    #[track_caller]
+    pub fn notify_all(&self) {
+        self.notify(u64::MAX, Site::caller());
+    }
+
+    fn notify(&self, count: u64, site: &'static Site<'static>) {
+        match self.word.location() {
+            Some(location) => {
+                futex::wake(futex::queue_of(location), count, site);
+            }
+            None if count == 1 => self.alone.notify_one(),
+            None => self.alone.notify_all(),
+        }
+    }
+}
+
+impl fmt::Debug for Condvar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Condvar")
+    }
+}

@@ -1,0 +1,179 @@
+//! Stand-ins for `std::thread`: spawn, join, park, yield.
+//!
+//! # Contract
+//! Inside an exploration a thread is a coroutine of it; outside, `std`'s own. `yield_now`, `sleep` and [`spin_loop`] say
+//! the same: the thread has come back for news. What it reads again at the same place in the code, without having
+//! written anything in between, is what it read before; a newer value is found by the execution in which the loop found
+//! it at once. A thread that says so more often than the bound allows is taken to wait for ever.
+
+use super::atomics::Word;
+use super::core::Request;
+use super::graph::NOWHERE;
+use super::op::{Function, Op, Order};
+use super::runtime;
+use std::fmt;
+use std::panic::Location as Site;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// A handle that can wake a parked thread.
+#[derive(Clone)]
+pub struct Thread(Handle);
+
+#[derive(Clone)]
+enum Handle {
+    Explored(Arc<Word>),
+    Std(std::thread::Thread),
+}
+
+impl Thread {
+    /// Lets the thread's next `park`, or the one it is in, return.
+    #[track_caller]
+    pub fn unpark(&self) {
+        match &self.0 {
+            Handle::Std(thread) => thread.unpark(),
+            Handle::Explored(token) => {
+                let op = Op::Rmw {
+                    function: Function::Swap,
+                    operand: 1,
+                    bits: 1,
+                    order: Order::RELEASE,
+                };
+                token.perform(op, false, Site::caller());
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Thread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Thread")
+    }
+}
+
+/// A spawned thread.
+pub struct JoinHandle<T>(Joined<T>);
+
+enum Joined<T> {
+    Explored { child: usize, result: Arc<Mutex<Option<T>>>, thread: Thread },
+    Std { handle: std::thread::JoinHandle<T>, thread: Thread },
+}
+
+impl<T> JoinHandle<T> {
+    /// Waits for the end of the thread and returns its result.
+    ///
+    /// # Errors
+    /// As in `std`; an explored thread that panics ends its execution instead.
+    #[track_caller]
+    pub fn join(self) -> std::thread::Result<T> {
+        match self.0 {
+            Joined::Std { handle, .. } => handle.join(),
+            Joined::Explored { child, result, .. } => {
+                let op = Op::Join { child: child as u8 };
+                runtime::request(Request {
+                    op,
+                    location: NOWHERE,
+                    address: false,
+                    site: Site::caller(),
+                });
+                let result = result.lock().expect("one OS thread").take();
+                result.ok_or_else(|| {
+                    Box::new("the thread has no result: its execution was ended") as _
+                })
+            }
+        }
+    }
+
+    /// The thread, to unpark it.
+    pub fn thread(&self) -> &Thread {
+        let (Joined::Explored { thread, .. } | Joined::Std { thread, .. }) = &self.0;
+        thread
+    }
+}
+
+impl<T> fmt::Debug for JoinHandle<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JoinHandle")
+    }
+}
+
+/// Starts a thread.
+#[track_caller]
+pub fn spawn<T: Send + 'static>(body: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
+    if runtime::current().is_none() {
+        let handle = std::thread::spawn(body);
+        let thread = Thread(Handle::Std(handle.thread().clone()));
+        return JoinHandle(Joined::Std { handle, thread });
+    }
+    let result = Arc::new(Mutex::new(None));
+    let token = Arc::new(Word::new(0));
+    let (slot, own) = (Arc::clone(&result), Arc::clone(&token));
+    let body = move || {
+        runtime::set_token(own);
+        let value = body();
+        *slot.lock().expect("one OS thread") = Some(value);
+    };
+    let child = runtime::spawn(Box::new(body), Site::caller());
+    JoinHandle(Joined::Explored { child, result, thread: Thread(Handle::Explored(token)) })
+}
+
+/// The calling thread.
+pub fn current() -> Thread {
+    match runtime::token() {
+        Some(token) => Thread(Handle::Explored(token)),
+        None => Thread(Handle::Std(std::thread::current())),
+    }
+}
+
+/// Waits until somebody unparks this thread, or has done so since the last time. Does not return by itself.
+#[track_caller]
+pub fn park() {
+    match runtime::token() {
+        Some(token) => {
+            token.perform(
+                Op::AwaitCas { expected: 1, new: 0, order: Order::ACQUIRE },
+                false,
+                Site::caller(),
+            );
+        }
+        None => std::thread::park(),
+    }
+}
+
+/// [`park`] that may also return by itself at any time.
+#[track_caller]
+pub fn park_timeout(limit: Duration) {
+    match runtime::token() {
+        None => std::thread::park_timeout(limit),
+        Some(token) if super::atomics::choose(2) == 1 => {
+            let op =
+                Op::Rmw { function: Function::Swap, operand: 0, bits: 1, order: Order::ACQUIRE };
+            token.perform(op, false, Site::caller());
+        }
+        Some(_) => park(),
+    }
+}
+
+/// Says that this thread waits for another one's write.
+#[track_caller]
+pub fn yield_now() {
+    if !runtime::hint(Site::caller()) {
+        std::thread::yield_now();
+    }
+}
+
+/// Stands in for `std::hint::spin_loop`: the same as [`yield_now`].
+#[track_caller]
+pub fn spin_loop() {
+    if !runtime::hint(Site::caller()) {
+        std::hint::spin_loop();
+    }
+}
+
+/// Inside an exploration the same as [`yield_now`]: time does not pass there.
+#[track_caller]
+pub fn sleep(time: Duration) {
+    if !runtime::hint(Site::caller()) {
+        std::thread::sleep(time);
+    }
+}

@@ -1,0 +1,164 @@
+//! What an exploration ends in.
+
+use std::fmt;
+use std::panic::Location as Site;
+
+/// The answer of an exploration.
+#[derive(Debug)]
+pub enum Verdict {
+    /// Every execution was explored and none broke a rule.
+    Holds,
+    /// An execution breaks a rule.
+    Violated(Box<Violation>),
+    /// No execution explored breaks a rule, but a bound kept some out.
+    Unknown(Bound),
+}
+
+/// A bound that was hit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Bound {
+    /// This many executions were explored, and more are left.
+    Executions(u64),
+    /// An execution needs more than this many events: a loop without bound, or one without `spin_loop` in it.
+    Events(usize),
+    /// An execution starts more than this many threads.
+    Threads(usize),
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Bound::Executions(n) => write!(f, "more than {n} executions"),
+            Bound::Events(n) => write!(
+                f,
+                "an execution of more than {n} events (a loop that waits must call `spin_loop` or `yield_now`)"
+            ),
+            Bound::Threads(n) => write!(f, "more than {n} threads"),
+        }
+    }
+}
+
+/// The rule that an execution breaks.
+#[derive(Clone, Debug)]
+pub enum Failure {
+    /// The code panicked: an assertion, most often.
+    Panic {
+        /// The thread.
+        thread: usize,
+        /// What it said.
+        message: String,
+    },
+    /// Two accesses to a plain cell, one of them a write, that no happens-before orders.
+    Race {
+        /// The thread of the later access in the trace.
+        thread: usize,
+        /// Where it is.
+        site: &'static Site<'static>,
+        /// Where the other one is.
+        other: &'static Site<'static>,
+    },
+    /// A thread uses an atomic whose creation it does not know to have happened.
+    Unpublished {
+        /// The thread.
+        thread: usize,
+        /// Where it does so.
+        site: &'static Site<'static>,
+    },
+    /// These threads wait for ever.
+    Deadlock {
+        /// The threads.
+        threads: Vec<usize>,
+    },
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Panic { thread, message } => write!(f, "thread {thread} panics: {message}"),
+            Failure::Race { thread, site, other } => {
+                write!(
+                    f,
+                    "data race: thread {thread} at {site} against {other}, ordered by nothing"
+                )
+            }
+            Failure::Unpublished { thread, site } => {
+                write!(
+                    f,
+                    "thread {thread} at {site} uses an atomic whose creation it can't know to have happened"
+                )
+            }
+            Failure::Deadlock { threads } => write!(f, "threads {threads:?} wait for ever"),
+        }
+    }
+}
+
+/// An execution that breaks a rule.
+#[derive(Debug)]
+pub struct Violation {
+    /// The rule.
+    pub failure: Failure,
+    /// The execution, in columns by thread.
+    pub trace: String,
+    /// Executions explored before this one.
+    pub after: u64,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}\n{}", self.failure, self.trace)
+    }
+}
+
+/// The explored code does not do the same thing twice under the same schedule: it depends on time, randomness, addresses
+/// or a variable outside the checker's sight. No verdict can be given.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Diverged(pub String);
+
+impl fmt::Display for Diverged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the code depends on state that the checker can't see: {}", self.0)
+    }
+}
+
+impl std::error::Error for Diverged {}
+
+/// What an exploration found.
+#[derive(Debug)]
+pub struct Report {
+    /// The answer.
+    pub verdict: Verdict,
+    /// Complete executions explored, each a different one.
+    pub executions: u64,
+    /// Explorations that ended in a wait whose continuation is one of the others.
+    pub blocked: u64,
+}
+
+impl Report {
+    /// Whether every execution was explored and none broke a rule.
+    pub fn holds(&self) -> bool {
+        matches!(self.verdict, Verdict::Holds)
+    }
+
+    /// The violation, if there is one.
+    pub fn violation(&self) -> Option<&Violation> {
+        match &self.verdict {
+            Verdict::Violated(violation) => Some(violation),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.verdict {
+            Verdict::Holds => write!(f, "holds in all {} executions", self.executions)?,
+            Verdict::Violated(violation) => {
+                write!(f, "violated after {} executions: {violation}", violation.after)?
+            }
+            Verdict::Unknown(bound) => {
+                write!(f, "unknown after {} executions: {bound}", self.executions)?
+            }
+        }
+        write!(f, " ({} blocked explorations)", self.blocked)
+    }
+}
