@@ -2,7 +2,8 @@
 //!
 //! # Contract
 //! After [`install`] the first SIGINT, SIGTERM or SIGHUP is noted and kills the process group that [`follow`] names; the
-//! second one kills this process as if there were no handler. A signal that our caller had ignored stays ignored.
+//! second one kills that group and then this process, as if there were no handler. A signal between the start of a command
+//! and [`follow`] lets that command end by itself. A signal that our caller had ignored stays ignored.
 //! # State
 //! `RECEIVED` is written by the handler once; `GROUP` by the thread that runs commands. Both are read by the handler,
 //! which runs in that thread or beside it: relaxed loads and stores of single words are all that is needed, since

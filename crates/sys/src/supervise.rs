@@ -55,9 +55,6 @@ pub fn supervise(
 ) -> io::Result<Ended> {
     let pid = i32::try_from(child.id()).expect("process ids are positive ints");
     interrupts::follow(pid);
-    if interrupts::received().is_some() {
-        kill_group(pid);
-    }
     let mut pipe = match child.stdout.take() {
         Some(stdout) => Some(nonblocking(OwnedFd::from(stdout).into())?),
         None => None,

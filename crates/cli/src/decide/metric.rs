@@ -6,7 +6,7 @@
 
 use super::path::Path;
 use super::value::{Dimension, Quantity};
-use regex_lite::Regex;
+use regex_lite::{Regex, RegexBuilder};
 use uncontended_sys::supervise::Ended;
 
 /// A metric of a run.
@@ -35,7 +35,9 @@ impl Metric {
     pub(crate) fn parse(text: &str) -> Result<Metric, String> {
         let kind = match text.split_once(':') {
             Some(("regex", pattern)) => {
-                Kind::Printed(Regex::new(pattern).map_err(|error| format!("'{pattern}': {error}"))?)
+                // `^` and `$` are those of a line, as users of grep expect.
+                let regex = RegexBuilder::new(pattern).multi_line(true).build();
+                Kind::Printed(regex.map_err(|error| format!("'{pattern}': {error}"))?)
             }
             Some(("json", path)) => Kind::Json(Path::parse(path)?),
             Some(("run", path)) => Kind::Run(Path::parse(path)?),

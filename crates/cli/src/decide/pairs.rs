@@ -164,6 +164,7 @@ impl PairTrial {
         };
         let report = Question::about(Rate::HALF, Method::OneSided, self.share).report(kept);
         let (least, most) = self.compare.band();
+        let thresholds = if least == most { vec![most] } else { vec![least, most] };
         let evidence = |threshold: f64| {
             // Inverted costs: below in cost is above in ratio. The band is its own mirror image.
             let at = if self.compare.higher_is_better {
@@ -183,7 +184,7 @@ impl PairTrial {
             successes: kept.successes(),
             log_criterion: None,
             decided_by: "paired-sign".to_string(),
-            evidence: vec![evidence(least), evidence(most)],
+            evidence: thresholds.into_iter().map(evidence).collect(),
             interval: report.interval.into(),
             credible: report.credible.into(),
             effect: Some(self.effect(candidate)),

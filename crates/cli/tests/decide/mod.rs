@@ -1,0 +1,96 @@
+//! What the tests of the deciding commands share: running `unc` and reading what it says.
+#![allow(dead_code, reason = "every test file uses its own part")]
+
+use serde_json::Value;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+/// What one run of `unc` said.
+pub(crate) struct Said {
+    pub(crate) status: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Said {
+    /// Standard output as JSON.
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.out)
+            .unwrap_or_else(|error| panic!("{error}: {} {}", self.out, self.err))
+    }
+
+    /// Asserts exit 2, a clear line that contains `words`, and no verdict.
+    pub(crate) fn assert_refused(&self, words: &str) {
+        assert_eq!(self.status, 2, "{} {}", self.out, self.err);
+        assert!(self.err.contains(words), "'{words}' is not in: {}", self.err);
+        assert_eq!(self.out, "", "a failure has no verdict");
+    }
+}
+
+/// A command for `unc`.
+pub(crate) fn command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_unc"));
+    command.args(arguments).stdin(Stdio::null());
+    command
+}
+
+/// Runs `unc`.
+pub(crate) fn unc(arguments: &[&str]) -> Said {
+    said(command(arguments).output().unwrap())
+}
+
+/// Runs `unc` with text on its standard input.
+pub(crate) fn unc_reading(arguments: &[&str], input: &str) -> Said {
+    let mut child = command(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    // It may decide and leave before it has read everything.
+    let _ = stdin.write_all(input.as_bytes());
+    drop(stdin);
+    said(child.wait_with_output().unwrap())
+}
+
+fn said(output: Output) -> Said {
+    Said {
+        status: output.status.code().unwrap_or(-1),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// A fresh folder that is removed with its content at the end.
+pub(crate) struct Folder(pub(crate) PathBuf);
+
+impl Folder {
+    pub(crate) fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("unc-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    /// The path of a file in it.
+    pub(crate) fn file(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// `short` repetitions, or `full` ones under UNC_DEPTH=full.
+pub(crate) fn depth(test: &str, short: u64, full: u64) -> u64 {
+    if std::env::var("UNC_DEPTH").is_ok_and(|depth| depth == "full") {
+        return full;
+    }
+    println!("SHORT {test}: {short} repetitions instead of {full} (UNC_DEPTH=full)");
+    short
+}

@@ -1,0 +1,137 @@
+//! Bad input: a clear line, exit 2, no verdict.
+
+mod decide;
+
+use decide::{Folder, unc, unc_reading};
+
+#[test]
+fn rates_and_errors_outside_their_range() {
+    for rate in ["0", "1", "-1", "1.5", "100%", "nan", "inf", "", "high"] {
+        let flag = format!("--rate={rate}");
+        unc(&["slo", &flag, "--counts", "1/2"]).assert_refused("--rate");
+    }
+    for error in ["0", "1", "-0.1", "nan"] {
+        let flag = format!("--max-error={error}");
+        unc(&["slo", "--rate", ".9", &flag, "--counts", "1/2"]).assert_refused("--max-error");
+    }
+    unc(&["slo", "--rate", ".9", "--or-below", ".95", "--counts", "1/2"])
+        .assert_refused("is not below");
+    unc(&["slo", "--rate", ".9", "--or-below", ".9", "--counts", "1/2"])
+        .assert_refused("is not below");
+    unc(&["slo", "--counts", "1/2"]).assert_refused("--rate");
+}
+
+#[test]
+fn counts_that_cannot_be() {
+    for counts in ["3/2", "1", "1/", "/2", "-1/2", "a/b", "1.5/2", "1/9007199254740993"] {
+        let flag = format!("--counts={counts}");
+        unc(&["slo", "--rate", ".9", &flag]).assert_refused("");
+    }
+}
+
+#[test]
+fn streams_without_numbers() {
+    let slo = ["slo", "--quiet", "--rate", ".9", "--at-most", "5ms", "--from", "-"];
+    unc_reading(&slo, "").assert_refused("there are no values");
+    unc_reading(&slo, "1\n\n2\n").assert_refused("line 2");
+    unc_reading(&slo, "1\nnan\n").assert_refused("line 2: 'nan' is not a finite number");
+    unc_reading(&slo, "inf\n").assert_refused("line 1");
+    unc_reading(&slo, "1\n2\nthree\n").assert_refused("line 3");
+    unc_reading(&slo, "3MiB\n").assert_refused("is no time");
+    unc(&["slo", "--rate", ".9", "--at-most", "5", "--from", "/nonexistent"])
+        .assert_refused("/nonexistent");
+    let compare = ["compare", "--quiet", "--from", "-"];
+    unc_reading(&compare, "").assert_refused("there are no pairs");
+    unc_reading(&compare, "1 2\n1\n").assert_refused("line 2: '1' is not two values");
+    unc_reading(&compare, "1 2 3\n").assert_refused("line 1");
+    unc_reading(&compare, "1 nan\n").assert_refused("line 1");
+    unc_reading(&compare, "1ms 2MiB\n").assert_refused("different units");
+    unc_reading(&compare, "1 -2\n").assert_refused("below zero");
+}
+
+#[test]
+fn questions_without_a_property_or_a_subject() {
+    unc(&["slo", "--rate", ".9", "--", "true"]).assert_refused("--at-most");
+    unc(&["slo", "--rate", ".9", "--at-most", "5ms"]).assert_refused("there is nothing to judge");
+    unc(&["slo", "--rate", ".9", "--at-most", "5", "--", "true"])
+        .assert_refused("the threshold of wall is no time");
+    unc(&["slo", "--rate", ".9", "--at-most", "5ms", "--metric", "max-rss", "--", "true"])
+        .assert_refused("is no size");
+    unc(&["slo", "--rate", ".9", "--at-most", "5ms", "--at-least", "1ms", "--", "true"])
+        .assert_refused("cannot be used");
+    unc(&["slo", "--rate", ".9", "--at-most", "5 parsecs", "--", "true"])
+        .assert_refused("'parsecs' in '5 parsecs' is no unit");
+    unc(&["compare", "--", "true"]).assert_refused("there is nothing to compare");
+    unc(&["compare", "--baseline", "3", "--", "true", "true"])
+        .assert_refused("--baseline 3 of 2 commands");
+    unc(&["compare", "--aa", "--", "true", "true"]).assert_refused("--aa takes one command");
+    unc(&["compare", "--margin=-1%", "--", "true", "true"]).assert_refused("--margin");
+    unc(&["compare", "--parameter-list", "n", "1,2", "--", "true"])
+        .assert_refused("no command contains {n}");
+}
+
+#[test]
+fn commands_that_cannot_be_measured() {
+    let slo = |line: &str, metric: &str| {
+        unc(&["slo", "--quiet", "--rate", ".9", "--at-most", "5s", "--metric", metric, "--", line])
+    };
+    slo("/nonexistent/program", "wall").assert_refused("'/nonexistent/program' was not found");
+    slo("/dev/null", "wall").assert_refused("'/dev/null' cannot be executed");
+    slo("nonexistent-program | cat; exit 127", "wall").assert_refused("was not found (status 127)");
+    slo("echo nothing", "regex:took (.*)").assert_refused("did not show the metric");
+    slo("echo took 5MiB", "regex:took (.*)").assert_refused("another unit");
+    slo("", "wall").assert_refused("a command is empty");
+    unc(&["slo", "--rate", ".9", "--at-most", "5s", "--shell", "none", "--", "echo 'unclosed"])
+        .assert_refused("is never closed");
+    slo("true", "speed").assert_refused("there is no metric 'speed'");
+    slo("true", "regex:(").assert_refused("'('");
+    unc(&["compare", "--", "true", "false"]).assert_refused("'false' failed with status 1");
+    unc(&["compare", "--timeout", "10ms", "--", "sleep 5", "true"])
+        .assert_refused("took longer than --timeout");
+}
+
+#[test]
+fn a_budget_too_small_ever_to_decide_is_refused_before_any_run() {
+    let folder = Folder::new("budget");
+    let ran = folder.file("ran");
+    let touch = format!("touch {ran}");
+    let slo = |most: &str| {
+        unc(&[
+            "slo",
+            "--rate",
+            ".9",
+            "--or-below",
+            ".5",
+            "--at-most",
+            "5s",
+            "--max-runs",
+            most,
+            "--",
+            &touch,
+        ])
+    };
+    let said = slo("3");
+    said.assert_refused("3 runs can never decide this: at least ");
+    let fewest = said.err.split("at least ").nth(1).unwrap().split(' ').next().unwrap().to_string();
+    unc(&["compare", "--max-runs", "13", "--", &touch, &touch])
+        .assert_refused("at least 14 are needed");
+    assert!(!std::path::Path::new(&ran).exists(), "nothing may run");
+    // The number named is the least: it is accepted, and one less is not.
+    assert_ne!(slo(&fewest).status, 2);
+    let less = (fewest.parse::<u64>().unwrap() - 1).to_string();
+    slo(&less).assert_refused("can never decide");
+}
+
+#[test]
+fn a_failure_is_told_in_json_too() {
+    let folder = Folder::new("error-json");
+    let json = folder.file("json");
+    unc(&["slo", "--rate", ".9", "--at-most", "5s", "--json", &json, "--", "/nonexistent"])
+        .assert_refused("not found");
+    let told: serde_json::Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
+    assert_eq!(
+        (&told["schema"], &told["verdict"]),
+        (&"uncontended.verdict/1".into(), &"error".into())
+    );
+    assert!(told["error"].as_str().unwrap().contains("not found"));
+}

@@ -1,0 +1,308 @@
+//! `unc compare` end to end: every claim on streams of known effect, and on commands.
+
+mod decide;
+
+use decide::{Folder, depth, unc, unc_reading};
+use serde_json::Value;
+use uncontended_stats::{Counts, MaxError, Method, Question, Rate, Rng, Verdict};
+
+/// Pairs of which the candidate is `ratio` times the baseline, up to 10 % noise on both.
+fn pairs(ratio: f64, count: usize, rng: &mut Rng) -> String {
+    let noisy = |rng: &mut Rng| 100.0 * (1.0 + 0.1 * rng.unit());
+    (0..count).map(|_| format!("{} {}\n", noisy(rng), ratio * noisy(rng))).collect()
+}
+
+fn compare(claim: &str, extra: &[&str], values: &str) -> (i32, Value) {
+    let mut all = vec!["compare", "--quiet", "--claim", claim, "--from", "-", "--json", "-"];
+    all.extend(extra);
+    if !extra.contains(&"--margin") {
+        all.extend(["--margin", "5%"]);
+    }
+    let said = unc_reading(&all, values);
+    assert_ne!(said.status, 2, "{}", said.err);
+    (said.status, said.json())
+}
+
+#[test]
+fn claims_have_their_answers() {
+    let mut rng = Rng::new(3);
+    for (ratio, relation, answers) in [
+        (1.3, "worse", [("no-worse", 1), ("better", 1), ("equivalent", 1), ("different", 0)]),
+        (0.7, "better", [("no-worse", 0), ("better", 0), ("equivalent", 1), ("different", 0)]),
+        (1.0, "equivalent", [("no-worse", 0), ("better", 1), ("equivalent", 0), ("different", 1)]),
+    ] {
+        let values = pairs(ratio, 600, &mut rng);
+        for (claim, status) in answers {
+            let (said, json) = compare(claim, &[], &values);
+            assert_eq!(said, status, "{claim} at {ratio}");
+            let effect = |end: &str| json["effect"][end].as_f64().unwrap();
+            assert!(effect("low") <= ratio && ratio <= effect("high"), "{json}");
+            assert!(effect("low") <= effect("ratio") && effect("ratio") <= effect("high"));
+            // It stops on the claim, so that a one-sided one may leave the direction open.
+            assert!(json["relation"] == relation || json["relation"] == "unknown", "{json}");
+            if ["equivalent", "different"].contains(&claim) {
+                assert_eq!(json["relation"], relation);
+            }
+        }
+    }
+}
+
+#[test]
+fn where_higher_is_better_the_direction_turns() {
+    let mut rng = Rng::new(4);
+    let values = pairs(1.3, 400, &mut rng);
+    let (status, json) = compare("better", &["--higher-is-better"], &values);
+    assert_eq!((status, json["relation"].as_str()), (0, Some("better")));
+    let low = json["effect"]["low"].as_f64().unwrap();
+    assert!(low > 1.05 && json["effect"]["high"].as_f64().unwrap() >= 1.3, "{json}");
+    let (status, _) = compare("no-worse", &["--higher-is-better"], &pairs(0.7, 400, &mut rng));
+    assert_eq!(status, 1);
+}
+
+/// The interval is dual to the test that decided: it never contains what was refuted.
+#[test]
+fn no_interval_contains_what_was_refuted() {
+    let mut rng = Rng::new(8);
+    for ratio in [0.8, 0.9, 0.95, 1.0, 1.06, 1.2] {
+        for claim in ["no-worse", "better", "equivalent", "different"] {
+            let (status, json) = compare(claim, &[], &pairs(ratio, 300, &mut rng));
+            let [low, high] = [0, 1].map(|end| json["interval"][end].as_f64().unwrap());
+            match status {
+                3 => {}
+                _ => assert!(high < 0.5 || low > 0.5, "{claim} at {ratio}: {json}"),
+            }
+            let effect = |end: &str| json["effect"][end].as_f64();
+            match (claim, status) {
+                ("no-worse", 0) => assert!(effect("high").unwrap() <= 1.05),
+                ("no-worse", 1) => assert!(effect("low").unwrap() > 1.05),
+                ("better", 0) => assert!(effect("high").unwrap() < 1.0 / 1.05),
+                ("better", 1) => assert!(effect("low").unwrap() >= 1.0 / 1.05),
+                _ => {}
+            }
+        }
+    }
+}
+
+#[test]
+fn ties_are_no_difference() {
+    let (status, json) = compare("equivalent", &["--margin", "0"], &"7 7\n".repeat(20));
+    assert_eq!((status, json["n"].as_u64()), (0, Some(14)));
+    assert_eq!(json["effect"]["ratio"], 1.0);
+    assert_eq!(compare("no-worse", &["--margin", "0"], &"0 0\n".repeat(20)).0, 0);
+    assert_eq!(compare("better", &["--margin", "0"], &"0 0\n".repeat(20)).0, 1);
+    // Half of the pairs are ties, the others worse: the median ratio is a tie, and nothing is certain.
+    assert_eq!(compare("no-worse", &["--margin", "0"], &"7 7\n7 9\n".repeat(100)).0, 3);
+    // Something against nothing is infinitely worse.
+    let (status, json) = compare("no-worse", &[], &"0 1\n".repeat(20));
+    assert_eq!((status, &json["effect"]["high"]), (1, &Value::Null));
+}
+
+#[test]
+fn commands_are_compared_by_fresh_processes() {
+    let said = unc(&[
+        "compare",
+        "--seed",
+        "7",
+        "--margin",
+        "50%",
+        "--json",
+        "-",
+        "--",
+        "sleep 0.001",
+        "sleep 0.2",
+    ]);
+    assert_eq!(said.status, 1, "{}", said.err);
+    let json = said.json();
+    assert_eq!((&json["relation"], &json["seed"]), (&"worse".into(), &"7".into()));
+    let runs = json["runs"].as_array().unwrap();
+    let arms: Vec<u64> = runs.iter().map(|run| run["arm"].as_u64().unwrap_or(0)).collect();
+    assert!(arms.chunks(2).all(|block| block.iter().sum::<u64>() == 1), "pair by pair: {arms:?}");
+    let first = arms.iter().step_by(2).sum::<u64>();
+    assert!(first > 0 && first < arms.len() as u64 / 2, "in random order: {arms:?}");
+    assert!(runs.iter().all(|run| run["value"].as_f64() == run["wall_ns"].as_f64()));
+}
+
+#[test]
+fn several_commands_share_the_error() {
+    let said = unc(&[
+        "compare",
+        "--quiet",
+        "--max-runs",
+        "40",
+        "--margin",
+        "50%",
+        "--claim",
+        "different",
+        "--json",
+        "-",
+        "--baseline",
+        "2",
+        "--",
+        "sleep 0.05",
+        "sleep 0.001",
+        "sleep 0.05",
+    ]);
+    let json = said.json();
+    assert_eq!((said.status, json["verdict"].as_str()), (0, Some("yes")), "{}", said.err);
+    let comparisons = json["comparisons"].as_array().unwrap();
+    assert_eq!(comparisons.len(), 2);
+    for comparison in comparisons {
+        assert_eq!(comparison["candidate"], "sleep 0.05");
+        let needed = comparison["evidence"][0]["needed"].as_f64().unwrap();
+        // Two candidates and two sides: a quarter of the error each.
+        assert!((needed - (4.0_f64 / 0.001).ln()).abs() < 1e-9, "{needed}");
+    }
+}
+
+#[test]
+fn blocks_compare_medians() {
+    let said = unc(&[
+        "compare",
+        "--quiet",
+        "--block",
+        "3",
+        "--metric",
+        "regex:[0-9]+",
+        "--max-runs",
+        "42",
+        "--json",
+        "-",
+        "--",
+        "echo 5",
+        "echo 5",
+    ]);
+    let json = said.json();
+    assert_eq!(
+        (said.status, json["n"].as_u64(), json["runs"].as_array().unwrap().len()),
+        (0, Some(14), 84)
+    );
+}
+
+#[test]
+fn a_crash_never_wins() {
+    let line = "kill -9 $$";
+    let said =
+        unc(&["compare", "--quiet", "--ignore-failure", "--json", "-", "--", "sleep 0.01", line]);
+    assert_eq!((said.status, said.json()["relation"].as_str()), (1, Some("worse")), "{}", said.err);
+    unc(&["compare", "--quiet", "--", "sleep 0.01", line])
+        .assert_refused("a fast crash must not win");
+}
+
+#[test]
+fn a_command_is_compared_with_itself() {
+    let said =
+        unc(&["compare", "--aa", "--quiet", "--metric", "regex:.+", "--json", "-", "--", "echo 3"]);
+    assert_eq!(said.json()["hypothesis"]["claim"], "equivalent");
+    assert_eq!(said.status, 0);
+}
+
+#[test]
+fn a_stored_baseline_is_warned_about() {
+    let folder = Folder::new("stored");
+    let log = folder.file("log");
+    let base = [
+        "slo",
+        "--metric",
+        "regex:.+",
+        "--at-least",
+        "0",
+        "--rate",
+        "70%",
+        "--log",
+        &log,
+        "--",
+        "echo 3",
+    ];
+    assert_eq!(unc(&base).status, 0);
+    let against = |line: &str| {
+        unc(&[
+            "compare",
+            "--metric",
+            "regex:.+",
+            "--stored-baseline",
+            &log,
+            "--json",
+            "-",
+            "--",
+            line,
+        ])
+    };
+    let said = against("echo 3");
+    assert_eq!(said.status, 0, "{}", said.err);
+    assert!(said.json()["warnings"][0].as_str().unwrap().contains("not interleaved"));
+    assert_eq!(against("echo 4").status, 1);
+    unc(&["compare", "--stored-baseline", &log, "--", "true"])
+        .assert_refused("its values are in 1, not in ns");
+}
+
+#[test]
+fn scans_make_commands() {
+    let said = unc(&[
+        "compare",
+        "--quiet",
+        "--metric",
+        "regex:.+",
+        "--parameter-scan",
+        "n",
+        "3",
+        "5",
+        "--json",
+        "-",
+        "--",
+        "echo {n}",
+    ]);
+    let json = said.json();
+    assert_eq!(json["hypothesis"]["commands"], serde_json::json!(["echo 3", "echo 4", "echo 5"]));
+    assert_eq!(said.status, 1);
+}
+
+/// Streams that break naive tests: at the margin itself every answer is wrong.
+#[test]
+fn the_error_of_the_whole_path_is_bounded() {
+    let streams = depth("the_error_of_the_whole_path_is_bounded", 40, 10_000);
+    let mut rng = Rng::new(2);
+    type Stream = fn(usize, &mut Rng) -> f64;
+    let bimodal: Stream = |_, rng| if rng.chance(0.5) { 1.0 } else { 10.0 } + 0.1 * rng.unit();
+    let heavy: Stream = |_, rng| 1.0 / (1e-9 + rng.unit());
+    let drifting: Stream = |pair, rng| (1.0 + pair as f64) * (1.0 + rng.unit());
+    for stream in [bimodal, heavy, drifting] {
+        let mut right = 0;
+        for _ in 0..streams {
+            let values: String = (0..200)
+                .map(|pair| format!("{:e} {:e}\n", stream(pair, &mut rng), stream(pair, &mut rng)))
+                .collect();
+            let said = unc_reading(
+                &[
+                    "compare",
+                    "--quiet",
+                    "--claim",
+                    "different",
+                    "--margin",
+                    "0",
+                    "--max-error",
+                    ".05",
+                    "--from",
+                    "-",
+                ],
+                &values,
+            );
+            assert!([0, 3].contains(&said.status), "{} {}", said.out, said.err);
+            right += u64::from(said.status == 3);
+        }
+        let question =
+            Question::about(Rate::new(0.95).unwrap(), Method::Csm, MaxError::new(1e-6).unwrap());
+        let verdict = question.verdict(Counts::new(streams, right).unwrap());
+        assert_ne!(verdict, Verdict::No, "{right} of {streams}");
+    }
+}
+
+#[test]
+fn runs_that_depend_on_each_other_are_pointed_out() {
+    let mut rng = Rng::new(6);
+    let slow = |line: usize| if line / 5 % 2 == 0 { 0.5 } else { 1.5 };
+    let values: String =
+        (0..200).map(|line| format!("1 {}\n", slow(line) + 0.01 * rng.unit())).collect();
+    let (status, json) = compare("equivalent", &["--margin", "0"], &values);
+    let warning = json["warnings"][0].as_str().unwrap_or_default();
+    assert!(warning.contains("depend on the ones before"), "{status} {json}");
+}

@@ -1,0 +1,209 @@
+//! How the deciding commands run others: fresh processes, nothing left behind, nothing lost.
+
+mod decide;
+
+use decide::{Folder, command, unc};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+fn lines(path: &str) -> usize {
+    std::fs::read_to_string(path).unwrap_or_default().lines().count()
+}
+
+#[test]
+fn a_timed_out_run_is_killed_with_its_children_and_has_failed() {
+    let folder = Folder::new("timeout");
+    let late = folder.file("late");
+    let line = format!("(sleep 2; echo late >> {late}) & wait");
+    let started = Instant::now();
+    let said = unc(&[
+        "slo",
+        "--at-most",
+        "1h",
+        "--rate",
+        "60%",
+        "--timeout",
+        "30ms",
+        "--json",
+        "-",
+        "--",
+        &line,
+    ]);
+    let json = said.json();
+    assert_eq!(
+        (said.status, &json["runs"][0]["outcome"]),
+        (1, &"timed-out".into()),
+        "{}",
+        said.err
+    );
+    let wall = json["runs"][0]["wall_ns"].as_u64().unwrap();
+    assert!(wall >= 30_000_000, "{wall}");
+    // Had the children lived, they would have written by then.
+    std::thread::sleep(Duration::from_millis(2500).saturating_sub(started.elapsed()));
+    assert_eq!(lines(&late), 0);
+}
+
+#[test]
+fn commands_around_the_runs_run_as_often_as_they_should() {
+    let folder = Folder::new("around");
+    let [setup, prepare, conclude, cleanup, run] =
+        ["setup", "prepare", "conclude", "cleanup", "run"].map(|name| folder.file(name));
+    let write = |path: &str| format!("echo x >> {path}");
+    let said = unc(&[
+        "slo",
+        "--at-most",
+        "1h",
+        "--rate",
+        "60%",
+        "--max-runs",
+        "13",
+        "--warmup",
+        "3",
+        "--setup",
+        &write(&setup),
+        "--prepare",
+        &write(&prepare),
+        "--conclude",
+        &write(&conclude),
+        "--cleanup",
+        &write(&cleanup),
+        "--json",
+        "-",
+        "--",
+        &write(&run),
+    ]);
+    assert_eq!(said.json()["n"], 13, "{}", said.err);
+    assert_eq!(
+        [&setup, &prepare, &run, &conclude, &cleanup].map(|path| lines(path)),
+        [1, 16, 16, 16, 1]
+    );
+}
+
+#[test]
+fn each_command_has_its_own_preparation() {
+    let folder = Folder::new("each");
+    let [a, b] = ["a", "b"].map(|name| folder.file(name));
+    let said = unc(&[
+        "compare",
+        "--max-runs",
+        "14",
+        "--margin",
+        "90%",
+        "--json",
+        "-",
+        "--prepare",
+        &format!("touch {a}"),
+        "--prepare",
+        &format!("touch {b}"),
+        "--",
+        // Fails unless its own preparation ran right before it.
+        &format!("rm {a}"),
+        &format!("rm {b}"),
+    ]);
+    assert_ne!(said.status, 2, "{}", said.err);
+    unc(&["compare", "--prepare", "a", "--prepare", "b", "--prepare", "c", "--", "true", "true"])
+        .assert_refused("--prepare is given 3 times for 2 commands");
+}
+
+#[test]
+fn a_failing_preparation_ends_everything() {
+    unc(&["slo", "--at-most", "1h", "--rate", "60%", "--prepare", "exit 3", "--", "true"])
+        .assert_refused("the prepare command 'exit 3' failed with status 3");
+}
+
+#[test]
+fn environment_directory_input_and_shell_are_as_asked() {
+    let folder = Folder::new("launch");
+    std::fs::write(folder.0.join("input"), "seven\n").unwrap();
+    let input = folder.file("input");
+    let dir = folder.0.display().to_string();
+    let holds = |extra: &[&str], line: &[&str]| {
+        let mut all = vec!["slo", "--at-most", "1h", "--rate", "60%"];
+        all.extend(extra);
+        all.push("--");
+        all.extend(line);
+        unc(&all).status == 0
+    };
+    assert!(holds(&["--env", "X=1", "--env", "Y=a b"], &["test \"$X$Y\" = '1a b'"]));
+    assert!(holds(&["--dir", &dir], &["test", "-f", "input"]));
+    assert!(holds(&["--input", &input], &["grep", "-q", "seven"]));
+    assert!(!holds(&[], &["grep", "-q", "seven"]), "standard input is empty");
+    assert!(holds(&["--shell", "none"], &["test '$HOME' = \"\\$HOME\""]));
+    assert!(holds(&["--shell", "bash"], &["[[ -n $BASH_VERSION ]]"]));
+    // Several words never meet a shell.
+    assert!(holds(&[], &["test", "$HOME", "=", "$HOME"]));
+}
+
+#[test]
+fn printed_numbers_are_read() {
+    let holds = |metric: &str, bound: &str, line: &str| {
+        let said =
+            unc(&["slo", "--metric", metric, "--at-most", bound, "--rate", "60%", "--", line]);
+        assert_ne!(said.status, 2, "{}", said.err);
+        said.status == 0
+    };
+    assert!(holds("regex:took ([0-9.]+)", "5", "echo a took 4.5 b"));
+    assert!(!holds("regex:took ([0-9.]+)", "4", "echo a took 4.5 b"));
+    assert!(holds("regex:took (\\S+)", "5ms", "echo took 4500us"));
+    assert!(holds("json:stats.p99", "5", "echo '{\"stats\":{\"p99\":4}}'"));
+    assert!(holds("max-rss", "8GiB", "true"));
+    assert!(holds("cpu", "1h", "true"));
+}
+
+/// More output than a pipe holds, and a child that keeps the pipe open for longer than the run lasts.
+#[test]
+fn output_never_blocks_a_run() {
+    let said = unc(&[
+        "slo",
+        "--metric",
+        "regex:[0-9]+$",
+        "--at-least",
+        "1",
+        "--rate",
+        "60%",
+        "--max-runs",
+        "13",
+        "--json",
+        "-",
+        "--",
+        "sleep 5 & head -c 300000 /dev/zero | tr '\\0' 'x'; echo; echo 7",
+    ]);
+    let json = said.json();
+    assert_eq!(json["runs"][0]["value"], 7.0, "{}", said.err);
+    assert!(json["runs"][0]["wall_ns"].as_u64().unwrap() < 5_000_000_000);
+}
+
+#[test]
+fn an_interrupt_leaves_the_verdict_so_far() {
+    let folder = Folder::new("interrupt");
+    let (log, cleaned) = (folder.file("log"), folder.file("cleaned"));
+    let mut child = command(&[
+        "slo",
+        "--at-most",
+        "1h",
+        "--rate",
+        "99.9%",
+        "--log",
+        &log,
+        "--cleanup",
+        &format!("touch {cleaned}"),
+        "--",
+        "sleep 0.01",
+    ])
+    .stdout(Stdio::piped())
+    .stderr(Stdio::null())
+    .spawn()
+    .unwrap();
+    while lines(&log) < 3 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let status = child.wait().unwrap();
+    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(2), "{status}");
+    let mut out = String::new();
+    std::io::Read::read_to_string(&mut child.stdout.take().unwrap(), &mut out).unwrap();
+    assert!(out.starts_with("undecided"), "{out}");
+    assert!(std::path::Path::new(&cleaned).exists());
+    let again = unc(&["verdict", &log, "--json", "-"]);
+    assert_eq!((again.status, again.json()["stopped_by"].as_str()), (3, Some("interrupted")));
+}

@@ -1,0 +1,215 @@
+//! `unc slo` end to end: counts, streams and commands, and the exit status of every outcome.
+
+mod decide;
+
+use decide::{Folder, command, depth, unc, unc_reading};
+use std::io::Read as _;
+use std::process::Stdio;
+use uncontended_stats::{Counts, MaxError, Method, Question, Rate, Rng, Verdict};
+
+#[test]
+fn counts_at_hand_are_judged() {
+    let said =
+        unc(&["slo", "--rate", ".98", "--method", "csm", "--counts", "3972/4000", "--json", "-"]);
+    assert_eq!(said.status, 0);
+    let json = said.json();
+    assert_eq!(json["schema"], "uncontended.verdict/1");
+    assert_eq!(json["verdict"], "yes");
+    assert_eq!(json["n"], 4000);
+    assert_eq!(json["successes"], 3972);
+    assert_eq!(json["decided_by"], "csm");
+    // The published value, which the bound may exceed but never undercut.
+    let criterion = json["log_criterion"].as_f64().unwrap();
+    assert!((-17.238568532412956..-17.238568).contains(&criterion), "{criterion}");
+    let [low, high] = [0, 1].map(|end| json["interval"][end].as_f64().unwrap());
+    assert!(0.98 < low && low < 0.993 && 0.993 < high && high < 1.0);
+    assert_eq!(json["evidence"].as_array().unwrap().len(), 1);
+    assert!(json["seed"].is_string());
+}
+
+#[test]
+fn every_answer_has_its_exit_status() {
+    let counts = |counts: &str| unc(&["slo", "--rate", "98%", "--counts", counts]).status;
+    assert_eq!(counts("4000/4000"), 0);
+    assert_eq!(counts("3000/4000"), 1);
+    assert_eq!(counts("10/10"), 3);
+    assert_eq!(counts("0/0"), 3);
+    assert_eq!(counts("5/4"), 2);
+}
+
+#[test]
+fn two_thresholds_have_two_entries() {
+    let said =
+        unc(&["slo", "--rate", ".98", "--or-below", ".96", "--counts", "970/1000", "--json", "-"]);
+    let evidence = said.json()["evidence"].clone();
+    assert_eq!(evidence[0]["threshold"], 0.96);
+    assert!(evidence[0]["above"].is_f64() && evidence[0]["below"].is_null());
+    assert_eq!(evidence[1]["threshold"], 0.98);
+    assert!(evidence[1]["above"].is_null() && evidence[1]["below"].is_f64());
+}
+
+/// `--method csm` decides exactly when Robbins' criterion does: the cases of the reference table.
+#[test]
+fn with_csm_the_criterion_alone_decides() {
+    for (rate, error, counts, decided) in [
+        (".9", ".2", "98/100", true),
+        (".9", "1e-5", "98/100", false),
+        (".01", "1e-3", "50/10000", true),
+        (".01", "1e-9", "50/10000", false),
+        // Around exp(-10) = 4.54e-5.
+        (".99", "4.55e-5", "990597/1000000", true),
+        (".99", "4.55e-5", "990596/1000000", false),
+        (".99", "4.7e-5", "990596/1000000", true),
+        (".98", ".001", "3972/4000", true),
+        (".9", ".001", "111/111", true),
+        (".9", ".001", "110/110", false),
+        (".98", ".001", "664/664", true),
+        (".98", ".001", "663/663", false),
+        (".99", ".001", "1409/1409", true),
+        (".99", ".001", "1408/1408", false),
+        (".999", ".001", "16618/16618", true),
+        (".999", ".001", "16617/16617", false),
+        (".9999", "1e-6", "262939/262939", true),
+        (".9999", "1e-6", "262938/262938", false),
+        (".01", "3.3333333333333335e-10", "0/2967", true),
+        (".01", "3.3333333333333335e-10", "0/2966", false),
+    ] {
+        let said = unc(&[
+            "slo",
+            "--rate",
+            rate,
+            "--max-error",
+            error,
+            "--method",
+            "csm",
+            "--counts",
+            counts,
+        ]);
+        assert_eq!(said.status != 3, decided, "{rate} {error} {counts}: {}", said.out);
+    }
+}
+
+#[test]
+fn a_stream_is_left_at_the_verdict() {
+    let mut child =
+        command(&["slo", "--at-most", "5ms", "--rate", "90%", "--from", "-", "--json", "-"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+    // A producer that never ends by itself: only a closed pipe stops it.
+    let mut producer = std::process::Command::new("yes")
+        .arg("4.5")
+        .stdout(child.stdin.take().unwrap())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut out = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    assert!(!producer.wait().unwrap().success(), "the pipe broke");
+    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let (n, runs) = (json["n"].as_u64().unwrap(), json["runs"].as_array().unwrap());
+    assert_eq!(json["successes"].as_u64(), Some(n));
+    assert_eq!(runs.len() as u64, n);
+    assert_eq!(runs[0]["value"], 4.5e6, "a bare number has the unit of the threshold");
+    assert_eq!(json["stopped_by"], "decided");
+}
+
+#[test]
+fn values_of_a_file_may_carry_units() {
+    let folder = Folder::new("slo-units");
+    let path = folder.file("values");
+    std::fs::write(&path, "4ms\n".repeat(60) + &"0.004s\n".repeat(60)).unwrap();
+    assert_eq!(unc(&["slo", "--at-most", "5ms", "--rate", "90%", "--from", &path]).status, 0);
+    assert_eq!(unc(&["slo", "--at-most", "3ms", "--rate", "90%", "--from", &path]).status, 1);
+    assert_eq!(unc(&["slo", "--at-least", "3ms", "--rate", "90%", "--from", &path]).status, 0);
+    // p50 at most 5 ms, and p10 at least 3 ms.
+    assert_eq!(unc(&["slo", "--quantile", "p50", "--at-most", "5ms", "--from", &path]).status, 0);
+    let said =
+        unc(&["slo", "--quantile", "p10", "--at-least", "3ms", "--from", &path, "--json", "-"]);
+    assert_eq!(said.json()["hypothesis"]["rate"], 0.9);
+}
+
+#[test]
+fn a_property_of_a_command_is_judged_by_its_runs() {
+    let said = unc(&["slo", "--at-most", "1h", "--rate", "60%", "--json", "-", "--", "true"]);
+    assert_eq!((said.status, said.json()["verdict"].as_str()), (0, Some("yes")), "{}", said.err);
+    assert!(
+        said.err.contains("Question: is wall at most 3600 s in at least 60% of the runs?"),
+        "{}",
+        said.err
+    );
+    assert_eq!(unc(&["slo", "--at-most", "1ns", "--rate", "60%", "--", "true"]).status, 1);
+}
+
+#[test]
+fn a_failed_run_fails_the_property() {
+    let said = unc(&["slo", "--at-most", "1h", "--rate", "60%", "--json", "-", "--", "false"]);
+    assert_eq!(said.status, 1);
+    assert_eq!(said.json()["successes"], 0);
+    assert_eq!(said.json()["runs"][0]["outcome"], serde_json::json!({"failed": 1}));
+    // Where the status is the metric it is a value like any other.
+    let metric =
+        ["slo", "--metric", "exit-status", "--at-least", "1", "--rate", "60%", "--", "false"];
+    assert_eq!(unc(&metric).status, 0);
+}
+
+#[test]
+fn a_budget_that_is_spent_leaves_it_undecided() {
+    let said = unc(&["slo", "--at-most", "1h", "--rate", "60%", "--max-runs", "14", "--", "true"]);
+    assert_eq!(said.status, 3, "{}", said.err);
+    assert!(said.err.contains("14 runs can only ever answer no, never yes"), "{}", said.err);
+    assert!(said.out.contains("--or-below"), "{}", said.out);
+    let timed = [
+        "slo",
+        "--at-most",
+        "1h",
+        "--rate",
+        "99.9%",
+        "--max-time",
+        "20ms",
+        "--json",
+        "-",
+        "--",
+        "true",
+    ];
+    let said = unc(&timed);
+    assert_eq!((said.status, said.json()["stopped_by"].as_str()), (3, Some("max-time")));
+}
+
+/// At the rate itself both answers are wrong; the library judges whether that happens more often than it may.
+#[test]
+fn the_error_of_the_whole_path_is_bounded() {
+    let streams = depth("the_error_of_the_whole_path_is_bounded", 60, 10_000);
+    let mut rng = Rng::new(1);
+    for rate in [0.5, 0.9] {
+        let mut right = 0;
+        for _ in 0..streams {
+            let values: String =
+                (0..800).map(|_| if rng.chance(rate) { "1\n" } else { "3\n" }).collect();
+            let said = unc_reading(
+                &[
+                    "slo",
+                    "--quiet",
+                    "--at-most",
+                    "2",
+                    "--rate",
+                    &rate.to_string(),
+                    "--max-error",
+                    ".05",
+                    "--from",
+                    "-",
+                ],
+                &values,
+            );
+            assert!([0, 1, 3].contains(&said.status), "{}", said.err);
+            right += u64::from(said.status == 3);
+        }
+        let error = MaxError::new(1e-6).unwrap();
+        let question = Question::about(Rate::new(0.95).unwrap(), Method::Csm, error);
+        let verdict = question.verdict(Counts::new(streams, right).unwrap());
+        assert_ne!(verdict, Verdict::No, "{right} of {streams} at {rate}");
+    }
+}
