@@ -299,7 +299,7 @@ fn the_error_of_the_whole_path_is_bounded() {
 #[test]
 fn runs_that_depend_on_each_other_are_pointed_out() {
     let mut rng = Rng::new(6);
-    let slow = |line: usize| if line / 5 % 2 == 0 { 0.5 } else { 1.5 };
+    let slow = |line: usize| if (line / 5).is_multiple_of(2) { 0.5 } else { 1.5 };
     let values: String =
         (0..200).map(|line| format!("1 {}\n", slow(line) + 0.01 * rng.unit())).collect();
     let (status, json) = compare("equivalent", &["--margin", "0"], &values);
