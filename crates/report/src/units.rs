@@ -71,6 +71,18 @@ pub fn percent(share: f64) -> String {
     }
 }
 
+/// A figure without the zeros that end its fraction, for the marks of an axis: `1 ms` for `1.00 ms`.
+pub fn short(figure: &str) -> String {
+    let (number, unit) = figure
+        .split_once(' ')
+        .map_or((figure, String::new()), |(number, unit)| (number, format!(" {unit}")));
+    if number.contains('.') && !number.contains('e') {
+        format!("{}{unit}", number.trim_end_matches('0').trim_end_matches('.'))
+    } else {
+        figure.to_owned()
+    }
+}
+
 /// How many times one figure is another: `1.2`, `12`, `3.40 k`.
 pub fn times(ratio: f64) -> String {
     match ratio.abs() {
@@ -150,5 +162,9 @@ mod tests {
         assert_eq!(percent(1.0), "100 %");
         assert_eq!(number(0.292), "0.292");
         assert_eq!(times(12.2), "12");
+        assert_eq!(
+            (short("1.00 ms"), short("1.50 k"), short("100")),
+            ("1 ms".into(), "1.5 k".into(), "100".into())
+        );
     }
 }

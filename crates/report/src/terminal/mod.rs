@@ -12,6 +12,8 @@ mod table;
 mod threads;
 mod worst;
 
+pub(crate) use worst::cause;
+
 use crate::run::RunReport;
 use crate::text::{clean, fit, wrap};
 use crate::{rows, units};

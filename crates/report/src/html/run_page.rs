@@ -1,0 +1,73 @@
+//! The page of a run.
+
+use super::{Page, list, sections, timeline};
+use crate::run::RunReport;
+use crate::terminal::{command_line, ended, observer, several};
+use crate::{rows, units};
+
+/// Everything that `report` shows, as one page: findings, contention with bars and percentile curves, the timeline of the
+/// worst minute, what stands apart, threads, coverage.
+pub fn run_page(report: &RunReport) -> String {
+    let threads: usize = report.processes.iter().map(|process| process.threads.len()).sum();
+    let locks: usize = report.processes.iter().map(|process| process.locks.len()).sum();
+    let facts = [
+        format!("wall {}", units::duration(report.wall_ns)),
+        ended(report),
+        several(report.processes.len() as u64, "process", "processes"),
+        several(threads as u64, "thread", "threads"),
+        several(locks as u64, "lock", "locks"),
+    ];
+    let (contended, apart) = (rows::contention(report), rows::apart(report));
+    let mut page = Page::new(&command_line(&report.command), &facts);
+    let findings: Vec<String> =
+        report.findings.iter().map(|finding| finding.text.clone()).collect();
+    page = if let Some(why) = &report.coverage.nothing_seen {
+        page.section("Nothing was seen", "", &list(std::slice::from_ref(why), false))
+    } else if findings.is_empty() {
+        page.section(
+            "Findings",
+            "None: no rule found anything that it could give evidence for.",
+            "",
+        )
+    } else {
+        page.section("Findings", "", &list(&findings, true))
+    };
+    if !contended.is_empty() {
+        let remark = "Locks by total wait: the time that blocked acquisitions took, over all threads. Idle is the part of it \
+                      in which the lock was free.";
+        page = page.section("Contention", remark, &sections::contention(report, &contended));
+    }
+    if let Some((remark, html)) = timeline::worst_minute(report) {
+        page = page.section("Worst minute", &remark, &html);
+    }
+    if contended.iter().any(|row| row.wait.is_some()) {
+        let remark = "Share of all times that were no longer than this. A curve that rises to the right has a long tail.";
+        page = page.section("Percentiles and worst cases", remark, &sections::details(&contended));
+    }
+    if !apart.is_empty() {
+        let remark = "Waiting for work, for a turn or at a gate: it may be as it should be.";
+        page = page.section("Apart", remark, &sections::apart(report, &apart));
+    }
+    if threads > 0 {
+        page = page.section(
+            "Threads",
+            "By wait for locks, then by time on a CPU.",
+            &sections::threads(report),
+        );
+    }
+    let mut seen = report.coverage.unseen.clone();
+    if let Some(share) = report.coverage.futex_share_unaccounted {
+        let share = units::percent(share);
+        seen.push(format!(
+            "{share} of all futex waiting, as the kernel counted it, is in none of the rows above."
+        ));
+    }
+    seen.push(observer(report));
+    let sites = sections::futex_sites(report);
+    page.section(
+        "Coverage",
+        "What this run could not see, and what observing cost.",
+        &(list(&seen, false) + &sites),
+    )
+    .html()
+}

@@ -1,0 +1,351 @@
+//! The sections of a run's page.
+
+use super::{Cell, stacks, table};
+use crate::rows::{Row, class_name, kind_name, place};
+use crate::run::{Distribution, RunReport, Thread};
+use crate::svg::{Axis, Chart, Lane, Marks, Segment, escape, lanes};
+use crate::terminal::several;
+use crate::units;
+use std::cmp::Reverse;
+use std::fmt::Write;
+
+/// Bars of a chart.
+const BARS: usize = 12;
+/// Rows of a table; what is beyond is in the JSON form.
+const TABLE_ROWS: usize = 200;
+/// Locks whose curves and stacks are shown.
+const DETAILS: usize = 20;
+
+/// Bars and table of the contended locks.
+pub(super) fn contention(report: &RunReport, rows: &[Row]) -> String {
+    let mut html = String::new();
+    let waited: Vec<&Row> = rows.iter().filter(|row| row.wait_total() > 0).take(BARS).collect();
+    if let Some(first) = waited.first() {
+        let axis = Axis::linear(0.0, first.wait_total() as f64, "total wait", units::duration_f);
+        let bars: Vec<Lane> = waited.iter().map(|row| bar(row)).collect();
+        html.push_str(&lanes(
+            "Total wait of each lock",
+            &axis,
+            &bars,
+            &[(0, "wait"), (1, "of it, idle")],
+        ));
+    }
+    let headings = [
+        "lock",
+        "pid",
+        "kind",
+        "where",
+        "locks",
+        "taken",
+        "blocked",
+        "wait",
+        "p50",
+        "p99",
+        "longest",
+        "idle of wait",
+        "longest idle",
+        "hold p50",
+        "hold p99",
+        "longest hold",
+        "in use",
+        "queue",
+    ];
+    let cells = rows.iter().take(TABLE_ROWS).map(|row| {
+        let mut cells = names(row);
+        cells.push(
+            row.blocked_share()
+                .map_or_else(Cell::none, |share| Cell::figure(units::percent(share), share)),
+        );
+        let wait = row.wait.as_ref();
+        cells.extend([
+            time(wait, |t| t.total),
+            time(wait, |t| t.p50),
+            time(wait, |t| t.p99),
+            time(wait, |t| t.max),
+        ]);
+        cells.push(
+            row.idle_share()
+                .map_or_else(Cell::none, |share| Cell::figure(units::percent(share), share)),
+        );
+        cells.push(time(row.idle.as_ref(), |t| t.max));
+        let hold = row.hold.as_ref();
+        cells.extend([time(hold, |t| t.p50), time(hold, |t| t.p99), time(hold, |t| t.max)]);
+        cells.push(
+            row.utilisation
+                .map_or_else(Cell::none, |share| Cell::figure(units::percent(share), share)),
+        );
+        cells.push(
+            row.mean_queue
+                .map_or_else(Cell::none, |queue| Cell::figure(units::number(queue), queue)),
+        );
+        cells
+    });
+    html.push_str(&without_constants(report, &headings, cells.collect(), rows));
+    html
+}
+
+fn bar(row: &Row) -> Lane {
+    let total = row.wait_total() as f64;
+    let idle = row.idle.as_ref().map_or(0.0, |idle| idle.total as f64).min(total);
+    let figures = |what: &str, times: &Distribution| {
+        format!(
+            "{what}: {} in {}, longest {}",
+            units::duration(times.total),
+            units::count(times.count),
+            units::duration(times.max)
+        )
+    };
+    let wait = row.wait.as_ref().map_or_else(String::new, |wait| figures("wait", wait));
+    let mut segments = vec![Segment { from: 0.0, to: total, colour: 0, title: wait }];
+    if let Some(times) = row.idle.as_ref().filter(|_| idle > 0.0) {
+        segments.push(Segment { from: 0.0, to: idle, colour: 1, title: figures("idle", times) });
+    }
+    Lane { name: name(row), note: units::duration(row.wait_total()), segments }
+}
+
+fn name(row: &Row) -> String {
+    format!("#{} {}", row.first().id, place(row.first()))
+}
+
+/// Table of the locks of other classes.
+pub(super) fn apart(report: &RunReport, rows: &[Row]) -> String {
+    let headings = [
+        "lock", "pid", "kind", "where", "locks", "taken", "class", "wait", "p50", "p99", "longest",
+    ];
+    let cells = rows.iter().take(TABLE_ROWS).map(|row| {
+        let mut cells = names(row);
+        cells.push(Cell::text(class_name(row.class())));
+        let wait = row.wait.as_ref();
+        cells.extend([
+            time(wait, |t| t.total),
+            time(wait, |t| t.p50),
+            time(wait, |t| t.p99),
+            time(wait, |t| t.max),
+        ]);
+        cells
+    });
+    without_constants(report, &headings, cells.collect(), rows)
+}
+
+fn names(row: &Row) -> Vec<Cell> {
+    vec![
+        Cell::figure(format!("#{}", row.first().id), row.first().id as f64),
+        Cell::figure(row.pid.to_string(), f64::from(row.pid)),
+        Cell::text(kind_name(row.kind())),
+        Cell::text(place(row.first())),
+        Cell::figure(units::count(row.locks.len() as u64), row.locks.len() as f64),
+        Cell::figure(units::count(row.acquisitions), row.acquisitions as f64),
+    ]
+}
+
+fn time(of: Option<&Distribution>, figure: fn(&Distribution) -> u64) -> Cell {
+    of.map_or_else(Cell::none, |times| duration(Some(figure(times))))
+}
+
+fn duration(ns: Option<u64>) -> Cell {
+    ns.map_or_else(Cell::none, |ns| Cell::figure(units::duration(ns), ns as f64))
+}
+
+fn count(number: Option<u64>) -> Cell {
+    number.map_or_else(Cell::none, |number| Cell::figure(units::count(number), number as f64))
+}
+
+/// The table without the columns that say the same in every row, and a line on what it leaves out.
+fn without_constants(
+    report: &RunReport,
+    headings: &[&str],
+    cells: Vec<Vec<Cell>>,
+    rows: &[Row],
+) -> String {
+    let one_each = rows.iter().all(|row| row.locks.len() == 1);
+    let told = |heading: &str| match heading {
+        "pid" => report.processes.len() > 1,
+        "locks" => !one_each,
+        _ => true,
+    };
+    let kept: Vec<&str> = headings.iter().copied().filter(|heading| told(heading)).collect();
+    let cells: Vec<Vec<Cell>> = cells
+        .into_iter()
+        .map(|row| {
+            headings
+                .iter()
+                .zip(row)
+                .filter(|(heading, _)| told(heading))
+                .map(|(_, cell)| cell)
+                .collect()
+        })
+        .collect();
+    let mut html = table(&kept, &cells);
+    if let Some(rest) = rows.get(TABLE_ROWS..).filter(|rest| !rest.is_empty()) {
+        let wait = rest.iter().map(Row::wait_total).fold(0, u64::saturating_add);
+        let more = several(rest.len() as u64, "more row", "more rows");
+        let _ = write!(
+            html,
+            "<p class=\"more\">And {more}, wait {} in all; the JSON form has them.</p>",
+            units::duration(wait)
+        );
+    }
+    html
+}
+
+/// Percentile curves and stacks of the locks that somebody waited on.
+pub(super) fn details(rows: &[Row]) -> String {
+    let mut html = String::new();
+    for (nth, row) in rows.iter().filter(|row| row.wait.is_some()).take(DETAILS).enumerate() {
+        let open = if nth < 3 { " open" } else { "" };
+        let waited = format!("wait {}", units::duration(row.wait_total()));
+        let _ = write!(
+            html,
+            "<details{open}><summary><b>{}</b><span>{}</span></summary><div class=\"pair\"><div>{}</div><div>{}</div></div></details>",
+            escape(&name(row)),
+            escape(&waited),
+            curves(row),
+            stacks::worst(row)
+        );
+    }
+    let rest = rows.iter().filter(|row| row.wait.is_some()).count().saturating_sub(DETAILS);
+    if rest > 0 {
+        let _ = write!(
+            html,
+            "<p class=\"more\">And {}; the JSON form has them.</p>",
+            several(rest as u64, "more row", "more rows")
+        );
+    }
+    html
+}
+
+fn curves(row: &Row) -> String {
+    let parts = [("wait", 0, &row.wait), ("idle", 1, &row.idle), ("hold", 2, &row.hold)];
+    let present =
+        || parts.iter().filter_map(|(name, colour, times)| Some((*name, *colour, times.as_ref()?)));
+    let most = present().map(|(.., times)| times.count).max().unwrap_or(1) as f64;
+    let low = present()
+        .filter_map(|(.., times)| times.buckets.first())
+        .map(|bucket| bucket.0.max(1))
+        .min()
+        .unwrap_or(1);
+    let high = present().map(|(.., times)| times.max).max().unwrap_or(1);
+    let x = Axis::nines(2.0 * most, "share of all that took no longer");
+    let y = Axis::log(low as f64, high as f64, "time", units::duration_f);
+    let mut chart = Chart::new(&format!("Percentiles of {}", name(row)), x, y);
+    for (name, colour, times) in present() {
+        chart = chart.series(name, colour, Marks::Line, &curve(times));
+    }
+    chart.svg()
+}
+
+/// The percentile curve: for the end of each bucket the share of times up to there; the longest has half an observation
+/// above it, since no share of a sample reaches one.
+fn curve(times: &Distribution) -> Vec<(f64, f64)> {
+    let count = times.count.max(1) as f64;
+    let mut points: Vec<(f64, f64)> =
+        times.buckets.first().map(|bucket| (0.0, bucket.0.max(1) as f64)).into_iter().collect();
+    let mut below = 0u64;
+    for &(_, high, number) in &times.buckets {
+        below = below.saturating_add(number);
+        let share = (below as f64 - 0.5) / count;
+        points.push((Axis::nines_of(share.max(0.0)), high.min(times.max).max(1) as f64));
+    }
+    points
+}
+
+/// Where the threads' time went, and their figures.
+pub(super) fn threads(report: &RunReport) -> String {
+    let mut threads: Vec<(u32, &Thread)> = Vec::new();
+    for process in &report.processes {
+        threads.extend(process.threads.iter().map(|thread| (process.pid, thread)));
+    }
+    threads
+        .sort_by_key(|(pid, thread)| (Reverse((thread.wait_ns, thread.cpu_ns)), *pid, thread.tid));
+    let spent = |thread: &Thread| {
+        [thread.cpu_ns, thread.runnable_ns, thread.wait_ns].iter().flatten().sum::<u64>()
+    };
+    let longest = threads.iter().take(BARS).map(|(_, thread)| spent(thread)).max().unwrap_or(0);
+    let axis = Axis::linear(0.0, longest.max(1) as f64, "time", units::duration_f);
+    let bars: Vec<Lane> = threads.iter().take(BARS).map(|(_, thread)| thread_bar(thread)).collect();
+    let legend = [(4, "on a CPU"), (5, "wanted a CPU"), (0, "waited for locks")];
+    let mut html = lanes("Where the time of each thread went", &axis, &bars, &legend);
+    let headings = [
+        "thread",
+        "pid",
+        "name",
+        "on CPU",
+        "wanted CPU",
+        "blocked",
+        "wait",
+        "own switches",
+        "forced switches",
+        "migrations",
+    ];
+    let rows: Vec<Vec<Cell>> =
+        threads.iter().take(TABLE_ROWS).map(|(pid, thread)| thread_cells(*pid, thread)).collect();
+    html.push_str(&table(&headings, &rows));
+    if threads.len() > TABLE_ROWS {
+        let more = several((threads.len() - TABLE_ROWS) as u64, "more thread", "more threads");
+        let _ = write!(html, "<p class=\"more\">And {more}; the JSON form has them.</p>");
+    }
+    html
+}
+
+fn thread_bar(thread: &Thread) -> Lane {
+    let mut segments = Vec::new();
+    let mut from = 0.0;
+    let parts = [
+        (4, "on a CPU", thread.cpu_ns),
+        (5, "wanted a CPU", thread.runnable_ns),
+        (0, "waited for locks", thread.wait_ns),
+    ];
+    for (colour, what, ns) in parts {
+        let Some(ns) = ns.filter(|&ns| ns > 0) else { continue };
+        let to = from + ns as f64;
+        segments.push(Segment {
+            from,
+            to,
+            colour,
+            title: format!("{what}: {}", units::duration(ns)),
+        });
+        from = to;
+    }
+    Lane { name: format!("{} {}", thread.tid, thread.name), note: String::new(), segments }
+}
+
+fn thread_cells(pid: u32, thread: &Thread) -> Vec<Cell> {
+    vec![
+        Cell::figure(thread.tid.to_string(), f64::from(thread.tid)),
+        Cell::figure(pid.to_string(), f64::from(pid)),
+        Cell::text(&*thread.name),
+        duration(thread.cpu_ns),
+        duration(thread.runnable_ns),
+        count(thread.blocked),
+        duration(thread.wait_ns),
+        count(thread.voluntary_switches),
+        count(thread.involuntary_switches),
+        count(thread.migrations),
+    ]
+}
+
+/// Futex waits by call site, as the kernel saw them; only with root.
+pub(super) fn futex_sites(report: &RunReport) -> String {
+    let sites = &report.coverage.futex_sites;
+    if sites.is_empty() {
+        return String::new();
+    }
+    let rows: Vec<Vec<Cell>> = sites
+        .iter()
+        .take(TABLE_ROWS)
+        .map(|site| {
+            let code = site
+                .stack
+                .iter()
+                .take(4)
+                .map(crate::rows::function)
+                .collect::<Vec<_>>()
+                .join(" ← ");
+            vec![Cell::text(code), count(Some(site.waits)), duration(Some(site.total_ns))]
+        })
+        .collect();
+    format!(
+        "<h3>Futex waits as the kernel saw them</h3>{}",
+        table(&["code", "waits", "total"], &rows)
+    )
+}

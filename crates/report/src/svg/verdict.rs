@@ -1,0 +1,106 @@
+//! The pictures of a verdict: what is known of a rate, how the evidence grew, how pairs compare.
+
+use super::{Axis, Chart, Marks};
+use crate::units;
+
+/// Points of a curve: enough for a screen.
+const POINTS: u32 = 240;
+/// Curves are drawn where the likelihood is above this share of its peak.
+const VISIBLE: f64 = 1e-4;
+
+/// What is known of a rate after `successes` of `trials`: the likelihood of each rate as a share of that of the likeliest,
+/// the `interval` that the test gives, and the thresholds that were asked about, each with its name.
+pub fn rate(
+    successes: u64,
+    trials: u64,
+    interval: (f64, f64),
+    thresholds: &[(&str, f64)],
+) -> String {
+    let (s, f) = (successes as f64, trials.saturating_sub(successes) as f64);
+    let peak = if trials == 0 { 0.5 } else { s / (s + f) };
+    let term = |count: f64, rate: f64, at_peak: f64| {
+        if count == 0.0 { 0.0 } else { count * (rate / at_peak).ln() }
+    };
+    let likelihood = |rate: f64| (term(s, rate, peak) + term(f, 1.0 - rate, 1.0 - peak)).exp();
+    let mut marked: Vec<f64> =
+        thresholds.iter().map(|&(_, rate)| rate).chain([interval.0, interval.1, peak]).collect();
+    marked.retain(|rate| rate.is_finite());
+    // The outermost rates that are still likely, found by steps from the peak outward.
+    let reach = |end: f64| {
+        let steps = (0..=60).map(|halvings| peak + (end - peak) * 0.5f64.powi(halvings));
+        steps.take_while(|&rate| likelihood(rate) < VISIBLE).last().unwrap_or(end)
+    };
+    let low = marked.iter().copied().fold(reach(0.0), f64::min);
+    let high = marked.iter().copied().fold(reach(1.0), f64::max);
+    let margin = ((high - low) * 0.05).max(1e-9);
+    let (low, high) = ((low - margin).max(0.0), (high + margin).min(1.0));
+    let points: Vec<(f64, f64)> = (0..=POINTS)
+        .map(|nth| low + (high - low) * f64::from(nth) / f64::from(POINTS))
+        .map(|rate| (rate, likelihood(rate)))
+        .collect();
+    let x = Axis::linear(low, high, "rate of success", rate_text);
+    let y = Axis::linear(0.0, 1.05, "likelihood, as a share of the greatest", units::number);
+    let mut chart = Chart::new("What is known of the rate", x, y)
+        .band("interval of the rate", 2, interval.0, interval.1)
+        .series("likelihood", 2, Marks::Area, &points);
+    for (name, rate) in thresholds {
+        chart = chart.at_x(name, 0, *rate);
+    }
+    chart.svg()
+}
+
+/// A rate with the digits that tell it from its neighbours near 0 and 1.
+fn rate_text(rate: f64) -> String {
+    let text = format!("{:.6}", rate * 100.0);
+    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// One look at the evidence.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Look {
+    /// Observations so far.
+    pub n: u64,
+    /// Logarithm, to base 10, of the e-process.
+    pub log10_e: f64,
+}
+
+/// How the evidence against each hypothesis grew from look to look, and the level (log10 of the e-value) at which each is
+/// decided. Paths have their own colours; a path that reached its level stopped the test.
+pub fn evidence(paths: &[(&str, &[Look])], level: f64) -> String {
+    let all = || paths.iter().flat_map(|(_, path)| path.iter());
+    let last = all().map(|look| look.n).max().unwrap_or(1) as f64;
+    let finite = || all().map(|look| look.log10_e).filter(|e| e.is_finite());
+    let low = finite().fold(-1.0, f64::min);
+    let high = finite().fold(level * 1.15, f64::max);
+    let x = Axis::linear(0.0, last.max(1.0), "observations", units::number);
+    let y = Axis::linear(low, high, "evidence, log10 of the e-value", units::number);
+    let mut chart =
+        Chart::new("How the evidence grew", x, y).at_y("decided", 0, level).at_y("", 3, 0.0);
+    for (nth, (name, path)) in paths.iter().enumerate() {
+        let points: Vec<(f64, f64)> =
+            path.iter().map(|look| (look.n as f64, look.log10_e)).collect();
+        chart = chart.series(name, 2 + 2 * (nth % 2), Marks::Line, &points);
+    }
+    chart.svg()
+}
+
+/// Pairs of measurements, one point a pair, on equal axes; below the dashed line B was less than A.
+/// `format` writes a value with its unit; the names are those of the two commands.
+pub fn paired(names: (&str, &str), pairs: &[(f64, f64)], format: fn(f64) -> String) -> String {
+    let values = || pairs.iter().flat_map(|&(a, b)| [a, b]).filter(|value| value.is_finite());
+    let (low, high) = values()
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
+    let margin = if high > low { (high - low) * 0.05 } else { high.abs().max(1.0) * 0.05 };
+    let axis = |name: &str| {
+        // Values that spread over decades need a logarithmic axis to be told apart.
+        if low > 0.0 && high / low > 30.0 {
+            Axis::log(low * 0.8, high * 1.2, name, format)
+        } else {
+            Axis::linear(low - margin, high + margin, name, format)
+        }
+    };
+    Chart::new("Pairs of measurements", axis(names.0), axis(names.1))
+        .guide("equal", 3, (low, low), (high, high))
+        .series("pairs", 2, Marks::Points, pairs)
+        .svg()
+}

@@ -1,0 +1,74 @@
+//! The pictures of a verdict draw what they are given, and nothing at all breaks them.
+//! `UNC_PAGES=DIR` keeps a page of them, to be looked at.
+
+use uncontended_report::html::Page;
+use uncontended_report::svg::{Look, evidence, paired, rate};
+use uncontended_report::units;
+
+fn path(slope: f64, looks: u64) -> Vec<Look> {
+    (0..looks)
+        .map(|n| Look { n: n * 5, log10_e: slope * n as f64 + (n as f64 * 0.9).sin() * 0.4 })
+        .collect()
+}
+
+#[test]
+fn a_verdict_has_its_pictures() {
+    let known = rate(3_972, 4_000, (0.9885, 0.9961), &[("at least", 0.99), ("or below", 0.98)]);
+    let grown = evidence(
+        &[("against at most 98 %", &path(0.06, 120)), ("against at least 99 %", &path(-0.02, 120))],
+        6.0,
+    );
+    let pairs: Vec<(f64, f64)> =
+        (0..60).map(|n| (1e8 + f64::from(n % 7) * 3e6, 1.02e8 + f64::from(n % 11) * 2e6)).collect();
+    let compared = paired(("A: sort", "B: sort --parallel=2"), &pairs, units::duration_f);
+    assert!(
+        known.contains("interval of the rate")
+            && known.contains("or below")
+            && known.contains("99 %")
+    );
+    assert!(grown.contains("decided") && grown.contains("against at most 98 %"));
+    assert_eq!(compared.matches("<circle").count(), 60);
+    if let Some(folder) = std::env::var_os("UNC_PAGES") {
+        let page = Page::new(
+            "unc slo --at-least 1 --rate 0.99",
+            &["yes".to_owned(), "n = 4000".to_owned()],
+        )
+        .section("What is known of the rate", "", &known)
+        .section("How the evidence grew", "", &grown)
+        .section("Pairs", "", &compared);
+        std::fs::write(std::path::Path::new(&folder).join("verdict.html"), page.html()).unwrap();
+    }
+}
+
+#[test]
+fn odd_figures_leave_no_trace_of_themselves() {
+    let odd = [
+        f64::NAN,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        0.0,
+        -0.0,
+        1.0,
+        -1e300,
+        1e300,
+        f64::MIN_POSITIVE,
+    ];
+    let mut svgs = Vec::new();
+    for (trials, successes) in [(0, 0), (1, 0), (1, 1), (u64::MAX, 5), (5, 9)] {
+        for low in odd {
+            svgs.push(rate(successes, trials, (low, 1.0), &[("x", low)]));
+        }
+    }
+    for a in odd {
+        for b in odd {
+            svgs.push(paired(("a", "b"), &[(a, b), (b, a)], units::duration_f));
+            svgs.push(evidence(&[("e", &[Look { n: u64::MAX, log10_e: a }])], b));
+        }
+    }
+    svgs.push(paired(("", ""), &[], units::number));
+    svgs.push(evidence(&[], 2.0));
+    for svg in svgs {
+        assert!(svg.starts_with("<svg") && svg.ends_with("</svg>"));
+        assert!(!svg.contains("NaN") && !svg.contains("\"inf") && !svg.contains(" inf"), "{svg}");
+    }
+}

@@ -1,0 +1,139 @@
+//! The page of a run is well formed, asks nobody for anything, and is not moved by hostile names.
+//! `UNC_PAGES=DIR` keeps the pages, to be looked at.
+
+mod common;
+
+use common::*;
+use uncontended_report::findings;
+use uncontended_report::html::run_page;
+use uncontended_report::run::*;
+
+fn page(name: &str, mut report: RunReport) -> String {
+    report.findings = findings::find(&report);
+    let html = run_page(&report);
+    if let Some(folder) = std::env::var_os("UNC_PAGES") {
+        std::fs::write(std::path::Path::new(&folder).join(format!("{name}.html")), &html).unwrap();
+    }
+    well_formed(&html);
+    for request in ["http://", "https://", "src=", "@import", "url(", "<link", "fetch("] {
+        assert!(!html.contains(request), "{name}: {request}");
+    }
+    html
+}
+
+/// Every element that is opened is closed in order, and no bracket stands alone.
+fn well_formed(html: &str) {
+    const VOID: [&str; 3] = ["meta", "!DOCTYPE", "br"];
+    let mut open: Vec<&str> = Vec::new();
+    let mut rest = html;
+    while let Some(at) = rest.find('<') {
+        let (before, tag) = rest.split_at(at);
+        let end = tag.find('>').expect("a tag ends");
+        let inside = &tag[1..end];
+        assert!(!inside.contains('<'), "{inside}");
+        assert!(
+            open.last() == Some(&"style")
+                || open.last() == Some(&"script")
+                || !before.contains('>'),
+            "{before}"
+        );
+        let name = inside.split([' ', '/']).find(|word| !word.is_empty()).unwrap();
+        if let Some(closed) = inside.strip_prefix('/') {
+            assert_eq!(open.pop(), Some(closed));
+        } else if !inside.ends_with('/') && !VOID.contains(&name) {
+            open.push(name);
+        }
+        rest = &tag[end + 1..];
+        if ["style", "script"].contains(&name) && !inside.starts_with('/') {
+            rest = &rest[rest.find(&format!("</{name}>")).unwrap()..];
+        }
+    }
+    assert_eq!(open, Vec::<&str>::new());
+}
+
+#[test]
+fn a_run_shows_its_parts() {
+    let html = page("sort", sort());
+    for part in [
+        "Contention",
+        "Worst minute",
+        "Percentiles and worst cases",
+        "Apart",
+        "Threads",
+        "Coverage",
+    ] {
+        assert!(html.contains(&format!("<h2>{part}</h2>")), "{part}");
+    }
+    assert!(html.contains("queue_insert sort.c:3301") && html.contains("265 ms"));
+    assert!(html.contains("waited for 265 ms at 1.00 s, thread 102 sort"));
+}
+
+#[test]
+fn a_run_that_saw_nothing_says_so() {
+    let mut report = run(&["go-program"]);
+    report.coverage.nothing_seen =
+        Some("The program is static: no library could be loaded into it.".to_owned());
+    let html = page("nothing", report);
+    assert!(html.contains("<h2>Nothing was seen</h2>") && !html.contains("<h2>Contention</h2>"));
+}
+
+#[test]
+fn hostile_names_stay_text() {
+    const BAD: &str = "</script><script>alert(1)</script><img src=x onerror=\"alert('2')\">&";
+    let mut report = sort();
+    report.command = vec![BAD.to_owned()];
+    let process = &mut report.processes[0];
+    process.threads[0].name = BAD.to_owned();
+    process.locks[0].address = BAD.to_owned();
+    process.locks[0].site.as_mut().unwrap().function = Some(BAD.to_owned());
+    process.locks[0].worst_wait.as_mut().unwrap().holder[0].file = Some(BAD.to_owned());
+    report.coverage.unseen.push(BAD.to_owned());
+    report.clock.source = BAD.to_owned();
+    let mut html = run_page(&report);
+    well_formed(&html);
+    html = html.replace("<script>document", "").to_owned();
+    assert!(!html.contains("<script") && !html.contains("<img") && !html.contains("onerror=\""));
+}
+
+#[test]
+fn huge_and_many() {
+    let mut report = many(3_000, 300);
+    report.wall_ns = u64::MAX;
+    let row = &mut report.processes[0].locks[10];
+    let most = Distribution {
+        count: u64::MAX,
+        total: u64::MAX,
+        max: u64::MAX,
+        worst: vec![u64::MAX; 4],
+        buckets: vec![(0, u64::MAX, u64::MAX)],
+        ..Default::default()
+    };
+    (row.wait_ns, row.idle_ns, row.hold_ns) = (Some(most.clone()), Some(most.clone()), Some(most));
+    row.moments = vec![Moment {
+        what: Span::Wait,
+        at_ns: u64::MAX - 5,
+        ns: u64::MAX,
+        tid: None,
+        cause: None,
+    }];
+    assert!(page("huge", report).contains("more rows"));
+    assert!(page("many", many(400, 100)).contains("And 200 more rows"));
+}
+
+#[test]
+fn the_worst_minute_of_an_hour_is_found() {
+    let mut report = sort();
+    report.wall_ns = 3_600_000 * MS;
+    let wait = |at_s: u64, ns| Moment {
+        what: Span::Wait,
+        at_ns: at_s * 1_000 * MS,
+        ns,
+        tid: None,
+        cause: None,
+    };
+    report.processes[0].locks[0].moments =
+        vec![wait(100, 900 * MS), wait(2_000, 500 * MS), wait(2_030, 600 * MS)];
+    let html = page("hour", report);
+    assert!(html.contains("waited for 600 ms") && html.contains("waited for 500 ms"));
+    assert!(!html.contains("waited for 900 ms"));
+}
