@@ -2,7 +2,7 @@
 //!
 //! # Contract
 //! For `Beta(s+1, f+1)`: [`log_below_upper`] is never below `ln P(theta <= p)`, [`log_above_lower`] never above `ln P(theta > p)`.
-//! At most [`TERMS`] terms are summed; what is left is bounded by a geometric series, which is exact in the far tail
+//! As many terms are summed as the caller says; what is left is bounded by a geometric series, which is exact in the far tail
 //! and loose near the centre, always on the safe side.
 //! # Why it holds
 //! `P(theta <= p)` is `P(Bin(n+1, p) >= s+1)`. Its first term is `exp(L) p/(s+1)`, L being Robbins' criterion, and the
@@ -17,12 +17,9 @@ use crate::ln::{exp_upper, ln, ln_ball};
 use crate::rate::{Counts, Rate};
 use crate::robbins::log_uniform_mixture;
 
-/// Most terms summed before the geometric bound.
-const TERMS: u32 = 100_000;
-
 /// An upper bound of `ln P(theta <= p)` for `theta ~ Beta(s+1, f+1)`, at most 0.
 pub(crate) fn log_below_upper(counts: Counts, rate: Rate, terms: u32) -> f64 {
-    match upper_sum(counts, rate, terms.min(TERMS)) {
+    match upper_sum(counts, rate, terms) {
         Some(sum) => (first_term(counts, rate) + ln_ball(sum)).upper().min(0.0),
         None => 0.0,
     }

@@ -143,7 +143,7 @@ fn the_next_decision_is_the_first_that_an_even_run_of_luck_could_bring() {
 /// A/A: the rate is the threshold itself, so that either verdict is wrong on one side.
 #[test]
 fn errors_over_all_looks_stay_within_the_bound() {
-    let runs = common::depth("errors_over_all_looks_stay_within_the_bound", 2000, 20_000);
+    let runs = common::depth("errors_over_all_looks_stay_within_the_bound", 1000, 20_000);
     for method in METHODS {
         for p in [0.5, 0.9, 0.99, 0.999] {
             let question = Question::about(rate(p), method, error(0.05));
@@ -164,7 +164,7 @@ fn errors_over_all_looks_stay_within_the_bound() {
 /// Whether the interval contains the rate at the moment one stops, and whether the verdict points the right way.
 #[test]
 fn the_interval_covers_at_the_stopping_time_and_the_direction_is_right() {
-    let runs = common::depth("the_interval_covers_at_the_stopping_time", 1000, 10_000);
+    let runs = common::depth("the_interval_covers_at_the_stopping_time", 600, 10_000);
     for method in METHODS {
         for (threshold, low, truth) in
             [(0.9, None, 0.93), (0.99, None, 0.98), (0.98, Some(0.96), 0.97), (0.5, None, 0.55)]

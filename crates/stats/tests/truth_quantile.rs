@@ -1,6 +1,8 @@
 //! Quantile sequences: published ranks, the stream against the formula, coverage at the stopping time.
 
-use uncontended_stats::{MaxError, Method, QuantileSequence, Rate, Rng, quantile};
+mod common;
+
+use uncontended_stats::{Counts, MaxError, Method, Prior, QuantileSequence, Rate, Rng, quantile};
 
 fn error(e: f64) -> MaxError {
     MaxError::new(e).unwrap()
@@ -46,4 +48,50 @@ fn a_stream_refuses_exactly_what_the_formula_does() {
         }
     }
     assert!(QuantileSequence::new(Rate::HALF, Method::Csm, error(0.1)).push(f64::NAN).is_err());
+}
+
+/// A distribution: a value of it, the quantile asked for, and the least and the largest value that is that quantile.
+type Case = (&'static str, fn(&mut Rng) -> f64, f64, (f64, f64));
+
+const CASES: [Case; 6] = [
+    ("even, median", |rng| rng.unit(), 0.5, (0.5, 0.5)),
+    ("heavy-tailed, p99", |rng| 1.0 / (1.0 - rng.unit()), 0.99, (100.0, 100.0)),
+    (
+        "bimodal, median in the gap",
+        |rng| if rng.chance(0.5) { rng.unit() } else { 5.0 + rng.unit() },
+        0.5,
+        (1.0, 5.0),
+    ),
+    ("tied, p90", |rng| rng.below(3) as f64, 0.9, (2.0, 2.0)),
+    ("constant, p90", |_| 4.0, 0.9, (4.0, 4.0)),
+    (
+        "with failures, p75",
+        |rng| if rng.chance(0.2) { f64::INFINITY } else { rng.unit() },
+        0.75,
+        (0.9375, 0.9375),
+    ),
+];
+
+#[test]
+fn the_quantile_is_covered_at_all_times_whatever_the_distribution() {
+    let runs = common::depth("the_quantile_is_covered_at_all_times", 300, 10_000);
+    for (name, draw, p, (least, most)) in CASES {
+        for method in [Method::OneSided, Method::Csm] {
+            let mut rng = Rng::new(404);
+            let mut missed = 0;
+            for _ in 0..runs {
+                let mut sequence = QuantileSequence::new(Rate::new(p).unwrap(), method, error(0.1));
+                let covered = (0..300).all(|_| {
+                    sequence.push(draw(&mut rng)).unwrap();
+                    let (low, high) = sequence.interval();
+                    low <= most && high >= least
+                });
+                missed += u64::from(!covered);
+            }
+            let (chance, _) =
+                Prior::Jeffreys.price(Counts::new(runs, missed).unwrap()).interval(error(1e-4));
+            println!("{name}, {method:?}: missed {missed} times in {runs}, bound 0.1");
+            assert!(chance <= 0.1);
+        }
+    }
 }
