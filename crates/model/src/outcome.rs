@@ -34,8 +34,8 @@ impl Outcome {
         Some(outcome)
     }
 
-    /// An end in which every thread ended.
-    pub(crate) fn from_words(words: Vec<Value>) -> Outcome {
+    /// An end in which every thread ended: the words of memory, then the registers of thread 0, 1, …
+    pub fn from_words(words: Vec<Value>) -> Outcome {
         Outcome { words, stuck: 0, faulted: 0 }
     }
 

@@ -3,7 +3,8 @@
 //! # Contract
 //! A step of a thread is one operation that others can notice, with the private operations behind it: arithmetic,
 //! branches, and stores into the thread's own buffer. Running the private ones at once loses no outcome, since they
-//! commute with every step of every other actor. [`Stepper::in_program_order`] gives each store a step of its own, so
+//! commute with every step of every other actor; only an interrupt that falls before a store is not one that falls
+//! after it, so stores are private in programs without interrupts alone. [`Stepper::in_program_order`] gives each store a step of its own, so
 //! that a person reads an execution as the program is written.
 //! # State
 //! I1: a thread that is `Running` stands before an operation that others can notice.
@@ -165,7 +166,9 @@ impl<'p, M: Model> Stepper<'p, M> {
             here
         });
         let registers_at = registers_at.collect();
-        let eager = model.stores_are_private();
+        let interrupted = |op: &Op| matches!(op, Op::Membarrier | Op::Interrupt { .. });
+        let interrupts = program.threads.iter().flat_map(|t| &t.code).any(interrupted);
+        let eager = model.stores_are_private() && !interrupts;
         Stepper { program, model, registers_at, eager, loop_bound: None }
     }
 
