@@ -9,6 +9,7 @@
 mod assembler;
 mod compile;
 mod layout;
+mod meeting;
 mod plan;
 mod random;
 mod refusal;

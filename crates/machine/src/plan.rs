@@ -15,6 +15,16 @@ const PLACEMENT_ROUNDS: u64 = 64;
 /// Runs in a round in which the threads keep step.
 const TOGETHER: usize = 64;
 
+/// Of so many rounds, one in which the threads keep step: slow, but good at interleavings that need both threads to be
+/// close.
+const TOGETHER_EVERY: u64 = 16;
+
+/// Most that a thread starts late, as a power of two of rounds of an empty loop.
+const SKEW: u64 = 6;
+
+/// The same where threads make system calls, which take microseconds.
+const SLOW_SKEW: u64 = 14;
+
 /// One round.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Plan {
@@ -76,24 +86,28 @@ impl Iterator for Planner {
         if self.round.is_multiple_of(PLACEMENT_ROUNDS) {
             self.random.shuffle(&mut self.cpus);
         }
-        let together =
-            self.threads <= self.cpus.len() && (self.slow || self.round.is_multiple_of(8));
-        let most = if together { TOGETHER } else { BATCH };
+        let together = self.threads <= self.cpus.len()
+            && (self.slow || self.round.is_multiple_of(TOGETHER_EVERY));
+        let most = if together { TOGETHER } else { BATCH >> self.random.below(4) };
         let runs = most.min(1 << self.left.ilog2().min(usize::BITS - 2));
-        let start = self.random.below(runs as u64) as usize;
-        let lag = (0..self.threads).map(|_| self.magnitude(4) as usize).collect::<Vec<_>>();
+        let packed = self.random.below(4) > 0;
+        let straight = self.random.below(4) > 0;
+        let stride = if straight { 1 } else { 2 * self.magnitude(6) + 1 };
+        let start = self.random.below(runs as u64);
+        let mut first = vec![start as usize; self.threads];
+        if !together && self.random.below(2) == 0 {
+            let ahead = self.threads as u64;
+            let ahead = self.random.below(ahead) as usize;
+            first[ahead] = (start + self.magnitude(4)) as usize % runs;
+        }
+        let longest = if self.slow { SLOW_SKEW } else { SKEW };
         let plan = Plan {
             runs,
-            spread: if self.random.below(2) == 0 { 1 } else { LINE },
-            stride: (2 * self.magnitude(6) + 1) as usize,
+            spread: if packed { 1 } else { LINE },
+            stride: stride as usize,
             cpus: self.cpus.iter().copied().cycle().take(self.threads).collect(),
-            first: lag
-                .iter()
-                .map(|lag| if together { start } else { (start + runs - lag % runs) % runs })
-                .collect(),
-            skew: (0..self.threads)
-                .map(|_| 1 + self.magnitude(if self.slow { 14 } else { 8 }))
-                .collect(),
+            first,
+            skew: (0..self.threads).map(|_| 1 + self.magnitude(longest)).collect(),
             together,
         };
         self.left -= runs as u64;

@@ -15,13 +15,15 @@
 
 use crate::compile::{Frame, Functions, Pace, compile};
 use crate::layout::{BATCH, Layout};
+use crate::meeting::Meeting;
 use crate::plan::{Plan, Planner};
 use crate::refusal::Refusal;
 use crate::tally::Tally;
 use crate::words::Words;
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::{Barrier, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
+use uncontended_model::outcome::Outcome;
 use uncontended_model::program::{Op, Program};
 use uncontended_sys::{affinity, code::Code, membarrier};
 
@@ -37,8 +39,8 @@ pub struct Setup {
 /// What the machine showed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Histogram {
-    /// Each final state (the locations, then the registers of each thread) and how often it was seen.
-    pub states: BTreeMap<Box<[u64]>, u64>,
+    /// Each final state and how often it was seen. A state that is missing may still be allowed.
+    pub states: BTreeMap<Outcome, u64>,
     /// How many runs were made; the sum of the counts.
     pub runs: u64,
     /// On how many CPUs; with fewer than the program has threads, some threads never ran at once.
@@ -55,7 +57,7 @@ struct Shared<'p> {
     /// The registers of each thread after each run.
     results: Vec<Words>,
     cpus: Vec<usize>,
-    meeting: Barrier,
+    meeting: Meeting,
     failure: Mutex<Option<io::Error>>,
     setup: Setup,
 }
@@ -81,8 +83,8 @@ pub fn run(program: &Program, setup: &Setup) -> Result<Histogram, Refusal> {
         return Err(Refusal::System { request: "keeping a thread on one CPU", error });
     }
     let mut states = BTreeMap::new();
-    for (words, count) in tallies.into_iter().flat_map(Tally::into_counts) {
-        *states.entry(words).or_insert(0) += count;
+    for (words, count) in tallies.iter().flat_map(Tally::counts) {
+        *states.entry(Outcome::from_words(words.to_vec())).or_insert(0) += count;
     }
     Ok(Histogram { states, runs: setup.runs, processors: shared.cpus.len() })
 }
@@ -117,7 +119,7 @@ fn prepare<'p>(program: &'p Program, setup: &Setup) -> Result<Shared<'p>, Refusa
         memory: Words::new(Layout { locations: program.locations.len() }.words()),
         results: registers.map(|registers| Words::new(registers * BATCH)).collect(),
         cpus,
-        meeting: Barrier::new(threads),
+        meeting: Meeting::new(threads),
         failure: Mutex::new(None),
         setup: *setup,
     })
@@ -127,7 +129,7 @@ impl Shared<'_> {
     /// One worker: its part in every round.
     fn work(&self, thread: usize) -> Tally {
         let planner = Planner::new(self.program, &self.cpus, &self.setup);
-        let mut tally = Tally::default();
+        let mut tally = Tally::new(self.width());
         let mut cpu = None;
         for plan in planner {
             if cpu != Some(plan.cpus[thread]) {
@@ -188,20 +190,27 @@ impl Shared<'_> {
         function(&raw const frame);
     }
 
+    /// Words of a final state: the locations, then the registers of each thread.
+    fn width(&self) -> usize {
+        let registers = self.program.threads.iter().map(|thread| thread.registers.len());
+        self.program.locations.len() + registers.sum::<usize>()
+    }
+
     fn count(&self, plan: &Plan, thread: usize, tally: &mut Tally) {
-        let mut words = Vec::new();
+        let mut words = vec![0; self.width()];
         for run in self.share(plan, thread) {
-            words.clear();
-            for location in 0..self.program.locations.len() {
+            let (memory, mut registers) = words.split_at_mut(self.program.locations.len());
+            for (location, word) in memory.iter_mut().enumerate() {
                 // SAFETY: the run is in this worker's share, and this is the phase of counting (I1).
-                words.push(unsafe { self.memory.get(Layout::slot(location, run, plan.spread)) });
+                *word = unsafe { self.memory.get(Layout::slot(location, run, plan.spread)) };
             }
             for (thread, results) in self.program.threads.iter().zip(&self.results) {
-                let registers = thread.registers.len();
-                for at in run * registers..(run + 1) * registers {
+                let (own, others) = registers.split_at_mut(thread.registers.len());
+                for (at, word) in own.iter_mut().enumerate() {
                     // SAFETY: as above.
-                    words.push(unsafe { results.get(at) });
+                    *word = unsafe { results.get(run * thread.registers.len() + at) };
                 }
+                registers = others;
             }
             tally.add(&words);
         }

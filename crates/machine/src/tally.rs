@@ -1,49 +1,74 @@
 //! Counts of final states, made for few states seen very often.
+//!
+//! # State
+//! I1: `slots` has a power of two of places, less than half of them taken; each taken place names a row of `rows`, and
+//! a state's row is found by looking from its hash onwards until a free place.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
-
-/// How often each state was seen.
-#[derive(Debug, Default)]
+/// How often each state was seen; all states have the same number of words.
+#[derive(Debug)]
 pub(crate) struct Tally {
-    counts: HashMap<Box<[u64]>, u64, BuildHasherDefault<Mix>>,
+    width: usize,
+    /// The states, one after the other.
+    rows: Vec<u64>,
+    counts: Vec<u64>,
+    /// Row number plus one; zero is free.
+    slots: Vec<u32>,
 }
 
 impl Tally {
+    /// For states of so many words.
+    pub(crate) fn new(width: usize) -> Tally {
+        Tally { width, rows: Vec::new(), counts: Vec::new(), slots: vec![0; 64] }
+    }
+
     /// Counts one state.
     pub(crate) fn add(&mut self, words: &[u64]) {
-        match self.counts.get_mut(words) {
-            Some(count) => *count += 1,
-            None => drop(self.counts.insert(words.into(), 1)),
+        debug_assert_eq!(words.len(), self.width);
+        let mut at = self.home(words);
+        loop {
+            match self.slots[at] {
+                0 => break,
+                row if self.row(row) == words => {
+                    self.counts[row as usize - 1] += 1;
+                    return;
+                }
+                _ => at = (at + 1) & (self.slots.len() - 1),
+            }
+        }
+        self.rows.extend_from_slice(words);
+        self.counts.push(1);
+        self.slots[at] = self.counts.len() as u32;
+        if self.counts.len() * 2 > self.slots.len() {
+            self.grow();
         }
     }
 
-    /// The states and their counts, in no order.
-    pub(crate) fn into_counts(self) -> impl Iterator<Item = (Box<[u64]>, u64)> {
-        self.counts.into_iter()
-    }
-}
-
-/// Multiplies and folds: the words are small numbers that nobody chooses in malice.
-#[derive(Debug, Default)]
-pub(crate) struct Mix(u64);
-
-impl Hasher for Mix {
-    fn finish(&self) -> u64 {
-        self.0 ^ self.0 >> 32
+    fn row(&self, row: u32) -> &[u64] {
+        &self.rows[(row as usize - 1) * self.width..][..self.width]
     }
 
-    fn write_usize(&mut self, length: usize) {
-        self.write(&(length as u64).to_ne_bytes());
+    /// The place at which the search for a state begins. The words are small numbers that nobody chooses in malice.
+    fn home(&self, words: &[u64]) -> usize {
+        let mix = |hash: u64, &word: &u64| {
+            (hash.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        };
+        (words.iter().fold(0, mix) >> 32) as usize & (self.slots.len() - 1)
     }
 
-    fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            self.0 = (self.0.rotate_left(5) ^ u64::from_ne_bytes(word))
-                .wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    fn grow(&mut self) {
+        self.slots = vec![0; self.slots.len() * 2];
+        for row in 1..=self.counts.len() as u32 {
+            let mut at = self.home(self.row(row));
+            while self.slots[at] != 0 {
+                at = (at + 1) & (self.slots.len() - 1);
+            }
+            self.slots[at] = row;
         }
+    }
+
+    /// The states and their counts, in the order in which they were first seen.
+    pub(crate) fn counts(&self) -> impl Iterator<Item = (&[u64], u64)> {
+        self.counts.iter().enumerate().map(|(row, &count)| (self.row(row as u32 + 1), count))
     }
 }
 
@@ -53,14 +78,22 @@ mod tests {
 
     #[test]
     fn every_state_is_counted_as_often_as_it_came() {
-        let mut tally = Tally::default();
-        for i in 0..1000_u64 {
-            tally.add(&[i % 3, i % 2]);
+        let mut tally = Tally::new(2);
+        for i in 0..10_000_u64 {
+            tally.add(&[i % 30, i % 7]);
         }
-        let mut counts: Vec<_> = tally.into_counts().collect();
-        counts.sort();
-        assert_eq!(counts.len(), 6);
-        assert_eq!(counts[0], (Box::from([0, 0]), 167));
-        assert_eq!(counts.iter().map(|(_, count)| count).sum::<u64>(), 1000);
+        let counts: Vec<_> = tally.counts().collect();
+        assert_eq!(counts.len(), 210);
+        for (state, count) in counts {
+            let expected = (0..10_000).filter(|i| [i % 30, i % 7] == *state).count() as u64;
+            assert_eq!(count, expected, "{state:?}");
+        }
+    }
+
+    #[test]
+    fn a_state_without_words_is_one_state() {
+        let mut tally = Tally::new(0);
+        (0..5).for_each(|_| tally.add(&[]));
+        assert_eq!(tally.counts().collect::<Vec<_>>(), [(&[][..], 5)]);
     }
 }
