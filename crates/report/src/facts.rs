@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 pub struct Facts {
     /// The program and its arguments, as given.
     pub command: Vec<String>,
+    /// Its process id.
+    pub pid: Option<u32>,
     /// Exit status of the program; 128 + the signal's number if a signal ended it.
     pub exit_status: i32,
     /// The signal that ended the program.

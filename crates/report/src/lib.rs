@@ -6,6 +6,7 @@ pub mod facts;
 pub mod findings;
 pub mod folded;
 pub mod html;
+pub mod perfetto;
 pub mod rows;
 pub mod run;
 pub mod svg;

@@ -252,7 +252,7 @@ pub struct Frame {
 }
 
 /// One thread.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Thread {
     /// Thread id.
     pub tid: u32,

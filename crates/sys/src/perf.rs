@@ -65,15 +65,6 @@ struct Attributes {
 }
 const _: () = assert!(size_of::<Attributes>() == 112);
 
-/// CLOCK_MONOTONIC, which is the clock of [`Sample::time_ns`].
-pub fn now_ns() -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is writable memory of the right type.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
-    u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000_000
-        + u64::try_from(time.tv_nsec).unwrap_or(0)
-}
-
 /// A trace point to watch.
 #[derive(Debug, Clone, Copy)]
 pub struct Point<'a> {

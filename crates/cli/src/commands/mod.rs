@@ -3,6 +3,8 @@
 
 mod compare;
 mod litmus;
+mod report;
+pub(crate) mod run;
 mod slo;
 mod verdict;
 
@@ -16,6 +18,10 @@ pub(crate) enum Command {
     Slo(Box<slo::Flags>),
     Compare(Box<compare::Flags>),
     Verdict(Box<verdict::Flags>),
+    Run(run::Arguments),
+    Report(report::Arguments),
+    #[command(name = crate::run::cost::SUBCOMMAND, hide = true)]
+    MeasureObserverCost,
 }
 
 impl Command {
@@ -26,6 +32,9 @@ impl Command {
             Command::Slo(flags) => flags.execute(),
             Command::Compare(flags) => flags.execute(),
             Command::Verdict(flags) => flags.execute(),
+            Command::Run(arguments) => arguments.execute(),
+            Command::Report(arguments) => arguments.execute(),
+            Command::MeasureObserverCost => crate::run::cost::print(),
         }
     }
 }

@@ -1,12 +1,28 @@
 //! From the record of a run to its report.
+//!
+//! # Contract
+//! [`report`] is a pure function of the record's bytes, the facts beside it and the names of addresses, so that a kept
+//! trace gives the very report that its run gave. Each address is named once.
 
 mod classify;
+mod coverage;
 mod distribution;
+mod locks;
+mod stacks;
+mod threads;
+mod times;
 
 pub use classify::{Part, classify};
 pub use distribution::{Bucket, distribution};
 
-use crate::run::Frame;
+use crate::facts::Facts;
+use crate::findings;
+use crate::run::{Clock, Frame, Observer, Process, RunReport, SCHEMA};
+use coverage::Gaps;
+use stacks::Stacks;
+use std::collections::HashSet;
+use uncontended_trace::layout;
+use uncontended_trace::reader::{self, ReadError, Record};
 
 /// Names for addresses; found by whoever can read the files of the program.
 pub trait Symbols {
@@ -16,4 +32,72 @@ pub trait Symbols {
 
     /// The same for the byte at `offset` in the file of `module`.
     fn frames_at_offset(&mut self, module: &str, offset: u64) -> Vec<Frame>;
+}
+
+/// The report on the run that left `record` and `facts`.
+///
+/// # Errors
+/// If the bytes are no record of this version. No bytes at all are the record of a program that was not observed.
+pub fn report(
+    record: &[u8],
+    facts: Facts,
+    symbols: &mut dyn Symbols,
+) -> Result<RunReport, ReadError> {
+    let record = reader::read(record)?;
+    let mut processes: Vec<Process> = Vec::new();
+    let mut next_id = 0;
+    // Figures of the kernel belong to a process's last image.
+    let mut told = HashSet::new();
+    for image in record.processes.iter().rev() {
+        let mut stacks = Stacks::new(image, symbols);
+        let rows = locks::rows(&record, image, facts.wall_ns, &mut stacks);
+        let last = told.insert(image.pid);
+        let threads = threads::rows(image, record.tick_ns, &facts, last);
+        processes.push(Process {
+            pid: image.pid,
+            command: image.command.clone(),
+            locks: rows,
+            threads,
+        });
+    }
+    processes.reverse();
+    for lock in processes.iter_mut().flat_map(|process| &mut process.locks) {
+        lock.id = next_id;
+        next_id += 1;
+    }
+    processes.extend(threads::unobserved(&facts, &told));
+    let gaps = Gaps {
+        no_hold: !record.holds,
+        dropped: record.dropped_room,
+        reentered: record.dropped_busy,
+        negative: record.negative,
+        observed: u32::try_from(record.processes.len()).unwrap_or(u32::MAX),
+    };
+    let coverage = coverage::coverage(&facts, &processes, gaps);
+    let mut report = RunReport {
+        schema: SCHEMA.into(),
+        command: facts.command,
+        exit_status: facts.exit_status,
+        signal: facts.signal,
+        wall_ns: facts.wall_ns,
+        clock: clock(&record),
+        processes,
+        coverage,
+        observer: Observer {
+            cost_ns_per_pair: facts.cost_ns_per_pair,
+            records_dropped: record.dropped_room + record.dropped_busy,
+        },
+        findings: Vec::new(),
+    };
+    report.findings = findings::find(&report);
+    Ok(report)
+}
+
+fn clock(record: &Record) -> Clock {
+    let source = match record.clock {
+        layout::clock::TSC => "tsc",
+        layout::clock::CNTVCT => "cntvct",
+        _ => "clock_gettime(CLOCK_MONOTONIC)",
+    };
+    Clock { source: source.into(), step_ns: record.step_ns }
 }

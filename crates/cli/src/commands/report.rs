@@ -1,0 +1,103 @@
+//! `unc report`: makes any form of the report on a trace that `unc run --trace` kept.
+
+use crate::emit;
+use crate::failure::Failure;
+use clap::Args;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use uncontended_report::facts::Facts;
+use uncontended_report::run::RunReport;
+use uncontended_report::tracefile;
+
+const EXAMPLES: &str = "\
+Examples:
+  unc report run.unc                      the report on the terminal
+  unc report run.unc --json -             the same as data, on stdout
+  unc report run.unc --html run.html      the same as one page
+  unc report run.unc --folded -           waits by stack, for flame graphs
+  unc report run.unc --perfetto run.json  for ui.perfetto.dev
+
+Exit status: 0; 2 where the trace cannot be read or an output cannot be written.";
+
+/// Make a report from a trace that `unc run --trace` kept
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// The trace
+    #[arg(value_name = "TRACE")]
+    trace: PathBuf,
+    /// Write the report as JSON (`-` for stdout)
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write the report as one self-contained page (`-` for stdout)
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Write total waits by stack in the folded form of flame graphs (`-` for stdout)
+    #[arg(long, value_name = "FILE")]
+    folded: Option<PathBuf>,
+    /// Write the worst waits as a trace for Perfetto (`-` for stdout)
+    #[arg(long, value_name = "FILE")]
+    perfetto: Option<PathBuf>,
+    /// Show only locks whose kind, address or code has PATTERN in it
+    #[arg(long, value_name = "PATTERN")]
+    only: Option<String>,
+    /// Show the N costliest locks
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    top: usize,
+}
+
+impl Arguments {
+    pub(crate) fn execute(self) -> ExitCode {
+        match self.write() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(failure) => {
+                eprintln!("{failure}");
+                ExitCode::from(2)
+            }
+        }
+    }
+
+    fn write(&self) -> Result<(), Failure> {
+        let (record, facts) = read(&self.trace)?;
+        let mut report = emit::report(&record, facts)
+            .map_err(|failure| unreadable(&self.trace, &failure.cause))?;
+        if let Some(pattern) = &self.only {
+            report.keep_matching(pattern);
+        }
+        let forms: [(&Option<PathBuf>, Form); 4] = [
+            (&self.json, emit::json),
+            (&self.html, emit::html),
+            (&self.folded, emit::folded),
+            (&self.perfetto, emit::perfetto),
+        ];
+        let mut written = false;
+        for (path, form) in forms {
+            if let Some(path) = path {
+                emit::to_file(path, &form(&report)?)?;
+                written = true;
+            }
+        }
+        if !written {
+            emit::to_file(
+                Path::new("-"),
+                emit::text(&report, self.top, &std::io::stdout()).as_bytes(),
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// Makes one form of a report.
+type Form = fn(&RunReport) -> Result<Vec<u8>, Failure>;
+
+fn read(path: &Path) -> Result<(Vec<u8>, Facts), Failure> {
+    let bytes = std::fs::read(path).map_err(|error| unreadable(path, &error.to_string()))?;
+    let (record, facts) =
+        tracefile::decode(&bytes).map_err(|error| unreadable(path, &error.to_string()))?;
+    Ok((record.to_vec(), facts))
+}
+
+fn unreadable(path: &Path, cause: &str) -> Failure {
+    let remedy = "Keep a trace with `unc run --trace FILE -- PROGRAM`.";
+    Failure::new(format!("{} cannot be read as a trace: {cause}", path.display()), remedy)
+}

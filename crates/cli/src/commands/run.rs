@@ -1,0 +1,119 @@
+//! `unc run`: runs a program under the observer and reports where its threads waited.
+
+use crate::failure::Failure;
+use crate::run::{duration, session};
+use clap::Args;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+const EXAMPLES: &str = "\
+Examples:
+  unc run -- sort --parallel=4 big.txt          where do the threads of sort wait?
+  unc run --json run.json -- ./server           the same as data
+  unc run --for 10s --html run.html -- ./server ten seconds of a server, as one page
+  unc run --delay 5s --for 10s -- ./server      the same, after its start-up
+  unc run --trace run.unc -- ./program          keep the record for `unc report run.unc`
+
+The program keeps its own input, output, signals and descriptors. Ctrl-C and kill reach it, and the report follows.
+
+Exit status: the program's own; 128 + N if signal N ended it; 127 not found; 126 not executable; 125 `unc` failed
+(also where the program ended with 0 and an output file could not be written).";
+
+/// Run a program and report, per lock, how long threads waited and how long the lock stood free while they did
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// Write the report as JSON (schema uncontended.run/1)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Write the report as one self-contained page
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+    /// Keep the record, for `unc report`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
+    /// End the program with SIGTERM after this time (500ms, 10s, 2m)
+    #[arg(long = "for", value_name = "DURATION", value_parser = duration::parse)]
+    pub(crate) limit: Option<Duration>,
+    /// Begin to record after this time
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    pub(crate) delay: Option<Duration>,
+    /// Show only locks whose kind, address or code has PATTERN in it
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) only: Option<String>,
+    /// Show the N costliest locks
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub(crate) top: usize,
+    /// Leave out hold times, which cost one clock reading for each acquisition
+    #[arg(long)]
+    pub(crate) no_hold: bool,
+    /// Do not add this run to `unc history`
+    #[arg(long)]
+    pub(crate) no_history: bool,
+    /// No report on stderr
+    #[arg(long)]
+    pub(crate) quiet: bool,
+    /// The program and its arguments
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "PROGRAM"
+    )]
+    pub(crate) command: Vec<OsString>,
+}
+
+impl Arguments {
+    pub(crate) fn execute(self) -> ExitCode {
+        let outcome = refuse_flag(&self)
+            .and_then(|()| refuse_stdout(&self))
+            .and_then(|()| session::run(&self));
+        match outcome {
+            Ok(status) => ExitCode::from(status),
+            Err(refusal) => {
+                eprintln!("{}", refusal.failure);
+                ExitCode::from(refusal.status)
+            }
+        }
+    }
+}
+
+/// Why there is no program whose status could be passed through.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    pub(crate) failure: Failure,
+    /// 125, 126 or 127.
+    pub(crate) status: u8,
+}
+
+impl From<Failure> for Refusal {
+    fn from(failure: Failure) -> Self {
+        Refusal { failure, status: 125 }
+    }
+}
+
+/// The parser takes an unknown flag for the program's name.
+fn refuse_flag(arguments: &Arguments) -> Result<(), Refusal> {
+    match &arguments.command[0].to_string_lossy() {
+        flag if flag.starts_with('-') => Err(Failure::new(
+            format!("there is no flag {flag}"),
+            "See `unc run --help`; the program goes after `--`.",
+        )
+        .into()),
+        _ => Ok(()),
+    }
+}
+
+fn refuse_stdout(arguments: &Arguments) -> Result<(), Refusal> {
+    let outputs =
+        [("--json", &arguments.json), ("--html", &arguments.html), ("--trace", &arguments.trace)];
+    for (flag, path) in outputs {
+        if path.as_ref().is_some_and(|path| path.as_os_str() == "-") {
+            let cause = format!("{flag} - is refused: stdout belongs to the program");
+            return Err(Failure::new(cause, "Name a file instead; /dev/stderr is one.").into());
+        }
+    }
+    Ok(())
+}

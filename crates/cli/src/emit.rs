@@ -1,0 +1,103 @@
+//! The forms of a report that the flags ask for.
+
+use crate::commands::run::Arguments;
+use crate::failure::Failure;
+use crate::run::session::Outputs;
+use crate::symbols::ElfSymbols;
+use std::io::{IsTerminal, Write};
+use std::os::fd::AsFd;
+use std::path::Path;
+use uncontended_report::facts::Facts;
+use uncontended_report::run::RunReport;
+use uncontended_report::{aggregate, folded, perfetto, terminal, tracefile};
+
+/// Writes everything that `unc run` was asked for. Every form is tried; the first failure is answered with.
+pub(crate) fn after_run(
+    arguments: &Arguments,
+    record: &[u8],
+    facts: Facts,
+    outputs: Outputs,
+) -> Result<(), Failure> {
+    let kept = outputs.trace.map(|output| output.write(&trace(record, &facts)?));
+    let mut report = report(record, facts)?;
+    if let Some(pattern) = &arguments.only {
+        report.keep_matching(pattern);
+    }
+    let data = outputs.json.map(|output| output.write(&json(&report)?));
+    let page = outputs.html.map(|output| output.write(&html(&report)?));
+    if !arguments.quiet {
+        // Where stderr is gone there is nobody to tell.
+        let _ = std::io::stderr()
+            .write_all(text(&report, arguments.top, &std::io::stderr()).as_bytes());
+    }
+    [kept, data, page].into_iter().flatten().collect()
+}
+
+/// The report on a record and what happened beside it.
+pub(crate) fn report(record: &[u8], facts: Facts) -> Result<RunReport, Failure> {
+    aggregate::report(record, facts, &mut ElfSymbols::default())
+        .map_err(|error| Failure::new(format!("the record cannot be read: {error}"), ""))
+}
+
+fn trace(record: &[u8], facts: &Facts) -> Result<Vec<u8>, Failure> {
+    tracefile::encode(record, facts).map_err(|error| Failure::new(error.to_string(), ""))
+}
+
+/// The report as JSON, one line feed at its end.
+pub(crate) fn json(report: &RunReport) -> Result<Vec<u8>, Failure> {
+    pretty(report)
+}
+
+/// The report as one self-contained page.
+pub(crate) fn html(report: &RunReport) -> Result<Vec<u8>, Failure> {
+    let text = terminal::render(
+        report,
+        &terminal::Options { top: usize::MAX, ..terminal::Options::default() },
+    );
+    let text = text.replace('&', "&amp;").replace('<', "&lt;");
+    Ok(format!("<!doctype html><meta charset=\"utf-8\"><title>unc run</title><pre>{text}</pre>\n")
+        .into_bytes())
+}
+
+/// The report as text for people; coloured and as wide as the screen if `stream` is a terminal.
+pub(crate) fn text(report: &RunReport, top: usize, stream: &(impl IsTerminal + AsFd)) -> String {
+    let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let width = terminal_size::terminal_size_of(stream).map(|(width, _)| usize::from(width.0));
+    let default = terminal::Options::default();
+    let colour = stream.is_terminal() && !no_colour;
+    terminal::render(
+        report,
+        &terminal::Options { top, colour, width: width.unwrap_or(default.width) },
+    )
+}
+
+/// Waits by stack, for flame graphs.
+pub(crate) fn folded(report: &RunReport) -> Result<Vec<u8>, Failure> {
+    Ok(folded::render(report).into_bytes())
+}
+
+/// The longest times, for Perfetto.
+pub(crate) fn perfetto(report: &RunReport) -> Result<Vec<u8>, Failure> {
+    pretty(&perfetto::render(report))
+}
+
+fn pretty(value: &impl serde::Serialize) -> Result<Vec<u8>, Failure> {
+    let mut bytes =
+        serde_json::to_vec_pretty(value).map_err(|error| Failure::new(error.to_string(), ""))?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+/// Writes `content` to `path`, or to stdout for `-`.
+pub(crate) fn to_file(path: &Path, content: &[u8]) -> Result<(), Failure> {
+    let result = match path.to_str() {
+        Some("-") => std::io::stdout().write_all(content),
+        _ => std::fs::write(path, content),
+    };
+    match result {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()), // The reader has seen enough.
+        other => other.map_err(|error| {
+            Failure::new(format!("{} could not be written: {error}", path.display()), "")
+        }),
+    }
+}

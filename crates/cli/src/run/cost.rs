@@ -1,0 +1,29 @@
+//! What the observer costs on this machine: measured by `unc` itself, run again under the observer.
+
+use super::observer::Library;
+use super::record::Record;
+use std::process::{Command, ExitCode, Stdio};
+
+/// The hidden subcommand that measures and prints.
+pub(crate) const SUBCOMMAND: &str = "measure-observer-cost";
+
+/// Nanoseconds by which an observed uncontended lock and unlock exceeds a plain one; nothing where that cannot be had.
+pub(crate) fn measure(library: &Library) -> Option<f64> {
+    let record = Record::small().ok()?;
+    let mut own = Command::new("/proc/self/exe");
+    own.arg(SUBCOMMAND).stdin(Stdio::null()).stderr(Stdio::null());
+    own.env("LD_PRELOAD", library.preload(None)).env(Record::VARIABLE, record.path());
+    let output = own.output().ok()?;
+    String::from_utf8(output.stdout).ok()?.trim().parse().ok()
+}
+
+/// The measuring side.
+pub(crate) fn print() -> ExitCode {
+    match uncontended_sys::pair_cost::over_plain_ns() {
+        Some(cost) => {
+            println!("{cost}");
+            ExitCode::SUCCESS
+        }
+        None => ExitCode::from(2),
+    }
+}

@@ -1,0 +1,157 @@
+//! All futex waiting of a program as the kernel sees it, whoever in the program waits: the measure of what the observer
+//! missed. Needs root.
+//!
+//! # Contract
+//! Each wait is from the entry into the system call to its return; one that has not returned counts up to the end. Stacks
+//! are taken by frame pointers: where a program has none, they end early.
+//! # Sources
+//! futex(2), for which operations wait.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use uncontended_report::aggregate::Symbols;
+use uncontended_report::facts::{FutexFacts, FutexThread};
+use uncontended_report::run::{Frame, FutexSite};
+use uncontended_sys::perf::{Point, Sample, Watch};
+use uncontended_sys::tracefs::Tracefs;
+
+/// The operations that wait, with and without the flags for private futexes (128) and the real-time clock (256).
+const WAITS: &std::ffi::CStr =
+    c"op == 0 || op == 128 || op == 9 || op == 137 || op == 265 || op == 393 \
+    || op == 6 || op == 134 || op == 13 || op == 141 || op == 11 || op == 139";
+/// Stacks beyond this many are counted without their frames.
+const MOST_STACKS: usize = 4096;
+const MOST_SITES: usize = 20;
+
+/// The futex waits of one program and its descendants.
+#[derive(Debug)]
+pub(crate) struct FutexWatch {
+    watch: Watch,
+    enter: u64,
+    waiting: HashMap<u32, Sample>,
+    sites: HashMap<(u32, Vec<u64>), (u64, u64)>,
+    threads: BTreeMap<(u32, u32), u64>,
+    maps: HashMap<u32, Vec<Mapping>>,
+}
+
+/// A file in a program's memory.
+#[derive(Debug, Clone)]
+struct Mapping {
+    from: u64,
+    to: u64,
+    offset: u64,
+    path: String,
+}
+
+impl FutexWatch {
+    /// Arms the watch for the program that is started next.
+    pub(crate) fn open() -> io::Result<Self> {
+        let events = Tracefs::open()?;
+        let enter = events.event_id("syscalls/sys_enter_futex")?;
+        let exit = events.event_id("syscalls/sys_exit_futex")?;
+        let watch = Watch::open(&[
+            Point { id: enter, filter: Some(WAITS), chain: true },
+            Point { id: exit, filter: None, chain: false },
+        ])?;
+        let (waiting, sites, maps) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Ok(FutexWatch { watch, enter, waiting, sites, threads: BTreeMap::new(), maps })
+    }
+
+    /// Takes what has happened since the last call.
+    pub(crate) fn look(&mut self) {
+        let mut samples = Vec::new();
+        self.watch.drain(|sample| samples.push(sample));
+        samples.sort_by_key(|sample| sample.time_ns); // A thread may have entered on one CPU and returned on another.
+        for sample in samples {
+            if sample.id == self.enter {
+                self.maps.entry(sample.pid).or_insert_with(|| mappings(sample.pid));
+                self.waiting.insert(sample.tid, sample);
+            } else if let Some(entry) = self.waiting.remove(&sample.tid) {
+                self.count(entry, sample.time_ns);
+            }
+        }
+    }
+
+    /// Reads the files in the memory of `pids` again: libraries may have been loaded.
+    pub(crate) fn look_at_files(&mut self, pids: impl IntoIterator<Item = u32>) {
+        for pid in pids {
+            let found = mappings(pid);
+            if !found.is_empty() {
+                self.maps.insert(pid, found);
+            }
+        }
+    }
+
+    fn count(&mut self, entry: Sample, end_ns: u64) {
+        let waited = end_ns.saturating_sub(entry.time_ns);
+        *self.threads.entry((entry.pid, entry.tid)).or_default() += waited;
+        let known = self.sites.len() < MOST_STACKS;
+        let mut key = (entry.pid, entry.chain);
+        if !known && !self.sites.contains_key(&key) {
+            key.1.clear();
+        }
+        let site = self.sites.entry(key).or_default();
+        site.0 += 1;
+        site.1 += waited;
+    }
+
+    /// All that was seen, with the waits still going on counted up to `end_ns` (CLOCK_MONOTONIC).
+    pub(crate) fn finish(mut self, end_ns: u64, symbols: &mut dyn Symbols) -> FutexFacts {
+        self.look();
+        for (_, entry) in std::mem::take(&mut self.waiting) {
+            self.count(entry, end_ns);
+        }
+        let mut sites: Vec<_> = self.sites.iter().collect();
+        sites.sort_by_key(|(key, (_, total))| (std::cmp::Reverse(*total), *key));
+        let named = sites.iter().take(MOST_SITES).map(|((pid, chain), (waits, total))| FutexSite {
+            stack: self.frames(*pid, chain, symbols),
+            waits: *waits,
+            total_ns: *total,
+        });
+        FutexFacts {
+            waits: self.sites.values().map(|(waits, _)| waits).sum(),
+            total_ns: self.sites.values().map(|(_, total)| total).sum(),
+            lost: self.watch.lost(),
+            sites: named.collect(),
+            threads: self
+                .threads
+                .iter()
+                .map(|(&(pid, tid), &total_ns)| FutexThread { pid, tid, total_ns })
+                .collect(),
+        }
+    }
+
+    fn frames(&self, pid: u32, chain: &[u64], symbols: &mut dyn Symbols) -> Vec<Frame> {
+        let mappings = self.maps.get(&pid).map(Vec::as_slice).unwrap_or_default();
+        let place = |&address: &u64| {
+            let mapping =
+                mappings.iter().find(|mapping| (mapping.from..mapping.to).contains(&address));
+            match mapping {
+                Some(mapping) => (mapping.path.as_str(), mapping.offset + (address - mapping.from)),
+                None => ("", address),
+            }
+        };
+        chain
+            .iter()
+            .map(place)
+            .flat_map(|(path, offset)| symbols.frames_at_offset(path, offset))
+            .collect()
+    }
+}
+
+/// The files that are mapped as code in `pid`.
+fn mappings(pid: u32) -> Vec<Mapping> {
+    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+    maps.lines().filter_map(mapping).collect()
+}
+
+fn mapping(line: &str) -> Option<Mapping> {
+    let mut fields = line.split_ascii_whitespace();
+    let (from, to) = fields.next()?.split_once('-')?;
+    let code = fields.next()?.contains('x');
+    let hex = |text: &str| u64::from_str_radix(text, 16).ok();
+    let offset = hex(fields.next()?)?;
+    let path = fields.nth(2)?;
+    (code && path.starts_with('/'))
+        .then(|| Some(Mapping { from: hex(from)?, to: hex(to)?, offset, path: path.into() }))?
+}

@@ -1,0 +1,12 @@
+//! Running a program under the observer.
+
+pub(crate) mod cost;
+pub(crate) mod duration;
+mod futex;
+mod observer;
+mod output;
+mod program;
+mod record;
+pub(crate) mod session;
+mod supervise;
+mod threads;

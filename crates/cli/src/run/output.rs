@@ -1,0 +1,89 @@
+//! Files that a run writes at its end, opened before the program starts.
+//!
+//! # Contract
+//! A file that cannot be written is found before the program runs. An existing file keeps its bytes until there are new
+//! ones; a file made by [`Output::open`] is removed again if nothing was ever written to it.
+
+use crate::failure::Failure;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// A file to be written at the end.
+#[derive(Debug)]
+pub(crate) struct Output {
+    path: PathBuf,
+    file: File,
+    untouched: bool,
+}
+
+impl Output {
+    /// Opens `path` for writing.
+    pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
+        let existed = path.exists();
+        let mut options = OpenOptions::new();
+        match options.write(true).create(true).truncate(false).open(path) {
+            Ok(file) => Ok(Output { path: path.to_owned(), file, untouched: !existed }),
+            Err(error) => Err(Failure::new(
+                format!(
+                    "{} cannot be written: {error}; the program was not started",
+                    path.display()
+                ),
+                "Name a file in a folder that exists and where you may write.",
+            )),
+        }
+    }
+
+    /// Writes `content` as all of the file.
+    pub(crate) fn write(mut self, content: &[u8]) -> Result<(), Failure> {
+        self.untouched = false;
+        self.replace(content).map_err(|error| {
+            Failure::new(
+                format!("{} could not be written: {error}", self.path.display()),
+                "The program had its run undisturbed; only this file is incomplete.",
+            )
+        })
+    }
+
+    fn replace(&mut self, content: &[u8]) -> io::Result<()> {
+        if self.file.metadata()?.is_file() {
+            self.file.set_len(0)?;
+        }
+        self.file.write_all(content)?;
+        self.file.flush()
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        if self.untouched {
+            // A file that another process removed meanwhile is as good as removed.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Output;
+
+    #[test]
+    fn old_bytes_stay_until_there_are_new_ones() {
+        let path = std::env::temp_dir().join(format!("unc-output-{}", std::process::id()));
+        std::fs::write(&path, "something long").unwrap();
+        drop(Output::open(&path).unwrap());
+        assert_eq!(std::fs::read(&path).unwrap(), b"something long");
+        Output::open(&path).unwrap().write(b"new").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"new");
+        std::fs::remove_file(&path).unwrap();
+        drop(Output::open(&path).unwrap());
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn a_full_disk_is_said() {
+        let failure = Output::open("/dev/full".as_ref()).unwrap().write(b"text").unwrap_err();
+        assert!(failure.cause.contains("/dev/full"), "{failure}");
+        assert!(Output::open("/no/such/folder/file".as_ref()).is_err());
+    }
+}

@@ -1,0 +1,182 @@
+//! One observed run, from the look-up of the program to the last report.
+
+use super::futex::FutexWatch;
+use super::observer::Library;
+use super::output::Output;
+use super::program::{self, Missing, Obstacle};
+use super::record::Record;
+use super::supervise::{self, Schedule};
+use super::threads::ThreadWatch;
+use crate::commands::run::{Arguments, Refusal};
+use crate::emit;
+use crate::failure::Failure;
+use crate::symbols::ElfSymbols;
+use std::ffi::{CString, OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use uncontended_report::facts::Facts;
+use uncontended_sys::clock;
+use uncontended_sys::process::{self, Child, Exit, Image};
+use uncontended_sys::signals::Signals;
+
+/// Runs the program, writes the reports and answers with the status for `unc` to exit with.
+pub(crate) fn run(arguments: &Arguments) -> Result<u8, Refusal> {
+    let name = &arguments.command[0];
+    let path = program::find(name).map_err(|missing| refusal(name, &missing))?;
+    let obstacle = program::obstacle(&path);
+    let outputs = Outputs::open(arguments)?;
+    let signals =
+        Signals::block(&supervise::TAKEN).map_err(|error| own("block signals", &error))?;
+    let mut record = Record::create(!arguments.no_hold, arguments.delay.is_none())
+        .map_err(|error| own("make the memory for the record", &error))?;
+    let library = Library::place().map_err(|error| own("place the observer", &error))?;
+    if let Some(obstacle) = obstacle {
+        eprintln!("unc: {} runs unobserved: {}", name.to_string_lossy(), obstacle.reason());
+    }
+    let cost_ns_per_pair = super::cost::measure(&library);
+    let environment = environment(&library, &record, obstacle);
+
+    // Without root there is nothing to arm; the report says so.
+    let mut futexes = FutexWatch::open().ok();
+    let started_unix_s =
+        SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+    let start = Instant::now();
+    let child = spawn(&path, arguments, &environment, &signals)?;
+    let pid = Some(child.pid());
+    let schedule = Schedule {
+        end: arguments.limit.map(|limit| start + limit),
+        begin: arguments.delay.map(|delay| start + delay),
+    };
+    let mut threads = ThreadWatch::new(child.pid());
+    supervise::until_end(&child, &signals, schedule, &mut record, &mut threads, futexes.as_mut());
+    let wall_ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    let exit = child.reap().map_err(|error| own("learn how the program ended", &error))?;
+
+    let facts = Facts {
+        command: arguments.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+        pid,
+        exit_status: i32::from(status(&exit)),
+        signal: exit.signal,
+        wall_ns,
+        started_unix_s,
+        threads: threads.into_facts(),
+        cost_ns_per_pair,
+        unobserved: obstacle.map(|obstacle| obstacle.reason().to_owned()),
+        futex: futexes
+            .map(|futexes| futexes.finish(clock::monotonic_ns(), &mut ElfSymbols::default())),
+    };
+    let written = record.read().map_err(|error| own("read the record", &error).failure);
+    let written = written.and_then(|record| emit::after_run(arguments, &record, facts, outputs));
+    Ok(match (status(&exit), written) {
+        (status, Ok(())) => status,
+        (status, Err(failure)) => {
+            eprintln!("{failure}");
+            if status == 0 { 125 } else { status }
+        }
+    })
+}
+
+/// The files that the flags name.
+#[derive(Debug)]
+pub(crate) struct Outputs {
+    pub(crate) json: Option<Output>,
+    pub(crate) html: Option<Output>,
+    pub(crate) trace: Option<Output>,
+}
+
+impl Outputs {
+    fn open(arguments: &Arguments) -> Result<Self, Failure> {
+        let open =
+            |path: &Option<std::path::PathBuf>| path.as_deref().map(Output::open).transpose();
+        Ok(Outputs {
+            json: open(&arguments.json)?,
+            html: open(&arguments.html)?,
+            trace: open(&arguments.trace)?,
+        })
+    }
+}
+
+fn refusal(name: &OsStr, missing: &Missing) -> Refusal {
+    let name = name.to_string_lossy();
+    match missing {
+        Missing::NotFound => Refusal {
+            failure: Failure::new(
+                format!("{name}: no such program"),
+                "Give its path, or a name that is in PATH.",
+            ),
+            status: 127,
+        },
+        Missing::NotExecutable(reason) => Refusal {
+            failure: Failure::new(
+                format!("{name} cannot be executed: {reason}"),
+                "Name a program or a script.",
+            ),
+            status: 126,
+        },
+    }
+}
+
+fn own(what: &str, error: &std::io::Error) -> Refusal {
+    Failure::new(format!("could not {what}: {error}"), "").into()
+}
+
+/// 128 + the signal's number for a program that a signal ended.
+fn status(exit: &Exit) -> u8 {
+    let status = exit.code.or(exit.signal.map(|signal| 128 + signal)).unwrap_or(125);
+    (status & 0xff) as u8
+}
+
+fn environment(library: &Library, record: &Record, obstacle: Option<Obstacle>) -> Vec<CString> {
+    let observe = obstacle.is_none_or(Obstacle::spares_children);
+    let ours = |name: &OsStr| observe && (name == "LD_PRELOAD" || name == Record::VARIABLE);
+    let mut variables: Vec<(OsString, OsString)> =
+        std::env::vars_os().filter(|(name, _)| !ours(name)).collect();
+    if observe {
+        variables.push((
+            "LD_PRELOAD".into(),
+            library.preload(std::env::var_os("LD_PRELOAD").as_deref()),
+        ));
+        variables.push((Record::VARIABLE.into(), record.path()));
+    }
+    let joined = variables.into_iter().map(|(mut variable, value)| {
+        variable.push("=");
+        variable.push(value);
+        variable
+    });
+    joined.filter_map(|variable| CString::new(variable.into_vec()).ok()).collect()
+}
+
+/// Starts the program; a file that the kernel does not know as a program goes to the shell, as `execvp` does it.
+fn spawn(
+    path: &Path,
+    arguments: &Arguments,
+    environment: &[CString],
+    signals: &Signals,
+) -> Result<Child, Refusal> {
+    const NO_PROGRAM: i32 = 8; // ENOEXEC
+    let name = arguments.command[0].to_string_lossy();
+    let no_nul = |_| Failure::new(format!("{name}: an argument has a NUL byte in it"), "");
+    let words = arguments.command.iter().map(|word| CString::new(word.as_bytes()));
+    let mut words = words.collect::<Result<Vec<_>, _>>().map_err(no_nul)?;
+    let path = CString::new(path.as_os_str().as_bytes()).map_err(no_nul)?;
+    let started = process::spawn(&Image { path: &path, arguments: &words, environment }, signals);
+    let started = match started {
+        Err(error) if error.raw_os_error() == Some(NO_PROGRAM) => {
+            words[0] = path;
+            words.insert(0, c"sh".into());
+            process::spawn(&Image { path: c"/bin/sh", arguments: &words, environment }, signals)
+        }
+        other => other,
+    };
+    started.map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => Refusal {
+            failure: Failure::new(format!("{name}: its interpreter or loader was not found"), ""),
+            status: 127,
+        },
+        _ => Refusal {
+            failure: Failure::new(format!("{name} cannot be executed: {error}"), ""),
+            status: 126,
+        },
+    })
+}

@@ -1,0 +1,149 @@
+//! What the kernel counts for each thread: CPU time, time in the run queue, switches, migrations.
+//!
+//! # Contract
+//! A [`ThreadWatch`] looks at a program and its descendants from time to time and keeps the last figures of every thread
+//! that it ever saw. A figure that the kernel does not give is `None`. A thread shorter than the time between two looks is
+//! missing here; the observer's own record has it.
+//! # Sources
+//! proc(5); `Documentation/scheduler/sched-stats.rst` for `schedstat`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use uncontended_report::facts::ThreadFacts;
+use uncontended_report::run::Thread;
+
+/// Looks at a program's threads from time to time.
+#[derive(Debug)]
+pub(crate) struct ThreadWatch {
+    pids: BTreeSet<u32>,
+    /// By process and thread.
+    seen: BTreeMap<(u32, u32), Thread>,
+    /// When to look next.
+    due: Instant,
+}
+
+/// Looking costs CPU time that the program may want: at most one part in this many.
+const SHARE: u32 = 100;
+const SHORTEST: Duration = Duration::from_millis(20);
+
+impl ThreadWatch {
+    /// Watches the process `pid` and those that it starts.
+    pub(crate) fn new(pid: u32) -> Self {
+        ThreadWatch {
+            pids: BTreeSet::from([pid]),
+            seen: BTreeMap::new(),
+            due: Instant::now() + SHORTEST,
+        }
+    }
+
+    /// When [`ThreadWatch::look`] should be called again.
+    pub(crate) fn due(&self) -> Instant {
+        self.due
+    }
+
+    /// The processes that were alive at the last look.
+    pub(crate) fn pids(&self) -> impl Iterator<Item = u32> {
+        self.pids.iter().copied()
+    }
+
+    /// Reads every thread's figures.
+    pub(crate) fn look(&mut self) {
+        let start = Instant::now();
+        let mut pending: Vec<u32> = self.pids.iter().copied().collect();
+        while let Some(pid) = pending.pop() {
+            let children = self.look_at(pid);
+            pending.extend(children.into_iter().filter(|&child| self.pids.insert(child)));
+        }
+        let now = Instant::now();
+        self.due = now + SHORTEST.max((now - start) * SHARE);
+    }
+
+    /// Reads the threads of `pid` and answers with its children.
+    fn look_at(&mut self, pid: u32) -> Vec<u32> {
+        let mut found = Vec::new();
+        let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else {
+            self.pids.remove(&pid);
+            return found;
+        };
+        for task in tasks.flatten() {
+            let Some(tid) = task.file_name().to_str().and_then(|name| name.parse().ok()) else {
+                continue;
+            };
+            if let Some(thread) = figures(&task.path(), tid) {
+                self.seen.insert((pid, tid), thread);
+            }
+            let children = fs::read_to_string(task.path().join("children")).unwrap_or_default();
+            found.extend(children.split_whitespace().filter_map(|pid| pid.parse::<u32>().ok()));
+        }
+        found
+    }
+
+    /// What was seen, in the order of processes and threads.
+    pub(crate) fn into_facts(self) -> Vec<ThreadFacts> {
+        self.seen.into_iter().map(|((pid, _), thread)| ThreadFacts { pid, thread }).collect()
+    }
+}
+
+/// The figures of the thread in the folder `task`, or nothing if it is gone.
+fn figures(task: &Path, tid: u32) -> Option<Thread> {
+    let status = fs::read_to_string(task.join("status")).ok()?;
+    let field = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+        Some(line.trim_start_matches(':').trim())
+    };
+    let schedstat = fs::read_to_string(task.join("schedstat")).unwrap_or_default();
+    let mut times = schedstat.split_whitespace().map(|number| number.parse().ok());
+    let sched = fs::read_to_string(task.join("sched")).unwrap_or_default();
+    Some(Thread {
+        tid,
+        name: field("Name")?.to_owned(),
+        cpu_ns: times.next().flatten(),
+        runnable_ns: times.next().flatten(),
+        voluntary_switches: field("voluntary_ctxt_switches").and_then(|number| number.parse().ok()),
+        involuntary_switches: field("nonvoluntary_ctxt_switches")
+            .and_then(|number| number.parse().ok()),
+        migrations: migrations(&sched),
+        ..Thread::default()
+    })
+}
+
+fn migrations(sched: &str) -> Option<u64> {
+    let line = sched.lines().find(|line| line.starts_with("se.nr_migrations"))?;
+    line.rsplit(':').next()?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_own_threads_are_seen_by_name() {
+        let (stop, stopped) = std::sync::mpsc::channel::<()>();
+        let named = std::thread::Builder::new().name("watched".into());
+        let thread = named.spawn(move || stopped.recv().is_err()).unwrap();
+        let mut watch = ThreadWatch::new(std::process::id());
+        for _ in 0..200 {
+            watch.look(); // Until the new thread has set its name.
+            if watch.seen.values().any(|thread| thread.name == "watched") {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        drop(stop);
+        assert!(thread.join().unwrap());
+        let seen = watch.into_facts();
+        assert!(seen.iter().any(|facts| facts.thread.name == "watched"));
+        assert!(seen.iter().all(|facts| facts.thread.voluntary_switches.is_some()));
+    }
+
+    #[test]
+    fn migrations_are_read_where_the_kernel_gives_them() {
+        assert_eq!(
+            migrations("x (1, #threads: 1)\nse.nr_migrations            :       12\n"),
+            Some(12)
+        );
+        assert_eq!(migrations(""), None);
+    }
+}

@@ -1,0 +1,189 @@
+//! Names for addresses: function, file and line, inlined frames, from ELF and DWARF.
+//!
+//! # Contract
+//! An address that cannot be named yields one frame with its module and address alone. Each file is opened once and each
+//! address looked up once. Debug information is taken from the file itself, else from the separate file that its build id
+//! or its debug link names. Compressed sections and split DWARF are read; a `.gnu_debugdata` section is not.
+//! # Sources
+//! "Separate Debug Files" in the GDB manual, for where such files lie.
+
+use addr2line::Loader;
+use object::read::{Object, ObjectSection, ObjectSegment};
+use std::collections::HashMap;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use uncontended_report::aggregate::Symbols;
+use uncontended_report::run::Frame;
+
+const DEBUG_ROOT: &str = "/usr/lib/debug";
+
+/// Looks addresses up in the files that they belong to.
+#[derive(Default)]
+pub(crate) struct ElfSymbols {
+    files: HashMap<String, Rc<Option<Loader>>>,
+    frames: HashMap<(String, u64), Vec<Frame>>,
+    segments: HashMap<String, Vec<Segment>>,
+}
+
+impl Symbols for ElfSymbols {
+    fn frames(&mut self, module: &str, address: u64) -> Vec<Frame> {
+        let key = (module.to_owned(), address);
+        if let Some(known) = self.frames.get(&key) {
+            return known.clone();
+        }
+        let file = Rc::clone(
+            self.files.entry(module.to_owned()).or_insert_with(|| Rc::new(open(Path::new(module)))),
+        );
+        let bare = Frame {
+            function: None,
+            file: None,
+            line: None,
+            module: (!module.is_empty()).then(|| module.to_owned()),
+            address: format!("{address:#x}"),
+        };
+        let frames =
+            file.as_ref().as_ref().map(|file| look_up(file, address, &bare)).unwrap_or_default();
+        let frames = if frames.is_empty() { vec![bare] } else { frames };
+        self.frames.insert(key, frames.clone());
+        frames
+    }
+
+    fn frames_at_offset(&mut self, module: &str, offset: u64) -> Vec<Frame> {
+        let segments =
+            self.segments.entry(module.to_owned()).or_insert_with(|| segments(Path::new(module)));
+        let holds = |segment: &&Segment| {
+            (segment.offset..segment.offset + segment.length).contains(&offset)
+        };
+        let address = segments
+            .iter()
+            .find(holds)
+            .map_or(offset, |segment| segment.address + (offset - segment.offset));
+        self.frames(module, address)
+    }
+}
+
+/// A part of a file and its address.
+#[derive(Debug)]
+struct Segment {
+    offset: u64,
+    length: u64,
+    address: u64,
+}
+
+fn segments(module: &Path) -> Vec<Segment> {
+    let Ok(file) = fs::File::open(module) else { return Vec::new() };
+    let cache = object::ReadCache::new(file);
+    let Ok(object) = object::File::parse(&cache) else { return Vec::new() };
+    let segment = |segment: object::Segment<'_, '_, _>| {
+        let (offset, length) = segment.file_range();
+        Segment { offset, length, address: segment.address() }
+    };
+    object.segments().map(segment).collect()
+}
+
+/// The frames at `address`, innermost first; the symbol table's name where DWARF has none.
+fn look_up(file: &Loader, address: u64, bare: &Frame) -> Vec<Frame> {
+    // A return address belongs to the call before it.
+    let probe = address.saturating_sub(1);
+    let mut frames = Vec::new();
+    if let Ok(mut found) = file.find_frames(probe) {
+        while let Ok(Some(frame)) = found.next() {
+            let function = frame.function.and_then(|name| Some(name.demangle().ok()?.into_owned()));
+            let (source, line) =
+                frame.location.map_or((None, None), |at| (at.file.map(str::to_owned), at.line));
+            frames.push(Frame { function, file: source, line, ..bare.clone() });
+        }
+    }
+    if frames.is_empty() {
+        frames.push(bare.clone());
+    }
+    if let Some(outer) = frames.last_mut().filter(|frame| frame.function.is_none()) {
+        outer.function = file
+            .find_symbol(probe)
+            .map(|name| addr2line::demangle_auto(name.into(), None).into_owned());
+    }
+    frames
+}
+
+/// Opens the file that has the debug information of `module`, or `module` itself where there is none apart.
+fn open(module: &Path) -> Option<Loader> {
+    let bytes = fs::File::open(module).ok()?;
+    if !bytes.metadata().ok()?.is_file() {
+        return None;
+    }
+    let cache = object::ReadCache::new(bytes);
+    let object = object::File::parse(&cache).ok()?;
+    let own = object.section_by_name(".debug_info").is_some_and(|section| section.size() > 0);
+    let apart = if own { None } else { debug_file(module, &object) };
+    drop(object);
+    apart.and_then(|path| Loader::new(path).ok()).or_else(|| Loader::new(module).ok())
+}
+
+fn debug_file<'data>(module: &Path, object: &impl Object<'data>) -> Option<PathBuf> {
+    let by_id = object.build_id().ok().flatten().filter(|id| id.len() > 2).map(|id| {
+        let hex: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+        Path::new(DEBUG_ROOT).join(".build-id").join(&hex[..2]).join(format!("{}.debug", &hex[2..]))
+    });
+    if let Some(path) = by_id.filter(|path| path.is_file()) {
+        return Some(path);
+    }
+    let (name, _) = object.gnu_debuglink().ok().flatten()?;
+    let name = Path::new(std::ffi::OsStr::from_bytes(name));
+    let folder = module.parent()?;
+    let rooted = Path::new(DEBUG_ROOT).join(folder.strip_prefix("/").unwrap_or(folder));
+    [folder.to_owned(), folder.join(".debug"), rooted]
+        .into_iter()
+        .map(|folder| folder.join(name))
+        .find(|path| path.is_file() && path != module)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[inline(never)]
+    fn here() -> u64 {
+        let bias = own_bias();
+        (here as *const () as u64) - bias + 2
+    }
+
+    /// Where this test program is loaded, from the kernel's own list.
+    fn own_bias() -> u64 {
+        let maps = fs::read_to_string("/proc/self/maps").unwrap();
+        u64::from_str_radix(maps.split('-').next().unwrap(), 16).unwrap()
+    }
+
+    #[test]
+    fn a_function_of_this_test_has_its_name_file_and_line() {
+        let module = std::env::current_exe().unwrap().to_str().unwrap().to_owned();
+        let frames = ElfSymbols::default().frames(&module, here());
+        let outer = frames.last().unwrap();
+        assert!(
+            outer.function.as_ref().is_some_and(|name| name.contains("symbols::tests::here")),
+            "{frames:?}"
+        );
+        assert!(outer.file.as_ref().is_some_and(|file| file.ends_with("symbols.rs")), "{frames:?}");
+        assert!(outer.line.is_some());
+    }
+
+    #[test]
+    fn what_has_no_name_keeps_its_address() {
+        let mut symbols = ElfSymbols::default();
+        for module in ["", "[vdso]", "/no/such/file", "/etc/passwd", "/dev/zero"] {
+            let frames = symbols.frames(module, 0x1234);
+            assert_eq!(frames.len(), 1);
+            assert_eq!(frames[0].address, "0x1234");
+            assert_eq!(frames[0].function, None);
+        }
+    }
+
+    #[test]
+    fn names_of_cpp_and_rust_are_readable() {
+        let readable = |name: &str| addr2line::demangle_auto(name.into(), None).into_owned();
+        assert_eq!(readable("_ZNSt5mutex4lockEv"), "std::mutex::lock()");
+        assert!(readable("_RNvC6_123foo3bar").ends_with("bar"));
+        assert_eq!(readable("main"), "main");
+    }
+}

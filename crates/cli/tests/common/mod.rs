@@ -1,0 +1,94 @@
+//! What the tests of `unc` share: running it, folders that go away, programs compiled on the spot.
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// `unc run` with `flags`, then `--`, ready for the program.
+pub(crate) fn unc_run(flags: &[&str]) -> Command {
+    let mut command = unc();
+    command.arg("run").args(flags).arg("--no-history").arg("--");
+    command
+}
+
+/// `unc`.
+pub(crate) fn unc() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_unc"))
+}
+
+/// A shell script under `unc run`.
+pub(crate) fn script(flags: &[&str], text: &str) -> Output {
+    unc_run(flags).args(["sh", "-c", text]).output().unwrap()
+}
+
+pub(crate) fn status(output: &Output) -> i32 {
+    output.status.code().unwrap_or_else(|| panic!("unc was ended by a signal: {output:?}"))
+}
+
+pub(crate) fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+pub(crate) fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A folder of the test's own, removed at its end.
+pub(crate) struct Folder(PathBuf);
+
+static NEXT: AtomicU32 = AtomicU32::new(0);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("unc-test-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The path of `name` in this folder, as text.
+    pub(crate) fn file(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+
+    /// Compiles a C program; nothing if the compiler refuses (a missing static library, say).
+    pub(crate) fn compile(&self, source: &str, flags: &[&str]) -> Option<String> {
+        let (text, program) = (self.file("program.c"), self.file("program"));
+        std::fs::write(&text, source).unwrap();
+        let mut compiler = Command::new("cc");
+        compiler.args(["-O1", "-g", "-pthread", "-o", &program, &text]).args(flags);
+        compiler.output().unwrap().status.success().then_some(program)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The JSON report of `unc run` on a program, and its output.
+pub(crate) fn report(flags: &[&str], program: &[&str]) -> (serde_json::Value, Output) {
+    let folder = Folder::new();
+    let json = folder.file("run.json");
+    let mut all = vec!["--json", &json];
+    all.extend(flags);
+    let output = unc_run(&all).args(program).output().unwrap();
+    let text = std::fs::read(&json).unwrap_or_else(|error| panic!("{error}: {}", stderr(&output)));
+    (serde_json::from_slice(&text).unwrap(), output)
+}
+
+/// Whether `program` is installed; says that the test is skipped where it is not.
+pub(crate) fn installed(test: &str, program: &str) -> bool {
+    let found = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())
+        .any(|folder| folder.join(program).is_file());
+    if !found {
+        println!("SKIPPED {test}: {program} is not installed");
+    }
+    found
+}

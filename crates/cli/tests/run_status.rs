@@ -1,0 +1,197 @@
+//! `unc run` ends with its program's status, and its own statuses are those of the documentation.
+
+mod common;
+use common::{Folder, installed, script, status, stderr, stdout, unc, unc_run};
+
+#[test]
+fn the_status_of_the_program_is_passed_through() {
+    for code in [0, 1, 2, 7, 125, 255] {
+        assert_eq!(status(&script(&["--quiet"], &format!("exit {code}"))), code);
+    }
+}
+
+#[test]
+fn a_signal_that_ends_the_program_becomes_128_and_its_number() {
+    assert_eq!(status(&script(&["--quiet"], "kill -KILL $$")), 137);
+    assert_eq!(status(&script(&["--quiet"], "kill -SEGV $$")), 139);
+}
+
+#[test]
+fn what_cannot_be_run_has_statuses_of_its_own() {
+    let folder = Folder::new();
+    let plain = folder.file("plain");
+    std::fs::write(&plain, "no program").unwrap();
+    for (program, expected) in [
+        ("no-such-program-anywhere", 127),
+        ("/no/such/file", 127),
+        (&*plain, 126),
+        ("/", 126),
+        ("/dev/null", 126),
+    ] {
+        let output = unc_run(&[]).arg(program).output().unwrap();
+        assert_eq!(status(&output), expected, "{program}");
+        assert!(stderr(&output).starts_with("unc: "), "{program}");
+        assert_eq!(stdout(&output), "");
+    }
+}
+
+#[test]
+fn a_script_without_an_interpreter_runs_as_execvp_runs_it() {
+    let folder = Folder::new();
+    let file = folder.file("script");
+    std::fs::write(&file, "echo \"$1\"; exit 9\n").unwrap();
+    std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let output = unc_run(&["--quiet"]).args([&*file, "word"]).output().unwrap();
+    assert_eq!((status(&output), stdout(&output)), (9, "word\n".into()));
+}
+
+#[test]
+fn bad_usage_is_125_because_2_is_the_programs() {
+    for flags in [
+        &["--for", "10", "--", "true"][..],
+        &["--no-such-flag", "--", "true"],
+        &[],
+        &["--top", "x", "--", "true"],
+    ] {
+        let output = unc().arg("run").args(flags).output().unwrap();
+        assert_eq!(status(&output), 125, "{flags:?}");
+    }
+    assert_eq!(status(&unc().args(["run", "--help"]).output().unwrap()), 0);
+    assert_eq!(status(&unc().arg("no-such-command").output().unwrap()), 2);
+}
+
+#[test]
+fn flags_after_the_program_are_the_programs() {
+    let output =
+        unc().args(["run", "--quiet", "--no-history", "echo", "--json", "-n"]).output().unwrap();
+    assert_eq!(stdout(&output), "--json -n\n");
+}
+
+#[test]
+fn an_output_that_cannot_be_written_is_found_before_the_program_starts() {
+    let folder = Folder::new();
+    let mark = folder.file("mark");
+    for flag in ["--json", "--html", "--trace"] {
+        for path in ["-", "/no/such/folder/file", "/"] {
+            let output = script(&[flag, path], &format!("touch {mark}"));
+            assert_eq!(status(&output), 125, "{flag} {path}");
+            assert!(
+                stderr(&output).contains(path) && !stderr(&output).contains("panicked"),
+                "{}",
+                stderr(&output)
+            );
+        }
+    }
+    assert!(!std::path::Path::new(&mark).exists(), "the program was started");
+}
+
+#[test]
+fn an_output_of_a_program_that_was_not_found_leaves_no_file() {
+    let folder = Folder::new();
+    let json = folder.file("run.json");
+    assert_eq!(status(&unc_run(&["--json", &json]).arg("no-such-program").output().unwrap()), 127);
+    assert!(!std::path::Path::new(&json).exists());
+}
+
+#[test]
+fn a_full_disk_is_said_and_hides_no_failure_of_the_program() {
+    for flag in ["--json", "--html", "--trace"] {
+        for (code, expected) in [(0, 125), (3, 3)] {
+            let output = script(&[flag, "/dev/full"], &format!("echo out; exit {code}"));
+            assert_eq!(status(&output), expected, "{flag}");
+            assert!(
+                stderr(&output).contains("unc: /dev/full could not be written: No space left"),
+                "{}",
+                stderr(&output)
+            );
+            assert_eq!(stdout(&output), "out\n");
+        }
+    }
+}
+
+#[test]
+fn quiet_means_no_word() {
+    assert_eq!(stderr(&script(&["--quiet"], "true")), "");
+    assert_ne!(stderr(&script(&[], "true")), "");
+}
+
+#[test]
+fn a_time_limit_ends_the_program_with_sigterm() {
+    let output = unc_run(&["--quiet", "--for", "300ms"]).args(["sleep", "100"]).output().unwrap();
+    assert_eq!(status(&output), 128 + 15);
+    let text = "trap 'echo ended; exit 4' TERM; while :; do sleep 0.05; done";
+    let output = script(&["--quiet", "--for", "300ms"], text);
+    assert_eq!((status(&output), stdout(&output)), (4, "ended\n".into()));
+}
+
+#[test]
+fn static_programs_run_unobserved_with_one_line() {
+    let folder = Folder::new();
+    let source = "#include <stdio.h>\nint main(void) { puts(\"hello\"); return 6; }";
+    let Some(program) = folder.compile(source, &["-static"]) else {
+        println!("SKIPPED static_programs_run_unobserved_with_one_line: no static C library");
+        return;
+    };
+    let output = unc_run(&["--quiet"]).arg(&program).output().unwrap();
+    assert_eq!((status(&output), stdout(&output)), (6, "hello\n".into()));
+    assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
+    assert!(stderr(&output).contains("statically linked"), "{}", stderr(&output));
+}
+
+/// A complete 32-bit program: exit(5).
+const EXIT_5_IN_32_BITS: [u8; 96] = {
+    let mut file = [0; 96];
+    let head = *b"\x7fELF\x01\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\x03\0\x01\0\0\0\x54\x80\x04\x08\x34\0\0\0\0\0\0\0\0\0\0\0\x34\0\x20\0\x01\0\0\0\0\0\0\0";
+    let segment =
+        *b"\x01\0\0\0\0\0\0\0\0\x80\x04\x08\0\x80\x04\x08\x60\0\0\0\x60\0\0\0\x05\0\0\0\0\x10\0\0";
+    let code = *b"\xb8\x01\0\0\0\xbb\x05\0\0\0\xcd\x80";
+    let mut at = 0;
+    while at < 96 {
+        file[at] = if at < 52 {
+            head[at]
+        } else if at < 84 {
+            segment[at - 52]
+        } else {
+            code[at - 84]
+        };
+        at += 1;
+    }
+    file
+};
+
+#[test]
+fn programs_of_32_bits_run_unobserved_with_one_line() {
+    let folder = Folder::new();
+    let program = folder.file("small");
+    std::fs::write(&program, EXIT_5_IN_32_BITS).unwrap();
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .unwrap();
+    if !std::process::Command::new(&program).status().is_ok_and(|status| status.code() == Some(5)) {
+        println!(
+            "SKIPPED programs_of_32_bits_run_unobserved_with_one_line: the kernel runs no 32-bit programs"
+        );
+        return;
+    }
+    let output = unc_run(&["--quiet"]).arg(&program).output().unwrap();
+    assert_eq!(status(&output), 5);
+    assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
+    assert!(stderr(&output).contains("32-bit"), "{}", stderr(&output));
+}
+
+#[test]
+fn setuid_programs_run_unobserved_with_one_line() {
+    let test = "setuid_programs_run_unobserved_with_one_line";
+    let folder = Folder::new();
+    let program = folder.file("privileged");
+    std::fs::copy("/bin/true", &program).unwrap();
+    if std::os::unix::fs::chown(&program, Some(65534), None).is_err() || !installed(test, "true") {
+        println!("SKIPPED {test}: only root can give a file to another user");
+        return;
+    }
+    std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o4755))
+        .unwrap();
+    let output = unc_run(&["--quiet"]).arg(&program).output().unwrap();
+    assert_eq!(status(&output), 0);
+    assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
+    assert!(stderr(&output).contains("setuid"), "{}", stderr(&output));
+}

@@ -1,0 +1,1 @@
+//! The library that `unc` preloads into an unmodified program.

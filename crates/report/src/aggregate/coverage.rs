@@ -1,0 +1,128 @@
+//! What a run could not see, in sentences.
+
+use crate::facts::{Facts, FutexFacts};
+use crate::run::{Coverage, Process};
+use std::collections::{BTreeMap, HashMap};
+
+/// What the record tells about its own gaps.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Gaps {
+    /// Hold times were not asked for.
+    pub(super) no_hold: bool,
+    /// Events that found no room.
+    pub(super) dropped: u64,
+    /// Events inside a signal handler that interrupted the observer.
+    pub(super) reentered: u64,
+    /// Clock differences below zero.
+    pub(super) negative: u64,
+    /// Program images that loaded the observer.
+    pub(super) observed: u32,
+}
+
+const ALWAYS: &str = "Not seen: locks inside glibc (stdio, malloc, the loader), spinning that is compiled into the program, \
+    futexes by direct system calls, Go's runtime, statically linked programs.";
+
+/// The coverage of a run.
+pub(super) fn coverage(facts: &Facts, processes: &[Process], gaps: Gaps) -> Coverage {
+    let mut unseen = vec![ALWAYS.to_owned()];
+    if gaps.no_hold {
+        unseen.push("Hold times were not recorded (--no-hold).".into());
+    }
+    if gaps.dropped > 0 {
+        unseen.push(format!(
+            "{} events found no room in the record and are missing in every figure.",
+            gaps.dropped
+        ));
+    }
+    if gaps.reentered > 0 {
+        let text = "events came from signal handlers that interrupted the observer; they are not recorded.";
+        unseen.push(format!("{} {text}", gaps.reentered));
+    }
+    if gaps.negative > 0 {
+        unseen.push(format!(
+            "{} times came out below zero, because the CPUs' clocks differ; they count as zero.",
+            gaps.negative
+        ));
+    }
+    unseen.extend(kernel_gaps(processes));
+    let share = match &facts.futex {
+        Some(futex) => {
+            unseen.extend(futex_gaps(futex));
+            share_unaccounted(futex, processes)
+        }
+        None => {
+            unseen.push(
+                "How much of all futex waiting this is could not be measured: that needs root."
+                    .into(),
+            );
+            None
+        }
+    };
+    let nothing_seen = nothing_seen(facts, processes, gaps.observed);
+    let futex_sites = match (&facts.futex, &nothing_seen) {
+        (Some(futex), Some(_)) => futex.sites.clone(),
+        _ => Vec::new(),
+    };
+    Coverage {
+        processes_observed: gaps.observed,
+        unseen,
+        nothing_seen,
+        futex_share_unaccounted: share,
+        futex_sites,
+        more: BTreeMap::new(),
+    }
+}
+
+/// What the kernel did not tell about threads.
+fn kernel_gaps(processes: &[Process]) -> Option<String> {
+    let threads = || processes.iter().flat_map(|process| &process.threads);
+    let mut missing = Vec::new();
+    if threads().any(|thread| thread.runnable_ns.is_none()) {
+        missing.push("the time runnable but not running");
+    }
+    if threads().any(|thread| thread.migrations.is_none()) {
+        missing.push("migrations");
+    }
+    let what = missing.join(" and ");
+    (!missing.is_empty()).then(|| format!("For some threads the kernel did not give {what}, or they were too short to be looked at."))
+}
+
+fn futex_gaps(futex: &FutexFacts) -> Option<String> {
+    let text =
+        "futex events came too fast to be followed; the share of unseen waiting is a lower bound.";
+    (futex.lost > 0).then(|| format!("{} {text}", futex.lost))
+}
+
+/// The share of the kernel's futex waiting that no row accounts for, thread by thread: what the observer counts beyond the
+/// kernel's time (spinning, the way back to user mode) in one thread must not hide what it missed in another.
+fn share_unaccounted(futex: &FutexFacts, processes: &[Process]) -> Option<f64> {
+    let mut waited_ns: HashMap<(u32, u32), u64> = HashMap::new();
+    for process in processes {
+        for thread in &process.threads {
+            *waited_ns.entry((process.pid, thread.tid)).or_default() += thread.wait_ns.unwrap_or(0);
+        }
+    }
+    let missed = futex.threads.iter().map(|thread| {
+        let seen = waited_ns.get(&(thread.pid, thread.tid)).copied().unwrap_or(0);
+        thread.total_ns.saturating_sub(seen)
+    });
+    (futex.total_ns > 0).then(|| missed.sum::<u64>() as f64 / futex.total_ns as f64)
+}
+
+fn nothing_seen(facts: &Facts, processes: &[Process], observed: u32) -> Option<String> {
+    if processes.iter().any(|process| !process.locks.is_empty()) {
+        return None;
+    }
+    if let Some(reason) = &facts.unobserved {
+        return Some(format!("Nothing was seen: {reason}."));
+    }
+    if observed == 0 {
+        return Some("Nothing was seen: the observer was not loaded (the program ended before, or cleared LD_PRELOAD).".into());
+    }
+    let threads = processes.iter().map(|process| process.threads.len()).max().unwrap_or(0);
+    Some(if threads > 1 {
+        "Nothing was seen: the program took no lock of the C library; its threads wait in other ways, if at all.".into()
+    } else {
+        "Nothing was seen: the program has one thread and took no lock.".into()
+    })
+}

@@ -1,0 +1,210 @@
+//! Rows of locks: the parts of all threads put together.
+
+use super::classify::{Part, classify};
+use super::distribution::Bucket;
+use super::stacks::Stacks;
+use super::times::{Longest, Times};
+use crate::run::{Class, Frame, IdleCause, Kind, Lock, Moment, Span, WorstIdle, WorstWait};
+use std::collections::HashMap;
+use uncontended_trace::layout::{cause, kind};
+use uncontended_trace::reader::{
+    CellRecord, ExtremeRecord, LockRecord, ProcessRecord, Record, ThreadRecord, TimesRecord,
+};
+
+type Cells<'a> = Vec<(&'a ThreadRecord, &'a CellRecord)>;
+
+/// What is noted of a longest time: the thread, and the record's own entry.
+type Note = (u32, ExtremeRecord);
+
+/// One row for each lock life of a process image that any thread touched. Ids are left at zero.
+pub(super) fn rows(
+    record: &Record,
+    image: &ProcessRecord,
+    wall_ns: u64,
+    stacks: &mut Stacks<'_>,
+) -> Vec<Lock> {
+    let mut cells: HashMap<u32, Cells<'_>> = HashMap::new();
+    for thread in &image.threads {
+        for cell in &thread.cells {
+            cells.entry(cell.lock).or_default().push((thread, cell));
+        }
+    }
+    let scale = Scale { record, wall_ns };
+    let touched = image.locks.iter().filter_map(|lock| Some((lock, cells.remove(&lock.unit)?)));
+    touched.map(|(lock, cells)| scale.row(lock, &cells, stacks)).collect()
+}
+
+/// What turns the record's ticks into figures.
+#[derive(Clone, Copy)]
+struct Scale<'a> {
+    record: &'a Record,
+    wall_ns: u64,
+}
+
+impl Scale<'_> {
+    fn ns(self, ticks: u64) -> u64 {
+        (ticks as f64 * self.record.tick_ns) as u64
+    }
+
+    fn gather<'c>(
+        self,
+        times: impl Iterator<Item = (&'c ThreadRecord, &'c TimesRecord)>,
+    ) -> Times<Note> {
+        let mut all = Times::new();
+        for (thread, times) in times {
+            let buckets = times.buckets.iter().map(|&(low, high, count)| {
+                let (low, high) = (self.ns(low), self.ns(high));
+                Bucket { low, high: high.max(low + 1), count }
+            });
+            let longest = times.worst.iter().map(|&extreme| Longest {
+                ns: self.ns(extreme.ticks),
+                note: (thread.tid, extreme),
+            });
+            all.add(self.ns(times.total), buckets, longest);
+        }
+        all
+    }
+
+    fn row(self, lock: &LockRecord, cells: &Cells<'_>, stacks: &mut Stacks<'_>) -> Lock {
+        let sum = |figure: fn(&CellRecord) -> u64| {
+            cells.iter().map(|(_, cell)| figure(cell)).sum::<u64>()
+        };
+        let wait = self.gather(cells.iter().map(|&(thread, cell)| (thread, &cell.wait)));
+        let idle = self.gather(cells.iter().map(|&(thread, cell)| (thread, &cell.idle)));
+        let hold = self.gather(cells.iter().map(|&(thread, cell)| (thread, &cell.hold)));
+        let kind = kind_of(lock.kind);
+        let meaning = Meaning::of(kind, lock.crossed);
+        let owner_changes = sum(|cell| cell.owner_changes);
+        let (created, first_taken) = (stacks.frames(lock.created), stacks.frames(lock.first_taken));
+        let of_wall = |ns: u64| (self.wall_ns > 0).then(|| ns as f64 / self.wall_ns as f64);
+        let hold_ns = hold.distribution().filter(|_| meaning.hold && self.record.holds);
+        Lock {
+            id: 0,
+            kind,
+            class: self.class(kind, meaning, cells, owner_changes),
+            site: site(&created).or_else(|| site(&first_taken)),
+            address: format!("{:#x}", lock.address),
+            life: lock.life,
+            acquisitions: sum(|cell| cell.acquisitions),
+            blocked: sum(|cell| cell.blocked),
+            try_failed: sum(|cell| cell.try_failed),
+            threads: u32::try_from(cells.iter().filter(|(_, cell)| cell.acquisitions > 0).count())
+                .unwrap_or(u32::MAX),
+            owner_changes: meaning.owner.then_some(owner_changes),
+            utilisation: hold_ns.as_ref().and_then(|hold| of_wall(hold.total)),
+            mean_queue: of_wall(wait.total_ns()),
+            worst_wait: wait.longest().first().map(|longest| WorstWait {
+                ns: longest.ns,
+                waiter: stacks.frames(longest.note.1.mine),
+                holder: stacks.frames(longest.note.1.other),
+            }),
+            worst_idle: idle.longest().first().filter(|_| meaning.idle).map(|longest| WorstIdle {
+                ns: longest.ns,
+                releaser: stacks.frames(longest.note.1.other),
+                waiter: stacks.frames(longest.note.1.mine),
+                cause: cause_of(longest.note.1.cause),
+            }),
+            moments: self
+                .moments(meaning, [(Span::Wait, &wait), (Span::Idle, &idle), (Span::Hold, &hold)]),
+            wait_ns: wait.distribution(),
+            idle_ns: idle.distribution().filter(|_| meaning.idle),
+            hold_ns,
+            created,
+            first_taken,
+        }
+    }
+
+    fn class(self, kind: Kind, meaning: Meaning, cells: &Cells<'_>, owner_changes: u64) -> Class {
+        let part = |cell: &CellRecord| Part {
+            acquisitions: cell.acquisitions,
+            blocked: cell.blocked,
+            wait_ns: self.ns(cell.wait.total),
+            hold_ns: if meaning.hold { self.ns(cell.hold.total) } else { 0 },
+        };
+        let parts: Vec<Part> = cells.iter().map(|(_, cell)| part(cell)).collect();
+        classify(kind, &parts, owner_changes)
+    }
+
+    /// When the longest times were. The record notes their ends, and for the longest hold its beginning.
+    fn moments(self, meaning: Meaning, spans: [(Span, &Times<Note>); 3]) -> Vec<Moment> {
+        let known = spans.into_iter().filter(|(span, _)| match span {
+            Span::Wait => true,
+            Span::Idle => meaning.idle,
+            Span::Hold => meaning.hold,
+        });
+        let moment = |span: Span, longest: &Longest<Note>| {
+            let (tid, extreme) = longest.note;
+            let begun = if span == Span::Hold {
+                extreme.at
+            } else {
+                extreme.at.checked_sub(extreme.ticks)?
+            };
+            let at = begun.checked_sub(self.record.start_ticks).filter(|_| extreme.at != 0)?;
+            let cause = (span == Span::Idle).then(|| cause_of(extreme.cause));
+            Some(Moment { what: span, at_ns: self.ns(at), ns: longest.ns, tid: Some(tid), cause })
+        };
+        known
+            .flat_map(|(span, times)| {
+                times.longest().iter().filter_map(move |longest| moment(span, longest))
+            })
+            .collect()
+    }
+}
+
+/// Which figures have a meaning for a kind.
+#[derive(Clone, Copy)]
+struct Meaning {
+    hold: bool,
+    idle: bool,
+    owner: bool,
+}
+
+impl Meaning {
+    fn of(kind: Kind, crossed: bool) -> Self {
+        let all = Meaning { hold: true, idle: true, owner: true };
+        let wait_only = Meaning { hold: false, idle: false, owner: false };
+        match kind {
+            Kind::Mutex | Kind::RwlockWrite | Kind::Spin | Kind::Annotated => all,
+            Kind::RwlockRead => Meaning { hold: true, ..wait_only },
+            Kind::Semaphore if !crossed => all,
+            Kind::Semaphore | Kind::Condition | Kind::Barrier | Kind::Futex => wait_only,
+        }
+    }
+}
+
+fn kind_of(code: u8) -> Kind {
+    match code {
+        kind::RWLOCK_READ => Kind::RwlockRead,
+        kind::RWLOCK_WRITE => Kind::RwlockWrite,
+        kind::SPIN => Kind::Spin,
+        kind::CONDITION => Kind::Condition,
+        kind::SEMAPHORE => Kind::Semaphore,
+        kind::BARRIER => Kind::Barrier,
+        kind::FUTEX => Kind::Futex,
+        kind::ANNOTATED => Kind::Annotated,
+        _ => Kind::Mutex,
+    }
+}
+
+fn cause_of(code: u32) -> IdleCause {
+    match code {
+        cause::NOT_WOKEN => IdleCause::NotWoken,
+        cause::NOT_SCHEDULED => IdleCause::NotScheduled,
+        cause::BARGED => IdleCause::Barged,
+        _ => IdleCause::Unknown,
+    }
+}
+
+/// The frame by which a stack is told: the innermost one outside the libraries that only pass locks on.
+fn site(stack: &[Frame]) -> Option<Frame> {
+    let wrapper = |frame: &&Frame| {
+        let file =
+            frame.module.as_deref().and_then(|module| module.rsplit('/').next()).unwrap_or("");
+        let function = frame.function.as_deref().unwrap_or("");
+        ["libc.so", "libc-2", "libpthread", "libstdc++", "libc++"]
+            .iter()
+            .any(|name| file.starts_with(name))
+            || ["std::", "__gthread", "__gnu_cxx::"].iter().any(|name| function.starts_with(name))
+    };
+    stack.iter().find(|frame| !wrapper(frame)).or(stack.first()).cloned()
+}

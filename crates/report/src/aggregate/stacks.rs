@@ -1,0 +1,36 @@
+//! Stacks of one process as frames with names.
+
+use super::Symbols;
+use crate::run::Frame;
+use uncontended_trace::reader::{ModuleRecord, ProcessRecord};
+
+/// The stacks of one process image.
+pub(super) struct Stacks<'a> {
+    image: &'a ProcessRecord,
+    modules: Vec<&'a ModuleRecord>,
+    symbols: &'a mut dyn Symbols,
+}
+
+impl<'a> Stacks<'a> {
+    pub(super) fn new(image: &'a ProcessRecord, symbols: &'a mut dyn Symbols) -> Self {
+        let mut modules: Vec<&ModuleRecord> = image.modules.iter().collect();
+        modules.sort_by_key(|module| module.start);
+        Stacks { image, modules, symbols }
+    }
+
+    /// The frames of the stack with this number, innermost first; none for 0.
+    pub(super) fn frames(&mut self, stack: u32) -> Vec<Frame> {
+        let Some(addresses) = self.image.stacks.get(&stack) else { return Vec::new() };
+        addresses.iter().flat_map(|&address| self.frame(address)).collect()
+    }
+
+    fn frame(&mut self, address: u64) -> Vec<Frame> {
+        let behind = self.modules.partition_point(|module| module.start < address);
+        let module =
+            behind.checked_sub(1).map(|at| self.modules[at]).filter(|module| address <= module.end);
+        match module {
+            Some(module) => self.symbols.frames(&module.path, address.wrapping_sub(module.bias)),
+            None => self.symbols.frames("", address),
+        }
+    }
+}
