@@ -3,10 +3,11 @@
 //! Starting and following a program: [`inherited`], [`process`], [`signals`]. Memory that a program shares with its
 //! observer: [`memfd`]. What observing costs:
 //! [`pair_cost`]. Time: [`clock`]. What the kernel sees of a program: [`perf`], [`tracefs`].
-//! Measuring a command: [`supervise`], [`interrupts`].
+//! Locks of a program's own: [`annotate`]. Measuring a command: [`supervise`], [`interrupts`].
 //! A barrier on all threads: [`membarrier`]. Where a thread runs: [`affinity`]; machine code made at run time: [`code`].
 
 pub mod affinity;
+pub mod annotate;
 pub mod clock;
 pub mod code;
 pub mod inherited;

@@ -1,0 +1,36 @@
+/* Cost of one uncontended lock and unlock, in nanoseconds, with a second thread alive (glibc spares atomic instructions
+ * while there is one thread only). Prints the median of many short batches. Arguments: [locks], used in turn. */
+#include "truth.h"
+
+enum { BATCHES = 101, PAIRS = 20000, MOST = 4096 };
+static pthread_mutex_t locks[MOST];
+
+static void *stay(void *unused) {
+    pause();
+    return unused;
+}
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+int main(int count, char **arguments) {
+    int used = count > 1 ? atoi(arguments[1]) : 1;
+    REQUIRE(used >= 1 && used <= MOST);
+    for (int i = 0; i < used; i++) pthread_mutex_init(&locks[i], NULL);
+    start(stay, NULL);
+    double ns[BATCHES];
+    for (int batch = 0; batch < BATCHES; batch++) {
+        int64_t begun = now_ns();
+        for (int pair = 0, lock = 0; pair < PAIRS; pair++) {
+            pthread_mutex_lock(&locks[lock]);
+            pthread_mutex_unlock(&locks[lock]);
+            if (++lock == used) lock = 0;
+        }
+        ns[batch] = (double)(now_ns() - begun) / PAIRS;
+    }
+    qsort(ns, BATCHES, sizeof ns[0], by_value);
+    printf("%.3f\n", ns[BATCHES / 2]);
+    return 0;
+}
