@@ -204,3 +204,45 @@ fn the_interval_covers_at_the_stopping_time_and_the_direction_is_right() {
         }
     }
 }
+
+/// Whatever the counts and thresholds, a report is finite, ordered, and consistent with its verdict.
+#[test]
+fn every_report_is_in_order() {
+    let mut rng = Rng::new(55);
+    for _ in 0..common::depth("every_report_is_in_order", 100, 20_000) {
+        let bits = rng.below(54);
+        let n = if rng.chance(0.1) { rng.below(3) } else { rng.below((1 << bits) + 1) };
+        let s = if rng.chance(0.3) { n - rng.below(5).min(n) } else { rng.below(n + 1) };
+        let mut threshold = || match rng.below(4) {
+            0 => f64::from_bits(1 + rng.below(1.0f64.to_bits() - 1)),
+            1 => 1.0 - 0.25f64.powi(rng.below(26) as i32 + 1),
+            _ => 0.01 + 0.98 * rng.unit(),
+        };
+        let (a, b) = (threshold(), threshold());
+        let (low, high) = (a.min(b), a.max(b));
+        let low = (low < high).then(|| rate(low));
+        let bound = error(10f64.powi(-(rng.below(12) as i32 + 1)));
+        for method in METHODS {
+            let question = Question::new(rate(high), low, method, bound).unwrap();
+            let report = question.report(counts(n, s));
+            let what = format!("{question:?} {report:?}");
+            let ((left, right), seen) = (report.interval, report.counts.observed());
+            assert!(0.0 <= left && left <= seen && seen <= right && right <= 1.0, "{what}");
+            assert!(
+                0.0 <= report.credible.0
+                    && report.credible.0 < report.credible.1
+                    && report.credible.1 <= 1.0,
+                "{what}"
+            );
+            assert!(
+                report.log_criterion.is_finite() && !report.evidence[0].log_evidence.is_nan(),
+                "{what}"
+            );
+            match report.verdict {
+                Verdict::Yes => assert!(left >= question.yes_refutes().get(), "{what}"),
+                Verdict::No => assert!(right <= high, "{what}"),
+                Verdict::Undecided => {}
+            }
+        }
+    }
+}
