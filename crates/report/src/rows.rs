@@ -196,6 +196,25 @@ pub fn place(lock: &Lock) -> String {
     }
 }
 
+/// The innermost frame of the program's own: the first past the code of the lock itself.
+pub fn caller(stack: &[Frame]) -> Option<&Frame> {
+    const LOCKS: [&str; 8] = [
+        "pthread_",
+        "__pthread_",
+        "___pthread_",
+        "__gthread_",
+        "__lll_",
+        "std::mutex",
+        "std::unique_lock",
+        "std::lock_guard",
+    ];
+    let named = stack.iter().filter(|frame| frame.function.is_some());
+    let is_lock = |frame: &Frame| {
+        frame.function.as_ref().is_some_and(|name| LOCKS.iter().any(|lock| name.starts_with(lock)))
+    };
+    named.into_iter().find(|frame| !is_lock(frame))
+}
+
 /// A frame's function, else its module and address.
 pub fn function(frame: &Frame) -> String {
     match (&frame.function, &frame.module) {

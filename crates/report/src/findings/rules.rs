@@ -184,7 +184,7 @@ const SATURATED: f64 = 0.8;
 /// The share of the longest wait that the longest hold must be to explain it.
 const EXPLAINS: f64 = 0.5;
 /// One wait of this share of the run needs no repetition to matter.
-const LARGE_SHARE: f64 = 0.1;
+const LARGE_SHARE: f64 = 0.05;
 
 /// Waits as long as the holds: what is done under the lock is what takes the time.
 fn long_hold(subject: &Subject) -> Option<Said> {
@@ -195,10 +195,7 @@ fn long_hold(subject: &Subject) -> Option<Said> {
     let explains = hold.max as f64 >= EXPLAINS * wait.max as f64
         && hold.max >= LONG_WAIT_NS
         && (repeated || large);
-    let holder = lock
-        .worst_wait
-        .as_ref()
-        .and_then(|worst| worst.holder.iter().find(|frame| frame.function.is_some()));
+    let holder = lock.worst_wait.as_ref().and_then(|worst| crate::rows::caller(&worst.holder));
     let code =
         holder.map_or_else(String::new, |frame| format!(" in {}", crate::rows::function(frame)));
     let used = lock.utilisation.unwrap_or(0.0);

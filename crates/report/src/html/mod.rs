@@ -18,6 +18,8 @@ use crate::svg::escape;
 use std::fmt::Write;
 
 const STYLE: &str = include_str!("style.css");
+/// The longest word that is never broken, in bytes.
+const SHORT: usize = 24;
 const SCRIPT: &str = include_str!("sort.js");
 
 /// A page under construction, section by section.
@@ -109,6 +111,10 @@ pub fn table(headings: &[&str], rows: &[Vec<Cell>]) -> String {
             let _ = match cell.number {
                 Some(value) => {
                     write!(html, "<td class=\"n\" data-v=\"{value}\">{}</td>", escape(&cell.text))
+                }
+                // A word may be as long as a C++ name; short ones keep to one line.
+                None if cell.text.len() > SHORT => {
+                    write!(html, "<td class=\"w\">{}</td>", escape(&cell.text))
                 }
                 None => write!(html, "<td>{}</td>", escape(&cell.text)),
             };

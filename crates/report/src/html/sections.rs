@@ -96,9 +96,15 @@ fn bar(row: &Row) -> Lane {
         )
     };
     let wait = row.wait.as_ref().map_or_else(String::new, |wait| figures("wait", wait));
-    let mut segments = vec![Segment { from: 0.0, to: total, colour: 0, title: wait }];
+    let mut segments = vec![Segment { from: 0.0, to: total, colour: 0, height: 1.0, title: wait }];
     if let Some(times) = row.idle.as_ref().filter(|_| idle > 0.0) {
-        segments.push(Segment { from: 0.0, to: idle, colour: 1, title: figures("idle", times) });
+        segments.push(Segment {
+            from: 0.0,
+            to: idle,
+            colour: 1,
+            height: 1.0,
+            title: figures("idle", times),
+        });
     }
     Lane { name: name(row), note: units::duration(row.wait_total()), segments }
 }
@@ -302,6 +308,7 @@ fn thread_bar(thread: &Thread) -> Lane {
             from,
             to,
             colour,
+            height: 1.0,
             title: format!("{what}: {}", units::duration(ns)),
         });
         from = to;

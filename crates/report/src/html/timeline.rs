@@ -92,10 +92,10 @@ fn lane(lock: &Lock, start: u64, end: u64, names: &HashMap<u32, &str>) -> Lane {
     });
     let segments = moments.into_iter().filter_map(|moment| {
         let (from, to) = (moment.at_ns.max(start), moment.at_ns.saturating_add(moment.ns).min(end));
-        let (colour, what) = match moment.what {
-            Span::Hold => (2, "held"),
-            Span::Wait => (0, "waited for"),
-            Span::Idle => (1, "idle"),
+        let (colour, height, what) = match moment.what {
+            Span::Hold => (2, 1.0, "held"),
+            Span::Wait => (0, 0.6, "waited for"),
+            Span::Idle => (1, 0.25, "idle"),
         };
         let thread = moment.tid.map_or_else(String::new, |tid| {
             format!(", thread {tid} {}", names.get(&tid).unwrap_or(&""))
@@ -105,7 +105,7 @@ fn lane(lock: &Lock, start: u64, end: u64, names: &HashMap<u32, &str>) -> Lane {
             units::duration(moment.ns),
             units::duration(moment.at_ns)
         );
-        (from < to).then_some(Segment { from: from as f64, to: to as f64, colour, title })
+        (from < to).then_some(Segment { from: from as f64, to: to as f64, colour, height, title })
     });
     Lane {
         name: format!("#{} {}", lock.id, place(lock)),

@@ -6,7 +6,7 @@ use std::fmt::Write;
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 300.0;
 const LEFT: f64 = 64.0;
-const RIGHT: f64 = 16.0;
+const RIGHT: f64 = 26.0;
 const TOP: f64 = 30.0;
 const BOTTOM: f64 = 46.0;
 

@@ -31,6 +31,8 @@ pub struct Segment {
     pub to: f64,
     /// Its colour, 0 to 5.
     pub colour: usize,
+    /// Its height as a share of the lane's, so that what lies under it shows.
+    pub height: f64,
     /// What it is, for its tooltip.
     pub title: String,
 }
@@ -90,15 +92,16 @@ fn one(lane: &Lane, top: f64, left: f64, at: &dyn Fn(f64) -> Option<f64>) -> Str
         let (Some(from), Some(to)) = (at(segment.from), at(segment.to)) else { continue };
         // A span too short for the scale is still to be seen.
         let length = (to - from).max(1.5);
+        let height = (LANE - 8.0) * segment.height.clamp(0.1, 1.0);
         end = end.max(from + length);
         let _ = write!(
             svg,
             "<rect class=\"c{} fill\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"1.5\"><title>{}</title></rect>",
             segment.colour % 6,
             place(from),
-            place(top + 4.0),
+            place(top + (LANE - height) / 2.0),
             place(length),
-            LANE - 8.0,
+            place(height),
             escape(&segment.title)
         );
     }
