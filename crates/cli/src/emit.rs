@@ -9,7 +9,7 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use uncontended_report::facts::Facts;
 use uncontended_report::run::RunReport;
-use uncontended_report::{aggregate, folded, perfetto, terminal, tracefile};
+use uncontended_report::{aggregate, folded, html, perfetto, terminal, tracefile};
 
 /// Writes everything that `unc run` was asked for. Every form is tried; the first failure is answered with.
 pub(crate) fn after_run(
@@ -50,13 +50,7 @@ pub(crate) fn json(report: &RunReport) -> Result<Vec<u8>, Failure> {
 
 /// The report as one self-contained page.
 pub(crate) fn html(report: &RunReport) -> Result<Vec<u8>, Failure> {
-    let text = terminal::render(
-        report,
-        &terminal::Options { top: usize::MAX, ..terminal::Options::default() },
-    );
-    let text = text.replace('&', "&amp;").replace('<', "&lt;");
-    Ok(format!("<!doctype html><meta charset=\"utf-8\"><title>unc run</title><pre>{text}</pre>\n")
-        .into_bytes())
+    Ok(html::run_page(report).into_bytes())
 }
 
 /// The report as text for people; coloured and as wide as the screen if `stream` is a terminal.
