@@ -395,6 +395,7 @@ fn stored_values(path: &Path, unit: Dimension) -> Result<Vec<f64>, Failure> {
     let (arm, had) = match &log.head.hypothesis {
         Hypothesis::Slo(slo) => (0, &slo.unit),
         Hypothesis::Compare(compare) => (compare.baseline, &compare.unit),
+        Hypothesis::Permute(_) => return Err(unusable("it has no runs".to_string())),
     };
     if had != unit.unit() {
         return Err(unusable(format!("its values are in {had}, not in {}", unit.unit())));

@@ -3,6 +3,8 @@
 
 mod compare;
 mod litmus;
+mod permute;
+mod power;
 mod report;
 pub(crate) mod run;
 mod slo;
@@ -17,6 +19,8 @@ pub(crate) enum Command {
     Litmus(litmus::Litmus),
     Slo(Box<slo::Flags>),
     Compare(Box<compare::Flags>),
+    Permute(Box<permute::Flags>),
+    Power(Box<power::Flags>),
     Verdict(Box<verdict::Flags>),
     Run(run::Arguments),
     Report(report::Arguments),
@@ -31,6 +35,8 @@ impl Command {
             Command::Litmus(command) => command.execute(),
             Command::Slo(flags) => flags.execute(),
             Command::Compare(flags) => flags.execute(),
+            Command::Permute(flags) => flags.execute(),
+            Command::Power(flags) => flags.execute(),
             Command::Verdict(flags) => flags.execute(),
             Command::Run(arguments) => arguments.execute(),
             Command::Report(arguments) => arguments.execute(),

@@ -17,6 +17,8 @@ pub(crate) enum Hypothesis {
     Slo(Slo),
     /// How does one command's metric compare with another's?
     Compare(Compare),
+    /// Do two sets of values differ by more than chance?
+    Permute(Permute),
 }
 
 /// Which side of a threshold is good.
@@ -214,6 +216,50 @@ impl Compare {
         let good = if self.higher_is_better { "higher" } else { "lower" };
         let subject = if self.commands.len() > 2 { "each candidate" } else { "the candidate" };
         format!("is {subject} {claim}, by the median ratio of {} ({good} is better)?", self.metric)
+    }
+}
+
+/// "Is the p-value of the permutation test below the level?"
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Permute {
+    /// Base unit of the values.
+    pub(crate) unit: String,
+    /// Values of A.
+    pub(crate) a: Vec<f64>,
+    /// Values of B.
+    pub(crate) b: Vec<f64>,
+    /// What is compared: mean, median, max, pNN.
+    pub(crate) statistic: String,
+    /// Whether differences in either direction are extreme.
+    pub(crate) two_sided: bool,
+    /// Significant is a p-value below this.
+    pub(crate) level: f64,
+    /// Lower end of the indifference zone.
+    pub(crate) or_below: Option<f64>,
+    /// Largest chance of a wrong verdict about the p-value, over all looks.
+    pub(crate) max_error: f64,
+    /// The budget.
+    pub(crate) most_dealings: u64,
+    /// Seed of the dealings.
+    pub(crate) seed: String,
+}
+
+impl Permute {
+    /// The question as a sentence.
+    pub(crate) fn sentence(&self) -> String {
+        let how = if self.two_sided { "differ in" } else { "exceed A in" };
+        let subject = if self.two_sided { "do A and B" } else { "does B" };
+        let level = percent(self.level);
+        let asked = format!(
+            "{subject} {how} {} more than chance, with a p-value below {level}?",
+            self.statistic
+        );
+        match self.or_below {
+            Some(low) => {
+                format!("{asked} (between {} and {level} either answer is right)", percent(low))
+            }
+            None => asked,
+        }
     }
 }
 

@@ -1,9 +1,10 @@
 //! Deciding from runs: what is asked, how runs are made, and how they become a verdict.
 //!
 //! What is asked: [`value`], [`path`], [`metric`], [`hypothesis`]. How runs are made: [`words`], [`scan`], [`runner`].
-//! How they become a verdict: [`record`], [`trial`], [`pairs`], [`verdict`]. How people see it: [`flags`],
+//! How they become a verdict: [`record`], [`trial`], [`pairs`], [`dealing`], [`verdict`]. How people see it: [`flags`],
 //! [`progress`], [`output`].
 
+pub(crate) mod dealing;
 pub(crate) mod flags;
 pub(crate) mod hypothesis;
 pub(crate) mod metric;

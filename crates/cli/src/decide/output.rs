@@ -36,19 +36,7 @@ pub(crate) fn deliver(result: Result<Verdict, Failure>, output: &OutputFlags) ->
 }
 
 fn write_all(verdict: &Verdict, output: &OutputFlags) -> Result<(), Failure> {
-    let text = human(verdict);
-    let printed = if to_stdout(output) {
-        std::io::stderr().write_all(text.as_bytes())
-    } else {
-        std::io::stdout().write_all(text.as_bytes())
-    };
-    // Whoever closed the pipe has read enough; the exit status still tells the verdict.
-    match printed {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            return Err(Failure::new(format!("cannot print: {error}"), ""));
-        }
-        _ => {}
-    }
+    say(&human(verdict), to_stdout(output))?;
     if let Some(path) = &output.json {
         let mut json = serde_json::to_string_pretty(verdict)
             .map_err(|error| Failure::new(format!("cannot write JSON: {error}"), ""))?;
@@ -59,6 +47,21 @@ fn write_all(verdict: &Verdict, output: &OutputFlags) -> Result<(), Failure> {
         write_file(path, &markdown(verdict))?;
     }
     Ok(())
+}
+
+/// Prints for people: on standard output, or on standard error where that is for JSON. Whoever closed the pipe has read
+/// enough; the exit status still tells the verdict.
+pub(crate) fn say(text: &str, for_json: bool) -> Result<(), Failure> {
+    let printed = match for_json {
+        true => std::io::stderr().write_all(text.as_bytes()),
+        false => std::io::stdout().write_all(text.as_bytes()),
+    };
+    match printed {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Failure::new(format!("cannot print: {error}"), ""))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Whether standard output is for JSON.
@@ -77,7 +80,8 @@ fn write_failure(failure: &Failure, output: &OutputFlags) -> Result<(), Failure>
     write_file(path, &format!("{error:#}\n"))
 }
 
-fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
+/// Writes a file, or to standard output for `-`.
+pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
     let written = match path == Path::new("-") {
         true => std::io::stdout().write_all(text.as_bytes()),
         false => std::fs::write(path, text),
@@ -143,6 +147,23 @@ pub(crate) fn sentence(verdict: &Verdict, finding: &Finding) -> String {
                 finding.successes, finding.n
             )
         }
+        (Hypothesis::Permute(permute), _) => {
+            let level = percent(permute.level);
+            let said = match (finding.verdict, permute.or_below) {
+                (Answer::Yes, _) => format!("the p-value is below {level}"),
+                (Answer::No, None) => format!("the p-value is at least {level}"),
+                (Answer::No, Some(low)) => format!("the p-value is above {}", percent(low)),
+                _ => format!("whether the p-value is below {level} is not certain"),
+            };
+            format!(
+                "{answer}: {said}; difference {}, p about {} within [{}, {}], {} dealings, error at most {error}",
+                significant(finding.difference.unwrap_or(0.0), 6),
+                significant(finding.p_value.unwrap_or(1.0), 4),
+                significant(low, 4),
+                significant(high, 4),
+                finding.n
+            )
+        }
         (Hypothesis::Compare(_), None) => answer.to_string(),
     }
 }
@@ -151,6 +172,12 @@ fn why_undecided(verdict: &Verdict) -> &'static str {
     match (verdict.stopped_by, &verdict.hypothesis) {
         (_, Hypothesis::Slo(slo)) if slo.or_below.is_none() => {
             "the evidence suffices for neither answer; at the rate itself it never would: give more runs, or an indifference zone with --or-below"
+        }
+        (_, Hypothesis::Permute(permute)) if permute.or_below.is_none() => {
+            "the evidence suffices for neither answer; at the level itself it never would: give more dealings, or an indifference zone with --or-below"
+        }
+        (_, Hypothesis::Permute(_)) => {
+            "the evidence suffices for neither answer yet: give more dealings"
         }
         (_, Hypothesis::Slo(_)) => "the evidence suffices for neither answer yet: give more runs",
         (_, Hypothesis::Compare(_)) => {
@@ -170,6 +197,9 @@ pub(crate) fn markdown(verdict: &Verdict) -> String {
         Hypothesis::Slo(_) => {
             text +=
                 "| verdict | good | runs | rate within | error at most |\n|:--|--:|--:|:--|--:|\n";
+        }
+        Hypothesis::Permute(_) => {
+            text += "| verdict | as extreme | dealings | p-value within | error at most |\n|:--|--:|--:|:--|--:|\n";
         }
         Hypothesis::Compare(_) => {
             text += "| candidate | verdict | relation | median ratio | within | pairs | error at most |\n|:--|:--|:--|--:|:--|--:|--:|\n";

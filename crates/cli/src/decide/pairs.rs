@@ -189,6 +189,8 @@ impl PairTrial {
             credible: report.credible.into(),
             effect: Some(self.effect(candidate)),
             relation: Some(relation.into()),
+            difference: None,
+            p_value: None,
         }
     }
 

@@ -6,11 +6,13 @@
 //! # Evidence
 //! `tests/decide_verdict.rs`.
 
+use super::dealing::DealTrial;
 use super::hypothesis::{Bound, Hypothesis, Slo};
 use super::pairs::PairTrial;
 use super::record::{Head, Outcome, Run, Stop};
 use super::verdict::{Answer, Evidence, Finding, SCHEMA, Verdict};
 use crate::failure::Failure;
+use std::ops::ControlFlow;
 use uncontended_stats::{self as stats, Counts, Judge, Question, Report};
 
 /// A hypothesis being tried.
@@ -20,6 +22,8 @@ pub(crate) enum Trial {
     Slo(RateTrial),
     /// Paired ratios.
     Compare(PairTrial),
+    /// Dealings of labels.
+    Permute(DealTrial),
 }
 
 impl Trial {
@@ -28,6 +32,9 @@ impl Trial {
         match hypothesis {
             Hypothesis::Slo(slo) => Ok(Trial::Slo(RateTrial::new(slo)?)),
             Hypothesis::Compare(compare) => Ok(Trial::Compare(PairTrial::new(compare)?)),
+            Hypothesis::Permute(permute) => {
+                Ok(Trial::Permute(DealTrial::new(permute, |_| ControlFlow::Continue(()))?))
+            }
         }
     }
 
@@ -36,6 +43,7 @@ impl Trial {
         match self {
             Trial::Slo(trial) => trial.push(run),
             Trial::Compare(trial) => trial.push(run),
+            Trial::Permute(_) => Err(Failure::new("a permutation test has no runs of its own", "")),
         }
     }
 
@@ -44,6 +52,7 @@ impl Trial {
         match self {
             Trial::Slo(trial) => trial.judge.verdict().into(),
             Trial::Compare(trial) => trial.answer(),
+            Trial::Permute(trial) => trial.answer(),
         }
     }
 
@@ -52,6 +61,7 @@ impl Trial {
         match self {
             Trial::Slo(_) => self.answer() != Answer::Undecided,
             Trial::Compare(trial) => trial.is_settled(),
+            Trial::Permute(_) => true,
         }
     }
 
@@ -60,6 +70,7 @@ impl Trial {
         match self {
             Trial::Slo(trial) => trial.slo.sentence(),
             Trial::Compare(trial) => trial.asked().sentence(),
+            Trial::Permute(trial) => trial.asked().sentence(),
         }
     }
 
@@ -68,20 +79,21 @@ impl Trial {
         match self {
             Trial::Slo(trial) => trial.state(),
             Trial::Compare(trial) => trial.state(),
+            Trial::Permute(trial) => trial.asked().sentence(),
         }
     }
 
     /// The verdict so far, with everything that supports it.
     pub(crate) fn verdict(&self, head: &Head, stop: Stop) -> Verdict {
-        let (question, max_error, comparisons) = match self {
-            Trial::Compare(trial) => {
-                (trial.asked().sentence(), trial.asked().max_error, trial.findings())
-            }
-            Trial::Slo(trial) => (trial.slo.sentence(), trial.slo.max_error, Vec::new()),
+        let (max_error, comparisons) = match self {
+            Trial::Slo(trial) => (trial.slo.max_error, Vec::new()),
+            Trial::Compare(trial) => (trial.asked().max_error, trial.findings()),
+            Trial::Permute(trial) => (trial.asked().max_error, Vec::new()),
         };
         let finding = match self {
             Trial::Slo(trial) => trial.finding(),
             Trial::Compare(trial) => trial.worst(&comparisons),
+            Trial::Permute(trial) => trial.finding(),
         };
         let mut warnings = head.warnings.clone();
         if let Trial::Compare(trial) = self {
@@ -89,7 +101,7 @@ impl Trial {
         }
         Verdict {
             schema: SCHEMA,
-            question,
+            question: self.sentence(),
             finding,
             max_error,
             stopped_by: stop,
@@ -185,5 +197,7 @@ pub(crate) fn rate_finding(slo: &Slo, report: &Report) -> Finding {
         credible: report.credible.into(),
         effect: None,
         relation: None,
+        difference: None,
+        p_value: None,
     }
 }

@@ -133,6 +133,12 @@ pub(crate) struct Finding {
     pub(crate) effect: Option<Effect>,
     /// The direction (`compare` only).
     pub(crate) relation: Option<Relation>,
+    /// The statistic of B less that of A (`permute` only).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) difference: Option<f64>,
+    /// The p-value's estimate, `(b+1)/(m+1)` (`permute` only).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) p_value: Option<f64>,
 }
 
 /// A verdict as it is reported.

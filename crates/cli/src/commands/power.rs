@@ -1,0 +1,330 @@
+//! `unc power`: how many runs will a question take, and can a budget decide it?
+
+use crate::decide::dealing::normal;
+use crate::decide::hypothesis::{Claim, Decider, Permute, Slo, percent};
+use crate::decide::output;
+use crate::decide::seed;
+use crate::decide::value::{self, significant};
+use crate::failure::Failure;
+use clap::{Args, Subcommand};
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use uncontended_stats::power::{self, Expected, Power};
+use uncontended_stats::{Counts, Invalid, Limits, Margin, MaxError, Paired};
+
+/// Plan a question before measuring: expected runs, the chance of ending undecided, the smallest decidable difference.
+///
+/// Estimates from simulated runs of the same test. A plan for a truth far from the threshold says nothing of one near it:
+/// try several.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Flags {
+    #[command(subcommand)]
+    question: Question,
+}
+
+#[derive(Debug, Clone, Subcommand)]
+enum Question {
+    /// Plan `unc slo`
+    Slo(SloFlags),
+    /// Plan `unc compare`
+    Compare(CompareFlags),
+    /// Plan `unc permute`
+    Permute(PermuteFlags),
+}
+
+#[derive(Debug, Clone, Args)]
+struct Common {
+    /// Largest chance of a wrong verdict, over all looks together
+    #[arg(long, value_name = "E", default_value = "0.001", value_parser = value::rate)]
+    max_error: f64,
+    /// Simulated trials
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    simulations: u64,
+    /// Seed of the simulation [default: from the system]
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Write the plan as JSON (- for standard output)
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Args)]
+struct SloFlags {
+    /// The share of runs that must have the property
+    #[arg(long, value_name = "R", value_parser = value::rate)]
+    rate: f64,
+    /// Between R2 and R either answer is right
+    #[arg(long, value_name = "R2", value_parser = value::rate)]
+    or_below: Option<f64>,
+    /// Which test decides
+    #[arg(long, value_enum, default_value_t)]
+    method: Decider,
+    /// The rate that is supposed to be true
+    #[arg(long, value_name = "P", value_parser = value::rate)]
+    at: f64,
+    /// The budget
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
+    max_runs: u64,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Debug, Clone, Args)]
+struct CompareFlags {
+    /// What is claimed of the candidate
+    #[arg(long, value_enum, default_value_t)]
+    claim: Claim,
+    /// Differences up to this share do not matter
+    #[arg(long, value_name = "M", default_value = "2%", value_parser = value::margin)]
+    margin: f64,
+    /// The median ratio, candidate over baseline, that is supposed to be true (lower is better)
+    #[arg(long, value_name = "RATIO")]
+    ratio: f64,
+    /// The relative spread of single runs: standard deviation over mean
+    #[arg(long, value_name = "CV", value_parser = value::share)]
+    spread: f64,
+    /// The budget, in runs of each command
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
+    max_runs: u64,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Debug, Clone, Args)]
+struct PermuteFlags {
+    /// Values in each group
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..=1_000_000))]
+    size: u64,
+    /// By how many standard deviations B is supposed to exceed A
+    #[arg(long, value_name = "D", allow_hyphen_values = true)]
+    shift: f64,
+    /// What is compared: mean, median, max, or a percentile such as p99
+    #[arg(long, default_value = "mean")]
+    statistic: String,
+    /// Count differences in either direction as extreme
+    #[arg(long)]
+    two_sided: bool,
+    /// Significant is a p-value below this
+    #[arg(long, value_name = "P", default_value = "5%", value_parser = value::rate)]
+    level: f64,
+    /// Between this and the level either answer is right
+    #[arg(long, value_name = "P2", value_parser = value::rate)]
+    or_below: Option<f64>,
+    /// The budget, in dealings
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
+    max_runs: u64,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// A plan: schema `uncontended.power/1`.
+#[derive(Debug, Clone, Serialize)]
+struct Plan {
+    schema: &'static str,
+    question: String,
+    max_runs: u64,
+    max_error: f64,
+    simulations: u64,
+    yes: f64,
+    no: f64,
+    undecided: f64,
+    /// Where the chance of staying undecided lies, at 99.9 %.
+    undecided_interval: [f64; 2],
+    mean_runs: f64,
+    p95_runs: Option<u64>,
+    /// The fewest runs with which any verdict is possible.
+    fewest_runs: u64,
+    /// The nearest truths on either side that the budget decides 95 times in 100.
+    decidable: Option<[Option<f64>; 2]>,
+    seed: String,
+}
+
+impl Flags {
+    /// Does the work and answers with the exit status.
+    pub(crate) fn execute(&self) -> ExitCode {
+        let (plan, common) = match &self.question {
+            Question::Slo(flags) => (flags.plan(), &flags.common),
+            Question::Compare(flags) => (flags.plan(), &flags.common),
+            Question::Permute(flags) => (flags.plan(), &flags.common),
+        };
+        match plan.and_then(|plan| plan.tell(common)) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(failure) => {
+                eprintln!("{failure}");
+                ExitCode::from(2)
+            }
+        }
+    }
+}
+
+impl SloFlags {
+    fn plan(&self) -> Result<Plan, Failure> {
+        let slo = Slo {
+            metric: "counts".to_string(),
+            unit: "1".to_string(),
+            bound: None,
+            rate: self.rate,
+            or_below: self.or_below,
+            max_error: self.common.max_error,
+            method: self.method,
+        };
+        let question = slo.question()?;
+        let (seed, runs) = (seed(self.common.seed), self.common.simulations);
+        let power =
+            power::of_rate(question, self.at, self.max_runs, runs, seed).map_err(invalid)?;
+        // The search simulates two dozen times: fewer runs each are enough for where 95 in 100 begin.
+        let searched = runs.min(200);
+        let above =
+            power::decidable_above(question, self.max_runs, searched, seed).map_err(invalid)?;
+        let below =
+            power::decidable_below(question, self.max_runs, searched, seed).map_err(invalid)?;
+        let asked = format!("{} If the rate is {}", slo.sentence(), percent(self.at));
+        let fewest = question.next_decision(Counts::default());
+        Ok(Plan {
+            decidable: Some([below, above]),
+            ..self.common.plan(asked, self.max_runs, &power, fewest, seed)
+        })
+    }
+}
+
+impl CompareFlags {
+    fn plan(&self) -> Result<Plan, Failure> {
+        let margin = Margin::new(self.margin).map_err(invalid)?;
+        let max_error = MaxError::new(self.common.max_error).map_err(invalid)?;
+        let expected = Expected { ratio: self.ratio, spread: self.spread };
+        let seed = seed(self.common.seed);
+        let test = (self.claim.into(), margin, max_error);
+        let power = power::of_paired(test, expected, self.max_runs, self.common.simulations, seed)
+            .map_err(invalid)?;
+        let asked = format!(
+            "is the candidate {} (margin {})? If the median ratio is {} and single runs spread by {}",
+            self.claim.name(),
+            percent(self.margin),
+            significant(self.ratio, 6),
+            percent(self.spread)
+        );
+        Ok(self.common.plan(asked, self.max_runs, &power, Paired::fewest_pairs(max_error), seed))
+    }
+}
+
+impl PermuteFlags {
+    fn plan(&self) -> Result<Plan, Failure> {
+        if !self.shift.is_finite() {
+            return Err(Failure::new("--shift is no finite number", ""));
+        }
+        let permute = Permute {
+            unit: "1".to_string(),
+            a: Vec::new(),
+            b: Vec::new(),
+            statistic: self.statistic.clone(),
+            two_sided: self.two_sided,
+            level: self.level,
+            or_below: self.or_below,
+            max_error: self.common.max_error,
+            most_dealings: self.max_runs,
+            seed: String::new(),
+        };
+        let question = permute.question()?;
+        // Once, so that what is wrong with the flags is said before anything is simulated.
+        permute.test(&[0.0], &[0.0], 0)?;
+        let seed = seed(self.common.seed);
+        let limits = Limits { trials: Some(self.max_runs), time: None };
+        let power = Power::simulate(self.common.simulations, seed, |rng| {
+            let a: Vec<f64> = (0..self.size).map(|_| normal(rng)).collect();
+            let b: Vec<f64> = (0..self.size).map(|_| self.shift + normal(rng)).collect();
+            let mut test =
+                permute.test(&a, &b, rng.next_u64()).expect("finite values, checked flags");
+            let found = test.test(question, limits, |_| ControlFlow::Continue(()));
+            (found.verdict, found.report.counts.trials())
+        });
+        let asked = format!(
+            "{} If {} values each are normal and B is {} standard deviations above A",
+            permute.sentence(),
+            self.size,
+            significant(self.shift, 6)
+        );
+        let fewest = question.next_decision(Counts::default());
+        Ok(self.common.plan(asked, self.max_runs, &power.map_err(invalid)?, fewest, seed))
+    }
+}
+
+impl Common {
+    fn plan(
+        &self,
+        question: String,
+        max_runs: u64,
+        power: &Power,
+        fewest_runs: u64,
+        seed: u64,
+    ) -> Plan {
+        let share = |count: u64| count as f64 / power.runs as f64;
+        Plan {
+            schema: "uncontended.power/1",
+            question,
+            max_runs,
+            max_error: self.max_error,
+            simulations: power.runs,
+            yes: share(power.yes),
+            no: share(power.no),
+            undecided: power.undecided_share(),
+            undecided_interval: power.undecided.into(),
+            mean_runs: power.mean_trials,
+            p95_runs: power.p95_trials,
+            fewest_runs,
+            decidable: None,
+            seed: seed.to_string(),
+        }
+    }
+}
+
+impl Plan {
+    fn tell(&self, common: &Common) -> Result<(), Failure> {
+        let for_json = common.json.as_deref().is_some_and(|path| path.as_os_str() == "-");
+        output::say(&self.human(), for_json)?;
+        let Some(path) = &common.json else { return Ok(()) };
+        let json = serde_json::to_string_pretty(self)
+            .map_err(|error| Failure::new(format!("cannot write JSON: {error}"), ""))?;
+        output::write_file(path, &(json + "\n"))
+    }
+
+    fn human(&self) -> String {
+        let mut text = format!("{}, with at most {} runs:\n", self.question, self.max_runs);
+        let [low, high] = self.undecided_interval;
+        let share = |share: f64| percent((share * 1e4).round() / 1e4);
+        let _ = writeln!(text, "  yes        {:>8}", share(self.yes));
+        let _ = writeln!(text, "  no         {:>8}", share(self.no));
+        let _ = writeln!(
+            text,
+            "  undecided  {:>8}  (within {} and {})",
+            share(self.undecided),
+            share(low),
+            share(high)
+        );
+        let p95 = self.p95_runs.map_or("more than the budget".to_string(), |runs| runs.to_string());
+        let _ = writeln!(
+            text,
+            "  runs: {} on average, 95th percentile {p95}, never fewer than {}",
+            significant(self.mean_runs, 4),
+            self.fewest_runs
+        );
+        if let Some([below, above]) = self.decidable {
+            let rate =
+                |rate: Option<f64>| rate.map_or("none".to_string(), |rate| significant(rate, 6));
+            let _ = writeln!(
+                text,
+                "  decided 95 times in 100: rates up to {} and from {}",
+                rate(below),
+                rate(above)
+            );
+        }
+        let _ = writeln!(text, "  {} simulated trials, seed {}", self.simulations, self.seed);
+        text
+    }
+}
+
+fn invalid(error: Invalid) -> Failure {
+    Failure::new(error.to_string(), "see unc power --help")
+}

@@ -1,0 +1,136 @@
+//! The trial of a permutation test: its runs are dealings of the labels, drawn from the seed.
+//!
+//! # Contract
+//! A function of the hypothesis alone: values, statistic, level, budget and seed are all in it.
+
+use super::hypothesis::Permute;
+use super::verdict::{Answer, Evidence, Finding};
+use crate::failure::Failure;
+use std::ops::ControlFlow;
+use uncontended_stats::{
+    Limits, MaxError, Method, Permutation, Question, Rate, Rng, Sides, Significance, Statistic,
+    Stopped,
+};
+
+/// A permutation test that has been made.
+#[derive(Debug, Clone)]
+pub(crate) struct DealTrial {
+    permute: Permute,
+    found: Significance,
+}
+
+impl Permute {
+    /// The question for the library.
+    pub(crate) fn question(&self) -> Result<Question, Failure> {
+        let invalid = |error: uncontended_stats::Invalid| {
+            Failure::new(error.to_string(), "see --level and --or-below")
+        };
+        let rate = |rate| Rate::new(rate).map_err(invalid);
+        let max_error = MaxError::new(self.max_error).map_err(invalid)?;
+        let or_below = self.or_below.map(rate).transpose()?;
+        Question::new(rate(self.level)?, or_below, Method::OneSided, max_error).map_err(invalid)
+    }
+
+    fn statistic(&self) -> Result<Statistic, Failure> {
+        match self.statistic.as_str() {
+            "mean" => Ok(Statistic::Mean),
+            "median" => Ok(Statistic::Median),
+            "max" => Ok(Statistic::Max),
+            other => {
+                let rate =
+                    super::value::percentile(other).ok().and_then(|rate| Rate::new(rate).ok());
+                let unknown = || {
+                    Failure::new(
+                        format!("there is no statistic '{other}'"),
+                        "say mean, median, max or a percentile such as p99",
+                    )
+                };
+                rate.map(Statistic::Quantile).ok_or_else(unknown)
+            }
+        }
+    }
+
+    /// The test of these values.
+    pub(crate) fn test(&self, a: &[f64], b: &[f64], seed: u64) -> Result<Permutation, Failure> {
+        let sides = if self.two_sided { Sides::Both } else { Sides::Upper };
+        Permutation::new(a, b, self.statistic()?, sides, seed)
+            .map_err(|error| Failure::new(error.to_string(), "each group needs finite values"))
+    }
+}
+
+impl DealTrial {
+    /// Makes the test; `progress` is called after every dealing and may break it off.
+    pub(crate) fn new(
+        permute: &Permute,
+        progress: impl FnMut(&uncontended_stats::Judge) -> ControlFlow<()>,
+    ) -> Result<DealTrial, Failure> {
+        let seed: u64 =
+            permute.seed.parse().map_err(|_| Failure::new("the seed is no whole number", ""))?;
+        let limits = Limits { trials: Some(permute.most_dealings), time: None };
+        let mut test = permute.test(&permute.a, &permute.b, seed)?;
+        let found = test.test(permute.question()?, limits, progress);
+        Ok(DealTrial { permute: permute.clone(), found })
+    }
+
+    /// What is asked.
+    pub(crate) fn asked(&self) -> &Permute {
+        &self.permute
+    }
+
+    /// The answer.
+    pub(crate) fn answer(&self) -> Answer {
+        self.found.verdict.into()
+    }
+
+    /// Whether the budget, and no verdict, ended it.
+    pub(crate) fn stopped(&self) -> Stopped {
+        self.found.stopped
+    }
+
+    /// The finding.
+    pub(crate) fn finding(&self) -> Finding {
+        let report = &self.found.report;
+        // The judge's "yes" is "the p-value is at least the level", from above the lower threshold.
+        let [above, below] = report.evidence;
+        let entry = |threshold, above, below, needed| Evidence { threshold, above, below, needed };
+        let evidence = match self.permute.or_below {
+            None => vec![entry(
+                self.permute.level,
+                Some(above.log_evidence),
+                Some(below.log_evidence),
+                above.needed,
+            )],
+            Some(low) => vec![
+                entry(low, Some(above.log_evidence), None, above.needed),
+                entry(self.permute.level, None, Some(below.log_evidence), below.needed),
+            ],
+        };
+        Finding {
+            candidate: None,
+            verdict: self.answer(),
+            n: report.counts.trials(),
+            successes: report.counts.successes(),
+            log_criterion: Some(report.log_criterion),
+            decided_by: "permutation".to_string(),
+            evidence,
+            interval: report.interval.into(),
+            credible: report.credible.into(),
+            effect: None,
+            relation: None,
+            difference: Some(self.found.observed),
+            p_value: Some(self.found.p_value),
+        }
+    }
+}
+
+/// A number with about the standard normal distribution, for planning.
+pub(crate) fn normal(rng: &mut Rng) -> f64 {
+    // Polar method (Marsaglia and Bray 1964).
+    loop {
+        let (x, y) = (2.0 * rng.unit() - 1.0, 2.0 * rng.unit() - 1.0);
+        let square = x * x + y * y;
+        if square > 0.0 && square < 1.0 {
+            return x * (-2.0 * square.ln() / square).sqrt();
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! `unc permute` and `unc power` end to end.
+
+mod decide;
+
+use decide::{Folder, unc};
+
+fn file(folder: &Folder, name: &str, values: impl Iterator<Item = f64>) -> String {
+    let path = folder.file(name);
+    std::fs::write(&path, values.map(|value| format!("{value}\n")).collect::<String>()).unwrap();
+    path
+}
+
+/// Three against three: 20 dealings in all, of which one or two are as extreme, so that the p-value is known.
+#[test]
+fn small_groups_have_the_p_value_of_enumeration() {
+    let folder = Folder::new("permute-small");
+    let a = file(&folder, "a", [1.0, 2.0, 3.0].into_iter());
+    let b = file(&folder, "b", [4.0, 5.0, 6.0].into_iter());
+    for (extra, p) in [(&[][..], 0.05), (&["--two-sided"][..], 0.1)] {
+        let mut all = vec![
+            "permute",
+            &a,
+            &b,
+            "--seed",
+            "1",
+            "--level",
+            "50%",
+            "--max-error",
+            "1e-9",
+            "--json",
+            "-",
+        ];
+        all.extend(extra);
+        let said = unc(&all);
+        assert_eq!(said.status, 0, "{}", said.err);
+        let json = said.json();
+        let [low, high] = [0, 1].map(|end| json["interval"][end].as_f64().unwrap());
+        assert!(low <= p && p <= high && high < 0.5, "{json}");
+        assert_eq!(json["difference"], 3.0);
+    }
+    // The other way around every dealing is as extreme: the p-value is 1.
+    assert_eq!(unc(&["permute", &b, &a]).status, 1);
+}
+
+#[test]
+fn each_statistic_sees_its_own_difference() {
+    let folder = Folder::new("permute-statistic");
+    let a = file(&folder, "a", (0..60).map(|i| f64::from(i % 7)));
+    // Alike but for a long tail, which the median does not see.
+    let b = file(&folder, "b", (0..60).map(|i| if i % 7 > 4 { 100.0 } else { f64::from(i % 7) }));
+    let status =
+        |statistic: &str| unc(&["permute", &a, &b, "--seed", "2", "--statistic", statistic]).status;
+    assert_eq!(["mean", "p95", "max", "median"].map(status), [0, 0, 0, 1]);
+}
+
+#[test]
+fn the_log_of_a_permutation_test_gives_the_same_verdict() {
+    let folder = Folder::new("permute-log");
+    let a = file(&folder, "a", (0..40).map(|i| f64::from(i * i % 31)));
+    let b = file(&folder, "b", (0..30).map(|i| 3.0 + f64::from(i * i % 29)));
+    let log = folder.file("log");
+    let live = unc(&["permute", &a, &b, "--log", &log, "--json", "-"]);
+    let again = unc(&["verdict", &log, "--json", "-"]);
+    assert_eq!((live.status, live.json()), (again.status, again.json()));
+}
+
+#[test]
+fn values_that_cannot_be_tested_are_refused() {
+    let folder = Folder::new("permute-bad");
+    let good = file(&folder, "good", [1.0, 2.0].into_iter());
+    let bad = folder.file("bad");
+    for (text, words) in [
+        ("", "there are no values"),
+        ("1\nnan\n", "line 2: 'nan' is not a finite number"),
+        ("1\nx\n", "line 2"),
+        ("1ms\n2\n", "line 2: '2' has another unit than line 1"),
+        ("1ms\n", "different units"),
+    ] {
+        std::fs::write(&bad, text).unwrap();
+        unc(&["permute", &good, &bad]).assert_refused(words);
+    }
+    unc(&["permute", &good, &good, "--statistic", "mode"])
+        .assert_refused("there is no statistic 'mode'");
+    unc(&["permute", &good, &good, "--level", "1%", "--or-below", "2%"])
+        .assert_refused("is not below");
+    unc(&["permute", &good, &good, "--max-runs", "5"])
+        .assert_refused("5 dealings can never decide this: at least ");
+    unc(&["permute", &good]).assert_refused("<B>");
+}
+
+/// The published plan: between 96 % and 98 %, a thousand runs hardly ever decide a rate of 97 %.
+#[test]
+fn plans_tell_when_a_budget_is_too_small() {
+    let plan = |most: &str| {
+        let said = unc(&[
+            "power",
+            "slo",
+            "--rate",
+            ".98",
+            "--or-below",
+            ".96",
+            "--at",
+            ".97",
+            "--method",
+            "csm",
+            "--max-runs",
+            most,
+            "--simulations",
+            "100",
+            "--seed",
+            "1",
+            "--json",
+            "-",
+        ]);
+        assert_eq!(said.status, 0, "{}", said.err);
+        said.json()
+    };
+    let small = plan("1000");
+    assert_eq!((&small["schema"], &small["seed"]), (&"uncontended.power/1".into(), &"1".into()));
+    assert!(small["undecided"].as_f64().unwrap() > 0.9, "{small}");
+    assert!(small["p95_runs"].is_null());
+    let large = plan("10000");
+    assert!(large["undecided"].as_f64().unwrap() < 0.05, "{large}");
+    let [below, above] = [0, 1].map(|end| large["decidable"][end].as_f64().unwrap());
+    assert!(below < 0.97 && 0.97 < above, "{large}");
+    assert_eq!(plan("10000"), large, "the same seed, the same plan");
+}
+
+#[test]
+fn every_question_can_be_planned() {
+    let yes = |arguments: &[&str]| {
+        let mut all = vec!["power"];
+        all.extend(arguments);
+        all.extend(["--simulations", "60", "--seed", "3", "--json", "-"]);
+        let said = unc(&all);
+        assert_eq!(said.status, 0, "{}", said.err);
+        said.json()["yes"].as_f64().unwrap()
+    };
+    assert!(yes(&["compare", "--ratio", "1", "--spread", "2%", "--max-runs", "300"]) > 0.9);
+    assert!(yes(&["compare", "--ratio", "1.1", "--spread", "2%", "--max-runs", "300"]) < 0.1);
+    assert!(yes(&["permute", "--size", "20", "--shift", "2"]) > 0.9);
+    assert!(yes(&["permute", "--size", "20", "--shift=-1"]) < 0.1);
+    unc(&["power", "compare", "--ratio", "0", "--spread", "2%"]).assert_refused("0");
+    unc(&["power", "slo", "--rate", ".9", "--or-below", ".95", "--at", ".9"])
+        .assert_refused("is not below");
+    unc(&["power", "permute", "--size", "9", "--shift", "nan"]).assert_refused("--shift");
+}
