@@ -24,7 +24,7 @@ pub fn distribution(buckets: &[Bucket], total: u64, worst: &[u64]) -> Option<Dis
         .first()
         .copied()
         .unwrap_or_else(|| last_used(buckets).map_or(0, |bucket| bucket.high - 1));
-    let at = |share: f64| percentile(buckets, count, share).min(max);
+    let at = |share: f64| percentile(buckets, count, worst, share).min(max);
     Some(Distribution {
         count,
         total,
@@ -46,9 +46,15 @@ fn last_used(buckets: &[Bucket]) -> Option<&Bucket> {
     buckets.iter().rev().find(|bucket| bucket.count > 0)
 }
 
-/// The time that `share` of all do not exceed; within a bucket, times are taken as spread evenly.
-fn percentile(buckets: &[Bucket], count: u64, share: f64) -> u64 {
+/// The time that `share` of all do not exceed: exact where it is one of the longest; else, within its bucket, times are
+/// taken as spread evenly.
+fn percentile(buckets: &[Bucket], count: u64, worst: &[u64], share: f64) -> u64 {
     let rank = ((count as f64 * share).ceil() as u64).clamp(1, count);
+    if let Some(&exact) =
+        usize::try_from(count - rank).ok().and_then(|from_top| worst.get(from_top))
+    {
+        return exact;
+    }
     let mut below = 0;
     for bucket in buckets {
         if bucket.count > 0 && below + bucket.count >= rank {

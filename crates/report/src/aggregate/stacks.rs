@@ -2,6 +2,7 @@
 
 use super::Symbols;
 use crate::run::Frame;
+use std::collections::HashMap;
 use uncontended_trace::reader::{ModuleRecord, ProcessRecord};
 
 /// The stacks of one process image.
@@ -9,28 +10,35 @@ pub(super) struct Stacks<'a> {
     image: &'a ProcessRecord,
     modules: Vec<&'a ModuleRecord>,
     symbols: &'a mut dyn Symbols,
+    named: HashMap<u64, Vec<Frame>>,
 }
 
 impl<'a> Stacks<'a> {
     pub(super) fn new(image: &'a ProcessRecord, symbols: &'a mut dyn Symbols) -> Self {
         let mut modules: Vec<&ModuleRecord> = image.modules.iter().collect();
         modules.sort_by_key(|module| module.start);
-        Stacks { image, modules, symbols }
+        Stacks { image, modules, symbols, named: HashMap::new() }
     }
 
     /// The frames of the stack with this number, innermost first; none for 0.
     pub(super) fn frames(&mut self, stack: u32) -> Vec<Frame> {
         let Some(addresses) = self.image.stacks.get(&stack) else { return Vec::new() };
-        addresses.iter().flat_map(|&address| self.frame(address)).collect()
-    }
-
-    fn frame(&mut self, address: u64) -> Vec<Frame> {
-        let behind = self.modules.partition_point(|module| module.start < address);
-        let module =
-            behind.checked_sub(1).map(|at| self.modules[at]).filter(|module| address <= module.end);
-        match module {
-            Some(module) => self.symbols.frames(&module.path, address.wrapping_sub(module.bias)),
-            None => self.symbols.frames("", address),
+        let mut frames = Vec::with_capacity(addresses.len());
+        for &address in addresses {
+            let named = self.named.entry(address);
+            frames.extend_from_slice(
+                named.or_insert_with(|| name(&self.modules, self.symbols, address)),
+            );
         }
+        frames
+    }
+}
+
+fn name(modules: &[&ModuleRecord], symbols: &mut dyn Symbols, address: u64) -> Vec<Frame> {
+    let behind = modules.partition_point(|module| module.start < address);
+    let module = behind.checked_sub(1).map(|at| modules[at]).filter(|module| address <= module.end);
+    match module {
+        Some(module) => symbols.frames(&module.path, address.wrapping_sub(module.bias)),
+        None => symbols.frames("", address),
     }
 }

@@ -1,0 +1,350 @@
+//! From records written here byte by byte to reports: sums, percentiles, classes, and how long a large one takes.
+
+use std::mem::offset_of;
+use std::time::Instant;
+use uncontended_report::aggregate::{Symbols, report};
+use uncontended_report::facts::{Facts, FutexFacts, FutexThread, ThreadFacts};
+use uncontended_report::run::{Class, Frame, IdleCause, Kind, RunReport, Thread};
+use uncontended_trace::histogram::{COARSE, FINE};
+use uncontended_trace::layout::{
+    self, Cell, Cold, Extreme, Header, Lock, Module, Process, Stack, UNIT,
+};
+use uncontended_trace::setup::Setup;
+
+/// A record in the making. Entries are named by their units.
+struct Writer {
+    bytes: Vec<u8>,
+}
+
+impl Writer {
+    fn new() -> Self {
+        let setup = Setup {
+            clock: layout::clock::TSC,
+            start_ticks: 1000,
+            tick_ns: 0.5,
+            step_ns: 5.0,
+            holds: true,
+            enabled: true,
+            capacity: 1 << 30,
+            available: 1 << 30,
+        };
+        let mut bytes = setup.bytes().to_vec();
+        bytes.resize(layout::HEADER_UNITS as usize * UNIT, 0);
+        Writer { bytes }
+    }
+
+    fn entry(&mut self, size: usize) -> u32 {
+        let unit = (self.bytes.len() / UNIT) as u32;
+        self.bytes.resize(self.bytes.len() + layout::units(size) as usize * UNIT, 0);
+        unit
+    }
+
+    fn word(&mut self, unit: u32, offset: usize, value: u64) {
+        let at = unit as usize * UNIT + offset;
+        self.bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
+    }
+
+    fn half(&mut self, unit: u32, offset: usize, value: u32) {
+        let at = unit as usize * UNIT + offset;
+        self.bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
+    }
+
+    fn get(&self, unit: u32, offset: usize) -> u32 {
+        let at = unit as usize * UNIT + offset;
+        u32::from_le_bytes(self.bytes[at..at + 4].try_into().unwrap())
+    }
+
+    /// Puts an entry at the head of the list whose head lies at `offset` of `of`.
+    fn push(&mut self, of: u32, offset: usize, entry: u32, next: usize) {
+        let first = self.get(of, offset);
+        self.half(entry, next, first);
+        self.half(of, offset, entry);
+    }
+
+    fn process(&mut self, pid: u32) -> u32 {
+        let process = self.entry(size_of::<Process>());
+        self.half(process, offset_of!(Process, pid), pid);
+        self.push(0, offset_of!(Header, processes), process, offset_of!(Process, next));
+        process
+    }
+
+    fn thread(&mut self, process: u32, tid: u32) -> u32 {
+        let thread = self.entry(size_of::<layout::Thread>());
+        self.half(thread, offset_of!(layout::Thread, tid), tid);
+        self.push(process, offset_of!(Process, threads), thread, offset_of!(layout::Thread, next));
+        thread
+    }
+
+    fn lock(&mut self, process: u32, address: u64, kind: u8) -> u32 {
+        let lock = self.entry(size_of::<Lock>());
+        self.word(lock, offset_of!(Lock, address), address);
+        let at = lock as usize * UNIT + offset_of!(Lock, kind);
+        self.bytes[at] = kind;
+        self.push(process, offset_of!(Process, locks), lock, offset_of!(Lock, next));
+        lock
+    }
+
+    fn stack(&mut self, process: u32, frames: &[u64]) -> u32 {
+        let stack = self.entry(size_of::<Stack>());
+        self.half(stack, offset_of!(Stack, count), frames.len() as u32);
+        for (index, &frame) in frames.iter().enumerate() {
+            self.word(stack, offset_of!(Stack, frames) + 8 * index, frame);
+        }
+        self.push(process, offset_of!(Process, stacks), stack, offset_of!(Stack, next));
+        stack
+    }
+
+    fn module(&mut self, process: u32, path: &str, start: u64, end: u64) {
+        let module = self.entry(size_of::<Module>() + path.len());
+        self.half(module, offset_of!(Module, path_bytes), path.len() as u32);
+        self.word(module, offset_of!(Module, bias), start);
+        self.word(module, offset_of!(Module, start), start);
+        self.word(module, offset_of!(Module, end), end);
+        let at = module as usize * UNIT + size_of::<Module>();
+        self.bytes[at..at + path.len()].copy_from_slice(path.as_bytes());
+        self.push(process, offset_of!(Process, modules), module, offset_of!(Module, next));
+    }
+
+    fn cell(&mut self, thread: u32, lock: u32, acquisitions: u64) -> u32 {
+        let cell = self.entry(size_of::<Cell>());
+        self.half(cell, offset_of!(Cell, lock), lock);
+        self.word(cell, offset_of!(Cell, acquisitions), acquisitions);
+        self.push(thread, offset_of!(layout::Thread, cells), cell, offset_of!(Cell, next));
+        cell
+    }
+
+    fn holds(&mut self, cell: u32, ticks: u64, count: u32) {
+        self.word(cell, offset_of!(Cell, hold_total), ticks * u64::from(count));
+        self.word(cell, offset_of!(Cell, hold_worst), ticks);
+        self.half(cell, offset_of!(Cell, hold) + 4 * COARSE.bucket(ticks), count);
+    }
+
+    /// Gives a cell one wait and one idle interval of these lengths, the idle one with a cause.
+    fn waited(&mut self, cell: u32, wait: u64, idle: u64, stacks: [u32; 2]) {
+        let cold = self.entry(size_of::<Cold>());
+        self.half(cell, offset_of!(Cell, cold), cold);
+        self.word(cold, offset_of!(Cold, blocked), 1);
+        let parts = [
+            (
+                wait,
+                offset_of!(Cold, wait_total),
+                offset_of!(Cold, wait_worst),
+                offset_of!(Cold, wait),
+            ),
+            (
+                idle,
+                offset_of!(Cold, idle_total),
+                offset_of!(Cold, idle_worst),
+                offset_of!(Cold, idle),
+            ),
+        ];
+        for (ticks, total, worst, buckets) in parts {
+            self.word(cold, total, ticks);
+            self.word(cold, worst + offset_of!(Extreme, ticks), ticks);
+            self.word(cold, worst + offset_of!(Extreme, at), 1000 + 4_000_000);
+            self.half(cold, worst + offset_of!(Extreme, mine), stacks[0]);
+            self.half(cold, worst + offset_of!(Extreme, other), stacks[1]);
+            self.half(cold, worst + offset_of!(Extreme, cause), layout::cause::NOT_WOKEN);
+            self.word(cold, buckets + 8 * FINE.bucket(ticks), 1);
+        }
+    }
+}
+
+/// Names that tell module and address; counts how often it is asked.
+#[derive(Default)]
+struct Plain {
+    asked: usize,
+}
+
+impl Symbols for Plain {
+    fn frames(&mut self, module: &str, address: u64) -> Vec<Frame> {
+        self.asked += 1;
+        let module = Some(module.to_owned());
+        vec![Frame {
+            function: None,
+            file: None,
+            line: None,
+            module,
+            address: format!("{address:#x}"),
+        }]
+    }
+
+    fn frames_at_offset(&mut self, module: &str, offset: u64) -> Vec<Frame> {
+        self.frames(module, offset)
+    }
+}
+
+fn facts() -> Facts {
+    let command = vec!["program".to_owned()];
+    Facts { command, pid: Some(7), wall_ns: 10_000_000, exit_status: 3, ..Facts::default() }
+}
+
+fn read(writer: &Writer, facts: Facts) -> RunReport {
+    report(&writer.bytes, facts, &mut Plain::default()).unwrap()
+}
+
+#[test]
+fn the_parts_of_all_threads_are_put_together() {
+    let mut writer = Writer::new();
+    let process = writer.process(7);
+    writer.module(process, "/bin/program", 0x1000, 0x9000);
+    let (ours, theirs) =
+        (writer.stack(process, &[0x1010, 0x1020]), writer.stack(process, &[0x8888, 0xf000_0000]));
+    let lock = writer.lock(process, 0xabc0, layout::kind::MUTEX);
+    writer.half(lock, offset_of!(Lock, first_taken), ours);
+    let (first, second) = (writer.thread(process, 7), writer.thread(process, 8));
+    let a = writer.cell(first, lock, 100);
+    writer.holds(a, 2000, 100);
+    let b = writer.cell(second, lock, 50);
+    writer.holds(b, 200_000, 50);
+    writer.waited(b, 1_000_000, 400_000, [ours, theirs]);
+    writer.word(b, offset_of!(Cell, owner_changes), 2);
+    writer.word(b, offset_of!(Cell, try_failed), 4);
+
+    let report = read(&writer, facts());
+    assert_eq!(
+        (report.exit_status, report.clock.source.as_str(), report.clock.step_ns),
+        (3, "tsc", 5.0)
+    );
+    let [row] = &report.processes[0].locks[..] else { panic!("one row: {report:?}") };
+    assert_eq!(
+        (row.kind, row.class, row.address.as_str()),
+        (Kind::Mutex, Class::Contention, "0xabc0")
+    );
+    assert_eq!((row.acquisitions, row.blocked, row.try_failed, row.threads), (150, 1, 4, 2));
+    assert_eq!(row.owner_changes, Some(2));
+    let hold = row.hold_ns.as_ref().unwrap();
+    assert_eq!((hold.count, hold.total, hold.max), (150, 100_000 + 5_000_000, 100_000));
+    assert_eq!(row.utilisation, Some(0.51));
+    assert!((800..=1300).contains(&hold.p50), "{}", hold.p50);
+    let wait = row.wait_ns.as_ref().unwrap();
+    assert_eq!((wait.count, wait.total, wait.p50, wait.max), (1, 500_000, 500_000, 500_000));
+    assert_eq!(wait.worst, [500_000]);
+    assert_eq!(row.mean_queue, Some(0.05));
+    let worst = row.worst_idle.as_ref().unwrap();
+    assert_eq!((worst.ns, worst.cause), (200_000, IdleCause::NotWoken));
+    let addresses =
+        |frames: &[Frame]| frames.iter().map(|frame| frame.address.clone()).collect::<Vec<_>>();
+    assert_eq!(addresses(&row.worst_wait.as_ref().unwrap().waiter), ["0x10", "0x20"]);
+    assert_eq!(addresses(&worst.releaser), ["0x7888", "0xf0000000"]);
+    assert_eq!(row.site.as_ref().unwrap().address, "0x10");
+    // The wait ended 4,000,000 ticks after the start and took 1,000,000.
+    assert_eq!(
+        (row.moments[0].at_ns, row.moments[0].ns, row.moments[0].tid),
+        (1_500_000, 500_000, Some(8))
+    );
+    assert_eq!(report.processes[0].threads[1].wait_ns, Some(500_000));
+}
+
+#[test]
+fn what_has_no_meaning_for_a_kind_is_null() {
+    let mut writer = Writer::new();
+    let process = writer.process(7);
+    let thread = writer.thread(process, 7);
+    for kind in 1..=9 {
+        let lock = writer.lock(process, u64::from(kind) << 12, kind);
+        let cell = writer.cell(thread, lock, 10);
+        writer.holds(cell, 500, 10);
+        writer.waited(cell, 1000, 500, [0, 0]);
+    }
+    let report = read(&writer, facts());
+    let locks = &report.processes[0].locks;
+    let has = |kind: Kind| {
+        let row = locks.iter().find(|lock| lock.kind == kind).unwrap();
+        (
+            row.hold_ns.is_some(),
+            row.idle_ns.is_some(),
+            row.worst_idle.is_some(),
+            row.owner_changes.is_some(),
+        )
+    };
+    for kind in [Kind::Mutex, Kind::RwlockWrite, Kind::Spin, Kind::Annotated, Kind::Semaphore] {
+        assert_eq!(has(kind), (true, true, true, true), "{kind:?}");
+    }
+    assert_eq!(has(Kind::RwlockRead), (true, false, false, false));
+    for kind in [Kind::Condition, Kind::Barrier, Kind::Futex] {
+        assert_eq!(has(kind), (false, false, false, false), "{kind:?}");
+    }
+    assert!(locks.iter().all(|lock| lock.wait_ns.is_some()));
+    let ids: Vec<u64> = locks.iter().map(|lock| lock.id).collect();
+    assert_eq!(ids, (0..9).collect::<Vec<u64>>());
+}
+
+#[test]
+fn a_program_of_which_nothing_was_seen_says_why() {
+    let thread =
+        ThreadFacts { pid: 7, thread: Thread { tid: 7, name: "main".into(), ..Thread::default() } };
+    let futex = FutexFacts {
+        waits: 2,
+        total_ns: 1_000,
+        threads: vec![FutexThread { pid: 7, tid: 7, total_ns: 1_000 }],
+        ..FutexFacts::default()
+    };
+    let with = Facts { threads: vec![thread], futex: Some(futex), ..facts() };
+    let report = read(&Writer::new(), with.clone());
+    assert_eq!(report.coverage.futex_share_unaccounted, Some(1.0));
+    assert_eq!((report.coverage.processes_observed, report.processes[0].pid), (0, 7));
+    assert_eq!(report.processes[0].command, ["program"]);
+    assert!(report.coverage.nothing_seen.unwrap().contains("not loaded"));
+    let unobserved = Some("it is statically linked".to_owned());
+    let report = read(&Writer::new(), Facts { unobserved, ..with });
+    assert!(report.coverage.nothing_seen.unwrap().contains("statically linked"));
+    assert!(!report.coverage.unseen.is_empty());
+}
+
+#[test]
+fn an_exec_keeps_both_images_and_gives_the_kernels_figures_to_the_last() {
+    let mut writer = Writer::new();
+    for address in [0x10, 0x20] {
+        let process = writer.process(7);
+        let (thread, lock) =
+            (writer.thread(process, 7), writer.lock(process, address, layout::kind::MUTEX));
+        writer.cell(thread, lock, address);
+    }
+    let thread = Thread { tid: 7, name: "last".into(), migrations: Some(3), ..Thread::default() };
+    let report = read(&writer, Facts { threads: vec![ThreadFacts { pid: 7, thread }], ..facts() });
+    let seen: Vec<_> = report
+        .processes
+        .iter()
+        .map(|p| (p.pid, p.locks[0].acquisitions, p.threads[0].migrations))
+        .collect();
+    assert_eq!(seen, [(7, 0x10, None), (7, 0x20, Some(3))]);
+}
+
+#[test]
+fn a_report_on_many_locks_and_threads_asks_for_each_address_once() {
+    let mut writer = Writer::new();
+    let process = writer.process(7);
+    writer.module(process, "/bin/program", 0x1000, 0x90_0000);
+    let threads: Vec<u32> = (0..100).map(|tid| writer.thread(process, tid)).collect();
+    let stacks: Vec<u32> =
+        (0..500).map(|n| writer.stack(process, &[0x2000 + n * 16, 0x8_0000 + n, 0x4001])).collect();
+    let locks = if std::env::var("UNC_DEPTH").is_ok_and(|depth| depth == "full") {
+        10_000
+    } else {
+        1_000_usize
+    };
+    for number in 0..locks {
+        let lock = writer.lock(process, 0x10_0000 + number as u64 * 64, layout::kind::MUTEX);
+        let stack = stacks[number % stacks.len()];
+        writer.half(lock, offset_of!(Lock, first_taken), stack);
+        for step in 0..5 {
+            let cell = writer.cell(threads[(number + step * 17) % threads.len()], lock, 10);
+            writer.holds(cell, 5000, 10);
+            if step == 0 {
+                writer.waited(cell, 50_000, 1000, [stack, stack]);
+            }
+        }
+    }
+    let mut symbols = Plain::default();
+    let start = Instant::now();
+    let report = report(&writer.bytes, facts(), &mut symbols).unwrap();
+    let json = serde_json::to_vec(&report).unwrap();
+    println!(
+        "{locks} locks (10,000 with UNC_DEPTH=full), 100 threads: {:?}, {} bytes of JSON",
+        start.elapsed(),
+        json.len()
+    );
+    assert_eq!(report.processes[0].locks.len(), locks);
+    assert_eq!(symbols.asked, 500 + 500 + 1);
+}
