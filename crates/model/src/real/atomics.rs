@@ -121,7 +121,7 @@ macro_rules! stand_in {
         $(#[$doc])*
         pub struct $name $(<$param>)? {
             word: Word,
-            marker: PhantomData<$value>,
+            marker: PhantomData<std::sync::atomic::$name $(<$param>)?>,
         }
 
         impl $(<$param>)? $name $(<$param>)? {

@@ -37,7 +37,8 @@ struct Ordered<'g> {
 fn is_plain(event: &Event) -> bool {
     match event.kind {
         Kind::Write => !event.exclusive && !event.order.sc,
-        Kind::Read => !event.exclusive,
+        // A LOCKed instruction is one whether or not it compares equal.
+        Kind::Read => !event.exclusive && !matches!(event.op, Op::Cas { .. }),
         _ => false,
     }
 }

@@ -117,12 +117,12 @@ impl Run {
     }
 
     fn ended(&self, thread: usize, end: Result<(), Box<dyn Any + Send>>) {
+        if matches!(&end, Err(payload) if payload.is::<Over>()) {
+            return; // Its state stays what the run ended in.
+        }
         let mut core = self.core.borrow_mut();
         core.threads[thread].state = State::Finished;
         let Err(payload) = end else { return };
-        if payload.is::<Over>() {
-            return;
-        }
         let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
         let message = text
             .or_else(|| payload.downcast_ref::<String>().cloned())

@@ -1,0 +1,97 @@
+//! Question: how many executions of real code does the checker explore in a second, and in how many does it end?
+//!
+//! The shapes of the search benchmarks (readers, lastzero, ainc, SB), written with the stand-ins, under each model.
+//! Run: cargo bench -p uncontended-model --bench real_executions
+//! Not measured: code with much plain work between its accesses.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::time::Instant;
+use uncontended_model::real::{AtomicU32, Explorer, Memory, spawn};
+
+/// One thread writes, n read.
+fn readers(n: usize) {
+    let x = Arc::new(AtomicU32::new(0));
+    let writer = Arc::clone(&x);
+    let mut threads = vec![spawn(move || writer.store(1, Release))];
+    for _ in 0..n {
+        let x = Arc::clone(&x);
+        threads.push(spawn(move || {
+            x.load(Acquire);
+        }));
+    }
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+}
+
+/// Thread j stores a[j-1] + 1 to a[j]; the first looks from the top for the highest zero.
+fn lastzero(n: usize) {
+    let a: Arc<Vec<AtomicU32>> = Arc::new((0..=n).map(|_| AtomicU32::new(0)).collect());
+    let top = Arc::clone(&a);
+    let mut threads = vec![spawn(move || {
+        let mut at = n;
+        while at > 0 && top[at].load(Relaxed) != 0 {
+            at -= 1;
+        }
+    })];
+    for j in 1..=n {
+        let a = Arc::clone(&a);
+        threads.push(spawn(move || a[j].store(a[j - 1].load(Relaxed) + 1, Relaxed)));
+    }
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+}
+
+/// n threads add to one word.
+fn ainc(n: usize) {
+    let x = Arc::new(AtomicU32::new(0));
+    let threads: Vec<_> = (0..n)
+        .map(|_| {
+            let x = Arc::clone(&x);
+            spawn(move || {
+                x.fetch_add(1, Relaxed);
+            })
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+}
+
+/// Thread i stores x_i and loads the next.
+fn store_buffering(n: usize) {
+    let x: Arc<Vec<AtomicU32>> = Arc::new((0..n).map(|_| AtomicU32::new(0)).collect());
+    let threads: Vec<_> = (0..n)
+        .map(|i| {
+            let x = Arc::clone(&x);
+            spawn(move || {
+                x[i].store(1, Relaxed);
+                x[(i + 1) % n].load(Relaxed);
+            })
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+}
+
+fn main() {
+    println!(
+        "{:>14} {:>6} {:>10} {:>8} {:>12}",
+        "program", "model", "executions", "blocked", "per second"
+    );
+    let programs: [(&str, fn(usize), usize); 4] = [
+        ("readers(10)", readers, 10),
+        ("lastzero(8)", lastzero, 8),
+        ("ainc(6)", ainc, 6),
+        ("SB(7)", store_buffering, 7),
+    ];
+    for (name, program, n) in programs {
+        for memory in [Memory::C11, Memory::Tso, Memory::Sc] {
+            let start = Instant::now();
+            let report =
+                Explorer::new(memory).explore(move || program(n)).expect("no hidden state");
+            assert!(report.holds(), "{report}");
+            let rate = (report.executions + report.blocked) as f64 / start.elapsed().as_secs_f64();
+            let (executions, blocked) = (report.executions, report.blocked);
+            println!(
+                "{name:>14} {:>6} {executions:>10} {blocked:>8} {rate:>12.0}",
+                format!("{memory:?}")
+            );
+        }
+    }
+}
