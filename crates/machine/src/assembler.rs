@@ -257,6 +257,13 @@ impl Assembler {
         self.emit(&[0; 4]);
     }
 
+    /// Jumps.
+    pub(crate) fn go(&mut self, to: Label) {
+        self.emit(&[0xe9]);
+        self.jumps.push((self.bytes.len(), to));
+        self.emit(&[0; 4]);
+    }
+
     /// `reg = reg - 1`; [`Test::Eq`] then jumps at zero.
     pub(crate) fn decrement(&mut self, reg: Gpr) {
         self.registers(true, &[0xff], Gpr(1), reg);

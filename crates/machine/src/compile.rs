@@ -28,6 +28,12 @@ pub(crate) const REGISTERS: [Gpr; 8] = [R8, R9, R10, R14, R15, RSI, RDI, RDX];
 /// Registers that a function gives back as it found them.
 const KEPT: [Gpr; 6] = [RBX, RBP, R12, R13, R14, R15];
 
+/// Looks at the counter before a thread that waits for the others yields its CPU: some microseconds.
+const PATIENCE: u64 = 4_096;
+
+/// The number of the system call.
+const SCHED_YIELD: u64 = 24;
+
 /// What one call of a function works on.
 #[derive(Debug)]
 #[repr(C)]
@@ -138,17 +144,26 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Waits until all threads have come to this run, then for the frame's skew.
+    /// Waits until all threads have come to this run, then for the frame's skew. A thread whose partner does not run lets
+    /// others run.
     fn meet(&mut self, threads: usize) {
         let layout = Layout { locations: self.program.locations.len() };
         let counter = Mem { base: RBX, distance: Layout::distance(layout.counters()) };
         self.asm.constant(RAX, 1);
         self.asm.fetch_add(counter, RAX, 64, true);
+        let (again, wait, met) = (self.asm.label(), self.asm.label(), self.asm.label());
+        self.asm.bind(again);
         self.asm.constant(RAX, threads as u64);
-        let wait = self.asm.label();
+        self.asm.constant(RCX, PATIENCE);
         self.asm.bind(wait);
         self.asm.compare_memory(RAX, counter);
+        self.asm.jump(Test::Eq, met);
+        self.asm.decrement(RCX);
         self.asm.jump(Test::Ne, wait);
+        self.asm.constant(RAX, SCHED_YIELD);
+        self.asm.system_call();
+        self.asm.go(again);
+        self.asm.bind(met);
         self.asm.load(RCX, field(std::mem::offset_of!(Frame, skew)), 64);
         let delay = self.asm.label();
         self.asm.bind(delay);

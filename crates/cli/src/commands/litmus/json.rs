@@ -1,5 +1,6 @@
 //! Schema `uncontended.litmus/1`, as docs/json.md describes it.
 
+use super::machine::Seen;
 use super::{Ran, Refused, Shown};
 use serde_json::{Map, Value, json};
 use uncontended_model::litmus::States;
@@ -13,6 +14,10 @@ pub(super) fn document(results: &[Result<Ran, Refused>]) -> String {
     for ran in results.iter().flatten() {
         let errors = ran.models.iter().filter_map(|shown| shown.answer.as_ref().err());
         refused.extend(errors.map(|reason| json!({ "path": ran.path, "reason": reason })));
+        if let Some(Err(reason)) = &ran.machine {
+            let reason = format!("machine: {reason}");
+            refused.push(json!({ "path": ran.path, "reason": reason }));
+        }
     }
     let document = json!({ "schema": "uncontended.litmus/1", "tests": tests, "refused": refused });
     format!("{document:#}\n")
@@ -28,7 +33,26 @@ fn test(ran: &Ran) -> Value {
             object.insert(shown.memory.to_string(), answer);
         }
     }
+    if let Some(Ok(seen)) = &ran.machine {
+        object.insert("machine".into(), machine(seen));
+    }
     Value::Object(object)
+}
+
+fn machine(seen: &Seen) -> Value {
+    let states: Map<String, Value> =
+        seen.states.by_line.iter().map(|(line, (count, _))| (line.clone(), json!(count))).collect();
+    let States { positive, negative, .. } = seen.states;
+    json!({
+        "states": states,
+        "runs": seen.runs,
+        "processors": seen.processors,
+        "obs": seen.states.observation().to_string(),
+        "pos": positive,
+        "neg": negative,
+        "unseen": seen.unseen,
+        "forbidden": if seen.judged { json!(seen.forbidden) } else { Value::Null },
+    })
 }
 
 fn model(shown: &Shown) -> Option<Value> {

@@ -6,10 +6,12 @@
 //! files the first of 1, 2, 3 that applies to one of them.
 
 mod json;
+mod machine;
 mod print;
 
 use crate::failure::Failure;
 use clap::{Args, ValueEnum};
+use machine::Seen;
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
@@ -21,11 +23,13 @@ use uncontended_model::litmus::{Answer, Memory, Observation, Test, parse};
 use uncontended_model::outcome::Limits;
 use uncontended_model::search::Verdict;
 
-/// Show what a small concurrent program can do, under SC and x86-TSO.
+/// Show what a small concurrent program can do, under SC and x86-TSO, and what it does on this machine.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Exit: 0 ran, or the expectation holds · 1 refuted · 3 unknown within bounds · 2 could not run\n\
-                        An expectation is held against every model named with --model, else against tso."
+                        An expectation is held against every model named with --model, else against tso. The machine\n\
+                        confirms `sometimes` and refutes the others by what it shows; what it does not show settles nothing.\n\
+                        A state that the machine shows and tso forbids: 1."
 )]
 pub(crate) struct Litmus {
     /// Litmus files in herd's X86_64 format; `-` reads one from stdin
@@ -33,6 +37,9 @@ pub(crate) struct Litmus {
     /// Memory models, separated by commas [default: sc,tso]
     #[arg(long, value_delimiter = ',')]
     model: Vec<Model>,
+    /// Runs of each test on the machine [default: 1000000; 20000 where it calls membarrier]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    runs: Option<u64>,
     /// Hold every test against this
     #[arg(long)]
     expect: Option<Expect>,
@@ -63,13 +70,17 @@ pub(crate) struct Litmus {
 enum Model {
     Sc,
     Tso,
+    /// Real runs on pinned threads.
+    Machine,
 }
 
 impl Model {
-    fn memory(self) -> Memory {
+    /// The memory model, unless it is the machine.
+    fn memory(self) -> Option<Memory> {
         match self {
-            Model::Sc => Memory::Sc,
-            Model::Tso => Memory::Tso,
+            Model::Sc => Some(Memory::Sc),
+            Model::Tso => Some(Memory::Tso),
+            Model::Machine => None,
         }
     }
 }
@@ -105,6 +116,8 @@ struct Ran {
     about: Option<&'static str>,
     test: Test,
     models: Vec<Shown>,
+    /// What the machine showed, or why it could not be asked.
+    machine: Option<Result<Seen, String>>,
 }
 
 /// What one model showed of one test.
@@ -141,7 +154,13 @@ impl Litmus {
             self.model = vec![Model::Sc, Model::Tso];
         }
         let inputs = self.inputs()?;
-        let results = self.answer_all(inputs);
+        let mut results = self.answer_all(inputs);
+        if self.model.contains(&Model::Machine) {
+            // One test after the other: each wants all CPUs.
+            for ran in results.iter_mut().flatten() {
+                ran.machine = Some(Seen::measure(&ran.test, self.runs, self.limits()));
+            }
+        }
         let to_stdout = self.json.as_deref().is_some_and(|path| path.as_os_str() == "-");
         let mut text = String::new();
         for result in &results {
@@ -251,9 +270,8 @@ impl Litmus {
             Ok(test) => test,
             Err(reason) => return Err(Refused { path, reason }),
         };
-        let limits = Limits { loops: self.loops, ..Limits::default() };
-        let models = self.model.iter().map(|model| {
-            let memory = model.memory();
+        let limits = self.limits();
+        let models = self.model.iter().filter_map(|model| model.memory()).map(|memory| {
             let answer = test.answer(memory, limits).map_err(|unsupported| unsupported.to_string());
             let trace = (self.trace || self.svg.is_some()).then(|| {
                 let verdict = test.witness(memory, limits);
@@ -274,7 +292,11 @@ impl Litmus {
             Shown { memory, answer, trace }
         });
         let models = models.collect();
-        Ok(Ran { path, about, test, models })
+        Ok(Ran { path, about, test, models, machine: None })
+    }
+
+    fn limits(&self) -> Limits {
+        Limits { loops: self.loops, ..Limits::default() }
     }
 
     /// The exit status for all results together.
@@ -290,6 +312,18 @@ impl Litmus {
                     Some(observation) => refuted |= !expect.meets(observation),
                     None => unknown = true,
                 },
+            }
+        }
+        for seen in results.iter().flatten().filter_map(|ran| ran.machine.as_ref()) {
+            match (seen, self.expect) {
+                (Err(_), _) => refused = true,
+                (Ok(seen), None) => refuted |= !seen.forbidden.is_empty(),
+                (Ok(seen), Some(expect)) => {
+                    let settled = seen.meets(expect);
+                    refuted |= settled == Some(false) || !seen.forbidden.is_empty();
+                    // What a model decides need not be seen.
+                    unknown |= settled.is_none() && self.model == [Model::Machine];
+                }
             }
         }
         match (refuted, refused, unknown) {

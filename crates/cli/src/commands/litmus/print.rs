@@ -42,6 +42,13 @@ pub(super) fn test(text: &mut String, ran: &Ran) {
             }
         }
     }
+    match &ran.machine {
+        Some(Ok(seen)) => seen.print(text, &ran.test),
+        Some(Err(reason)) => {
+            let _ = writeln!(text, "Test {} on the machine: {reason}\n", ran.test.name);
+        }
+        None => {}
+    }
 }
 
 fn answered(text: &mut String, ran: &Ran, shown: &Shown, answer: &Answer) {

@@ -1,0 +1,170 @@
+//! `--model machine`: the same test on this machine, held against what x86-TSO allows.
+//!
+//! # Contract
+//! A state that TSO forbids and the machine shows is a refutation, of the model or of this program. A state that TSO
+//! allows and the machine does not show is just that; nothing here ever calls it forbidden.
+
+use super::Expect;
+use std::fmt::Write as _;
+use uncontended_machine::{Setup, run};
+use uncontended_model::litmus::{Observation, States, Test};
+use uncontended_model::memory::Tso;
+use uncontended_model::outcome::Limits;
+use uncontended_model::program::Op;
+use uncontended_model::search::outcomes;
+
+/// Runs where none are asked for.
+const RUNS: u64 = 1_000_000;
+
+/// The same where the test calls membarrier, which takes microseconds.
+const SLOW_RUNS: u64 = 20_000;
+
+/// What the machine showed of one test.
+pub(super) struct Seen {
+    /// The final states, counted.
+    pub(super) states: States,
+    /// How many runs were made.
+    pub(super) runs: u64,
+    /// On how many CPUs.
+    pub(super) processors: usize,
+    /// Spelled states that TSO allows and that were not seen.
+    pub(super) unseen: Vec<String>,
+    /// Spelled states that were seen and that TSO forbids.
+    pub(super) forbidden: Vec<String>,
+    /// Whether TSO's states are all known; if not, `forbidden` is empty.
+    pub(super) judged: bool,
+}
+
+impl Seen {
+    /// Runs the test; answers with why it cannot be run.
+    pub(super) fn measure(test: &Test, runs: Option<u64>, limits: Limits) -> Result<Seen, String> {
+        let slow = test.program.threads.iter().any(|thread| thread.code.contains(&Op::Membarrier));
+        let runs = runs.unwrap_or(if slow { SLOW_RUNS } else { RUNS });
+        let seen =
+            run(&test.program, &Setup { runs, seed: 0 }).map_err(|reason| reason.to_string())?;
+        let allowed = outcomes(&test.program, Tso::default(), limits);
+        let judged = allowed.bound.is_none();
+        let allowed = test.states(allowed.outcomes.iter().map(|outcome| (outcome, 1))).by_line;
+        let states = test.states(seen.states.iter().map(|(outcome, count)| (outcome, *count)));
+        let missing = |line: &&String| !states.by_line.contains_key(*line);
+        let unseen = allowed.keys().filter(missing).cloned().collect();
+        let beyond = |line: &&String| judged && !allowed.contains_key(*line);
+        let forbidden = states.by_line.keys().filter(beyond).cloned().collect();
+        Ok(Seen { runs, processors: seen.processors, unseen, forbidden, judged, states })
+    }
+
+    /// Whether what was seen settles the expectation: a sighting confirms `sometimes` and refutes the others; what was
+    /// not seen settles nothing.
+    pub(super) fn meets(&self, expect: Expect) -> Option<bool> {
+        match (expect, self.states.observation()) {
+            (_, Observation::Sometimes) => Some(expect == Expect::Sometimes),
+            (Expect::Never, Observation::Always) | (Expect::Always, Observation::Never) => {
+                Some(false)
+            }
+            _ => None,
+        }
+    }
+
+    /// Everything about the runs, as litmus7 prints it, and what the model says to it.
+    pub(super) fn print(&self, text: &mut String, test: &Test) {
+        let (runs, processors) = (self.runs, self.processors);
+        let _ = writeln!(text, "Test {} (machine: {runs} runs on {processors} CPUs)", test.name);
+        if processors < test.program.threads.len() {
+            let _ =
+                writeln!(text, "Fewer CPUs than threads: some threads never ran at the same time.");
+        }
+        let _ = writeln!(text, "Histogram ({} states)", self.states.by_line.len());
+        for (line, (count, holds)) in &self.states.by_line {
+            let mark = if self.forbidden.contains(line) { "   FORBIDDEN by tso" } else { "" };
+            let _ = writeln!(text, "{count:11} {}>{line}{mark}", if *holds { '*' } else { ':' });
+        }
+        if !self.unseen.is_empty() {
+            let _ = writeln!(text, "Allowed by tso, not seen ({})", self.unseen.len());
+            for line in &self.unseen {
+                let _ = writeln!(text, "{:11}  >{line}", "");
+            }
+        }
+        let States { positive, negative, .. } = self.states;
+        let observation = self.states.observation();
+        let _ = writeln!(text, "Condition {}", test.condition);
+        let _ = writeln!(text, "Observation {} {observation} {positive} {negative}", test.name);
+        if !self.judged {
+            let _ = writeln!(
+                text,
+                "Not held against tso: its states could not all be found within the bounds."
+            );
+        }
+        if !self.forbidden.is_empty() {
+            let _ = writeln!(
+                text,
+                "!!! {} of these states are FORBIDDEN by tso: the model or this program is wrong about the machine.",
+                self.forbidden.len()
+            );
+        }
+        text.push('\n');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Litmus, Ran};
+    use super::*;
+    use clap::Parser;
+    use uncontended_model::classics::named;
+    use uncontended_model::litmus::parse;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        litmus: Litmus,
+    }
+
+    /// What would be concluded had the machine shown these states of MP so often.
+    fn conclude(flags: &[&str], shown: &[(&str, u64)], forbidden: &[&str]) -> (u8, String) {
+        let test = parse(named("MP").unwrap().text).unwrap();
+        let mut states = States::default();
+        for &(line, count) in shown {
+            let holds = line == "1:rax=1; 1:rbx=0;";
+            states.by_line.insert(line.into(), (count, holds));
+            *if holds { &mut states.positive } else { &mut states.negative } += count;
+        }
+        let runs = states.positive + states.negative;
+        let forbidden: Vec<_> = forbidden.iter().map(|line| (*line).to_owned()).collect();
+        let unseen = vec!["1:rax=1; 1:rbx=1;".to_owned()];
+        let seen = Seen { states, runs, processors: 2, unseen, forbidden, judged: true };
+        let mut text = String::new();
+        seen.print(&mut text, &test);
+        let flags = ["litmus", "--model", "machine"].iter().chain(flags);
+        let litmus = Line::try_parse_from(flags).unwrap().litmus;
+        let (path, machine) = (String::new(), Some(Ok(seen)));
+        let ran = Ran { path, about: None, test, models: Vec::new(), machine };
+        (litmus.verdict(&[Ok(ran)], true), text)
+    }
+
+    const NONE: (&str, u64) = ("1:rax=0; 1:rbx=0;", 5);
+
+    #[test]
+    fn a_forbidden_state_is_loud_and_ends_in_1() {
+        let weak = "1:rax=1; 1:rbx=0;";
+        let (code, text) = conclude(&[], &[NONE, (weak, 1)], &[weak]);
+        assert_eq!(code, 1);
+        assert!(text.contains("          1 *>1:rax=1; 1:rbx=0;   FORBIDDEN by tso"), "{text}");
+        assert!(text.contains("!!! 1 of these states are FORBIDDEN by tso"), "{text}");
+        assert_eq!(conclude(&["--expect", "sometimes"], &[NONE, (weak, 1)], &[weak]).0, 1);
+    }
+
+    #[test]
+    fn what_is_not_seen_is_listed_apart_and_settles_nothing() {
+        let (code, text) = conclude(&[], &[NONE], &[]);
+        assert_eq!(code, 0);
+        assert!(
+            text.contains("Allowed by tso, not seen (1)\n             >1:rax=1; 1:rbx=1;"),
+            "{text}"
+        );
+        assert!(!text.contains("FORBIDDEN"), "{text}");
+        for expect in ["never", "sometimes"] {
+            assert_eq!(conclude(&["--expect", expect], &[NONE], &[]).0, 3, "{expect}");
+        }
+        assert_eq!(conclude(&["--expect", "always"], &[NONE], &[]).0, 1);
+    }
+}
