@@ -348,3 +348,54 @@ fn a_report_on_many_locks_and_threads_asks_for_each_address_once() {
     assert_eq!(report.processes[0].locks.len(), locks);
     assert_eq!(symbols.asked, 500 + 500 + 1);
 }
+
+/// A record with every kind of entry.
+fn small() -> Writer {
+    let mut writer = Writer::new();
+    let process = writer.process(7);
+    writer.module(process, "/bin/program", 0x1000, 0x9000);
+    let stack = writer.stack(process, &[0x1010, 0x1020, 0xffff_0000]);
+    for tid in 7..10 {
+        let thread = writer.thread(process, tid);
+        for kind in 1..=9 {
+            let lock = writer.lock(process, u64::from(kind) << 12, kind);
+            writer.half(lock, offset_of!(Lock, created), stack);
+            let cell = writer.cell(thread, lock, 10);
+            writer.holds(cell, 500, 10);
+            writer.waited(cell, 1000, 500, [stack, stack]);
+        }
+    }
+    writer
+}
+
+#[test]
+fn a_record_with_any_bytes_changed_gives_a_report_or_an_error() {
+    let good = small().bytes;
+    let mut state = 1_u64;
+    let mut random = |below: usize| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    let rounds =
+        if std::env::var("UNC_DEPTH").is_ok_and(|depth| depth == "full") { 20_000 } else { 300 };
+    let mut reports = 0;
+    for _ in 0..rounds {
+        let mut bytes = good.clone();
+        for _ in 0..=random(40) {
+            let at = random(bytes.len() / 8) * 8;
+            let value: u64 = match random(4) {
+                0 => u64::MAX,
+                1 => random(bytes.len() / UNIT) as u64,
+                2 => (random(1 << 30) as u64) << 33,
+                _ => 1 << random(64),
+            };
+            bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
+        }
+        bytes.truncate(bytes.len() - random(2) * random(good.len()));
+        let made = report(&bytes, facts(), &mut Plain::default());
+        reports += usize::from(made.is_ok_and(|report| serde_json::to_vec(&report).is_ok()));
+    }
+    println!("{rounds} changed records (20,000 with UNC_DEPTH=full), {reports} reports");
+    assert!(reports > rounds / 4);
+}

@@ -6,9 +6,8 @@
 //! # State
 //! One ring of [`RING_PAGES`] pages for each CPU, shared by all trace points: the kernel writes at `data_head`, we read at
 //! `data_tail`; both count bytes and only grow.
-//! # Edges
-//! perf-head: the kernel stores `data_head` -> `drain` loads it. Carries the records before it.
-//! perf-tail: `drain` stores `data_tail` -> the kernel loads it. Carries the end of our reading.
+//! With the kernel as the other end there are two release/acquire pairs: it stores `data_head` after the records before
+//! it, and loads `data_tail` before it writes over what we have read.
 //! # Invariants
 //! I1: `base` is the start of a mapping of `1 + RING_PAGES` pages that lives as long as its `Ring`.
 //! # Sources
@@ -113,7 +112,7 @@ impl Watch {
     /// # Errors
     /// What `perf_event_open`, its filters and `mmap` report: usually that there is no right to.
     pub fn open(points: &[Point<'_>]) -> io::Result<Self> {
-        // SAFETY: takes no pointer.
+        // SAFETY: `sysconf` takes a number and touches none of our memory.
         let cpus = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_CONF) };
         let mut rings = Vec::new();
         for cpu in 0..i32::try_from(cpus).unwrap_or(0) {
@@ -149,7 +148,7 @@ impl Ring {
             }
             events.push(event);
         }
-        // SAFETY: takes no pointer.
+        // SAFETY: `sysconf` takes a number and touches none of our memory.
         let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096);
         let fd = events.first().map_or(-1, AsRawFd::as_raw_fd);
         let protection = libc::PROT_READ | libc::PROT_WRITE;
@@ -184,7 +183,7 @@ impl Ring {
 
     /// Answers with the number of lost samples.
     fn drain(&mut self, take: &mut impl FnMut(Sample)) -> u64 {
-        // EDGE perf-head (acquire): the records before this head are written.
+        // Acquire, with the kernel's store: the records before this head are written.
         let head = self.word(HEAD_AT).load(Ordering::Acquire);
         let mut tail = self.word(TAIL_AT).load(Ordering::Relaxed); // Only we write it.
         let mut lost = 0;
@@ -203,7 +202,7 @@ impl Ring {
             }
             tail += size;
         }
-        // EDGE perf-tail (release): our reading of the records before this tail is done.
+        // Release, with the kernel's load: our reading of the records before this tail is done.
         self.word(TAIL_AT).store(tail, Ordering::Release);
         lost
     }
@@ -217,7 +216,7 @@ impl Ring {
         for (from, into) in [(start, 0..first), (0, first..length)] {
             let into = &mut copy[into];
             // SAFETY: both pieces lie within the mapping (I1), since a record is no longer than the ring; the kernel has
-            // finished them (EDGE perf-head) and does not touch them again before the tail passes them.
+            // finished them (the acquire in `drain`) and does not touch them again before the tail passes them.
             let source = unsafe { self.base.as_ptr().add(self.page + from) };
             // SAFETY: as above; `into` is memory of our own, so the two do not overlap.
             unsafe { std::ptr::copy_nonoverlapping(source, into.as_mut_ptr(), into.len()) };

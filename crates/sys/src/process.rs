@@ -64,7 +64,7 @@ pub fn spawn(image: &Image<'_>, signals: &Signals) -> io::Result<Child> {
     }
     // SAFETY: pipe2 just made both descriptors, and nobody else owns them.
     let mut reader = unsafe { File::from_raw_fd(ends[0]) };
-    // SAFETY: as above.
+    // SAFETY: the other descriptor of the pipe, which is nobody else's either.
     let writer = unsafe { File::from_raw_fd(ends[1]) };
     // SAFETY: the child runs `become_image` only, which keeps I1.
     let pid = unsafe { libc::fork() };

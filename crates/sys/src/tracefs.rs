@@ -45,7 +45,7 @@ impl Tracefs {
         if rc < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: takes no pointer.
+        // SAFETY: `fsmount` takes numbers only and touches none of our memory.
         let root = unsafe {
             libc::syscall(
                 libc::SYS_fsmount,

@@ -7,6 +7,7 @@
 //! Patterns met in real programs: a main thread that holds a mutex for a second to stop its I/O threads (a gate), worker
 //! threads that wait for jobs on a condition (a queue), two threads that take turns (a hand-off).
 
+use super::sum;
 use crate::run::{Class, Kind};
 
 /// One thread's part in a lock.
@@ -40,7 +41,8 @@ const LONG_NS: u64 = 1_000_000;
 /// One thread holds for long, the others merely pass through and wait about as long as it holds.
 fn is_gate(parts: &[Part]) -> bool {
     let Some(keeper) = parts.iter().max_by_key(|part| part.hold_ns) else { return false };
-    let others = |figure: fn(&Part) -> u64| parts.iter().map(figure).sum::<u64>() - figure(keeper);
+    let others =
+        |figure: fn(&Part) -> u64| sum(parts.iter().map(figure)).saturating_sub(figure(keeper));
     let (passes, passing_ns) = (others(|part| part.acquisitions), others(|part| part.hold_ns));
     let (waits, waiting_ns) = (others(|part| part.blocked), others(|part| part.wait_ns));
     if keeper.acquisitions == 0 || passes == 0 || waits == 0 {
@@ -55,13 +57,13 @@ fn is_gate(parts: &[Part]) -> bool {
 
 /// Two threads, of which nearly every acquisition waits for the other.
 fn is_hand_off(parts: &[Part], owner_changes: u64) -> bool {
-    let acquisitions: u64 = parts.iter().map(|part| part.acquisitions).sum();
+    let acquisitions = sum(parts.iter().map(|part| part.acquisitions));
     let active = parts.iter().filter(|part| part.acquisitions > 0);
-    let each_waits = active.clone().all(|part| part.blocked * 10 >= part.acquisitions * 4);
+    let each_waits = active.clone().all(|part| part.blocked / 4 >= part.acquisitions / 10);
     active.count() == 2
         && acquisitions >= 20
         && each_waits
-        && owner_changes * 10 >= acquisitions * 9
+        && owner_changes / 9 >= acquisitions / 10
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! What a run could not see, in sentences.
 
+use super::sum;
 use crate::facts::{Facts, FutexFacts};
 use crate::run::{Coverage, Process};
 use std::collections::{BTreeMap, HashMap};
@@ -99,14 +100,15 @@ fn share_unaccounted(futex: &FutexFacts, processes: &[Process]) -> Option<f64> {
     let mut waited_ns: HashMap<(u32, u32), u64> = HashMap::new();
     for process in processes {
         for thread in &process.threads {
-            *waited_ns.entry((process.pid, thread.tid)).or_default() += thread.wait_ns.unwrap_or(0);
+            let waited = waited_ns.entry((process.pid, thread.tid)).or_default();
+            *waited = waited.saturating_add(thread.wait_ns.unwrap_or(0));
         }
     }
     let missed = futex.threads.iter().map(|thread| {
         let seen = waited_ns.get(&(thread.pid, thread.tid)).copied().unwrap_or(0);
         thread.total_ns.saturating_sub(seen)
     });
-    (futex.total_ns > 0).then(|| missed.sum::<u64>() as f64 / futex.total_ns as f64)
+    (futex.total_ns > 0).then(|| sum(missed) as f64 / futex.total_ns as f64)
 }
 
 fn nothing_seen(facts: &Facts, processes: &[Process], observed: u32) -> Option<String> {

@@ -1,5 +1,6 @@
 //! Percentiles from a histogram whose longest times are known exactly.
 
+use super::sum;
 use crate::run::Distribution;
 
 /// One bucket of a histogram: times from `low` up to but not including `high`.
@@ -16,7 +17,7 @@ pub struct Bucket {
 /// The distribution of the times in `buckets` (ascending), whose sum is `total` and whose longest, exact and in
 /// descending order, are `worst`. Nothing if there was none.
 pub fn distribution(buckets: &[Bucket], total: u64, worst: &[u64]) -> Option<Distribution> {
-    let count: u64 = buckets.iter().map(|bucket| bucket.count).sum();
+    let count = sum(buckets.iter().map(|bucket| bucket.count));
     if count == 0 {
         return None;
     }
@@ -57,11 +58,12 @@ fn percentile(buckets: &[Bucket], count: u64, worst: &[u64], share: f64) -> u64 
     }
     let mut below = 0;
     for bucket in buckets {
-        if bucket.count > 0 && below + bucket.count >= rank {
+        let above = bucket.count.saturating_add(below);
+        if bucket.count > 0 && above >= rank {
             let part = ((rank - below) as f64 - 0.5) / bucket.count as f64;
             return bucket.low + ((bucket.high - bucket.low) as f64 * part) as u64;
         }
-        below += bucket.count;
+        below = above;
     }
     last_used(buckets).map_or(0, |bucket| bucket.high)
 }

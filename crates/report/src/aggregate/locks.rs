@@ -66,9 +66,8 @@ impl Scale<'_> {
     }
 
     fn row(self, lock: &LockRecord, cells: &Cells<'_>, stacks: &mut Stacks<'_>) -> Lock {
-        let sum = |figure: fn(&CellRecord) -> u64| {
-            cells.iter().map(|(_, cell)| figure(cell)).sum::<u64>()
-        };
+        let sum =
+            |figure: fn(&CellRecord) -> u64| super::sum(cells.iter().map(|(_, cell)| figure(cell)));
         let wait = self.gather(cells.iter().map(|&(thread, cell)| (thread, &cell.wait)));
         let idle = self.gather(cells.iter().map(|&(thread, cell)| (thread, &cell.idle)));
         let hold = self.gather(cells.iter().map(|&(thread, cell)| (thread, &cell.hold)));

@@ -24,6 +24,11 @@ use std::collections::HashSet;
 use uncontended_trace::layout;
 use uncontended_trace::reader::{self, ReadError, Record};
 
+/// The sum of figures out of a record, whose bytes may be anything: at most `u64::MAX`.
+pub(crate) fn sum(figures: impl IntoIterator<Item = u64>) -> u64 {
+    figures.into_iter().fold(0, u64::saturating_add)
+}
+
 /// Names for addresses; found by whoever can read the files of the program.
 pub trait Symbols {
     /// The frames, innermost first, at `address` (as the file of `module` counts), which is a return address. At least
@@ -85,7 +90,7 @@ pub fn report(
         coverage,
         observer: Observer {
             cost_ns_per_pair: facts.cost_ns_per_pair,
-            records_dropped: record.dropped_room + record.dropped_busy,
+            records_dropped: sum([record.dropped_room, record.dropped_busy]),
         },
         findings: Vec::new(),
     };

@@ -1,5 +1,6 @@
 //! The threads of a run: what the observer noted at their end, completed by what the kernel counted.
 
+use super::sum;
 use crate::facts::Facts;
 use crate::run::{Process, Thread};
 use std::collections::{BTreeMap, HashSet};
@@ -28,9 +29,9 @@ pub(super) fn rows(image: &ProcessRecord, tick_ns: f64, facts: &Facts, last: boo
 
 /// Figures only grow, so of two looks the greater is the later.
 fn complete(thread: &mut Thread, record: &ThreadRecord, tick_ns: f64) {
-    let waited: u64 = record.cells.iter().map(|cell| cell.wait.total).sum();
+    let waited = sum(record.cells.iter().map(|cell| cell.wait.total));
     thread.wait_ns = Some((waited as f64 * tick_ns) as u64);
-    thread.blocked = Some(record.cells.iter().map(|cell| cell.blocked).sum());
+    thread.blocked = Some(sum(record.cells.iter().map(|cell| cell.blocked)));
     if thread.name.is_empty() || record.end_ticks != 0 {
         thread.name.clone_from(&record.name);
     }

@@ -37,7 +37,7 @@ impl<N: Copy> Times<N> {
         self.total_ns = self.total_ns.saturating_add(total_ns);
         for bucket in buckets.filter(|bucket| bucket.count > 0) {
             let entry = self.buckets.entry(bucket.low).or_insert((bucket.high, 0));
-            entry.1 += bucket.count;
+            entry.1 = entry.1.saturating_add(bucket.count);
         }
         self.longest.extend(longest.filter(|longest| longest.ns > 0));
         self.longest.sort_by_key(|longest| std::cmp::Reverse(longest.ns));
