@@ -13,6 +13,10 @@
 pub struct Classic {
     /// What to ask for.
     pub name: &'static str,
+    /// Whether SC allows its condition.
+    pub sc: bool,
+    /// Whether TSO does.
+    pub tso: bool,
     /// What it shows, and why.
     pub about: &'static str,
     /// The test as a litmus file.
@@ -23,6 +27,8 @@ pub struct Classic {
 pub const CLASSICS: &[Classic] = &[
     Classic {
         name: "SB",
+        sc: false,
+        tso: true,
         about: "Store buffering: each thread stores, then reads what the other stores. Under TSO both stores may wait in \
                 their buffers while both loads read zero; under SC one store comes first. It is why a lock cannot be \
                 built from plain stores and loads.",
@@ -31,6 +37,8 @@ pub const CLASSICS: &[Classic] = &[
     },
     Classic {
         name: "SB+mfences",
+        sc: false,
+        tso: false,
         about: "Store buffering with a full fence between store and load on both sides: forbidden. The fence keeps the \
                 store before the load, so one of the loads sees the other's store.",
         text: "X86_64 SB+mfences\n{ uint64_t x; uint64_t y; }\n P0 | P1 ;\n movq $1,(x) | movq $1,(y) ;\n \
@@ -38,6 +46,8 @@ pub const CLASSICS: &[Classic] = &[
     },
     Classic {
         name: "SB+mfence+po",
+        sc: false,
+        tso: true,
         about: "Store buffering with a fence on one side only: still allowed under TSO. A fence does nothing for the \
                 other thread's buffer.",
         text: "X86_64 SB+mfence+po\n{ uint64_t x; uint64_t y; }\n P0 | P1 ;\n movq $1,(x) | movq $1,(y) ;\n \
@@ -45,6 +55,8 @@ pub const CLASSICS: &[Classic] = &[
     },
     Classic {
         name: "SB+membarrier+po",
+        sc: false,
+        tso: false,
         about: "Store buffering with an expedited membarrier on one side: forbidden. The membarrier interrupts every \
                 other thread, and an interrupt drains the buffer it falls on, so the hot side needs no fence at all.",
         text: "X86_64 SB+membarrier+po\n{ uint64_t x; uint64_t y; }\n P0 | P1 ;\n movq $1,(x) | movq $1,(y) ;\n \
@@ -52,6 +64,8 @@ pub const CLASSICS: &[Classic] = &[
     },
     Classic {
         name: "MP",
+        sc: false,
+        tso: false,
         about: "Message passing: data, then a flag. Forbidden under SC and TSO, since stores leave the buffer in order \
                 and loads are not reordered. On weaker machines it needs a release and an acquire.",
         text: "X86_64 MP\n{ uint64_t x; uint64_t y; }\n P0 | P1 ;\n movq $1,(x) | movq (y),%rax ;\n \
@@ -59,6 +73,8 @@ pub const CLASSICS: &[Classic] = &[
     },
     Classic {
         name: "LB",
+        sc: false,
+        tso: false,
         about: "Load buffering: each thread reads, then stores what the other reads. Forbidden: a store never passes an \
                 earlier load of its thread.",
         text: "X86_64 LB\n{ uint64_t x; uint64_t y; }\n P0 | P1 ;\n movq (x),%rax | movq (y),%rax ;\n \
@@ -66,6 +82,8 @@ pub const CLASSICS: &[Classic] = &[
     },
     Classic {
         name: "IRIW",
+        sc: false,
+        tso: false,
         about: "Independent reads of independent writes: two readers see two writes in opposite orders. Forbidden under \
                 TSO: there is one memory, and a store is seen by all others at once.",
         text: "X86_64 IRIW\n{ uint64_t x; uint64_t y; }\n P0 | P1 | P2 | P3 ;\n movq $1,(x) | movq $1,(y) | \
@@ -74,6 +92,8 @@ pub const CLASSICS: &[Classic] = &[
     },
     Classic {
         name: "n6",
+        sc: false,
+        tso: true,
         about: "A thread reads its own store while it still waits, and its next load misses another thread's store that \
                 memory ordered earlier. Allowed under TSO; a model without forwarding from the own buffer misses it.",
         text: "X86_64 n6\n{ uint64_t x; uint64_t y; }\n P0 | P1 ;\n movq $1,(x) | movq $2,(y) ;\n \
@@ -81,16 +101,22 @@ pub const CLASSICS: &[Classic] = &[
     },
     Classic {
         name: "INC",
+        sc: true,
+        tso: true,
         about: "Two increments without LOCK: each is a load and a store, so one may be lost, under SC as well.",
         text: "X86_64 INC\n{ uint64_t x; }\n P0 | P1 ;\n incq (x) | incq (x) ;\nexists (x=1)\n",
     },
     Classic {
         name: "LOCK-INC",
+        sc: false,
+        tso: false,
         about: "Two LOCKed increments: none is lost.",
         text: "X86_64 LOCK-INC\n{ uint64_t x; }\n P0 | P1 ;\n lock incq (x) | lock incq (x) ;\nexists (x=1)\n",
     },
     Classic {
         name: "EVENTCOUNT",
+        sc: true,
+        tso: true,
         about: "The one-word event count. P0 increments the version (bit 0 is the sleepers flag, so by two) without \
                 LOCK; P1 sets the flag and reads it back. P1 can see its flag set, and yet P0 neither sees it nor \
                 leaves it: the flag is lost. Allowed under TSO and SC alike, since the increment splits; it is not a \
@@ -100,6 +126,8 @@ pub const CLASSICS: &[Classic] = &[
     },
     Classic {
         name: "EVENTCOUNT+interrupt",
+        sc: false,
+        tso: false,
         about: "The event count whose waiter waits, between setting the flag and reading it back, for an interrupt on \
                 the incrementer's core. An interrupt falls between instructions and drains the buffer, so an increment \
                 that missed the flag is over by then, and the waiter sees it: losing the flag is forbidden.",
@@ -108,12 +136,16 @@ pub const CLASSICS: &[Classic] = &[
     },
     Classic {
         name: "EVENTCOUNT+membarrier",
+        sc: false,
+        tso: false,
         about: "The same with an expedited membarrier, which sends that interrupt: forbidden.",
         text: "X86_64 EVENTCOUNT+membarrier\n{ uint64_t x; 0:rax=2; }\n P0 | P1 ;\n xaddq %rax,(x) | lock orq $1,(x) ;\n \
                | membarrier ;\n | movq (x),%rbx ;\nexists (0:rax=0 /\\ 1:rbx=1 /\\ x=2)\n",
     },
     Classic {
         name: "EVENTCOUNT+increments",
+        sc: false,
+        tso: false,
         about: "The version itself is safe: with one incrementer, two increments beside a waiter that sets and clears \
                 the flag with LOCKed instructions always leave the version at two increments.",
         text: "X86_64 EVENTCOUNT+increments\n{ uint64_t x; 0:rax=2; 0:rbx=2; }\n P0 | P1 ;\n \
@@ -122,6 +154,8 @@ pub const CLASSICS: &[Classic] = &[
     },
     Classic {
         name: "FSSF",
+        sc: false,
+        tso: true,
         about: "The flag flip of hazard pointers and epochs. The fast side publishes its hazard (x) and checks that the \
                 pointer (y) has not changed; the slow side replaces the pointer and scans for hazards. Fast, slow, slow, \
                 fast: the store waits while slow does both, slow sees no hazard and fast no change. Allowed under TSO.",
@@ -130,6 +164,8 @@ pub const CLASSICS: &[Classic] = &[
     },
     Classic {
         name: "FSSF+heavy",
+        sc: false,
+        tso: false,
         about: "The flag flip with a heavy fence (membarrier) between replacing and scanning: forbidden, and the fast \
                 side still has no fence.",
         text: "X86_64 FSSF+heavy\n{ uint64_t x; uint64_t y; }\n P0 | P1 ;\n movq $1,(x) | movq $1,(y) ;\n \
@@ -137,6 +173,8 @@ pub const CLASSICS: &[Classic] = &[
     },
     Classic {
         name: "LOST-WAKEUP",
+        sc: true,
+        tso: true,
         about: "Waiting without a version: the waiter reads the data and goes to sleep; the signaller changes the data \
                 and wakes whoever sleeps. If both of the signaller's steps fall between the waiter's two, it sleeps \
                 forever, under SC as well.",
@@ -146,6 +184,8 @@ pub const CLASSICS: &[Classic] = &[
     },
     Classic {
         name: "FUTEX",
+        sc: false,
+        tso: false,
         about: "The same with the futex on the data itself: the kernel compares under its own lock before it puts the \
                 waiter to sleep, so no wake-up is lost.",
         text: "X86_64 FUTEX\n{ uint64_t data; }\n P0 | P1 ;\n movq (data),%rax | movq $1,(data) ;\n \

@@ -12,6 +12,7 @@ pub mod axioms;
 pub mod classics;
 pub mod diagram;
 pub mod dpor;
+pub mod families;
 pub mod litmus;
 pub mod memory;
 pub mod outcome;

@@ -3,8 +3,8 @@
 //! # Contract
 //! A step of a thread is one operation that others can notice, with the private operations behind it: arithmetic,
 //! branches, and stores into the thread's own buffer. Running the private ones at once loses no outcome, since they
-//! commute with every step of every other actor; only an interrupt that falls before a store is not one that falls
-//! after it, so stores are private in programs without interrupts alone. [`Stepper::in_program_order`] gives each store a step of its own, so
+//! commute with every step of every other actor; in a program that asks for interrupts stores are not private, since an
+//! interrupt may fall before a store or after it. [`Stepper::in_program_order`] gives each store a step of its own, so
 //! that a person reads an execution as the program is written.
 //! # State
 //! I1: a thread that is `Running` stands before an operation that others can notice.
@@ -166,9 +166,9 @@ impl<'p, M: Model> Stepper<'p, M> {
             here
         });
         let registers_at = registers_at.collect();
-        let interrupted = |op: &Op| matches!(op, Op::Membarrier | Op::Interrupt { .. });
-        let interrupts = program.threads.iter().flat_map(|t| &t.code).any(interrupted);
-        let eager = model.stores_are_private() && !interrupts;
+        let interrupts = |op: &Op| matches!(op, Op::Membarrier | Op::Interrupt { .. });
+        let quiet = !program.threads.iter().flat_map(|thread| &thread.code).any(interrupts);
+        let eager = model.stores_are_private() && quiet;
         Stepper { program, model, registers_at, eager, loop_bound: None }
     }
 
@@ -313,13 +313,13 @@ impl<'p, M: Model> Stepper<'p, M> {
     }
 
     fn touch_of_thread(&self, state: &State, thread: u8) -> Touch {
+        let buffered = self.model.stores_are_private() || self.model.delta().is_some();
         if let Status::Half(loc, _) = state.thread(thread).status {
-            return Touch { writes: Some(loc), ..Touch::default() };
+            return Touch { writes: (!buffered).then_some(loc), ..Touch::default() };
         }
         let Some(op) = self.next_op(state, thread) else { return Touch::default() };
         let place = |place: Place| self.place(state, thread, place);
         let unless_own = |loc: Option<Loc>| loc.filter(|&loc| state.newest(thread, loc).is_none());
-        let buffered = self.model.stores_are_private() || self.model.delta().is_some();
         match op {
             Op::Load { from, .. } => Touch { reads: unless_own(place(from)), ..Touch::default() },
             Op::Store { to, .. } if !buffered => Touch { writes: place(to), ..Touch::default() },

@@ -7,6 +7,8 @@
 //! # State
 //! I1: no class is completed twice (sleep sets); every class is completed (source sets), unless `bound` is set.
 //! I2: `frames[d]` is the state before event `d`; the order of the first `d` events is in [`order::Order`].
+//! I3: where a program has both locks and interrupts, which acquisition could have come first is not decided by one
+//! reversal; there every step that is awake is explored, and only sleep sets prune.
 //! # Evidence
 //! tests/corpora.rs (counts of an independent checker, test by test), tests/classes.rs (closed formulas),
 //! tests/engines.rs (ends agree with [`crate::search`] on random programs).
@@ -89,8 +91,12 @@ pub fn executions<M: Model>(
     let stepper = Stepper::new(program, model).with_loop_bound(limits.loops);
     let mut happened = Vec::new();
     let start = stepper.start(&mut happened);
-    let order = Order::new(program.threads.len(), actors, program.locations.len(), &happened);
+    let order =
+        Order::new(program.threads.len(), buffers > 0, actors, &program.locations, &happened);
+    let locks =
+        program.threads.iter().flat_map(|t| &t.code).any(|op| matches!(op, Op::Lock { .. }));
     let mut explorer = Explorer {
+        thorough: locks && !interrupts.is_empty(),
         stepper,
         order,
         names: Names { threads: program.threads.len(), buffers, interrupts },
@@ -176,6 +182,8 @@ struct Explorer<'p, M> {
     order: Order,
     names: Names,
     actors: usize,
+    /// Explore every step that is awake (I3).
+    thorough: bool,
     /// Reused: only the first `order.len() + 1` are live (I2).
     frames: Vec<Frame>,
     /// `taken[d * actors + a]`: steps of actor `a` among the first `d` events.
@@ -227,7 +235,7 @@ impl<M: Model> Explorer<'_, M> {
             self.enabled.iter().fold(0, |set, &actor| set | 1 << self.names.number(actor));
         let awake = frame.enabled & !frame.sleep;
         if awake != 0 {
-            frame.backtrack = 1 << awake.trailing_zeros();
+            frame.backtrack = if self.thorough { awake } else { 1 << awake.trailing_zeros() };
         } else if frame.enabled != 0 {
             self.found.blocked += 1;
         } else {
@@ -311,8 +319,11 @@ impl<M: Model> Explorer<'_, M> {
     /// Reverses the last event, at `depth`, with every direct predecessor that it could have come before.
     fn reverse_conflicts(&mut self, depth: usize, before: &[Before]) {
         for race in before.iter().filter(|b| b.reversible) {
-            let between =
-                |b: &Before| b.event != race.event && self.order.before(race.event, b.event);
+            // What comes between keeps the two apart, and so does a second reason that cannot be reversed.
+            let between = |b: &Before| match b.event == race.event {
+                true => !b.reversible,
+                false => self.order.before(race.event, b.event),
+            };
             if !before.iter().any(between) {
                 let rest = before.iter().filter(|b| b.event != race.event);
                 self.clock_after(rest);
@@ -321,7 +332,7 @@ impl<M: Model> Explorer<'_, M> {
         }
     }
 
-    /// An acquisition can only be reversed with the last acquisition by another thread: in between the lock is taken.
+    /// An acquisition can only be reversed with the write that took the lock before: in between the word is not zero.
     fn reverse_lock(&mut self, depth: usize, before: &[Before]) {
         let Some(loc) = self.happened.iter().find_map(|happening| match happening {
             Happening::Locked { loc, .. } => Some(*loc),
@@ -329,8 +340,7 @@ impl<M: Model> Explorer<'_, M> {
         }) else {
             return;
         };
-        // The acquisition that was just pushed is the last one; the race is with the one before.
-        let Some(earlier) = self.order.lock_before_last(loc) else { return };
+        let Some(earlier) = self.order.taker(loc, true) else { return };
         self.reverse_acquisition(earlier, depth, self.order.actor(depth), before);
     }
 
@@ -341,9 +351,9 @@ impl<M: Model> Explorer<'_, M> {
         actor: usize,
         before: &[Before],
     ) {
-        let own = || before.iter().filter(|b| !b.conflict);
-        if self.order.actor(earlier) != actor && !own().any(|b| self.order.before(earlier, b.event))
-        {
+        // Neither a conflict nor an interrupt keeps the thread from coming first.
+        let own = || before.iter().filter(|b| !b.conflict && !b.reversible);
+        if !own().any(|b| self.order.before(earlier, b.event)) {
             self.clock_after(own());
             self.reverse(earlier, depth, actor);
         }
@@ -353,18 +363,21 @@ impl<M: Model> Explorer<'_, M> {
     fn reverse_blocked_locks(&mut self, depth: usize) {
         for thread in 0..self.names.threads as u8 {
             let loc: Option<Loc> = self.stepper.blocked_on_lock(&self.frames[depth].state, thread);
-            let Some(earlier) = loc.and_then(|loc| self.order.last_lock(loc)) else { continue };
+            let Some(earlier) = loc.and_then(|loc| self.order.taker(loc, false)) else { continue };
             let mut before = Vec::new();
-            self.order.before_thread(thread, &mut before);
+            self.order.before_barrier(thread, &mut before);
             self.reverse_acquisition(earlier, depth, usize::from(thread), &before);
         }
     }
 
-    /// An interrupt can be reversed with the last operation of the interrupted thread that began at a boundary.
+    /// An interrupt can be reversed with the last operation of the interrupted thread that began at a boundary, and
+    /// before which the thread's stores could have drained.
     fn reverse_interrupt(&mut self, depth: usize, on: u8, before: &[Before]) {
-        let at_boundary =
-            |&&event: &&EventId| self.stepper.at_boundary(&self.frames[event].state, on);
-        let Some(&earlier) = self.order.events_of(usize::from(on)).iter().rev().find(at_boundary)
+        let possible = |&&event: &&EventId| {
+            self.stepper.at_boundary(&self.frames[event].state, on)
+                && self.order.drains_without(on, event)
+        };
+        let Some(&earlier) = self.order.events_of(usize::from(on)).iter().rev().find(possible)
         else {
             return;
         };

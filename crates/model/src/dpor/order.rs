@@ -14,7 +14,7 @@
 //! # Sources
 //! Abdulla, Aronis, Atig, Jonsson, Leonardsson, Sagonas, "Stateless model checking for TSO and PSO", TACAS 2015.
 
-use crate::program::Loc;
+use crate::program::{Loc, Location, Value};
 use crate::step::Happening;
 use std::collections::VecDeque;
 
@@ -35,6 +35,7 @@ pub(super) struct Before {
 struct Write {
     loc: Loc,
     thread: u8,
+    value: Value,
     /// The event that put it into memory; `None` for initial values and waiting stores.
     event: Option<EventId>,
     /// The event whose thread made it, for stores that went through a buffer.
@@ -49,6 +50,8 @@ struct Event {
     actor: usize,
     ordinal: u32,
     happened_to: usize,
+    /// For a drain: the event that made the store.
+    origin: Option<EventId>,
 }
 
 /// What an actor is to the order: the thread it belongs to, and what kind of step it takes.
@@ -64,6 +67,8 @@ pub(super) enum Role {
 pub(super) struct Order {
     actors: usize,
     threads: usize,
+    /// Whether the actors after the threads are their buffers.
+    buffered: bool,
     events: Vec<Event>,
     happened: Vec<Happening>,
     clocks: Vec<u32>,
@@ -73,7 +78,6 @@ pub(super) struct Order {
     memory: Vec<usize>,
     buffers: Vec<VecDeque<usize>>,
     queues: Vec<Vec<EventId>>,
-    locks: Vec<Vec<EventId>>,
     /// Events of others that a thread's next event comes after.
     joined: Vec<Vec<Before>>,
 }
@@ -82,13 +86,15 @@ impl Order {
     /// The order of the empty execution, in which `started` has already happened.
     pub(super) fn new(
         threads: usize,
+        buffered: bool,
         actors: usize,
-        locations: usize,
+        locations: &[Location],
         started: &[Happening],
     ) -> Self {
         let mut order = Order {
             actors,
             threads,
+            buffered,
             events: Vec::new(),
             happened: Vec::new(),
             clocks: Vec::new(),
@@ -97,30 +103,30 @@ impl Order {
             live: 0,
             memory: Vec::new(),
             buffers: vec![VecDeque::new(); threads],
-            queues: vec![Vec::new(); locations],
-            locks: vec![Vec::new(); locations],
+            queues: vec![Vec::new(); locations.len()],
             joined: vec![Vec::new(); threads],
         };
-        for loc in 0..locations {
-            let write = order.new_write(loc as Loc, u8::MAX, None);
+        for (loc, location) in locations.iter().enumerate() {
+            let write = order.new_write(loc as Loc, u8::MAX, location.init, None);
             order.memory.push(write);
         }
         for happening in started {
-            if let Happening::Buffered { thread, loc, .. } = *happening {
-                let write = order.new_write(loc, thread, None);
+            if let Happening::Buffered { thread, loc, value } = *happening {
+                let write = order.new_write(loc, thread, value, None);
                 order.buffers[usize::from(thread)].push_back(write);
             }
         }
         order
     }
 
-    fn new_write(&mut self, loc: Loc, thread: u8, origin: Option<EventId>) -> usize {
+    fn new_write(&mut self, loc: Loc, thread: u8, value: Value, origin: Option<EventId>) -> usize {
         if self.live == self.writes.len() {
             self.writes.push(Write::default());
         }
         let write = &mut self.writes[self.live];
         write.loc = loc;
         write.thread = thread;
+        write.value = value;
         write.event = None;
         write.origin = origin;
         write.readers.clear();
@@ -154,14 +160,29 @@ impl Order {
         &self.by_actor[actor]
     }
 
-    /// The last acquisition of a lock.
-    pub(super) fn last_lock(&self, loc: Loc) -> Option<EventId> {
-        self.locks[usize::from(loc)].last().copied()
+    /// Whether every store that a thread made before its event `early` can drain although `early` has not happened.
+    pub(super) fn drains_without(&self, thread: u8, early: EventId) -> bool {
+        let Some(drain) = self.buffered.then_some(self.threads + usize::from(thread)) else {
+            return true;
+        };
+        let late = self.by_actor[drain].iter().rev().take_while(|&&event| event > early);
+        late.filter(|&&event| self.events[event].origin.is_none_or(|origin| origin < early))
+            .all(|&event| !self.before(early, event))
     }
 
-    /// The acquisition of a lock before the last.
-    pub(super) fn lock_before_last(&self, loc: Loc) -> Option<EventId> {
-        self.locks[usize::from(loc)].iter().rev().nth(1).copied()
+    /// The newest write to a lock word before which the word was zero; with `own`, without counting the newest write.
+    pub(super) fn taker(&self, loc: Loc, own: bool) -> Option<EventId> {
+        let mut write = self.memory[usize::from(loc)];
+        if own {
+            write = self.writes[write].replaced;
+        }
+        loop {
+            let event = self.writes[write].event?;
+            write = self.writes[write].replaced;
+            if self.writes[write].value == 0 {
+                return Some(event);
+            }
+        }
     }
 
     /// What the next event of a thread comes after for the thread's own sake.
@@ -190,7 +211,13 @@ impl Order {
         self.happened.extend_from_slice(happened);
         let ordinal = self.by_actor[actor].len() as u32 + 1;
         self.by_actor[actor].push(event);
-        self.events.push(Event { actor, ordinal, happened_to: self.happened.len() });
+        let origin = happened.iter().find_map(|happening| match *happening {
+            Happening::Wrote { loc, drained: true, .. } => {
+                self.writes[self.memory[usize::from(loc)]].origin
+            }
+            _ => None,
+        });
+        self.events.push(Event { actor, ordinal, happened_to: self.happened.len(), origin });
         self.clocks.resize((event + 1) * self.actors, 0);
         let (old, new) = self.clocks.split_at_mut(event * self.actors);
         for predecessor in before.iter() {
@@ -201,26 +228,33 @@ impl Order {
         new[actor] = ordinal;
     }
 
+    /// What the next event of a thread comes after if it is a barrier: also the thread's drains.
+    pub(super) fn before_barrier(&self, thread: u8, out: &mut Vec<Before>) {
+        self.before_thread(thread, out);
+        out.extend(self.last_drain(thread));
+    }
+
+    fn last_drain(&self, thread: u8) -> Option<Before> {
+        let drain = self.buffered.then_some(self.threads + usize::from(thread))?;
+        self.by_actor[drain].last().map(|&event| Before {
+            event,
+            reversible: false,
+            conflict: false,
+        })
+    }
+
     fn own_predecessors(&self, actor: usize, role: Role, before: &mut Vec<Before>) {
         let fixed = |event: &EventId| Before { event: *event, reversible: false, conflict: false };
-        let drains = |thread: u8| {
-            let drain = self.threads + usize::from(thread);
-            self.by_actor.get(drain).and_then(|events| events.last())
-        };
         match role {
-            Role::Thread { thread, barrier, .. } => {
-                self.before_thread(thread, before);
-                if barrier {
-                    before.extend(drains(thread).map(fixed));
-                }
-            }
+            Role::Thread { thread, barrier: true, .. } => self.before_barrier(thread, before),
+            Role::Thread { thread, .. } => self.before_thread(thread, before),
             Role::Drain => before.extend(self.by_actor[actor].last().map(fixed)),
             Role::Interrupt { by, on } => {
                 // It comes after the request. Interrupts of one request on different threads come in any order.
                 before.extend(self.by_actor[usize::from(by)].last().map(fixed));
                 // The thread that takes it stands where its last event left it.
                 before.extend(self.by_actor[usize::from(on)].last().map(fixed));
-                before.extend(drains(on).map(fixed));
+                before.extend(self.last_drain(on));
             }
         }
     }
@@ -243,14 +277,14 @@ impl Order {
                 }
                 source.readers.push((event, thread));
             }
-            Happening::Buffered { thread, loc, .. } => {
-                let write = self.new_write(loc, thread, Some(event));
+            Happening::Buffered { thread, loc, value } => {
+                let write = self.new_write(loc, thread, value, Some(event));
                 self.buffers[usize::from(thread)].push_back(write);
             }
-            Happening::Wrote { thread, loc, drained, .. } => {
+            Happening::Wrote { thread, loc, value, drained } => {
                 let waiting =
                     if drained { self.buffers[usize::from(thread)].pop_front() } else { None };
-                let write = waiting.unwrap_or_else(|| self.new_write(loc, thread, None));
+                let write = waiting.unwrap_or_else(|| self.new_write(loc, thread, value, None));
                 if let Some(origin) = self.writes[write].origin {
                     before.push(Before { event: origin, reversible: false, conflict: false });
                 }
@@ -267,10 +301,9 @@ impl Order {
                 self.writes[write].replaced = replaced;
                 self.writes[write].event = Some(event);
             }
-            Happening::Locked { loc, .. } => self.locks[usize::from(loc)].push(event),
-            Happening::Slept { loc, .. } => self.queue(event, loc, before),
-            Happening::Woke { loc, sleepers, .. } => {
-                self.queue(event, loc, before);
+            Happening::Slept { thread, loc } => self.queue(event, thread, loc, before),
+            Happening::Woke { thread, loc, sleepers } => {
+                self.queue(event, thread, loc, before);
                 for sleeper in (0..self.threads).filter(|sleeper| sleepers >> sleeper & 1 == 1) {
                     self.joined[sleeper].push(Before { event, reversible: false, conflict: false });
                 }
@@ -288,20 +321,20 @@ impl Order {
                 });
             }
             Happening::Fenced { .. }
+            | Happening::Locked { .. }
             | Happening::Asked { .. }
             | Happening::Ticked
             | Happening::Faulted { .. } => {}
         }
     }
 
-    fn queue(&mut self, event: EventId, loc: Loc, before: &mut Vec<Before>) {
-        let queue = &mut self.queues[usize::from(loc)];
-        before.extend(queue.last().map(|&event| Before {
-            event,
-            reversible: true,
-            conflict: true,
+    fn queue(&mut self, event: EventId, thread: u8, loc: Loc, before: &mut Vec<Before>) {
+        let last = self.queues[usize::from(loc)].last().copied();
+        before.extend(last.map(|event| {
+            let reversible = self.events[event].actor != usize::from(thread);
+            Before { event, reversible, conflict: true }
         }));
-        queue.push(event);
+        self.queues[usize::from(loc)].push(event);
     }
 
     /// The write that a read saw: the newest own store that waits, or what memory holds.
@@ -348,7 +381,6 @@ impl Order {
                     self.live -= 1;
                 }
             }
-            Happening::Locked { loc, .. } => drop(self.locks[usize::from(loc)].pop()),
             Happening::Slept { loc, .. } => drop(self.queues[usize::from(loc)].pop()),
             Happening::Woke { loc, sleepers, .. } => {
                 self.queues[usize::from(loc)].pop();
@@ -361,6 +393,7 @@ impl Order {
                 self.joined[usize::from(on)].pop();
             }
             Happening::Fenced { .. }
+            | Happening::Locked { .. }
             | Happening::Asked { .. }
             | Happening::Ticked
             | Happening::Faulted { .. } => {}

@@ -1,0 +1,63 @@
+//! Complete executions are exactly as many as there are classes, on programs where that number is a formula.
+
+use std::time::Instant;
+use uncontended_model::dpor::{Executions, executions};
+use uncontended_model::families::{ainc, indexer, lastzero, readers, store_buffers};
+use uncontended_model::memory::{Model, Sc, Tso};
+use uncontended_model::outcome::Limits;
+use uncontended_model::program::Program;
+
+fn count<M: Model>(name: &str, program: &Program, model: M) -> Executions {
+    let started = Instant::now();
+    let limits = Limits { loops: 200, ..Limits::default() };
+    let found = executions(program, model.clone(), limits).expect("few enough actors");
+    assert_eq!(found.bound, None, "{name}");
+    assert_eq!(found.complete, found.outcomes.values().sum::<u64>(), "{name}");
+    println!(
+        "{name} {}: {} complete, {} blocked, {} steps, {:?}",
+        model.name(),
+        found.complete,
+        found.blocked,
+        found.steps,
+        started.elapsed()
+    );
+    found
+}
+
+fn both(name: &str, program: &Program, classes: u64) {
+    assert_eq!(count(name, program, Sc).complete, classes, "{name} under SC");
+    assert_eq!(count(name, program, Tso::default()).complete, classes, "{name} under TSO");
+}
+
+#[test]
+fn readers_have_two_to_the_n_classes() {
+    both("readers(13)", &readers(13), 8_192);
+}
+
+#[test]
+fn lastzero_has_n_plus_3_times_two_to_the_n_minus_2() {
+    for n in 2..=10 {
+        both(&format!("lastzero({n})"), &lastzero(n), (n as u64 + 3) << (n - 2));
+    }
+}
+
+#[test]
+fn indexer_has_eight_to_the_n_minus_11() {
+    for n in 11..=15 {
+        both(&format!("indexer({n})"), &indexer(n), 8u64.pow(n as u32 - 11));
+    }
+}
+
+#[test]
+fn increments_have_n_factorial_classes() {
+    both("ainc(6)", &ainc(6), 720);
+}
+
+#[test]
+fn store_buffering_has_one_class_more_under_tso() {
+    for n in 2..=7 {
+        let program = store_buffers(n);
+        assert_eq!(count(&format!("SB({n})"), &program, Sc).complete, (1 << n) - 1);
+        assert_eq!(count(&format!("SB({n})"), &program, Tso::default()).complete, 1 << n);
+    }
+}

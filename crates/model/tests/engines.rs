@@ -1,0 +1,93 @@
+//! The engines share one model but no method, so on random programs they must agree: every end that the hashed search
+//! reaches is completed by the enumeration and the other way round, and where the axioms apply, also each count.
+
+mod common;
+
+use common::{Kind, Random, program};
+use std::collections::BTreeSet;
+use uncontended_model::axioms::{self, Axioms, Halves};
+use uncontended_model::dpor::executions;
+use uncontended_model::memory::{Model, Sc, Tso};
+use uncontended_model::outcome::Limits;
+use uncontended_model::program::Program;
+use uncontended_model::search::{Verdict, find, outcomes};
+
+/// How many programs: few, or as many as the variable says.
+fn programs(short: u64) -> u64 {
+    match std::env::var("UNC_DEPTH").as_deref() {
+        Ok("full") => 100 * short,
+        _ => {
+            println!("SHORT FORM: {short} random programs; UNC_DEPTH=full runs {}", 100 * short);
+            short
+        }
+    }
+}
+
+fn agree<M: Model>(seed: u64, program: &Program, model: M) {
+    let searched = outcomes(program, model.clone(), Limits::default());
+    let counted = executions(program, model.clone(), Limits::default()).expect("few actors");
+    assert_eq!(
+        (searched.bound, counted.bound),
+        (None, None),
+        "{} of seed {seed}: {program:?}",
+        model.name()
+    );
+    let ends: BTreeSet<_> = counted.outcomes.keys().cloned().collect();
+    assert_eq!(searched.outcomes, ends, "{} of seed {seed}: {program:?}", model.name());
+}
+
+fn all(kind: Kind, from: u64, count: u64) {
+    for seed in from..from + count {
+        let program = program(&mut Random(seed), kind);
+        program.check().expect("the generator makes sound programs");
+        agree(seed, &program, Sc);
+        agree(seed, &program, Tso::default());
+    }
+}
+
+#[test]
+fn search_and_enumeration_agree_with_branches() {
+    all(Kind::Branching, 1, programs(1_500));
+}
+
+#[test]
+fn search_and_enumeration_agree_with_locks_futexes_and_interrupts() {
+    all(Kind::Waiting, 1_000_000, programs(2_500));
+}
+
+#[test]
+fn enumeration_and_axioms_agree_in_every_count() {
+    for seed in 2_000_000..2_000_000 + programs(800) {
+        let program = program(&mut Random(seed), Kind::Straight);
+        let same = |counted: Result<uncontended_model::dpor::Executions, _>, axioms| {
+            let declared =
+                axioms::executions(&program, axioms, Halves::Ordered).expect("straight-line");
+            let counted =
+                counted.unwrap_or_else(|unsupported: uncontended_model::dpor::Unsupported| {
+                    panic!("{unsupported}")
+                });
+            assert_eq!(counted.outcomes, declared, "{axioms:?} of seed {seed}: {program:?}");
+        };
+        same(executions(&program, Sc, Limits::default()), Axioms::Sc);
+        same(executions(&program, Tso::default(), Limits::default()), Axioms::Tso);
+    }
+}
+
+#[test]
+fn a_witness_is_found_exactly_for_the_ends_that_exist() {
+    for seed in 3_000_000..3_000_000 + programs(100) {
+        let program = program(&mut Random(seed), Kind::Waiting);
+        let strong = outcomes(&program, Sc, Limits::default()).outcomes;
+        for outcome in &outcomes(&program, Tso::default(), Limits::default()).outcomes {
+            let reached = |verdict| matches!(verdict, Verdict::Allowed(_));
+            assert!(
+                reached(find(&program, Tso::default(), Limits::default(), |o| o == outcome)),
+                "seed {seed}"
+            );
+            let under_sc = find(&program, Sc, Limits::default(), |o| o == outcome);
+            assert_eq!(reached(under_sc), strong.contains(outcome), "seed {seed}");
+        }
+        let tso = outcomes(&program, Tso::default(), Limits::default()).outcomes;
+        assert!(strong.is_subset(&tso), "TSO forbids nothing that SC allows: seed {seed}");
+    }
+}
