@@ -36,3 +36,8 @@ pub use power::Power;
 pub use quantile::QuantileSequence;
 pub use rate::{Counts, Invalid, MAX_TRIALS, MaxError, Rate};
 pub use rng::Rng;
+
+/// Compiles the README's example.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
