@@ -4,8 +4,8 @@ mod common;
 
 use std::ops::ControlFlow;
 use uncontended_stats::{
-    Claim, Counts, Limits, Margin, MaxError, Method, Prior, Question, Rate, Rng, Verdict, drive,
-    power,
+    Claim, Counts, Limits, Margin, MaxError, Method, Prior, Question, Rate, Rng, Sides, Statistic,
+    Verdict, drive, power,
 };
 
 fn rate(p: f64) -> Rate {
@@ -115,4 +115,29 @@ fn the_smallest_decidable_difference_is_decided_and_shrinks_with_the_budget() {
     assert_eq!(above(10), None);
     let below = power::decidable_below(question, 300, 100, 8).unwrap().unwrap();
     assert!(below < 0.9 && power::of_rate(question, below, 300, 100, 8).unwrap().no >= 95);
+}
+
+#[test]
+fn power_of_a_permutation_test_follows_the_shift_and_the_sizes() {
+    let a: Vec<f64> = (0..50).map(|i| f64::from(i * 37 % 50)).collect();
+    let b: Vec<f64> = a.iter().map(|x| x + 15.0).collect();
+    let question =
+        Question::new(rate(0.05), Some(rate(0.03)), Method::OneSided, error(0.01)).unwrap();
+    let plan = |b: &[f64], n: usize| {
+        let pilot = power::Pilot {
+            a: &a,
+            b,
+            sizes: (n, n),
+            statistic: Statistic::Mean,
+            sides: Sides::Upper,
+        };
+        power::of_permutation(pilot, question, 20_000, 60, 1)
+    };
+    let (shifted, small, same) =
+        (plan(&b, 40).unwrap(), plan(&b, 6).unwrap(), plan(&a, 40).unwrap());
+    assert!(
+        shifted.yes >= 50 && shifted.yes > small.yes + 10 && same.yes <= 12,
+        "{shifted:?} {small:?} {same:?}"
+    );
+    assert!(plan(&[], 40).is_err() && plan(&b, 0).is_err() && plan(&[f64::NAN], 3).is_err());
 }
