@@ -5,6 +5,7 @@ pub mod aggregate;
 pub mod facts;
 pub mod findings;
 pub mod folded;
+pub mod history;
 pub mod html;
 pub mod perfetto;
 pub mod rows;

@@ -7,11 +7,13 @@
 //! # Evidence
 //! `tests/terminal.rs`: whole reports compared with texts kept beside it.
 
+mod history;
 mod locks;
 mod table;
 mod threads;
 mod worst;
 
+pub use history::{difference, history};
 pub(crate) use worst::cause;
 
 use crate::run::RunReport;

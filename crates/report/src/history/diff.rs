@@ -1,0 +1,110 @@
+//! What changed from one run to another, row by row.
+//!
+//! # Contract
+//! Rows are matched by kind and place: function and file, without the line, which moves when code above it is edited; rows
+//! without a function by module and address. Of several processes the same code is one row. A difference of two runs is no
+//! verdict, and whoever shows it says so.
+
+use crate::rows::{self, Row, kind_name};
+use crate::run::RunReport;
+use serde::Serialize;
+use std::collections::HashMap;
+
+/// Two runs side by side.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Diff {
+    /// `uncontended.history-diff/1`.
+    pub schema: &'static str,
+    /// Wall times.
+    pub wall_ns: [u64; 2],
+    /// Total waits of class contention.
+    pub wait_ns: [u64; 2],
+    /// The rows that either run has and that somebody waited on in at least one; the greatest change of total wait first.
+    pub rows: Vec<Change>,
+}
+
+/// One row in both runs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Change {
+    /// Kind of its locks.
+    pub kind: &'static str,
+    /// Where it is in the code.
+    pub place: String,
+    /// Its figures in each run, where it was there.
+    pub sides: [Option<Side>; 2],
+}
+
+/// The figures of a row in one run.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct Side {
+    /// All acquisitions.
+    pub acquisitions: u64,
+    /// Those that were blocked.
+    pub blocked: u64,
+    /// Their total wait.
+    pub wait_ns: u64,
+    /// The longest.
+    pub longest_wait_ns: u64,
+    /// The longest idle interval.
+    pub longest_idle_ns: u64,
+    /// The longest hold.
+    pub longest_hold_ns: u64,
+}
+
+/// What changed from `before` to `after`.
+pub fn diff(before: &RunReport, after: &RunReport) -> Diff {
+    let mut found: HashMap<(&'static str, String), [Option<Side>; 2]> = HashMap::new();
+    let mut wait_ns = [0u64; 2];
+    for (nth, report) in [before, after].into_iter().enumerate() {
+        for row in rows::contention(report) {
+            wait_ns[nth] = wait_ns[nth].saturating_add(row.wait_total());
+            let sides = found.entry((kind_name(row.kind()), key(&row))).or_default();
+            add(sides[nth].get_or_insert_default(), &row);
+        }
+    }
+    let mut rows: Vec<Change> = found
+        .into_iter()
+        .filter(|(_, sides)| sides.iter().flatten().any(|side| side.wait_ns > 0))
+        .map(|((kind, place), sides)| Change { kind, place, sides })
+        .collect();
+    rows.sort_by(|a, b| {
+        b.wait_change()
+            .cmp(&a.wait_change())
+            .then_with(|| (a.kind, &a.place).cmp(&(b.kind, &b.place)))
+    });
+    Diff {
+        schema: "uncontended.history-diff/1",
+        wall_ns: [before.wall_ns, after.wall_ns],
+        wait_ns,
+        rows,
+    }
+}
+
+impl Change {
+    /// By how much the total wait differs.
+    fn wait_change(&self) -> u64 {
+        let [before, after] = self.sides.map(|side| side.map_or(0, |side| side.wait_ns));
+        before.abs_diff(after)
+    }
+}
+
+fn key(row: &Row) -> String {
+    let lock = row.first();
+    let Some(site) = &lock.site else { return rows::place(lock) };
+    let file = site.file.as_deref().map(|file| file.rsplit('/').next().unwrap_or(file));
+    match (file, &site.function) {
+        (Some(file), Some(_)) => format!("{} {file}", rows::function(site)),
+        _ => rows::function(site),
+    }
+}
+
+fn add(side: &mut Side, row: &Row) {
+    let longest =
+        |times: &Option<crate::run::Distribution>| times.as_ref().map_or(0, |times| times.max);
+    side.acquisitions = side.acquisitions.saturating_add(row.acquisitions);
+    side.blocked = side.blocked.saturating_add(row.blocked);
+    side.wait_ns = side.wait_ns.saturating_add(row.wait_total());
+    side.longest_wait_ns = side.longest_wait_ns.max(longest(&row.wait));
+    side.longest_idle_ns = side.longest_idle_ns.max(longest(&row.idle));
+    side.longest_hold_ns = side.longest_hold_ns.max(longest(&row.hold));
+}

@@ -1,0 +1,273 @@
+//! Every run, kept: one plain file each under the XDG state directory.
+//!
+//! # Contract
+//! `<state>/uncontended/runs/<number>.jsonl` holds two lines of JSON: a summary, then the report. Listing reads summaries
+//! only. A file appears whole or not at all, numbers are never given twice while their run is kept, and two `unc` may add
+//! at once: a number is claimed by creating its file, and the content replaces that by rename. An empty claim left by a
+//! crash is no run and is passed over. At most [`KEEP_RUNS`] runs and [`KEEP_BYTES`] are kept, oldest leaving first, the
+//! newest never. Folder and files are the user's alone, since command lines may hold secrets.
+//!
+//! Plain files rather than an embedded database: what is asked of them is a list and one run by number, both of which a
+//! folder answers; other tools read them, they outlive this program's versions, need no repair and no dependency.
+//! # Evidence
+//! `tests/history.rs`.
+//! # Sources
+//! XDG Base Directory Specification 0.8.
+
+mod diff;
+
+pub use diff::{Change, Diff, diff};
+
+use crate::run::RunReport;
+use serde::{Deserialize, Serialize};
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// The most runs that are kept.
+pub const KEEP_RUNS: usize = 1_000;
+/// The most bytes that all kept runs take together.
+pub const KEEP_BYTES: u64 = 512 << 20;
+/// The value of a summary's `schema`.
+pub const SCHEMA: &str = "uncontended.history/1";
+
+/// What the list shows of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Always [`SCHEMA`].
+    pub schema: String,
+    /// The run's number.
+    pub number: u64,
+    /// When it began, in seconds since 1970.
+    pub started_unix_s: u64,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// As in the report.
+    pub exit_status: i32,
+    /// As in the report.
+    pub wall_ns: u64,
+    /// Total wait of all rows of class contention.
+    pub wait_ns: u64,
+    /// The longest wait of all rows of class contention.
+    pub longest_wait_ns: u64,
+    /// Number of findings.
+    pub findings: u64,
+}
+
+/// The folder of kept runs.
+#[derive(Debug, Clone)]
+pub struct History {
+    folder: PathBuf,
+}
+
+/// Why a run could not be kept or read back.
+#[derive(Debug)]
+pub enum HistoryError {
+    /// Neither `XDG_STATE_HOME` nor `HOME` names an absolute path.
+    NoHome,
+    /// A file or folder could not be used.
+    Io(PathBuf, io::Error),
+    /// No run has this number.
+    NoSuchRun(u64),
+    /// The file of this run is not what this version writes.
+    Damaged(PathBuf, String),
+}
+
+impl std::fmt::Display for HistoryError {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            HistoryError::NoHome => {
+                write!(out, "neither XDG_STATE_HOME nor HOME names an absolute path")
+            }
+            HistoryError::Io(path, error) => write!(out, "{}: {error}", path.display()),
+            HistoryError::NoSuchRun(number) => write!(out, "there is no run {number}"),
+            HistoryError::Damaged(path, why) => write!(out, "{} is damaged: {why}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for HistoryError {}
+
+impl History {
+    /// The user's history. Nothing is created before a run is added.
+    ///
+    /// # Errors
+    /// [`HistoryError::NoHome`].
+    pub fn of_user() -> Result<History, HistoryError> {
+        let absolute =
+            |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let state =
+            absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")));
+        Ok(History::at(state.ok_or(HistoryError::NoHome)?.join("uncontended/runs")))
+    }
+
+    /// A history in `folder`.
+    pub fn at(folder: impl Into<PathBuf>) -> History {
+        History { folder: folder.into() }
+    }
+
+    /// Keeps `report` of a run that began `started_unix_s` seconds after 1970, and answers with its number.
+    ///
+    /// # Errors
+    /// [`HistoryError::Io`] where the folder cannot be written; what was kept before is untouched.
+    pub fn add(&self, report: &RunReport, started_unix_s: u64) -> Result<u64, HistoryError> {
+        let io = |path: &Path| {
+            let path = path.to_owned();
+            move |error| HistoryError::Io(path, error)
+        };
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&self.folder)
+            .map_err(io(&self.folder))?;
+        let number = self.claim()?;
+        let path = self.path(number);
+        let summary = summary(report, number, started_unix_s);
+        let partial = self.folder.join(format!(".{number}.partial"));
+        let written =
+            write(&partial, &summary, report).and_then(|()| std::fs::rename(&partial, &path));
+        if let Err(error) = written {
+            // The claim and what was written of it go again; where even that fails, readers pass over an empty claim.
+            let _ = (std::fs::remove_file(&partial), std::fs::remove_file(&path));
+            return Err(HistoryError::Io(path, error));
+        }
+        self.prune(number);
+        Ok(number)
+    }
+
+    /// Summaries of all kept runs, the oldest first. Files that are no run are passed over.
+    ///
+    /// # Errors
+    /// [`HistoryError::Io`] where there is a folder that cannot be read.
+    pub fn list(&self) -> Result<Vec<Summary>, HistoryError> {
+        let numbers = self.numbers()?;
+        Ok(numbers
+            .into_iter()
+            .filter_map(|(number, _)| read_summary(&self.path(number)).ok())
+            .collect())
+    }
+
+    /// The number of the newest run.
+    ///
+    /// # Errors
+    /// As [`History::list`]; [`HistoryError::NoSuchRun`] where there is none.
+    pub fn last(&self) -> Result<u64, HistoryError> {
+        let is_run = |&(_, size): &(u64, u64)| size > 0;
+        self.numbers()?
+            .into_iter()
+            .filter(is_run)
+            .map(|(number, _)| number)
+            .max()
+            .ok_or(HistoryError::NoSuchRun(0))
+    }
+
+    /// One run.
+    ///
+    /// # Errors
+    /// [`HistoryError::NoSuchRun`], [`HistoryError::Io`], [`HistoryError::Damaged`].
+    pub fn load(&self, number: u64) -> Result<(Summary, RunReport), HistoryError> {
+        let path = self.path(number);
+        let text = std::fs::read_to_string(&path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => HistoryError::NoSuchRun(number),
+            _ => HistoryError::Io(path.clone(), error),
+        })?;
+        if text.is_empty() {
+            return Err(HistoryError::NoSuchRun(number));
+        }
+        let damaged = |why: String| HistoryError::Damaged(path.clone(), why);
+        let (first, second) =
+            text.split_once('\n').ok_or_else(|| damaged("the report is missing".to_owned()))?;
+        let summary: Summary =
+            serde_json::from_str(first).map_err(|error| damaged(error.to_string()))?;
+        let report: RunReport =
+            serde_json::from_str(second).map_err(|error| damaged(error.to_string()))?;
+        Ok((summary, report))
+    }
+
+    fn path(&self, number: u64) -> PathBuf {
+        self.folder.join(format!("{number}.jsonl"))
+    }
+
+    /// The next number, made ours by creating its file.
+    fn claim(&self) -> Result<u64, HistoryError> {
+        let mut number = self.numbers()?.last().map_or(0, |&(number, _)| number);
+        loop {
+            number += 1;
+            let path = self.path(number);
+            match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
+                Ok(_) => return Ok(number),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(HistoryError::Io(path, error)),
+            }
+        }
+    }
+
+    /// Numbers and sizes of all files, ascending; none where there is no folder yet.
+    fn numbers(&self) -> Result<Vec<(u64, u64)>, HistoryError> {
+        let entries = match std::fs::read_dir(&self.folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(HistoryError::Io(self.folder.clone(), error)),
+            Ok(entries) => entries,
+        };
+        let mut numbers: Vec<(u64, u64)> = entries
+            .filter_map(|entry| {
+                let entry = entry.ok()?;
+                let number = entry.file_name().to_str()?.strip_suffix(".jsonl")?.parse().ok()?;
+                Some((number, entry.metadata().ok()?.len()))
+            })
+            .collect();
+        numbers.sort_unstable();
+        Ok(numbers)
+    }
+
+    /// Lets the oldest runs go until the rest is within bounds. A file that cannot be removed stays.
+    fn prune(&self, newest: u64) {
+        let Ok(numbers) = self.numbers() else { return };
+        let (mut runs, mut bytes) =
+            (numbers.len(), numbers.iter().map(|&(_, size)| size).sum::<u64>());
+        for (number, size) in numbers {
+            if (runs <= KEEP_RUNS && bytes <= KEEP_BYTES) || number >= newest {
+                return;
+            }
+            if std::fs::remove_file(self.path(number)).is_ok() {
+                runs -= 1;
+                bytes -= size;
+            }
+        }
+    }
+}
+
+fn summary(report: &RunReport, number: u64, started_unix_s: u64) -> Summary {
+    let rows = crate::rows::contention(report);
+    let longest = rows.iter().filter_map(|row| row.wait.as_ref()).map(|wait| wait.max).max();
+    Summary {
+        schema: SCHEMA.to_owned(),
+        number,
+        started_unix_s,
+        command: report.command.clone(),
+        exit_status: report.exit_status,
+        wall_ns: report.wall_ns,
+        wait_ns: rows.iter().map(|row| row.wait_total()).fold(0, u64::saturating_add),
+        longest_wait_ns: longest.unwrap_or(0),
+        findings: report.findings.len() as u64,
+    }
+}
+
+fn write(path: &Path, summary: &Summary, report: &RunReport) -> io::Result<()> {
+    let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    let mut out = io::BufWriter::new(file);
+    serde_json::to_writer(&mut out, summary)?;
+    out.write_all(b"\n")?;
+    serde_json::to_writer(&mut out, report)?;
+    out.write_all(b"\n")?;
+    let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+    // A rename must not come to the disk before the content.
+    file.sync_data()
+}
+
+fn read_summary(path: &Path) -> io::Result<Summary> {
+    let mut line = String::new();
+    BufReader::new(File::open(path)?).read_line(&mut line)?;
+    Ok(serde_json::from_str(&line)?)
+}

@@ -1,0 +1,166 @@
+//! Runs are kept whole, numbered once, bounded, and a folder that cannot be written harms nobody.
+
+mod common;
+
+use common::*;
+use std::path::PathBuf;
+use uncontended_report::history::{History, HistoryError, KEEP_RUNS, diff};
+use uncontended_report::terminal::{Options, difference, history};
+
+/// A folder of this test's own, gone with it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("unc-history-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        Folder(path)
+    }
+
+    fn history(&self) -> History {
+        History::at(self.0.join("uncontended/runs"))
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.0.join("uncontended/runs").join(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn a_run_comes_back_as_it_was() {
+    let folder = Folder::new("back");
+    let kept = folder.history();
+    assert_eq!(kept.list().unwrap(), vec![]);
+    let report = sort();
+    assert_eq!(kept.add(&report, 1_763_733_960).unwrap(), 1);
+    assert_eq!(kept.add(&run(&["true"]), 1_763_733_999).unwrap(), 2);
+    let (summary, back) = kept.load(1).unwrap();
+    assert_eq!(back, report);
+    assert_eq!(
+        (summary.number, summary.wall_ns, summary.longest_wait_ns),
+        (1, 4_213 * MS, 265 * MS)
+    );
+    assert_eq!(kept.list().unwrap().len(), 2);
+    assert_eq!(kept.last().unwrap(), 2);
+    assert!(matches!(kept.load(3), Err(HistoryError::NoSuchRun(3))));
+    let list = history(&kept.list().unwrap(), &Options::default());
+    assert!(
+        list.contains(
+            "  1  2025-11-21 14:06       0  4.21 s  1.08 s   265 ms         0  sort --parallel=4"
+        ),
+        "{list}"
+    );
+}
+
+#[test]
+fn only_the_user_may_read() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new("mode");
+    folder.history().add(&run(&["true"]), 0).unwrap();
+    let mode = |path: PathBuf| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(folder.file("")), mode(folder.file("1.jsonl"))), (0o700, 0o600));
+}
+
+#[test]
+fn many_add_at_once_and_each_gets_its_own_number() {
+    let folder = Folder::new("race");
+    let kept = folder.history();
+    let mut numbers: Vec<u64> = std::thread::scope(|scope| {
+        let adders: Vec<_> = (0..8)
+            .map(|_| {
+                scope.spawn(|| {
+                    (0..5).map(|_| kept.add(&run(&["true"]), 0).unwrap()).collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        adders.into_iter().flat_map(|adder| adder.join().unwrap()).collect()
+    });
+    numbers.sort_unstable();
+    assert_eq!(numbers, (1..=40).collect::<Vec<_>>());
+    assert_eq!(kept.list().unwrap().len(), 40);
+}
+
+#[test]
+fn claims_of_a_crash_and_strange_files_are_passed_over() {
+    let folder = Folder::new("crash");
+    let kept = folder.history();
+    kept.add(&run(&["true"]), 0).unwrap();
+    for (name, content) in [
+        ("2.jsonl", ""),
+        ("3.jsonl", "{\"schema\""),
+        ("notes.txt", "x"),
+        (".9.partial", "x"),
+        ("-1.jsonl", ""),
+    ] {
+        std::fs::write(folder.file(name), content).unwrap();
+    }
+    assert_eq!(kept.list().unwrap().len(), 1);
+    assert!(matches!(kept.load(2), Err(HistoryError::NoSuchRun(2))));
+    assert!(matches!(kept.load(3), Err(HistoryError::Damaged(..))));
+    assert_eq!(kept.add(&run(&["true"]), 0).unwrap(), 4);
+    std::fs::write(folder.file("4.jsonl"), "{}\n{}").unwrap();
+    assert!(matches!(kept.load(4), Err(HistoryError::Damaged(..))));
+}
+
+#[test]
+fn a_folder_that_cannot_be_is_an_error_and_leaves_no_trace() {
+    let folder = Folder::new("unwritable");
+    std::fs::create_dir_all(&folder.0).unwrap();
+    std::fs::write(folder.0.join("uncontended"), "a file where a folder should be").unwrap();
+    let error = folder.history().add(&run(&["true"]), 0).unwrap_err();
+    assert!(matches!(&error, HistoryError::Io(..)), "{error}");
+    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 1);
+}
+
+#[test]
+fn the_oldest_runs_leave() {
+    let folder = Folder::new("bounds");
+    let kept = folder.history();
+    kept.add(&run(&["true"]), 0).unwrap();
+    for number in 2..=KEEP_RUNS + 2 {
+        std::fs::write(folder.file(&format!("{number}.jsonl")), "{}\n{}").unwrap();
+    }
+    let last = kept.add(&run(&["true"]), 0).unwrap();
+    assert_eq!(last as usize, KEEP_RUNS + 3);
+    assert!(
+        !folder.file("1.jsonl").exists()
+            && !folder.file("3.jsonl").exists()
+            && folder.file("4.jsonl").exists()
+    );
+    // One file of the whole allowance leaves nothing beside the newest.
+    let big = std::fs::File::create(folder.file(&format!("{}.jsonl", last + 1))).unwrap();
+    big.set_len(uncontended_report::history::KEEP_BYTES).unwrap();
+    let newest = kept.add(&run(&["true"]), 0).unwrap();
+    assert_eq!(kept.list().unwrap().iter().map(|run| run.number).collect::<Vec<_>>(), [newest]);
+}
+
+#[test]
+fn a_difference_matches_rows_though_lines_moved() {
+    let (before, mut after) = (sort(), sort());
+    after.wall_ns = 2_000 * MS;
+    let locks = &mut after.processes[0].locks;
+    locks[0].site.as_mut().unwrap().line = Some(9_999);
+    locks[0].wait_ns = times(&[MS; 100]);
+    locks.retain(|lock| lock.id < 2);
+    let found = diff(&before, &after);
+    assert_eq!(found.rows.len(), 2);
+    assert_eq!(found.rows[0].place, "queue_insert sort.c");
+    let waits = found.rows[0].sides.map(|side| side.unwrap().wait_ns);
+    assert!(waits[0] > 1_000 * MS && waits[1] == 100 * MS);
+    assert_eq!(found.rows[1].sides[1], None);
+
+    let folder = Folder::new("diff");
+    let kept = folder.history();
+    let numbers = [&before, &after].map(|report| kept.add(report, 0).unwrap());
+    let [one, two] = numbers.map(|number| kept.load(number).unwrap().0);
+    let text = difference(&one, &two, &found, &Options::default());
+    assert!(text.contains("wall 4.21 s to 2.00 s (× 0.475)"), "{text}");
+    assert!(text.contains("mutex  init_node sort.c") && text.contains("gone"), "{text}");
+    assert!(text.contains("unc compare"), "{text}");
+}
