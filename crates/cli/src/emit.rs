@@ -8,6 +8,7 @@ use std::io::{IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
 use uncontended_report::facts::Facts;
+use uncontended_report::history::History;
 use uncontended_report::run::RunReport;
 use uncontended_report::{aggregate, folded, html, perfetto, terminal, tracefile};
 
@@ -19,7 +20,11 @@ pub(crate) fn after_run(
     outputs: Outputs,
 ) -> Result<(), Failure> {
     let kept = outputs.trace.map(|output| output.write(&trace(record, &facts)?));
+    let started_unix_s = facts.started_unix_s;
     let mut report = report(record, facts)?;
+    if !arguments.no_history {
+        remember(&report, started_unix_s);
+    }
     if let Some(pattern) = &arguments.only {
         report.keep_matching(pattern);
     }
@@ -55,14 +60,29 @@ pub(crate) fn html(report: &RunReport) -> Result<Vec<u8>, Failure> {
 
 /// The report as text for people; coloured and as wide as the screen if `stream` is a terminal.
 pub(crate) fn text(report: &RunReport, top: usize, stream: &(impl IsTerminal + AsFd)) -> String {
+    terminal::render(report, &look(top, stream))
+}
+
+/// How text for people is to look on `stream`.
+pub(crate) fn look(top: usize, stream: &(impl IsTerminal + AsFd)) -> terminal::Options {
     let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let width = terminal_size::terminal_size_of(stream).map(|(width, _)| usize::from(width.0));
     let default = terminal::Options::default();
     let colour = stream.is_terminal() && !no_colour;
-    terminal::render(
-        report,
-        &terminal::Options { top, colour, width: width.unwrap_or(default.width) },
-    )
+    terminal::Options { top, colour, width: width.unwrap_or(default.width) }
+}
+
+/// Adds the run to the history. That it cannot is said, and changes nothing else.
+fn remember(report: &RunReport, started_unix_s: u64) {
+    if let Err(error) = History::of_user().and_then(|history| history.add(report, started_unix_s)) {
+        eprintln!(
+            "{}",
+            Failure::new(
+                format!("the run was not added to the history: {error}"),
+                "Use --no-history to do without."
+            )
+        );
+    }
 }
 
 /// Waits by stack, for flame graphs.
@@ -75,7 +95,7 @@ pub(crate) fn perfetto(report: &RunReport) -> Result<Vec<u8>, Failure> {
     pretty(&perfetto::render(report))
 }
 
-fn pretty(value: &impl serde::Serialize) -> Result<Vec<u8>, Failure> {
+pub(crate) fn pretty(value: &impl serde::Serialize) -> Result<Vec<u8>, Failure> {
     let mut bytes =
         serde_json::to_vec_pretty(value).map_err(|error| Failure::new(error.to_string(), ""))?;
     bytes.push(b'\n');

@@ -14,7 +14,7 @@ use std::process::ExitCode;
 /// Find where the threads of a native program wait, and prove what helps.
 #[derive(Debug, Parser)]
 #[command(name = "unc", version, max_term_width = 100, arg_required_else_help = true)]
-struct Arguments {
+pub(crate) struct Arguments {
     #[command(subcommand)]
     command: commands::Command,
 }

@@ -2,7 +2,10 @@
 //! and each module does that command's work and nothing else.
 
 mod compare;
+mod completions;
+mod history;
 mod litmus;
+mod man;
 mod permute;
 mod power;
 mod report;
@@ -24,6 +27,9 @@ pub(crate) enum Command {
     Verdict(Box<verdict::Flags>),
     Run(run::Arguments),
     Report(report::Arguments),
+    History(history::Arguments),
+    Completions(completions::Arguments),
+    Man(man::Arguments),
     #[command(name = crate::run::cost::SUBCOMMAND, hide = true)]
     MeasureObserverCost,
 }
@@ -40,6 +46,9 @@ impl Command {
             Command::Verdict(flags) => flags.execute(),
             Command::Run(arguments) => arguments.execute(),
             Command::Report(arguments) => arguments.execute(),
+            Command::History(arguments) => arguments.execute(),
+            Command::Completions(arguments) => arguments.execute(),
+            Command::Man(arguments) => arguments.execute(),
             Command::MeasureObserverCost => crate::run::cost::print(),
         }
     }

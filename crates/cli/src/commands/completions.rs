@@ -1,0 +1,35 @@
+//! `unc completions`: what a shell needs to complete the flags of `unc`.
+
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+use std::path::Path;
+use std::process::ExitCode;
+
+const EXAMPLES: &str = "\
+Examples:
+  unc completions bash > ~/.local/share/bash-completion/completions/unc
+  unc completions zsh  > ~/.zfunc/_unc
+  unc completions fish > ~/.config/fish/completions/unc.fish";
+
+/// Print the completions for a shell
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// The shell
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+impl Arguments {
+    pub(crate) fn execute(self) -> ExitCode {
+        let mut text = Vec::new();
+        clap_complete::generate(self.shell, &mut crate::Arguments::command(), "unc", &mut text);
+        match crate::emit::to_file(Path::new("-"), &text) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(failure) => {
+                eprintln!("{failure}");
+                ExitCode::from(2)
+            }
+        }
+    }
+}

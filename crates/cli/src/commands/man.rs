@@ -1,0 +1,33 @@
+//! `unc man`: the manual pages, made from the same definition as the help.
+
+use crate::failure::Failure;
+use clap::{Args, CommandFactory};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Write the manual pages into a folder
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  unc man ~/.local/share/man/man1")]
+pub(crate) struct Arguments {
+    /// The folder; made if it is not there
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+}
+
+impl Arguments {
+    pub(crate) fn execute(self) -> ExitCode {
+        let written = std::fs::create_dir_all(&self.folder)
+            .and_then(|()| clap_mangen::generate_to(crate::Arguments::command(), &self.folder));
+        match written {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                let cause = format!(
+                    "the manual pages could not be written to {}: {error}",
+                    self.folder.display()
+                );
+                eprintln!("{}", Failure::new(cause, ""));
+                ExitCode::from(2)
+            }
+        }
+    }
+}
