@@ -207,3 +207,27 @@ fn an_interrupt_leaves_the_verdict_so_far() {
     let again = unc(&["verdict", &log, "--json", "-"]);
     assert_eq!((again.status, again.json()["stopped_by"].as_str()), (3, Some("interrupted")));
 }
+
+/// What `unc run` sees of the command is a metric like any other.
+#[test]
+fn the_report_of_a_run_is_a_metric() {
+    let slo = |metric: &str, bound: &str| {
+        unc(&[
+            "slo",
+            "--quiet",
+            "--rate",
+            "60%",
+            "--metric",
+            metric,
+            "--at-most",
+            bound,
+            "--",
+            "true",
+        ])
+    };
+    let said = slo("run:max(processes[*].locks[*].wait_ns.max)", "1h");
+    assert_eq!(said.status, 0, "{}", said.err);
+    assert_eq!(slo("run:wall_ns", "1ns").status, 1);
+    slo("run:no_such_field", "1").assert_refused("there is no field 'no_such_field'");
+    slo("run:wall_ns", "1MiB").assert_refused("is no time");
+}

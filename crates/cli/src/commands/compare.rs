@@ -7,6 +7,7 @@ use crate::decide::record::{self, Outcome, Run, Stop};
 use crate::decide::runner::{Prepared, Runner};
 use crate::decide::scan::{self, Parameter};
 use crate::decide::session::{Session, Setting};
+use crate::decide::suite;
 use crate::decide::trial::Trial;
 use crate::decide::value::{self, Dimension, Quantity};
 use crate::decide::verdict::Verdict;
@@ -71,6 +72,10 @@ pub(crate) struct Flags {
     /// Seed of the random order [default: from the system]
     #[arg(long)]
     seed: Option<u64>,
+    /// Judge every property in a TOML file: tables [[slo]], [[compare]], [[permute]] with these flags as keys, and one
+    /// max-error for all of them together
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["commands", "from", "aa", "stored_baseline"])]
+    suite: Option<PathBuf>,
     #[command(flatten)]
     stop: StopFlags,
     #[command(flatten)]
@@ -88,6 +93,14 @@ const DEFAULT_BLOCKS: u64 = 1000;
 impl Flags {
     /// Does the work and answers with the exit status.
     pub(crate) fn execute(&self) -> ExitCode {
+        if let Some(suite) = &self.suite {
+            return suite::execute(
+                suite,
+                self.stop.max_error,
+                self.output.json.as_deref(),
+                self.output.quiet,
+            );
+        }
         deliver(self.verdict(), &self.output)
     }
 
@@ -123,7 +136,7 @@ impl Flags {
             most_runs,
             most_time: self.stop.max_time,
             log: self.stop.log.as_deref(),
-            keep_runs: self.output.json.is_some(),
+            keep_runs: self.output.needs_runs(),
             quiet: self.output.quiet,
         }
     }

@@ -64,7 +64,8 @@ impl Flags {
         deliver(self.verdict(), &self.output)
     }
 
-    fn verdict(&self) -> Result<Verdict, Failure> {
+    /// The verdict.
+    pub(crate) fn verdict(&self) -> Result<Verdict, Failure> {
         let (a, b) = (values(&self.a)?, values(&self.b)?);
         if a[0].dimension != b[0].dimension {
             return Err(Failure::new("the two files have different units", "give both the same"));

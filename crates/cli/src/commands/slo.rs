@@ -6,6 +6,7 @@ use crate::decide::output::deliver;
 use crate::decide::record::{Outcome, Run, Stop};
 use crate::decide::runner::{Prepared, Runner};
 use crate::decide::session::{Session, Setting};
+use crate::decide::suite;
 use crate::decide::value::{self, Dimension, Quantity};
 use crate::decide::verdict::{SCHEMA, Verdict};
 use crate::decide::{seed, trial};
@@ -51,6 +52,10 @@ pub(crate) struct Flags {
     /// Judge values from a file or pipe (-), one a line; a bare number has the unit of the threshold
     #[arg(long, value_name = "FILE", conflicts_with = "command")]
     from: Option<PathBuf>,
+    /// Judge every property in a TOML file: tables [[slo]], [[compare]], [[permute]] with these flags as keys, and one
+    /// max-error for all of them together
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["counts", "from", "command", "at_most", "at_least", "rate", "quantile"])]
+    suite: Option<PathBuf>,
     #[command(flatten)]
     stop: StopFlags,
     #[command(flatten)]
@@ -65,6 +70,14 @@ pub(crate) struct Flags {
 impl Flags {
     /// Does the work and answers with the exit status.
     pub(crate) fn execute(&self) -> ExitCode {
+        if let Some(suite) = &self.suite {
+            return suite::execute(
+                suite,
+                self.stop.max_error,
+                self.output.json.as_deref(),
+                self.output.quiet,
+            );
+        }
         deliver(self.verdict(), &self.output)
     }
 
@@ -119,7 +132,7 @@ impl Flags {
             most_runs,
             most_time: self.stop.max_time,
             log: self.stop.log.as_deref(),
-            keep_runs: self.output.json.is_some(),
+            keep_runs: self.output.needs_runs(),
             quiet: self.output.quiet,
         }
     }

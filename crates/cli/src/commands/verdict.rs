@@ -56,6 +56,7 @@ impl Flags {
             ));
         }
         verdict.log = Some(path.to_string());
+        verdict.runs = Some(log.runs);
         Ok(verdict)
     }
 }

@@ -8,8 +8,8 @@ use super::verdict::{Answer, Evidence, Finding};
 use crate::failure::Failure;
 use std::ops::ControlFlow;
 use uncontended_stats::{
-    Limits, MaxError, Method, Permutation, Question, Rate, Rng, Sides, Significance, Statistic,
-    Stopped,
+    Limits, MaxError, Method, Permutation, Question, Rate, Report, Rng, Sides, Significance,
+    Statistic, Stopped,
 };
 
 /// A permutation test that has been made.
@@ -89,37 +89,46 @@ impl DealTrial {
 
     /// The finding.
     pub(crate) fn finding(&self) -> Finding {
-        let report = &self.found.report;
-        // The judge's "yes" is "the p-value is at least the level", from above the lower threshold.
-        let [above, below] = report.evidence;
-        let entry = |threshold, above, below, needed| Evidence { threshold, above, below, needed };
-        let evidence = match self.permute.or_below {
-            None => vec![entry(
-                self.permute.level,
-                Some(above.log_evidence),
-                Some(below.log_evidence),
-                above.needed,
-            )],
-            Some(low) => vec![
-                entry(low, Some(above.log_evidence), None, above.needed),
-                entry(self.permute.level, None, Some(below.log_evidence), below.needed),
-            ],
-        };
         Finding {
-            candidate: None,
             verdict: self.answer(),
-            n: report.counts.trials(),
-            successes: report.counts.successes(),
-            log_criterion: Some(report.log_criterion),
-            decided_by: "permutation".to_string(),
-            evidence,
-            interval: report.interval.into(),
-            credible: report.credible.into(),
-            effect: None,
-            relation: None,
             difference: Some(self.found.observed),
             p_value: Some(self.found.p_value),
+            ..finding(&self.permute, &self.found.report)
         }
+    }
+}
+
+/// The finding about the rate of extreme dealings, which is the p-value.
+pub(crate) fn finding(permute: &Permute, report: &Report) -> Finding {
+    // The judge's "yes" is "the p-value is at least the level", from above the lower threshold.
+    let [above, below] = report.evidence;
+    let entry = |threshold, above, below| Evidence {
+        threshold,
+        above,
+        below,
+        needed: report.evidence[0].needed,
+    };
+    let evidence = match permute.or_below {
+        None => vec![entry(permute.level, Some(above.log_evidence), Some(below.log_evidence))],
+        Some(low) => vec![
+            entry(low, Some(above.log_evidence), None),
+            entry(permute.level, None, Some(below.log_evidence)),
+        ],
+    };
+    Finding {
+        candidate: None,
+        verdict: Answer::Undecided,
+        n: report.counts.trials(),
+        successes: report.counts.successes(),
+        log_criterion: Some(report.log_criterion),
+        decided_by: "permutation".to_string(),
+        evidence,
+        interval: report.interval.into(),
+        credible: report.credible.into(),
+        effect: None,
+        relation: None,
+        difference: None,
+        p_value: None,
     }
 }
 

@@ -81,9 +81,19 @@ pub(crate) struct OutputFlags {
     /// Write the verdict as Markdown
     #[arg(long, value_name = "FILE")]
     pub(crate) markdown: Option<PathBuf>,
+    /// Write the verdict with pictures as one self-contained page
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
     /// Print nothing but the verdict
     #[arg(long, short)]
     pub(crate) quiet: bool,
+}
+
+impl OutputFlags {
+    /// Whether anything written needs every run.
+    pub(crate) fn needs_runs(&self) -> bool {
+        self.json.is_some() || self.html.is_some()
+    }
 }
 
 fn variable(text: &str) -> Result<(String, String), String> {

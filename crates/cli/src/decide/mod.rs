@@ -2,13 +2,15 @@
 //!
 //! What is asked: [`value`], [`path`], [`metric`], [`hypothesis`]. How runs are made: [`words`], [`scan`], [`runner`].
 //! How they become a verdict: [`record`], [`trial`], [`pairs`], [`dealing`], [`verdict`]. How people see it: [`flags`],
-//! [`progress`], [`output`].
+//! [`progress`], [`output`],
+//! [`page`]. Several at once: [`suite`].
 
 pub(crate) mod dealing;
 pub(crate) mod flags;
 pub(crate) mod hypothesis;
 pub(crate) mod metric;
 pub(crate) mod output;
+pub(crate) mod page;
 pub(crate) mod pairs;
 pub(crate) mod path;
 pub(crate) mod progress;
@@ -16,6 +18,7 @@ pub(crate) mod record;
 pub(crate) mod runner;
 pub(crate) mod scan;
 pub(crate) mod session;
+pub(crate) mod suite;
 pub(crate) mod trial;
 pub(crate) mod value;
 pub(crate) mod verdict;

@@ -6,6 +6,7 @@
 
 use super::flags::OutputFlags;
 use super::hypothesis::{Hypothesis, percent};
+use super::page::page;
 use super::record::Stop;
 use super::value::significant;
 use super::verdict::{Answer, Finding, SCHEMA, Verdict};
@@ -17,7 +18,7 @@ use std::process::ExitCode;
 
 /// Writes what came of a command everywhere it was asked for, and answers with the exit status.
 pub(crate) fn deliver(result: Result<Verdict, Failure>, output: &OutputFlags) -> ExitCode {
-    let result = result.and_then(|verdict| write_all(&verdict, output).map(|()| verdict));
+    let result = result.and_then(|mut verdict| write_all(&mut verdict, output).map(|()| verdict));
     let verdict = match result {
         Ok(verdict) => verdict,
         Err(failure) => {
@@ -35,8 +36,14 @@ pub(crate) fn deliver(result: Result<Verdict, Failure>, output: &OutputFlags) ->
     ExitCode::from(verdict.finding.verdict.exit_status())
 }
 
-fn write_all(verdict: &Verdict, output: &OutputFlags) -> Result<(), Failure> {
+fn write_all(verdict: &mut Verdict, output: &OutputFlags) -> Result<(), Failure> {
     say(&human(verdict), to_stdout(output))?;
+    if let Some(path) = &output.html {
+        write_file(path, &page(verdict, verdict.runs.as_deref().unwrap_or_default())?)?;
+    }
+    if verdict.log.is_some() {
+        verdict.runs = None; // They are in the log.
+    }
     if let Some(path) = &output.json {
         let mut json = serde_json::to_string_pretty(verdict)
             .map_err(|error| Failure::new(format!("cannot write JSON: {error}"), ""))?;

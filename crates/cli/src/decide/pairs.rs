@@ -134,7 +134,7 @@ impl PairTrial {
     /// The answer to the whole question: yes only if it is yes for every candidate, no if it is for any.
     pub(crate) fn answer(&self) -> Answer {
         let answers = self.candidates().map(|(_, candidate)| self.verdict(candidate));
-        answers.max_by_key(|&answer| badness(answer)).unwrap_or(Answer::Undecided)
+        answers.max_by_key(|&answer| answer.badness()).unwrap_or(Answer::Undecided)
     }
 
     /// Whether no candidate is open.
@@ -145,12 +145,6 @@ impl PairTrial {
     /// One finding for each candidate.
     pub(crate) fn findings(&self) -> Vec<Finding> {
         self.candidates().map(|(arm, candidate)| self.finding(arm, candidate)).collect()
-    }
-
-    /// Of several findings the one that the whole verdict rests on.
-    pub(crate) fn worst(&self, findings: &[Finding]) -> Finding {
-        let worst = findings.iter().rev().max_by_key(|finding| badness(finding.verdict));
-        worst.expect("a comparison has a candidate").clone()
     }
 
     fn finding(&self, arm: usize, candidate: &Candidate) -> Finding {
@@ -299,15 +293,6 @@ impl From<stats::Relation> for Relation {
             stats::Relation::Equivalent => Relation::Equivalent,
             stats::Relation::Unknown => Relation::Unknown,
         }
-    }
-}
-
-fn badness(answer: Answer) -> u8 {
-    match answer {
-        Answer::Yes => 0,
-        Answer::Undecided => 1,
-        Answer::No => 2,
-        Answer::Error => 3,
     }
 }
 

@@ -75,6 +75,20 @@ pub(crate) enum Stop {
     LogCut,
 }
 
+impl Stop {
+    /// The words in JSON and on the terminal.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Stop::Decided => "decided",
+            Stop::MaxRuns => "max-runs",
+            Stop::MaxTime => "max-time",
+            Stop::EndOfInput => "end-of-input",
+            Stop::Interrupted => "interrupted",
+            Stop::LogCut => "log-cut",
+        }
+    }
+}
+
 /// One line of the log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

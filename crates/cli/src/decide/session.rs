@@ -72,7 +72,7 @@ impl Session {
         let mut session = Session {
             head,
             trial,
-            runs: (setting.keep_runs && log.is_none()).then(Vec::new),
+            runs: setting.keep_runs.then(Vec::new),
             log,
             pushed: 0,
             most_runs: setting.most_runs,

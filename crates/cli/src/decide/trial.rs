@@ -83,18 +83,25 @@ impl Trial {
         }
     }
 
+    /// What each test says so far: one finding, or in `compare` one for each candidate.
+    pub(crate) fn findings(&self) -> Vec<Finding> {
+        match self {
+            Trial::Slo(trial) => vec![trial.finding()],
+            Trial::Compare(trial) => trial.findings(),
+            Trial::Permute(trial) => vec![trial.finding()],
+        }
+    }
+
     /// The verdict so far, with everything that supports it.
     pub(crate) fn verdict(&self, head: &Head, stop: Stop) -> Verdict {
-        let (max_error, comparisons) = match self {
-            Trial::Slo(trial) => (trial.slo.max_error, Vec::new()),
-            Trial::Compare(trial) => (trial.asked().max_error, trial.findings()),
-            Trial::Permute(trial) => (trial.asked().max_error, Vec::new()),
+        let findings = self.findings();
+        let max_error = match self {
+            Trial::Slo(trial) => trial.slo.max_error,
+            Trial::Compare(trial) => trial.asked().max_error,
+            Trial::Permute(trial) => trial.asked().max_error,
         };
-        let finding = match self {
-            Trial::Slo(trial) => trial.finding(),
-            Trial::Compare(trial) => trial.worst(&comparisons),
-            Trial::Permute(trial) => trial.finding(),
-        };
+        let finding = worst(&findings);
+        let comparisons = if matches!(self, Trial::Compare(_)) { findings } else { Vec::new() };
         let mut warnings = head.warnings.clone();
         if let Trial::Compare(trial) = self {
             warnings.extend(trial.diagnoses());
@@ -113,6 +120,12 @@ impl Trial {
             runs: None,
         }
     }
+}
+
+/// Of several findings the one that the whole verdict rests on.
+fn worst(findings: &[Finding]) -> Finding {
+    let worst = findings.iter().rev().max_by_key(|finding| finding.verdict.badness());
+    worst.expect("every trial has a finding").clone()
 }
 
 /// The trial of a rate.

@@ -36,6 +36,16 @@ impl Answer {
         }
     }
 
+    /// What decides when there are several: the greatest wins.
+    pub(crate) fn badness(self) -> u8 {
+        match self {
+            Answer::Yes => 0,
+            Answer::Undecided => 1,
+            Answer::No => 2,
+            Answer::Error => 3,
+        }
+    }
+
     /// The word in JSON and on the terminal.
     pub(crate) fn name(self) -> &'static str {
         match self {

@@ -1,0 +1,208 @@
+//! A verdict as one self-contained page: the answer, what is known of the rate, how the evidence grew, the pairs.
+//!
+//! # Contract
+//! The path of the evidence is replayed from the runs, through the same trial that gave the verdict.
+
+use super::dealing::DealTrial;
+use super::hypothesis::{Compare, Hypothesis, percent};
+use super::output;
+use super::record::Run;
+use super::trial::Trial;
+use super::value::{self, Dimension, significant};
+use super::verdict::{Finding, Verdict};
+use crate::failure::Failure;
+use std::ops::ControlFlow;
+use uncontended_report::html::{Cell, Page, list, table};
+use uncontended_report::svg::{self, Look};
+
+/// Points of a path at most: more than a screen has.
+const POINTS: usize = 2000;
+
+const EVIDENCE: &str = "That the truth is above, and that it is below. A path that reaches the level decides. It may be \
+                        looked at after every step: the chance that it ever gets there wrongly is bounded.";
+
+/// The whole document.
+pub(crate) fn page(verdict: &Verdict, runs: &[Run]) -> Result<String, Failure> {
+    let facts = [
+        format!("verdict: {}", verdict.finding.verdict.name()),
+        format!("error at most {}", percent(verdict.max_error)),
+        format!("stopped by: {}", verdict.stopped_by.name()),
+        format!("seed {}", verdict.seed),
+    ];
+    let said = output::human(verdict).lines().map(String::from).collect::<Vec<_>>();
+    let mut page = Page::new(&verdict.question, &facts).section("Verdict", "", &list(&said, false));
+    let findings = match verdict.comparisons.as_slice() {
+        [] => std::slice::from_ref(&verdict.finding),
+        several => several,
+    };
+    let paths = paths(verdict, runs)?;
+    for (index, finding) in findings.iter().enumerate() {
+        let name = finding.candidate.as_deref().unwrap_or("");
+        page = page.section(
+            &titled("The rate", name),
+            rate_remark(verdict),
+            &svg::rate(finding.successes, finding.n, finding.interval.into(), &thresholds(verdict)),
+        );
+        for entry in &finding.evidence {
+            let own: Vec<(&str, &[Look])> = paths
+                .iter()
+                .filter(|path| path.finding == index && path.threshold == entry.threshold)
+                .map(|path| (path.side, path.looks.as_slice()))
+                .collect();
+            if own.is_empty() {
+                continue;
+            }
+            let title =
+                titled(&format!("The evidence at {}", significant(entry.threshold, 5)), name);
+            let picture = svg::evidence(&own, entry.needed / std::f64::consts::LN_10);
+            page = page.section(&title, EVIDENCE, &picture);
+        }
+    }
+    if let Hypothesis::Compare(compare) = &verdict.hypothesis {
+        page = pair_sections(page, compare, runs);
+        page = page.section("Candidates", "", &candidates(findings));
+    }
+    Ok(page.html())
+}
+
+fn titled(what: &str, name: &str) -> String {
+    if name.is_empty() { what.to_string() } else { format!("{what}: {name}") }
+}
+
+fn rate_remark(verdict: &Verdict) -> &'static str {
+    match verdict.hypothesis {
+        Hypothesis::Slo(_) => "The rate of runs that have the property.",
+        Hypothesis::Compare(_) => {
+            "The rate of pairs that speak for the claim: one half is what has to be refuted."
+        }
+        Hypothesis::Permute(_) => {
+            "The rate of dealings as extreme as the values at hand: the p-value."
+        }
+    }
+}
+
+fn thresholds(verdict: &Verdict) -> Vec<(&'static str, f64)> {
+    let (upper, lower) = match &verdict.hypothesis {
+        Hypothesis::Slo(slo) => (slo.rate, slo.or_below),
+        Hypothesis::Permute(permute) => (permute.level, permute.or_below),
+        Hypothesis::Compare(_) => return vec![("one half", 0.5)],
+    };
+    let mut marks = vec![("asked about", upper)];
+    marks.extend(lower.map(|low| ("or below", low)));
+    marks
+}
+
+/// How the evidence at one threshold grew, in one direction.
+struct PathOf {
+    finding: usize,
+    threshold: f64,
+    side: &'static str,
+    looks: Vec<Look>,
+}
+
+/// Adds one look at every finding to the paths.
+fn look(paths: &mut Vec<PathOf>, findings: &[Finding]) {
+    for (index, finding) in findings.iter().enumerate() {
+        for entry in &finding.evidence {
+            for (side, log_e) in [("above", entry.above), ("below", entry.below)] {
+                let Some(log_e) = log_e else { continue };
+                let at = Look { n: finding.n, log10_e: log_e / std::f64::consts::LN_10 };
+                let threshold = entry.threshold;
+                let same = |path: &&mut PathOf| {
+                    (path.finding, path.threshold, path.side) == (index, threshold, side)
+                };
+                match paths.iter_mut().find(same) {
+                    // A candidate that is decided stays where it is.
+                    Some(path) if path.looks.last().is_some_and(|last| last.n == at.n) => {}
+                    Some(path) => path.looks.push(at),
+                    None => paths.push(PathOf { finding: index, threshold, side, looks: vec![at] }),
+                }
+            }
+        }
+    }
+}
+
+fn paths(verdict: &Verdict, runs: &[Run]) -> Result<Vec<PathOf>, Failure> {
+    let mut paths = Vec::new();
+    if let Hypothesis::Permute(permute) = &verdict.hypothesis {
+        let every =
+            usize::try_from(verdict.finding.n).unwrap_or(usize::MAX).div_ceil(POINTS).max(1) as u64;
+        DealTrial::new(permute, |judge| {
+            let counts = judge.counts();
+            if counts.trials().is_multiple_of(every) {
+                look(
+                    &mut paths,
+                    &[super::dealing::finding(permute, &judge.question().report(counts))],
+                );
+            }
+            if counts.trials() >= verdict.finding.n {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        })?;
+        look(&mut paths, std::slice::from_ref(&verdict.finding));
+        return Ok(paths);
+    }
+    let mut trial = Trial::new(&verdict.hypothesis)?;
+    let every = runs.len().div_ceil(POINTS).max(1);
+    for (index, run) in runs.iter().enumerate() {
+        trial.push(run)?;
+        if index % every == 0 || index + 1 == runs.len() {
+            look(&mut paths, &trial.findings());
+        }
+    }
+    Ok(paths)
+}
+
+/// One picture for each candidate, of its runs against those of the baseline in the order they were made.
+fn pair_sections(mut page: Page, compare: &Compare, runs: &[Run]) -> Page {
+    let values =
+        |arm: usize| runs.iter().filter(move |run| run.arm == arm).filter_map(|run| run.value);
+    let format: fn(f64) -> String = match Dimension::of_unit(&compare.unit) {
+        Some(Dimension::Time) => |value| value::show(value, Dimension::Time),
+        Some(Dimension::Bytes) => |value| value::show(value, Dimension::Bytes),
+        _ => |value| value::show(value, Dimension::Number),
+    };
+    for (arm, candidate) in
+        compare.commands.iter().enumerate().filter(|(arm, _)| *arm != compare.baseline)
+    {
+        let pairs: Vec<(f64, f64)> =
+            values(compare.baseline).zip(values(arm)).take(POINTS).collect();
+        let baseline = &compare.commands[compare.baseline];
+        if !pairs.is_empty() {
+            let picture = svg::paired((baseline, candidate), &pairs, format);
+            page = page.section(
+                &titled("Pairs", candidate),
+                "On the dashed line both took the same.",
+                &picture,
+            );
+        }
+    }
+    page
+}
+
+fn candidates(findings: &[Finding]) -> String {
+    let rows: Vec<Vec<Cell>> = findings
+        .iter()
+        .map(|finding| {
+            let figure = |value: Option<f64>| {
+                value.map_or(Cell::none(), |value| Cell::figure(significant(value, 5), value))
+            };
+            let effect = finding.effect;
+            vec![
+                Cell::text(finding.candidate.clone().unwrap_or_default()),
+                Cell::text(finding.verdict.name()),
+                Cell::text(finding.relation.map_or("unknown", |relation| relation.name())),
+                figure(effect.and_then(|effect| effect.ratio)),
+                figure(effect.map(|effect| effect.low)),
+                figure(effect.and_then(|effect| effect.high)),
+                Cell::figure(finding.n.to_string(), finding.n as f64),
+            ]
+        })
+        .collect();
+    table(
+        &["candidate", "verdict", "relation", "median ratio", "at least", "at most", "pairs"],
+        &rows,
+    )
+}

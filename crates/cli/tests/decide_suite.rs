@@ -1,0 +1,117 @@
+//! `--suite`: several properties with one error bound; and the pages with pictures.
+
+mod decide;
+
+use decide::{Folder, Said, unc};
+
+fn suite(folder: &Folder, text: &str, extra: &[&str]) -> Said {
+    let path = folder.file("suite.toml");
+    std::fs::write(&path, text).unwrap();
+    let mut all = vec!["slo", "--suite", &path];
+    all.extend(extra);
+    unc(&all)
+}
+
+#[test]
+fn the_error_of_a_suite_is_shared_and_its_worst_answer_counts() {
+    let folder = Folder::new("suite");
+    let pairs = folder.file("pairs");
+    std::fs::write(&pairs, "1 1\n".repeat(40)).unwrap();
+    let good = format!(
+        "max-error = 0.01\n\
+         [[slo]]\nname = 'counts'\nrate = '98%'\ncounts = '4000/4000'\n\
+         [[compare]]\nname = 'pairs'\nfrom = '{pairs}'\nmargin = '1%'\n\
+         [[slo]]\nname = 'runs'\nat-most = '1h'\nrate = 0.6\ncommand = ['test', '-d', '/']\nenv = ['A=1', 'B=2']\n"
+    );
+    let said = suite(&folder, &good, &["--json", "-"]);
+    assert_eq!(said.status, 0, "{}", said.err);
+    let json = said.json();
+    assert_eq!(
+        (&json["schema"], &json["verdict"]),
+        (&"uncontended.verdict-suite/1".into(), &"yes".into())
+    );
+    assert_eq!((&json["max_error"], &json["correction"]), (&0.01.into(), &"bonferroni".into()));
+    let properties = json["properties"].as_array().unwrap();
+    let names: Vec<&str> = properties.iter().map(|one| one["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["counts", "runs", "pairs"]);
+    for one in properties {
+        let error = one["max_error"].as_f64().unwrap();
+        assert!(error <= 0.01 / 3.0 && error > 0.003_33, "{error}");
+    }
+    // Each further property only adds its own answer, the worst of which counts.
+    let undecided = good.clone() + "[[slo]]\nrate = 0.9\ncounts = '1/1'\n";
+    assert_eq!(suite(&folder, &undecided, &[]).status, 3);
+    let refuted = undecided + "[[slo]]\nrate = 0.9\ncounts = '0/100'\n";
+    assert_eq!(suite(&folder, &refuted, &[]).status, 1);
+    let broken = refuted + "[[slo]]\nrate = 0.9\nat-most = '1s'\ncommand = '/nonexistent'\n";
+    let said = suite(&folder, &broken, &[]);
+    assert_eq!(said.status, 2);
+    assert!(said.out.contains("6 properties"), "{}", said.out);
+}
+
+#[test]
+fn a_suite_is_checked_before_anything_runs() {
+    let folder = Folder::new("suite-bad");
+    let ran = folder.file("ran");
+    let first = format!("[[slo]]\nat-most = '1h'\nrate = 0.6\ncommand = 'touch {ran}'\n");
+    for (text, words) in [
+        ("[[slo]]\nrate = 1.5\ncounts = '1/2'\n", "outside (0, 1)"),
+        ("[[slo]]\nspeed = 3\n", "unexpected argument '--speed'"),
+        ("[[slo]]\nmax-error = 0.1\n", "belongs to the whole suite"),
+        ("[[race]]\n", "'race' is unknown here"),
+        ("[slo]\nrate = 0.5\n", "TOML"),
+        ("rate = 0.5\n", "TOML"),
+        ("[[compare]]\ncommands = [['a']]\naa = {}\n", "aa"),
+    ] {
+        let said = suite(&folder, &(first.clone() + text), &[]);
+        assert_eq!((said.status, said.out.as_str()), (2, ""), "{text}: {}", said.err);
+        let lower = said.err.to_lowercase();
+        assert!(
+            lower.contains(words) || said.err.contains(words) || words == "TOML",
+            "{text}: {}",
+            said.err
+        );
+    }
+    suite(&folder, "", &[]).assert_refused("there is no property in it");
+    suite(&folder, "max-error = 2.0\n[[slo]]\n", &[]).assert_refused("outside (0, 1)");
+    assert!(!std::path::Path::new(&ran).exists(), "nothing may run");
+}
+
+#[test]
+fn pages_have_their_pictures_and_need_nothing_from_elsewhere() {
+    let folder = Folder::new("pages");
+    let html = folder.file("page.html");
+    let pictures = |arguments: &[&str]| {
+        let mut all = arguments.to_vec();
+        let at = all.iter().position(|word| *word == "--").unwrap_or(all.len());
+        all.splice(at..at, ["--quiet", "--html", &html]);
+        let said = unc(&all);
+        assert_ne!(said.status, 2, "{}", said.err);
+        let page = std::fs::read_to_string(&html).unwrap();
+        assert!(page.starts_with("<!DOCTYPE html>") && page.trim_end().ends_with("</html>"));
+        for outside in ["src=\"http", "href=\"http", "url(", "@import"] {
+            assert!(!page.contains(outside), "{outside}");
+        }
+        assert!(!page.contains("<b>hostile"), "what came from outside is escaped");
+        page.matches("<svg").count()
+    };
+    // The rate alone; the rate and the evidence; and in compare two thresholds and the pairs besides.
+    assert_eq!(pictures(&["slo", "--rate", ".98", "--counts", "3972/4000"]), 1);
+    assert_eq!(pictures(&["slo", "--at-most", "1h", "--rate", "60%", "--", "true"]), 2);
+    assert_eq!(pictures(&["compare", "--max-runs", "20", "--", "true", "true '<b>hostile'"]), 4);
+    let values = folder.file("values");
+    std::fs::write(&values, "1\n2\n3\n").unwrap();
+    assert_eq!(pictures(&["permute", &values, &values]), 2);
+}
+
+#[test]
+fn markdown_is_one_table() {
+    let folder = Folder::new("markdown");
+    let path = folder.file("verdict.md");
+    unc(&["compare", "--quiet", "--max-runs", "20", "--markdown", &path, "--", "true", "true a"]);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let rows: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).collect();
+    assert_eq!(rows.len(), 3, "{text}");
+    assert!(rows.iter().all(|row| row.matches('|').count() == 8), "{text}");
+    assert!(rows[2].starts_with("| `true a` | "), "{text}");
+}
