@@ -97,7 +97,8 @@ fn link(archive: &Path, map: &Path, library: &Path) {
         ["RUSTC_LINKER", "CC"].into_iter().find_map(env::var_os).unwrap_or_else(|| "cc".into());
     let mut linker = Command::new(&compiler);
     linker.args(["-shared", "-nodefaultlibs", "-o"]).arg(library);
-    linker.arg("-Wl,--whole-archive").arg(archive).arg("-Wl,--no-whole-archive");
+    // One interposed symbol brings in the object that has all of them; of std, only what that needs.
+    linker.arg("-Wl,-u,pthread_mutex_lock").arg(archive);
     linker.arg(format!("-Wl,--version-script={}", map.display()));
     linker.args([
         "-Wl,--gc-sections",
@@ -109,7 +110,11 @@ fn link(archive: &Path, map: &Path, library: &Path) {
     linker.args([
         "-Wl,--hash-style=gnu",
         "-Wl,--build-id=none",
+        "-Wl,--strip-all",
         "-Wl,-soname,libuncontended_observe.so",
+        "-lgcc_eh",
+        "-lgcc",
+        "-lc",
     ]);
     match linker.status() {
         Ok(status) => assert!(status.success(), "the observer did not link: {status}"),

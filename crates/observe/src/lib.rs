@@ -1,1 +1,32 @@
 //! The library that `unc` preloads into an unmodified program.
+//!
+//! # Contract
+//! Every interposed function does what the C library's own does, with the same results, errors and cancellation, and
+//! records what it saw. Without a record (`UNC_RECORD` unset or unusable) it only passes calls through.
+//! # State
+//! [`image`]: the record and this program image in it. [`local`]: what each thread keeps for itself. [`host`]: the C
+//! library's own functions. [`events`]: what an acquisition, a wait, a release mean, the same for every kind of lock; one
+//! file a kind beside it. [`stack`]: stacks, without the loader's lock. [`entry`]: the interposed symbols.
+//! # Invariants
+//! I1: no path allocates from the program's heap, takes a lock of the program's or the loader's, or panics.
+//! I2: `errno` is as the C library's function left it.
+//! I3: what is recorded about a critical section is recorded outside of it, but for stamps of time and single words.
+//! I4: a lock's own memory is not touched after its release.
+//! # Evidence
+//! `crates/cli/tests/ground_truth.rs` with `tests/programs`.
+
+mod barrier;
+mod condition;
+mod entry;
+mod events;
+mod futex;
+mod host;
+mod image;
+mod ledger;
+mod lives;
+mod local;
+mod mutex;
+mod rwlock;
+mod semaphore;
+mod spin;
+mod stack;

@@ -2,8 +2,8 @@
 //!
 //! Starting and following a program: [`inherited`], [`process`], [`signals`]. Memory that a program shares with its
 //! observer: [`memfd`]. What observing costs:
-//! [`pair_cost`]. Time: [`clock`]. What the kernel sees of a program: [`perf`], [`tracefs`].
-//! Locks of a program's own: [`annotate`]. Measuring a command: [`supervise`], [`interrupts`].
+//! [`pair_cost`]. Time: [`clock`]. A word of each thread: [`tls`]. What the kernel sees of a program: [`perf`],
+//! [`tracefs`]. Locks of a program's own: [`annotate`]. Measuring a command: [`supervise`], [`interrupts`].
 //! A barrier on all threads: [`membarrier`]. Where a thread runs: [`affinity`]; machine code made at run time: [`code`].
 
 pub mod affinity;
@@ -19,4 +19,5 @@ pub mod perf;
 pub mod process;
 pub mod signals;
 pub mod supervise;
+pub mod tls;
 pub mod tracefs;

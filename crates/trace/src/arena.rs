@@ -110,6 +110,11 @@ impl Arena {
         unsafe { self.base.add(unit as usize * UNIT).cast().as_ref() }
     }
 
+    /// The number of an entry that [`Arena::at`] gave.
+    pub fn unit_of<T>(&self, entry: &T) -> Unit {
+        ((std::ptr::from_ref(entry) as usize - self.base.as_ptr() as usize) / UNIT) as Unit
+    }
+
     /// The bytes of `units` units from `unit` on, for the one who allocated them to fill.
     ///
     /// # Safety
@@ -121,6 +126,16 @@ impl Arena {
                 self.base.add(unit as usize * UNIT).as_ptr(),
                 units as usize * UNIT,
             )
+        }
+    }
+
+    /// The `count` words that begin at a unit, which [`Arena::allocate`] gave for them; fewer at the end of the mapping.
+    pub fn words(&self, unit: Unit, count: usize) -> &'static [AtomicU32] {
+        let room = (self.mapped.saturating_sub(unit)) as usize * (UNIT / 4);
+        let (unit, count) = if room == 0 { (0, 0) } else { (unit, count.min(room)) };
+        // SAFETY: the words lie inside of the mapping (I1) and are atomic (I3).
+        unsafe {
+            std::slice::from_raw_parts(self.base.add(unit as usize * UNIT).cast().as_ptr(), count)
         }
     }
 

@@ -184,11 +184,14 @@ pub mod kind {
     pub const ANNOTATED: u8 = 9;
 }
 
+/// Set in the address of the row of a read-write lock's readers: both rows have one address.
+pub const READERS: u64 = 1 << 63;
+
 /// One life of a lock.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Lock {
-    /// Where it is.
+    /// Where it is, with [`READERS`] set on the row of a read-write lock's readers.
     pub address: AtomicU64,
     /// Ticks of the last release; 0 while it is held.
     pub release: AtomicU64,
@@ -196,6 +199,8 @@ pub struct Lock {
     pub woken: AtomicU64,
     /// Since when it has been wanted while free, if a waiter left meanwhile; 0 if none did.
     pub open_since: AtomicU64,
+    /// The release that `release_stack` belongs to.
+    pub stack_at: AtomicU64,
     /// Ticks of the last signal (conditions).
     pub signalled: AtomicU64,
     /// The thread that took it last.
@@ -223,7 +228,7 @@ pub struct Lock {
     /// 1 if a release by another thread than the owner was seen (a semaphore that is no lock).
     pub crossed: AtomicU8,
     /// Keeps the size a multiple of a unit.
-    pub spare: [AtomicU8; 46],
+    pub spare: [AtomicU8; 38],
 }
 
 /// Who waits for a lock, for as long as it takes to tell how long it stood idle.

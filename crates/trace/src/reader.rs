@@ -334,7 +334,7 @@ impl<'b> View<'b> {
     fn lock(&self, at: usize) -> LockRecord {
         LockRecord {
             unit: (at / UNIT) as u32,
-            address: self.u64(at + offset_of!(Lock, address)),
+            address: self.u64(at + offset_of!(Lock, address)) & !layout::READERS,
             kind: self.u8(at + offset_of!(Lock, kind)),
             life: self.u32(at + offset_of!(Lock, life)),
             created: self.u32(at + offset_of!(Lock, created)),

@@ -1,0 +1,186 @@
+//! The report against programs that know the truth about their own locks (`tests/programs/*.c`).
+//!
+//! Each program prints `expect PID KIND ADDRESS FIELD OP VALUE` lines, each of which must hold in the JSON of `unc run`.
+//! Needs a C compiler, as linking Rust does.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// One statement of a program about one of its locks.
+#[derive(Debug)]
+struct Expectation {
+    pid: u64,
+    kind: String,
+    life: Option<u64>,
+    address: String,
+    field: String,
+    operator: String,
+    value: String,
+}
+
+impl Expectation {
+    fn parse(line: &str) -> Option<Self> {
+        let words: Vec<&str> = line.strip_prefix("expect ")?.split_whitespace().collect();
+        let [pid, kind, address, field, operator, value] = words[..] else {
+            panic!("malformed: {line}")
+        };
+        let (kind, life) =
+            kind.split_once('#').map_or((kind, None), |(kind, life)| (kind, Some(life)));
+        Some(Expectation {
+            pid: pid.parse().expect("a process id"),
+            kind: kind.to_owned(),
+            life: life.map(|life| life.parse().expect("the number of a life")),
+            address: address.to_owned(),
+            field: field.to_owned(),
+            operator: operator.to_owned(),
+            value: value.to_owned(),
+        })
+    }
+
+    /// Why the report does not meet this expectation.
+    fn unmet(&self, report: &Value) -> Option<String> {
+        let rows = self.rows(report);
+        let found = match self.field.as_str() {
+            "rows" => Value::from(rows.len()),
+            "acquisitions+dropped" => {
+                let dropped = report["observer"]["records_dropped"].as_u64().unwrap_or(0);
+                Value::from(
+                    rows.iter().filter_map(|row| row["acquisitions"].as_u64()).sum::<u64>()
+                        + dropped,
+                )
+            }
+            field => {
+                let [row] = rows[..] else {
+                    return Some(format!("{self:?}: {} rows instead of one", rows.len()));
+                };
+                row.pointer(&format!("/{}", field.replace('.', "/")))
+                    .cloned()
+                    .unwrap_or(Value::Null)
+            }
+        };
+        (!self.holds(&found)).then(|| format!("{self:?}: the report says {found}"))
+    }
+
+    fn rows<'r>(&self, report: &'r Value) -> Vec<&'r Value> {
+        let processes = report["processes"].as_array().expect("processes").iter();
+        let locks = processes
+            .filter(|p| p["pid"] == self.pid)
+            .flat_map(|p| p["locks"].as_array().expect("locks"));
+        let address = |row: &Value| {
+            row["address"].as_str().expect("an address").trim_start_matches("0x").to_owned()
+        };
+        let mut rows: Vec<&Value> = locks
+            .filter(|row| {
+                row["kind"] == *self.kind && address(row) == self.address.trim_start_matches("0x")
+            })
+            .collect();
+        rows.sort_by_key(|row| row["life"].as_u64());
+        match self.life {
+            Some(life) => rows.into_iter().skip(life as usize).take(1).collect(),
+            None => rows,
+        }
+    }
+
+    fn holds(&self, found: &Value) -> bool {
+        match self.operator.as_str() {
+            "~" => found.as_array().is_some_and(|stack| {
+                let function = |frame: &Value| frame["function"].as_str().map(str::to_owned);
+                stack.iter().filter_map(function).any(|name| name == self.value)
+            }),
+            "=" if found.is_string() => *found == *self.value,
+            "=" if found.is_null() => self.value == "null",
+            operator => {
+                let (Some(found), Ok(value)) = (found.as_i64(), self.value.parse::<i64>()) else {
+                    return false;
+                };
+                match operator {
+                    "=" => found == value,
+                    ">=" => found >= value,
+                    "<=" => found <= value,
+                    _ => panic!("unknown operator {operator}"),
+                }
+            }
+        }
+    }
+}
+
+/// Compiles a program of `tests/programs` into the tests' own folder.
+fn compile(name: &str) -> PathBuf {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../tests/programs")
+        .join(format!("{name}.c"));
+    let binary =
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../observe/include");
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
+    let compiled = Command::new(compiler)
+        .args(["-O1", "-g", "-pthread", "-I"])
+        .arg(include)
+        .arg("-o")
+        .args([&binary, &source])
+        .args(["-ldl", "-lrt"])
+        .output()
+        .expect("a C compiler, as linking Rust needs one too");
+    assert!(compiled.status.success(), "{name}: {}", String::from_utf8_lossy(&compiled.stderr));
+    binary
+}
+
+/// Runs a program under the observer and holds the report against everything that the program says.
+fn check_with(name: &str, arguments: &[&str], status: i32) -> Value {
+    let binary = compile(name);
+    let json = binary.with_extension("json");
+    let Output { status: ended, stdout, stderr } = Command::new(env!("CARGO_BIN_EXE_unc"))
+        .args(["run", "--quiet", "--no-history", "--json"])
+        .arg(&json)
+        .arg("--")
+        .arg(&binary)
+        .args(arguments)
+        .output()
+        .expect("unc can be started");
+    let (stdout, stderr) = (String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
+    assert_eq!(ended.code(), Some(status), "{name}: {stderr}");
+    let report: Value =
+        serde_json::from_str(&std::fs::read_to_string(&json).expect("a report")).expect("JSON");
+    let expectations: Vec<Expectation> = stdout.lines().filter_map(Expectation::parse).collect();
+    assert!(!expectations.is_empty(), "{name} says nothing about its locks: {stdout}{stderr}");
+    let unmet: Vec<String> =
+        expectations.iter().filter_map(|expectation| expectation.unmet(&report)).collect();
+    assert!(
+        unmet.is_empty(),
+        "{name}:\n{}\n{}",
+        unmet.join("\n"),
+        serde_json::to_string_pretty(&report).unwrap()
+    );
+    let _ = std::fs::remove_file(&binary);
+    let _ = std::fs::remove_file(&json);
+    report
+}
+
+/// A test for each program that ends with status 0.
+macro_rules! programs {
+    ($($name:ident)*) => { $(#[test] fn $name() { check_with(stringify!($name), &[], 0); })* };
+}
+
+programs! {
+    address_reuse barger cancelled_mid_wait conditions fork_held free_but_off_cpu futex holder_sleeps
+    readers_starve_writer semaphore_lock signal_handler_locks spin_and_barrier trylock_loop types vfork_exec
+    waiters_in_turn
+}
+
+#[test]
+fn killed() {
+    let report = check_with("killed", &[], 128 + 9);
+    assert_eq!(report["signal"], 9);
+    assert_eq!(report["exit_status"], 137);
+}
+
+#[test]
+fn random_schedules_are_counted_exactly() {
+    let schedules =
+        if std::env::var("UNC_DEPTH").is_ok_and(|depth| depth == "full") { 200 } else { 8 };
+    println!("{schedules} random schedules (UNC_DEPTH=full: 200)");
+    for seed in 0..schedules {
+        check_with("random_schedule", &[&seed.to_string()], 0);
+    }
+}

@@ -1,0 +1,259 @@
+//! Condition variables: the wait itself, and the way back to the mutex.
+//!
+//! # Contract
+//! A wait ends the mutex's hold. It lasts from the call to the signal that ended it: the last one before the return, which
+//! with several waiters is a bound; without any (a spurious wakeup) to the return, after a timeout to the deadline. The way
+//! back is a new acquisition of the mutex that begins there; it was blocked if another thread released the mutex later.
+//! # Invariants
+//! I1: nothing here is left to do when a cancelled thread is unwound: the C library has the mutex again, and the thread's
+//! next event sets right what it finds.
+//! # Evidence
+//! `tests/programs`: `conditions.c`, `cancelled_mid_wait.c`.
+
+use crate::events::{self, Waited};
+use crate::host::{self, Object};
+use crate::local::{Local, Row, current};
+use crate::stack::Caller;
+use crate::{lives, mutex};
+use libc::{CLOCK_REALTIME, ETIMEDOUT, c_int, c_void, timespec};
+use uncontended_atomic::Ordering::Relaxed;
+use uncontended_sys::clock::{self, Moment, ticks};
+use uncontended_trace::layout::kind::CONDITION;
+
+/// What a wait began with.
+struct Begun {
+    local: &'static Local,
+    condition: Row,
+    mutex: Row,
+    call: Moment,
+}
+
+/// Ends the mutex's hold; none if the wait is not recorded.
+fn begin(condition: *mut Object, mutex: *mut Object, caller: Caller) -> Option<Begun> {
+    let (local, mutex) = mutex::row(mutex, caller)?;
+    let condition = events::row(local, condition as u64, CONDITION, caller)?;
+    local.thread.get().waits_for.store(0, Relaxed);
+    let release = events::releasing(local, mutex, caller)?;
+    let call = Moment { ticks: ticks(), ns: clock::monotonic_ns() };
+    release.done(local, mutex, mutex.lock, caller);
+    Some(Begun { local, condition, mutex, call })
+}
+
+impl Begun {
+    /// Records the wait and the way back. `late_ns`: how long ago the deadline was, after a timeout.
+    fn end(self, late_ns: Option<u64>, caller: Caller) {
+        let Begun { local, condition, mutex, call } = self;
+        let now = ticks();
+        let busy = local.begin();
+        let signalled = condition.lock.signalled.load(Relaxed);
+        let ended = match late_ns {
+            Some(late) => now.saturating_sub(ticks_of(late, call, now)).max(call.ticks),
+            None if (call.ticks..=now).contains(&signalled) => signalled,
+            None => now,
+        };
+        events::bump(&condition.cell.acquisitions);
+        events::record_wait(
+            local,
+            condition,
+            Waited { call: call.ticks, now: ended, release: 0 },
+            caller,
+        );
+        let release = mutex.lock.release.load(Relaxed);
+        events::bump(&mutex.cell.acquisitions);
+        if release > ended {
+            events::record_wait(local, mutex, Waited { call: ended, now, release }, caller);
+            events::came_back(local, mutex, release, now, caller);
+        }
+        events::take(local, mutex, now);
+        drop(busy);
+    }
+}
+
+/// Nanoseconds in ticks, by what passed on both clocks since `call`.
+fn ticks_of(ns: u64, call: Moment, now: u64) -> u64 {
+    let tick_ns = call.tick_ns(Moment { ticks: now, ns: clock::monotonic_ns() });
+    if tick_ns > 0.0 { (ns as f64 / tick_ns) as u64 } else { 0 }
+}
+
+/// How long ago `until` was on `clock`.
+unsafe fn late_ns(clock: c_int, until: *const timespec) -> u64 {
+    let mut now = timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `now` lives until the call returns.
+    unsafe { libc::clock_gettime(clock, &mut now) };
+    // SAFETY: the program passed `until` to a wait that has read it.
+    let until = unsafe { *until };
+    let seconds = now.tv_sec.saturating_sub(until.tv_sec);
+    let ns = seconds.saturating_mul(1_000_000_000).saturating_add(now.tv_nsec - until.tv_nsec);
+    u64::try_from(ns).unwrap_or(0)
+}
+
+/// Waits by `wait`; `deadline` is the time after which it gives up, and its clock.
+#[inline(always)]
+unsafe fn wait_by(
+    condition: *mut Object,
+    mutex: *mut Object,
+    deadline: Option<(c_int, *const timespec)>,
+    caller: Caller,
+    wait: impl Fn() -> c_int,
+) -> c_int {
+    let begun = begin(condition, mutex, caller);
+    let result = wait();
+    if let Some(begun) = begun {
+        let late = deadline.filter(|_| result == ETIMEDOUT);
+        // SAFETY: the deadline is the program's own.
+        let late = late.map(|(clock, until)| unsafe { late_ns(clock, until) });
+        begun.end(late, caller);
+    }
+    result
+}
+
+pub(crate) unsafe extern "C-unwind" fn wait(
+    condition: *mut Object,
+    mutex: *mut Object,
+    caller: Caller,
+) -> c_int {
+    // SAFETY: the program called this function with these objects; so for every call of the C library below.
+    unsafe { wait_by(condition, mutex, None, caller, || host::pthread_cond_wait(condition, mutex)) }
+}
+
+pub(crate) unsafe extern "C-unwind" fn timedwait(
+    condition: *mut Object,
+    mutex: *mut Object,
+    until: *const timespec,
+    caller: Caller,
+) -> c_int {
+    // The condition's own clock is not known here; with another one than this the deadline is taken for the return.
+    let deadline = Some((CLOCK_REALTIME, until));
+    // SAFETY: as in `wait`.
+    unsafe {
+        wait_by(condition, mutex, deadline, caller, || {
+            host::pthread_cond_timedwait(condition, mutex, until)
+        })
+    }
+}
+
+pub(crate) unsafe extern "C-unwind" fn clockwait(
+    condition: *mut Object,
+    mutex: *mut Object,
+    clock: c_int,
+    until: *const timespec,
+    caller: Caller,
+) -> c_int {
+    let deadline = Some((clock, until));
+    // SAFETY: as in `wait`.
+    unsafe {
+        wait_by(condition, mutex, deadline, caller, || {
+            host::pthread_cond_clockwait(condition, mutex, clock, until)
+        })
+    }
+}
+
+/// Stamps a signal before it is given.
+fn stamp(condition: *mut Object, caller: Caller) {
+    let Some(local) = current() else { return };
+    if let Some(row) = events::row(local, condition as u64, CONDITION, caller) {
+        row.lock.signalled.store(ticks(), Relaxed);
+    }
+}
+
+pub(crate) unsafe extern "C-unwind" fn signal(condition: *mut Object, caller: Caller) -> c_int {
+    stamp(condition, caller);
+    // SAFETY: as in `wait`.
+    unsafe { host::pthread_cond_signal(condition) }
+}
+
+pub(crate) unsafe extern "C-unwind" fn broadcast(condition: *mut Object, caller: Caller) -> c_int {
+    stamp(condition, caller);
+    // SAFETY: as in `wait`.
+    unsafe { host::pthread_cond_broadcast(condition) }
+}
+
+pub(crate) unsafe extern "C-unwind" fn init(
+    condition: *mut Object,
+    attributes: *const c_void,
+    caller: Caller,
+) -> c_int {
+    // SAFETY: as in `wait`.
+    let result = unsafe { host::pthread_cond_init(condition, attributes) };
+    if let (0, Some(local)) = (result, current()) {
+        lives::created(local, condition as u64, CONDITION, caller);
+    }
+    result
+}
+
+pub(crate) unsafe extern "C-unwind" fn destroy(condition: *mut Object, _: Caller) -> c_int {
+    if let Some(local) = current() {
+        lives::destroyed(local, condition as u64);
+    }
+    // SAFETY: as in `wait`.
+    unsafe { host::pthread_cond_destroy(condition) }
+}
+
+/// The same for programs linked against the older version, whose functions must be called for its objects.
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod old {
+    use super::*;
+    use crate::host::old as host;
+
+    pub(crate) unsafe extern "C-unwind" fn wait(
+        condition: *mut Object,
+        mutex: *mut Object,
+        caller: Caller,
+    ) -> c_int {
+        // SAFETY: as in the newer `wait`; so below.
+        unsafe {
+            wait_by(condition, mutex, None, caller, || host::pthread_cond_wait(condition, mutex))
+        }
+    }
+
+    pub(crate) unsafe extern "C-unwind" fn timedwait(
+        condition: *mut Object,
+        mutex: *mut Object,
+        until: *const timespec,
+        caller: Caller,
+    ) -> c_int {
+        let deadline = Some((CLOCK_REALTIME, until));
+        // SAFETY: as in `wait`.
+        unsafe {
+            wait_by(condition, mutex, deadline, caller, || {
+                host::pthread_cond_timedwait(condition, mutex, until)
+            })
+        }
+    }
+
+    pub(crate) unsafe extern "C-unwind" fn signal(condition: *mut Object, caller: Caller) -> c_int {
+        stamp(condition, caller);
+        // SAFETY: as in `wait`.
+        unsafe { host::pthread_cond_signal(condition) }
+    }
+
+    pub(crate) unsafe extern "C-unwind" fn broadcast(
+        condition: *mut Object,
+        caller: Caller,
+    ) -> c_int {
+        stamp(condition, caller);
+        // SAFETY: as in `wait`.
+        unsafe { host::pthread_cond_broadcast(condition) }
+    }
+
+    pub(crate) unsafe extern "C-unwind" fn init(
+        condition: *mut Object,
+        attributes: *const c_void,
+        caller: Caller,
+    ) -> c_int {
+        // SAFETY: as in `wait`.
+        let result = unsafe { host::pthread_cond_init(condition, attributes) };
+        if let (0, Some(local)) = (result, current()) {
+            lives::created(local, condition as u64, CONDITION, caller);
+        }
+        result
+    }
+
+    pub(crate) unsafe extern "C-unwind" fn destroy(condition: *mut Object, _: Caller) -> c_int {
+        if let Some(local) = current() {
+            lives::destroyed(local, condition as u64);
+        }
+        // SAFETY: as in `wait`.
+        unsafe { host::pthread_cond_destroy(condition) }
+    }
+}

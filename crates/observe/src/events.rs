@@ -1,0 +1,392 @@
+//! What happens at a lock, the same for every kind that excludes: acquired, blocked, given up, released.
+//!
+//! # Contract
+//! [`row`] finds or makes what this thread has on a lock. [`acquired`], [`released`] and [`Blocked`] record one event each,
+//! at the cost of one reading of the clock each.
+//! # State
+//! `Lock::release` is 0 while the lock is held, else the time of its release; `Cell::depth` how often this thread holds it.
+//! # Invariants
+//! I1: a cell is written by its own thread only (layout), so plain loads and stores count exactly.
+//! I2: `Lock` words are written by the holder, or by someone whose stale word only blurs an evidence, never a count.
+//! # Edges
+//! None of ours: words that the next owner reads are ordered by the program's own lock.
+
+use crate::ledger::{self, Wait};
+use crate::local::{Local, Row};
+use crate::stack::Caller;
+use uncontended_atomic::{AtomicU64, Ordering::Relaxed};
+use uncontended_sys::clock::ticks;
+use uncontended_trace::histogram::{COARSE, FINE};
+use uncontended_trace::layout::{Cell, Cold, Extreme, Late, Ledger, Lock, cause, units};
+
+/// What this thread has on the lock of `kind` at `key`; none if there is no room.
+#[inline(always)]
+pub(crate) fn row(local: &'static Local, key: u64, kind: u8, caller: Caller) -> Option<Row> {
+    match local.find(key) {
+        Some(row) if row.lock.dead.load(Relaxed) == 0 && row.lock.kind.load(Relaxed) == kind => {
+            Some(row)
+        }
+        _ => crate::lives::enter(local, key, kind, caller),
+    }
+}
+
+/// One more; the counter has one writer (I1).
+#[inline(always)]
+pub(crate) fn bump(counter: &AtomicU64) {
+    counter.store(counter.load(Relaxed) + 1, Relaxed);
+}
+
+fn add(sum: &AtomicU64, more: u64) {
+    sum.store(sum.load(Relaxed).wrapping_add(more), Relaxed);
+}
+
+/// The lock was had at the first try.
+#[inline(always)]
+pub(crate) fn acquired(local: &'static Local, row: Row, caller: Caller) {
+    let Row { cell, lock } = row;
+    bump(&cell.acquisitions);
+    if is_nested(row) {
+        cell.depth.store(cell.depth.load(Relaxed) + 1, Relaxed);
+        return;
+    }
+    if lock.waiters.load(Relaxed) != 0 {
+        barged(local, row, caller);
+    }
+    take(local, row, if local.holds { ticks() } else { 1 });
+}
+
+/// Whether the thread holds the lock already (a recursive one).
+#[inline(always)]
+fn is_nested(row: Row) -> bool {
+    row.cell.depth.load(Relaxed) != 0 && row.lock.release.load(Relaxed) == 0
+}
+
+/// The calling thread holds the lock alone from `now` on.
+#[inline(always)]
+pub(crate) fn take(local: &Local, row: Row, now: u64) {
+    row.lock.release.store(0, Relaxed);
+    own(local, row, now);
+}
+
+/// The calling thread's hold begins.
+#[inline(always)]
+pub(crate) fn own(local: &Local, row: Row, now: u64) {
+    let Row { cell, lock } = row;
+    let owner = lock.owner.load(Relaxed);
+    if owner != local.id.get() {
+        if owner != 0 {
+            bump(&cell.owner_changes);
+        }
+        lock.owner.store(local.id.get(), Relaxed);
+    }
+    cell.depth.store(1, Relaxed);
+    cell.hold_start.store(now, Relaxed);
+}
+
+/// The lock was free, was wanted by others, and went to this thread, which had not waited.
+#[cold]
+fn barged(local: &'static Local, row: Row, caller: Caller) {
+    let now = ticks();
+    let release = row.lock.release.load(Relaxed);
+    let Some(opened) = (release != 0).then(|| ledger::opened(local, row.lock, release)).flatten()
+    else {
+        return;
+    };
+    let busy = local.begin();
+    close_idle(local, row, Idle { opened, now, release, cause: cause::BARGED }, caller);
+    drop(busy);
+}
+
+/// An interval during which a lock was free and wanted.
+pub(crate) struct Idle {
+    pub(crate) opened: u64,
+    pub(crate) now: u64,
+    pub(crate) release: u64,
+    pub(crate) cause: u32,
+}
+
+/// Records an idle interval that this thread ended. The thread must be marked as recording.
+pub(crate) fn close_idle(local: &Local, row: Row, idle: Idle, caller: Caller) {
+    let Some(cold) = cold(local, row.cell) else { return };
+    let length = difference(local, idle.opened, idle.now);
+    add(&cold.idle_total, length);
+    bump(&cold.idle[FINE.bucket(length)]);
+    let fresh = Fresh { ticks: length, at: idle.now, release: idle.release, cause: idle.cause };
+    note_extreme(local, &cold.idle_worst, row.lock, fresh, caller);
+}
+
+/// `later - earlier`; counted, and 0, if the clocks of two CPUs contradict.
+fn difference(local: &Local, earlier: u64, later: u64) -> u64 {
+    later.checked_sub(earlier).unwrap_or_else(|| {
+        local.arena.header().negative.fetch_add(1, Relaxed);
+        0
+    })
+}
+
+/// A candidate for the longest four.
+struct Fresh {
+    ticks: u64,
+    at: u64,
+    release: u64,
+    cause: u32,
+}
+
+/// Keeps the longest four, longest first.
+fn note_extreme(local: &Local, worst: &[Extreme; 4], lock: &Lock, fresh: Fresh, caller: Caller) {
+    if fresh.ticks <= worst[3].ticks.load(Relaxed) {
+        return;
+    }
+    let rank = worst.iter().position(|kept| fresh.ticks > kept.ticks.load(Relaxed)).unwrap_or(3);
+    for place in (rank..3).rev() {
+        let (from, to) = (&worst[place], &worst[place + 1]);
+        to.ticks.store(from.ticks.load(Relaxed), Relaxed);
+        to.at.store(from.at.load(Relaxed), Relaxed);
+        to.release.store(from.release.load(Relaxed), Relaxed);
+        to.mine.store(from.mine.load(Relaxed), Relaxed);
+        to.other.store(from.other.load(Relaxed), Relaxed);
+        to.cause.store(from.cause.load(Relaxed), Relaxed);
+    }
+    let kept = &worst[rank];
+    let is_of_this_release = fresh.release != 0 && lock.stack_at.load(Relaxed) == fresh.release;
+    kept.ticks.store(fresh.ticks, Relaxed);
+    kept.at.store(fresh.at, Relaxed);
+    kept.release.store(fresh.release, Relaxed);
+    kept.mine.store(caller.stack(local), Relaxed);
+    kept.other
+        .store(if is_of_this_release { lock.release_stack.load(Relaxed) } else { 0 }, Relaxed);
+    kept.cause.store(fresh.cause, Relaxed);
+}
+
+/// What waiting adds to a cell, made at the first wait; none if there is no room.
+pub(crate) fn cold(local: &Local, cell: &Cell) -> Option<&'static Cold> {
+    let mut unit = cell.cold.load(Relaxed);
+    if unit == 0 {
+        unit = local.arena.allocate(units(size_of::<Cold>()))?;
+        cell.cold.store(unit, Relaxed);
+    }
+    Some(local.arena.at(unit))
+}
+
+/// A thread that did not get the lock at the first try, until it has it or gives up.
+pub(crate) struct Blocked {
+    local: &'static Local,
+    row: Row,
+    caller: Caller,
+    wait: Wait,
+}
+
+impl Blocked {
+    /// Enters the wait; the stack is taken now, while the thread has nothing better to do.
+    #[cold]
+    pub(crate) fn begin(local: &'static Local, row: Row, caller: Caller) -> Self {
+        let call = ticks();
+        let busy = local.begin();
+        let wait = Wait::begin(local, row.lock, call);
+        caller.stack(local);
+        drop(busy);
+        Blocked { local, row, caller, wait }
+    }
+
+    /// The lock was had.
+    pub(crate) fn acquired(self) {
+        let Blocked { local, row, caller, wait } = self;
+        let now = ticks();
+        let busy = local.begin();
+        let call = wait.call;
+        let release = row.lock.release.load(Relaxed);
+        let opened = if release != 0 { ledger::opened(local, row.lock, release) } else { None };
+        wait.leave(local, row.lock);
+        bump(&row.cell.acquisitions);
+        take(local, row, now);
+        record_wait(local, row, Waited { call, now, release }, caller);
+        if let Some(opened) = opened {
+            let woken = row.lock.woken.load(Relaxed);
+            close_idle(
+                local,
+                row,
+                Idle { opened, now, release, cause: cause_of(opened, woken, now) },
+                caller,
+            );
+        }
+        drop(busy);
+    }
+
+    /// The wait ended without the lock.
+    pub(crate) fn gave_up(self) {
+        let Blocked { local, row, caller, wait } = self;
+        let now = ticks();
+        let busy = local.begin();
+        bump(&row.cell.try_failed);
+        let release = row.lock.release.load(Relaxed);
+        let opened = if release != 0 { ledger::opened(local, row.lock, release) } else { None };
+        let others = wait.leave(local, row.lock);
+        match opened {
+            Some(opened) if others == 0 => {
+                close_idle(
+                    local,
+                    row,
+                    Idle { opened, now, release, cause: cause::UNKNOWN },
+                    caller,
+                );
+            }
+            Some(opened) => row.lock.open_since.store(opened, Relaxed),
+            None => {}
+        }
+        drop(busy);
+    }
+}
+
+/// From the call to the acquisition.
+pub(crate) struct Waited {
+    pub(crate) call: u64,
+    pub(crate) now: u64,
+    /// The release before it; 0 for unknown.
+    pub(crate) release: u64,
+}
+
+/// Records one wait. The thread must be marked as recording.
+pub(crate) fn record_wait(local: &Local, row: Row, waited: Waited, caller: Caller) {
+    let Some(cold) = cold(local, row.cell) else { return };
+    let length = difference(local, waited.call, waited.now);
+    bump(&cold.blocked);
+    add(&cold.wait_total, length);
+    bump(&cold.wait[FINE.bucket(length)]);
+    let fresh =
+        Fresh { ticks: length, at: waited.now, release: waited.release, cause: cause::UNKNOWN };
+    note_extreme(local, &cold.wait_worst, row.lock, fresh, caller);
+}
+
+/// Records how long a mutex stood free while a thread came back to it from a condition. The thread must be marked as
+/// recording.
+pub(crate) fn came_back(local: &Local, row: Row, release: u64, now: u64, caller: Caller) {
+    let cause = cause_of(release, row.lock.woken.load(Relaxed), now);
+    close_idle(local, row, Idle { opened: release, now, release, cause }, caller);
+}
+
+/// Why a lock that a waiter got at last had stood idle: the releaser says when it had woken whom it wakes.
+pub(crate) fn cause_of(opened: u64, woken: u64, now: u64) -> u32 {
+    if woken < opened {
+        return cause::NOT_WOKEN; // The releaser is still about to wake, or nobody had to be woken.
+    }
+    if woken - opened > now.saturating_sub(woken) { cause::NOT_WOKEN } else { cause::NOT_SCHEDULED }
+}
+
+/// A release, from the stamp before it to what is recorded after it.
+pub(crate) struct Release {
+    now: u64,
+    contended: bool,
+    /// Whether this thread's own hold ends.
+    ends_hold: bool,
+    stack: Option<u32>,
+}
+
+/// Stamps the release that is about to happen; none if a recursive lock stays held.
+#[inline(always)]
+pub(crate) fn releasing(local: &Local, row: Row, caller: Caller) -> Option<Release> {
+    let Row { cell, lock } = row;
+    let depth = cell.depth.load(Relaxed);
+    if depth > 1 {
+        cell.depth.store(depth - 1, Relaxed);
+        return None;
+    }
+    let release = stamp(local, lock, depth == 1, caller);
+    cell.depth.store(0, Relaxed);
+    lock.release.store(release.now, Relaxed);
+    Some(release)
+}
+
+/// The same for one of several holders, of which the last one leaves the lock `state` free.
+pub(crate) fn releasing_shared(local: &Local, mine: Row, state: &Lock, caller: Caller) -> Release {
+    let depth = mine.cell.depth.load(Relaxed);
+    let release = stamp(local, state, depth == 1, caller);
+    mine.cell.depth.store(depth.saturating_sub(1), Relaxed);
+    if depth != 0 && state.holders.fetch_sub(1, Relaxed) == 1 {
+        state.release.store(release.now, Relaxed);
+    }
+    release
+}
+
+#[inline(always)]
+fn stamp(local: &Local, lock: &Lock, ends_hold: bool, caller: Caller) -> Release {
+    let now = ticks();
+    let contended = lock.waiters.load(Relaxed) != 0;
+    let mut stack = None;
+    if contended {
+        stack = caller.known_stack(local);
+        lock.release_stack.store(stack.unwrap_or(0), Relaxed);
+        lock.stack_at.store(now, Relaxed);
+    }
+    Release { now, contended, ends_hold, stack }
+}
+
+impl Release {
+    /// The release did not happen after all.
+    #[cold]
+    pub(crate) fn refused(self, row: Row) {
+        row.lock.release.store(0, Relaxed);
+        row.cell.depth.store(u32::from(self.ends_hold), Relaxed);
+    }
+
+    /// Records what the release ended, outside of the critical section.
+    #[inline(always)]
+    pub(crate) fn done(self, local: &'static Local, row: Row, lock: &Lock, caller: Caller) {
+        if self.contended {
+            self.woken(local, lock, caller);
+        }
+        if self.ends_hold && local.holds {
+            record_hold(row.cell, self.now);
+        }
+    }
+
+    /// Says when the waking was done, and whose release it was.
+    #[cold]
+    fn woken(&self, local: &'static Local, lock: &Lock, caller: Caller) {
+        lock.woken.store(ticks(), Relaxed);
+        if self.stack.is_some() {
+            return;
+        }
+        let busy = local.begin();
+        let stack = caller.stack(local);
+        let ledger = lock.ledger.load(Relaxed);
+        if ledger != 0 {
+            let ledger: &Ledger = local.arena.at(ledger);
+            let slot = ledger.next_late.fetch_add(1, Relaxed) as usize % ledger.late.len();
+            let Late { ticks, stack: place } = &ledger.late[slot];
+            place.store(u64::from(stack), Relaxed);
+            ticks.store(self.now, Relaxed);
+        }
+        drop(busy);
+    }
+}
+
+/// Records the hold that ended at `now`.
+#[inline(always)]
+pub(crate) fn record_hold(cell: &Cell, now: u64) {
+    let begun = cell.hold_start.load(Relaxed);
+    cell.hold_start.store(0, Relaxed);
+    let length = now.saturating_sub(begun);
+    add(&cell.hold_total, length);
+    let bucket = COARSE.bucket(length);
+    let count = cell.hold[bucket].load(Relaxed).wrapping_add(1);
+    cell.hold[bucket].store(count, Relaxed);
+    if count == 0 {
+        let carry = &cell.hold_carry[bucket];
+        carry.store(carry.load(Relaxed).wrapping_add(1), Relaxed);
+    }
+    if length > cell.hold_worst[3].load(Relaxed) {
+        note_long_hold(cell, length, begun);
+    }
+}
+
+#[cold]
+fn note_long_hold(cell: &Cell, length: u64, begun: u64) {
+    let worst = &cell.hold_worst;
+    let rank = worst.iter().position(|kept| length > kept.load(Relaxed)).unwrap_or(3);
+    for place in (rank..3).rev() {
+        worst[place + 1].store(worst[place].load(Relaxed), Relaxed);
+    }
+    worst[rank].store(length, Relaxed);
+    if rank == 0 {
+        cell.hold_worst_at.store(begun, Relaxed);
+    }
+}

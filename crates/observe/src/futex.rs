@@ -1,0 +1,67 @@
+//! Futexes waited on through `syscall`, the way in which Rust's std and parking_lot wait.
+//!
+//! # Contract
+//! Only waits that slept count: one that finds the word changed (EAGAIN) did not wait. Every other system call passes
+//! through without a look.
+//! # Evidence
+//! `tests/programs/futex.c`.
+
+use crate::events::{self, Waited};
+use crate::host;
+use crate::local::current;
+use crate::stack::Caller;
+use libc::{EAGAIN, FUTEX_CLOCK_REALTIME, FUTEX_PRIVATE_FLAG, c_int, c_long};
+use uncontended_sys::clock::ticks;
+use uncontended_trace::layout::kind::FUTEX;
+
+/// `syscall(SYS_futex, word, operation, …)`.
+#[allow(clippy::too_many_arguments, reason = "the system call's own")]
+pub(crate) unsafe extern "C-unwind" fn futex(
+    number: c_long,
+    word: usize,
+    operation: usize,
+    value: usize,
+    timeout: usize,
+    second: usize,
+    third: usize,
+    caller: Caller,
+) -> c_long {
+    let waits = matches!(
+        operation as c_int & !(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME),
+        libc::FUTEX_WAIT
+            | libc::FUTEX_WAIT_BITSET
+            | libc::FUTEX_LOCK_PI
+            | libc::FUTEX_WAIT_REQUEUE_PI
+    );
+    let found = if waits { current() } else { None };
+    let found =
+        found.and_then(|local| Some((local, events::row(local, word as u64, FUTEX, caller)?)));
+    let call = ticks();
+    // SAFETY: the program made this very system call.
+    let result = unsafe { host::syscall(number, word, operation, value, timeout, second, third) };
+    let Some((local, row)) = found else { return result };
+    // SAFETY: the C library answers with the address of this thread's errno.
+    let slept = result == 0 || unsafe { *libc::__errno_location() } != EAGAIN;
+    if slept {
+        let now = ticks();
+        let busy = local.begin();
+        events::bump(&row.cell.acquisitions);
+        events::record_wait(local, row, Waited { call, now, release: 0 }, caller);
+        drop(busy);
+    }
+    result
+}
+
+/// Any other system call.
+pub(crate) unsafe extern "C-unwind" fn other(
+    number: c_long,
+    a: usize,
+    b: usize,
+    c: usize,
+    d: usize,
+    e: usize,
+    f: usize,
+) -> c_long {
+    // SAFETY: the program made this very system call.
+    unsafe { host::syscall(number, a, b, c, d, e, f) }
+}

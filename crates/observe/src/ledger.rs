@@ -1,0 +1,100 @@
+//! Who waits for a lock, and since when it could have been had: what idle time is made of.
+//!
+//! # Contract
+//! A waiter is in the ledger from [`Wait::begin`] until [`Wait::leave`]. Idle time is the time during which the lock was
+//! free and somebody was in the ledger: it opens at the later of the release and the earliest arrival, and closes when
+//! anyone acquires ([`opened`] then says since when) or the last waiter leaves.
+//! # State
+//! `Lock::waiters` counts all; the ledger has the arrivals of the first sixteen, `Thread::waits_since` those of the others.
+//! `Lock::open_since` remembers an interval whose first waiter gave up while others stayed.
+//! # Invariants
+//! I1: a place is written by the waiter that claimed it, from the claim until it leaves.
+//! # Evidence
+//! `tests/programs`: `barger.c`, `waiters_in_turn.c`, `free_but_off_cpu.c`.
+
+use crate::local::Local;
+use uncontended_atomic::{AtomicU64, Ordering::Relaxed};
+use uncontended_trace::layout::{Ledger, Lock, Thread};
+
+/// A thread in the ledger of a lock.
+pub(crate) struct Wait {
+    pub(crate) call: u64,
+    place: Option<&'static AtomicU64>,
+    unplaced: Option<&'static Ledger>,
+}
+
+impl Wait {
+    /// Enters the calling thread.
+    pub(crate) fn begin(local: &Local, lock: &'static Lock, call: u64) -> Self {
+        let thread = local.thread.get();
+        thread.waits_since.store(call, Relaxed);
+        thread.waits_for.store(local.arena.unit_of(lock), Relaxed);
+        lock.waiters.fetch_add(1, Relaxed);
+        let Some(ledger) = of(local, lock) else {
+            return Wait { call, place: None, unplaced: None };
+        };
+        let claimed =
+            |place: &&AtomicU64| place.compare_exchange(0, call, Relaxed, Relaxed).is_ok();
+        match ledger.arrivals.iter().find(claimed) {
+            Some(place) => Wait { call, place: Some(place), unplaced: None },
+            None => {
+                ledger.unplaced.fetch_add(1, Relaxed);
+                Wait { call, place: None, unplaced: Some(ledger) }
+            }
+        }
+    }
+
+    /// Takes the calling thread out and answers with the number of waiters that stay.
+    pub(crate) fn leave(self, local: &Local, lock: &Lock) -> u32 {
+        if let Some(place) = self.place {
+            place.store(0, Relaxed);
+        }
+        if let Some(ledger) = self.unplaced {
+            ledger.unplaced.fetch_sub(1, Relaxed);
+        }
+        local.thread.get().waits_for.store(0, Relaxed);
+        lock.waiters.fetch_sub(1, Relaxed) - 1
+    }
+}
+
+/// The ledger of a lock, made at its first waiter; none if there is no room.
+fn of(local: &Local, lock: &'static Lock) -> Option<&'static Ledger> {
+    let unit = lock.ledger.load(Relaxed);
+    if unit != 0 {
+        return Some(local.arena.at(unit));
+    }
+    let fresh = local.arena.allocate(uncontended_trace::layout::units(size_of::<Ledger>()))?;
+    // A fresh ledger is zero, as every unit is before its first use, so there is nothing to publish but its number.
+    let unit = match lock.ledger.compare_exchange(0, fresh, Relaxed, Relaxed) {
+        Ok(_) => fresh,
+        Err(other) => other,
+    };
+    Some(local.arena.at(unit))
+}
+
+/// Since when the lock, released at `release`, has been free and wanted; none if nobody is in its ledger.
+pub(crate) fn opened(local: &Local, lock: &Lock, release: u64) -> Option<u64> {
+    let unit = lock.ledger.load(Relaxed);
+    if unit == 0 {
+        return None;
+    }
+    let ledger: &Ledger = local.arena.at(unit);
+    let placed =
+        ledger.arrivals.iter().map(|place| place.load(Relaxed)).filter(|&arrival| arrival != 0);
+    let mut earliest = placed.min();
+    if ledger.unplaced.load(Relaxed) != 0 {
+        earliest = earliest.into_iter().chain(unplaced(local, local.arena.unit_of(lock))).min();
+    }
+    let opened = earliest.map(|arrival| arrival.max(release));
+    match lock.open_since.swap(0, Relaxed) {
+        0 => opened,
+        since => Some(opened.map_or(since, |opened| opened.min(since))),
+    }
+}
+
+/// The earliest arrival among all threads that wait for the lock.
+fn unplaced(local: &Local, lock_unit: u32) -> Option<u64> {
+    let threads = local.arena.list::<Thread>(&local.process.get().threads);
+    let waiting = threads.filter(|(_, thread)| thread.waits_for.load(Relaxed) == lock_unit);
+    waiting.map(|(_, thread)| thread.waits_since.load(Relaxed)).min()
+}

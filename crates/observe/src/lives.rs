@@ -1,0 +1,153 @@
+//! Lives of locks: an address is a lock from its init, or its first use, to its destruction or the next init.
+//!
+//! # Contract
+//! [`enter`] finds the present life of an address, or begins one. [`created`] begins a new one, [`destroyed`] ends it.
+//! # State
+//! The image's index: levels of slots with lock numbers, found by address; a slot's lock may be dead, and is then replaced.
+//! # Edges
+//! slot: `claim` stores a lock's number -> `search` loads it. Carries the lock.
+//! # Invariants
+//! I1: a slot once taken keeps its address: only a later life of the same address replaces its lock, so a search may end at
+//! the first empty slot of a level.
+//! # Evidence
+//! `tests/programs/address_reuse.c`.
+
+use crate::local::{Local, Row};
+use crate::stack::Caller;
+use uncontended_atomic::{AtomicU32, Ordering::*};
+use uncontended_trace::layout::{Cell, LEVELS, Lock, level_slots, units};
+
+/// Slots of one level that an address may lie in.
+const PROBES: usize = 16;
+
+/// What this thread has on the present life of `key`, from now on.
+#[cold]
+pub(crate) fn enter(local: &'static Local, key: u64, kind: u8, caller: Caller) -> Option<Row> {
+    let busy = local.begin();
+    let lock =
+        search(local, key, |lock| lock.kind.load(Relaxed) == kind && lock.dead.load(Relaxed) == 0);
+    let lock = match lock {
+        Some(lock) => lock,
+        None => begin(local, key, kind, 0)?,
+    };
+    if lock.first_taken.load(Relaxed) == 0 {
+        lock.first_taken.store(caller.stack(local), Relaxed);
+    }
+    let (unit, cell) = local.arena.make::<Cell>()?;
+    cell.lock.store(local.arena.unit_of(lock), Relaxed);
+    local.arena.push::<Cell>(&local.thread.get().cells, unit);
+    let row = Row { cell, lock };
+    local.remember(key, row);
+    drop(busy);
+    Some(row)
+}
+
+/// The program makes a lock at `key`.
+pub(crate) fn created(local: &'static Local, key: u64, kind: u8, caller: Caller) {
+    let busy = local.begin();
+    let stack = caller.stack(local);
+    begin(local, key, kind, stack);
+    drop(busy);
+}
+
+/// The lock at `key` is no more.
+pub(crate) fn destroyed(local: &'static Local, key: u64) {
+    if let Some(lock) = search(local, key, |_| true) {
+        lock.dead.store(1, Relaxed);
+    }
+}
+
+/// The lock that the index has for `key`, if it is one that `fits`.
+fn search(local: &Local, key: u64, fits: impl Fn(&Lock) -> bool) -> Option<&'static Lock> {
+    for level in 0..LEVELS {
+        let table = local.process.get().index[level].load(Relaxed);
+        if table == 0 {
+            return None;
+        }
+        for slot in probes(local, table, level, key) {
+            // EDGE slot (acquire): the lock behind the number.
+            let unit = slot.load(Acquire);
+            if unit == 0 {
+                return None; // I1
+            }
+            let lock: &Lock = local.arena.at(unit);
+            if lock.address.load(Relaxed) == key {
+                return fits(lock).then_some(lock);
+            }
+        }
+    }
+    None
+}
+
+fn probes(
+    local: &Local,
+    table: u32,
+    level: usize,
+    key: u64,
+) -> impl Iterator<Item = &'static AtomicU32> {
+    let slots = local.arena.words(table, level_slots(level));
+    let first = ((key >> 2).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as usize;
+    (0..PROBES).filter_map(move |probe| slots.get((first + probe) % slots.len().max(1)))
+}
+
+/// Begins a life at `key`, ending the one before.
+fn begin(local: &Local, key: u64, kind: u8, created: u32) -> Option<&'static Lock> {
+    let (unit, lock) = local.arena.make::<Lock>()?;
+    lock.address.store(key, Relaxed);
+    lock.kind.store(kind, Relaxed);
+    lock.created.store(created, Relaxed);
+    let placed = claim(local, key, kind, created, unit)?;
+    if placed == unit {
+        local.arena.push::<Lock>(&local.process.get().locks, unit);
+    }
+    Some(local.arena.at(placed))
+}
+
+/// Puts the lock `fresh` into the index; the number that stands there then, which is another thread's if both began the
+/// same life; none if the index is full.
+fn claim(local: &Local, key: u64, kind: u8, created: u32, fresh: u32) -> Option<u32> {
+    let lock: &Lock = local.arena.at(fresh);
+    for level in 0..LEVELS {
+        let table = level_table(local, level)?;
+        for slot in probes(local, table, level, key) {
+            // EDGE slot (acquire): the lock behind the number.
+            let mut there = slot.load(Acquire);
+            loop {
+                let before: Option<&Lock> = (there != 0).then(|| local.arena.at(there));
+                if let Some(before) = before {
+                    if before.address.load(Relaxed) != key {
+                        break;
+                    }
+                    let lives = before.dead.load(Relaxed) == 0 && before.kind.load(Relaxed) == kind;
+                    if lives && created == 0 {
+                        return Some(there);
+                    }
+                    before.dead.store(1, Relaxed);
+                    lock.life.store(before.life.load(Relaxed) + 1, Relaxed);
+                }
+                // EDGE slot (acq-rel): the fresh lock, or the one that another thread put there.
+                match slot.compare_exchange(there, fresh, AcqRel, Acquire) {
+                    Ok(_) => return Some(fresh),
+                    Err(other) => there = other,
+                }
+            }
+        }
+    }
+    local.arena.header().dropped_room.fetch_add(1, Relaxed);
+    None
+}
+
+/// The table of a level, made when it is needed; none if there is no room.
+fn level_table(local: &Local, level: usize) -> Option<u32> {
+    let place = &local.process.get().index[level];
+    let table = place.load(Relaxed);
+    if table != 0 {
+        return Some(table);
+    }
+    let fresh = local.arena.allocate(units(4 * level_slots(level)))?;
+    // A fresh table is zero, as every unit is before its first use, so there is nothing to publish but its number.
+    match place.compare_exchange(0, fresh, Relaxed, Relaxed) {
+        Ok(_) => Some(fresh),
+        Err(other) => Some(other),
+    }
+}

@@ -1,0 +1,318 @@
+//! What each thread keeps for itself: where its cells are, and whether it is recording just now.
+//!
+//! # Contract
+//! [`current`] is the calling thread's, attached at its first event; none while there is nothing to record to, while
+//! recording is switched off, and inside of a signal handler that interrupted recording (which is counted).
+//! # State
+//! The thread's word ([`tls`]): 0 not attached, 1 must not be attached now, else the address of its [`Local`] in private
+//! memory. `slots`: an open-addressed table from lock address to cell, at most half full.
+//! # Invariants
+//! I1: a `Local` is reached only by its own thread (and its signal handlers), through the thread's word.
+//! I2: a slot with a key has a cell and a lock, which lie in the record and are never freed.
+//! I3: while `busy` is set, the table and the cache of stacks are being changed, and nobody else of the thread uses them.
+//! # Evidence
+//! `tests/programs/signal_handler_locks.c`, `fork_held.c`.
+
+use crate::{image, stack};
+use std::cell::Cell as Own;
+use std::ptr::NonNull;
+use uncontended_atomic::{AtomicU32, Ordering::Relaxed};
+use uncontended_sys::{clock, tls};
+use uncontended_trace::arena::Arena;
+use uncontended_trace::layout::{self, Cell, Lock, Process, Thread};
+
+const CLOSED: usize = 1;
+/// Slots of a fresh table.
+const FRESH_SLOTS: usize = 256;
+/// Rounds in which the C library runs destructors of keys; we leave in the last.
+const ROUNDS: u32 = 4;
+
+static KEY: AtomicU32 = AtomicU32::new(u32::MAX);
+
+/// A thread's place in the record.
+pub(crate) struct Local {
+    pub(crate) arena: Arena,
+    pub(crate) process: Own<&'static Process>,
+    pub(crate) thread: Own<&'static Thread>,
+    /// Number of `thread`, by which locks know their owner.
+    pub(crate) id: Own<u32>,
+    /// Whether holds are recorded.
+    pub(crate) holds: bool,
+    busy: Own<bool>,
+    rounds: Own<u32>,
+    slots: Own<NonNull<Slot>>,
+    mask: Own<usize>,
+    used: Own<usize>,
+    pub(crate) stacks: stack::Cache,
+}
+
+#[repr(C)]
+struct Slot {
+    key: u64,
+    row: Option<Row>,
+}
+
+/// One lock as one thread sees it.
+#[derive(Clone, Copy)]
+pub(crate) struct Row {
+    pub(crate) cell: &'static Cell,
+    pub(crate) lock: &'static Lock,
+}
+
+/// Makes the key whose destructor tells the end of a thread.
+pub(crate) fn prepare() {
+    let mut key = 0;
+    // SAFETY: `key` lives until the call returns; `ended` has the type of a destructor.
+    if unsafe { libc::pthread_key_create(&mut key, Some(ended)) } == 0 {
+        KEY.store(key, Relaxed);
+    }
+}
+
+/// The calling thread's, if it may record now.
+#[inline(always)]
+pub(crate) fn current() -> Option<&'static Local> {
+    let word = tls::get();
+    if word <= CLOSED {
+        return attach(word);
+    }
+    // SAFETY: a word above CLOSED is the address of this thread's Local (I1).
+    let local = unsafe { &*(word as *const Local) };
+    if local.busy.get() {
+        local.arena.header().dropped_busy.fetch_add(1, Relaxed);
+        return None;
+    }
+    (local.arena.header().enabled.load(Relaxed) != 0).then_some(local)
+}
+
+#[cold]
+fn attach(word: usize) -> Option<&'static Local> {
+    let arena = image::arena()?;
+    if arena.header().enabled.load(Relaxed) == 0 {
+        return None;
+    }
+    if word == CLOSED {
+        arena.header().dropped_busy.fetch_add(1, Relaxed);
+        return None;
+    }
+    // What is locked on the way from here (by a preloaded allocator, say) is not recorded.
+    tls::set(CLOSED);
+    let errno = Errno::keep();
+    let local = Local::new(arena);
+    tls::set(local.map_or(0, |local| std::ptr::from_ref(local) as usize));
+    drop(errno);
+    local
+}
+
+impl Local {
+    fn new(arena: Arena) -> Option<&'static Local> {
+        let process = image::process(arena)?;
+        let memory = image::private_memory(size_of::<Local>())?.cast::<Local>();
+        let slots = fresh_slots(FRESH_SLOTS)?;
+        let (id, thread) = enter_thread(arena, process)?;
+        let local = Local {
+            arena,
+            process: Own::new(process),
+            thread: Own::new(thread),
+            id: Own::new(id),
+            holds: arena.header().flags.load(Relaxed) & layout::flag::NO_HOLD == 0,
+            busy: Own::new(false),
+            rounds: Own::new(0),
+            slots: Own::new(slots),
+            mask: Own::new(FRESH_SLOTS - 1),
+            used: Own::new(0),
+            stacks: stack::Cache::new(),
+        };
+        // SAFETY: fresh memory of this size, aligned to a page.
+        unsafe { memory.write(local) };
+        let key = KEY.load(Relaxed);
+        if key != u32::MAX {
+            // SAFETY: the key was made by `prepare`.
+            unsafe { libc::pthread_setspecific(key, memory.as_ptr().cast()) };
+        }
+        // SAFETY: written just now; it lives until the thread's last destructor has run (I1).
+        Some(unsafe { memory.as_ref() })
+    }
+
+    /// Nothing else of this thread records until the guard is dropped; `errno` stays as it is.
+    pub(crate) fn begin(&'static self) -> Busy {
+        self.busy.set(true);
+        Busy { local: self, _errno: Errno::keep() }
+    }
+
+    /// What this thread has on the lock `key`, if anything.
+    #[inline(always)]
+    pub(crate) fn find(&self, key: u64) -> Option<Row> {
+        let mask = self.mask.get();
+        let mut at = place(key) & mask;
+        loop {
+            // SAFETY: `at` is below the number of slots, and the table is this thread's (I1).
+            let slot = unsafe { self.slots.get().add(at).as_ref() };
+            if slot.key == key {
+                return slot.row;
+            }
+            if slot.key == 0 {
+                return None;
+            }
+            at = (at + 1) & mask;
+        }
+    }
+
+    /// Remembers `row` under `key`, in place of an earlier one.
+    pub(crate) fn remember(&self, key: u64, row: Row) {
+        if (self.used.get() + 1) * 2 > self.mask.get() + 1 && !self.grow() {
+            return; // Looked up in the record again next time.
+        }
+        self.put(key, row);
+    }
+
+    fn put(&self, key: u64, row: Row) {
+        let mut at = place(key) & self.mask.get();
+        loop {
+            // SAFETY: below the number of slots; this thread's (I1), and nobody else of it looks (I3).
+            let slot = unsafe { self.slots.get().add(at).as_mut() };
+            if slot.key == 0 || slot.key == key {
+                self.used.set(self.used.get() + usize::from(slot.key == 0));
+                *slot = Slot { key, row: Some(row) };
+                return;
+            }
+            at = (at + 1) & self.mask.get();
+        }
+    }
+
+    /// Doubles the table.
+    fn grow(&self) -> bool {
+        let (old, count) = (self.slots.get(), self.mask.get() + 1);
+        let Some(fresh) = fresh_slots(2 * count) else { return false };
+        self.slots.set(fresh);
+        self.mask.set(2 * count - 1);
+        self.used.set(0);
+        for at in 0..count {
+            // SAFETY: below the number of the old table's slots.
+            let slot = unsafe { old.add(at).as_ref() };
+            if let Some(row) = slot.row {
+                self.put(slot.key, row);
+            }
+        }
+        // SAFETY: the old table is not used any more.
+        unsafe { image::free_private(old.cast(), count * size_of::<Slot>()) };
+        true
+    }
+}
+
+fn fresh_slots(count: usize) -> Option<NonNull<Slot>> {
+    // Zeroed memory is a table of empty slots: key 0, no row (a null reference).
+    image::private_memory(count * size_of::<Slot>()).map(NonNull::cast)
+}
+
+#[inline(always)]
+fn place(key: u64) -> usize {
+    ((key >> 2).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize
+}
+
+/// Enters the calling thread into the record.
+fn enter_thread(arena: Arena, process: &Process) -> Option<(u32, &'static Thread)> {
+    let (unit, thread) = arena.make::<Thread>()?;
+    // SAFETY: takes nothing and always succeeds.
+    thread.tid.store(unsafe { libc::syscall(libc::SYS_gettid) } as u32, Relaxed);
+    thread.start_ticks.store(clock::ticks(), Relaxed);
+    write_name(thread);
+    arena.push::<Thread>(&process.threads, unit);
+    Some((unit, thread))
+}
+
+fn write_name(thread: &Thread) {
+    let mut name = [0u8; 16];
+    // SAFETY: the kernel writes at most 16 bytes.
+    unsafe { libc::prctl(libc::PR_GET_NAME, name.as_mut_ptr()) };
+    for (to, from) in thread.name.iter().zip(name) {
+        to.store(from, Relaxed);
+    }
+}
+
+/// In a forked child: its only thread begins anew with an empty table.
+pub(crate) fn forked() {
+    let word = tls::get();
+    if word <= CLOSED {
+        return;
+    }
+    // SAFETY: as in `current` (I1).
+    let local = unsafe { &*(word as *const Local) };
+    let entered = image::process(local.arena)
+        .and_then(|process| Some((process, enter_thread(local.arena, process)?)));
+    let (Some((process, (id, thread))), Some(slots)) = (entered, fresh_slots(FRESH_SLOTS)) else {
+        return tls::set(CLOSED);
+    };
+    local.process.set(process);
+    local.thread.set(thread);
+    local.id.set(id);
+    local.slots.set(slots);
+    local.mask.set(FRESH_SLOTS - 1);
+    local.used.set(0);
+    local.busy.set(false);
+    local.stacks.clear();
+}
+
+/// The destructor of our key: notes the end, stays for the rounds in which others may still lock, then leaves.
+extern "C" fn ended(local: *mut libc::c_void) {
+    // SAFETY: the key's value is this thread's Local (I1).
+    let this = unsafe { &*local.cast::<Local>() };
+    note_end(this.thread.get());
+    this.rounds.set(this.rounds.get() + 1);
+    if this.rounds.get() < ROUNDS {
+        // SAFETY: the key was made by `prepare`.
+        unsafe { libc::pthread_setspecific(KEY.load(Relaxed), local) };
+        return;
+    }
+    let (slots, count) = (this.slots.get(), this.mask.get() + 1);
+    tls::set(CLOSED);
+    // SAFETY: with the word CLOSED nothing refers to the table.
+    unsafe { image::free_private(slots.cast(), count * size_of::<Slot>()) };
+    // SAFETY: nor to the Local itself.
+    unsafe { image::free_private(NonNull::new_unchecked(local.cast()), size_of::<Local>()) };
+}
+
+fn note_end(thread: &Thread) {
+    // SAFETY: `rusage` is plain data for which all zeroes is a value.
+    let mut used: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: `used` lives until the call returns.
+    unsafe { libc::getrusage(libc::RUSAGE_THREAD, &mut used) };
+    let mut cpu = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `cpu` lives until the call returns.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut cpu) };
+    thread.cpu_ns.store(cpu.tv_sec as u64 * 1_000_000_000 + cpu.tv_nsec as u64, Relaxed);
+    thread.voluntary.store(used.ru_nvcsw as u64, Relaxed);
+    thread.involuntary.store(used.ru_nivcsw as u64, Relaxed);
+    write_name(thread);
+    thread.end_ticks.store(clock::ticks(), Relaxed);
+}
+
+/// Marks the thread as recording.
+pub(crate) struct Busy {
+    local: &'static Local,
+    _errno: Errno,
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.local.busy.set(false);
+    }
+}
+
+/// Puts `errno` back when dropped.
+struct Errno {
+    kept: libc::c_int,
+}
+
+impl Errno {
+    fn keep() -> Self {
+        // SAFETY: the C library answers with the address of this thread's errno.
+        Errno { kept: unsafe { *libc::__errno_location() } }
+    }
+}
+
+impl Drop for Errno {
+    fn drop(&mut self) {
+        // SAFETY: as in `keep`.
+        unsafe { *libc::__errno_location() = self.kept };
+    }
+}

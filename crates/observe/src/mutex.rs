@@ -1,0 +1,126 @@
+//! Mutexes, and through them C11's `mtx_t`, C++'s `std::mutex` and Python's locks.
+//!
+//! # Contract
+//! The first try is the C library's own trylock, which does for a free mutex what lock does, for every type. Whatever it
+//! answers but success and "busy" is left to the function that the program called, so that recursive, error-checking,
+//! robust, protected and inheriting mutexes keep their meaning.
+//! # Evidence
+//! `tests/programs`: `types.c`, `trylock_loop.c`, `holder_sleeps.c`.
+
+use crate::events::{self, Blocked};
+use crate::host::{self, Object};
+use crate::lives;
+use crate::local::{Local, Row, current};
+use crate::stack::Caller;
+use libc::{EBUSY, EOWNERDEAD, c_int, c_void, timespec};
+use uncontended_trace::layout::kind::MUTEX;
+
+/// Whether a result says that the mutex is now the caller's.
+pub(crate) fn is_ours(result: c_int) -> bool {
+    result == 0 || result == EOWNERDEAD
+}
+
+/// The calling thread's row of the mutex, if it may record.
+#[inline(always)]
+pub(crate) fn row(mutex: *mut Object, caller: Caller) -> Option<(&'static Local, Row)> {
+    let local = current()?;
+    Some((local, events::row(local, mutex as u64, MUTEX, caller)?))
+}
+
+/// Locks by `lock` what a first try does not get.
+#[inline(always)]
+unsafe fn acquire(mutex: *mut Object, caller: Caller, lock: impl Fn() -> c_int) -> c_int {
+    let Some((local, row)) = row(mutex, caller) else { return lock() };
+    // SAFETY: the program called a function that locks this mutex.
+    let tried = unsafe { host::pthread_mutex_trylock(mutex) };
+    if is_ours(tried) {
+        events::acquired(local, row, caller);
+        return tried;
+    }
+    if tried != EBUSY {
+        return lock();
+    }
+    let blocked = Blocked::begin(local, row, caller);
+    let result = lock();
+    if is_ours(result) {
+        blocked.acquired()
+    } else {
+        blocked.gave_up()
+    }
+    result
+}
+
+pub(crate) unsafe extern "C-unwind" fn lock(mutex: *mut Object, caller: Caller) -> c_int {
+    // SAFETY: the program called this function with this mutex; so for each closure and call below.
+    unsafe { acquire(mutex, caller, || host::pthread_mutex_lock(mutex)) }
+}
+
+pub(crate) unsafe extern "C-unwind" fn timedlock(
+    mutex: *mut Object,
+    until: *const timespec,
+    caller: Caller,
+) -> c_int {
+    // SAFETY: as in `lock`.
+    unsafe { acquire(mutex, caller, || host::pthread_mutex_timedlock(mutex, until)) }
+}
+
+pub(crate) unsafe extern "C-unwind" fn clocklock(
+    mutex: *mut Object,
+    clock: c_int,
+    until: *const timespec,
+    caller: Caller,
+) -> c_int {
+    // SAFETY: as in `lock`.
+    unsafe { acquire(mutex, caller, || host::pthread_mutex_clocklock(mutex, clock, until)) }
+}
+
+pub(crate) unsafe extern "C-unwind" fn trylock(mutex: *mut Object, caller: Caller) -> c_int {
+    // SAFETY: as in `lock`.
+    let result = unsafe { host::pthread_mutex_trylock(mutex) };
+    if let Some((local, row)) = row(mutex, caller) {
+        if is_ours(result) {
+            events::acquired(local, row, caller);
+        } else if result == EBUSY {
+            events::bump(&row.cell.try_failed);
+        }
+    }
+    result
+}
+
+pub(crate) unsafe extern "C-unwind" fn unlock(mutex: *mut Object, caller: Caller) -> c_int {
+    let found = current().and_then(|local| Some((local, local.find(mutex as u64)?)));
+    let Some((local, row)) = found else {
+        // SAFETY: as in `lock`.
+        return unsafe { host::pthread_mutex_unlock(mutex) };
+    };
+    let release = events::releasing(local, row, caller);
+    // SAFETY: as in `lock`.
+    let result = unsafe { host::pthread_mutex_unlock(mutex) };
+    match release {
+        Some(release) if result == 0 => release.done(local, row, row.lock, caller),
+        Some(release) => release.refused(row),
+        None => {}
+    }
+    result
+}
+
+pub(crate) unsafe extern "C-unwind" fn init(
+    mutex: *mut Object,
+    attributes: *const c_void,
+    caller: Caller,
+) -> c_int {
+    // SAFETY: as in `lock`.
+    let result = unsafe { host::pthread_mutex_init(mutex, attributes) };
+    if let (0, Some(local)) = (result, current()) {
+        lives::created(local, mutex as u64, MUTEX, caller);
+    }
+    result
+}
+
+pub(crate) unsafe extern "C-unwind" fn destroy(mutex: *mut Object, _: Caller) -> c_int {
+    if let Some(local) = current() {
+        lives::destroyed(local, mutex as u64);
+    }
+    // SAFETY: as in `lock`.
+    unsafe { host::pthread_mutex_destroy(mutex) }
+}

@@ -1,0 +1,229 @@
+//! Read-write locks: a row for the readers, a row for the writers; idle time on the writers'.
+//!
+//! # Contract
+//! The lock is free when nobody holds it, reader or writer. Whoever waits, waits in the ledger of the writers' row, and an
+//! idle interval that a reader ends is counted there too. A reader's hold is its own.
+//! # State
+//! `holders` of the writers' row counts readers and writers that were seen to take the lock.
+//! # Evidence
+//! `tests/programs/readers_starve_writer.c`.
+
+use crate::events::{self, Waited};
+use crate::host::{self, Object};
+use crate::ledger::{self, Wait};
+use crate::lives;
+use crate::local::{Local, Row, current};
+use crate::stack::Caller;
+use libc::{EBUSY, c_int, c_void, timespec};
+use uncontended_atomic::Ordering::Relaxed;
+use uncontended_sys::clock::ticks;
+use uncontended_trace::layout::{READERS, cause, kind};
+
+/// Both rows of a lock as one thread sees them.
+#[derive(Clone, Copy)]
+struct Rows {
+    local: &'static Local,
+    /// The row of the side that the thread is on.
+    mine: Row,
+    /// The writers' row, which says whether the lock is free.
+    state: Row,
+}
+
+fn rows(lock: *mut Object, reads: bool, caller: Caller) -> Option<Rows> {
+    let local = current()?;
+    let state = events::row(local, lock as u64, kind::RWLOCK_WRITE, caller)?;
+    let mine = match reads {
+        true => events::row(local, lock as u64 | READERS, kind::RWLOCK_READ, caller)?,
+        false => state,
+    };
+    Some(Rows { local, mine, state })
+}
+
+impl Rows {
+    /// The lock was had: `wait` says since when the thread had waited for it.
+    fn acquired(self, wait: Option<Wait>, caller: Caller) {
+        let Rows { local, mine, state } = self;
+        events::bump(&mine.cell.acquisitions);
+        let wanted = state.lock.waiters.load(Relaxed) != 0;
+        let first = state.lock.holders.fetch_add(1, Relaxed) == 0;
+        let now = if local.holds || wanted { ticks() } else { 1 };
+        if wanted {
+            self.end_wait(wait, first, now, caller);
+        }
+        state.lock.release.store(0, Relaxed);
+        if mine.cell.depth.load(Relaxed) == 0 {
+            events::own(local, mine, now);
+        } else {
+            mine.cell.depth.store(mine.cell.depth.load(Relaxed) + 1, Relaxed);
+        }
+    }
+
+    #[cold]
+    fn end_wait(self, wait: Option<Wait>, was_free: bool, now: u64, caller: Caller) {
+        let Rows { local, mine, state } = self;
+        let busy = local.begin();
+        let release = state.lock.release.load(Relaxed);
+        let opened = if was_free && release != 0 {
+            ledger::opened(local, state.lock, release)
+        } else {
+            None
+        };
+        let mut cause = cause::BARGED;
+        if let Some(wait) = wait {
+            let call = wait.call;
+            wait.leave(local, state.lock);
+            events::record_wait(
+                local,
+                mine,
+                Waited { call, now, release: last_release(state) },
+                caller,
+            );
+            cause = events::cause_of(opened.unwrap_or(now), state.lock.woken.load(Relaxed), now);
+        }
+        if let Some(opened) = opened {
+            events::close_idle(local, state, events::Idle { opened, now, release, cause }, caller);
+        }
+        drop(busy);
+    }
+
+    /// A wait ended without the lock.
+    fn gave_up(self, wait: Wait) {
+        let Rows { local, mine, state } = self;
+        let busy = local.begin();
+        events::bump(&mine.cell.try_failed);
+        let release = state.lock.release.load(Relaxed);
+        let opened = if release != 0 { ledger::opened(local, state.lock, release) } else { None };
+        if let (Some(opened), true) = (opened, wait.leave(local, state.lock) != 0) {
+            state.lock.open_since.store(opened, Relaxed);
+        }
+        drop(busy);
+    }
+}
+
+/// The release whose stack the writers' row has, if it has one.
+fn last_release(state: Row) -> u64 {
+    state.lock.stack_at.load(Relaxed)
+}
+
+/// Takes the lock by `tried`, or else by `wait`.
+#[inline(always)]
+fn acquire(
+    lock: *mut Object,
+    reads: bool,
+    caller: Caller,
+    tried: impl Fn() -> c_int,
+    wait: impl Fn() -> c_int,
+) -> c_int {
+    let Some(rows) = rows(lock, reads, caller) else { return wait() };
+    match tried() {
+        0 => {
+            rows.acquired(None, caller);
+            return 0;
+        }
+        EBUSY => {}
+        _ => return wait(),
+    }
+    let call = ticks();
+    let busy = rows.local.begin();
+    let waiting = Wait::begin(rows.local, rows.state.lock, call);
+    caller.stack(rows.local);
+    drop(busy);
+    let result = wait();
+    if result == 0 {
+        rows.acquired(Some(waiting), caller)
+    } else {
+        rows.gave_up(waiting)
+    }
+    result
+}
+
+fn try_by(lock: *mut Object, reads: bool, caller: Caller, result: c_int) -> c_int {
+    if let Some(rows) = rows(lock, reads, caller) {
+        match result {
+            0 => rows.acquired(None, caller),
+            EBUSY => events::bump(&rows.mine.cell.try_failed),
+            _ => {}
+        }
+    }
+    result
+}
+
+macro_rules! sides {
+    ($($name:ident ($($argument:ident: $type:ty),*) $reads:literal $try:ident $wait:ident;)*) => {
+        $(
+            pub(crate) unsafe extern "C-unwind" fn $name(lock: *mut Object, $($argument: $type,)* caller: Caller) -> c_int {
+                acquire(
+                    lock,
+                    $reads,
+                    caller,
+                    // SAFETY: the program called a function that takes this lock.
+                    || unsafe { host::$try(lock) },
+                    // SAFETY: the program called this function with these arguments.
+                    || unsafe { host::$wait(lock, $($argument),*) },
+                )
+            }
+        )*
+    };
+}
+
+sides! {
+    rdlock () true pthread_rwlock_tryrdlock pthread_rwlock_rdlock;
+    timedrdlock (until: *const timespec) true pthread_rwlock_tryrdlock pthread_rwlock_timedrdlock;
+    clockrdlock (clock: c_int, until: *const timespec) true pthread_rwlock_tryrdlock pthread_rwlock_clockrdlock;
+    wrlock () false pthread_rwlock_trywrlock pthread_rwlock_wrlock;
+    timedwrlock (until: *const timespec) false pthread_rwlock_trywrlock pthread_rwlock_timedwrlock;
+    clockwrlock (clock: c_int, until: *const timespec) false pthread_rwlock_trywrlock pthread_rwlock_clockwrlock;
+}
+
+pub(crate) unsafe extern "C-unwind" fn tryrdlock(lock: *mut Object, caller: Caller) -> c_int {
+    // SAFETY: the program called this function with this lock; so for every call of the C library below.
+    let result = unsafe { host::pthread_rwlock_tryrdlock(lock) };
+    try_by(lock, true, caller, result)
+}
+
+pub(crate) unsafe extern "C-unwind" fn trywrlock(lock: *mut Object, caller: Caller) -> c_int {
+    // SAFETY: as in `tryrdlock`.
+    let result = unsafe { host::pthread_rwlock_trywrlock(lock) };
+    try_by(lock, false, caller, result)
+}
+
+pub(crate) unsafe extern "C-unwind" fn unlock(lock: *mut Object, caller: Caller) -> c_int {
+    let found = current().and_then(|local| {
+        let state = local.find(lock as u64)?;
+        let held = |row: &Row| row.cell.depth.load(Relaxed) != 0;
+        let mine = local.find(lock as u64 | READERS).filter(held).unwrap_or(state);
+        Some(Rows { local, mine, state })
+    });
+    let Some(rows) = found else {
+        // SAFETY: as in `tryrdlock`.
+        return unsafe { host::pthread_rwlock_unlock(lock) };
+    };
+    let release = events::releasing_shared(rows.local, rows.mine, rows.state.lock, caller);
+    // SAFETY: as in `tryrdlock`.
+    let result = unsafe { host::pthread_rwlock_unlock(lock) };
+    release.done(rows.local, rows.mine, rows.state.lock, caller);
+    result
+}
+
+pub(crate) unsafe extern "C-unwind" fn init(
+    lock: *mut Object,
+    attributes: *const c_void,
+    caller: Caller,
+) -> c_int {
+    // SAFETY: as in `tryrdlock`.
+    let result = unsafe { host::pthread_rwlock_init(lock, attributes) };
+    if let (0, Some(local)) = (result, current()) {
+        lives::created(local, lock as u64, kind::RWLOCK_WRITE, caller);
+        lives::created(local, lock as u64 | READERS, kind::RWLOCK_READ, caller);
+    }
+    result
+}
+
+pub(crate) unsafe extern "C-unwind" fn destroy(lock: *mut Object, _: Caller) -> c_int {
+    if let Some(local) = current() {
+        lives::destroyed(local, lock as u64);
+        lives::destroyed(local, lock as u64 | READERS);
+    }
+    // SAFETY: as in `tryrdlock`.
+    unsafe { host::pthread_rwlock_destroy(lock) }
+}

@@ -1,0 +1,125 @@
+//! Semaphores: the wait; holds and idle time for as long as it is used as a lock.
+//!
+//! # Contract
+//! A semaphore is a lock while every post is made by the thread whose wait it answers, and it never counts above one. The
+//! first post by another thread, or an initial value above one, marks it as crossed: then its holds and idle times mean
+//! nothing, and the reader leaves them out.
+//! # Evidence
+//! `tests/programs/semaphore_lock.c`.
+
+use crate::events::{self, Blocked};
+use crate::host::{self, Object};
+use crate::lives;
+use crate::local::{Local, Row, current};
+use crate::stack::Caller;
+use libc::{EAGAIN, c_int, c_uint, timespec};
+use uncontended_atomic::Ordering::Relaxed;
+use uncontended_trace::layout::kind::SEMAPHORE;
+
+fn row(semaphore: *mut Object, caller: Caller) -> Option<(&'static Local, Row)> {
+    let local = current()?;
+    Some((local, events::row(local, semaphore as u64, SEMAPHORE, caller)?))
+}
+
+/// Whether the last call failed because the semaphore was zero.
+fn was_empty() -> bool {
+    // SAFETY: the C library answers with the address of this thread's errno.
+    unsafe { *libc::__errno_location() == EAGAIN }
+}
+
+#[inline(always)]
+unsafe fn wait_by(semaphore: *mut Object, caller: Caller, wait: impl Fn() -> c_int) -> c_int {
+    let Some((local, row)) = row(semaphore, caller) else { return wait() };
+    // SAFETY: the program called a function that waits for this semaphore.
+    if unsafe { host::sem_trywait(semaphore) } == 0 {
+        events::acquired(local, row, caller);
+        return 0;
+    }
+    let blocked = Blocked::begin(local, row, caller);
+    let result = wait();
+    if result == 0 {
+        blocked.acquired()
+    } else {
+        blocked.gave_up()
+    }
+    result
+}
+
+pub(crate) unsafe extern "C-unwind" fn wait(semaphore: *mut Object, caller: Caller) -> c_int {
+    // SAFETY: the program called this function with this semaphore; so for every call of the C library below.
+    unsafe { wait_by(semaphore, caller, || host::sem_wait(semaphore)) }
+}
+
+pub(crate) unsafe extern "C-unwind" fn timedwait(
+    semaphore: *mut Object,
+    until: *const timespec,
+    caller: Caller,
+) -> c_int {
+    // SAFETY: as in `wait`.
+    unsafe { wait_by(semaphore, caller, || host::sem_timedwait(semaphore, until)) }
+}
+
+pub(crate) unsafe extern "C-unwind" fn clockwait(
+    semaphore: *mut Object,
+    clock: c_int,
+    until: *const timespec,
+    caller: Caller,
+) -> c_int {
+    // SAFETY: as in `wait`.
+    unsafe { wait_by(semaphore, caller, || host::sem_clockwait(semaphore, clock, until)) }
+}
+
+pub(crate) unsafe extern "C-unwind" fn trywait(semaphore: *mut Object, caller: Caller) -> c_int {
+    // SAFETY: as in `wait`.
+    let result = unsafe { host::sem_trywait(semaphore) };
+    let failed = result != 0 && was_empty();
+    if let Some((local, row)) = row(semaphore, caller) {
+        if result == 0 {
+            events::acquired(local, row, caller);
+        } else if failed {
+            events::bump(&row.cell.try_failed);
+        }
+    }
+    result
+}
+
+pub(crate) unsafe extern "C-unwind" fn post(semaphore: *mut Object, caller: Caller) -> c_int {
+    let found = row(semaphore, caller);
+    let release = found.and_then(|(local, row)| {
+        if row.cell.depth.load(Relaxed) != 1 || row.lock.owner.load(Relaxed) != local.id.get() {
+            row.lock.crossed.store(1, Relaxed);
+        }
+        events::releasing(local, row, caller)
+    });
+    // SAFETY: as in `wait`.
+    let result = unsafe { host::sem_post(semaphore) };
+    if let (Some((local, row)), Some(release)) = (found, release) {
+        release.done(local, row, row.lock, caller);
+    }
+    result
+}
+
+pub(crate) unsafe extern "C-unwind" fn init(
+    semaphore: *mut Object,
+    shared: c_int,
+    value: c_uint,
+    caller: Caller,
+) -> c_int {
+    // SAFETY: as in `wait`.
+    let result = unsafe { host::sem_init(semaphore, shared, value) };
+    if let (0, Some(local)) = (result, current()) {
+        lives::created(local, semaphore as u64, SEMAPHORE, caller);
+        if let (true, Some((_, row))) = (value > 1, row(semaphore, caller)) {
+            row.lock.crossed.store(1, Relaxed);
+        }
+    }
+    result
+}
+
+pub(crate) unsafe extern "C-unwind" fn destroy(semaphore: *mut Object, _: Caller) -> c_int {
+    if let Some(local) = current() {
+        lives::destroyed(local, semaphore as u64);
+    }
+    // SAFETY: as in `wait`.
+    unsafe { host::sem_destroy(semaphore) }
+}

@@ -1,0 +1,77 @@
+//! POSIX spinlocks. Annotated and inlined ones do not come this way.
+
+use crate::events::{self, Blocked};
+use crate::host::{self, Object};
+use crate::lives;
+use crate::local::current;
+use crate::stack::Caller;
+use libc::{EBUSY, c_int};
+use uncontended_trace::layout::kind::SPIN;
+
+pub(crate) unsafe extern "C-unwind" fn lock(lock: *mut Object, caller: Caller) -> c_int {
+    let found =
+        current().and_then(|local| Some((local, events::row(local, lock as u64, SPIN, caller)?)));
+    let Some((local, row)) = found else {
+        // SAFETY: the program called this function with this lock; so for every call of the C library below.
+        return unsafe { host::pthread_spin_lock(lock) };
+    };
+    // SAFETY: as above.
+    if unsafe { host::pthread_spin_trylock(lock) } == 0 {
+        events::acquired(local, row, caller);
+        return 0;
+    }
+    let blocked = Blocked::begin(local, row, caller);
+    // SAFETY: as above.
+    let result = unsafe { host::pthread_spin_lock(lock) };
+    if result == 0 {
+        blocked.acquired()
+    } else {
+        blocked.gave_up()
+    }
+    result
+}
+
+pub(crate) unsafe extern "C-unwind" fn trylock(lock: *mut Object, caller: Caller) -> c_int {
+    // SAFETY: as in `lock`.
+    let result = unsafe { host::pthread_spin_trylock(lock) };
+    let found =
+        current().and_then(|local| Some((local, events::row(local, lock as u64, SPIN, caller)?)));
+    match (found, result) {
+        (Some((local, row)), 0) => events::acquired(local, row, caller),
+        (Some((_, row)), EBUSY) => events::bump(&row.cell.try_failed),
+        _ => {}
+    }
+    result
+}
+
+pub(crate) unsafe extern "C-unwind" fn unlock(lock: *mut Object, caller: Caller) -> c_int {
+    let found = current().and_then(|local| Some((local, local.find(lock as u64)?)));
+    let release = found.and_then(|(local, row)| events::releasing(local, row, caller));
+    // SAFETY: as in `lock`.
+    let result = unsafe { host::pthread_spin_unlock(lock) };
+    if let (Some((local, row)), Some(release)) = (found, release) {
+        release.done(local, row, row.lock, caller);
+    }
+    result
+}
+
+pub(crate) unsafe extern "C-unwind" fn init(
+    lock: *mut Object,
+    shared: c_int,
+    caller: Caller,
+) -> c_int {
+    // SAFETY: as in `lock`.
+    let result = unsafe { host::pthread_spin_init(lock, shared) };
+    if let (0, Some(local)) = (result, current()) {
+        lives::created(local, lock as u64, SPIN, caller);
+    }
+    result
+}
+
+pub(crate) unsafe extern "C-unwind" fn destroy(lock: *mut Object, _: Caller) -> c_int {
+    if let Some(local) = current() {
+        lives::destroyed(local, lock as u64);
+    }
+    // SAFETY: as in `lock`.
+    unsafe { host::pthread_spin_destroy(lock) }
+}
