@@ -258,7 +258,9 @@ fn step(at: Frame, object: &Object, stack: &Copied) -> Option<Frame> {
     };
     let frame = base.checked_add_signed(offset as isize)?;
     let saved = |register: u16, otherwise: Option<usize>| match row.register(Register(register)) {
-        Some(RegisterRule::Offset(offset)) => stack.word(frame.checked_add_signed(offset as isize)?),
+        Some(RegisterRule::Offset(offset)) => {
+            stack.word(frame.checked_add_signed(offset as isize)?)
+        }
         None | Some(RegisterRule::Undefined | RegisterRule::SameValue) => otherwise,
         _ => None,
     };
