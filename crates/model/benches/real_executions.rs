@@ -9,6 +9,8 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::time::Instant;
 use uncontended_model::real::{AtomicU32, Explorer, Memory, spawn};
 
+type Program = fn(usize);
+
 /// One thread writes, n read.
 fn readers(n: usize) {
     let x = Arc::new(AtomicU32::new(0));
@@ -74,7 +76,7 @@ fn main() {
         "{:>14} {:>6} {:>10} {:>8} {:>12}",
         "program", "model", "executions", "blocked", "per second"
     );
-    let programs: [(&str, fn(usize), usize); 4] = [
+    let programs: [(&str, Program, usize); 4] = [
         ("readers(10)", readers, 10),
         ("lastzero(8)", lastzero, 8),
         ("ainc(6)", ainc, 6),

@@ -88,7 +88,7 @@ fn program(random: &mut Random) -> Program {
     let threads = 2 + random.below(2) as usize;
     let with_heavy = random.below(2) == 0;
     let mut stored = 0;
-    let length = |random: &mut Random| 1 + random.below(if threads == 2 { 4 } else { 2 });
+    let length = |random: &mut Random| 1 + random.below(if threads == 2 { 3 } else { 2 });
     (0..threads)
         .map(|_| {
             (0..length(random)).map(|_| instruction(random, &mut stored, with_heavy)).collect()
@@ -145,9 +145,9 @@ fn check(program: Program, memory: Memory, model: Model) {
 
 fn programs(seed: u64, memory: Memory, model: Model) {
     let full = std::env::var("UNC_DEPTH").is_ok_and(|depth| depth == "full");
-    let count = if full { 5_000 } else { 100 };
+    let count = if full { 3_000 } else { 60 };
     if !full {
-        println!("SHORT real_random: {count} programs; UNC_DEPTH=full runs 5000");
+        println!("SHORT real_random: {count} programs; UNC_DEPTH=full runs 3000");
     }
     let mut random = Random(seed);
     for _ in 0..count {

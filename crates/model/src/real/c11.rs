@@ -17,7 +17,7 @@
 //! fences, WG21 P1202.
 
 use super::graph::{Event, EventId, Graph, Kind, NOWHERE};
-use super::memory::acyclic;
+use super::memory::Digraph;
 use super::op::Op;
 
 /// Place of an access in the order of its location: writes even, the reads of a write just above it.
@@ -53,15 +53,15 @@ pub(crate) fn consistent(graph: &Graph) -> bool {
     }
     let view = View::new(graph);
     let summaries: Vec<Summary> = nodes.iter().map(|node| view.summary(node)).collect();
-    let successors: Vec<Vec<u16>> = (0..nodes.len())
-        .map(|from| {
-            let reached = (0..nodes.len()).filter(|&to| {
-                to != from && view.edge(&nodes[from], &summaries[from], &nodes[to], &summaries[to])
-            });
-            reached.map(|to| to as u16).collect()
-        })
-        .collect();
-    acyclic(&successors)
+    let mut psc = Digraph::new(nodes.len());
+    for from in 0..nodes.len() {
+        for to in (0..nodes.len()).filter(|&to| to != from) {
+            if view.edge(&nodes[from], &summaries[from], &nodes[to], &summaries[to]) {
+                psc.add(from, to);
+            }
+        }
+    }
+    psc.is_acyclic()
 }
 
 fn role(event: &Event) -> Option<Role> {

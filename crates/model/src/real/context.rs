@@ -21,6 +21,7 @@
 use core::arch::naked_asm;
 use core::cell::{Cell, RefCell};
 use core::ptr::null_mut;
+use std::rc::Rc;
 
 /// Bytes of one stack, its guard page included. Debug builds of user code with formatting in it need far less than this.
 const STACK_BYTES: usize = 256 * 1024;
@@ -91,12 +92,12 @@ pub(crate) struct Coroutine {
 }
 
 impl Coroutine {
-    /// A coroutine that has not begun. Boxed, because its address is its identity while it runs (I2).
-    pub(crate) fn new(entry: Box<dyn FnOnce()>) -> Box<Coroutine> {
+    /// A coroutine that has not begun. It stays where it is: its address is its identity while it runs (I2).
+    pub(crate) fn new(entry: Box<dyn FnOnce()>) -> Rc<Coroutine> {
         let stack = Stack::take();
         // SAFETY: the words written lie inside the mapping, just below its top, and nothing runs on it yet (I1, I3).
         let sp = unsafe { prepare(stack.top()) };
-        Box::new(Coroutine {
+        Rc::new(Coroutine {
             stack: Some(stack),
             sp: Cell::new(sp),
             resumer: Cell::new(null_mut()),
@@ -250,7 +251,6 @@ unsafe extern "C" fn switch(save: *mut *mut u8, to: *mut u8) {
 mod tests {
     use super::*;
     use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-    use std::rc::Rc;
 
     #[test]
     fn two_coroutines_take_turns_and_keep_their_locals() {

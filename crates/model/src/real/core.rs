@@ -213,13 +213,17 @@ impl Core {
             Kind::Read | Kind::Thread if !self.is_executed(event.from) => return None,
             Kind::Read => self.refresh_read(id, request)?,
             Kind::Write => {
-                if let Op::Store { value, .. } = request.op {
+                if let Op::Store { value, .. } = request.op
+                    && event.value != value
+                {
                     self.graph.get_mut(id).value = value;
                 }
             }
             Kind::Fence | Kind::Thread | Kind::Choice => {}
         }
-        self.graph.get_mut(id).op = request.op;
+        if self.graph.get(id).op != request.op {
+            self.graph.get_mut(id).op = request.op;
+        }
         Some(self.answered(thread, id))
     }
 
@@ -244,9 +248,13 @@ impl Core {
             self.stop = Some(Stop::Diverged(message));
             return None;
         }
-        self.graph.get_mut(id).value = value;
-        if let Some(written) = written {
-            let half = EventId { index: id.index + 1, ..id };
+        if value != old {
+            self.graph.get_mut(id).value = value;
+        }
+        let half = EventId { index: id.index + 1, ..id };
+        if let Some(written) = written
+            && (self.graph.get(half).value != written || self.graph.get(half).op != request.op)
+        {
             let event = self.graph.get_mut(half);
             event.value = written;
             event.op = request.op;
@@ -431,7 +439,8 @@ impl Core {
             State::Blocked => {
                 let event = self.graph.get(self.graph.last(thread));
                 let newest = self.graph.value_of(event.location, self.graph.newest(event.location));
-                event.op.effect(newest) == Some(Effect::Blocked)
+                let is_timed = matches!(event.op, Op::AwaitCas { timed: true, .. });
+                !is_timed && event.op.effect(newest) == Some(Effect::Blocked)
             }
         }
     }

@@ -66,7 +66,7 @@ fn wait(word: &AtomicU32, expected: u32, may_time_out: bool, site: &'static Site
     if gives_up && leave(queue, site) {
         return Wait::TimedOut;
     }
-    sleep(site);
+    sleep(may_time_out, site);
     Wait::Woken
 }
 
@@ -81,10 +81,10 @@ pub(crate) fn enqueue(queue: u32, site: &'static Site<'static>) {
 }
 
 /// Waits for the wake-up of somebody who took this thread from its queue.
-pub(crate) fn sleep(site: &'static Site<'static>) {
+pub(crate) fn sleep(timed: bool, site: &'static Site<'static>) {
     let token =
         runtime::with_core(|core, thread| core.token_of(thread)).expect("inside an exploration");
-    ask(Op::AwaitCas { expected: 1, new: 0, order: Order::ACQUIRE }, token, site);
+    ask(Op::AwaitCas { expected: 1, new: 0, order: Order::ACQUIRE, timed }, token, site);
 }
 
 /// Wakes the `count` oldest threads of `queue`.

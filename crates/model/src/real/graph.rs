@@ -10,6 +10,7 @@
 use super::clock::{Clock, MAX_THREADS};
 use super::op::{Op, Order};
 use std::panic::Location as Site;
+use std::rc::Rc;
 
 /// An event: its thread and its number there (G1).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -86,7 +87,8 @@ pub(crate) struct Location {
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Graph {
-    pub(crate) threads: Vec<Vec<Event>>,
+    /// Shared between the graphs that have the event in common.
+    pub(crate) threads: Vec<Vec<Rc<Event>>>,
     pub(crate) locations: Vec<Location>,
     pub(crate) next_stamp: u32,
 }
@@ -97,7 +99,7 @@ impl Graph {
     }
 
     pub(crate) fn get_mut(&mut self, id: EventId) -> &mut Event {
-        &mut self.threads[usize::from(id.thread)][usize::from(id.index) - 1]
+        Rc::make_mut(&mut self.threads[usize::from(id.thread)][usize::from(id.index) - 1])
     }
 
     pub(crate) fn contains(&self, id: EventId) -> bool {
@@ -117,7 +119,7 @@ impl Graph {
             events
                 .iter()
                 .enumerate()
-                .map(move |(index, event)| (EventId::new(thread, index + 1), event))
+                .map(move |(index, event)| (EventId::new(thread, index + 1), &**event))
         })
     }
 
@@ -225,7 +227,7 @@ impl Graph {
     pub(crate) fn push(&mut self, thread: usize, mut event: Event) -> EventId {
         event.stamp = self.next_stamp;
         self.next_stamp += 1;
-        self.threads[thread].push(event);
+        self.threads[thread].push(Rc::new(event));
         self.last(thread)
     }
 
@@ -237,7 +239,7 @@ impl Graph {
                 .iter()
                 .enumerate()
                 .take_while(|(at, event)| keep(EventId::new(thread, at + 1), event));
-            threads.push(kept.map(|(_, event)| event.clone()).collect::<Vec<_>>());
+            threads.push(kept.map(|(_, event)| Rc::clone(event)).collect::<Vec<_>>());
         }
         let mut graph =
             Graph { threads, locations: self.locations.clone(), next_stamp: self.next_stamp };

@@ -47,22 +47,78 @@ impl Memory {
     }
 }
 
-/// Whether the directed graph on `0..successors.len()` has no cycle.
-pub(crate) fn acyclic(successors: &[Vec<u16>]) -> bool {
-    let mut incoming = vec![0u32; successors.len()];
-    for &to in successors.iter().flatten() {
-        incoming[usize::from(to)] += 1;
+/// A directed graph on `0..nodes`, as a set of predecessors for each node.
+#[derive(Debug)]
+pub(crate) struct Digraph {
+    nodes: usize,
+    /// 64-bit words in a set.
+    words: usize,
+    before: Vec<u64>,
+}
+
+impl Digraph {
+    pub(crate) fn new(nodes: usize) -> Digraph {
+        let words = nodes.div_ceil(64);
+        Digraph { nodes, words, before: vec![0; nodes * words] }
     }
-    let mut free: Vec<usize> = (0..successors.len()).filter(|&node| incoming[node] == 0).collect();
-    let mut sorted = 0;
-    while let Some(node) = free.pop() {
-        sorted += 1;
-        for &to in &successors[node] {
-            incoming[usize::from(to)] -= 1;
-            if incoming[usize::from(to)] == 0 {
-                free.push(usize::from(to));
+
+    pub(crate) fn add(&mut self, from: usize, to: usize) {
+        self.before[to * self.words + from / 64] |= 1 << (from % 64);
+    }
+
+    fn row(&self, node: usize) -> &[u64] {
+        &self.before[node * self.words..(node + 1) * self.words]
+    }
+
+    /// Whether a path leads from each node to `to`.
+    pub(crate) fn ancestors(&self, to: usize) -> Vec<bool> {
+        let mut found = vec![false; self.nodes];
+        let mut open = vec![to];
+        while let Some(node) = open.pop() {
+            let row = self.row(node);
+            for from in (0..self.nodes).filter(|from| row[from / 64] >> (from % 64) & 1 == 1) {
+                if !std::mem::replace(&mut found[from], true) {
+                    open.push(from);
+                }
+            }
+        }
+        found
+    }
+
+    /// Takes away nodes that nothing left precedes, until none is left.
+    pub(crate) fn is_acyclic(&self) -> bool {
+        let mut gone = vec![0u64; self.words];
+        let mut left: Vec<usize> = (0..self.nodes).collect();
+        loop {
+            let count = left.len();
+            left.retain(|&node| {
+                let free =
+                    self.row(node).iter().zip(&gone).all(|(before, gone)| before & !gone == 0);
+                if free {
+                    gone[node / 64] |= 1 << (node % 64);
+                }
+                !free
+            });
+            if left.is_empty() || left.len() == count {
+                return left.is_empty();
             }
         }
     }
-    sorted == successors.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cycle_is_found_beyond_the_first_word() {
+        let mut ring = Digraph::new(130);
+        for node in 0..129 {
+            ring.add(node, node + 1);
+        }
+        assert!(ring.is_acyclic());
+        assert!(ring.ancestors(129)[0] && !ring.ancestors(0)[129]);
+        ring.add(129, 0);
+        assert!(!ring.is_acyclic());
+    }
 }

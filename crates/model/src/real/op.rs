@@ -148,11 +148,13 @@ pub(crate) enum Op {
         bits: u32,
         order: Order,
     },
-    /// Waits until the location holds `expected`, and puts `new` there in the same step.
+    /// Waits until the location holds `expected`, and puts `new` there in the same step. A `timed` wait may end by
+    /// itself (that is another execution), so nobody waits there for ever.
     AwaitCas {
         expected: u64,
         new: u64,
         order: Order,
+        timed: bool,
     },
     Fence {
         order: Order,
@@ -193,7 +195,7 @@ impl Op {
                 Effect::Write { value: new, order: success }
             }
             Op::Cas { failure, .. } => Effect::Read(failure),
-            Op::AwaitCas { expected, new, order } if value == expected => {
+            Op::AwaitCas { expected, new, order, .. } if value == expected => {
                 Effect::Write { value: new, order }
             }
             Op::AwaitCas { .. } => Effect::Blocked,

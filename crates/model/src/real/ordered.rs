@@ -16,21 +16,21 @@
 //! TOPLAS 2014 (`x86tso.cat`). membarrier(2).
 
 use super::graph::{Event, EventId, Graph, Kind};
-use super::memory::acyclic;
+use super::memory::Digraph;
 use super::op::Op;
 
 pub(crate) fn consistent(graph: &Graph, buffered: bool) -> bool {
     let mut order = Ordered::new(graph);
     order.program_order(buffered);
     order.communication(buffered);
-    acyclic(&order.successors) && (!buffered || order.interrupts())
+    order.global.is_acyclic() && (!buffered || order.interrupts())
 }
 
 struct Ordered<'g> {
     graph: &'g Graph,
     /// Number of the first event of each thread.
     base: Vec<usize>,
-    successors: Vec<Vec<u16>>,
+    global: Digraph,
 }
 
 /// A store that may wait in the buffer, or a load that may overtake it: everything else is ordered with both.
@@ -61,15 +61,11 @@ impl<'g> Ordered<'g> {
             first
         });
         let base = base.collect();
-        Ordered { graph, base, successors: vec![Vec::new(); next] }
+        Ordered { graph, base, global: Digraph::new(next) }
     }
 
     fn number(&self, id: EventId) -> usize {
         self.base[usize::from(id.thread)] + usize::from(id.index) - 1
-    }
-
-    fn add(&mut self, from: usize, to: usize) {
-        self.successors[from].push(to as u16);
     }
 
     fn program_order(&mut self, buffered: bool) {
@@ -77,7 +73,7 @@ impl<'g> Ordered<'g> {
             let base = self.base[thread];
             for later in 1..events.len() {
                 if !buffered {
-                    self.successors[base + later - 1].push((base + later) as u16);
+                    self.global.add(base + later - 1, base + later);
                     continue;
                 }
                 for earlier in 0..later {
@@ -85,7 +81,7 @@ impl<'g> Ordered<'g> {
                     let overtaken =
                         a.kind == Kind::Write && b.kind == Kind::Read && is_plain(a) && is_plain(b);
                     if !overtaken && !is_silent(a) && !is_silent(b) {
-                        self.successors[base + earlier].push((base + later) as u16);
+                        self.global.add(base + earlier, base + later);
                     }
                 }
             }
@@ -98,22 +94,24 @@ impl<'g> Ordered<'g> {
             match event.kind {
                 Kind::Read => {
                     if !event.from.is_initial() && (!buffered || event.from.thread != id.thread) {
-                        self.add(self.number(event.from), here);
+                        self.global.add(self.number(event.from), here);
                     }
                     let position = self.graph.position(event.location, event.from);
                     let next = self.graph.locations[event.location as usize].order.get(position);
                     // The write of a read-modify-write follows its own read anyway.
                     if let Some(&next) = next {
-                        self.add(here, self.number(next));
+                        self.global.add(here, self.number(next));
                     }
                 }
-                Kind::Thread if !event.from.is_initial() => self.add(self.number(event.from), here),
+                Kind::Thread if !event.from.is_initial() => {
+                    self.global.add(self.number(event.from), here)
+                }
                 _ => {}
             }
         }
         for location in &self.graph.locations {
             for pair in location.order.windows(2) {
-                self.add(self.number(pair[0]), self.number(pair[1]));
+                self.global.add(self.number(pair[0]), self.number(pair[1]));
             }
         }
     }
@@ -139,7 +137,7 @@ impl<'g> Ordered<'g> {
                 }
             }
             if !moved {
-                return acyclic(&self.successors);
+                return self.global.is_acyclic();
             }
         }
     }
@@ -148,13 +146,13 @@ impl<'g> Ordered<'g> {
     fn interrupt(&mut self, fence: usize, thread: usize) -> Option<bool> {
         let events = &self.graph.threads[thread];
         let base = self.base[thread];
-        let from_fence = self.reachable(fence);
-        let reaches_fence: Vec<bool> =
-            (0..events.len()).map(|at| self.reachable(base + at)[fence]).collect();
+        let before_fence = self.global.ancestors(fence);
+        let reaches_fence = &before_fence[base..base + events.len()];
+        let after_fence: Vec<bool> =
+            (0..events.len()).map(|at| self.global.ancestors(base + at)[fence]).collect();
         // Events before `low` lie before the interrupt; events from `high` on lie after it.
         let mut low = reaches_fence.iter().rposition(|&before| before).map_or(0, |at| at + 1);
-        let mut high =
-            (0..events.len()).position(|at| from_fence[base + at]).unwrap_or(events.len());
+        let mut high = after_fence.iter().position(|&after| after).unwrap_or(events.len());
         let is_second_half = |at: usize| {
             events
                 .get(at)
@@ -172,28 +170,13 @@ impl<'g> Ordered<'g> {
         let mut changed = false;
         for (at, _) in reaches_fence.iter().enumerate().take(low).filter(|(_, reaches)| !**reaches)
         {
-            self.add(base + at, fence);
+            self.global.add(base + at, fence);
             changed = true;
         }
-        for at in high..events.len() {
-            if !from_fence[base + at] {
-                self.add(fence, base + at);
-                changed = true;
-            }
+        for (at, _) in after_fence.iter().enumerate().skip(high).filter(|(_, after)| !**after) {
+            self.global.add(fence, base + at);
+            changed = true;
         }
         Some(changed)
-    }
-
-    fn reachable(&self, from: usize) -> Vec<bool> {
-        let mut seen = vec![false; self.successors.len()];
-        let mut open = vec![from];
-        while let Some(node) = open.pop() {
-            for &to in &self.successors[node] {
-                if !std::mem::replace(&mut seen[usize::from(to)], true) {
-                    open.push(usize::from(to));
-                }
-            }
-        }
-        seen
     }
 }

@@ -113,7 +113,7 @@ impl Run {
         while coroutines.len() <= thread {
             coroutines.push(None);
         }
-        coroutines[thread] = Some(Coroutine::new(Box::new(entry)).into());
+        coroutines[thread] = Some(Coroutine::new(Box::new(entry)));
     }
 
     fn ended(&self, thread: usize, end: Result<(), Box<dyn Any + Send>>) {

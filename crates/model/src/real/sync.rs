@@ -36,7 +36,7 @@ impl<T: ?Sized> Mutex<T> {
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
         if self.held.location().is_some() {
             self.held.perform(
-                Op::AwaitCas { expected: 0, new: 1, order: Order::ACQUIRE },
+                Op::AwaitCas { expected: 0, new: 1, order: Order::ACQUIRE, timed: false },
                 false,
                 Site::caller(),
             );
@@ -155,7 +155,7 @@ impl Condvar {
         futex::enqueue(futex::queue_of(location), site);
         let mutex = guard.mutex;
         drop(guard);
-        futex::sleep(site);
+        futex::sleep(false, site);
         mutex.lock()
     }
 

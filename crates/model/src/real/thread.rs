@@ -128,15 +128,16 @@ pub fn current() -> Thread {
 /// Waits until somebody unparks this thread, or has done so since the last time. Does not return by itself.
 #[track_caller]
 pub fn park() {
+    park_or_end(false, Site::caller());
+}
+
+fn park_or_end(timed: bool, site: &'static Site<'static>) {
     match runtime::token() {
-        Some(token) => {
-            token.perform(
-                Op::AwaitCas { expected: 1, new: 0, order: Order::ACQUIRE },
-                false,
-                Site::caller(),
-            );
-        }
         None => std::thread::park(),
+        Some(token) => {
+            let op = Op::AwaitCas { expected: 1, new: 0, order: Order::ACQUIRE, timed };
+            token.perform(op, false, site);
+        }
     }
 }
 
@@ -150,7 +151,7 @@ pub fn park_timeout(limit: Duration) {
                 Op::Rmw { function: Function::Swap, operand: 0, bits: 1, order: Order::ACQUIRE };
             token.perform(op, false, Site::caller());
         }
-        Some(_) => park(),
+        Some(_) => park_or_end(true, Site::caller()),
     }
 }
 
