@@ -123,12 +123,35 @@ impl Question {
     /// The verdict after `counts`, looked at now.
     #[must_use]
     pub fn verdict(&self, counts: Counts) -> Verdict {
-        let [yes, no] = self.log_evidence(counts);
-        let needed = -self.share().log();
         match () {
-            () if yes >= needed => Verdict::Yes,
-            () if no >= needed => Verdict::No,
+            () if self.says(Verdict::Yes, counts) => Verdict::Yes,
+            () if self.says(Verdict::No, counts) => Verdict::No,
             () => Verdict::Undecided,
+        }
+    }
+
+    /// Whether the evidence for yes, or for no, suffices.
+    pub(crate) fn says(&self, answer: Verdict, counts: Counts) -> bool {
+        self.is_toward(answer, counts) && self.evidence_for(answer, counts) >= -self.share().log()
+    }
+
+    /// Whether the observed rate lies on the answer's side of its threshold; there is no evidence for it otherwise.
+    fn is_toward(&self, answer: Verdict, counts: Counts) -> bool {
+        let seen = counts.observed();
+        match answer {
+            Verdict::Yes => seen > self.yes_refutes().get(),
+            Verdict::No => seen < self.at_least.get(),
+            Verdict::Undecided => false,
+        }
+    }
+
+    /// The log of the e-process against what `answer` refutes.
+    fn evidence_for(&self, answer: Verdict, counts: Counts) -> f64 {
+        let [above, below] = self.priors();
+        match answer {
+            Verdict::Yes => above.log_evidence(counts, self.yes_refutes()),
+            Verdict::No => below.log_evidence(counts, self.at_least),
+            Verdict::Undecided => 0.0,
         }
     }
 
@@ -136,16 +159,11 @@ impl Question {
     /// observed rate lies.
     #[must_use]
     pub fn log_evidence(&self, counts: Counts) -> [f64; 2] {
-        let [above, below] = self.prices(counts);
-        let (low, high, seen) = (self.yes_refutes(), self.at_least, counts.observed());
-        let (yes, no) = (above.evidence(low), below.evidence(high));
-        if self.method == Method::OneSided {
-            return [yes, no];
-        }
-        [
-            if seen > low.get() { yes } else { yes.min(0.0) },
-            if seen < high.get() { no } else { no.min(0.0) },
-        ]
+        [Verdict::Yes, Verdict::No].map(|answer| {
+            let evidence = self.evidence_for(answer, counts);
+            let counted = self.method == Method::OneSided || self.is_toward(answer, counts);
+            if counted { evidence } else { evidence.min(0.0) }
+        })
     }
 
     fn prices(&self, counts: Counts) -> [Price; 2] {
@@ -312,8 +330,7 @@ impl Judge {
     #[cold]
     fn look(&mut self) {
         let needed = -self.question.share().log();
-        let evidence = self.question.log_evidence(self.counts);
-        self.lacking = evidence.map(|e| needed - e);
+        self.lacking = self.question.log_evidence(self.counts).map(|e| needed - e);
         self.verdict = self.question.verdict(self.counts);
     }
 }

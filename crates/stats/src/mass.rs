@@ -27,8 +27,8 @@ pub(crate) fn log_below_upper(counts: Counts, rate: Rate, terms: u32) -> f64 {
 
 /// A lower bound of `ln P(theta > p)` for `theta ~ Beta(s+1, f+1)`.
 pub(crate) fn log_above_lower(counts: Counts, rate: Rate) -> f64 {
-    // Thirty-two terms reach the geometric tail wherever a decision is near.
-    let below = exp_upper(log_below_upper(counts, rate, 32));
+    // Eight terms reach the geometric tail wherever a decision is near.
+    let below = exp_upper(log_below_upper(counts, rate, 8));
     let rest = (1.0 - below).next_down();
     if rest > 0.5 {
         return ln(rest).lower();

@@ -33,18 +33,18 @@ pub fn ranks(
     let question = Question::about(quantile, method, max_error);
     let expected = ((n as f64 * quantile.get()) as u64).min(n);
     // Too few values at or below x: x is below the quantile. Falls with the count.
-    let too_few = |s: u64| verdict(&question, n, s) == Verdict::No;
-    let too_many = |s: u64| verdict(&question, n, s) == Verdict::Yes;
+    let too_few = |s: u64| refuses(&question, Verdict::No, n, s);
+    let too_many = |s: u64| refuses(&question, Verdict::Yes, n, s);
     let low = last_true(0, expected, too_few);
     let high = last_true(0, n - expected, |k| too_many(n - k)).map(|k| n - k);
     // The smallest value that has more than `low` values at or below it; the largest with fewer than `high` below.
     (low, high.map(|h| h - 1))
 }
 
-/// Whether the quantile's rate is above or below that of `s` in `n`.
-fn verdict(question: &Question, n: u64, s: u64) -> Verdict {
-    question
-        .verdict(Counts::new(n, s).expect("s is at most n, which a stream in memory keeps small"))
+/// Whether `s` of `n` are too many (yes) or too few (no) for the quantile's rate.
+fn refuses(question: &Question, answer: Verdict, n: u64, s: u64) -> bool {
+    let counts = Counts::new(n, s).expect("s is at most n, which a stream in memory keeps small");
+    question.says(answer, counts)
 }
 
 /// The largest `k` in `from..=to` for which a predicate holds that does not hold again once it failed.
@@ -92,9 +92,8 @@ impl QuantileSequence {
         // The smallest that is still held has `low` values below it: were it the quantile with no more at or below,
         // too few would be.
         let (low, high) = self.refused;
-        self.refused.0 += u64::from(low < n && verdict(&self.question, n, low) == Verdict::No);
-        self.refused.1 +=
-            u64::from(high < n && verdict(&self.question, n, n - high) == Verdict::Yes);
+        self.refused.0 += u64::from(low < n && refuses(&self.question, Verdict::No, n, low));
+        self.refused.1 += u64::from(high < n && refuses(&self.question, Verdict::Yes, n, n - high));
         Ok(())
     }
 
