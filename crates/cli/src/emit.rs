@@ -10,7 +10,7 @@ use std::path::Path;
 use uncontended_report::facts::Facts;
 use uncontended_report::history::History;
 use uncontended_report::run::RunReport;
-use uncontended_report::{aggregate, folded, html, perfetto, terminal, tracefile};
+use uncontended_report::{aggregate, folded, html, json, perfetto, terminal, tracefile};
 
 /// Writes everything that `unc run` was asked for. Every form is tried; the first failure is answered with.
 pub(crate) fn after_run(
@@ -96,10 +96,7 @@ pub(crate) fn perfetto(report: &RunReport) -> Result<Vec<u8>, Failure> {
 }
 
 pub(crate) fn pretty(value: &impl serde::Serialize) -> Result<Vec<u8>, Failure> {
-    let mut bytes =
-        serde_json::to_vec_pretty(value).map_err(|error| Failure::new(error.to_string(), ""))?;
-    bytes.push(b'\n');
-    Ok(bytes)
+    json::text(value).map_err(|error| Failure::new(error.to_string(), ""))
 }
 
 /// Writes `content` to `path`, or to stdout for `-`.

@@ -7,6 +7,7 @@ pub mod findings;
 pub mod folded;
 pub mod history;
 pub mod html;
+pub mod json;
 pub mod perfetto;
 pub mod rows;
 pub mod run;
@@ -15,3 +16,8 @@ pub mod terminal;
 pub mod text;
 pub mod tracefile;
 pub mod units;
+
+/// The example of the README, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExample;

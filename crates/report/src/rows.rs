@@ -198,21 +198,28 @@ pub fn place(lock: &Lock) -> String {
 
 /// The innermost frame of the program's own: the first past the code of the lock itself.
 pub fn caller(stack: &[Frame]) -> Option<&Frame> {
-    const LOCKS: [&str; 8] = [
+    callers(stack).find(|frame| frame.function.is_some())
+}
+
+/// The frames past the code of the lock itself, innermost first.
+pub fn callers(stack: &[Frame]) -> impl Iterator<Item = &Frame> {
+    const LOCKS: [&str; 11] = [
         "pthread_",
         "__pthread_",
         "___pthread_",
         "__gthread_",
         "__lll_",
+        "lll_",
+        "futex_",
+        "__futex_",
         "std::mutex",
         "std::unique_lock",
         "std::lock_guard",
     ];
-    let named = stack.iter().filter(|frame| frame.function.is_some());
-    let is_lock = |frame: &Frame| {
+    let is_lock = |frame: &&Frame| {
         frame.function.as_ref().is_some_and(|name| LOCKS.iter().any(|lock| name.starts_with(lock)))
     };
-    named.into_iter().find(|frame| !is_lock(frame))
+    stack.iter().skip_while(is_lock)
 }
 
 /// A frame's function, else its module and address.

@@ -341,9 +341,7 @@ pub(super) fn futex_sites(report: &RunReport) -> String {
         .iter()
         .take(TABLE_ROWS)
         .map(|site| {
-            let code = site
-                .stack
-                .iter()
+            let code = crate::rows::callers(&site.stack)
                 .take(4)
                 .map(crate::rows::function)
                 .collect::<Vec<_>>()

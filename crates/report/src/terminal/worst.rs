@@ -10,6 +10,8 @@ use crate::units;
 const LOCKS: usize = 3;
 /// Frames of a stack that are shown.
 const FRAMES: usize = 8;
+/// Callers that a futex wait is told by.
+const CALLERS: usize = 3;
 
 /// The worst cases of the first rows that somebody waited on.
 pub(super) fn cases(_: &RunReport, rows: &[Row], options: &Options, paint: Paint) -> String {
@@ -108,9 +110,11 @@ fn frame_line(frame: &Frame) -> String {
 pub(super) fn futex_sites(report: &RunReport, options: &Options) -> String {
     let mut text = String::new();
     for site in report.coverage.futex_sites.iter().take(options.top) {
-        let inner = site.stack.first().map_or_else(|| "unknown code".to_owned(), frame_line);
+        let code: Vec<String> =
+            rows::callers(&site.stack).take(CALLERS).map(rows::function).collect();
+        let code = if code.is_empty() { "unknown code".to_owned() } else { code.join(" ← ") };
         let line = format!(
-            "kernel: {} of futex waiting in {}, at {inner}",
+            "kernel: {} of futex waiting in {}, at {code}",
             units::duration(site.total_ns),
             super::several(site.waits, "wait", "waits")
         );
