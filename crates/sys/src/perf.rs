@@ -6,8 +6,9 @@
 //! # State
 //! One ring of [`RING_PAGES`] pages for each CPU, shared by all trace points: the kernel writes at `data_head`, we read at
 //! `data_tail`; both count bytes and only grow.
-//! With the kernel as the other end there are two release/acquire pairs: it stores `data_head` after the records before
-//! it, and loads `data_tail` before it writes over what we have read.
+//! # Edges
+//! perf-head: the kernel stores `data_head` -> `drain` loads it. Carries the records before it.
+//! perf-tail: `drain` stores `data_tail` -> the kernel loads it. Carries the end of our reading.
 //! # Invariants
 //! I1: `base` is the start of a mapping of `1 + RING_PAGES` pages that lives as long as its `Ring`.
 //! # Sources
@@ -33,7 +34,9 @@ const SET_OUTPUT: libc::c_ulong = 0x2405;
 const SET_FILTER: libc::c_ulong = 0x4008_2406;
 const RECORD_LOST: u32 = 2;
 const RECORD_SAMPLE: u32 = 9;
+// EDGE perf-head (release): the kernel's own, in perf_output_put_handle.
 const HEAD_AT: usize = 1024;
+// EDGE perf-tail (acquire): the kernel's own, in perf_output_begin.
 const TAIL_AT: usize = 1032;
 /// Call chains have marks in them from here on, which are no addresses.
 const FIRST_MARK: u64 = u64::MAX - 4095;
@@ -183,7 +186,7 @@ impl Ring {
 
     /// Answers with the number of lost samples.
     fn drain(&mut self, take: &mut impl FnMut(Sample)) -> u64 {
-        // Acquire, with the kernel's store: the records before this head are written.
+        // EDGE perf-head (acquire): the records before this head are written.
         let head = self.word(HEAD_AT).load(Ordering::Acquire);
         let mut tail = self.word(TAIL_AT).load(Ordering::Relaxed); // Only we write it.
         let mut lost = 0;
@@ -202,7 +205,7 @@ impl Ring {
             }
             tail += size;
         }
-        // Release, with the kernel's load: our reading of the records before this tail is done.
+        // EDGE perf-tail (release): our reading of the records before this tail is done.
         self.word(TAIL_AT).store(tail, Ordering::Release);
         lost
     }
