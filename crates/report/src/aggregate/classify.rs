@@ -37,6 +37,8 @@ pub fn classify(kind: Kind, parts: &[Part], owner_changes: u64) -> Class {
 }
 
 const LONG_NS: u64 = 1_000_000;
+/// What happened less often than this is no pattern.
+const OFTEN: u64 = 3;
 
 /// One thread holds for long, the others merely pass through and wait about as long as it holds.
 fn is_gate(parts: &[Part]) -> bool {
@@ -45,7 +47,7 @@ fn is_gate(parts: &[Part]) -> bool {
         |figure: fn(&Part) -> u64| sum(parts.iter().map(figure)).saturating_sub(figure(keeper));
     let (passes, passing_ns) = (others(|part| part.acquisitions), others(|part| part.hold_ns));
     let (waits, waiting_ns) = (others(|part| part.blocked), others(|part| part.wait_ns));
-    if keeper.acquisitions == 0 || passes == 0 || waits == 0 {
+    if keeper.acquisitions < OFTEN || passes < OFTEN || waits < OFTEN {
         return false;
     }
     let kept_ns = keeper.hold_ns / keeper.acquisitions;

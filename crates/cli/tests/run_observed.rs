@@ -1,0 +1,196 @@
+//! What `unc run` reports about programs whose waiting is known.
+
+mod common;
+use common::{Folder, installed, report, status, stderr, stdout, unc, unc_run};
+use serde_json::Value;
+
+/// A holder that sleeps while one thread waits; then whatever `END` says.
+const HELD: &str = r#"
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void *hold(void *unused) {
+    pthread_mutex_lock(&lock);
+    usleep(100000);
+    pthread_mutex_unlock(&lock);
+    return unused;
+}
+static void contend(void) {
+    pthread_t holder;
+    pthread_create(&holder, NULL, hold, NULL);
+    usleep(30000);
+    pthread_mutex_lock(&lock);
+    pthread_mutex_unlock(&lock);
+    pthread_join(holder, NULL);
+}
+int main(int argc, char **argv) {
+    printf("%p\n", (void *)&lock);
+    fflush(stdout);
+    contend();
+    END
+    return 0;
+}
+"#;
+
+fn program(folder: &Folder, end: &str) -> String {
+    folder.compile(&HELD.replace("END", end), &[]).expect("a C compiler, which linking needs too")
+}
+
+/// The mutex whose address the program printed, in the process at `index`.
+fn the_lock<'a>(report: &'a Value, printed: &str, index: usize) -> &'a Value {
+    let address = printed.lines().next().unwrap();
+    let locks = report["processes"][index]["locks"].as_array().unwrap();
+    let found = locks.iter().find(|lock| lock["address"] == address && lock["kind"] == "mutex");
+    found.unwrap_or_else(|| panic!("no row for {address}: {locks:#?}"))
+}
+
+fn functions(frames: &Value) -> Vec<&str> {
+    frames.as_array().unwrap().iter().filter_map(|frame| frame["function"].as_str()).collect()
+}
+
+fn assert_contended(lock: &Value) {
+    assert_eq!(
+        (&lock["acquisitions"], &lock["blocked"], &lock["threads"]),
+        (&2.into(), &1.into(), &2.into()),
+        "{lock:#}"
+    );
+    assert_eq!((&lock["class"], &lock["owner_changes"]), (&"contention".into(), &1.into()));
+    // By construction: the holder sleeps 100 ms, the waiter comes 30 ms after its start at the earliest.
+    assert!(lock["hold_ns"]["max"].as_u64().unwrap() >= 100_000_000, "{lock:#}");
+    assert!(lock["wait_ns"]["max"].as_u64().unwrap() >= 1_000_000, "{lock:#}");
+    assert_eq!(lock["wait_ns"]["count"], 1);
+    assert_eq!(lock["hold_ns"]["count"], 2);
+}
+
+#[test]
+fn a_wait_is_told_with_the_stacks_of_both_sides() {
+    let folder = Folder::new();
+    let (report, output) = report(&[], &[&program(&folder, "")]);
+    let lock = the_lock(&report, &stdout(&output), 0);
+    assert_contended(lock);
+    assert!(functions(&lock["worst_wait"]["waiter"]).contains(&"contend"), "{lock:#}");
+    assert!(functions(&lock["worst_wait"]["holder"]).contains(&"hold"), "{lock:#}");
+    assert_eq!(lock["site"]["function"], "hold");
+    assert!(lock["site"]["file"].as_str().unwrap().ends_with("program.c"));
+    assert!(lock["site"]["line"].as_u64().is_some());
+    assert!(report["observer"]["cost_ns_per_pair"].as_f64().is_some());
+    assert_eq!(report["coverage"]["processes_observed"], 1);
+    assert_eq!(report["coverage"]["nothing_seen"], Value::Null);
+    assert!(!report["coverage"]["unseen"].as_array().unwrap().is_empty());
+    assert_eq!(report["processes"][0]["threads"].as_array().unwrap().len(), 2);
+    assert!(stderr(&output).contains("hold"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_program_that_was_killed_is_reported_as_far_as_it_came() {
+    let folder = Folder::new();
+    for (end, expected) in [("raise(SIGKILL);", 137), ("_exit(5);", 5), ("abort();", 134)] {
+        let (report, output) = report(&[], &[&program(&folder, end)]);
+        assert_eq!(status(&output), expected, "{}", stderr(&output));
+        assert_contended(the_lock(&report, &stdout(&output), 0));
+        assert_eq!(report["exit_status"], expected);
+    }
+}
+
+#[test]
+fn a_child_begins_an_empty_record_of_its_own() {
+    let folder = Folder::new();
+    let fork = "if (fork() == 0) { contend(); _exit(0); } wait(NULL);";
+    let (report, output) = report(&[], &[&program(&folder, fork)]);
+    assert_eq!(report["processes"].as_array().unwrap().len(), 2, "{report:#}");
+    for index in 0..2 {
+        assert_contended(the_lock(&report, &stdout(&output), index));
+    }
+}
+
+#[test]
+fn an_exec_begins_a_new_entry_with_the_same_pid() {
+    let folder = Folder::new();
+    let exec = "if (argc == 1) { execl(argv[0], argv[0], \"again\", NULL); }";
+    let (report, output) = report(&[], &[&program(&folder, exec)]);
+    let processes = report["processes"].as_array().unwrap();
+    assert_eq!(processes.len(), 2);
+    assert_eq!(processes[0]["pid"], processes[1]["pid"]);
+    assert_eq!(processes[1]["command"][1], "again");
+    assert_contended(the_lock(&report, &stdout(&output), 0));
+    let printed = stdout(&output);
+    assert_contended(the_lock(&report, printed.lines().nth(1).unwrap(), 1));
+}
+
+#[test]
+fn flags_decide_what_is_recorded_and_shown() {
+    let folder = Folder::new();
+    let program = program(&folder, "");
+    let (without_holds, output) = report(&["--no-hold"], &[&program]);
+    let lock = the_lock(&without_holds, &stdout(&output), 0);
+    assert_eq!((&lock["hold_ns"], &lock["utilisation"]), (&Value::Null, &Value::Null));
+    assert_eq!(lock["blocked"], 1);
+    let (delayed, output) = report(&["--delay", "10s"], &[&program]);
+    assert_eq!(status(&output), 0);
+    let acquisitions = |report: &Value| {
+        let locks = report["processes"][0]["locks"].as_array().unwrap();
+        locks.iter().map(|lock| lock["acquisitions"].as_u64().unwrap()).sum::<u64>()
+    };
+    assert_eq!(acquisitions(&delayed), 0, "{delayed:#}");
+    let (only, _) = report(&["--only", "no such code"], &[&program]);
+    assert_eq!(only["processes"][0]["locks"].as_array().unwrap().len(), 0);
+    let (only, _) = report(&["--only", "hold"], &[&program]);
+    assert_eq!(only["processes"][0]["locks"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_kept_trace_of_locks_gives_the_same_report() {
+    let folder = Folder::new();
+    let trace = folder.file("run.unc");
+    let (fresh, _) = report(&["--trace", &trace], &[&program(&folder, "")]);
+    let output = unc().args(["report", &trace, "--json", "-"]).output().unwrap();
+    let again: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(fresh, again);
+    let folded = stdout(&unc().args(["report", &trace, "--folded", "-"]).output().unwrap());
+    assert!(
+        folded.lines().any(|line| line.contains("contend") && line.contains("mutex")),
+        "{folded}"
+    );
+    let perfetto: Value = serde_json::from_str(&stdout(
+        &unc().args(["report", &trace, "--perfetto", "-"]).output().unwrap(),
+    ))
+    .unwrap();
+    assert!(perfetto["traceEvents"].as_array().unwrap().iter().any(|event| event["ph"] == "X"));
+}
+
+#[test]
+fn sorting_in_parallel_shows_its_locks() {
+    if !installed("sorting_in_parallel_shows_its_locks", "sort") {
+        return;
+    }
+    let folder = Folder::new();
+    let file = folder.file("lines");
+    let lines: String = (0..150_000_u64)
+        .map(|number| format!("{:x}\n", number.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
+        .collect();
+    std::fs::write(&file, lines).unwrap();
+    let (report, output) =
+        report(&[], &["sort", "--parallel=4", "-S", "64M", "-o", &folder.file("sorted"), &file]);
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    let locks = report["processes"][0]["locks"].as_array().unwrap();
+    let acquired: u64 = locks.iter().filter_map(|lock| lock["acquisitions"].as_u64()).sum();
+    assert!(locks.len() >= 2 && acquired > 100, "{} locks, {acquired} acquisitions", locks.len());
+    assert!(report["processes"][0]["threads"].as_array().unwrap().len() >= 2);
+}
+
+#[test]
+fn a_server_is_observed_for_a_time_and_its_descriptors_may_be_closed() {
+    let folder = Folder::new();
+    let close_all = "for (int fd = 3; fd < 1000; fd++) close(fd);\n contend();\n for (;;) pause();";
+    let program = program(&folder, close_all);
+    let json = folder.file("run.json");
+    let output = unc_run(&["--for", "1500ms", "--json", &json]).arg(&program).output().unwrap();
+    assert_eq!(status(&output), 143, "{}", stderr(&output));
+    let report: Value = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
+    let lock = the_lock(&report, &stdout(&output), 0);
+    assert_eq!((&lock["acquisitions"], &lock["blocked"]), (&4.into(), &2.into()));
+}
