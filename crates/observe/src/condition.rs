@@ -89,7 +89,7 @@ unsafe fn late_ns(clock: c_int, until: *const timespec) -> u64 {
 
 /// Waits by `wait`; `deadline` is the time after which it gives up, and its clock.
 #[inline(always)]
-unsafe fn wait_by(
+fn wait_by(
     condition: *mut Object,
     mutex: *mut Object,
     deadline: Option<(c_int, *const timespec)>,
@@ -113,7 +113,8 @@ pub(crate) unsafe extern "C-unwind" fn wait(
     caller: Caller,
 ) -> c_int {
     // SAFETY: the program called this function with these objects; so for every call of the C library below.
-    unsafe { wait_by(condition, mutex, None, caller, || host::pthread_cond_wait(condition, mutex)) }
+    let wait = || unsafe { host::pthread_cond_wait(condition, mutex) };
+    wait_by(condition, mutex, None, caller, wait)
 }
 
 pub(crate) unsafe extern "C-unwind" fn timedwait(
@@ -125,11 +126,8 @@ pub(crate) unsafe extern "C-unwind" fn timedwait(
     // The condition's own clock is not known here; with another one than this the deadline is taken for the return.
     let deadline = Some((CLOCK_REALTIME, until));
     // SAFETY: as in `wait`.
-    unsafe {
-        wait_by(condition, mutex, deadline, caller, || {
-            host::pthread_cond_timedwait(condition, mutex, until)
-        })
-    }
+    let wait = || unsafe { host::pthread_cond_timedwait(condition, mutex, until) };
+    wait_by(condition, mutex, deadline, caller, wait)
 }
 
 pub(crate) unsafe extern "C-unwind" fn clockwait(
@@ -141,11 +139,8 @@ pub(crate) unsafe extern "C-unwind" fn clockwait(
 ) -> c_int {
     let deadline = Some((clock, until));
     // SAFETY: as in `wait`.
-    unsafe {
-        wait_by(condition, mutex, deadline, caller, || {
-            host::pthread_cond_clockwait(condition, mutex, clock, until)
-        })
-    }
+    let wait = || unsafe { host::pthread_cond_clockwait(condition, mutex, clock, until) };
+    wait_by(condition, mutex, deadline, caller, wait)
 }
 
 /// Stamps a signal before it is given.
@@ -201,9 +196,8 @@ pub(crate) mod old {
         caller: Caller,
     ) -> c_int {
         // SAFETY: as in the newer `wait`; so below.
-        unsafe {
-            wait_by(condition, mutex, None, caller, || host::pthread_cond_wait(condition, mutex))
-        }
+        let wait = || unsafe { host::pthread_cond_wait(condition, mutex) };
+        wait_by(condition, mutex, None, caller, wait)
     }
 
     pub(crate) unsafe extern "C-unwind" fn timedwait(
@@ -214,11 +208,8 @@ pub(crate) mod old {
     ) -> c_int {
         let deadline = Some((CLOCK_REALTIME, until));
         // SAFETY: as in `wait`.
-        unsafe {
-            wait_by(condition, mutex, deadline, caller, || {
-                host::pthread_cond_timedwait(condition, mutex, until)
-            })
-        }
+        let wait = || unsafe { host::pthread_cond_timedwait(condition, mutex, until) };
+        wait_by(condition, mutex, deadline, caller, wait)
     }
 
     pub(crate) unsafe extern "C-unwind" fn signal(condition: *mut Object, caller: Caller) -> c_int {

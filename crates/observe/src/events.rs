@@ -272,7 +272,7 @@ pub(crate) fn cause_of(opened: u64, woken: u64, now: u64) -> u32 {
 }
 
 /// A release, from the stamp before it to what is recorded after it.
-pub(crate) struct Release {
+pub(crate) struct Unlock {
     now: u64,
     contended: bool,
     /// Whether this thread's own hold ends.
@@ -282,7 +282,7 @@ pub(crate) struct Release {
 
 /// Stamps the release that is about to happen; none if a recursive lock stays held.
 #[inline(always)]
-pub(crate) fn releasing(local: &Local, row: Row, caller: Caller) -> Option<Release> {
+pub(crate) fn releasing(local: &Local, row: Row, caller: Caller) -> Option<Unlock> {
     let Row { cell, lock } = row;
     let depth = cell.depth.load(Relaxed);
     if depth > 1 {
@@ -296,7 +296,7 @@ pub(crate) fn releasing(local: &Local, row: Row, caller: Caller) -> Option<Relea
 }
 
 /// The same for one of several holders, of which the last one leaves the lock `state` free.
-pub(crate) fn releasing_shared(local: &Local, mine: Row, state: &Lock, caller: Caller) -> Release {
+pub(crate) fn releasing_shared(local: &Local, mine: Row, state: &Lock, caller: Caller) -> Unlock {
     let depth = mine.cell.depth.load(Relaxed);
     let release = stamp(local, state, depth == 1, caller);
     mine.cell.depth.store(depth.saturating_sub(1), Relaxed);
@@ -307,7 +307,7 @@ pub(crate) fn releasing_shared(local: &Local, mine: Row, state: &Lock, caller: C
 }
 
 #[inline(always)]
-fn stamp(local: &Local, lock: &Lock, ends_hold: bool, caller: Caller) -> Release {
+fn stamp(local: &Local, lock: &Lock, ends_hold: bool, caller: Caller) -> Unlock {
     let now = ticks();
     let contended = lock.waiters.load(Relaxed) != 0;
     let mut stack = None;
@@ -316,10 +316,10 @@ fn stamp(local: &Local, lock: &Lock, ends_hold: bool, caller: Caller) -> Release
         lock.release_stack.store(stack.unwrap_or(0), Relaxed);
         lock.stack_at.store(now, Relaxed);
     }
-    Release { now, contended, ends_hold, stack }
+    Unlock { now, contended, ends_hold, stack }
 }
 
-impl Release {
+impl Unlock {
     /// The release did not happen after all.
     #[cold]
     pub(crate) fn refused(self, row: Row) {

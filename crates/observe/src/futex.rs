@@ -8,7 +8,7 @@
 
 use crate::events::{self, Waited};
 use crate::host;
-use crate::local::current;
+use crate::local::{current, errno};
 use crate::stack::Caller;
 use libc::{EAGAIN, FUTEX_CLOCK_REALTIME, FUTEX_PRIVATE_FLAG, c_int, c_long};
 use uncontended_sys::clock::ticks;
@@ -40,8 +40,7 @@ pub(crate) unsafe extern "C-unwind" fn futex(
     // SAFETY: the program made this very system call.
     let result = unsafe { host::syscall(number, word, operation, value, timeout, second, third) };
     let Some((local, row)) = found else { return result };
-    // SAFETY: the C library answers with the address of this thread's errno.
-    let slept = result == 0 || unsafe { *libc::__errno_location() } != EAGAIN;
+    let slept = result == 0 || errno() != EAGAIN;
     if slept {
         let now = ticks();
         let busy = local.begin();

@@ -176,6 +176,6 @@ pub(crate) fn private_memory(bytes: usize) -> Option<NonNull<u8>> {
 /// # Safety
 /// Nothing refers to that memory any more.
 pub(crate) unsafe fn free_private(base: NonNull<u8>, bytes: usize) {
-    // SAFETY: by the contract.
+    // SAFETY: by this function's contract nobody uses these bytes any more.
     unsafe { libc::munmap(base.as_ptr().cast(), bytes) };
 }

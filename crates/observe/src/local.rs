@@ -146,7 +146,7 @@ impl Local {
         let mut at = place(key) & mask;
         loop {
             // SAFETY: `at` is below the number of slots, and the table is this thread's (I1).
-            let slot = unsafe { self.slots.get().add(at).as_ref() };
+            let slot = unsafe { &*slot_at(self.slots.get(), at) };
             if slot.key == key {
                 return slot.row;
             }
@@ -169,7 +169,7 @@ impl Local {
         let mut at = place(key) & self.mask.get();
         loop {
             // SAFETY: below the number of slots; this thread's (I1), and nobody else of it looks (I3).
-            let slot = unsafe { self.slots.get().add(at).as_mut() };
+            let slot = unsafe { &mut *slot_at(self.slots.get(), at) };
             if slot.key == 0 || slot.key == key {
                 self.used.set(self.used.get() + usize::from(slot.key == 0));
                 *slot = Slot { key, row: Some(row) };
@@ -188,7 +188,7 @@ impl Local {
         self.used.set(0);
         for at in 0..count {
             // SAFETY: below the number of the old table's slots.
-            let slot = unsafe { old.add(at).as_ref() };
+            let slot = unsafe { &*slot_at(old, at) };
             if let Some(row) = slot.row {
                 self.put(slot.key, row);
             }
@@ -197,6 +197,11 @@ impl Local {
         unsafe { image::free_private(old.cast(), count * size_of::<Slot>()) };
         true
     }
+}
+
+#[inline(always)]
+fn slot_at(slots: NonNull<Slot>, at: usize) -> *mut Slot {
+    slots.as_ptr().wrapping_add(at)
 }
 
 fn fresh_slots(count: usize) -> Option<NonNull<Slot>> {
@@ -268,7 +273,7 @@ extern "C" fn ended(local: *mut libc::c_void) {
     // SAFETY: with the word CLOSED nothing refers to the table.
     unsafe { image::free_private(slots.cast(), count * size_of::<Slot>()) };
     // SAFETY: nor to the Local itself.
-    unsafe { image::free_private(NonNull::new_unchecked(local.cast()), size_of::<Local>()) };
+    unsafe { image::free_private(NonNull::from(this).cast(), size_of::<Local>()) };
 }
 
 fn note_end(thread: &Thread) {
@@ -298,6 +303,18 @@ impl Drop for Busy {
     }
 }
 
+/// The C library's error number of this thread.
+pub(crate) fn errno() -> libc::c_int {
+    let place = errno_place();
+    // SAFETY: the C library keeps the thread's errno there.
+    unsafe { *place }
+}
+
+fn errno_place() -> *mut libc::c_int {
+    // SAFETY: takes nothing and always answers.
+    unsafe { libc::__errno_location() }
+}
+
 /// Puts `errno` back when dropped.
 struct Errno {
     kept: libc::c_int,
@@ -305,14 +322,14 @@ struct Errno {
 
 impl Errno {
     fn keep() -> Self {
-        // SAFETY: the C library answers with the address of this thread's errno.
-        Errno { kept: unsafe { *libc::__errno_location() } }
+        Errno { kept: errno() }
     }
 }
 
 impl Drop for Errno {
     fn drop(&mut self) {
-        // SAFETY: as in `keep`.
-        unsafe { *libc::__errno_location() = self.kept };
+        let place = errno_place();
+        // SAFETY: the C library keeps the thread's errno there.
+        unsafe { *place = self.kept };
     }
 }

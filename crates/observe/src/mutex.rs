@@ -29,7 +29,7 @@ pub(crate) fn row(mutex: *mut Object, caller: Caller) -> Option<(&'static Local,
 
 /// Locks by `lock` what a first try does not get.
 #[inline(always)]
-unsafe fn acquire(mutex: *mut Object, caller: Caller, lock: impl Fn() -> c_int) -> c_int {
+fn acquire(mutex: *mut Object, caller: Caller, lock: impl Fn() -> c_int) -> c_int {
     let Some((local, row)) = row(mutex, caller) else { return lock() };
     // SAFETY: the program called a function that locks this mutex.
     let tried = unsafe { host::pthread_mutex_trylock(mutex) };
@@ -52,7 +52,8 @@ unsafe fn acquire(mutex: *mut Object, caller: Caller, lock: impl Fn() -> c_int) 
 
 pub(crate) unsafe extern "C-unwind" fn lock(mutex: *mut Object, caller: Caller) -> c_int {
     // SAFETY: the program called this function with this mutex; so for each closure and call below.
-    unsafe { acquire(mutex, caller, || host::pthread_mutex_lock(mutex)) }
+    let lock = || unsafe { host::pthread_mutex_lock(mutex) };
+    acquire(mutex, caller, lock)
 }
 
 pub(crate) unsafe extern "C-unwind" fn timedlock(
@@ -61,7 +62,8 @@ pub(crate) unsafe extern "C-unwind" fn timedlock(
     caller: Caller,
 ) -> c_int {
     // SAFETY: as in `lock`.
-    unsafe { acquire(mutex, caller, || host::pthread_mutex_timedlock(mutex, until)) }
+    let lock = || unsafe { host::pthread_mutex_timedlock(mutex, until) };
+    acquire(mutex, caller, lock)
 }
 
 pub(crate) unsafe extern "C-unwind" fn clocklock(
@@ -71,7 +73,8 @@ pub(crate) unsafe extern "C-unwind" fn clocklock(
     caller: Caller,
 ) -> c_int {
     // SAFETY: as in `lock`.
-    unsafe { acquire(mutex, caller, || host::pthread_mutex_clocklock(mutex, clock, until)) }
+    let lock = || unsafe { host::pthread_mutex_clocklock(mutex, clock, until) };
+    acquire(mutex, caller, lock)
 }
 
 pub(crate) unsafe extern "C-unwind" fn trylock(mutex: *mut Object, caller: Caller) -> c_int {

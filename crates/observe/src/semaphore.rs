@@ -10,7 +10,7 @@
 use crate::events::{self, Blocked};
 use crate::host::{self, Object};
 use crate::lives;
-use crate::local::{Local, Row, current};
+use crate::local::{Local, Row, current, errno};
 use crate::stack::Caller;
 use libc::{EAGAIN, c_int, c_uint, timespec};
 use uncontended_atomic::Ordering::Relaxed;
@@ -23,12 +23,11 @@ fn row(semaphore: *mut Object, caller: Caller) -> Option<(&'static Local, Row)> 
 
 /// Whether the last call failed because the semaphore was zero.
 fn was_empty() -> bool {
-    // SAFETY: the C library answers with the address of this thread's errno.
-    unsafe { *libc::__errno_location() == EAGAIN }
+    errno() == EAGAIN
 }
 
 #[inline(always)]
-unsafe fn wait_by(semaphore: *mut Object, caller: Caller, wait: impl Fn() -> c_int) -> c_int {
+fn wait_by(semaphore: *mut Object, caller: Caller, wait: impl Fn() -> c_int) -> c_int {
     let Some((local, row)) = row(semaphore, caller) else { return wait() };
     // SAFETY: the program called a function that waits for this semaphore.
     if unsafe { host::sem_trywait(semaphore) } == 0 {
@@ -47,7 +46,8 @@ unsafe fn wait_by(semaphore: *mut Object, caller: Caller, wait: impl Fn() -> c_i
 
 pub(crate) unsafe extern "C-unwind" fn wait(semaphore: *mut Object, caller: Caller) -> c_int {
     // SAFETY: the program called this function with this semaphore; so for every call of the C library below.
-    unsafe { wait_by(semaphore, caller, || host::sem_wait(semaphore)) }
+    let wait = || unsafe { host::sem_wait(semaphore) };
+    wait_by(semaphore, caller, wait)
 }
 
 pub(crate) unsafe extern "C-unwind" fn timedwait(
@@ -56,7 +56,8 @@ pub(crate) unsafe extern "C-unwind" fn timedwait(
     caller: Caller,
 ) -> c_int {
     // SAFETY: as in `wait`.
-    unsafe { wait_by(semaphore, caller, || host::sem_timedwait(semaphore, until)) }
+    let wait = || unsafe { host::sem_timedwait(semaphore, until) };
+    wait_by(semaphore, caller, wait)
 }
 
 pub(crate) unsafe extern "C-unwind" fn clockwait(
@@ -66,7 +67,8 @@ pub(crate) unsafe extern "C-unwind" fn clockwait(
     caller: Caller,
 ) -> c_int {
     // SAFETY: as in `wait`.
-    unsafe { wait_by(semaphore, caller, || host::sem_clockwait(semaphore, clock, until)) }
+    let wait = || unsafe { host::sem_clockwait(semaphore, clock, until) };
+    wait_by(semaphore, caller, wait)
 }
 
 pub(crate) unsafe extern "C-unwind" fn trywait(semaphore: *mut Object, caller: Caller) -> c_int {

@@ -165,16 +165,11 @@ impl Copied {
             at += length;
         }
         let into = libc::iovec { iov_base: self.bytes.as_mut_ptr().cast(), iov_len: DEPTH };
+        // SAFETY: takes nothing and always succeeds.
+        let process = unsafe { libc::getpid() };
         // SAFETY: `into` is our buffer; the kernel checks the other side and stops at what is not readable.
         let copied = unsafe {
-            libc::process_vm_readv(
-                libc::getpid(),
-                &into,
-                1,
-                pages.as_ptr(),
-                PAGES as libc::c_ulong,
-                0,
-            )
+            libc::process_vm_readv(process, &into, 1, pages.as_ptr(), PAGES as libc::c_ulong, 0)
         };
         self.from = sp;
         self.length = usize::try_from(copied).unwrap_or(0).min(DEPTH);

@@ -107,7 +107,12 @@ impl Arena {
         let last = self.mapped - layout::units(size_of::<T>());
         let unit = if unit > last { layout::HEADER_UNITS } else { unit };
         // SAFETY: the whole entry lies inside of the mapping (I1), in memory made of atomics (I3).
-        unsafe { self.base.add(unit as usize * UNIT).cast().as_ref() }
+        unsafe { &*self.pointer(unit).cast() }
+    }
+
+    #[inline(always)]
+    fn pointer(&self, unit: Unit) -> *mut u8 {
+        self.base.as_ptr().wrapping_add(unit as usize * UNIT)
     }
 
     /// The number of an entry that [`Arena::at`] gave.
@@ -121,12 +126,7 @@ impl Arena {
     /// The units were allocated by the caller for bytes and are not yet reachable by anyone else (I2).
     pub unsafe fn bytes(&self, unit: Unit, units: u32) -> &'static mut [u8] {
         // SAFETY: by the contract nobody else refers to these units (I2), which are mapped (I1).
-        unsafe {
-            std::slice::from_raw_parts_mut(
-                self.base.add(unit as usize * UNIT).as_ptr(),
-                units as usize * UNIT,
-            )
-        }
+        unsafe { std::slice::from_raw_parts_mut(self.pointer(unit), units as usize * UNIT) }
     }
 
     /// The `count` words that begin at a unit, which [`Arena::allocate`] gave for them; fewer at the end of the mapping.
@@ -134,9 +134,7 @@ impl Arena {
         let room = (self.mapped.saturating_sub(unit)) as usize * (UNIT / 4);
         let (unit, count) = if room == 0 { (0, 0) } else { (unit, count.min(room)) };
         // SAFETY: the words lie inside of the mapping (I1) and are atomic (I3).
-        unsafe {
-            std::slice::from_raw_parts(self.base.add(unit as usize * UNIT).cast().as_ptr(), count)
-        }
+        unsafe { std::slice::from_raw_parts(self.pointer(unit).cast(), count) }
     }
 
     /// Puts a finished entry at the head of a list.
@@ -177,10 +175,18 @@ mod tests {
     use crate::layout::{Lock, Process};
 
     fn arena(units: u32) -> Arena {
-        let memory = std::alloc::Layout::from_size_align(units as usize * UNIT, 4096).unwrap();
-        // SAFETY: the layout has a size; the memory is never freed, so it lives as long as the test (I1).
-        let arena =
-            unsafe { Arena::new(NonNull::new(std::alloc::alloc_zeroed(memory)).unwrap(), units) };
+        // Leaked, so that it lives as long as the test (I1), and aligned like a page.
+        #[derive(Clone, Copy)]
+        #[repr(align(4096))]
+        struct Page {
+            _bytes: [u8; 4096],
+        }
+        let pages = Box::leak(
+            vec![Page { _bytes: [0; 4096] }; units as usize * UNIT / 4096 + 1].into_boxed_slice(),
+        );
+        let base = NonNull::from(pages).cast();
+        // SAFETY: that many units were leaked just now.
+        let arena = unsafe { Arena::new(base, units) };
         arena.header().allocated.store(layout::HEADER_UNITS, Relaxed);
         arena.header().available.store(units, Relaxed);
         arena

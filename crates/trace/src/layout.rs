@@ -17,7 +17,7 @@
 //! waiting adds (`Cold`) 2,560, and a ledger 256.
 //! # Invariants
 //! I1: every entry is made of integers for which any bit pattern is a value, so that a torn or hostile one is only wrong.
-//! I2: a unit number is published after the entry that it names is complete (EDGE of the list concerned).
+//! I2: a unit number is published after the entry that it names is complete (the edge of its list).
 
 use crate::histogram::{COARSE, FINE};
 use uncontended_atomic::{AtomicU8, AtomicU32, AtomicU64};

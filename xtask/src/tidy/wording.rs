@@ -15,6 +15,9 @@ const EMPTY_FORMULAS: [&str; 6] = [
     "untriaged",
 ];
 
+/// How a text begins that refers to a reason given nearby.
+const REFERENCES: [&str; 3] = ["as in `", "as above", "as for "];
+
 /// Words that promise work instead of doing it.
 const PROMISES: [&str; 5] = ["TODO", "FIXME", "XXX", "todo!", "unimplemented!"];
 
@@ -40,7 +43,8 @@ fn safety(source: &Source) -> Vec<String> {
             whole + " " + c.trim_start_matches(['/', '!', ' '])
         });
         let plain = whole.trim().trim_end_matches('.').to_lowercase();
-        if plain.len() < 20 || EMPTY_FORMULAS.contains(&plain.as_str()) {
+        let refers = REFERENCES.iter().any(|start| plain.starts_with(start));
+        if plain.len() < 20 && !refers || EMPTY_FORMULAS.contains(&plain.as_str()) {
             complaints.push(complaint(
                 source,
                 at + 1,
