@@ -6,6 +6,7 @@
 //! # Evidence
 //! tests/diagrams.rs (golden files: the six interleavings of the lost wake-up, the flag flip).
 
+pub mod interleavings;
 mod svg;
 
 use crate::program::{Program, Value};

@@ -7,8 +7,6 @@
 //! # State
 //! I1: no class is completed twice (sleep sets); every class is completed (source sets), unless `bound` is set.
 //! I2: `frames[d]` is the state before event `d`; the order of the first `d` events is in [`order::Order`].
-//! I3: where a program has both locks and interrupts, which acquisition could have come first is not decided by one
-//! reversal; there every step that is awake is explored, and only sleep sets prune.
 //! # Evidence
 //! tests/corpora.rs (counts of an independent checker, test by test), tests/classes.rs (closed formulas),
 //! tests/engines.rs (ends agree with [`crate::search`] on random programs).
@@ -93,10 +91,7 @@ pub fn executions<M: Model>(
     let start = stepper.start(&mut happened);
     let order =
         Order::new(program.threads.len(), buffers > 0, actors, &program.locations, &happened);
-    let locks =
-        program.threads.iter().flat_map(|t| &t.code).any(|op| matches!(op, Op::Lock { .. }));
     let mut explorer = Explorer {
-        thorough: locks && !interrupts.is_empty(),
         stepper,
         order,
         names: Names { threads: program.threads.len(), buffers, interrupts },
@@ -182,8 +177,6 @@ struct Explorer<'p, M> {
     order: Order,
     names: Names,
     actors: usize,
-    /// Explore every step that is awake (I3).
-    thorough: bool,
     /// Reused: only the first `order.len() + 1` are live (I2).
     frames: Vec<Frame>,
     /// `taken[d * actors + a]`: steps of actor `a` among the first `d` events.
@@ -235,8 +228,10 @@ impl<M: Model> Explorer<'_, M> {
             self.enabled.iter().fold(0, |set, &actor| set | 1 << self.names.number(actor));
         let awake = frame.enabled & !frame.sleep;
         if awake != 0 {
-            frame.backtrack = if self.thorough { awake } else { 1 << awake.trailing_zeros() };
-        } else if frame.enabled != 0 {
+            frame.backtrack = 1 << awake.trailing_zeros();
+            return;
+        }
+        if frame.enabled != 0 {
             self.found.blocked += 1;
         } else {
             match Outcome::of(&frame.state) {
@@ -246,8 +241,8 @@ impl<M: Model> Explorer<'_, M> {
                 }
                 None => self.found.cut += 1,
             }
-            self.reverse_blocked_locks(depth);
         }
+        self.reverse_blocked_locks(depth);
     }
 
     /// Takes a step, and plans the reversal of every race it is in.
@@ -359,7 +354,7 @@ impl<M: Model> Explorer<'_, M> {
         }
     }
 
-    /// At an end: a thread that waits for a lock forever could have come before the thread that holds it.
+    /// At an end, or where only sleepers are left: a thread that waits for a lock could have come before the thread that holds it.
     fn reverse_blocked_locks(&mut self, depth: usize) {
         for thread in 0..self.names.threads as u8 {
             let loc: Option<Loc> = self.stepper.blocked_on_lock(&self.frames[depth].state, thread);

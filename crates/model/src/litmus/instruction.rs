@@ -575,6 +575,9 @@ impl Assembler {
 /// An instruction's base name and the width its suffix says.
 fn split_suffix(written: &str) -> Option<(&'static str, Option<u8>)> {
     let known = |name: &str| SUFFIXED.iter().copied().find(|known| *known == name);
+    if let "movabs" | "movabsq" = written {
+        return Some(("mov", Some(64)));
+    }
     if let Some(name) = known(written) {
         return Some((name, None));
     }

@@ -1,4 +1,5 @@
 //! Random small programs, from a seed.
+#![allow(dead_code, reason = "each test file uses what it needs")]
 
 use uncontended_model::program::{Alu, Location, Op, Operand, Place, Program, Reg, Test, Thread};
 
@@ -22,7 +23,6 @@ impl Random {
 
 /// What a random program may contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(dead_code, reason = "each test file uses the kinds it needs")]
 pub(crate) enum Kind {
     /// Loads, stores, read-modify-writes, fences.
     Straight,
