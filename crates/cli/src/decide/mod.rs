@@ -7,6 +7,8 @@
 
 pub(crate) mod dealing;
 pub(crate) mod flags;
+#[cfg(test)]
+mod hostile;
 pub(crate) mod hypothesis;
 pub(crate) mod metric;
 pub(crate) mod output;

@@ -62,6 +62,9 @@ impl Path {
                     return Err(bad("has an empty field"));
                 }
                 "" => {}
+                name if name.contains([']', '(', ')']) => {
+                    return Err(bad("has brackets that do not match"));
+                }
                 name => steps.push(Step::Field(name.to_string())),
             }
             for index in indices.split_terminator(']') {

@@ -5,7 +5,7 @@
 //! written in the shortest form that reads back as the same double. A log without an end line was cut short, and its runs
 //! still count.
 //! # Evidence
-//! `tests/decide_verdict.rs`, `fuzz/fuzz_targets/log.rs`.
+//! `tests/decide_verdict.rs`, `fuzz/fuzz_targets/verdict_log.rs`.
 
 use super::hypothesis::Hypothesis;
 use serde::{Deserialize, Serialize};

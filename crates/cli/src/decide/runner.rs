@@ -5,7 +5,7 @@
 //! goes wrong with the *measurement* (no such program, no metric on its output) is a [`Failure`]; what goes wrong with the
 //! *program* (a status other than zero, a signal, a time-out) is a [`Run`] that says so.
 //! # Evidence
-//! `tests/decide_runner.rs`, `benches/runner.rs`.
+//! `tests/decide_runner.rs`, `benches/what_does_a_run_cost.rs`.
 
 use super::metric::Metric;
 use super::record::{Outcome, Run};

@@ -4,7 +4,7 @@
 //! A quantity is held in its base unit: nanoseconds, bytes, or the plain number. What is not a finite number with a known
 //! unit is refused with the reason; nothing is guessed.
 //! # Evidence
-//! The tests below, `fuzz/fuzz_targets/value.rs`.
+//! The tests below, `fuzz/fuzz_targets/quantity.rs`.
 
 use std::fmt::Write as _;
 use std::time::Duration;

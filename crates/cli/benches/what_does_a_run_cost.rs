@@ -1,0 +1,69 @@
+//! Question: what does `unc compare` add to a run, beside the run itself?
+//!
+//! Rounds of `unc compare -- true true` are interleaved with a plain loop of spawn and wait; printed are the medians of
+//! what passes outside of the measured runs, start of `unc` included, and of the whole difference to the plain loop, each
+//! a run. Not measured: shells, which both sides would pay.
+//! `cargo bench -p uncontended-cli --bench what_does_a_run_cost`
+
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+const ROUNDS: usize = 15;
+const PAIRS: u32 = 250;
+
+/// Nanoseconds a run of the plain loop.
+fn plain() -> f64 {
+    let started = Instant::now();
+    for _ in 0..2 * PAIRS {
+        let mut command = Command::new("/bin/true");
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        assert!(command.status().expect("/bin/true exists").success());
+    }
+    started.elapsed().as_nanos() as f64 / f64::from(2 * PAIRS)
+}
+
+/// Nanoseconds a run of `unc compare`, and those of them outside of the measured runs.
+fn compare() -> (f64, f64) {
+    let pairs = PAIRS.to_string();
+    let started = Instant::now();
+    // An error this small is never reached, so that the whole budget runs.
+    let output = Command::new(env!("CARGO_BIN_EXE_unc"))
+        .args([
+            "compare",
+            "--quiet",
+            "--claim",
+            "different",
+            "--margin",
+            "0",
+            "--max-error",
+            "1e-50",
+            "--max-runs",
+        ])
+        .args([&pairs, "--json", "-", "--", "/bin/true", "/bin/true"])
+        .output()
+        .expect("unc runs");
+    let elapsed = started.elapsed().as_nanos() as f64;
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("a verdict");
+    let runs = json["runs"].as_array().expect("every run");
+    assert_eq!(runs.len(), 2 * PAIRS as usize, "it decided early");
+    let measured: f64 = runs.iter().filter_map(|run| run["wall_ns"].as_f64()).sum();
+    (elapsed / runs.len() as f64, (elapsed - measured) / runs.len() as f64)
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+fn main() {
+    let rounds = ROUNDS;
+    let (mut outside, mut more) = (Vec::new(), Vec::new());
+    for _ in 0..rounds {
+        let loop_ns = plain();
+        let (whole, beside) = compare();
+        outside.push(beside / 1e3);
+        more.push((whole - loop_ns) / 1e3);
+    }
+    println!("outside of the measured runs: {:.0} us a run", median(outside));
+    println!("more than a plain loop:       {:.0} us a run", median(more));
+}

@@ -1,0 +1,108 @@
+//! Logs that were damaged at random: a verdict, or a told error, never a panic. The in-tree form of the fuzzer
+//! `fuzz/fuzz_targets/verdict_log.rs`.
+
+use super::hypothesis::{Claim, Compare, Decider, Hypothesis, Permute, Slo};
+use super::record::{self, Head, Line, Outcome, Run, SCHEMA, Stop};
+use super::trial::Trial;
+use uncontended_stats::Rng;
+
+fn heads() -> Vec<Hypothesis> {
+    let slo = Slo {
+        metric: "wall".to_string(),
+        unit: "ns".to_string(),
+        bound: None,
+        rate: 0.9,
+        or_below: Some(0.8),
+        max_error: 0.01,
+        method: Decider::Csm,
+    };
+    let compare = Compare {
+        metric: "wall".to_string(),
+        unit: "ns".to_string(),
+        claim: Claim::Equivalent,
+        margin: 0.02,
+        higher_is_better: true,
+        max_error: 0.01,
+        block: 2,
+        commands: ["a", "b", "c"].map(String::from).to_vec(),
+        baseline: 1,
+        ignore_failure: true,
+    };
+    let permute = Permute {
+        unit: "1".to_string(),
+        a: vec![1.0, 2.0],
+        b: vec![3.0],
+        statistic: "p90".to_string(),
+        two_sided: true,
+        level: 0.05,
+        or_below: None,
+        max_error: 0.01,
+        most_dealings: 50,
+        seed: "7".to_string(),
+    };
+    vec![Hypothesis::Slo(slo), Hypothesis::Compare(compare), Hypothesis::Permute(permute)]
+}
+
+fn text(hypothesis: &Hypothesis, rng: &mut Rng) -> Vec<u8> {
+    let mut out = Vec::new();
+    let head = Head {
+        schema: SCHEMA.to_string(),
+        hypothesis: hypothesis.clone(),
+        seed: "1".to_string(),
+        warnings: Vec::new(),
+    };
+    record::write(&mut out, &Line::Head(head)).unwrap();
+    for _ in 0..rng.below(40) {
+        let outcome = [Outcome::Ok, Outcome::Failed(1), Outcome::Failed(139), Outcome::TimedOut]
+            [rng.below(4) as usize];
+        let value = rng.chance(0.8).then(|| (rng.unit() * 10.0).round());
+        let run = Run { arm: rng.below(3) as usize, value, outcome, wall_ns: None, stored: false };
+        record::write(&mut out, &Line::Run(run)).unwrap();
+    }
+    record::write(&mut out, &Line::End { stop: Stop::Decided, verdict: "yes".to_string() })
+        .unwrap();
+    out
+}
+
+/// Whether the log gave a verdict.
+fn judge(bytes: &[u8]) -> bool {
+    let Ok(log) = record::read(bytes) else { return false };
+    if let Hypothesis::Permute(permute) = &log.head.hypothesis
+        && permute.most_dealings > 1000
+    {
+        return false; // A budget of the log's own may be endless.
+    }
+    let Ok(mut trial) = Trial::new(&log.head.hypothesis) else { return false };
+    if log.runs.iter().try_for_each(|run| trial.push(run)).is_err() {
+        return false;
+    }
+    let finding = trial.verdict(&log.head, Stop::LogCut).finding;
+    assert!(finding.successes <= finding.n);
+    let [low, high] = finding.interval;
+    assert!(0.0 <= low && low <= high && high <= 1.0, "{low} {high}");
+    true
+}
+
+#[test]
+fn damaged_logs_are_answered() {
+    let mut rng = Rng::new(12);
+    let (mut sound, mut damaged) = (0, 0);
+    for round in 0..1500 {
+        let heads = heads();
+        let mut log = text(&heads[round % heads.len()], &mut rng);
+        sound += u32::from(judge(&log));
+        for _ in 0..=rng.below(4) {
+            let place = rng.below(log.len() as u64) as usize;
+            match rng.below(4) {
+                0 => log[place] = b"0123456789.-e\"{}[],:"[rng.below(20) as usize],
+                1 => log[place] = rng.next_u64() as u8,
+                2 => {
+                    log.remove(place);
+                }
+                _ => log.truncate(place.max(1)),
+            }
+        }
+        damaged += u32::from(judge(&log));
+    }
+    assert!(sound > 900 && damaged > 50, "{sound} {damaged}");
+}
