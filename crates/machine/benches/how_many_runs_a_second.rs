@@ -1,0 +1,49 @@
+//! Question: how many runs a second does the machine make of a test, setting up and counting included, and how often does
+//! it show the weak outcome?
+//!
+//! `cargo bench -p uncontended-machine --bench how_many_runs_a_second [-- RUNS]`. The five tests take turns, so that drift hits all of
+//! them; the median of five turns is printed, with the slowest and the fastest. Not measured: what the rate would be with
+//! CPUs shared with other programs.
+
+use std::time::Instant;
+use uncontended_machine::{Setup, run};
+use uncontended_model::classics::named;
+use uncontended_model::litmus::{Test, parse};
+
+const TURNS: usize = 5;
+
+fn main() {
+    let runs =
+        std::env::args().filter_map(|word| word.parse().ok()).next().unwrap_or(10_000_000_u64);
+    let names = ["SB", "SB+mfences", "MP", "n6", "LOCK-INC"];
+    let tests: Vec<Test> = names
+        .iter()
+        .map(|name| parse(named(name).expect("a classic").text).expect("a classic parses"))
+        .collect();
+    let mut rates = vec![Vec::new(); tests.len()];
+    let mut met = vec![0; tests.len()];
+    for turn in 0..TURNS {
+        for (at, test) in tests.iter().enumerate() {
+            let start = Instant::now();
+            let seen = match run(&test.program, &Setup { runs, seed: turn as u64 }) {
+                Ok(seen) => seen,
+                Err(reason) => return println!("SKIPPED how_many_runs_a_second: {reason}"),
+            };
+            rates[at].push(runs as f64 / start.elapsed().as_secs_f64() / 1e6);
+            met[at] +=
+                seen.states.iter().filter(|(end, _)| test.holds(end)).map(|(_, n)| n).sum::<u64>();
+        }
+    }
+    println!("{:12}  million runs a second (slowest, fastest of {TURNS})   condition met", "");
+    for ((name, mut rates), met) in names.iter().zip(rates).zip(met) {
+        rates.sort_by(f64::total_cmp);
+        let share = met as f64 / (runs * TURNS as u64) as f64 * 100.0;
+        println!(
+            "{name:12}  {:6.1} ({:.1}, {:.1})  {met} of {}: {share:.3} %",
+            rates[TURNS / 2],
+            rates[0],
+            rates[TURNS - 1],
+            runs * TURNS as u64
+        );
+    }
+}
