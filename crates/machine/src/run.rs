@@ -118,8 +118,8 @@ fn prepare<'p>(program: &'p Program, setup: &Setup) -> Result<Shared<'p>, Refusa
         entries: [entries, together],
         memory: Words::new(Layout { locations: program.locations.len() }.words()),
         results: registers.map(|registers| Words::new(registers * BATCH)).collect(),
+        meeting: Meeting::new(threads, cpus.len()),
         cpus,
-        meeting: Meeting::new(threads),
         failure: Mutex::new(None),
         setup: *setup,
     })

@@ -83,7 +83,7 @@ impl Dice {
                 expected: self.operand(),
                 new: self.operand(),
                 old: self.reg(),
-                locked: true,
+                locked: self.below(2) == 0,
             },
             10 => Op::Compute {
                 to: self.reg(),

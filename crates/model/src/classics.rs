@@ -114,6 +114,15 @@ pub const CLASSICS: &[Classic] = &[
         text: "X86_64 LOCK-INC\n{ uint64_t x; }\n P0 | P1 ;\n lock incq (x) | lock incq (x) ;\nexists (x=1)\n",
     },
     Classic {
+        name: "CAS-FAIL",
+        sc: true,
+        tso: true,
+        about: "A compare-and-exchange without LOCK that fails, beside a store: the instruction writes back what it read, so \
+                the store may be lost. Allowed under SC as well, and real processors show it.",
+        text: "X86_64 CAS-FAIL\n{ uint64_t x; 0:rax=5; 0:rbx=9; }\n P0 | P1 ;\n cmpxchgq %rbx,(x) | movq $1,(x) ;\n\
+               exists (x=0)\n",
+    },
+    Classic {
         name: "EVENTCOUNT",
         sc: true,
         tso: true,

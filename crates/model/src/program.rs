@@ -152,7 +152,8 @@ pub enum Op {
         /// interrupt between the two.
         locked: bool,
     },
-    /// Replaces the value by `new` if it is `expected`.
+    /// Replaces the value by `new` if it is `expected`. Without LOCK the instruction writes in either case (Intel SDM,
+    /// CMPXCHG): if the values differ, it stores the value that it found.
     CompareExchange {
         /// What is changed.
         at: Place,

@@ -514,6 +514,9 @@ impl<'p, M: Model> Stepper<'p, M> {
                 self.set(state, thread, old, seen);
                 if seen == expected {
                     self.second_half(state, thread, loc, new, locked, happened);
+                } else if !locked {
+                    // It writes what it read back: a store of another thread in between is lost.
+                    self.second_half(state, thread, loc, seen, locked, happened);
                 }
             }
             Op::Lock { .. } => {
