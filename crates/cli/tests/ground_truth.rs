@@ -163,9 +163,9 @@ macro_rules! programs {
 }
 
 programs! {
-    address_reuse barger cancelled_mid_wait conditions fork_held free_but_off_cpu futex holder_sleeps
-    readers_starve_writer semaphore_lock signal_handler_locks spin_and_barrier trylock_loop types vfork_exec
-    waiters_in_turn
+    address_reuse annotated barger c11 cancelled_mid_wait conditions coroutine fork_held free_but_off_cpu futex
+    holder_sleeps late_destructors many own_malloc plugin readers_starve_writer sandbox semaphore_lock
+    signal_handler_locks small_stack spin_and_barrier trylock_loop types vfork_exec waiters_in_turn
 }
 
 #[test]

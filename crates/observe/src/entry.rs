@@ -13,7 +13,7 @@
 //!
 //! [`Caller`]: crate::stack::Caller
 
-use crate::{barrier, condition, futex, mutex, rwlock, semaphore, spin};
+use crate::{annotated, barrier, c11, condition, futex, mutex, rwlock, semaphore, spin};
 use std::arch::naked_asm;
 
 #[cfg(target_arch = "x86_64")]
@@ -95,7 +95,32 @@ interpose! {
     sem_timedwait 2 semaphore::timedwait;
     sem_clockwait 3 semaphore::clockwait;
     sem_post 1 semaphore::post;
+    mtx_init 2 c11::mtx_init;
+    mtx_destroy 1 c11::mtx_destroy;
+    mtx_lock 1 c11::mtx_lock;
+    mtx_timedlock 2 c11::mtx_timedlock;
+    mtx_trylock 1 c11::mtx_trylock;
+    mtx_unlock 1 c11::mtx_unlock;
+    cnd_init 1 c11::cnd_init;
+    cnd_destroy 1 c11::cnd_destroy;
+    cnd_wait 2 c11::cnd_wait;
+    cnd_timedwait 3 c11::cnd_timedwait;
+    cnd_signal 1 c11::cnd_signal;
+    cnd_broadcast 1 c11::cnd_broadcast;
+    uncontended_note_wait_begin 1 annotated::wait_begin;
+    uncontended_note_acquired 1 annotated::acquired;
+    uncontended_note_released 1 annotated::released;
+    uncontended_note_gave_up 1 annotated::gave_up;
 }
+
+/// `struct uncontended_hooks` of `include/uncontended.h`: four functions that take the lock's address.
+#[unsafe(export_name = "uncontended_hooks")]
+static HOOKS: [unsafe extern "C" fn(); 4] = [
+    uncontended_note_wait_begin,
+    uncontended_note_acquired,
+    uncontended_note_released,
+    uncontended_note_gave_up,
+];
 
 /// The conditions of today. On x86-64 their versions must be named, since the C library has two of each.
 #[cfg(not(target_arch = "x86_64"))]

@@ -187,6 +187,11 @@ impl Blocked {
         Blocked { local, row, caller, wait }
     }
 
+    /// Whether it waits for the lock of this row.
+    pub(crate) fn is_for(&self, row: Row) -> bool {
+        std::ptr::eq(self.row.lock, row.lock)
+    }
+
     /// The lock was had.
     pub(crate) fn acquired(self) {
         let Blocked { local, row, caller, wait } = self;

@@ -9,6 +9,7 @@
 use crate::events::{self, Waited};
 use crate::host;
 use crate::local::{current, errno};
+use crate::sandbox;
 use crate::stack::Caller;
 use libc::{EAGAIN, FUTEX_CLOCK_REALTIME, FUTEX_PRIVATE_FLAG, c_int, c_long};
 use uncontended_sys::clock::ticks;
@@ -61,6 +62,7 @@ pub(crate) unsafe extern "C-unwind" fn other(
     e: usize,
     f: usize,
 ) -> c_long {
+    sandbox::look_at(number, a);
     // SAFETY: the program made this very system call.
     unsafe { host::syscall(number, a, b, c, d, e, f) }
 }

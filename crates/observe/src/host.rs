@@ -76,6 +76,9 @@ host! {
     sem_timedwait "" (semaphore: *mut Object, until: *const timespec) -> c_int;
     sem_clockwait "" (semaphore: *mut Object, clock: c_int, until: *const timespec) -> c_int;
     sem_post "" (semaphore: *mut Object) -> c_int;
+    mtx_init "" (mutex: *mut Object, plain_or_timed: c_int) -> c_int;
+    cnd_init "" (condition: *mut Object) -> c_int;
+    prctl "" (option: c_int, a: usize, b: usize, c: usize, d: usize) -> c_int;
     syscall "" (number: c_long, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> c_long;
 }
 

@@ -17,7 +17,7 @@ use std::ptr::NonNull;
 use uncontended_atomic::{AtomicU32, AtomicUsize, Ordering::*};
 use uncontended_sys::clock::{self, Source};
 use uncontended_trace::arena::Arena;
-use uncontended_trace::layout::{self, Process};
+use uncontended_trace::layout::{self, Process, Unit};
 
 static ARENA_BASE: AtomicUsize = AtomicUsize::new(0);
 static ARENA_UNITS: AtomicU32 = AtomicU32::new(0);
@@ -42,7 +42,7 @@ pub(crate) fn process(arena: Arena) -> Option<&'static Process> {
 extern "C" fn begin() {
     if open().is_some() {
         stack::prepare();
-        begin_process();
+        begin_process(0);
         local::prepare();
         // SAFETY: the handler lives as long as this library, which is never unloaded.
         unsafe { libc::pthread_atfork(None, None, Some(forked)) };
@@ -55,8 +55,8 @@ static BEGIN: extern "C" fn() = begin;
 
 /// In a forked child: the record starts empty, under a new entry.
 extern "C" fn forked() {
-    PROCESS.store(0, Relaxed);
-    begin_process();
+    let parent = PROCESS.swap(0, Relaxed);
+    begin_process(parent);
     local::forked();
 }
 
@@ -119,8 +119,8 @@ fn select_clock(arena: Arena) {
     clock::select(if is_monotonic { Source::Monotonic } else { clock::best() });
 }
 
-/// Enters this image into the record.
-fn begin_process() {
+/// Enters this image into the record; a forked one has its parent's arguments.
+fn begin_process(parent: Unit) {
     let Some(arena) = arena() else { return };
     let Some((unit, process)) = arena.make::<Process>() else { return };
     // SAFETY: takes nothing and always succeeds.
@@ -128,7 +128,13 @@ fn begin_process() {
     // SAFETY: takes nothing and always succeeds.
     process.parent.store(unsafe { libc::getppid() } as u32, Relaxed);
     process.start_ticks.store(clock::ticks(), Relaxed);
-    write_command(arena, process);
+    if parent == 0 {
+        write_command(arena, process);
+    } else {
+        let parent: &Process = arena.at(parent);
+        process.command.store(parent.command.load(Relaxed), Relaxed);
+        process.command_bytes.store(parent.command_bytes.load(Relaxed), Relaxed);
+    }
     if let Some(index) = arena.allocate(layout::units(4 * layout::STACK_SLOTS)) {
         process.stack_index.store(index, Relaxed);
     }

@@ -88,7 +88,7 @@ pub(crate) fn opened(local: &Local, lock: &Lock, release: u64) -> Option<u64> {
     let opened = earliest.map(|arrival| arrival.max(release));
     match lock.open_since.swap(0, Relaxed) {
         0 => opened,
-        since => Some(opened.map_or(since, |opened| opened.min(since))),
+        since => Some(opened.map_or(since, |opened| opened.min(since)).max(release)),
     }
 }
 

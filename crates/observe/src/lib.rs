@@ -15,7 +15,9 @@
 //! # Evidence
 //! `crates/cli/tests/ground_truth.rs` with `tests/programs`.
 
+mod annotated;
 mod barrier;
+mod c11;
 mod condition;
 mod entry;
 mod events;
@@ -27,6 +29,7 @@ mod lives;
 mod local;
 mod mutex;
 mod rwlock;
+mod sandbox;
 mod semaphore;
 mod spin;
 mod stack;

@@ -1,4 +1,4 @@
-//! Mutexes, and through them C11's `mtx_t`, C++'s `std::mutex` and Python's locks.
+//! Mutexes, and through them C++'s `std::mutex` and Python's locks.
 //!
 //! # Contract
 //! The first try is the C library's own trylock, which does for a free mutex what lock does, for every type. Whatever it

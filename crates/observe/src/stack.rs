@@ -9,13 +9,14 @@
 //! # Edges
 //! index: `enter` stores a slot of the table -> `enter` in another thread loads it. Carries the stack.
 //! # Invariants
-//! I1: the stack's memory is read through the kernel (process_vm_readv), so a bad pointer ends a stack and nothing else.
+//! I1: a page is read only after the kernel read it for us, so a bad pointer ends a stack and nothing else. It is asked by
+//! `rt_sigprocmask`, which every sandbox allows.
 //! I2: call frame information is read in modules that contain a return address on the stack, so they stay loaded.
 //! # Sources
 //! System V ABI (AMD64), 3.7 and 6; LSB 5.0, exception frames; glibc manual: `_dl_find_object` is async-signal-safe.
 
-use crate::host;
-use crate::local::Local;
+use crate::local::{Local, errno};
+use crate::{host, image};
 use gimli::{
     BaseAddresses, CfaRule, EhFrame, EhFrameHdr, EndianSlice, NativeEndian, Register, RegisterRule,
     UnwindSection,
@@ -25,10 +26,8 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use uncontended_atomic::{AtomicUsize, Ordering::*};
 use uncontended_trace::layout::{self, FRAMES, Module, STACK_SLOTS, Stack};
 
-/// Bytes of stack that are looked at.
-const DEPTH: usize = 16 << 10;
+/// The smallest page of any kernel.
 const PAGE: usize = 4096;
-const PAGES: usize = DEPTH / PAGE + 1;
 
 /// Where an interposed function was called, as its entry passes it on.
 #[derive(Clone, Copy)]
@@ -121,10 +120,19 @@ struct LinkMap {
 type FindObject = unsafe extern "C" fn(*mut c_void, *mut Object) -> c_int;
 
 static FIND_OBJECT: AtomicUsize = AtomicUsize::new(0);
+/// Address of the program's path, which the loader does not know; 0 if it could not be read.
+static PROGRAM: AtomicUsize = AtomicUsize::new(0);
 
 /// Looks up what unwinding needs; without `_dl_find_object` (before glibc 2.35) stacks have one frame.
 pub(crate) fn prepare() {
     FIND_OBJECT.store(host::optional(c"_dl_find_object").unwrap_or(0), Relaxed);
+    let Some(path) = image::private_memory(PAGE) else { return };
+    let path = path.as_ptr();
+    // SAFETY: the name ends in NUL, and the kernel writes less than the page that is there.
+    let length = unsafe { libc::readlink(c"/proc/self/exe".as_ptr(), path.cast(), PAGE - 1) };
+    if length > 0 {
+        PROGRAM.store(path as usize, Relaxed);
+    }
 }
 
 fn object(pc: usize) -> Option<Object> {
@@ -141,39 +149,31 @@ fn object(pc: usize) -> Option<Object> {
     (rc == 0 && !object.eh_frame.is_null()).then_some(object)
 }
 
-/// A copy of the stack's upper end.
-struct Copied {
-    from: usize,
-    bytes: [u8; DEPTH],
-    length: usize,
+/// The stack's memory, of which only what the kernel could read is read here (I1).
+struct Memory {
+    /// The page that was found readable last; 1 for none.
+    page: usize,
 }
 
-impl Copied {
-    fn word(&self, at: usize) -> Option<usize> {
-        let offset = at.checked_sub(self.from)?;
-        let bytes = self.bytes[..self.length].get(offset..)?.get(..8)?;
-        Some(usize::from_ne_bytes(bytes.try_into().ok()?))
-    }
-
-    /// Copies the stack from `sp` on, page by page until one cannot be read (I1).
-    fn fill(&mut self, sp: usize) {
-        let mut pages = [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; PAGES];
-        let mut at = sp;
-        for page in &mut pages {
-            let length = (PAGE - at % PAGE).min(sp + DEPTH - at);
-            *page = libc::iovec { iov_base: at as *mut c_void, iov_len: length };
-            at += length;
+impl Memory {
+    fn word(&mut self, at: usize) -> Option<usize> {
+        let page = at & !(PAGE - 1);
+        if !at.is_multiple_of(8) || (page != self.page && !is_readable(page)) {
+            return None;
         }
-        let into = libc::iovec { iov_base: self.bytes.as_mut_ptr().cast(), iov_len: DEPTH };
-        // SAFETY: takes nothing and always succeeds.
-        let process = unsafe { libc::getpid() };
-        // SAFETY: `into` is our buffer; the kernel checks the other side and stops at what is not readable.
-        let copied = unsafe {
-            libc::process_vm_readv(process, &into, 1, pages.as_ptr(), PAGES as libc::c_ulong, 0)
-        };
-        self.from = sp;
-        self.length = usize::try_from(copied).unwrap_or(0).min(DEPTH);
+        self.page = page;
+        // SAFETY: an aligned word in a page that was readable just now, in a stack that its thread is running on (I1).
+        Some(unsafe { (at as *const usize).read_volatile() })
     }
+}
+
+/// Whether the kernel can read a signal set there; with no such `how`, it does nothing else with it.
+fn is_readable(page: usize) -> bool {
+    const NO_SUCH_HOW: usize = 77;
+    let number = libc::SYS_rt_sigprocmask;
+    // SAFETY: the kernel checks the address, and with an unknown `how` changes nothing.
+    let result = unsafe { host::syscall(number, NO_SUCH_HOW, page, 0, 8, 0, 0) };
+    result != 0 && errno() == libc::EINVAL
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -192,11 +192,7 @@ mod registers {
 /// Fills `frames` with return addresses, innermost first, and answers with their number.
 #[cold]
 fn unwind(caller: Frame, local: &Local, frames: &mut [u64; FRAMES]) -> usize {
-    // The thread's own stack may be small: the copy lies in memory of its own.
-    let Some(memory) = crate::image::private_memory(size_of::<Copied>()) else { return 0 };
-    // SAFETY: fresh zeroed memory of this size, for which zeroes are a value.
-    let copied = unsafe { memory.cast::<Copied>().as_mut() };
-    copied.fill(caller.sp);
+    let mut memory = Memory { page: 1 };
     let mut at = caller;
     let mut count = 0;
     while count < FRAMES && at.pc > PAGE {
@@ -204,13 +200,11 @@ fn unwind(caller: Frame, local: &Local, frames: &mut [u64; FRAMES]) -> usize {
         count += 1;
         let Some(object) = object(at.pc - 1) else { break };
         note_module(local, &object);
-        match step(at, &object, copied) {
+        match step(at, &object, &mut memory) {
             Some(outer) if outer.sp > at.sp => at = outer,
             _ => break,
         }
     }
-    // SAFETY: `copied` is not used any more.
-    unsafe { crate::image::free_private(memory, size_of::<Copied>()) };
     count
 }
 
@@ -223,7 +217,7 @@ impl gimli::UnwindContextStorage<usize> for Rules {
 }
 
 /// From one frame to the one that called it.
-fn step(at: Frame, object: &Object, stack: &Copied) -> Option<Frame> {
+fn step(at: Frame, object: &Object, memory: &mut Memory) -> Option<Frame> {
     let header_at = object.eh_frame as usize;
     // SAFETY: the loader says that the module is mapped from `start` to `end` and has its header there (I2).
     let header =
@@ -252,9 +246,10 @@ fn step(at: Frame, object: &Object, stack: &Copied) -> Option<Frame> {
         _ => return None,
     };
     let frame = base.checked_add_signed(offset as isize)?;
-    let saved = |register: u16, otherwise: Option<usize>| match row.register(Register(register)) {
+    let mut saved = |register: u16, otherwise: Option<usize>| match row.register(Register(register))
+    {
         Some(RegisterRule::Offset(offset)) => {
-            stack.word(frame.checked_add_signed(offset as isize)?)
+            memory.word(frame.checked_add_signed(offset as isize)?)
         }
         None | Some(RegisterRule::Undefined | RegisterRule::SameValue) => otherwise,
         _ => None,
@@ -280,10 +275,12 @@ fn note_module(local: &Local, object: &Object) {
     }
     // SAFETY: the loader keeps the link map of a module that is in use (I2).
     let map = unsafe { &*object.link_map };
-    // SAFETY: its name ends in NUL.
-    let name = unsafe { CStr::from_ptr(map.name) }.to_bytes();
-    let mut program = [0u8; 1024];
-    let path = if name.is_empty() { executable(&mut program) } else { name };
+    let program = PROGRAM.load(Relaxed) as *const c_char;
+    // SAFETY: a link map has a name, if only an empty one.
+    let is_program = unsafe { *map.name } == 0;
+    let path = if is_program && !program.is_null() { program } else { map.name };
+    // SAFETY: either ends in NUL and is never changed: `prepare` made the one, the loader the other (I2).
+    let path = unsafe { CStr::from_ptr(path) }.to_bytes();
     let units = layout::units(size_of::<Module>() + path.len());
     let Some(unit) = arena.allocate(units) else { return };
     // SAFETY: allocated just now, published below.
@@ -295,14 +292,6 @@ fn note_module(local: &Local, object: &Object) {
     module.start.store(object.start as u64, Relaxed);
     module.end.store(object.end as u64, Relaxed);
     arena.push::<Module>(modules, unit);
-}
-
-/// The path of the program, which the loader does not name.
-fn executable(path: &mut [u8; 1024]) -> &[u8] {
-    // SAFETY: the name ends in NUL, and the kernel writes at most the buffer's length.
-    let length =
-        unsafe { libc::readlink(c"/proc/self/exe".as_ptr(), path.as_mut_ptr().cast(), path.len()) };
-    path.get(..usize::try_from(length).unwrap_or(0)).unwrap_or_default()
 }
 
 /// The number of a stack in the record: that of an equal one, or a fresh one; 0 if there is no room.

@@ -1,0 +1,145 @@
+//! Question: what does observing cost a program: for each uncontended lock and unlock, and when threads fight for one lock?
+//!
+//! Every round runs all subjects one after the other: plain, with a preloaded library that only passes calls through, under
+//! `unc run`, under `unc run --no-hold`, and under Debian's `mutrace` where it is installed. Printed: the median of the
+//! rounds, and the median and quartiles of what a subject costs over the plain run of its round. Not measured: the start of
+//! `unc` and the writing of its report. Needs a C compiler. `cargo bench -p uncontended-cli --bench what_does_observing_cost`
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const ROUNDS: usize = 15;
+
+fn main() {
+    let library = compile("bench_passthrough", &["-shared", "-fPIC", "-ldl"]);
+    let pair = compile("bench_pair", &["-pthread"]);
+    let hammer = compile("bench_hammer", &["-pthread"]);
+    let subjects = subjects(&library);
+    println!("{ROUNDS} rounds, all subjects in turn in each\n");
+    table(
+        "one lock, used by one thread: ns for a lock and unlock",
+        &subjects,
+        &pair,
+        &[],
+        |cost, plain| cost - plain,
+    );
+    table(
+        "1000 locks in turn: ns for a lock and unlock",
+        &subjects,
+        &pair,
+        &["1000"],
+        |cost, plain| cost - plain,
+    );
+    let four = ["4", "300000"];
+    table("4 threads on one lock, nothing inside: ms", &subjects, &hammer, &four, |cost, plain| {
+        cost / plain
+    });
+    let inside = ["4", "30000", "400"];
+    table(
+        "4 threads on one lock, some work inside: ms",
+        &subjects,
+        &hammer,
+        &inside,
+        |cost, plain| cost / plain,
+    );
+}
+
+/// A way to run a program: what stands before its name, and a variable of its environment.
+struct Subject {
+    name: &'static str,
+    before: Vec<String>,
+    preload: Option<PathBuf>,
+}
+
+fn subjects(library: &Path) -> Vec<Subject> {
+    let unc = |flags: &[&str]| {
+        let words = [env!("CARGO_BIN_EXE_unc"), "run", "--quiet", "--no-history"]
+            .iter()
+            .chain(flags)
+            .chain(&["--"]);
+        words.map(|word| (*word).to_owned()).collect()
+    };
+    let mut subjects = vec![
+        Subject { name: "plain", before: vec![], preload: None },
+        Subject { name: "pass-through", before: vec![], preload: Some(library.to_owned()) },
+        Subject { name: "unc run", before: unc(&[]), preload: None },
+        Subject { name: "unc run --no-hold", before: unc(&["--no-hold"]), preload: None },
+    ];
+    if Command::new("mutrace").arg("--help").output().is_ok() {
+        subjects.push(Subject { name: "mutrace", before: vec!["mutrace".into()], preload: None });
+    } else {
+        println!("SKIPPED mutrace: it is not installed");
+    }
+    subjects
+}
+
+/// Runs everything and prints one table; `over` compares a subject's figure with the plain one of its round.
+fn table(
+    title: &str,
+    subjects: &[Subject],
+    program: &Path,
+    arguments: &[&str],
+    over: fn(f64, f64) -> f64,
+) {
+    let rounds: Vec<Vec<f64>> = (0..ROUNDS)
+        .map(|_| subjects.iter().map(|subject| subject.measure(program, arguments)).collect())
+        .collect();
+    println!("{title}\n{:20} {:>10} {:>12}  quartiles", "", "median", "over plain");
+    for (at, subject) in subjects.iter().enumerate() {
+        let all = sorted(rounds.iter().map(|round| round[at]));
+        let over = sorted(rounds.iter().map(|round| over(round[at], round[0])));
+        println!(
+            "{:20} {:>10.2} {:>12.2}  {:.2} to {:.2}",
+            subject.name,
+            all[ROUNDS / 2],
+            over[ROUNDS / 2],
+            over[ROUNDS / 4],
+            over[ROUNDS * 3 / 4]
+        );
+    }
+    println!();
+}
+
+fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values
+}
+
+impl Subject {
+    /// The first number that the program prints.
+    fn measure(&self, program: &Path, arguments: &[&str]) -> f64 {
+        let mut words = self
+            .before
+            .iter()
+            .map(String::as_str)
+            .chain(program.to_str())
+            .chain(arguments.iter().copied());
+        let mut command = Command::new(words.next().expect("a program"));
+        command.args(words);
+        if let Some(library) = &self.preload {
+            command.env("LD_PRELOAD", library);
+        }
+        let output = command.output().expect("the program can be started");
+        assert!(
+            output.status.success(),
+            "{}: {}",
+            self.name,
+            String::from_utf8_lossy(&output.stderr)
+        );
+        let text = String::from_utf8_lossy(&output.stdout);
+        text.split_whitespace().find_map(|word| word.parse().ok()).expect("a figure")
+    }
+}
+
+fn compile(name: &str, flags: &[&str]) -> PathBuf {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../tests/programs")
+        .join(format!("{name}.c"));
+    let binary = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
+    let compiled =
+        Command::new(compiler).arg("-O2").arg("-o").args([&binary, &source]).args(flags).status();
+    assert!(compiled.expect("a C compiler").success(), "{name} compiles");
+    binary
+}

@@ -1,0 +1,54 @@
+//! Locks of the program's own, told by annotations (`include/uncontended.h`, and `uncontended_sys::annotate` for Rust).
+//!
+//! # Contract
+//! The four hooks record what the program says of its lock; a wait that [`wait_begin`] announced ends with [`acquired`] or
+//! [`gave_up`] of the same lock. A thread waits for one annotated lock at a time: announcing another wait gives the first up.
+//! # Evidence
+//! `tests/programs/annotated.c`.
+
+use crate::events::{self, Blocked};
+use crate::host::Object;
+use crate::local::{Local, Row, current};
+use crate::stack::Caller;
+use uncontended_trace::layout::kind::ANNOTATED;
+
+fn row(lock: *mut Object, caller: Caller) -> Option<(&'static Local, Row)> {
+    let local = current()?;
+    Some((local, events::row(local, lock as u64, ANNOTATED, caller)?))
+}
+
+pub(crate) extern "C" fn wait_begin(lock: *mut Object, caller: Caller) {
+    let Some((local, row)) = row(lock, caller) else { return };
+    let before = local.announced.replace(Some(Blocked::begin(local, row, caller)));
+    if let Some(before) = before {
+        before.gave_up();
+    }
+}
+
+pub(crate) extern "C" fn acquired(lock: *mut Object, caller: Caller) {
+    let Some((local, row)) = row(lock, caller) else { return };
+    match local.announced.take() {
+        Some(blocked) if blocked.is_for(row) => blocked.acquired(),
+        other => {
+            local.announced.set(other);
+            events::acquired(local, row, caller);
+        }
+    }
+}
+
+/// The program gives the lock back only after this, so what is recorded here still lengthens the hold.
+pub(crate) extern "C" fn released(lock: *mut Object, caller: Caller) {
+    let found = current().and_then(|local| Some((local, local.find(lock as u64)?)));
+    let Some((local, row)) = found else { return };
+    if let Some(release) = events::releasing(local, row, caller) {
+        release.done(local, row, row.lock, caller);
+    }
+}
+
+pub(crate) extern "C" fn gave_up(lock: *mut Object, caller: Caller) {
+    let Some((local, row)) = row(lock, caller) else { return };
+    match local.announced.take() {
+        Some(blocked) if blocked.is_for(row) => blocked.gave_up(),
+        other => local.announced.set(other),
+    }
+}
