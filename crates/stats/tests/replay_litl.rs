@@ -111,7 +111,7 @@ fn real_experiments_are_judged_in_fewer_runs_and_rightly() {
     assert!(decided * 3 > all && used * 2 < published && wrong * 20 <= decided);
 
     // Drawn afresh from the published runs, so that their median ratio is the truth, to the last digit.
-    let wanted = common::depth("pairs of locks, drawn from published runs", 5000, 250_000);
+    let wanted = common::depth("pairs of locks, drawn from published runs", 2000, 250_000);
     let every = (pairs().count() / wanted as usize).max(1);
     let mut rng = Rng::new(1);
     let (mut decided, mut wrong, mut used, mut all) = (0, 0, 0, 0);

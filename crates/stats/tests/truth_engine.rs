@@ -143,7 +143,7 @@ fn the_next_decision_is_the_first_that_an_even_run_of_luck_could_bring() {
 /// A/A: the rate is the threshold itself, so that either verdict is wrong on one side.
 #[test]
 fn errors_over_all_looks_stay_within_the_bound() {
-    let runs = common::depth("errors_over_all_looks_stay_within_the_bound", 1000, 20_000);
+    let runs = common::depth("errors_over_all_looks_stay_within_the_bound", 400, 20_000);
     for method in METHODS {
         for p in [0.5, 0.9, 0.99, 0.999] {
             let question = Question::about(rate(p), method, error(0.05));
@@ -164,7 +164,7 @@ fn errors_over_all_looks_stay_within_the_bound() {
 /// Whether the interval contains the rate at the moment one stops, and whether the verdict points the right way.
 #[test]
 fn the_interval_covers_at_the_stopping_time_and_the_direction_is_right() {
-    let runs = common::depth("the_interval_covers_at_the_stopping_time", 600, 10_000);
+    let runs = common::depth("the_interval_covers_at_the_stopping_time", 300, 10_000);
     for method in METHODS {
         for (threshold, low, truth) in
             [(0.9, None, 0.93), (0.99, None, 0.98), (0.98, Some(0.96), 0.97), (0.5, None, 0.55)]
@@ -209,7 +209,7 @@ fn the_interval_covers_at_the_stopping_time_and_the_direction_is_right() {
 #[test]
 fn every_report_is_in_order() {
     let mut rng = Rng::new(55);
-    for _ in 0..common::depth("every_report_is_in_order", 100, 20_000) {
+    for _ in 0..common::depth("every_report_is_in_order", 40, 20_000) {
         let bits = rng.below(54);
         let n = if rng.chance(0.1) { rng.below(3) } else { rng.below((1 << bits) + 1) };
         let s = if rng.chance(0.3) { n - rng.below(5).min(n) } else { rng.below(n + 1) };
