@@ -16,7 +16,8 @@
 //! `ln E(p) = deviance(p) - price`, the price depending on the prior and the counts alone. A prior Beta(m, 1) is m - 1
 //! successes seen beforehand: with integer counts every price reduces to Robbins' criterion and a tail of the Beta.
 //! # Evidence
-//! tests/truth_engine.rs (identities, Type I error judged by the engine), tests/truth_power.rs (sample sizes).
+//! tests/truth_engine.rs (identities, Type I error judged by the engine), tests/truth_power.rs (sample sizes);
+//! compare/src/bin/evidence.rs: every prior against its integral in Arb.
 //! # Sources
 //! Robbins 1970; Howard, Ramdas, McAuliffe, Sekhon, arXiv 1810.08240; Ville 1939.
 
