@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
 use uncontended_model::real::{
-    AtomicU32, Explorer, Memory, fence, heavy_fence, light_fence, spawn,
+    AtomicU32, Explorer, Memory, fence, heavy_fence, light_fence, spawn, yield_now,
 };
 
 /// The shared words of a test.
@@ -297,19 +297,68 @@ fn a_release_sequence_goes_on_through_read_modify_writes_alone() {
 
 #[test]
 fn a_redundant_load_loses_nothing() {
-    // loom's issue 166: with everything SeqCst, the second load made (1, 0) disappear.
-    const BODIES: &[Body] = &[
+    // The shape of loom's issue 166, all SeqCst: with the extra load, loom no longer finds (1, 0).
+    const PLAIN: &[Body] = &[
         |w| {
             w.x.store(1, SeqCst);
-            vec![w.y.load(SeqCst)]
-        },
-        |w| {
             w.y.store(1, SeqCst);
-            let _ = w.y.load(SeqCst);
-            vec![w.x.load(SeqCst)]
+            w.y.store(0, SeqCst);
+            w.x.store(0, SeqCst);
+            vec![]
         },
+        |w| vec![w.y.load(SeqCst), w.x.load(SeqCst)],
     ];
-    assert_eq!(outcomes(Memory::C11, BODIES), set(&[[0, 1, 1, 1], [1, 0, 1, 1], [1, 1, 1, 1]]));
+    const REDUNDANT: &[Body] = &[
+        |w| {
+            w.x.store(1, SeqCst);
+            w.y.store(1, SeqCst);
+            w.y.store(0, SeqCst);
+            let _ = w.x.load(SeqCst);
+            w.x.store(0, SeqCst);
+            vec![]
+        },
+        |w| vec![w.y.load(SeqCst), w.x.load(SeqCst)],
+    ];
+    let all = set(&[[0, 0, 0, 0], [0, 1, 0, 0], [1, 0, 0, 0], [1, 1, 0, 0]]);
+    for memory in [Memory::C11, Memory::Tso, Memory::Sc] {
+        assert_eq!(outcomes(memory, PLAIN), all);
+        assert_eq!(outcomes(memory, REDUNDANT), all);
+    }
+}
+
+#[test]
+fn the_reference_manuals_seqcst_example_ends() {
+    // loom's issue 191: with the waiting loops of cppreference's example, loom never ends.
+    macro_rules! bodies {
+        ($order:expr) => {{
+            const BODIES: &[Body] = &[
+                |w| {
+                    w.x.store(1, $order);
+                    vec![]
+                },
+                |w| {
+                    w.y.store(1, $order);
+                    vec![]
+                },
+                |w| {
+                    while w.x.load($order) == 0 {
+                        yield_now();
+                    }
+                    vec![w.y.load($order)]
+                },
+                |w| {
+                    while w.y.load($order) == 0 {
+                        yield_now();
+                    }
+                    vec![w.x.load($order)]
+                },
+            ];
+            BODIES
+        }};
+    }
+    assert!(!can(Memory::C11, bodies!(SeqCst), &[0, 0]));
+    assert!(can(Memory::C11, bodies!(Relaxed), &[0, 0]));
+    assert!(can(Memory::C11, bodies!(SeqCst), &[1, 1]));
 }
 
 #[test]
