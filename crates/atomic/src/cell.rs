@@ -1,0 +1,40 @@
+//! `UnsafeCell` with its memory reached inside a closure, so that a checker can know when.
+
+/// Memory shared between threads by other means than atomics: see `core::cell::UnsafeCell`.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub struct UnsafeCell<T: ?Sized>(core::cell::UnsafeCell<T>);
+
+impl<T> UnsafeCell<T> {
+    /// New memory.
+    #[inline(always)]
+    pub const fn new(value: T) -> UnsafeCell<T> {
+        UnsafeCell(core::cell::UnsafeCell::new(value))
+    }
+
+    /// The value.
+    #[inline(always)]
+    pub fn into_inner(self) -> T {
+        self.0.into_inner()
+    }
+}
+
+impl<T: ?Sized> UnsafeCell<T> {
+    /// Reads the memory. The pointer is good inside `f` only.
+    #[inline(always)]
+    pub fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
+        f(self.0.get())
+    }
+
+    /// Writes the memory. The pointer is good inside `f` only.
+    #[inline(always)]
+    pub fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
+        f(self.0.get())
+    }
+
+    /// The memory of a cell that nobody else holds.
+    #[inline(always)]
+    pub fn get_mut(&mut self) -> &mut T {
+        self.0.get_mut()
+    }
+}
