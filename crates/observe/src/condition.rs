@@ -15,7 +15,7 @@ use crate::host::{self, Object};
 use crate::local::{Local, Row, current};
 use crate::stack::Caller;
 use crate::{lives, mutex};
-use libc::{CLOCK_REALTIME, ETIMEDOUT, c_int, c_void, timespec};
+use libc::{CLOCK_MONOTONIC, CLOCK_REALTIME, ETIMEDOUT, c_int, c_void, timespec};
 use uncontended_atomic::Ordering::Relaxed;
 use uncontended_sys::clock::{self, Moment, ticks};
 use uncontended_trace::layout::kind::CONDITION;
@@ -75,24 +75,37 @@ fn ticks_of(ns: u64, call: Moment, now: u64) -> u64 {
     if tick_ns > 0.0 { (ns as f64 / tick_ns) as u64 } else { 0 }
 }
 
-/// How long ago `until` was on `clock`.
-unsafe fn late_ns(clock: c_int, until: *const timespec) -> u64 {
-    let mut now = timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `now` lives until the call returns.
-    unsafe { libc::clock_gettime(clock, &mut now) };
-    // SAFETY: the program passed `until` to a wait that has read it.
+/// When a wait gives up, and the clocks of which one is meant.
+type Deadline = (&'static [c_int], *const timespec);
+
+/// The condition's own clock is not known here. After a timeout it is the one on which the deadline has just passed: the
+/// two are decades apart.
+const EITHER: &[c_int] = &[CLOCK_REALTIME, CLOCK_MONOTONIC];
+
+/// How long ago the deadline was.
+///
+/// # Safety
+/// The program passed it to a wait that has read it.
+unsafe fn late_ns((clocks, until): Deadline) -> u64 {
+    // SAFETY: by the contract.
     let until = unsafe { *until };
-    let seconds = now.tv_sec.saturating_sub(until.tv_sec);
-    let ns = seconds.saturating_mul(1_000_000_000).saturating_add(now.tv_nsec - until.tv_nsec);
-    u64::try_from(ns).unwrap_or(0)
+    let late = clocks.iter().filter_map(|&clock| {
+        let mut now = timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: `now` lives until the call returns.
+        unsafe { libc::clock_gettime(clock, &mut now) };
+        let seconds = now.tv_sec.checked_sub(until.tv_sec)?;
+        let ns = seconds.checked_mul(1_000_000_000)?.checked_add(now.tv_nsec - until.tv_nsec)?;
+        u64::try_from(ns).ok()
+    });
+    late.min().unwrap_or(0)
 }
 
-/// Waits by `wait`; `deadline` is the time after which it gives up, and its clock.
+/// Waits by `wait`, until `deadline` if there is one.
 #[inline(always)]
 fn wait_by(
     condition: *mut Object,
     mutex: *mut Object,
-    deadline: Option<(c_int, *const timespec)>,
+    deadline: Option<Deadline>,
     caller: Caller,
     wait: impl Fn() -> c_int,
 ) -> c_int {
@@ -101,7 +114,7 @@ fn wait_by(
     if let Some(begun) = begun {
         let late = deadline.filter(|_| result == ETIMEDOUT);
         // SAFETY: the deadline is the program's own.
-        let late = late.map(|(clock, until)| unsafe { late_ns(clock, until) });
+        let late = late.map(|deadline| unsafe { late_ns(deadline) });
         begun.end(late, caller);
     }
     result
@@ -123,8 +136,7 @@ pub(crate) unsafe extern "C-unwind" fn timedwait(
     until: *const timespec,
     caller: Caller,
 ) -> c_int {
-    // The condition's own clock is not known here; with another one than this the deadline is taken for the return.
-    let deadline = Some((CLOCK_REALTIME, until));
+    let deadline = Some((EITHER, until));
     // SAFETY: as in `wait`.
     let wait = || unsafe { host::pthread_cond_timedwait(condition, mutex, until) };
     wait_by(condition, mutex, deadline, caller, wait)
@@ -137,7 +149,8 @@ pub(crate) unsafe extern "C-unwind" fn clockwait(
     until: *const timespec,
     caller: Caller,
 ) -> c_int {
-    let deadline = Some((clock, until));
+    let clocks = if clock == CLOCK_REALTIME { &EITHER[..1] } else { &EITHER[1..] };
+    let deadline = Some((clocks, until));
     // SAFETY: as in `wait`.
     let wait = || unsafe { host::pthread_cond_clockwait(condition, mutex, clock, until) };
     wait_by(condition, mutex, deadline, caller, wait)
@@ -206,7 +219,7 @@ pub(crate) mod old {
         until: *const timespec,
         caller: Caller,
     ) -> c_int {
-        let deadline = Some((CLOCK_REALTIME, until));
+        let deadline = Some((EITHER, until));
         // SAFETY: as in `wait`.
         let wait = || unsafe { host::pthread_cond_timedwait(condition, mutex, until) };
         wait_by(condition, mutex, deadline, caller, wait)
