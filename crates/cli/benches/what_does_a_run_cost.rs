@@ -56,9 +56,8 @@ fn median(mut values: Vec<f64>) -> f64 {
 }
 
 fn main() {
-    let rounds = ROUNDS;
     let (mut outside, mut more) = (Vec::new(), Vec::new());
-    for _ in 0..rounds {
+    for _ in 0..ROUNDS {
         let loop_ns = plain();
         let (whole, beside) = compare();
         outside.push(beside / 1e3);

@@ -306,3 +306,39 @@ fn runs_that_depend_on_each_other_are_pointed_out() {
     let warning = json["warnings"][0].as_str().unwrap_or_default();
     assert!(warning.contains("depend on the ones before"), "{status} {json}");
 }
+
+/// A/A on the real machine: the same program with several threads is never found different, beyond the error.
+#[test]
+fn one_program_is_not_different_from_itself() {
+    let folder = Folder::new("aa");
+    let lines = folder.file("lines");
+    let text: String =
+        (0..60_000_u64).map(|line| format!("{}\n", line * 2_654_435_761 % 1_000_003)).collect();
+    std::fs::write(&lines, text).unwrap();
+    let most = depth("one_program_is_not_different_from_itself", 20, 400).to_string();
+    let sort = format!("sort --parallel=4 -S 4M {lines}");
+    let said = unc(&[
+        "compare",
+        "--aa",
+        "--quiet",
+        "--claim",
+        "different",
+        "--margin",
+        "0",
+        "--max-error",
+        "1e-4",
+        "--max-runs",
+        &most,
+        "--json",
+        "-",
+        "--",
+        &sort,
+    ]);
+    assert_eq!(
+        (said.status, &said.json()["relation"]),
+        (3, &"unknown".into()),
+        "{}{}",
+        said.out,
+        said.err
+    );
+}

@@ -106,7 +106,13 @@ fn each_command_has_its_own_preparation() {
 }
 
 #[test]
-fn a_failing_preparation_ends_everything() {
+fn a_failing_preparation_ends_everything_but_the_cleanup() {
+    let folder = Folder::new("failing");
+    let cleaned = folder.file("cleaned");
+    let cleanup = format!("touch {cleaned}");
+    unc(&["compare", "--cleanup", &cleanup, "--", "true", "false"])
+        .assert_refused("'false' failed");
+    assert!(std::path::Path::new(&cleaned).exists());
     unc(&["slo", "--at-most", "1h", "--rate", "60%", "--prepare", "exit 3", "--", "true"])
         .assert_refused("the prepare command 'exit 3' failed with status 3");
 }

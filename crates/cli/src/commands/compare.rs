@@ -250,7 +250,7 @@ impl Flags {
             .map(|(arm, line)| (arm >= own).then(|| Prepared::from_line(line, &launch)).transpose())
             .collect::<Result<_, _>>()?;
         let around = self.run.around(&launch, lines.len() - own)?;
-        let runner = Runner::new(launch, metric, None);
+        let runner = Runner::new(launch, metric, None)?;
         catch_interrupts()?;
         let setting = self.setting(None, warnings);
         let rng = Rng::new(setting.seed);
@@ -274,24 +274,11 @@ impl Flags {
             block: self.block,
             ignore_failure: self.ignore_failure,
         };
-        blocks.around.set_up(&blocks.runner)?;
-        for _ in 0..self.run.warmup {
-            blocks.warm_up()?;
-        }
-        let mut done = 0;
-        let stop = loop {
-            if let Some(stop) = blocks.session.stop() {
-                break stop;
-            }
-            if done + self.block > most {
-                break Stop::MaxRuns;
-            }
-            match blocks.run(&mut stored)? {
-                Some(stop) => break stop,
-                None => done += self.block,
-            }
-        };
-        blocks.around.clean_up(&blocks.runner)?;
+        let stop = blocks.run_until_settled(&mut stored, self.run.warmup, most);
+        // Whatever happened, what was set up is cleaned up.
+        let cleaned = blocks.around.clean_up(&blocks.runner);
+        let stop = stop?;
+        cleaned?;
         blocks.session.finish(stop)
     }
 }
@@ -337,6 +324,30 @@ impl Blocks {
         }
         run.arm = arm;
         Ok(Some(run))
+    }
+
+    fn run_until_settled(
+        &mut self,
+        stored: &mut Option<std::vec::IntoIter<f64>>,
+        warmup: u64,
+        most: u64,
+    ) -> Result<Stop, Failure> {
+        self.around.set_up(&self.runner)?;
+        for _ in 0..warmup {
+            self.warm_up()?;
+        }
+        for block in 1.. {
+            if let Some(stop) = self.session.stop() {
+                return Ok(stop);
+            }
+            if self.block.saturating_mul(block) > most {
+                break;
+            }
+            if let Some(stop) = self.run(stored)? {
+                return Ok(stop);
+            }
+        }
+        Ok(Stop::MaxRuns)
     }
 
     fn warm_up(&mut self) -> Result<(), Failure> {

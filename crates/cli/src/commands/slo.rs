@@ -1,15 +1,15 @@
 //! `unc slo`: does a property hold in at least a share of all runs?
 
-use crate::decide::flags::{OutputFlags, RunFlags, StopFlags};
+use crate::decide::flags::{Around, OutputFlags, RunFlags, StopFlags};
 use crate::decide::hypothesis::{Bound, Decider, Hypothesis, Side, Slo};
 use crate::decide::output::deliver;
 use crate::decide::record::{Outcome, Run, Stop};
 use crate::decide::runner::{Prepared, Runner};
 use crate::decide::session::{Session, Setting};
 use crate::decide::suite;
+use crate::decide::trial;
 use crate::decide::value::{self, Dimension, Quantity};
 use crate::decide::verdict::{SCHEMA, Verdict};
-use crate::decide::{seed, trial};
 use crate::failure::Failure;
 use clap::Args;
 use std::fs::File;
@@ -127,7 +127,7 @@ impl Flags {
 
     fn setting(&self, most_runs: Option<u64>, warnings: Vec<String>) -> Setting<'_> {
         Setting {
-            seed: seed(None),
+            seed: NOTHING_RANDOM,
             warnings,
             most_runs,
             most_time: self.stop.max_time,
@@ -168,7 +168,7 @@ impl Flags {
             comparisons: Vec::new(),
             hypothesis: Hypothesis::Slo(slo),
             warnings: Vec::new(),
-            seed: seed(None).to_string(),
+            seed: NOTHING_RANDOM.to_string(),
             log: None,
             runs: Some(Vec::new()),
         })
@@ -239,7 +239,7 @@ impl Flags {
         let launch = self.run.launch()?;
         let command = Prepared::from_words(&self.command, &launch)?;
         let around = self.run.around(&launch, 1)?;
-        let mut runner = Runner::new(launch, metric, Some(threshold.dimension));
+        let mut runner = Runner::new(launch, metric, Some(threshold.dimension))?;
         crate::decide::catch_interrupts()?;
         let setting = self.setting(Some(most), warnings);
         let mut session = Session::open(Hypothesis::Slo(slo), setting)?;
@@ -248,28 +248,44 @@ impl Flags {
             command.line,
             self.stop.sentence(Some(most))
         ));
-        around.set_up(&runner)?;
-        let mut warm = self.run.warmup;
-        let stop = loop {
-            if let Some(stop) = session.stop() {
-                break stop;
-            }
-            around.prepare(&runner, 0)?;
-            let run = runner.measure(&command)?;
-            around.conclude(&runner, 0)?;
-            if crate::decide::interrupted() {
-                break Stop::Interrupted;
-            }
-            if warm > 0 {
-                warm -= 1;
-            } else {
-                session.push(run)?;
-            }
-        };
-        around.clean_up(&runner)?;
+        let stop = around.set_up(&runner).and_then(|()| {
+            run_until_settled(&mut session, &mut runner, &command, &around, self.run.warmup)
+        });
+        // Whatever happened, what was set up is cleaned up.
+        let cleaned = around.clean_up(&runner);
+        let stop = stop?;
+        cleaned?;
         session.finish(stop)
     }
 }
+
+fn run_until_settled(
+    session: &mut Session,
+    runner: &mut Runner,
+    command: &Prepared,
+    around: &Around,
+    mut warmup: u64,
+) -> Result<Stop, Failure> {
+    loop {
+        if let Some(stop) = session.stop() {
+            return Ok(stop);
+        }
+        around.prepare(runner, 0)?;
+        let run = runner.measure(command)?;
+        around.conclude(runner, 0)?;
+        if crate::decide::interrupted() {
+            return Ok(Stop::Interrupted);
+        }
+        if warmup > 0 {
+            warmup -= 1;
+        } else {
+            session.push(run)?;
+        }
+    }
+}
+
+/// The seed that reports carry: the same input always gives the same output.
+const NOTHING_RANDOM: u64 = 0;
 
 /// Refuses a budget with which no answer can ever be given, and warns of one that allows a single answer only.
 fn check_budget(question: &Question, most: Option<u64>) -> Result<Vec<String>, Failure> {

@@ -117,7 +117,7 @@ pub(crate) struct Log {
     pub(crate) end: Option<(Stop, String)>,
 }
 
-/// Writes one line and hands it to the system, so that a crash of ours loses nothing.
+/// Writes one line in one piece.
 pub(crate) fn write(out: &mut impl Write, line: &Line) -> std::io::Result<()> {
     let mut text = serde_json::to_string(line)?;
     text.push('\n');

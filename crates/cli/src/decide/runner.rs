@@ -14,6 +14,7 @@ use super::words;
 use crate::failure::Failure;
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -101,12 +102,16 @@ pub(crate) struct Runner {
 
 impl Runner {
     /// A runner of commands for one metric, in the dimension of the threshold (any, if `None`).
-    pub(crate) fn new(launch: Launch, metric: Metric, dimension: Option<Dimension>) -> Runner {
-        let run_json = metric.reads_run().then(|| {
-            let name = format!("unc-decide-{}.json", std::process::id());
-            std::env::temp_dir().join(name)
-        });
-        Runner { launch, metric, dimension, run_json }
+    pub(crate) fn new(
+        launch: Launch,
+        metric: Metric,
+        dimension: Option<Dimension>,
+    ) -> Result<Runner, Failure> {
+        let run_json = match metric.reads_run() {
+            true => Some(private_folder()?.join("run.json")),
+            false => None,
+        };
+        Ok(Runner { launch, metric, dimension, run_json })
     }
 
     /// Runs `prepared` once and reads the metric.
@@ -224,10 +229,20 @@ impl Runner {
 impl Drop for Runner {
     fn drop(&mut self) {
         if let Some(path) = &self.run_json {
-            // It may never have been written, and then there is nothing to remove.
-            let _ = std::fs::remove_file(path);
+            // It is ours alone; what cannot be removed is left to the system.
+            let _ = path.parent().map(std::fs::remove_dir_all);
         }
     }
+}
+
+/// A new folder that nobody else can enter.
+fn private_folder() -> Result<PathBuf, Failure> {
+    let path = std::env::temp_dir().join(format!("unc-{:016x}", super::seed(None)));
+    std::fs::DirBuilder::new()
+        .mode(0o700)
+        .create(&path)
+        .map_err(|error| Failure::new(format!("{}: {error}", path.display()), "see TMPDIR"))?;
+    Ok(path)
 }
 
 fn not_started(program: &str, line: &str, error: &io::Error) -> Failure {

@@ -11,7 +11,6 @@ use super::trial::Trial;
 use super::verdict::Verdict;
 use crate::failure::Failure;
 use std::fs::File;
-use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use uncontended_sys::interrupts;
@@ -40,7 +39,7 @@ pub(crate) struct Setting<'a> {
 pub(crate) struct Session {
     head: Head,
     trial: Trial,
-    log: Option<(PathBuf, BufWriter<File>)>,
+    log: Option<(PathBuf, File)>,
     runs: Option<Vec<Run>>,
     pushed: u64,
     most_runs: Option<u64>,
@@ -60,7 +59,7 @@ impl Session {
             Some(path) => {
                 let named =
                     |error| Failure::new(format!("{}: {error}", path.display()), "see --log");
-                Some((path.to_path_buf(), BufWriter::new(File::create(path).map_err(named)?)))
+                Some((path.to_path_buf(), File::create(path).map_err(named)?))
             }
             None => None,
         };
@@ -80,7 +79,7 @@ impl Session {
             started: Instant::now(),
             progress,
         };
-        session.write(&Line::Head(session.head.clone()), true)?;
+        session.write(&Line::Head(session.head.clone()))?;
         Ok(session)
     }
 
@@ -105,10 +104,9 @@ impl Session {
 
     /// Takes one run: log first, then judgement.
     pub(crate) fn push(&mut self, run: Run) -> Result<(), Failure> {
-        let flush = run.wall_ns.is_some();
         self.pushed += 1;
         let line = Line::Run(run);
-        self.write(&line, flush)?;
+        self.write(&line)?;
         let Line::Run(run) = line else { return Ok(()) };
         self.trial.push(&run)?;
         if let Some(runs) = &mut self.runs {
@@ -123,16 +121,16 @@ impl Session {
     pub(crate) fn finish(mut self, stop: Stop) -> Result<Verdict, Failure> {
         self.progress.clear();
         let mut verdict = self.trial.verdict(&self.head, stop);
-        self.write(&Line::End { stop, verdict: verdict.finding.verdict.name().to_string() }, true)?;
+        self.write(&Line::End { stop, verdict: verdict.finding.verdict.name().to_string() })?;
         verdict.log = self.log.map(|(path, _)| path.display().to_string());
         verdict.runs = self.runs;
         Ok(verdict)
     }
 
-    fn write(&mut self, line: &Line, flush: bool) -> Result<(), Failure> {
+    /// One line, handed to the system at once, so that no end of ours loses a run.
+    fn write(&mut self, line: &Line) -> Result<(), Failure> {
         let Some((path, file)) = &mut self.log else { return Ok(()) };
-        let written =
-            record::write(file, line).and_then(|()| if flush { file.flush() } else { Ok(()) });
-        written.map_err(|error| Failure::new(format!("the log {}: {error}", path.display()), ""))
+        record::write(file, line)
+            .map_err(|error| Failure::new(format!("the log {}: {error}", path.display()), ""))
     }
 }
