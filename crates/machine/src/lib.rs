@@ -20,3 +20,8 @@ mod words;
 pub use layout::LOCATIONS;
 pub use refusal::Refusal;
 pub use run::{Histogram, Setup, run};
+
+/// The examples of the README, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
