@@ -7,7 +7,8 @@
 //! # Sources
 //! The input format of `flamegraph.pl`.
 
-use crate::run::{Frame, Lock, RunReport};
+use crate::rows::{function, kind_name, place};
+use crate::run::{Lock, RunReport};
 use std::fmt::Write;
 
 /// The folded form of `report`.
@@ -25,18 +26,16 @@ pub fn render(report: &RunReport) -> String {
 }
 
 fn line(text: &mut String, pid: u32, lock: &Lock, weight: u64) {
-    let kind = serde_json::to_value(lock.kind).ok();
-    let kind = kind.as_ref().and_then(|kind| kind.as_str()).unwrap_or("lock");
-    let _ = write!(text, "pid {pid};{kind} {}", lock.address); // Writing to a String cannot fail.
+    let lock_name = plain(&format!("{} #{} {}", kind_name(lock.kind), lock.id, place(lock)));
+    let _ = write!(text, "pid {pid};{lock_name}"); // Writing to a String cannot fail.
     let stack = lock.worst_wait.iter().flat_map(|wait| wait.waiter.iter().rev());
     for frame in stack {
-        let _ = write!(text, ";{}", name(frame));
+        let _ = write!(text, ";{}", plain(&function(frame)));
     }
     let _ = writeln!(text, " {weight}");
 }
 
-/// A frame's function, or where it lies; without the characters that have a meaning in this form.
-fn name(frame: &Frame) -> String {
-    let place = || format!("{}+{}", frame.module.as_deref().unwrap_or("?"), frame.address);
-    frame.function.clone().unwrap_or_else(place).replace(';', ":").replace('\n', " ")
+/// A name without the character that parts frames in this form; control characters are gone from it already.
+fn plain(name: &str) -> String {
+    name.replace(';', ":")
 }

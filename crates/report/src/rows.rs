@@ -150,7 +150,8 @@ fn merge<'a>(
         total = total.saturating_add(part.total);
         worst.extend(&part.worst);
         for &(low, high, count) in &part.buckets {
-            *counts.entry((low, high)).or_default() += count;
+            let sum = counts.entry((low, high)).or_default();
+            *sum = sum.saturating_add(count);
         }
     }
     worst.sort_unstable_by(|a, b| b.cmp(a));
@@ -194,11 +195,6 @@ pub fn place(lock: &Lock) -> String {
         },
         None => format!("at {}", clean(&lock.address)),
     }
-}
-
-/// The innermost frame of the program's own: the first past the code of the lock itself.
-pub fn caller(stack: &[Frame]) -> Option<&Frame> {
-    callers(stack).find(|frame| frame.function.is_some())
 }
 
 /// The frames past the code of the lock itself, innermost first.

@@ -70,7 +70,7 @@ fn long_idle_names_its_cause() {
     let mut no_cpu = late();
     no_cpu.moments =
         vec![idle(IdleCause::NotScheduled), idle(IdleCause::NotScheduled), idle(IdleCause::Barged)];
-    speaks(vec![no_cpu], "get no CPU");
+    speaks(vec![no_cpu], "waiters are woken and get no CPU");
     let mut not_woken = late();
     let worst =
         WorstIdle { ns: 27 * MS, releaser: vec![], waiter: vec![], cause: IdleCause::NotWoken };
@@ -133,6 +133,29 @@ fn holds_that_explain_the_waits() {
 }
 
 #[test]
+fn code_is_not_blamed_where_cpus_were_missing() {
+    let holds = [[2 * US; 9_000].as_slice(), &[210 * MS; 5]].concat();
+    let long = contended(&[200 * MS; 5], &[], &holds);
+    let late = contended(&[25 * MS; 30], &[20 * MS; 10], &[2 * MS; 500]);
+    for (row, words) in
+        [(long, "or the holder lost its CPU"), (late, "use fewer threads, or more CPUs")]
+    {
+        let mut report = run(&["program"]);
+        let hungry =
+            Thread { cpu_ns: Some(500 * MS), runnable_ns: Some(1_500 * MS), ..thread(1, "hungry") };
+        report.processes = vec![process(1, vec![row], vec![hungry])];
+        let found = find(&report);
+        assert!(found.iter().any(|finding| finding.text.contains(words)), "{found:?}");
+        assert!(
+            found.iter().any(|finding| finding.evidence.get("cpu_wanted_share") == Some(&0.75)),
+            "{found:?}"
+        );
+        report.processes[0].threads[0].runnable_ns = Some(10 * MS);
+        assert!(find(&report).iter().all(|finding| !finding.text.contains(words)));
+    }
+}
+
+#[test]
 fn sleeping_for_short_holds() {
     let waits = [80 * US; 4_000];
     let mut row = contended(&waits, &[60 * US; 4_000], &[2 * US; 7_000]);
@@ -176,7 +199,8 @@ fn locks_of_one_site_speak_once_and_all_speak_at_most_five_times() {
         row.site = Some(frame(function, "a.c", 1));
         row
     };
-    assert_eq!(said((0..50).map(|id| of_site(id, "same")).collect()).len(), 1);
+    let same = said((0..50).map(|id| of_site(id, "same")).collect());
+    assert!(same.len() == 1 && same[0].contains("(same a.c:1, one of 50)"), "{same:?}");
     let many = ["a", "b", "c", "d", "e", "f", "g"];
     assert_eq!(
         said(many.iter().zip(0..).map(|(name, id)| of_site(id, name)).collect()).len(),

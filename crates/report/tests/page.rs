@@ -21,36 +21,6 @@ fn page(name: &str, mut report: RunReport) -> String {
     html
 }
 
-/// Every element that is opened is closed in order, and no bracket stands alone.
-fn well_formed(html: &str) {
-    const VOID: [&str; 3] = ["meta", "!DOCTYPE", "br"];
-    let mut open: Vec<&str> = Vec::new();
-    let mut rest = html;
-    while let Some(at) = rest.find('<') {
-        let (before, tag) = rest.split_at(at);
-        let end = tag.find('>').expect("a tag ends");
-        let inside = &tag[1..end];
-        assert!(!inside.contains('<'), "{inside}");
-        assert!(
-            open.last() == Some(&"style")
-                || open.last() == Some(&"script")
-                || !before.contains('>'),
-            "{before}"
-        );
-        let name = inside.split([' ', '/']).find(|word| !word.is_empty()).unwrap();
-        if let Some(closed) = inside.strip_prefix('/') {
-            assert_eq!(open.pop(), Some(closed));
-        } else if !inside.ends_with('/') && !VOID.contains(&name) {
-            open.push(name);
-        }
-        rest = &tag[end + 1..];
-        if ["style", "script"].contains(&name) && !inside.starts_with('/') {
-            rest = &rest[rest.find(&format!("</{name}>")).unwrap()..];
-        }
-    }
-    assert_eq!(open, Vec::<&str>::new());
-}
-
 #[test]
 fn a_run_shows_its_parts() {
     let html = page("sort", sort());

@@ -24,7 +24,7 @@ pub fn distribution(buckets: &[Bucket], total: u64, worst: &[u64]) -> Option<Dis
     let max = worst
         .first()
         .copied()
-        .unwrap_or_else(|| last_used(buckets).map_or(0, |bucket| bucket.high - 1));
+        .unwrap_or_else(|| last_used(buckets).map_or(0, |bucket| bucket.high.saturating_sub(1)));
     let at = |share: f64| percentile(buckets, count, worst, share).min(max);
     Some(Distribution {
         count,
@@ -61,7 +61,9 @@ fn percentile(buckets: &[Bucket], count: u64, worst: &[u64], share: f64) -> u64 
         let above = bucket.count.saturating_add(below);
         if bucket.count > 0 && above >= rank {
             let part = ((rank - below) as f64 - 0.5) / bucket.count as f64;
-            return bucket.low + ((bucket.high - bucket.low) as f64 * part) as u64;
+            return bucket
+                .low
+                .saturating_add((bucket.high.saturating_sub(bucket.low) as f64 * part) as u64);
         }
         below = above;
     }

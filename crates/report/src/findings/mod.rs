@@ -13,7 +13,7 @@
 mod rules;
 
 use crate::rows::place;
-use crate::run::{Class, Finding, Lock, RunReport};
+use crate::run::{Class, Finding, Frame, Kind, Lock, Process, RunReport, Thread};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The most findings of a run.
@@ -34,17 +34,20 @@ pub fn find(report: &RunReport) -> Vec<Finding> {
         let sides: HashMap<(&str, u32), &Lock> = process
             .locks
             .iter()
-            .filter(|lock| lock.kind == crate::run::Kind::RwlockRead)
+            .filter(|lock| lock.kind == Kind::RwlockRead)
             .map(|lock| ((lock.address.as_str(), lock.life), lock))
             .collect();
+        let cpu_wanted = cpu_wanted(process);
         for lock in &process.locks {
             let readers = sides.get(&(lock.address.as_str(), lock.life)).copied();
-            let subject = Subject { lock, readers, wall_ns: report.wall_ns, pid: process.pid };
+            let subject =
+                Subject { lock, readers, wall_ns: report.wall_ns, pid: process.pid, cpu_wanted };
             claims.extend(about(&subject));
         }
     }
     claims.sort_by_key(|claim| std::cmp::Reverse((claim.cost_ns, claim.lock.id)));
-    chosen(claims).into_iter().map(finding).collect()
+    let of_place = locks_of_place(report);
+    chosen(claims).into_iter().map(|claim| finding(claim, &of_place)).collect()
 }
 
 /// A lock with what a rule may compare it with.
@@ -54,6 +57,8 @@ struct Subject<'a> {
     readers: Option<&'a Lock>,
     wall_ns: u64,
     pid: u32,
+    /// The share of the time in which the process's threads could have run and had no CPU; where the kernel tells it.
+    cpu_wanted: Option<f64>,
 }
 
 impl Subject<'_> {
@@ -63,6 +68,14 @@ impl Subject<'_> {
         let share = wait.total as f64 / self.wall_ns.max(1) as f64;
         share >= MATERIAL_SHARE || fourth(&wait.worst) >= MATERIAL_TAIL_NS
     }
+}
+
+fn cpu_wanted(process: &Process) -> Option<f64> {
+    let sum = |figure: fn(&Thread) -> Option<u64>| {
+        process.threads.iter().filter_map(figure).fold(0, u64::saturating_add) as f64
+    };
+    let (ran, wanted) = (sum(|thread| thread.cpu_ns), sum(|thread| thread.runnable_ns));
+    (ran + wanted > 0.0).then(|| wanted / (ran + wanted))
 }
 
 /// The fourth longest of the worst times; zero where fewer were recorded.
@@ -116,10 +129,27 @@ fn chosen(claims: Vec<Claim>) -> Vec<Claim> {
     chosen
 }
 
-fn finding(claim: Claim) -> Finding {
+/// How many locks each process has of each kind and place.
+fn locks_of_place(report: &RunReport) -> HashMap<(u32, Kind, Option<&Frame>), usize> {
+    let mut number = HashMap::new();
+    for process in &report.processes {
+        for lock in process.locks.iter().filter(|lock| lock.site.is_some()) {
+            *number.entry((process.pid, lock.kind, lock.site.as_ref())).or_default() += 1;
+        }
+    }
+    number
+}
+
+fn finding(claim: Claim, of_place: &HashMap<(u32, Kind, Option<&Frame>), usize>) -> Finding {
     let lock = claim.lock;
+    let alike = of_place.get(&(claim.pid, lock.kind, lock.site.as_ref())).copied().unwrap_or(1);
+    let one_of = if alike > 1 {
+        format!(", one of {}", crate::units::count(alike as u64))
+    } else {
+        String::new()
+    };
     Finding {
-        text: format!("lock #{} ({}): {}", lock.id, place(lock), claim.text),
+        text: format!("lock #{} ({}{one_of}): {}", lock.id, place(lock), claim.text),
         lock: Some(lock.id),
         evidence: claim
             .evidence

@@ -54,18 +54,21 @@ fn long_idle(subject: &Subject) -> Option<Said> {
     }
     let why = match cause(lock) {
         IdleCause::NotWoken => "waiters are woken late",
-        IdleCause::NotScheduled => {
-            "waiters are woken and get no CPU; there are more runnable threads than CPUs: use fewer threads, or pin them"
-        }
+        IdleCause::NotScheduled => "waiters are woken and get no CPU",
         IdleCause::Barged => {
             "threads that did not wait take it before those that did: hand it over, or hold it less often"
         }
         IdleCause::Unknown => "its waiters are woken or scheduled late",
     };
+    let barged = cause(lock) == IdleCause::Barged;
+    let no_cpu = subject.cpu_wanted.filter(|&share| share >= NO_CPU && !barged);
+    let remedy = no_cpu.map_or_else(String::new, |share| {
+        format!("; {}: use fewer threads, or more CPUs", without_cpu(share))
+    });
     Some(Said {
         cost_ns: idle.total,
         text: format!(
-            "longest idle {} of {}, {} times its longest hold ({}): {why}",
+            "longest idle {} of {}, {} times its longest hold ({}): {why}{remedy}",
             duration(idle.max),
             count(idle.count),
             times(ratio),
@@ -77,17 +80,34 @@ fn long_idle(subject: &Subject) -> Option<Said> {
             ("fourth_longest_idle_ns", fourth(&idle.worst) as f64),
             ("longest_hold_ns", hold.max as f64),
             ("idle_share_of_wait", share),
-        ],
+        ]
+        .into_iter()
+        .chain(no_cpu.map(|share| ("cpu_wanted_share", share)))
+        .collect(),
     })
+}
+
+/// From this share on of the time that threads could have run and had no CPU, a hold or an idle interval may be long
+/// because somebody lost its CPU in it, and no rule may blame the code alone.
+const NO_CPU: f64 = 0.3;
+
+fn without_cpu(share: f64) -> String {
+    format!(
+        "the program's threads had no CPU for {} of the time that they could have run",
+        percent(share)
+    )
 }
 
 /// The cause of most of the idle time among the longest intervals; of the longest alone where the record has no more.
 fn cause(lock: &Lock) -> IdleCause {
     let idle = || lock.moments.iter().filter(|moment| moment.what == Span::Idle);
-    let total: u64 = idle().map(|moment| moment.ns).sum();
+    let total: u64 = idle().map(|moment| moment.ns).fold(0, u64::saturating_add);
     let causes = [IdleCause::NotWoken, IdleCause::NotScheduled, IdleCause::Barged];
     let of = |cause| -> u64 {
-        idle().filter(|moment| moment.cause == Some(cause)).map(|moment| moment.ns).sum()
+        idle()
+            .filter(|moment| moment.cause == Some(cause))
+            .map(|moment| moment.ns)
+            .fold(0, u64::saturating_add)
     };
     if total == 0 {
         return lock.worst_idle.as_ref().map_or(IdleCause::Unknown, |worst| worst.cause);
@@ -195,10 +215,12 @@ fn long_hold(subject: &Subject) -> Option<Said> {
     let explains = hold.max as f64 >= EXPLAINS * wait.max as f64
         && hold.max >= LONG_WAIT_NS
         && (repeated || large);
-    let holder = lock.worst_wait.as_ref().and_then(|worst| crate::rows::caller(&worst.holder));
+    let holder =
+        lock.worst_wait.as_ref().and_then(|worst| crate::rows::callers(&worst.holder).next());
     let code =
         holder.map_or_else(String::new, |frame| format!(" in {}", crate::rows::function(frame)));
     let used = lock.utilisation.unwrap_or(0.0);
+    let no_cpu = subject.cpu_wanted.filter(|&share| share >= NO_CPU);
     let text = if used >= SATURATED && lock.threads > 1 {
         let queue = wait.total as f64 / subject.wall_ns.max(1) as f64;
         format!(
@@ -208,9 +230,15 @@ fn long_hold(subject: &Subject) -> Option<Said> {
             crate::units::number(queue)
         )
     } else if explains && hold.max / EXCEPTION >= hold.p50 {
+        let why = match no_cpu {
+            Some(share) => format!(
+                "either they do rare long work, or the holder lost its CPU: {}",
+                without_cpu(share)
+            ),
+            None => "take the rare long work out of the lock".to_owned(),
+        };
         format!(
-            "longest wait {} of {}, behind holds of up to {}{code}, while half of its {} holds take at most {}: take the rare \
-             long work out of the lock",
+            "longest wait {} of {}, behind holds of up to {}{code}, while half of its {} holds take at most {}: {why}",
             duration(wait.max),
             count(wait.count),
             duration(hold.max),
@@ -228,7 +256,9 @@ fn long_hold(subject: &Subject) -> Option<Said> {
     } else {
         return None;
     };
-    Some(Said { cost_ns: wait.total, text, evidence: hold_evidence(wait, hold, used) })
+    let mut evidence = hold_evidence(wait, hold, used);
+    evidence.extend(no_cpu.map(|share| ("cpu_wanted_share", share)));
+    Some(Said { cost_ns: wait.total, text, evidence })
 }
 
 fn hold_evidence(wait: &Distribution, hold: &Distribution, used: f64) -> Vec<(&'static str, f64)> {
@@ -260,7 +290,7 @@ fn short_holds(subject: &Subject) -> Option<Said> {
     let (wait, idle, hold) =
         (lock.wait_ns.as_ref()?, lock.idle_ns.as_ref()?, lock.hold_ns.as_ref()?);
     let free = idle.total as f64 / wait.total.max(1) as f64;
-    let short = hold.p99 <= SHORT_HOLD_NS && wait.p50 >= SLEEP_TIMES_HOLD * hold.p50.max(1);
+    let short = hold.p99 <= SHORT_HOLD_NS && wait.p50 / SLEEP_TIMES_HOLD >= hold.p50.max(1);
     if !short || wait.count < MANY_WAITS || free < MOSTLY_IDLE || lock.kind == Kind::Spin {
         return None;
     }

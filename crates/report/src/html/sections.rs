@@ -164,24 +164,12 @@ fn without_constants(
     rows: &[Row],
 ) -> String {
     let one_each = rows.iter().all(|row| row.locks.len() == 1);
-    let told = |heading: &str| match heading {
-        "pid" => report.processes.len() > 1,
-        "locks" => !one_each,
-        _ => true,
+    let constant = |heading: &str| match heading {
+        "pid" => report.processes.len() < 2,
+        "locks" => one_each,
+        _ => false,
     };
-    let kept: Vec<&str> = headings.iter().copied().filter(|heading| told(heading)).collect();
-    let cells: Vec<Vec<Cell>> = cells
-        .into_iter()
-        .map(|row| {
-            headings
-                .iter()
-                .zip(row)
-                .filter(|(heading, _)| told(heading))
-                .map(|(_, cell)| cell)
-                .collect()
-        })
-        .collect();
-    let mut html = table(&kept, &cells);
+    let mut html = without(&constant, headings, cells);
     if let Some(rest) = rows.get(TABLE_ROWS..).filter(|rest| !rest.is_empty()) {
         let wait = rest.iter().map(Row::wait_total).fold(0, u64::saturating_add);
         let more = several(rest.len() as u64, "more row", "more rows");
@@ -192,6 +180,21 @@ fn without_constants(
         );
     }
     html
+}
+
+/// The table without the columns of which `constant` is true.
+fn without(constant: &dyn Fn(&str) -> bool, headings: &[&str], cells: Vec<Vec<Cell>>) -> String {
+    let kept: Vec<&str> = headings.iter().copied().filter(|heading| !constant(heading)).collect();
+    let told = |row: Vec<Cell>| {
+        headings
+            .iter()
+            .zip(row)
+            .filter(|(heading, _)| !constant(heading))
+            .map(|(_, cell)| cell)
+            .collect()
+    };
+    let cells: Vec<Vec<Cell>> = cells.into_iter().map(told).collect();
+    table(&kept, &cells)
 }
 
 /// Percentile curves and stacks of the locks that somebody waited on.
@@ -264,7 +267,10 @@ pub(super) fn threads(report: &RunReport) -> String {
     threads
         .sort_by_key(|(pid, thread)| (Reverse((thread.wait_ns, thread.cpu_ns)), *pid, thread.tid));
     let spent = |thread: &Thread| {
-        [thread.cpu_ns, thread.runnable_ns, thread.wait_ns].iter().flatten().sum::<u64>()
+        [thread.cpu_ns, thread.runnable_ns, thread.wait_ns]
+            .into_iter()
+            .flatten()
+            .fold(0, u64::saturating_add)
     };
     let longest = threads.iter().take(BARS).map(|(_, thread)| spent(thread)).max().unwrap_or(0);
     let axis = Axis::linear(0.0, longest.max(1) as f64, "time", units::duration_f);
@@ -285,7 +291,11 @@ pub(super) fn threads(report: &RunReport) -> String {
     ];
     let rows: Vec<Vec<Cell>> =
         threads.iter().take(TABLE_ROWS).map(|(pid, thread)| thread_cells(*pid, thread)).collect();
-    html.push_str(&table(&headings, &rows));
+    html.push_str(&without(
+        &|heading| heading == "pid" && report.processes.len() < 2,
+        &headings,
+        rows,
+    ));
     if threads.len() > TABLE_ROWS {
         let more = several((threads.len() - TABLE_ROWS) as u64, "more thread", "more threads");
         let _ = write!(html, "<p class=\"more\">And {more}; the JSON form has them.</p>");

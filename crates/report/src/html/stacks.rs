@@ -3,7 +3,7 @@
 use crate::rows::{Row, function, source};
 use crate::run::Frame;
 use crate::svg::escape;
-use crate::terminal::{cause, several};
+use crate::terminal::{cause, member, several};
 use crate::units;
 use std::fmt::Write;
 
@@ -14,24 +14,22 @@ const FRAMES: usize = 16;
 pub(super) fn worst(row: &Row) -> String {
     let mut html = String::new();
     // Writing to a String cannot fail.
-    if let Some(worst) = row.longest_waited().and_then(|lock| lock.worst_wait.as_ref()) {
-        let of = row.wait.as_ref().map_or(0, |wait| wait.count);
-        let _ = write!(
-            html,
-            "<h3>Longest wait {} of {}</h3>",
-            units::duration(worst.ns),
-            several(of, "wait", "waits")
-        );
+    let waited = row.longest_waited().and_then(|lock| Some((lock, lock.worst_wait.as_ref()?)));
+    if let Some((lock, worst)) = waited {
+        let of = several(row.wait.as_ref().map_or(0, |wait| wait.count), "wait", "waits");
+        let (longest, member) = (units::duration(worst.ns), member(row, lock));
+        let _ = write!(html, "<h3>Longest wait {longest} of {of}{member}</h3>");
         html.push_str(&stack("waited in", &worst.waiter));
         html.push_str(&stack("held, until the release, in", &worst.holder));
     }
-    if let Some(worst) = row.longest_idle().and_then(|lock| lock.worst_idle.as_ref()) {
+    let idle = row.longest_idle().and_then(|lock| Some((lock, lock.worst_idle.as_ref()?)));
+    if let Some((lock, worst)) = idle {
         let of = several(row.idle.as_ref().map_or(0, |idle| idle.count), "interval", "intervals");
+        let (longest, member) = (units::duration(worst.ns), member(row, lock));
+        let why = cause(worst.cause);
         let _ = write!(
             html,
-            "<h3>Longest idle {} of {of}</h3><p class=\"remark\">{}</p>",
-            units::duration(worst.ns),
-            cause(worst.cause)
+            "<h3>Longest idle {longest} of {of}{member}</h3><p class=\"remark\">{why}</p>"
         );
         html.push_str(&stack("released in", &worst.releaser));
         html.push_str(&stack("ended in", &worst.waiter));

@@ -28,7 +28,7 @@ pub(super) fn worst_minute(report: &RunReport) -> Option<(String, String)> {
             .filter(inside)
             .filter(|moment| is_waiting(moment))
             .map(|moment| moment.ns)
-            .sum()
+            .fold(0, u64::saturating_add)
     };
     let mut shown: Vec<&Lock> = locks
         .into_iter()

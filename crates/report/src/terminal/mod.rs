@@ -14,7 +14,7 @@ mod threads;
 mod worst;
 
 pub use history::{difference, history};
-pub(crate) use worst::cause;
+pub(crate) use worst::{cause, member};
 
 use crate::run::RunReport;
 use crate::text::{clean, fit, wrap};
@@ -44,7 +44,7 @@ pub fn render(report: &RunReport, options: &Options) -> String {
     let (contended, apart) = (rows::contention(report), rows::apart(report));
     let mut text = head(report, options, paint);
     text.push_str(&locks::contention(report, &contended, options, paint));
-    text.push_str(&worst::cases(report, &contended, options, paint));
+    text.push_str(&worst::cases(&contended, options, paint));
     text.push_str(&locks::apart(report, &apart, options, paint));
     text.push_str(&threads::render_all(report, options, paint));
     text.push_str(&coverage(report, options, paint));

@@ -2,7 +2,7 @@
 
 use super::{Options, Paint, heading};
 use crate::rows::{self, Row, place};
-use crate::run::{Distribution, Frame, IdleCause, RunReport, WorstIdle, WorstWait};
+use crate::run::{Distribution, Frame, IdleCause, Lock, RunReport, WorstIdle, WorstWait};
 use crate::text::{fit, wrap};
 use crate::units;
 
@@ -14,22 +14,30 @@ const FRAMES: usize = 8;
 const CALLERS: usize = 3;
 
 /// The worst cases of the first rows that somebody waited on.
-pub(super) fn cases(_: &RunReport, rows: &[Row], options: &Options, paint: Paint) -> String {
+pub(super) fn cases(rows: &[Row], options: &Options, paint: Paint) -> String {
     let mut text = String::new();
     for row in rows.iter().take(LOCKS.min(options.top)).filter(|row| row.wait.is_some()) {
         let lock = row.longest_waited();
         if let Some((lock, worst)) = lock.and_then(|lock| Some((lock, lock.worst_wait.as_ref()?))) {
-            let name = format!("Longest wait on #{}: {}", lock.id, units::duration(worst.ns));
-            let remark = format!("{}  {}", of(row.wait.as_ref(), "wait", "waits"), place(lock));
+            let name =
+                format!("Longest wait on #{}: {}", row.first().id, units::duration(worst.ns));
+            let remark = format!(
+                "{}{}  {}",
+                of(row.wait.as_ref(), "wait", "waits"),
+                member(row, lock),
+                place(lock)
+            );
             text.push_str(&heading(&name, &remark, options, paint));
             text.push_str(&wait(worst, options, paint));
         }
         let lock = row.longest_idle();
         if let Some((lock, worst)) = lock.and_then(|lock| Some((lock, lock.worst_idle.as_ref()?))) {
-            let name = format!("Longest idle of #{}: {}", lock.id, units::duration(worst.ns));
+            let name =
+                format!("Longest idle of #{}: {}", row.first().id, units::duration(worst.ns));
             let remark = format!(
-                "{}  {}",
+                "{}{}  {}",
                 of(row.idle.as_ref(), "idle interval", "idle intervals"),
+                member(row, lock),
                 place(lock)
             );
             text.push_str(&heading(&name, &remark, options, paint));
@@ -37,6 +45,11 @@ pub(super) fn cases(_: &RunReport, rows: &[Row], options: &Options, paint: Paint
         }
     }
     text
+}
+
+/// Which lock of the row it was, where that is not the one that names the row.
+pub(crate) fn member(row: &Row, lock: &Lock) -> String {
+    if lock.id == row.first().id { String::new() } else { format!(", on its lock #{}", lock.id) }
 }
 
 /// A longest time means little without the number that it is the longest of.

@@ -1,0 +1,217 @@
+//! Whatever a record says, every form is made: no panic, a page that is well formed, lines that fit, JSON that comes back.
+//! `UNC_DEPTH=full` looks at fifty times as many reports.
+
+mod common;
+
+use common::*;
+use uncontended_report::run::*;
+use uncontended_report::terminal::{self, Options};
+use uncontended_report::{findings, folded, history, html, json, perfetto};
+
+/// A generator of Marsaglia's xorshift kind: the same reports on every machine.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn below(&mut self, end: u64) -> u64 {
+        self.next() % end
+    }
+
+    /// Numbers of every size, with the extremes often.
+    fn number(&mut self) -> u64 {
+        match self.below(8) {
+            0 => 0,
+            1 => u64::MAX,
+            _ => self.next() >> self.below(64),
+        }
+    }
+
+    fn maybe<T>(&mut self, make: impl FnOnce(&mut Self) -> T) -> Option<T> {
+        (self.below(3) > 0).then(|| make(self))
+    }
+
+    fn share(&mut self) -> f64 {
+        [0.0, 1.0, 1e-12, 1e300, f64::MIN_POSITIVE, 0.3][self.below(6) as usize]
+    }
+
+    fn text(&mut self) -> String {
+        const PARTS: [&str; 10] = [
+            "",
+            "a",
+            "<b>&'\"",
+            "\u{1b}[2J",
+            "\u{202e}",
+            "線程",
+            "e\u{301}",
+            "\n",
+            "/",
+            "std::vec::Vec<T>",
+        ];
+        (0..self.below(5)).map(|_| PARTS[self.below(10) as usize]).collect()
+    }
+
+    fn frame(&mut self) -> Frame {
+        Frame {
+            function: self.maybe(Random::text),
+            file: self.maybe(Random::text),
+            line: self.maybe(|random| random.next() as u32),
+            module: self.maybe(Random::text),
+            address: self.text(),
+        }
+    }
+
+    fn stack(&mut self) -> Vec<Frame> {
+        (0..self.below(20)).map(|_| self.frame()).collect()
+    }
+
+    fn times(&mut self) -> Distribution {
+        let mut worst: Vec<u64> = (0..self.below(5)).map(|_| self.number()).collect();
+        worst.sort_unstable_by(|a, b| b.cmp(a));
+        let buckets = (0..self.below(6))
+            .map(|_| (self.number(), self.number(), self.number() >> 4))
+            .collect();
+        Distribution {
+            count: self.number(),
+            total: self.number(),
+            p50: self.number(),
+            p90: self.number(),
+            p99: self.number(),
+            p999: self.number(),
+            max: self.number(),
+            worst,
+            buckets,
+        }
+    }
+
+    fn lock(&mut self) -> Lock {
+        let kinds = [
+            Kind::Mutex,
+            Kind::RwlockRead,
+            Kind::RwlockWrite,
+            Kind::Spin,
+            Kind::Condition,
+            Kind::Annotated,
+        ];
+        let classes = [
+            Class::Contention,
+            Class::Contention,
+            Class::Gate,
+            Class::HandOff,
+            Class::Queue,
+            Class::Unknown,
+        ];
+        let whats = [Span::Wait, Span::Idle, Span::Hold];
+        let causes =
+            [IdleCause::NotWoken, IdleCause::NotScheduled, IdleCause::Barged, IdleCause::Unknown];
+        Lock {
+            class: classes[self.below(6) as usize],
+            site: self.maybe(Random::frame),
+            created: self.stack(),
+            address: self.text(),
+            acquisitions: self.number(),
+            blocked: self.number(),
+            try_failed: self.number(),
+            threads: self.next() as u32,
+            owner_changes: self.maybe(Random::number),
+            utilisation: self.maybe(Random::share),
+            mean_queue: self.maybe(Random::share),
+            wait_ns: self.maybe(Random::times),
+            idle_ns: self.maybe(Random::times),
+            hold_ns: self.maybe(Random::times),
+            worst_wait: self.maybe(|random| WorstWait {
+                ns: random.number(),
+                waiter: random.stack(),
+                holder: random.stack(),
+            }),
+            worst_idle: self.maybe(|random| WorstIdle {
+                ns: random.number(),
+                releaser: random.stack(),
+                waiter: random.stack(),
+                cause: causes[random.below(4) as usize],
+            }),
+            moments: (0..self.below(5))
+                .map(|_| Moment {
+                    what: whats[self.below(3) as usize],
+                    at_ns: self.number(),
+                    ns: self.number(),
+                    tid: self.maybe(|random| random.next() as u32),
+                    cause: self.maybe(|random| causes[random.below(4) as usize]),
+                })
+                .collect(),
+            ..lock(self.number(), kinds[self.below(6) as usize], "f")
+        }
+    }
+
+    fn report(&mut self) -> RunReport {
+        let mut report = run(&["p"]);
+        report.command = (0..self.below(4)).map(|_| self.text()).collect();
+        report.wall_ns = self.number();
+        report.exit_status = self.next() as i32;
+        report.signal = self.maybe(|random| random.below(70) as i32 - 2);
+        report.processes = (0..self.below(3))
+            .map(|_| {
+                let locks = (0..self.below(8)).map(|_| self.lock()).collect();
+                let threads = (0..self.below(4))
+                    .map(|_| Thread {
+                        name: self.text(),
+                        cpu_ns: self.maybe(Random::number),
+                        runnable_ns: self.maybe(Random::number),
+                        wait_ns: self.maybe(Random::number),
+                        ..thread(self.next() as u32, "")
+                    })
+                    .collect();
+                process(self.next() as u32, locks, threads)
+            })
+            .collect();
+        report.coverage.unseen.push(self.text());
+        report.coverage.futex_share_unaccounted = self.maybe(Random::share);
+        report.coverage.futex_sites = (0..self.below(3))
+            .map(|_| FutexSite {
+                stack: self.stack(),
+                waits: self.number(),
+                total_ns: self.number(),
+            })
+            .collect();
+        report.observer.records_dropped = self.number();
+        report
+    }
+}
+
+#[test]
+fn every_form_of_any_report() {
+    let rounds =
+        if std::env::var("UNC_DEPTH").is_ok_and(|depth| depth == "full") { 10_000 } else { 200 };
+    println!("any_report: {rounds} reports (UNC_DEPTH=full looks at 10000)");
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let mut last = run(&["p"]);
+    for round in 0..rounds {
+        let mut report = random.report();
+        report.findings = findings::find(&report);
+        assert!(report.findings.len() <= findings::MOST);
+        let options = Options {
+            top: random.below(5) as usize,
+            colour: false,
+            width: random.below(150) as usize,
+        };
+        let text = terminal::render(&report, &options);
+        let steers = |c: char| c.is_control() && c != '\n';
+        assert!(!text.contains(steers) && !text.contains('\u{202e}'), "round {round}: {text:?}");
+        well_formed(&html::run_page(&report));
+        let back: RunReport = serde_json::from_slice(&json::text(&report).unwrap()).unwrap();
+        assert_eq!(back, report, "round {round}");
+        assert_eq!(
+            folded::render(&report).lines().filter(|line| !line.contains(' ')).count(),
+            0,
+            "round {round}"
+        );
+        perfetto::render(&report);
+        history::diff(&last, &report);
+        last = report;
+    }
+}
