@@ -1,8 +1,8 @@
 //! Licences: every package that a user's build contains may be combined with Apache-2.0 OR MIT.
 
+use crate::metadata;
 use serde_json::Value;
 use std::path::Path;
-use std::process::Command;
 
 /// The licences that ask for nothing beyond keeping their notice.
 const ALLOWED: [&str; 10] = [
@@ -20,23 +20,7 @@ const ALLOWED: [&str; 10] = [
 
 /// Packages whose licence is not allowed, or that come from elsewhere than the registry or the workspace.
 pub(crate) fn check(root: &Path) -> Result<Vec<String>, String> {
-    let output = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".into()))
-        .args([
-            "metadata",
-            "--format-version",
-            "1",
-            "--filter-platform",
-            "x86_64-unknown-linux-gnu",
-        ])
-        .current_dir(root)
-        .output()
-        .map_err(|error| format!("cannot run cargo metadata: {error}"))?;
-    if !output.status.success() {
-        return Err(format!("cargo metadata: {}", String::from_utf8_lossy(&output.stderr)));
-    }
-    let metadata: Value =
-        serde_json::from_slice(&output.stdout).map_err(|e| format!("cargo metadata: {e}"))?;
-    let packages = metadata["packages"].as_array().ok_or("cargo metadata lists no packages")?;
+    let packages = metadata::packages(root, &["--filter-platform", "x86_64-unknown-linux-gnu"])?;
     Ok(packages.iter().filter_map(refuse).collect())
 }
 

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod licences;
+mod metadata;
 mod tidy;
 
 use std::path::Path;

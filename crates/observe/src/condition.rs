@@ -87,7 +87,7 @@ const EITHER: &[c_int] = &[CLOCK_REALTIME, CLOCK_MONOTONIC];
 /// # Safety
 /// The program passed it to a wait that has read it.
 unsafe fn late_ns((clocks, until): Deadline) -> u64 {
-    // SAFETY: by the contract.
+    // SAFETY: by the contract, `until` is a timespec of the program's.
     let until = unsafe { *until };
     let late = clocks.iter().filter_map(|&clock| {
         let mut now = timespec { tv_sec: 0, tv_nsec: 0 };
@@ -120,26 +120,12 @@ fn wait_by(
     result
 }
 
-pub(crate) unsafe extern "C-unwind" fn wait(
-    condition: *mut Object,
-    mutex: *mut Object,
-    caller: Caller,
-) -> c_int {
-    // SAFETY: the program called this function with these objects; so for every call of the C library below.
-    let wait = || unsafe { host::pthread_cond_wait(condition, mutex) };
-    wait_by(condition, mutex, None, caller, wait)
-}
-
-pub(crate) unsafe extern "C-unwind" fn timedwait(
-    condition: *mut Object,
-    mutex: *mut Object,
-    until: *const timespec,
-    caller: Caller,
-) -> c_int {
-    let deadline = Some((EITHER, until));
-    // SAFETY: as in `wait`.
-    let wait = || unsafe { host::pthread_cond_timedwait(condition, mutex, until) };
-    wait_by(condition, mutex, deadline, caller, wait)
+/// Stamps a signal before it is given.
+fn stamp(condition: *mut Object, caller: Caller) {
+    let Some(local) = current() else { return };
+    if let Some(row) = events::row(local, condition as u64, CONDITION, caller) {
+        row.lock.signalled.store(ticks(), Relaxed);
+    }
 }
 
 pub(crate) unsafe extern "C-unwind" fn clockwait(
@@ -156,46 +142,73 @@ pub(crate) unsafe extern "C-unwind" fn clockwait(
     wait_by(condition, mutex, deadline, caller, wait)
 }
 
-/// Stamps a signal before it is given.
-fn stamp(condition: *mut Object, caller: Caller) {
-    let Some(local) = current() else { return };
-    if let Some(row) = events::row(local, condition as u64, CONDITION, caller) {
-        row.lock.signalled.store(ticks(), Relaxed);
-    }
+/// The functions that exist in two versions, each with the objects of its own: `host` is where the macro stands.
+macro_rules! versioned_functions {
+    () => {
+        pub(crate) unsafe extern "C-unwind" fn wait(
+            condition: *mut Object,
+            mutex: *mut Object,
+            caller: Caller,
+        ) -> c_int {
+            // SAFETY: the program called this function with these objects; so for every call of the C library below.
+            let wait = || unsafe { host::pthread_cond_wait(condition, mutex) };
+            wait_by(condition, mutex, None, caller, wait)
+        }
+
+        pub(crate) unsafe extern "C-unwind" fn timedwait(
+            condition: *mut Object,
+            mutex: *mut Object,
+            until: *const timespec,
+            caller: Caller,
+        ) -> c_int {
+            let deadline = Some((EITHER, until));
+            // SAFETY: as in `wait`.
+            let wait = || unsafe { host::pthread_cond_timedwait(condition, mutex, until) };
+            wait_by(condition, mutex, deadline, caller, wait)
+        }
+
+        pub(crate) unsafe extern "C-unwind" fn signal(
+            condition: *mut Object,
+            caller: Caller,
+        ) -> c_int {
+            stamp(condition, caller);
+            // SAFETY: as in `wait`.
+            unsafe { host::pthread_cond_signal(condition) }
+        }
+
+        pub(crate) unsafe extern "C-unwind" fn broadcast(
+            condition: *mut Object,
+            caller: Caller,
+        ) -> c_int {
+            stamp(condition, caller);
+            // SAFETY: as in `wait`.
+            unsafe { host::pthread_cond_broadcast(condition) }
+        }
+
+        pub(crate) unsafe extern "C-unwind" fn init(
+            condition: *mut Object,
+            attributes: *const c_void,
+            caller: Caller,
+        ) -> c_int {
+            // SAFETY: as in `wait`.
+            let result = unsafe { host::pthread_cond_init(condition, attributes) };
+            if let (0, Some(local)) = (result, current()) {
+                lives::created(local, condition as u64, CONDITION, caller);
+            }
+            result
+        }
+
+        pub(crate) unsafe extern "C-unwind" fn destroy(condition: *mut Object, _: Caller) -> c_int {
+            if let Some(local) = current() {
+                lives::destroyed(local, condition as u64);
+            }
+            // SAFETY: as in `wait`.
+            unsafe { host::pthread_cond_destroy(condition) }
+        }
+    };
 }
 
-pub(crate) unsafe extern "C-unwind" fn signal(condition: *mut Object, caller: Caller) -> c_int {
-    stamp(condition, caller);
-    // SAFETY: as in `wait`.
-    unsafe { host::pthread_cond_signal(condition) }
-}
-
-pub(crate) unsafe extern "C-unwind" fn broadcast(condition: *mut Object, caller: Caller) -> c_int {
-    stamp(condition, caller);
-    // SAFETY: as in `wait`.
-    unsafe { host::pthread_cond_broadcast(condition) }
-}
-
-pub(crate) unsafe extern "C-unwind" fn init(
-    condition: *mut Object,
-    attributes: *const c_void,
-    caller: Caller,
-) -> c_int {
-    // SAFETY: as in `wait`.
-    let result = unsafe { host::pthread_cond_init(condition, attributes) };
-    if let (0, Some(local)) = (result, current()) {
-        lives::created(local, condition as u64, CONDITION, caller);
-    }
-    result
-}
-
-pub(crate) unsafe extern "C-unwind" fn destroy(condition: *mut Object, _: Caller) -> c_int {
-    if let Some(local) = current() {
-        lives::destroyed(local, condition as u64);
-    }
-    // SAFETY: as in `wait`.
-    unsafe { host::pthread_cond_destroy(condition) }
-}
+versioned_functions!();
 
 /// The same for programs linked against the older version, whose functions must be called for its objects.
 #[cfg(target_arch = "x86_64")]
@@ -203,61 +216,5 @@ pub(crate) mod old {
     use super::*;
     use crate::host::old as host;
 
-    pub(crate) unsafe extern "C-unwind" fn wait(
-        condition: *mut Object,
-        mutex: *mut Object,
-        caller: Caller,
-    ) -> c_int {
-        // SAFETY: as in the newer `wait`; so below.
-        let wait = || unsafe { host::pthread_cond_wait(condition, mutex) };
-        wait_by(condition, mutex, None, caller, wait)
-    }
-
-    pub(crate) unsafe extern "C-unwind" fn timedwait(
-        condition: *mut Object,
-        mutex: *mut Object,
-        until: *const timespec,
-        caller: Caller,
-    ) -> c_int {
-        let deadline = Some((EITHER, until));
-        // SAFETY: as in `wait`.
-        let wait = || unsafe { host::pthread_cond_timedwait(condition, mutex, until) };
-        wait_by(condition, mutex, deadline, caller, wait)
-    }
-
-    pub(crate) unsafe extern "C-unwind" fn signal(condition: *mut Object, caller: Caller) -> c_int {
-        stamp(condition, caller);
-        // SAFETY: as in `wait`.
-        unsafe { host::pthread_cond_signal(condition) }
-    }
-
-    pub(crate) unsafe extern "C-unwind" fn broadcast(
-        condition: *mut Object,
-        caller: Caller,
-    ) -> c_int {
-        stamp(condition, caller);
-        // SAFETY: as in `wait`.
-        unsafe { host::pthread_cond_broadcast(condition) }
-    }
-
-    pub(crate) unsafe extern "C-unwind" fn init(
-        condition: *mut Object,
-        attributes: *const c_void,
-        caller: Caller,
-    ) -> c_int {
-        // SAFETY: as in `wait`.
-        let result = unsafe { host::pthread_cond_init(condition, attributes) };
-        if let (0, Some(local)) = (result, current()) {
-            lives::created(local, condition as u64, CONDITION, caller);
-        }
-        result
-    }
-
-    pub(crate) unsafe extern "C-unwind" fn destroy(condition: *mut Object, _: Caller) -> c_int {
-        if let Some(local) = current() {
-            lives::destroyed(local, condition as u64);
-        }
-        // SAFETY: as in `wait`.
-        unsafe { host::pthread_cond_destroy(condition) }
-    }
+    versioned_functions!();
 }

@@ -1,8 +1,8 @@
 //! Layers: which crate may use which, held against `cargo metadata`; and the files that every crate has.
 
+use crate::metadata;
 use serde_json::Value;
 use std::path::Path;
-use std::process::Command;
 
 /// One row of the design's table.
 struct Row {
@@ -55,17 +55,7 @@ const OUTSIDE: [(&str, &[&str]); 2] = [("stats", &["core-math"]), ("locks", &["l
 
 /// Complaints about dependencies that the table does not allow.
 pub(crate) fn check(root: &Path) -> Result<Vec<String>, String> {
-    let output = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".into()))
-        .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
-        .current_dir(root)
-        .output()
-        .map_err(|error| format!("cannot run cargo metadata: {error}"))?;
-    if !output.status.success() {
-        return Err(format!("cargo metadata: {}", String::from_utf8_lossy(&output.stderr)));
-    }
-    let metadata: Value =
-        serde_json::from_slice(&output.stdout).map_err(|e| format!("cargo metadata: {e}"))?;
-    let packages = metadata["packages"].as_array().ok_or("cargo metadata lists no packages")?;
+    let packages = metadata::packages(root, &["--no-deps", "--offline"])?;
     Ok(packages.iter().flat_map(check_package).collect())
 }
 
