@@ -16,7 +16,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::process::Child;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 /// Bytes of output that are kept; what comes after them is read and forgotten.
@@ -35,8 +36,8 @@ pub struct Ended {
     pub user: Duration,
     /// Likewise in the kernel.
     pub system: Duration,
-    /// The largest resident set of any of these processes, in bytes. Never below the size that this process had when it
-    /// started the child (see [`own_max_rss`]): the kernel counts the image before the exec too.
+    /// The largest resident set of any of these processes, in bytes. Never below what the child was before its exec, which
+    /// the kernel counts too: see [`start_small`].
     pub max_rss_bytes: u64,
     /// True if it was killed because `timeout` had passed.
     pub timed_out: bool,
@@ -80,13 +81,12 @@ pub fn supervise(
     })
 }
 
-/// The largest resident set of this process so far, in bytes: the floor of what [`Ended::max_rss_bytes`] can show.
-pub fn own_max_rss() -> u64 {
-    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: `usage` is writable memory of the right type.
-    unsafe { libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr()) };
-    // SAFETY: zeroed above, which is a value of this plain data, and at most overwritten since.
-    kibibytes(unsafe { usage.assume_init() }.ru_maxrss)
+/// Makes `command` start by `fork` instead of `vfork`. The kernel counts what a child was before its exec into its largest
+/// resident set: after `vfork` that is all of this process, after `fork` only its anonymous pages, at the cost of copying
+/// their tables.
+pub fn start_small(command: &mut Command) {
+    // SAFETY: the closure does nothing; any closure at all rules out the standard library's use of `posix_spawn`.
+    unsafe { command.pre_exec(|| Ok(())) };
 }
 
 /// Reads and waits until the child has ended; true if it had to be killed for its time.

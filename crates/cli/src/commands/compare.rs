@@ -83,7 +83,7 @@ pub(crate) struct Flags {
     #[command(flatten)]
     output: OutputFlags,
     /// The commands, each one line
-    #[arg(last = true, value_name = "COMMANDS")]
+    #[arg(value_name = "COMMANDS")]
     commands: Vec<String>,
 }
 
@@ -238,7 +238,7 @@ impl Flags {
             Some(path) => Some(stored_values(path, unit)?.into_iter()),
             None => None,
         };
-        let mut warnings = Vec::new();
+        let mut warnings: Vec<String> = metric.floor(0.0).into_iter().collect();
         if stored.is_some() {
             warnings.push("the baseline is stored, not interleaved: whatever changed on the machine since counts as a difference".to_string());
         }

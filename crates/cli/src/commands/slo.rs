@@ -63,7 +63,7 @@ pub(crate) struct Flags {
     #[command(flatten)]
     output: OutputFlags,
     /// The command and its arguments; a single word is a command line
-    #[arg(last = true, value_name = "COMMAND")]
+    #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
 
@@ -235,7 +235,7 @@ impl Flags {
         let default = 10_000.max(question.next_decision(Counts::default()).saturating_mul(10));
         let most = self.stop.max_runs.unwrap_or(default);
         let mut warnings = check_budget(&question, Some(most))?;
-        warnings.extend(resident_floor(&metric, threshold));
+        warnings.extend(metric.floor(threshold.value));
         let launch = self.run.launch()?;
         let command = Prepared::from_words(&self.command, &launch)?;
         let around = self.run.around(&launch, 1)?;
@@ -310,15 +310,4 @@ fn check_budget(question: &Question, most: Option<u64>) -> Result<Vec<String>, F
             Ok(vec![format!("{most} runs can only ever answer {can}, never {cannot}")])
         }
     }
-}
-
-/// A child begins with the resident set of this process, so that nothing smaller can be seen.
-fn resident_floor(metric: &crate::decide::metric::Metric, threshold: Quantity) -> Option<String> {
-    let floor = uncontended_sys::supervise::own_max_rss() as f64;
-    (metric.is_max_rss() && threshold.value < 2.0 * floor).then(|| {
-        format!(
-            "max-rss cannot show less than about {}, the size of unc itself when it starts a command",
-            value::show(floor, Dimension::Bytes)
-        )
-    })
 }

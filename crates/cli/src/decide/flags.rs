@@ -45,6 +45,9 @@ pub(crate) struct RunFlags {
     /// Who reads the command lines: auto (a shell only where one is needed), none, or a shell's path
     #[arg(long, default_value = "auto")]
     pub(crate) shell: String,
+    /// The same as --shell none
+    #[arg(short = 'N', conflicts_with = "shell")]
+    pub(crate) no_shell: bool,
     /// Standard input of the commands [default: /dev/null]
     #[arg(long, value_name = "FILE")]
     pub(crate) input: Option<PathBuf>,
@@ -112,6 +115,7 @@ impl RunFlags {
     /// How commands are started.
     pub(crate) fn launch(&self) -> Result<Launch, Failure> {
         let shell = match self.shell.as_str() {
+            _ if self.no_shell => Shell::None,
             "auto" => Shell::Auto,
             "none" => Shell::None,
             program => {

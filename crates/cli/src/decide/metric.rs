@@ -5,7 +5,7 @@
 //! reason, never a zero.
 
 use super::path::Path;
-use super::value::{Dimension, Quantity};
+use super::value::{self, Dimension, Quantity};
 use regex_lite::{Regex, RegexBuilder};
 use uncontended_sys::supervise::Ended;
 
@@ -85,9 +85,22 @@ impl Metric {
         matches!(self.kind, Kind::ExitStatus)
     }
 
-    /// Whether the metric is the resident set, which has a floor.
+    /// Whether the metric is the resident set.
     pub(crate) fn is_max_rss(&self) -> bool {
         matches!(self.kind, Kind::MaxRss)
+    }
+
+    /// What the metric cannot show, where values near `threshold` could be meant: before it becomes the command, a child
+    /// is a copy of this process's own data, and the kernel counts that too.
+    pub(crate) fn floor(&self, threshold: f64) -> Option<String> {
+        let floor = own_data_bytes()? + HALF_MIB;
+        let near = self.is_max_rss() && threshold < 4.0 * floor;
+        near.then(|| {
+            format!(
+                "max-rss shows nothing below about {}, what a child is before it becomes the command",
+                value::show(floor, Dimension::Bytes)
+            )
+        })
     }
 
     /// The number that `ended` shows; `run_json` is what `unc run` wrote.
@@ -114,6 +127,16 @@ impl Metric {
             }
         }
     }
+}
+
+/// What a child touches of its own on the way to its command; measured.
+const HALF_MIB: f64 = 524_288.0;
+
+/// The resident data of this process, as the kernel counts it.
+fn own_data_bytes() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<f64>().ok().map(|kibibytes| kibibytes * 1024.0)
 }
 
 /// The first match in the output: its group 1, or all of it.

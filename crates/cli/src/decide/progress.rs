@@ -53,7 +53,7 @@ impl Progress {
         }
         self.last = Some(Instant::now());
         match self.mode {
-            Mode::Terminal => eprint!("\r\x1b[K{}", state()),
+            Mode::Terminal => eprint!("\r\x1b[K{}", fitting(state())),
             _ => eprintln!("{}", state()),
         }
         // A closed standard error is no reason to stop measuring.
@@ -65,6 +65,15 @@ impl Progress {
         if self.mode == Mode::Terminal && self.last.take().is_some() {
             eprint!("\r\x1b[K");
         }
+    }
+}
+
+/// As much of a line as the terminal has columns for, since a longer one could not be taken away again.
+fn fitting(line: String) -> String {
+    let width = terminal_size::terminal_size_of(std::io::stderr()).map_or(80, |(width, _)| width.0);
+    match line.char_indices().nth(usize::from(width).saturating_sub(1)) {
+        Some((end, _)) => line[..end].to_string(),
+        None => line,
     }
 }
 

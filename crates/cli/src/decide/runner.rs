@@ -195,6 +195,9 @@ impl Runner {
         if let Some(directory) = &self.launch.directory {
             command.current_dir(directory);
         }
+        if self.metric.is_max_rss() {
+            supervise::start_small(&mut command);
+        }
         let started = Instant::now();
         let child = command.spawn().map_err(failed)?;
         supervise::supervise(child, started, timeout).map_err(failed)
