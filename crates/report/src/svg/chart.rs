@@ -17,7 +17,8 @@ pub struct Chart {
     x: Axis,
     y: Axis,
     marks: String,
-    legend: Vec<(usize, String)>,
+    /// Colour, whether it is faint, and name.
+    legend: Vec<(usize, bool, String)>,
 }
 
 /// How the points of a series are drawn.
@@ -79,7 +80,7 @@ impl Chart {
             );
         }
         if !name.is_empty() && !placed.is_empty() {
-            self.legend.push((colour_class, name.to_owned()));
+            self.legend.push((colour_class, false, name.to_owned()));
         }
         self
     }
@@ -96,7 +97,7 @@ impl Chart {
                 HEIGHT - TOP - BOTTOM,
                 escape(name)
             );
-            self.legend.push((colour % 6, name.to_owned()));
+            self.legend.push((colour % 6, true, name.to_owned()));
         }
         self
     }
@@ -218,7 +219,8 @@ impl Chart {
     fn legend(&self) -> String {
         let mut svg = String::from("<g class=\"legend\">");
         let mut right = WIDTH - RIGHT;
-        for (colour, name) in self.legend.iter().rev() {
+        for (colour, faint, name) in self.legend.iter().rev() {
+            let faint = if *faint { " faint" } else { "" };
             // The font is proportional: its average advance at this size.
             let text_width = 6.4 * crate::text::width(name) as f64;
             right -= text_width;
@@ -226,7 +228,7 @@ impl Chart {
             right -= 16.0;
             let _ = write!(
                 svg,
-                "<rect class=\"c{colour} fill\" x=\"{}\" y=\"7\" width=\"11\" height=\"10\" rx=\"2\"/>",
+                "<rect class=\"c{colour} fill{faint}\" x=\"{}\" y=\"7\" width=\"11\" height=\"10\" rx=\"2\"/>",
                 place(right)
             );
             right -= 14.0;

@@ -2,7 +2,7 @@
 
 use super::table::{Column, Fit, render};
 use super::{Options, Paint, command_line, heading, several};
-use crate::history::{Diff, Summary};
+use crate::history::{Change, Diff, Summary};
 use crate::text::wrap;
 use crate::units;
 
@@ -82,26 +82,7 @@ pub fn difference(before: &Summary, after: &Summary, diff: &Diff, options: &Opti
         )
     });
     text.push_str(&wrap(&format!("wall {wall} · wait {wait}"), "", options.width));
-    let rows: Vec<Vec<String>> = diff
-        .rows
-        .iter()
-        .take(options.top)
-        .map(|row| {
-            let [before, after] = row.sides;
-            let time = |side: Option<u64>| side.map_or_else(|| "–".to_owned(), units::duration);
-            let waits = row.sides.map(|side| side.map_or(0, |side| side.wait_ns));
-            vec![
-                row.kind.to_owned(),
-                row.place.clone(),
-                time(before.map(|side| side.wait_ns)),
-                time(after.map(|side| side.wait_ns)),
-                change(waits[0], waits[1]),
-                time(before.map(|side| side.longest_wait_ns)),
-                time(after.map(|side| side.longest_wait_ns)),
-                after.or(before).map_or_else(String::new, |side| units::count(side.acquisitions)),
-            ]
-        })
-        .collect();
+    let rows: Vec<Vec<String>> = diff.rows.iter().take(options.top).map(cells).collect();
     if !rows.is_empty() {
         text.push_str(&heading(
             "Contention",
@@ -120,6 +101,23 @@ pub fn difference(before: &Summary, after: &Summary, diff: &Diff, options: &Opti
     let caution =
         "Two runs prove nothing about the next: `unc compare` decides whether a change is real.";
     text + "\n" + &wrap(caution, "", options.width)
+}
+
+/// The cells of one row of a difference.
+fn cells(row: &Change) -> Vec<String> {
+    let [before, after] = row.sides;
+    let time = |side: Option<u64>| side.map_or_else(|| "–".to_owned(), units::duration);
+    let waits = row.sides.map(|side| side.map_or(0, |side| side.wait_ns));
+    vec![
+        row.kind.to_owned(),
+        row.place.clone(),
+        time(before.map(|side| side.wait_ns)),
+        time(after.map(|side| side.wait_ns)),
+        change(waits[0], waits[1]),
+        time(before.map(|side| side.longest_wait_ns)),
+        time(after.map(|side| side.longest_wait_ns)),
+        after.or(before).map_or_else(String::new, |side| units::count(side.acquisitions)),
+    ]
 }
 
 /// `× 0.5`, `new`, `gone`, `same`.
