@@ -16,14 +16,14 @@ struct Mailbox {
     letter: UnsafeCell<u32>,
 }
 
-// SAFETY: the letter is written before `full` says so, and read after (I1: edge `sent`).
+// SAFETY: I1: the letter is written before `full` says so, and read after (edge `sent`).
 unsafe impl Sync for Mailbox {}
 
 fn send_and_receive(release: Ordering) {
     let mailbox = Arc::new(Mailbox { full: AtomicU32::new(0), letter: UnsafeCell::new(0) });
     let to = Arc::clone(&mailbox);
     let sender = spawn(move || {
-        // SAFETY: nobody reads before `full` is set (I1).
+        // SAFETY: nobody reads the letter before `full` is set (I1).
         to.letter.with_mut(|letter| unsafe { *letter = 7 });
         // EDGE sent (release): the letter.
         to.full.store(1, release);
@@ -32,7 +32,7 @@ fn send_and_receive(release: Ordering) {
     while mailbox.full.load(Acquire) == 0 {
         spin_loop();
     }
-    // SAFETY: `full` is set (I1).
+    // SAFETY: `full` is set, so the letter has been written (I1).
     assert_eq!(mailbox.letter.with(|letter| unsafe { *letter }), 7);
     sender.join().unwrap();
 }

@@ -193,7 +193,7 @@ fn a_spin_lock_ends_and_a_wait_for_nobody_does_not() {
             while shared.0.compare_exchange(false, true, Acquire, Relaxed).is_err() {
                 spin_loop();
             }
-            // SAFETY: the flag is ours.
+            // SAFETY: the flag is ours, and so is the number until we give it back.
             shared.1.with_mut(|n| unsafe { *n += 1 });
             shared.0.store(false, Release);
         };
@@ -202,7 +202,7 @@ fn a_spin_lock_ends_and_a_wait_for_nobody_does_not() {
             spawn(move || add(&shared))
         });
         threads.into_iter().for_each(|thread| thread.join().unwrap());
-        // SAFETY: both have ended.
+        // SAFETY: both threads have ended, nobody else has the number.
         assert_eq!(shared.1.with(|n| unsafe { *n }), 2);
     });
     assert!(report.holds() && report.executions == 2, "{report}");
@@ -378,4 +378,47 @@ fn destructors_of_an_execution_that_ends_early_see_its_newest_values() {
     });
     assert!(matches!(report.violation().unwrap().failure, Failure::Deadlock { .. }));
     assert_eq!(seen.load(std::sync::atomic::Ordering::Relaxed), 9);
+}
+
+/// A value whose drop takes it back, as a ring's or a list's does.
+struct Owner(UnsafeCell<u32>);
+
+// SAFETY: the threads below only read until the last of them drops it.
+unsafe impl Sync for Owner {}
+
+impl Owner {
+    fn read(&self) -> u32 {
+        // SAFETY: nobody writes while it is shared.
+        self.0.with(|n| unsafe { *n })
+    }
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        *self.0.get_mut() = 0;
+    }
+}
+
+#[test]
+fn the_last_arc_knows_of_all_others() {
+    use uncontended_model::real::Arc as Counted;
+    let counted = explore(|| {
+        let shared = Counted::new(Owner(UnsafeCell::new(1)));
+        let other = Counted::clone(&shared);
+        assert!(Counted::ptr_eq(&shared, &other));
+        let thread = spawn(move || other.read());
+        assert_eq!(shared.read(), 1);
+        drop(shared);
+        thread.join().unwrap();
+    });
+    assert!(counted.holds() && counted.executions == 2, "{counted}");
+    let uncounted = failure(|| {
+        let shared = Arc::new(Owner(UnsafeCell::new(1)));
+        let other = Arc::clone(&shared);
+        let thread = spawn(move || other.read());
+        assert_eq!(shared.read(), 1);
+        drop(shared);
+        thread.join().unwrap();
+    });
+    assert!(matches!(uncounted, Failure::Race { .. }), "{uncounted}");
 }

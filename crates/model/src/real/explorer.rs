@@ -25,7 +25,7 @@ impl Explorer {
         Explorer { memory, executions: 1_000_000, events: 2_000, spins: 32 }
     }
 
-    /// Stops after so many executions with [`Bound::Executions`].
+    /// Stops after so many executions, cut ones included, with [`Bound::Executions`].
     #[must_use]
     pub fn executions(mut self, most: u64) -> Explorer {
         self.executions = most;
@@ -76,6 +76,8 @@ struct Exploration<T> {
     outcomes: BTreeMap<T, u64>,
     executions: u64,
     blocked: u64,
+    /// Runs given up at a bound.
+    cut: u64,
 }
 
 impl<T: Ord + 'static> Exploration<T> {
@@ -84,7 +86,15 @@ impl<T: Ord + 'static> Exploration<T> {
         let growth = Growth { memory: bounds.memory, work: Vec::new() };
         let run = Run::new(Core::new(growth, limits));
         let (outcomes, body) = (BTreeMap::new(), Rc::new(body));
-        Exploration { bounds: bounds.clone(), run, body, outcomes, executions: 0, blocked: 0 }
+        Exploration {
+            bounds: bounds.clone(),
+            run,
+            body,
+            outcomes,
+            executions: 0,
+            blocked: 0,
+            cut: 0,
+        }
     }
 
     fn run(&mut self) -> Result<Report, Diverged> {
@@ -96,18 +106,21 @@ impl<T: Ord + 'static> Exploration<T> {
             match stop {
                 Some(Stop::Diverged(why)) => return Err(Diverged(why)),
                 Some(Stop::Failure(failure)) => return self.violated(failure),
-                Some(Stop::Bound(hit)) => bound = Some(hit),
+                Some(Stop::Bound(hit)) => {
+                    bound = Some(hit);
+                    self.cut += 1;
+                }
                 None => {
                     if let Some(failure) = self.count(result) {
                         return self.violated(failure);
                     }
-                    if self.executions + self.blocked == 1 {
+                    if self.executions + self.blocked == 1 && self.cut == 0 {
                         self.repeat()?;
                     }
                 }
             }
             next = self.run.core.borrow_mut().growth.next();
-            if next.is_some() && self.executions >= self.bounds.executions {
+            if next.is_some() && self.executions + self.cut >= self.bounds.executions {
                 bound = Some(Bound::Executions(self.bounds.executions));
                 break;
             }

@@ -31,7 +31,7 @@
 //! - Load buffering: a load that reads a store which its own thread's later stores led to. RC11 forbids it, C11 and
 //!   AArch64 allow it. Nor values out of thin air. Everything here keeps program order and reads-from acyclic together.
 //! - What a compiler does beyond C11 (no `consume`, no mixed sizes, no non-temporal stores), and everything outside the
-//!   stand-ins: `std`'s own atomics, `Arc`'s counters, thread-locals (shared by all explored threads), files, clocks.
+//!   stand-ins: `std`'s own atomics, its `Arc`'s counters (there is an [`Arc`] here), thread-locals (shared by all explored threads), files, clocks.
 //! - Under TSO and SC: what a compiler may do to relaxed accesses. Only a C11 pass speaks of portable code.
 //! - How often a waiting loop went round before it saw what it waited for, and a loop that counts its rounds beyond the
 //!   bound ([`Explorer::spins`]).
@@ -50,6 +50,7 @@
 //! # Sources
 //! Each file's header; Lahav et al., PLDI 2017; Kokologiannakis et al., POPL 2022; Goldblatt, WG21 P1202.
 
+mod arc;
 mod atomics;
 mod c11;
 mod cell;
@@ -69,6 +70,7 @@ mod thread;
 mod trace;
 mod verdict;
 
+pub use self::arc::Arc;
 pub use self::atomics::{
     AtomicBool, AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicPtr, AtomicU8,
     AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering, choose, compiler_fence, fence,
