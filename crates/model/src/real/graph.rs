@@ -38,7 +38,7 @@ impl EventId {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     Read,
-    /// A wait that found nothing it waits for: it reads the newest write, whichever that comes to be.
+    /// A wait that read a write it does not wait for.
     Blocked,
     Write,
     Fence,

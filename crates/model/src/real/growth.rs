@@ -13,9 +13,10 @@
 //! A read-modify-write is an exclusive read and then, in the same step, its write. Of two that read the same write the
 //! second has no place of its own: only its revisits, which move the first one behind it, go on.
 //!
-//! A wait that finds nothing it waits for is one state, `Kind::Blocked`, whichever such write it would read: it counts
-//! as reading the newest. A later write that satisfies it revisits it. An execution may end with it blocked although the
-//! newest write would satisfy it: such ends are counted apart, their continuation is another graph in `work`.
+//! A wait that reads a write it does not wait for ends its thread there, `Kind::Blocked`, until a later write revisits it.
+//! It does so only on the newest write: a wait on an older one would never be revisited (it is not maximal), and no
+//! system leaves it there. An execution may end with a wait blocked although the newest write would satisfy it: such ends
+//! are counted apart, their continuation is another graph in `work`.
 //!
 //! # Sources
 //! Kokologiannakis, Marmanis, Gladstein, Vafeiadis: Truly stateless, optimal dynamic partial order reduction, POPL 2022.
@@ -120,7 +121,7 @@ impl Growth {
         let order = match effect {
             Effect::Blocked => {
                 event.kind = Kind::Blocked;
-                event.from = EventId::INITIAL;
+                event.from = from;
                 return graph.push(thread, event);
             }
             Effect::Write { .. } if matches!(event.op, Op::Unlocked { .. }) => Order::RELAXED,
@@ -229,9 +230,6 @@ impl Growth {
     fn revisit_one(&mut self, kept: &Graph, thread: usize, event: &Event, read: EventId) {
         let old = kept.get(read);
         let blocks = old.op.effect(event.value) == Some(Effect::Blocked);
-        if blocks && old.kind == Kind::Blocked {
-            return; // The same state.
-        }
         let (stamp, reader) = (old.stamp, usize::from(read.thread));
         let mut without = kept.clone();
         without.threads[reader].pop();
@@ -280,14 +278,10 @@ fn is_maximal(graph: &Graph, cause: &Event, id: EventId, event: &Event) -> bool 
         order.iter().rev().copied().find(|&write| before(write)).unwrap_or(EventId::INITIAL)
     };
     match event.kind {
-        Kind::Read => event.forced || newest_before() == event.from,
-        Kind::Blocked => {
-            let value = graph.value_of(event.location, newest_before());
-            event.op.effect(value) == Some(Effect::Blocked)
-        }
+        Kind::Read | Kind::Blocked => event.forced || newest_before() == event.from,
         Kind::Write => {
             let read_before = graph.iter().any(|(read, other)| {
-                other.kind == Kind::Read
+                matches!(other.kind, Kind::Read | Kind::Blocked)
                     && other.from == id
                     && other.location == event.location
                     && before(read)
