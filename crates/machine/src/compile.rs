@@ -2,7 +2,7 @@
 //!
 //! # Contract
 //! Each operation of the program becomes the x86-64 instruction that it stands for, in program order; between the
-//! accesses of one run stand only moves and arithmetic within the thread. What is not one instruction, or may wait or
+//! accesses of one run stand only moves and arithmetic within the thread, and under [`Pace::Yielding`] system calls. What is not one instruction, or may wait or
 //! loop for ever, is refused by name.
 //! # State
 //! I1: a function reads its [`Frame`], writes memory only in slots of its batch ([`crate::layout`], I1), in its own
@@ -18,6 +18,7 @@ use crate::assembler::{
     RSI,
 };
 use crate::layout::{LOCATIONS, Layout};
+use crate::random::Random;
 use crate::refusal::Refusal;
 use uncontended_model::program::{Alu, Op, Operand, Place, Program, Reg, Test, Thread};
 
@@ -52,8 +53,10 @@ pub(crate) struct Frame {
     pub(crate) mask: u64,
     /// Runs in the batch.
     pub(crate) count: u64,
-    /// Rounds of an empty loop before each run, where runs are paced.
+    /// Rounds of an empty loop before each run, where runs are paced; at least 1.
     pub(crate) skew: u64,
+    /// Decides between which operations the thread yields, where it does.
+    pub(crate) salt: u64,
 }
 
 /// The frame's field at a byte distance.
@@ -62,12 +65,19 @@ const fn field(distance: usize) -> Mem {
 }
 
 /// How the threads keep step within a batch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Pace {
     /// Each thread goes through the runs as fast as it can.
     Free,
-    /// Before each run, so many threads wait for each other.
-    Together(usize),
+    /// Before each run, all threads wait for each other.
+    Together,
+    /// Now and then between two operations, a thread yields its CPU to another of the same CPU.
+    Yielding,
+}
+
+impl Pace {
+    /// All of them, in order.
+    pub(crate) const ALL: [Pace; 3] = [Pace::Free, Pace::Together, Pace::Yielding];
 }
 
 /// The code of all threads of a program, and where each thread's function begins.
@@ -121,12 +131,15 @@ impl Compiler<'_> {
         for (reg, &value) in REGISTERS.iter().zip(&self.thread.registers) {
             self.asm.constant(*reg, value);
         }
-        if let Pace::Together(threads) = pace {
-            self.meet(threads);
+        if pace == Pace::Together {
+            self.meet(self.program.threads.len());
         }
         self.labels = (0..=self.thread.code.len()).map(|_| self.asm.label()).collect();
         for (at, op) in self.thread.code.iter().enumerate() {
             self.asm.bind(self.labels[at]);
+            if pace == Pace::Yielding && at > 0 {
+                self.yield_sometimes(at);
+            }
             self.operation(at, op).map_err(|reason| Refusal::Operation {
                 thread: self.number,
                 operation: at,
@@ -169,6 +182,20 @@ impl Compiler<'_> {
         self.asm.bind(delay);
         self.asm.decrement(RCX);
         self.asm.jump(Test::Ne, delay);
+    }
+
+    /// Before about one operation in eight yields the CPU: bits of a product of run, operation and salt decide.
+    fn yield_sometimes(&mut self, at: usize) {
+        let factor = Random(at as u64).next() as u32 >> 1 | 1;
+        let skip = self.asm.label();
+        self.asm.multiply(RAX, R12, factor as i32);
+        self.asm.add_memory(RAX, field(std::mem::offset_of!(Frame, salt)));
+        self.asm.constant(RCX, 7 << 24);
+        self.asm.compute(RAX, Alu::And, RCX);
+        self.asm.jump(Test::Ne, skip);
+        self.asm.constant(RAX, SCHED_YIELD);
+        self.asm.system_call();
+        self.asm.bind(skip);
     }
 
     /// Writes the registers of the run to the thread's results.

@@ -4,6 +4,7 @@
 //! Every worker has a [`Planner`] of its own with the same seed, so all of them draw the same plans without talking.
 //! The rounds add up to exactly the runs asked for.
 
+use crate::compile::Pace;
 use crate::layout::{BATCH, LINE};
 use crate::random::Random;
 use crate::run::Setup;
@@ -17,7 +18,13 @@ const TOGETHER: usize = 64;
 
 /// Of so many rounds, one in which the threads keep step: slow, but good at interleavings that need both threads to be
 /// close.
-const TOGETHER_EVERY: u64 = 16;
+const TOGETHER_EVERY: u64 = 8;
+
+/// Of so many rounds with more threads than CPUs, one in which threads yield in the midst of runs.
+const YIELDING_EVERY: u64 = 8;
+
+/// Runs in a round in which threads yield.
+const YIELDING: usize = 128;
 
 /// Most that a thread starts late, as a power of two of rounds of an empty loop.
 const SKEW: u64 = 6;
@@ -40,8 +47,10 @@ pub(crate) struct Plan {
     pub(crate) first: Vec<usize>,
     /// How late each thread starts, in rounds of an empty loop, at least 1.
     pub(crate) skew: Vec<u64>,
-    /// Whether the threads meet before every run.
-    pub(crate) together: bool,
+    /// How the threads keep step.
+    pub(crate) pace: Pace,
+    /// Decides where each thread yields, where it does.
+    pub(crate) salt: Vec<u64>,
 }
 
 /// Draws plans until the runs are used up.
@@ -50,7 +59,8 @@ pub(crate) struct Planner {
     random: Random,
     left: u64,
     round: u64,
-    threads: usize,
+    /// A place for each thread; threads with the same place, counted modulo the CPUs, share one.
+    places: Vec<usize>,
     cpus: Vec<usize>,
     /// Whether a thread makes system calls, so that free threads would never be at the same run.
     slow: bool,
@@ -63,10 +73,20 @@ impl Planner {
             random: Random(setup.seed),
             left: setup.runs,
             round: 0,
-            threads: program.threads.len(),
+            places: (0..program.threads.len()).collect(),
             cpus: cpus.to_vec(),
             slow: ops.any(|op| *op == Op::Membarrier),
         }
+    }
+
+    /// How the threads of this round keep step: threads that wait for each other at every run need a CPU each.
+    fn pace(&self) -> Pace {
+        if self.places.len() > self.cpus.len() {
+            let yields = self.round.is_multiple_of(YIELDING_EVERY);
+            return if yields { Pace::Yielding } else { Pace::Free };
+        }
+        let together = self.slow || self.round.is_multiple_of(TOGETHER_EVERY);
+        if together { Pace::Together } else { Pace::Free }
     }
 
     /// A number whose magnitude is uniform: below 1, 2, 4, … or 2^`bits`.
@@ -85,19 +105,23 @@ impl Iterator for Planner {
         }
         if self.round.is_multiple_of(PLACEMENT_ROUNDS) {
             self.random.shuffle(&mut self.cpus);
+            self.random.shuffle(&mut self.places);
         }
-        let together = self.threads <= self.cpus.len()
-            && (self.slow || self.round.is_multiple_of(TOGETHER_EVERY));
-        let most = if together { TOGETHER } else { BATCH >> self.random.below(4) };
+        let threads = self.places.len();
+        let pace = self.pace();
+        let most = match pace {
+            Pace::Free => BATCH >> self.random.below(4),
+            Pace::Together => TOGETHER,
+            Pace::Yielding => YIELDING,
+        };
         let runs = most.min(1 << self.left.ilog2().min(usize::BITS - 2));
         let packed = self.random.below(4) > 0;
         let straight = self.random.below(4) > 0;
         let stride = if straight { 1 } else { 2 * self.magnitude(6) + 1 };
         let start = self.random.below(runs as u64);
-        let mut first = vec![start as usize; self.threads];
-        if !together && self.random.below(2) == 0 {
-            let ahead = self.threads as u64;
-            let ahead = self.random.below(ahead) as usize;
+        let mut first = vec![start as usize; threads];
+        if pace != Pace::Together && self.random.below(2) == 0 {
+            let ahead = self.random.below(threads as u64) as usize;
             first[ahead] = (start + self.magnitude(4)) as usize % runs;
         }
         let longest = if self.slow { SLOW_SKEW } else { SKEW };
@@ -105,10 +129,11 @@ impl Iterator for Planner {
             runs,
             spread: if packed { 1 } else { LINE },
             stride: stride as usize,
-            cpus: self.cpus.iter().copied().cycle().take(self.threads).collect(),
+            cpus: self.places.iter().map(|place| self.cpus[place % self.cpus.len()]).collect(),
             first,
-            skew: (0..self.threads).map(|_| 1 + self.magnitude(longest)).collect(),
-            together,
+            skew: (0..threads).map(|_| 1 + self.magnitude(longest)).collect(),
+            pace,
+            salt: (0..threads).map(|_| self.random.next()).collect(),
         };
         self.left -= runs as u64;
         self.round += 1;
@@ -133,10 +158,7 @@ mod tests {
                 assert!(plan.stride % 2 == 1 && plan.skew.iter().all(|&skew| skew > 0));
                 assert!(plan.first.iter().all(|&first| first < plan.runs));
                 assert_eq!(plan.cpus.len(), 3);
-                assert!(
-                    !plan.together,
-                    "three threads on two CPUs cannot wait for each other at every run"
-                );
+                assert_ne!(plan.pace, Pace::Together, "three threads on two CPUs cannot all wait");
             }
             assert_eq!(sum, runs);
         }

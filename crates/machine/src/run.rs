@@ -13,7 +13,7 @@
 //! # Sources
 //! Alglave, Maranget, Sarkar, Sewell, "Litmus: running tests against hardware", 2011: arrays of runs, changing strides.
 
-use crate::compile::{Frame, Functions, Pace, compile};
+use crate::compile::{Frame, Pace, compile};
 use crate::layout::{BATCH, Layout};
 use crate::meeting::Meeting;
 use crate::plan::{Plan, Planner};
@@ -51,8 +51,8 @@ pub struct Histogram {
 struct Shared<'p> {
     program: &'p Program,
     code: Code,
-    /// Entry points: threads that run free, threads that keep step.
-    entries: [Vec<usize>; 2],
+    /// Entry points of the threads, for each of [`Pace::ALL`].
+    entries: Vec<Vec<usize>>,
     memory: Words,
     /// The registers of each thread after each run.
     results: Vec<Words>,
@@ -93,8 +93,12 @@ pub fn run(program: &Program, setup: &Setup) -> Result<Histogram, Refusal> {
 fn prepare<'p>(program: &'p Program, setup: &Setup) -> Result<Shared<'p>, Refusal> {
     program.check().map_err(Refusal::Malformed)?;
     let threads = program.threads.len();
-    let free = compile(program, Pace::Free)?;
-    let together = compile(program, Pace::Together(threads))?;
+    let (mut bytes, mut entries) = (Vec::new(), Vec::new());
+    for pace in Pace::ALL {
+        let functions = compile(program, pace)?;
+        entries.push(functions.entries.iter().map(|entry| entry + bytes.len()).collect());
+        bytes.extend_from_slice(&functions.bytes);
+    }
     if !cfg!(target_arch = "x86_64") {
         return Err(Refusal::Architecture);
     }
@@ -107,15 +111,11 @@ fn prepare<'p>(program: &'p Program, setup: &Setup) -> Result<Shared<'p>, Refusa
     if barriers.into_iter().any(|op| *op == Op::Membarrier) {
         membarrier::register_expedited().map_err(failed("registering for membarrier"))?;
     }
-    let Functions { mut bytes, entries } = free;
-    let offset = bytes.len();
-    bytes.extend_from_slice(&together.bytes);
-    let together = together.entries.iter().map(|entry| entry + offset).collect();
     let registers = program.threads.iter().map(|thread| thread.registers.len());
     Ok(Shared {
         program,
         code: Code::new(&bytes).map_err(failed("mapping machine code"))?,
-        entries: [entries, together],
+        entries,
         memory: Words::new(Layout { locations: program.locations.len() }.words()),
         results: registers.map(|registers| Words::new(registers * BATCH)).collect(),
         meeting: Meeting::new(threads, cpus.len()),
@@ -170,7 +170,7 @@ impl Shared<'_> {
     }
 
     fn execute(&self, plan: &Plan, thread: usize) {
-        let entry = self.entries[usize::from(plan.together)][thread];
+        let entry = self.entries[plan.pace as usize][thread];
         let address = self.code.address(entry).expect("an entry lies within the code").as_ptr();
         // SAFETY: at the entry lies a function that takes a frame and keeps to the ABI (`compile`, I1).
         let function: extern "C" fn(*const Frame) = unsafe { std::mem::transmute(address) };
@@ -183,8 +183,9 @@ impl Shared<'_> {
             mask: plan.runs as u64 - 1,
             count: plan.runs as u64,
             skew: plan.skew[thread],
+            salt: plan.salt[thread],
         };
-        if !plan.together {
+        if plan.pace != Pace::Together {
             (0..plan.skew[thread]).for_each(|_| std::hint::spin_loop());
         }
         function(&raw const frame);
