@@ -112,7 +112,7 @@ fn compile(name: &str) -> PathBuf {
         .join(format!("{name}.c"));
     let binary =
         Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
-    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../observe/include");
+    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../uncontended/include");
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
     let compiled = Command::new(compiler)
         .args(["-O1", "-g", "-pthread", "-I"])

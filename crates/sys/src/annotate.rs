@@ -1,4 +1,4 @@
-//! Annotations for locks of one's own: the Rust side of `crates/observe/include/uncontended.h`.
+//! Annotations for locks of one's own: the Rust side of `crates/uncontended/include/uncontended.h`.
 //!
 //! # Contract
 //! Each call names the lock by an address of the caller's choice. [`wait_begin`] comes before the first moment of waiting,
