@@ -30,8 +30,24 @@ impl<'a> Stacks<'a> {
                 named.or_insert_with(|| name(&self.modules, self.symbols, address)),
             );
         }
+        let ours = frames.iter().take_while(|frame| is_annotation(frame)).count();
+        frames.drain(..ours);
         frames
     }
+}
+
+/// Whether a frame is the annotation itself and not the lock that it stands in.
+fn is_annotation(frame: &Frame) -> bool {
+    let function = frame.function.as_deref().unwrap_or("");
+    [
+        "uncontended_sys::annotate::",
+        "uncontended_wait_begin",
+        "uncontended_acquired",
+        "uncontended_released",
+        "uncontended_gave_up",
+    ]
+    .iter()
+    .any(|start| function.starts_with(start))
 }
 
 fn name(modules: &[&ModuleRecord], symbols: &mut dyn Symbols, address: u64) -> Vec<Frame> {
