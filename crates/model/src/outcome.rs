@@ -70,7 +70,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { loops: 8, states: 1_000_000, executions: 10_000_000 }
+        Limits { loops: 8, states: 250_000, executions: 10_000_000 }
     }
 }
 

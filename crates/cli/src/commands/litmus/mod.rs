@@ -166,7 +166,12 @@ impl Litmus {
         for result in &results {
             match result {
                 Ok(ran) => print::test(&mut text, ran),
-                Err(refused) => eprintln!("unc: {}: {}", refused.path, refused.reason),
+                Err(Refused { path, reason }) => {
+                    // A position follows the path at once, as editors expect it.
+                    let separator =
+                        if reason.starts_with(|c: char| c.is_ascii_digit()) { ":" } else { ": " };
+                    eprintln!("unc: {path}{separator}{reason}");
+                }
             }
         }
         // A closed pipe is the reader's choice, not a failure.

@@ -1,0 +1,162 @@
+//! `unc litmus` end to end: what it prints, its JSON, its exit statuses, and what it says of bad input.
+
+use serde_json::Value;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+const SB: &str = "X86_64 SB\n{ uint64_t x; uint64_t y; }\n P0 | P1 ;\n movq $1,(x) | movq $1,(y) ;\n \
+                  movq (y),%rax | movq (x),%rax ;\nexists (0:rax=0 /\\ 1:rax=0)\n";
+
+fn unc(arguments: &[&str], input: &str) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_unc"))
+        .arg("litmus")
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("unc starts");
+    // A child that refuses its arguments does not read its input.
+    let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
+    child.wait_with_output().expect("unc ends")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("UTF-8")
+}
+
+fn scratch(name: &str) -> PathBuf {
+    let folder =
+        PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("litmus-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    folder.join(name)
+}
+
+#[test]
+fn states_and_observation_are_printed_as_herd_does() {
+    let output = unc(&["-", "--model", "tso"], SB);
+    assert_eq!(output.status.code(), Some(0));
+    let expected = "Test SB Allowed (tso)\nStates 4\n       1 *>0:rax=0; 1:rax=0;\n       1 :>0:rax=0; 1:rax=1;\n       \
+                    1 :>0:rax=1; 1:rax=0;\n       1 :>0:rax=1; 1:rax=1;\nWitnesses\nPositive: 1 Negative: 3\n\
+                    Condition exists (0:rax=0 /\\ 1:rax=0)\nObservation SB Sometimes 1 3\n\n";
+    assert_eq!(text(&output.stdout), expected);
+}
+
+#[test]
+fn the_document_keeps_its_contract() {
+    let output = unc(&["-", "/no/such/file", "--json", "-"], SB);
+    assert_eq!(output.status.code(), Some(2));
+    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(document["schema"], "uncontended.litmus/1");
+    let test = &document["tests"][0];
+    assert_eq!((&test["name"], &test["path"]), (&"SB".into(), &"-".into()));
+    assert_eq!(test["cond"], "exists (0:rax=0 /\\ 1:rax=0)");
+    let states =
+        ["0:rax=0; 1:rax=0;", "0:rax=0; 1:rax=1;", "0:rax=1; 1:rax=0;", "0:rax=1; 1:rax=1;"];
+    let answer = |states: &[&str], obs: &str, pos: u64, neg: u64| serde_json::json!({ "states": states, "obs": obs, "pos": pos, "neg": neg, "bound": null, "blocked": 0 });
+    assert_eq!(test["sc"], answer(&states[1..], "Never", 0, 3));
+    assert_eq!(test["tso"], answer(&states, "Sometimes", 1, 3));
+    assert_eq!(document["refused"][0]["path"], "/no/such/file");
+    assert!(
+        document["refused"][0]["reason"]
+            .as_str()
+            .is_some_and(|reason| reason.contains("No such file"))
+    );
+    assert!(text(&output.stderr).contains("Observation SB Sometimes 1 3"), "text goes to stderr");
+}
+
+#[test]
+fn expectations_decide_the_exit_status() {
+    let status = |arguments: &[&str], input: &str| unc(arguments, input).status.code();
+    assert_eq!(
+        status(&["-", "--expect", "sometimes"], SB),
+        Some(0),
+        "without --model, TSO is meant"
+    );
+    assert_eq!(status(&["-", "--expect", "never"], SB), Some(1));
+    assert_eq!(status(&["-", "--expect", "never", "--model", "sc"], SB), Some(0));
+    assert_eq!(status(&["-", "--expect", "sometimes", "--model", "sc,tso"], SB), Some(1));
+    assert_eq!(
+        status(&["-", "--expect", "always"], &SB.replace("(0:rax=0 /\\ 1:rax=0)", "(true)")),
+        Some(0)
+    );
+    let grows = "X86_64 grows\n{}\n P0 | P1 ;\n L: incq (x) | movq (x),%rax ;\n jmp L | ;\nexists (1:rax=99)\n";
+    let output = unc(&["-", "--loops", "2", "--model", "sc"], grows);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(
+        text(&output.stdout).contains("Unknown: loops were followed for 2 rounds"),
+        "{}",
+        text(&output.stdout)
+    );
+    assert_eq!(
+        status(&["-", "--loops", "2", "--model", "sc", "--expect", "never"], grows),
+        Some(3)
+    );
+}
+
+#[test]
+fn bad_input_is_refused_with_line_and_column() {
+    for (from, to, expected) in [
+        ("movq $1,(y)", "vmovq $1,(y)", "unc: -:4:16: unknown instruction `vmovq`"),
+        ("exists (0:rax=0", "exists (0:rax", "unc: -:6:15: expected a number, found `/`"),
+        ("P0 | P1", "P1 | P0", "unc: -:3:2: expected `P0`, found `P1`"),
+        ("X86_64", "PPC", "unc: -:1:1: architecture `PPC` is not supported; X86_64 is"),
+    ] {
+        let output = unc(&["-"], &SB.replacen(from, to, 1));
+        assert_eq!(output.status.code(), Some(2));
+        assert!(text(&output.stderr).starts_with(expected), "{}", text(&output.stderr));
+        assert!(output.stdout.is_empty());
+    }
+    for arguments in
+        [&[][..], &["--builtin", "nothing"], &["-", "--model", "arm"], &["-", "--expect", "maybe"]]
+    {
+        assert_eq!(unc(arguments, SB).status.code(), Some(2), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_trace_is_printed_and_drawn() {
+    let svg = scratch("fssf.svg");
+    let path = svg.to_str().expect("UTF-8");
+    let output = unc(&["--builtin", "FSSF", "--model", "tso", "--trace", "--svg", path], "");
+    assert_eq!(output.status.code(), Some(0));
+    let shown = text(&output.stdout);
+    assert!(
+        shown.contains("Reached with 0 preemptions") && shown.contains("x=1 to memory"),
+        "{shown}"
+    );
+    let drawn = std::fs::read_to_string(&svg).expect("the picture");
+    assert!(
+        drawn.starts_with("<svg ")
+            && drawn.ends_with("</svg>\n")
+            && drawn.contains("x=1 to memory")
+    );
+    let output = unc(&["--builtin", "FSSF+heavy", "--model", "tso", "--trace"], "");
+    assert!(
+        text(&output.stdout).contains("No execution shows it: all "),
+        "{}",
+        text(&output.stdout)
+    );
+    assert_eq!(
+        unc(&["--builtin", "FSSF+heavy", "--model", "tso", "--svg", path], "").status.code(),
+        Some(2)
+    );
+}
+
+#[test]
+fn the_classics_are_listed_and_every_one_runs() {
+    let listed = text(&unc(&["--list"], "").stdout);
+    let names: Vec<_> = listed.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(names.len() >= 15, "{listed}");
+    let arguments: Vec<_> =
+        names.iter().flat_map(|name| ["--builtin", name]).chain(["-j", "2"]).collect();
+    let output = unc(&arguments, "");
+    assert_eq!(output.status.code(), Some(0));
+    let text = text(&output.stdout);
+    let positions: Vec<_> = names
+        .iter()
+        .map(|name| text.find(&format!("Test {name} ")).expect("in the output"))
+        .collect();
+    assert!(positions.is_sorted(), "answers come in the order of the command line");
+}
