@@ -138,16 +138,16 @@ fn several_commands_share_the_error() {
         "--baseline",
         "2",
         "--",
-        "sleep 0.05",
+        "sleep 0.1",
         "sleep 0.001",
-        "sleep 0.05",
+        "sleep 0.1",
     ]);
     let json = said.json();
     assert_eq!((said.status, json["verdict"].as_str()), (0, Some("yes")), "{}", said.err);
     let comparisons = json["comparisons"].as_array().unwrap();
     assert_eq!(comparisons.len(), 2);
     for comparison in comparisons {
-        assert_eq!(comparison["candidate"], "sleep 0.05");
+        assert_eq!(comparison["candidate"], "sleep 0.1");
         let needed = comparison["evidence"][0]["needed"].as_f64().unwrap();
         // Two candidates and two sides: a quarter of the error each.
         assert!((needed - (4.0_f64 / 0.001).ln()).abs() < 1e-9, "{needed}");
@@ -231,6 +231,16 @@ fn a_stored_baseline_is_warned_about() {
     assert_eq!(said.status, 0, "{}", said.err);
     assert!(said.json()["warnings"][0].as_str().unwrap().contains("not interleaved"));
     assert_eq!(against("echo 4").status, 1);
+    // Fewer stored runs than any verdict takes are as good as no budget.
+    let text = std::fs::read_to_string(&log).unwrap();
+    let short = folder.file("short");
+    std::fs::write(
+        &short,
+        text.lines().take(6).map(|line| format!("{line}\n")).collect::<String>(),
+    )
+    .unwrap();
+    unc(&["compare", "--metric", "regex:.+", "--stored-baseline", &short, "--", "echo 3"])
+        .assert_refused("5 runs of each command can never decide this: at least 14 are needed");
     unc(&["compare", "--stored-baseline", &log, "--", "true"])
         .assert_refused("its values are in 1, not in ns");
 }

@@ -233,11 +233,12 @@ impl Flags {
         let unit = metric.dimension().unwrap_or(Dimension::Number);
         let compare = self.hypothesis(&metric.name, unit, lines.clone());
         let most = self.stop.max_runs.unwrap_or_else(|| self.block.saturating_mul(DEFAULT_BLOCKS));
-        check_budget(&compare, Some(most))?;
         let mut stored = match &self.stored_baseline {
             Some(path) => Some(stored_values(path, unit)?.into_iter()),
             None => None,
         };
+        let most = stored.as_ref().map_or(most, |values| most.min(values.len() as u64));
+        check_budget(&compare, Some(most))?;
         let mut warnings: Vec<String> = metric.floor(0.0).into_iter().collect();
         if stored.is_some() {
             warnings.push("the baseline is stored, not interleaved: whatever changed on the machine since counts as a difference".to_string());
@@ -302,12 +303,14 @@ impl Blocks {
         let Some(command) = &self.commands[arm] else { return Ok(None) };
         // A stored baseline has no command of its own to prepare for.
         let number = self.commands[..arm].iter().flatten().count();
-        self.around.prepare(&self.runner, number)?;
-        let mut run = self.runner.measure(command)?;
-        self.around.conclude(&self.runner, number)?;
+        let prepared = self.around.prepare(&self.runner, number);
+        let run = prepared.and_then(|()| self.runner.measure(command));
+        let run = run.and_then(|run| self.around.conclude(&self.runner, number).map(|()| run));
+        // Before asking what came of it: the interrupt has killed whatever was running.
         if interrupted() {
             return Ok(None);
         }
+        let mut run = run?;
         if run.outcome != Outcome::Ok && !self.ignore_failure {
             let how = match run.outcome {
                 Outcome::TimedOut => "took longer than --timeout".to_string(),

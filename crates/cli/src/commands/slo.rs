@@ -270,12 +270,14 @@ fn run_until_settled(
         if let Some(stop) = session.stop() {
             return Ok(stop);
         }
-        around.prepare(runner, 0)?;
-        let run = runner.measure(command)?;
-        around.conclude(runner, 0)?;
+        let prepared = around.prepare(runner, 0);
+        let run = prepared.and_then(|()| runner.measure(command));
+        let run = run.and_then(|run| around.conclude(runner, 0).map(|()| run));
+        // Before asking what came of it: the interrupt has killed whatever was running.
         if crate::decide::interrupted() {
             return Ok(Stop::Interrupted);
         }
+        let run = run?;
         if warmup > 0 {
             warmup -= 1;
         } else {
