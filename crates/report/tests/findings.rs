@@ -109,6 +109,12 @@ fn a_writer_kept_out_by_readers() {
         "readers overlap and keep writers out",
     );
     silent(vec![side(Kind::RwlockWrite, &[20 * MS; 6], MS), readers()]);
+    // One wait says it where it is a large part of the run; readers that hold together are no bottleneck.
+    speaks(vec![side(Kind::RwlockWrite, &[700 * MS], MS), readers()], "the longest of 1");
+    silent(vec![side(Kind::RwlockWrite, &[90 * MS], MS), readers()]);
+    let mut together = side(Kind::RwlockRead, &[12 * US; 900_000], 9 * US);
+    together.utilisation = Some(3.2);
+    silent(vec![together]);
     silent(vec![side(Kind::RwlockWrite, &[400 * MS; 5], 100 * MS)]);
 }
 
@@ -129,6 +135,9 @@ fn holds_that_explain_the_waits() {
     let mut full = contended(&[12 * US; 900_000], &[], &[9 * US; 1_000_000]);
     full.utilisation = Some(0.93);
     speaks(vec![full], "held for 93 % of the run, with 1.08 threads waiting on average");
+    let mut seldom_wanted = contended(&[9 * MS; 12], &[], &[8 * MS; 1_000]);
+    seldom_wanted.utilisation = Some(0.93);
+    silent(vec![seldom_wanted]);
     silent(vec![contended(&[15 * MS], &[], &[16 * MS, US, US])]);
 }
 

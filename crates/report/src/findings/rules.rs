@@ -129,12 +129,9 @@ fn passed_over(subject: &Subject) -> Option<Said> {
     let turn = hold.max.saturating_add(idle_max).max(1);
     let others = f64::from(lock.threads.saturating_sub(1).max(1));
     let passed = wait.max / turn;
-    let fourth_passed = fourth(&wait.worst) / turn;
+    let telling = telling_wait(subject, wait);
     let is_exclusive = !matches!(lock.kind, Kind::RwlockRead | Kind::RwlockWrite);
-    if !is_exclusive
-        || (fourth_passed as f64) < TURNS * others
-        || fourth(&wait.worst) < LONG_WAIT_NS
-    {
+    if !is_exclusive || ((telling / turn) as f64) < TURNS * others || telling < LONG_WAIT_NS {
         return None;
     }
     Some(Said {
@@ -160,6 +157,13 @@ fn passed_over(subject: &Subject) -> Option<Said> {
     })
 }
 
+/// The wait that a rule of arithmetic is held against: the fourth longest, or the longest where it alone is a large part
+/// of the run.
+fn telling_wait(subject: &Subject, wait: &Distribution) -> u64 {
+    let large = wait.max as f64 >= LARGE_SHARE * subject.wall_ns as f64;
+    if large { wait.max } else { fourth(&wait.worst) }
+}
+
 /// A writer that waits this many times the longest read and the longest write together was kept out by readers that
 /// overlap: any of them alone would have been gone long before.
 const WRITER_TIMES_HOLD: u64 = 4;
@@ -173,7 +177,7 @@ fn writer_starved(subject: &Subject) -> Option<Said> {
     let write_max = complete(writers)?.max;
     let others = u64::from(writers.threads.max(1));
     let turn = read.max.saturating_add(write_max.saturating_mul(others));
-    let long = fourth(&wait.worst);
+    let long = telling_wait(subject, wait);
     if long < LONG_WAIT_NS || long / WRITER_TIMES_HOLD < turn {
         return None;
     }
@@ -189,7 +193,7 @@ fn writer_starved(subject: &Subject) -> Option<Said> {
         evidence: vec![
             ("longest_wait_ns", wait.max as f64),
             ("waits", wait.count as f64),
-            ("fourth_longest_wait_ns", long as f64),
+            ("fourth_longest_wait_ns", fourth(&wait.worst) as f64),
             ("longest_read_hold_ns", read.max as f64),
             ("longest_write_hold_ns", write_max as f64),
             ("reads", readers.acquisitions as f64),
@@ -201,6 +205,8 @@ fn writer_starved(subject: &Subject) -> Option<Said> {
 const EXCEPTION: u64 = 10;
 /// A lock held for this share of the run is taken by somebody nearly whenever another comes.
 const SATURATED: f64 = 0.8;
+/// And on average at least every second time that one looks, somebody waits.
+const QUEUE: f64 = 0.5;
 /// The share of the longest wait that the longest hold must be to explain it.
 const EXPLAINS: f64 = 0.5;
 /// One wait of this share of the run needs no repetition to matter.
@@ -221,8 +227,9 @@ fn long_hold(subject: &Subject) -> Option<Said> {
         holder.map_or_else(String::new, |frame| format!(" in {}", crate::rows::function(frame)));
     let used = lock.utilisation.unwrap_or(0.0);
     let no_cpu = subject.cpu_wanted.filter(|&share| share >= NO_CPU);
-    let text = if used >= SATURATED && lock.threads > 1 {
-        let queue = wait.total as f64 / subject.wall_ns.max(1) as f64;
+    let queue = wait.total as f64 / subject.wall_ns.max(1) as f64;
+    // Readers hold side by side: the sum of their holds says nothing about a queue.
+    let text = if used >= SATURATED && queue >= QUEUE && lock.kind != Kind::RwlockRead {
         format!(
             "held for {} of the run, with {} threads waiting on average: it is the bottleneck; do less while holding it, or \
              split it",
