@@ -43,7 +43,7 @@ pub struct Histogram {
     pub states: BTreeMap<Outcome, u64>,
     /// How many runs were made; the sum of the counts.
     pub runs: u64,
-    /// On how many CPUs; with fewer than the program has threads, some threads never ran at once.
+    /// On how many CPUs; with fewer than the program has threads, some threads only took turns.
     pub processors: usize,
 }
 

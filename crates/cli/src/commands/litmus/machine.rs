@@ -70,8 +70,7 @@ impl Seen {
         let (runs, processors) = (self.runs, self.processors);
         let _ = writeln!(text, "Test {} (machine: {runs} runs on {processors} CPUs)", test.name);
         if processors < test.program.threads.len() {
-            let _ =
-                writeln!(text, "Fewer CPUs than threads: some threads never ran at the same time.");
+            let _ = writeln!(text, "Fewer CPUs than threads: threads of one CPU only took turns.");
         }
         let _ = writeln!(text, "Histogram ({} states)", self.states.by_line.len());
         for (line, (count, holds)) in &self.states.by_line {
