@@ -22,7 +22,7 @@ static void *hammer(void *unused) {
             pthread_mutex_lock(&m);
         }
         counter++;
-        for (volatile int step = 0; step < work; step++) {}
+        for (int step = 0; step < work; step++) __asm__ volatile("");
         pthread_mutex_unlock(&m);
     }
     return unused;

@@ -49,10 +49,11 @@ pub(crate) fn acquired(local: &'static Local, row: Row, caller: Caller) {
         cell.depth.store(cell.depth.load(Relaxed) + 1, Relaxed);
         return;
     }
+    let now = if local.holds { ticks() } else { 1 };
     if lock.waiters.load(Relaxed) != 0 {
-        barged(local, row, caller);
+        barged(local, row, if local.holds { now } else { ticks() }, caller);
     }
-    take(local, row, if local.holds { ticks() } else { 1 });
+    take(local, row, now);
 }
 
 /// Whether the thread holds the lock already (a recursive one).
@@ -84,17 +85,20 @@ pub(crate) fn own(local: &Local, row: Row, now: u64) {
 }
 
 /// The lock was free, was wanted by others, and went to this thread, which had not waited.
-#[cold]
-fn barged(local: &'static Local, row: Row, caller: Caller) {
-    let now = ticks();
-    let release = row.lock.release.load(Relaxed);
-    let Some(opened) = (release != 0).then(|| ledger::opened(local, row.lock, release)).flatten()
-    else {
+#[inline(never)]
+fn barged(local: &'static Local, row: Row, now: u64, caller: Caller) {
+    let lock = row.lock;
+    let release = lock.release.load(Relaxed);
+    if release == 0 {
         return;
-    };
-    let busy = local.begin();
-    close_idle(local, row, Idle { opened, now, release, cause: cause::BARGED }, caller);
-    drop(busy);
+    }
+    // Threads fight for the lock in the usual case: somebody waited already when it was released, and still does.
+    let since_release =
+        lock.stack_at.load(Relaxed) == release && lock.open_since.load(Relaxed) == 0;
+    let opened = if since_release { Some(release) } else { ledger::opened(local, lock, release) };
+    if let Some(opened) = opened {
+        close_idle(local, row, Idle { opened, now, release, cause: cause::BARGED }, caller);
+    }
 }
 
 /// An interval during which a lock was free and wanted.
@@ -105,8 +109,9 @@ pub(crate) struct Idle {
     pub(crate) cause: u32,
 }
 
-/// Records an idle interval that this thread ended. The thread must be marked as recording.
-pub(crate) fn close_idle(local: &Local, row: Row, idle: Idle, caller: Caller) {
+/// Records an idle interval that this thread ended.
+#[inline]
+pub(crate) fn close_idle(local: &'static Local, row: Row, idle: Idle, caller: Caller) {
     let Some(cold) = cold(local, row.cell) else { return };
     let length = difference(local, idle.opened, idle.now);
     add(&cold.idle_total, length);
@@ -132,10 +137,28 @@ struct Fresh {
 }
 
 /// Keeps the longest four, longest first.
-fn note_extreme(local: &Local, worst: &[Extreme; 4], lock: &Lock, fresh: Fresh, caller: Caller) {
-    if fresh.ticks <= worst[3].ticks.load(Relaxed) {
-        return;
+#[inline(always)]
+fn note_extreme(
+    local: &'static Local,
+    worst: &[Extreme; 4],
+    lock: &Lock,
+    fresh: Fresh,
+    caller: Caller,
+) {
+    if fresh.ticks > worst[3].ticks.load(Relaxed) {
+        keep_extreme(local, worst, lock, fresh, caller);
     }
+}
+
+#[cold]
+fn keep_extreme(
+    local: &'static Local,
+    worst: &[Extreme; 4],
+    lock: &Lock,
+    fresh: Fresh,
+    caller: Caller,
+) {
+    let _busy = local.begin();
     let rank = worst.iter().position(|kept| fresh.ticks > kept.ticks.load(Relaxed)).unwrap_or(3);
     for place in (rank..3).rev() {
         let (from, to) = (&worst[place], &worst[place + 1]);
@@ -209,7 +232,7 @@ impl Blocked {
             close_idle(
                 local,
                 row,
-                Idle { opened, now, release, cause: cause_of(opened, woken, now) },
+                Idle { opened, now, release, cause: cause_of(call, opened, woken, now) },
                 caller,
             );
         }
@@ -227,6 +250,7 @@ impl Blocked {
         let others = wait.leave(local, row.lock);
         match opened {
             Some(opened) if others == 0 => {
+                row.lock.stack_at.store(0, Relaxed); // The next waiter wants it only from its arrival on.
                 close_idle(
                     local,
                     row,
@@ -250,7 +274,7 @@ pub(crate) struct Waited {
 }
 
 /// Records one wait. The thread must be marked as recording.
-pub(crate) fn record_wait(local: &Local, row: Row, waited: Waited, caller: Caller) {
+pub(crate) fn record_wait(local: &'static Local, row: Row, waited: Waited, caller: Caller) {
     let Some(cold) = cold(local, row.cell) else { return };
     let length = difference(local, waited.call, waited.now);
     bump(&cold.blocked);
@@ -263,23 +287,30 @@ pub(crate) fn record_wait(local: &Local, row: Row, waited: Waited, caller: Calle
 
 /// Records how long a mutex stood free while a thread came back to it from a condition. The thread must be marked as
 /// recording.
-pub(crate) fn came_back(local: &Local, row: Row, release: u64, now: u64, caller: Caller) {
-    let cause = cause_of(release, row.lock.woken.load(Relaxed), now);
+pub(crate) fn came_back(local: &'static Local, row: Row, release: u64, now: u64, caller: Caller) {
+    let cause = cause_of(release, release, row.lock.woken.load(Relaxed), now);
     close_idle(local, row, Idle { opened: release, now, release, cause }, caller);
 }
 
-/// Why a lock that a waiter got at last had stood idle: the releaser says when it had woken whom it wakes.
-pub(crate) fn cause_of(opened: u64, woken: u64, now: u64) -> u32 {
-    if woken < opened {
+/// Why a lock that a waiter got at last, `call`ed for then, had stood idle: the releaser says when it had woken whom it
+/// wakes. A wake from before the interval, while the thread waited, woke it for a lock that others then took.
+pub(crate) fn cause_of(call: u64, opened: u64, woken: u64, now: u64) -> u32 {
+    if woken < opened && woken < call {
         return cause::NOT_WOKEN; // The releaser is still about to wake, or nobody had to be woken.
     }
-    if woken - opened > now.saturating_sub(woken) { cause::NOT_WOKEN } else { cause::NOT_SCHEDULED }
+    if woken.saturating_sub(opened) > now.saturating_sub(woken.max(opened)) {
+        cause::NOT_WOKEN
+    } else {
+        cause::NOT_SCHEDULED
+    }
 }
 
 /// A release, from the stamp before it to what is recorded after it.
 pub(crate) struct Unlock {
     now: u64,
     contended: bool,
+    /// Whether the release may wake somebody: a lock that knows better clears it.
+    pub(crate) wakes: bool,
     /// Whether this thread's own hold ends.
     ends_hold: bool,
     stack: Option<u32>,
@@ -321,7 +352,7 @@ fn stamp(local: &Local, lock: &Lock, ends_hold: bool, caller: Caller) -> Unlock 
         lock.release_stack.store(stack.unwrap_or(0), Relaxed);
         lock.stack_at.store(now, Relaxed);
     }
-    Unlock { now, contended, ends_hold, stack }
+    Unlock { now, contended, wakes: contended, ends_hold, stack }
 }
 
 impl Unlock {
@@ -336,20 +367,21 @@ impl Unlock {
     #[inline(always)]
     pub(crate) fn done(self, local: &'static Local, row: Row, lock: &Lock, caller: Caller) {
         if self.contended {
-            self.woken(local, lock, caller);
+            if self.wakes {
+                lock.woken.store(ticks(), Relaxed);
+            }
+            if self.stack.is_none() {
+                self.tell_stack(local, lock, caller);
+            }
         }
         if self.ends_hold && local.holds {
             record_hold(row.cell, self.now);
         }
     }
 
-    /// Says when the waking was done, and whose release it was.
+    /// Says whose release it was.
     #[cold]
-    fn woken(&self, local: &'static Local, lock: &Lock, caller: Caller) {
-        lock.woken.store(ticks(), Relaxed);
-        if self.stack.is_some() {
-            return;
-        }
+    fn tell_stack(&self, local: &'static Local, lock: &Lock, caller: Caller) {
         let busy = local.begin();
         let stack = caller.stack(local);
         let ledger = lock.ledger.load(Relaxed);

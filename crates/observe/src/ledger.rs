@@ -14,7 +14,7 @@
 
 use crate::local::Local;
 use uncontended_atomic::{AtomicU64, Ordering::Relaxed};
-use uncontended_trace::layout::{Ledger, Lock, Thread};
+use uncontended_trace::layout::{ARRIVALS, Ledger, Lock, Thread};
 
 /// A thread in the ledger of a lock.
 pub(crate) struct Wait {
@@ -33,9 +33,12 @@ impl Wait {
         let Some(ledger) = of(local, lock) else {
             return Wait { call, place: None, unplaced: None };
         };
-        let claimed =
-            |place: &&AtomicU64| place.compare_exchange(0, call, Relaxed, Relaxed).is_ok();
-        match ledger.arrivals.iter().find(claimed) {
+        let claimed = |place: &&AtomicU64| {
+            place.load(Relaxed) == 0 && place.compare_exchange(0, call, Relaxed, Relaxed).is_ok()
+        };
+        // Each thread begins elsewhere, so that they seldom want the same place.
+        let (before, after) = ledger.arrivals.split_at(local.id.get() as usize / 2 % ARRIVALS);
+        match after.iter().chain(before).find(claimed) {
             Some(place) => Wait { call, place: Some(place), unplaced: None },
             None => {
                 ledger.unplaced.fetch_add(1, Relaxed);

@@ -41,6 +41,8 @@ pub(crate) struct Local {
     pub(crate) holds: bool,
     busy: Own<bool>,
     rounds: Own<u32>,
+    /// What was found last.
+    recent: Own<(u64, Option<Row>)>,
     slots: Own<NonNull<Slot>>,
     mask: Own<usize>,
     used: Own<usize>,
@@ -120,6 +122,7 @@ impl Local {
             holds: arena.header().flags.load(Relaxed) & layout::flag::NO_HOLD == 0,
             busy: Own::new(false),
             rounds: Own::new(0),
+            recent: Own::new((0, None)),
             slots: Own::new(slots),
             mask: Own::new(FRESH_SLOTS - 1),
             used: Own::new(0),
@@ -139,19 +142,24 @@ impl Local {
 
     /// Nothing else of this thread records until the guard is dropped; `errno` stays as it is.
     pub(crate) fn begin(&'static self) -> Busy {
-        self.busy.set(true);
-        Busy { local: self, _errno: Errno::keep() }
+        Busy { local: self, before: self.busy.replace(true), _errno: Errno::keep() }
     }
 
     /// What this thread has on the lock `key`, if anything.
     #[inline(always)]
     pub(crate) fn find(&self, key: u64) -> Option<Row> {
+        // An unlock mostly follows the lock of the same mutex.
+        let (recent, row) = self.recent.get();
+        if recent == key {
+            return row;
+        }
         let mask = self.mask.get();
         let mut at = place(key) & mask;
         loop {
             // SAFETY: `at` is below the number of slots, and the table is this thread's (I1).
             let slot = unsafe { &*slot_at(self.slots.get(), at) };
             if slot.key == key {
+                self.recent.set((key, slot.row));
                 return slot.row;
             }
             if slot.key == 0 {
@@ -163,6 +171,7 @@ impl Local {
 
     /// Remembers `row` under `key`, in place of an earlier one.
     pub(crate) fn remember(&self, key: u64, row: Row) {
+        self.recent.set((0, None));
         if (self.used.get() + 1) * 2 > self.mask.get() + 1 && !self.grow() {
             return; // Looked up in the record again next time.
         }
@@ -258,6 +267,7 @@ pub(crate) fn forked() {
     local.thread.set(thread);
     local.id.set(id);
     local.slots.set(slots);
+    local.recent.set((0, None));
     local.mask.set(FRESH_SLOTS - 1);
     local.used.set(0);
     local.busy.set(false);
@@ -305,12 +315,14 @@ fn note_end(thread: &Thread) {
 /// Marks the thread as recording.
 pub(crate) struct Busy {
     local: &'static Local,
+    /// Whether it was already, further out.
+    before: bool,
     _errno: Errno,
 }
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        self.local.busy.set(false);
+        self.local.busy.set(self.before);
     }
 }
 

@@ -13,6 +13,7 @@ use crate::lives;
 use crate::local::{Local, Row, current};
 use crate::stack::Caller;
 use libc::{EBUSY, EOWNERDEAD, c_int, c_void, timespec};
+use uncontended_atomic::{AtomicU32, Ordering::Relaxed};
 use uncontended_trace::layout::kind::MUTEX;
 
 /// Whether a result says that the mutex is now the caller's.
@@ -90,13 +91,28 @@ pub(crate) unsafe extern "C-unwind" fn trylock(mutex: *mut Object, caller: Calle
     result
 }
 
+/// Whether the C library may find somebody asleep: glibc's lock word is 1 where nobody is (in mutexes that hold a thread's
+/// number there instead it is never 1).
+///
+/// # Safety
+/// `mutex` is a mutex.
+unsafe fn has_sleepers(mutex: *mut Object) -> bool {
+    // SAFETY: by the contract, and a mutex begins with its word in every version of glibc; it is only ever used atomically.
+    let word = unsafe { &*mutex.cast::<AtomicU32>() };
+    word.load(Relaxed) != 1
+}
+
 pub(crate) unsafe extern "C-unwind" fn unlock(mutex: *mut Object, caller: Caller) -> c_int {
     let found = current().and_then(|local| Some((local, local.find(mutex as u64)?)));
     let Some((local, row)) = found else {
         // SAFETY: as in `lock`.
         return unsafe { host::pthread_mutex_unlock(mutex) };
     };
-    let release = events::releasing(local, row, caller);
+    let mut release = events::releasing(local, row, caller);
+    if let Some(release) = release.as_mut().filter(|release| release.wakes) {
+        // SAFETY: the program is about to unlock this mutex, so it is one.
+        release.wakes = unsafe { has_sleepers(mutex) };
+    }
     // SAFETY: as in `lock`.
     let result = unsafe { host::pthread_mutex_unlock(mutex) };
     match release {

@@ -78,7 +78,8 @@ impl Rows {
                 Waited { call, now, release: last_release(state) },
                 caller,
             );
-            cause = events::cause_of(opened.unwrap_or(now), state.lock.woken.load(Relaxed), now);
+            cause =
+                events::cause_of(call, opened.unwrap_or(now), state.lock.woken.load(Relaxed), now);
         }
         if let Some(opened) = opened {
             events::close_idle(local, state, events::Idle { opened, now, release, cause }, caller);
