@@ -382,6 +382,8 @@ pub const fn units(bytes: usize) -> u32 {
     bytes.div_ceil(UNIT) as u32
 }
 
+// The checker's stand-ins are larger: explored code has the same shape, not the same layout.
+#[cfg(not(unc_model))]
 const _: () = {
     assert!(size_of::<Header>() <= HEADER_UNITS as usize * UNIT);
     assert!(size_of::<Process>() == 2 * UNIT);

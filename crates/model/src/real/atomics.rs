@@ -72,16 +72,23 @@ impl Word {
         if let Some(value) = answer {
             return value;
         }
-        self.settle();
-        self.perform_alone(op)
+        match self.settle() {
+            Some(newest) => newest,
+            None => self.perform_alone(op),
+        }
     }
 
-    /// In a thread that unwinds: takes over the newest value of the run, once.
-    fn settle(&self) {
-        let bound = self.bound.swap(0, Ordering::Relaxed);
-        if let Some(newest) = runtime::newest((bound >> 32) as u32, bound as u32) {
-            self.value.store(newest, Ordering::SeqCst);
+    /// In a thread that unwinds: takes over the newest value of the run, once. An object that outlives the run is left as
+    /// it was before: its newest value is the answer to everything.
+    fn settle(&self) -> Option<u64> {
+        let bound = self.bound.load(Ordering::Relaxed);
+        let newest = runtime::newest((bound >> 32) as u32, bound as u32)?;
+        if self.adopted.load(Ordering::Relaxed) != 0 {
+            return Some(newest);
         }
+        self.bound.store(0, Ordering::Relaxed);
+        self.value.store(newest, Ordering::SeqCst);
+        None
     }
 
     fn perform_alone(&self, op: Op) -> u64 {

@@ -8,9 +8,10 @@ use std::fmt::Write;
 /// Draws the run that `core` has just made.
 pub(crate) fn columns(core: &Core) -> String {
     let mut lines: Vec<(usize, String, String)> = Vec::new();
-    for &id in core.log.iter().chain(&waits(core)) {
+    let order: Vec<EventId> = core.log.iter().copied().chain(waits(core)).collect();
+    for (at, &id) in order.iter().enumerate() {
         let event = core.graph.get(id);
-        if let Some(text) = describe(core, id, event) {
+        if let Some(text) = describe(core, &order[..at], id, event) {
             let site = format!("{}:{}", short(event.site.file()), event.site.line());
             lines.push((usize::from(id.thread), text, site));
         }
@@ -44,7 +45,7 @@ fn short(file: &str) -> &str {
     file.rsplit('/').next().unwrap_or(file)
 }
 
-fn describe(core: &Core, id: EventId, event: &Event) -> Option<String> {
+fn describe(core: &Core, before: &[EventId], id: EventId, event: &Event) -> Option<String> {
     let name = |location: u32| {
         let (creator, count) = core.graph.locations[location as usize].name;
         match creator {
@@ -70,7 +71,13 @@ fn describe(core: &Core, id: EventId, event: &Event) -> Option<String> {
         }
         (Kind::Write, _) if event.exclusive => return None,
         (Kind::Read, _) => {
-            let stale = core.graph.newest(event.location) != event.from;
+            let place = core.graph.position(event.location, event.from);
+            let stale = before.iter().any(|&write| {
+                let other = core.graph.get(write);
+                other.kind == Kind::Write
+                    && other.location == event.location
+                    && core.graph.position(event.location, write) > place
+            });
             let old = if stale { ", not the newest" } else { "" };
             let what = if half(event) { "unlocked load" } else { event.order.name() };
             format!("{} = {:#x} {what}{}{old}", name(event.location), event.value, origin(event))

@@ -1,0 +1,80 @@
+//! The record's writer, explored: every execution that C11 allows of two writers and one who reads while they write.
+//!
+//!     RUSTFLAGS="--cfg unc_model" cargo test -p uncontended-trace --test model --target-dir target/unc_model
+#![cfg(unc_model)]
+
+use std::ptr::NonNull;
+use uncontended_atomic::Ordering::Relaxed;
+use uncontended_model::real::{Explorer, Memory, spawn};
+use uncontended_trace::arena::Arena;
+use uncontended_trace::layout::{self, Lock, Process, UNIT};
+
+#[derive(Clone, Copy)]
+#[repr(align(4096))]
+struct Page {
+    _bytes: [u8; 4096],
+}
+
+/// A record made before the exploration, so that each execution begins with it as it is here.
+fn record(room: u32) -> (Arena, &'static Process) {
+    let units = layout::HEADER_UNITS + layout::units(size_of::<Process>()) + room;
+    let pages = vec![Page { _bytes: [0; 4096] }; units as usize * UNIT / 4096 + 1];
+    let base = NonNull::from(Box::leak(pages.into_boxed_slice())).cast();
+    // SAFETY: that many units were leaked just now (I1 of `arena`).
+    let arena = unsafe { Arena::new(base, units) };
+    arena.header().allocated.store(layout::HEADER_UNITS, Relaxed);
+    arena.header().available.store(units, Relaxed);
+    let (_, process) = arena.make::<Process>().expect("room for one");
+    (arena, process)
+}
+
+fn write(arena: Arena, process: &Process, address: u64) -> bool {
+    let Some((unit, lock)) = arena.make::<Lock>() else { return false };
+    lock.address.store(address, Relaxed);
+    arena.push::<Lock>(&process.locks, unit);
+    true
+}
+
+fn seen(arena: Arena, process: &Process) -> Vec<u64> {
+    arena.list::<Lock>(&process.locks).map(|(_, lock)| lock.address.load(Relaxed)).collect()
+}
+
+#[test]
+fn entries_are_complete_when_they_are_seen_and_none_is_lost() {
+    let (arena, process) = record(2 * layout::units(size_of::<Lock>()));
+    let report = Explorer::new(Memory::C11)
+        .explore(move || {
+            let writers = [1, 2].map(|address| spawn(move || write(arena, process, address)));
+            let early = seen(arena, process);
+            assert!(
+                early.iter().all(|&address| address != 0),
+                "an entry without its address: {early:?}"
+            );
+            for writer in writers {
+                assert!(writer.join().unwrap());
+            }
+            let mut all = seen(arena, process);
+            assert!(all.ends_with(&early), "what was seen stays");
+            all.sort_unstable();
+            assert_eq!(all, [1, 2]);
+        })
+        .unwrap();
+    assert!(report.holds(), "{report}");
+    println!("{report}");
+}
+
+#[test]
+fn the_last_unit_goes_to_one_and_the_other_is_counted() {
+    let (arena, process) = record(layout::units(size_of::<Lock>()));
+    let report = Explorer::new(Memory::C11)
+        .explore(move || {
+            let writers = [1, 2].map(|address| spawn(move || write(arena, process, address)));
+            let wrote = writers.map(|writer| writer.join().unwrap());
+            assert_ne!(wrote[0], wrote[1]);
+            assert_eq!(seen(arena, process), [if wrote[0] { 1 } else { 2 }]);
+            assert_eq!(arena.header().dropped_room.load(Relaxed), 1);
+        })
+        .unwrap();
+    assert!(report.holds(), "{report}");
+    println!("{report}");
+}
