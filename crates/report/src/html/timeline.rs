@@ -1,7 +1,7 @@
 //! The worst minute of a run: the longest waits, idle intervals and holds where they happened.
 
 use crate::rows::place;
-use crate::run::{Lock, Moment, RunReport, Span};
+use crate::run::{Class, Lock, Moment, RunReport, Span};
 use crate::svg::{Axis, Lane, Segment, lanes};
 use crate::units;
 use std::collections::HashMap;
@@ -15,9 +15,6 @@ const LANES: usize = 14;
 pub(super) fn worst_minute(report: &RunReport) -> Option<(String, String)> {
     let locks: Vec<&Lock> = report.processes.iter().flat_map(|process| &process.locks).collect();
     let locks: Vec<&Lock> = locks.into_iter().filter(|lock| !lock.moments.is_empty()).collect();
-    if locks.is_empty() {
-        return None;
-    }
     let start = worst_window(&locks, report.wall_ns);
     let end = start.saturating_add(WINDOW_NS.min(report.wall_ns.max(1)));
     let inside =
@@ -30,12 +27,15 @@ pub(super) fn worst_minute(report: &RunReport) -> Option<(String, String)> {
             .map(|moment| moment.ns)
             .fold(0, u64::saturating_add)
     };
-    let mut shown: Vec<&Lock> = locks
-        .into_iter()
-        .filter(|lock| lock.moments.iter().any(|moment| inside(&moment)))
-        .collect();
-    shown.sort_by_cached_key(|lock| (std::cmp::Reverse(waited(lock)), lock.id));
+    let mut shown: Vec<&Lock> = locks.into_iter().filter(|lock| waited(lock) > 0).collect();
+    // Waiting at a queue or a gate may be as it should be: it comes after contention.
+    shown.sort_by_cached_key(|lock| {
+        (lock.class != Class::Contention, std::cmp::Reverse(waited(lock)), lock.id)
+    });
     shown.truncate(LANES);
+    if shown.is_empty() {
+        return None;
+    }
     let names = thread_names(report);
     let rows: Vec<Lane> = shown.iter().map(|lock| lane(lock, start, end, &names)).collect();
     let axis =
