@@ -26,6 +26,8 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use uncontended_atomic::{AtomicUsize, Ordering::*};
 use uncontended_trace::layout::{self, FRAMES, Module, STACK_SLOTS, Stack};
 
+/// No module is that large.
+const FARTHEST: usize = 1 << 32;
 /// The smallest page of any kernel.
 const PAGE: usize = 4096;
 
@@ -115,6 +117,19 @@ struct Object {
 struct LinkMap {
     bias: usize,
     name: *const c_char,
+    dynamic: usize,
+}
+
+impl Object {
+    /// Behind the call frame information. Where a module has a gap between its segments, the loader tells the bounds of
+    /// its code alone; the dynamic section then lies behind what we want.
+    fn end_of_frames(&self) -> usize {
+        if self.end > self.eh_frame as usize {
+            return self.end;
+        }
+        // SAFETY: the loader keeps the link map of a module that is in use (I2).
+        unsafe { (*self.link_map).dynamic }
+    }
 }
 
 type FindObject = unsafe extern "C" fn(*mut c_void, *mut Object) -> c_int;
@@ -219,19 +234,20 @@ impl gimli::UnwindContextStorage<usize> for Rules {
 /// From one frame to the one that called it.
 fn step(at: Frame, object: &Object, memory: &mut Memory) -> Option<Frame> {
     let header_at = object.eh_frame as usize;
-    // SAFETY: the loader says that the module is mapped from `start` to `end` and has its header there (I2).
+    let end = object.end_of_frames();
+    // SAFETY: the loader says that the module has its header there (I2). A gap before `end` is not read: the table and the
+    // entries say themselves how long they are.
     let header =
-        unsafe { std::slice::from_raw_parts(object.eh_frame, object.end.checked_sub(header_at)?) };
+        unsafe { std::slice::from_raw_parts(object.eh_frame, end.checked_sub(header_at)?) };
     let bases = BaseAddresses::default().set_eh_frame_hdr(header_at as u64);
     let header = EhFrameHdr::new(header, NativeEndian).parse(&bases, 8).ok()?;
     let gimli::Pointer::Direct(frames_at) = header.eh_frame_ptr() else { return None };
     let frames_at = frames_at as usize;
-    if frames_at < object.start || frames_at >= object.end {
+    if frames_at >= end || frames_at.abs_diff(header_at) > FARTHEST {
         return None;
     }
     // SAFETY: as for the header; the section lies in the module's mapping.
-    let section =
-        unsafe { std::slice::from_raw_parts(frames_at as *const u8, object.end - frames_at) };
+    let section = unsafe { std::slice::from_raw_parts(frames_at as *const u8, end - frames_at) };
     let section: EhFrame<EndianSlice<'_, NativeEndian>> = EhFrame::new(section, NativeEndian);
     let bases = bases.set_eh_frame(frames_at as u64);
     let pc = at.pc as u64 - 1;

@@ -194,6 +194,18 @@ fn cause_of(code: u32) -> IdleCause {
     }
 }
 
+/// Beginnings of functions that only pass a lock on: the standard libraries of C++ and Rust, and what is built like them.
+const PASSING: [&str; 8] = [
+    "std::",
+    "core::",
+    "alloc::",
+    "parking_lot::",
+    "parking_lot_core::",
+    "lock_api::",
+    "__gthread",
+    "__gnu_cxx::",
+];
+
 /// The frame by which a stack is told: the innermost one outside the libraries that only pass locks on.
 fn site(stack: &[Frame]) -> Option<Frame> {
     let wrapper = |frame: &&Frame| {
@@ -203,7 +215,7 @@ fn site(stack: &[Frame]) -> Option<Frame> {
         ["libc.so", "libc-2", "libpthread", "libstdc++", "libc++"]
             .iter()
             .any(|name| file.starts_with(name))
-            || ["std::", "__gthread", "__gnu_cxx::"].iter().any(|name| function.starts_with(name))
+            || PASSING.iter().any(|name| function.trim_start_matches('<').starts_with(name))
     };
     stack.iter().find(|frame| !wrapper(frame)).or(stack.first()).cloned()
 }
