@@ -213,3 +213,17 @@ fn the_error_of_the_whole_path_is_bounded() {
         assert_ne!(verdict, Verdict::No, "{right} of {streams} at {rate}");
     }
 }
+
+/// Who closes our output has read enough: the exit status tells the verdict all the same.
+#[test]
+fn closed_outputs_do_not_change_the_verdict() {
+    for extra in [&[][..], &["--json", "-"]] {
+        let mut all = vec!["slo", "--at-most", "1h", "--rate", "60%"];
+        all.extend(extra);
+        all.extend(["--", "true"]);
+        let mut child =
+            command(&all).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop((child.stdout.take(), child.stderr.take()));
+        assert_eq!(child.wait().unwrap().code(), Some(0));
+    }
+}

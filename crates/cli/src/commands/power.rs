@@ -3,6 +3,7 @@
 use crate::decide::dealing::normal;
 use crate::decide::hypothesis::{Claim, Decider, Permute, Slo, percent};
 use crate::decide::output;
+use crate::decide::progress::tell;
 use crate::decide::seed;
 use crate::decide::value::{self, significant};
 use crate::failure::Failure;
@@ -153,7 +154,7 @@ impl Flags {
         match plan.and_then(|plan| plan.tell(common)) {
             Ok(()) => ExitCode::SUCCESS,
             Err(failure) => {
-                eprintln!("{failure}");
+                tell(&format!("{failure}\n"));
                 ExitCode::from(2)
             }
         }

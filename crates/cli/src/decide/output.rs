@@ -7,6 +7,7 @@
 use super::flags::OutputFlags;
 use super::hypothesis::{Hypothesis, percent};
 use super::page::page;
+use super::progress::tell;
 use super::record::Stop;
 use super::value::significant;
 use super::verdict::{Answer, Finding, SCHEMA, Verdict};
@@ -22,7 +23,7 @@ pub(crate) fn deliver(result: Result<Verdict, Failure>, output: &OutputFlags) ->
     let verdict = match result {
         Ok(verdict) => verdict,
         Err(failure) => {
-            eprintln!("{failure}");
+            tell(&format!("{failure}\n"));
             // The failure itself is what counts; a second one while reporting it adds nothing.
             let _ = write_failure(&failure, output);
             return ExitCode::from(Answer::Error.exit_status());
@@ -63,11 +64,13 @@ pub(crate) fn say(text: &str, for_json: bool) -> Result<(), Failure> {
         true => std::io::stderr().write_all(text.as_bytes()),
         false => std::io::stdout().write_all(text.as_bytes()),
     };
+    unless_nobody_reads(printed).map_err(|error| Failure::new(format!("cannot print: {error}"), ""))
+}
+
+fn unless_nobody_reads(printed: std::io::Result<()>) -> std::io::Result<()> {
     match printed {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Failure::new(format!("cannot print: {error}"), ""))
-        }
-        _ => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        other => other,
     }
 }
 
@@ -90,7 +93,7 @@ fn write_failure(failure: &Failure, output: &OutputFlags) -> Result<(), Failure>
 /// Writes a file, or to standard output for `-`.
 pub(crate) fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
     let written = match path == Path::new("-") {
-        true => std::io::stdout().write_all(text.as_bytes()),
+        true => unless_nobody_reads(std::io::stdout().write_all(text.as_bytes())),
         false => std::fs::write(path, text),
     };
     written.map_err(|error| Failure::new(format!("{}: {error}", path.display()), ""))

@@ -35,7 +35,7 @@ impl Progress {
     /// Says what is going to happen.
     pub(crate) fn say(&self, text: &str) {
         if self.mode != Mode::Quiet {
-            eprintln!("{text}");
+            tell(&format!("{text}\n"));
         }
     }
 
@@ -53,19 +53,22 @@ impl Progress {
         }
         self.last = Some(Instant::now());
         match self.mode {
-            Mode::Terminal => eprint!("\r\x1b[K{}", fitting(state())),
-            _ => eprintln!("{}", state()),
+            Mode::Terminal => tell(&format!("\r\x1b[K{}", fitting(state()))),
+            _ => tell(&format!("{}\n", state())),
         }
-        // A closed standard error is no reason to stop measuring.
-        let _ = std::io::stderr().flush();
     }
 
     /// Takes the line away.
     pub(crate) fn clear(&mut self) {
         if self.mode == Mode::Terminal && self.last.take().is_some() {
-            eprint!("\r\x1b[K");
+            tell("\r\x1b[K");
         }
     }
+}
+
+/// Writes on standard error. That nobody reads it is no reason to stop measuring.
+pub(crate) fn tell(text: &str) {
+    let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
 /// As much of a line as the terminal has columns for, since a longer one could not be taken away again.

@@ -10,6 +10,7 @@
 
 use super::hypothesis::percent;
 use super::output;
+use super::progress::tell;
 use super::value;
 use super::verdict::{Answer, Verdict};
 use crate::commands::Command;
@@ -46,7 +47,7 @@ struct Property {
 /// one is undecided, else 0.
 pub(crate) fn execute(path: &Path, max_error: f64, json: Option<&Path>, quiet: bool) -> ExitCode {
     let answer = judge(path, max_error, json, quiet).unwrap_or_else(|failure| {
-        eprintln!("{failure}");
+        tell(&format!("{failure}\n"));
         Answer::Error
     });
     ExitCode::from(answer.exit_status())
@@ -70,7 +71,7 @@ fn judge(path: &Path, max_error: f64, json: Option<&Path>, quiet: bool) -> Resul
             Command::Permute(flags) => flags.verdict(),
             _ => Err(Failure::new("no command of a suite", "")),
         };
-        let (answer, line, mut entry) = tell(judged);
+        let (answer, line, mut entry) = entry(judged);
         output::say(&format!("{}: {line}", property.name), for_json)?;
         entry["name"] = property.name.clone().into();
         told.push(entry);
@@ -103,7 +104,7 @@ fn judge(path: &Path, max_error: f64, json: Option<&Path>, quiet: bool) -> Resul
 }
 
 /// The answer, the lines for people and the entry in JSON.
-fn tell(judged: Result<Verdict, Failure>) -> (Answer, String, Json) {
+fn entry(judged: Result<Verdict, Failure>) -> (Answer, String, Json) {
     let failed = |failure: Failure| {
         let entry = json!({ "verdict": Answer::Error.name(), "error": failure.cause, "remedy": failure.remedy });
         (Answer::Error, format!("error\n{failure}\n"), entry)
