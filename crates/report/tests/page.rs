@@ -103,6 +103,9 @@ fn the_worst_minute_of_an_hour_is_found() {
     };
     report.processes[0].locks[0].moments =
         vec![wait(100, 900 * MS), wait(2_000, 500 * MS), wait(2_030, 600 * MS)];
+    let queue =
+        report.processes[0].locks.iter_mut().find(|lock| lock.class == Class::Queue).unwrap();
+    queue.moments = vec![wait(100, 50_000 * MS)];
     let html = page("hour", report);
     assert!(html.contains("waited for 600 ms") && html.contains("waited for 500 ms"));
     assert!(!html.contains("waited for 900 ms"));

@@ -15,7 +15,12 @@ const LANES: usize = 14;
 pub(super) fn worst_minute(report: &RunReport) -> Option<(String, String)> {
     let locks: Vec<&Lock> = report.processes.iter().flat_map(|process| &process.locks).collect();
     let locks: Vec<&Lock> = locks.into_iter().filter(|lock| !lock.moments.is_empty()).collect();
-    let start = worst_window(&locks, report.wall_ns);
+    let is_waited =
+        |lock: &&Lock| lock.class == Class::Contention && lock.moments.iter().any(is_waiting);
+    let contended: Vec<&Lock> = locks.iter().copied().filter(is_waited).collect();
+    // Threads that wait for work wait longest: they choose the minute only where nobody contends.
+    let start =
+        worst_window(if contended.is_empty() { &locks } else { &contended }, report.wall_ns);
     let end = start.saturating_add(WINDOW_NS.min(report.wall_ns.max(1)));
     let inside =
         |moment: &&Moment| moment.at_ns < end && moment.at_ns.saturating_add(moment.ns) > start;
@@ -23,7 +28,7 @@ pub(super) fn worst_minute(report: &RunReport) -> Option<(String, String)> {
         lock.moments
             .iter()
             .filter(inside)
-            .filter(|moment| is_waiting(moment))
+            .filter(|&moment| is_waiting(moment))
             .map(|moment| moment.ns)
             .fold(0, u64::saturating_add)
     };
@@ -58,7 +63,7 @@ fn worst_window(locks: &[&Lock], wall_ns: u64) -> u64 {
     let latest = wall_ns.saturating_sub(WINDOW_NS);
     let mut waits: Vec<(u64, u64)> = locks
         .iter()
-        .flat_map(|lock| lock.moments.iter().filter(|moment| is_waiting(moment)))
+        .flat_map(|lock| lock.moments.iter().filter(|&moment| is_waiting(moment)))
         .map(|moment| (moment.at_ns, moment.ns))
         .collect();
     waits.sort_unstable();
