@@ -90,6 +90,13 @@ pub enum Happening {
         /// The futex.
         loc: Loc,
     },
+    /// The thread found another value in the futex than it would have slept with.
+    Passed {
+        /// Who.
+        thread: u8,
+        /// The futex.
+        loc: Loc,
+    },
     /// The thread woke the sleepers of this mask.
     Woke {
         /// Who.
@@ -336,12 +343,8 @@ impl<'p, M: Model> Stepper<'p, M> {
                 Touch { reads: place(at), writes: place(at), queue: None }
             }
             Op::Unlock { at } => Touch { writes: place(at), ..Touch::default() },
-            Op::FutexWait { at, expected } => {
-                let loc = place(at);
-                let expected = self.value(state, thread, expected);
-                let queue = loc.filter(|&loc| state.memory(loc) == self.cut(loc, expected));
-                Touch { reads: loc, writes: None, queue }
-            }
+            // Whether it sleeps may change before it runs, so it always counts as touching the queue.
+            Op::FutexWait { at, .. } => Touch { reads: place(at), writes: None, queue: place(at) },
             Op::FutexWake { at, .. } => Touch { queue: place(at), ..Touch::default() },
             _ => Touch::default(),
         }
@@ -531,6 +534,8 @@ impl<'p, M: Model> Stepper<'p, M> {
                     state.threads[at].status = Status::Asleep;
                     state.sleepers.push((loc, thread));
                     happened.push(Happening::Slept { thread, loc });
+                } else {
+                    happened.push(Happening::Passed { thread, loc });
                 }
             }
             Op::FutexWake { count, .. } => self.wake(state, thread, loc, count, happened),

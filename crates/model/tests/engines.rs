@@ -15,9 +15,9 @@ use uncontended_model::search::{Verdict, find, outcomes};
 /// How many programs: few, or as many as the variable says.
 fn programs(short: u64) -> u64 {
     match std::env::var("UNC_DEPTH").as_deref() {
-        Ok("full") => 100 * short,
+        Ok("full") => 200 * short,
         _ => {
-            println!("SHORT FORM: {short} random programs; UNC_DEPTH=full runs {}", 100 * short);
+            println!("SHORT FORM: {short} random programs; UNC_DEPTH=full runs {}", 200 * short);
             short
         }
     }
@@ -47,17 +47,17 @@ fn all(kind: Kind, from: u64, count: u64) {
 
 #[test]
 fn search_and_enumeration_agree_with_branches() {
-    all(Kind::Branching, 1, programs(1_500));
+    all(Kind::Branching, 1, programs(600));
 }
 
 #[test]
 fn search_and_enumeration_agree_with_locks_futexes_and_interrupts() {
-    all(Kind::Waiting, 1_000_000, programs(2_500));
+    all(Kind::Waiting, 1_000_000, programs(1_000));
 }
 
 #[test]
 fn enumeration_and_axioms_agree_in_every_count() {
-    for seed in 2_000_000..2_000_000 + programs(800) {
+    for seed in 2_000_000..2_000_000 + programs(400) {
         let program = program(&mut Random(seed), Kind::Straight);
         let same = |counted: Result<uncontended_model::dpor::Executions, _>, axioms| {
             let declared =
@@ -75,7 +75,7 @@ fn enumeration_and_axioms_agree_in_every_count() {
 
 #[test]
 fn a_witness_is_found_exactly_for_the_ends_that_exist() {
-    for seed in 3_000_000..3_000_000 + programs(100) {
+    for seed in 3_000_000..3_000_000 + programs(60) {
         let program = program(&mut Random(seed), Kind::Waiting);
         let strong = outcomes(&program, Sc, Limits::default()).outcomes;
         for outcome in &outcomes(&program, Tso::default(), Limits::default()).outcomes {

@@ -180,6 +180,9 @@ impl<'p> Drawing<'p> {
             Happening::Locked { thread, loc } => {
                 (column(thread), format!("holds {}", self.name(loc)))
             }
+            Happening::Passed { thread, loc } => {
+                (column(thread), format!("does not sleep on {}", self.name(loc)))
+            }
             Happening::Slept { thread, loc } => {
                 (column(thread), format!("sleeps on {}", self.name(loc)))
             }

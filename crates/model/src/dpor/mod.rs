@@ -397,6 +397,20 @@ impl<M: Model> Explorer<'_, M> {
         }
     }
 
+    /// The location of a step whose value decides what else it does: a compare-and-swap may write once the event
+    /// before it is taken away. Then its order with others at that location is not that of this execution.
+    fn undecided(&self, depth: usize, actor: usize) -> Option<Loc> {
+        let Actor::Thread(thread) = self.names.actor(actor) else { return None };
+        match self.stepper.next_op(&self.frames[depth].state, thread)? {
+            Op::CompareExchange { .. } => {}
+            _ => return None,
+        }
+        self.happened.iter().find_map(|happening| match happening {
+            Happening::Read { loc, .. } => Some(*loc),
+            _ => None,
+        })
+    }
+
     /// Sees to it that, from before event `early`, something is explored that leads to `actor`'s step (whose clock,
     /// without `early`, is in `self.clock`) coming first.
     fn reverse(&mut self, early: EventId, depth: usize, actor: usize) {
@@ -411,16 +425,22 @@ impl<M: Model> Explorer<'_, M> {
                     .all(|(a, (needs, has))| a == actor || needs <= has)
         };
         let frame = &self.frames[early];
+        let undecided = self.undecided(depth, actor);
+        let mut alone = true;
         let mut initials: Actors = 0;
         for event in early + 1..depth {
             let by = self.order.actor(event);
-            if initials >> by & 1 == 0 && !self.order.before(early, event) {
+            if self.order.before(early, event) {
+                continue;
+            }
+            alone &= undecided.is_none_or(|loc| !self.order.touched(event, loc));
+            if initials >> by & 1 == 0 {
                 let clock = self.order.clock(event);
                 initials |= Actors::from(first(clock, by, clock[by])) << by;
             }
         }
         let own = self.clock[actor].max(self.taken[depth * self.actors + actor]) + 1;
-        initials |= Actors::from(first(&self.clock, actor, own)) << actor;
+        initials |= Actors::from(alone && first(&self.clock, actor, own)) << actor;
         if initials & (frame.backtrack | frame.sleep) != 0 {
             return;
         }

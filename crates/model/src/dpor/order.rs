@@ -155,6 +155,17 @@ impl Order {
         self.clocks[late * self.actors + actor] >= ordinal
     }
 
+    /// Whether an event touched a location.
+    pub(super) fn touched(&self, event: EventId, at: Loc) -> bool {
+        let from = event.checked_sub(1).map_or(0, |before| self.events[before].happened_to);
+        self.happened[from..self.events[event].happened_to].iter().any(
+            |happening| match happening {
+                Happening::Read { loc, .. } | Happening::Wrote { loc, .. } => *loc == at,
+                _ => false,
+            },
+        )
+    }
+
     /// The events of an actor, oldest first.
     pub(super) fn events_of(&self, actor: usize) -> &[EventId] {
         &self.by_actor[actor]
@@ -301,7 +312,9 @@ impl Order {
                 self.writes[write].replaced = replaced;
                 self.writes[write].event = Some(event);
             }
-            Happening::Slept { thread, loc } => self.queue(event, thread, loc, before),
+            Happening::Slept { thread, loc } | Happening::Passed { thread, loc } => {
+                self.queue(event, thread, loc, before);
+            }
             Happening::Woke { thread, loc, sleepers } => {
                 self.queue(event, thread, loc, before);
                 for sleeper in (0..self.threads).filter(|sleeper| sleepers >> sleeper & 1 == 1) {
@@ -381,7 +394,9 @@ impl Order {
                     self.live -= 1;
                 }
             }
-            Happening::Slept { loc, .. } => drop(self.queues[usize::from(loc)].pop()),
+            Happening::Slept { loc, .. } | Happening::Passed { loc, .. } => {
+                self.queues[usize::from(loc)].pop();
+            }
             Happening::Woke { loc, sleepers, .. } => {
                 self.queues[usize::from(loc)].pop();
                 for sleeper in (0..self.threads).filter(|sleeper| sleepers >> sleeper & 1 == 1) {
