@@ -194,3 +194,42 @@ fn a_server_is_observed_for_a_time_and_its_descriptors_may_be_closed() {
     let lock = the_lock(&report, &stdout(&output), 0);
     assert_eq!((&lock["acquisitions"], &lock["blocked"]), (&4.into(), &2.into()));
 }
+
+#[test]
+fn root_sees_the_futex_waits_of_a_program_that_cannot_be_observed() {
+    let test = "root_sees_the_futex_waits_of_a_program_that_cannot_be_observed";
+    let folder = Folder::new();
+    let flags = ["-static", "-fno-omit-frame-pointer"];
+    let Some(program) = folder.compile(&HELD.replace("END", ""), &flags) else {
+        println!("SKIPPED {test}: no static C library");
+        return;
+    };
+    let (report, output) = report(&[], &[&program]);
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    let coverage = &report["coverage"];
+    assert!(
+        coverage["nothing_seen"].as_str().unwrap().contains("statically linked"),
+        "{coverage:#}"
+    );
+    if coverage["futex_share_unaccounted"].is_null() {
+        println!("SKIPPED {test}: trace points need root and a kernel with tracing");
+        return;
+    }
+    assert_eq!(coverage["futex_share_unaccounted"], 1.0);
+    let waited: u64 = coverage["futex_sites"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|site| site["total_ns"].as_u64())
+        .sum();
+    assert!(waited >= 1_000_000, "one thread waits for another that sleeps 100 ms: {coverage:#}");
+}
+
+#[test]
+fn a_child_that_outlives_the_program_and_a_delay_are_said() {
+    let (report, output) =
+        report(&["--delay", "1ms"], &["sh", "-c", "sleep 3 >/dev/null 2>&1 & sleep 0.3"]);
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    let unseen = report["coverage"]["unseen"].to_string();
+    assert!(unseen.contains("still running") && unseen.contains("--delay"), "{unseen}");
+}

@@ -20,6 +20,12 @@ pub struct Facts {
     pub started_unix_s: u64,
     /// The kernel's figures for every thread that was looked at.
     pub threads: Vec<ThreadFacts>,
+    /// How long after the start recording began.
+    #[serde(default)]
+    pub delay_ns: u64,
+    /// Processes that the program left running.
+    #[serde(default)]
+    pub left_running: u32,
     /// Cost of one observed uncontended lock and unlock over the plain ones.
     pub cost_ns_per_pair: Option<f64>,
     /// Why the program could not be observed, where that was told from its file.

@@ -34,8 +34,19 @@ impl Library {
         let cached = cache_folder().and_then(|folder| in_folder(&folder).ok());
         match cached {
             Some(path) => Ok(Library { path, _memory: None }),
-            None => in_memory(),
+            None => Self::in_memory(),
         }
+    }
+
+    /// Places the library in a memory file.
+    ///
+    /// # Errors
+    /// What making one reports.
+    pub(crate) fn in_memory() -> io::Result<Self> {
+        let mut memory = uncontended_sys::memfd::create(c"uncontended-observe")?;
+        memory.write_all(BYTES)?;
+        let path = format!("/proc/{}/fd/{}", std::process::id(), memory.as_raw_fd()).into();
+        Ok(Library { path, _memory: Some(memory) })
     }
 
     /// Puts the library first in `LD_PRELOAD`, before what `present` names, so that a preloaded allocator keeps working.
@@ -96,13 +107,6 @@ fn holds_bytes(path: &Path) -> bool {
     let mut content = Vec::with_capacity(BYTES.len());
     File::open(path).is_ok_and(|mut file| file.read_to_end(&mut content).is_ok())
         && content == BYTES
-}
-
-fn in_memory() -> io::Result<Library> {
-    let mut memory = uncontended_sys::memfd::create(c"uncontended-observe")?;
-    memory.write_all(BYTES)?;
-    let path = format!("/proc/{}/fd/{}", std::process::id(), memory.as_raw_fd()).into();
-    Ok(Library { path, _memory: Some(memory) })
 }
 
 /// FNV-1a: tells versions of the library apart; the comparison of all bytes is what is trusted.

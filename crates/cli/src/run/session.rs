@@ -30,11 +30,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Refusal> {
         Signals::block(&supervise::TAKEN).map_err(|error| own("block signals", &error))?;
     let mut record = Record::create(!arguments.no_hold, arguments.delay.is_none())
         .map_err(|error| own("make the memory for the record", &error))?;
-    let library = Library::place().map_err(|error| own("place the observer", &error))?;
+    let (library, cost_ns_per_pair) =
+        library().map_err(|error| own("place the observer", &error))?;
     if let Some(obstacle) = obstacle {
         eprintln!("unc: {} runs unobserved: {}", name.to_string_lossy(), obstacle.reason());
     }
-    let cost_ns_per_pair = super::cost::measure(&library);
     let environment = environment(&library, &record, obstacle);
 
     // Without root there is nothing to arm; the report says so.
@@ -51,6 +51,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Refusal> {
     let mut threads = ThreadWatch::new(child.pid());
     supervise::until_end(&child, &signals, schedule, &mut record, &mut threads, futexes.as_mut());
     let wall_ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    let left_running = threads.left_running(child.pid());
     let exit = child.reap().map_err(|error| own("learn how the program ended", &error))?;
 
     let facts = Facts {
@@ -60,6 +61,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Refusal> {
         signal: exit.signal,
         wall_ns,
         started_unix_s,
+        delay_ns: arguments
+            .delay
+            .map_or(0, |delay| u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX)),
+        left_running,
         threads: threads.into_facts(),
         cost_ns_per_pair,
         unobserved: obstacle.map(|obstacle| obstacle.reason().to_owned()),
@@ -75,6 +80,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Refusal> {
             if status == 0 { 125 } else { status }
         }
     })
+}
+
+/// The observer where the loader can open it, and what it costs. Where it cannot be loaded from the cache folder (mounted
+/// `noexec`, say), nothing can be measured, and it is tried from memory.
+fn library() -> std::io::Result<(Library, Option<f64>)> {
+    let library = Library::place()?;
+    let cost = super::cost::measure(&library);
+    if cost.is_some() {
+        return Ok((library, cost));
+    }
+    let in_memory = Library::in_memory()?;
+    let cost = super::cost::measure(&in_memory);
+    Ok((if cost.is_some() { in_memory } else { library }, cost))
 }
 
 /// The files that the flags name.

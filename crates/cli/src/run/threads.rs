@@ -48,6 +48,12 @@ impl ThreadWatch {
         self.pids.iter().copied()
     }
 
+    /// How many processes beside `ended` are alive.
+    pub(crate) fn left_running(&self, ended: u32) -> u32 {
+        let alive = |pid: &u32| *pid != ended && is_alive(*pid);
+        u32::try_from(self.pids.iter().filter(|pid| alive(pid)).count()).unwrap_or(u32::MAX)
+    }
+
     /// Reads every thread's figures.
     pub(crate) fn look(&mut self) {
         let start = Instant::now();
@@ -84,6 +90,14 @@ impl ThreadWatch {
     pub(crate) fn into_facts(self) -> Vec<ThreadFacts> {
         self.seen.into_iter().map(|((pid, _), thread)| ThreadFacts { pid, thread }).collect()
     }
+}
+
+/// A process that has ended and was not waited for yet is not alive.
+fn is_alive(pid: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit(") ")
+        .next()
+        .is_some_and(|fields| !fields.is_empty() && !fields.starts_with(['Z', 'X']))
 }
 
 /// The figures of the thread in the folder `task`, or nothing if it is gone.

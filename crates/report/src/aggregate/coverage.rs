@@ -45,6 +45,14 @@ pub(super) fn coverage(facts: &Facts, processes: &[Process], gaps: Gaps) -> Cove
             gaps.negative
         ));
     }
+    if facts.delay_ns > 0 {
+        let seconds = facts.delay_ns as f64 / 1e9;
+        unseen.push(format!("The first {seconds} s were not recorded (--delay)."));
+    }
+    if facts.left_running > 0 {
+        let text = "processes of the program were still running when it ended; they are reported up to then.";
+        unseen.push(format!("{} {text}", facts.left_running));
+    }
     unseen.extend(kernel_gaps(processes));
     let share = match &facts.futex {
         Some(futex) => {
