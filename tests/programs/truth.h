@@ -49,11 +49,6 @@ static inline void nap_ms(int ms) {
     while (nanosleep(&t, &left) != 0) t = left;
 }
 
-static inline void spin_ms(int ms) {
-    int64_t end = now_ns() + ms * MS;
-    while (now_ns() < end) {}
-}
-
 static inline void expect(const char *kind, const volatile void *address, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
@@ -88,21 +83,5 @@ static inline void await_asleep(const _Atomic pid_t *tid) {
         asleep = end[2] == 'S' ? asleep + 1 : 0;
         nap_ms(1);
     }
-}
-
-/* Binds the caller to the CPU that it runs on, or to the one given, and answers with it. */
-static inline int pin(int cpu) {
-    cpu_set_t set;
-    if (cpu < 0) cpu = sched_getcpu();
-    CPU_ZERO(&set);
-    CPU_SET(cpu, &set);
-    REQUIRE(sched_setaffinity(0, sizeof set, &set) == 0);
-    return cpu;
-}
-
-/* The caller gets a CPU only when nobody else wants it. */
-static inline void be_last(void) {
-    struct sched_param none = {0};
-    REQUIRE(sched_setscheduler(0, SCHED_IDLE, &none) == 0);
 }
 #endif
