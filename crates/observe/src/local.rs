@@ -5,11 +5,13 @@
 //! recording is switched off, and inside of a signal handler that interrupted recording (which is counted).
 //! # State
 //! The thread's word ([`tls`]): 0 not attached, 1 must not be attached now, else the address of its [`Local`] in private
-//! memory. `slots`: an open-addressed table from lock address to cell, at most half full.
+//! memory. `table`: open-addressed, from lock address to cell, at most half full.
 //! # Invariants
 //! I1: a `Local` is reached only by its own thread (and its signal handlers), through the thread's word.
 //! I2: a slot with a key has a cell and a lock, which lie in the record and are never freed.
 //! I3: while `busy` is set, the table and the cache of stacks are being changed, and nobody else of the thread uses them.
+//! I4: a table is named by one word, and lives until its thread ends: whatever a signal handler does, a look-up that it
+//! interrupted ends in the table where it began. `recent` is one word for the same reason.
 //! # Evidence
 //! `tests/programs/signal_handler_locks.c`, `fork_held.c`.
 
@@ -41,14 +43,22 @@ pub(crate) struct Local {
     pub(crate) holds: bool,
     busy: Own<bool>,
     rounds: Own<u32>,
-    /// What was found last.
-    recent: Own<(u64, Option<Row>)>,
-    slots: Own<NonNull<Slot>>,
-    mask: Own<usize>,
-    used: Own<usize>,
+    table: Own<NonNull<Table>>,
+    /// The slot that was found last.
+    recent: Own<Option<NonNull<Slot>>>,
     pub(crate) stacks: stack::Cache,
     /// The wait that the program announced (annotations).
     pub(crate) announced: Own<Option<Blocked>>,
+}
+
+/// A table, followed by its slots.
+struct Table {
+    /// Number of slots less one.
+    mask: usize,
+    /// Slots with a key.
+    used: Own<usize>,
+    /// The table before, half as large: a signal handler may grow the table while its thread still looks into that one.
+    older: Option<NonNull<Table>>,
 }
 
 #[repr(C)]
@@ -112,7 +122,7 @@ impl Local {
     fn new(arena: Arena) -> Option<&'static Local> {
         let process = image::process(arena)?;
         let memory = image::private_memory(size_of::<Local>())?.cast::<Local>();
-        let slots = fresh_slots(FRESH_SLOTS)?;
+        let table = fresh_table(FRESH_SLOTS, None)?;
         let (id, thread) = enter_thread(arena, process)?;
         let local = Local {
             arena,
@@ -122,10 +132,8 @@ impl Local {
             holds: arena.header().flags.load(Relaxed) & layout::flag::NO_HOLD == 0,
             busy: Own::new(false),
             rounds: Own::new(0),
-            recent: Own::new((0, None)),
-            slots: Own::new(slots),
-            mask: Own::new(FRESH_SLOTS - 1),
-            used: Own::new(0),
+            table: Own::new(table),
+            recent: Own::new(None),
             stacks: stack::Cache::new(),
             announced: Own::new(None),
         };
@@ -149,17 +157,23 @@ impl Local {
     #[inline(always)]
     pub(crate) fn find(&self, key: u64) -> Option<Row> {
         // An unlock mostly follows the lock of the same mutex.
-        let (recent, row) = self.recent.get();
-        if recent == key {
-            return row;
+        if let Some(slot) = self.recent.get() {
+            // SAFETY: a slot of one of this thread's tables (I1), all of which are still there (I4).
+            let slot = unsafe { slot.as_ref() };
+            if slot.key == key {
+                return slot.row;
+            }
         }
-        let mask = self.mask.get();
+        let table = self.table.get();
+        // SAFETY: this thread's table (I1, I4).
+        let mask = unsafe { table.as_ref() }.mask;
         let mut at = place(key) & mask;
         loop {
-            // SAFETY: `at` is below the number of slots, and the table is this thread's (I1).
-            let slot = unsafe { &*slot_at(self.slots.get(), at) };
+            let place = slot_of(table, at);
+            // SAFETY: one of the table's slots (I4), which changes only while nobody looks (I3).
+            let slot = unsafe { place.as_ref() };
             if slot.key == key {
-                self.recent.set((key, slot.row));
+                self.recent.set(Some(place));
                 return slot.row;
             }
             if slot.key == 0 {
@@ -171,55 +185,86 @@ impl Local {
 
     /// Remembers `row` under `key`, in place of an earlier one.
     pub(crate) fn remember(&self, key: u64, row: Row) {
-        self.recent.set((0, None));
-        if (self.used.get() + 1) * 2 > self.mask.get() + 1 && !self.grow() {
-            return; // Looked up in the record again next time.
+        self.recent.set(None);
+        let mut table = self.table.get();
+        // SAFETY: this thread's table (I1, I4).
+        let Table { mask, used, .. } = unsafe { table.as_ref() };
+        if (used.get() + 1) * 2 > mask + 1 {
+            let Some(larger) = grown(table) else { return }; // Looked up in the record again next time.
+            self.table.set(larger);
+            table = larger;
         }
-        self.put(key, row);
-    }
-
-    fn put(&self, key: u64, row: Row) {
-        let mut at = place(key) & self.mask.get();
-        loop {
-            // SAFETY: below the number of slots; this thread's (I1), and nobody else of it looks (I3).
-            let slot = unsafe { &mut *slot_at(self.slots.get(), at) };
-            if slot.key == 0 || slot.key == key {
-                self.used.set(self.used.get() + usize::from(slot.key == 0));
-                *slot = Slot { key, row: Some(row) };
-                return;
-            }
-            at = (at + 1) & self.mask.get();
-        }
-    }
-
-    /// Doubles the table.
-    fn grow(&self) -> bool {
-        let (old, count) = (self.slots.get(), self.mask.get() + 1);
-        let Some(fresh) = fresh_slots(2 * count) else { return false };
-        self.slots.set(fresh);
-        self.mask.set(2 * count - 1);
-        self.used.set(0);
-        for at in 0..count {
-            // SAFETY: below the number of the old table's slots.
-            let slot = unsafe { &*slot_at(old, at) };
-            if let Some(row) = slot.row {
-                self.put(slot.key, row);
-            }
-        }
-        // SAFETY: the old table is not used any more.
-        unsafe { image::free_private(old.cast(), count * size_of::<Slot>()) };
-        true
+        put(table, key, row);
     }
 }
 
+/// A table twice as large, with the same rows.
+fn grown(table: NonNull<Table>) -> Option<NonNull<Table>> {
+    // SAFETY: the thread's table (I4).
+    let old = unsafe { table.as_ref() };
+    let larger = fresh_table(2 * (old.mask + 1), Some(table))?;
+    for at in 0..=old.mask {
+        // SAFETY: one of the table's slots.
+        let slot = unsafe { slot_of(table, at).as_ref() };
+        if let Some(row) = slot.row {
+            put(larger, slot.key, row);
+        }
+    }
+    Some(larger)
+}
+
+/// Puts `row` into a table that has room.
+fn put(table: NonNull<Table>, key: u64, row: Row) {
+    // SAFETY: one of the thread's tables (I4).
+    let Table { mask, used, .. } = unsafe { table.as_ref() };
+    let mut at = place(key) & mask;
+    loop {
+        // SAFETY: one of the table's slots; nobody else of the thread looks into it now (I3).
+        let slot = unsafe { slot_of(table, at).as_mut() };
+        if slot.key == 0 || slot.key == key {
+            used.set(used.get() + usize::from(slot.key == 0));
+            *slot = Slot { key, row: Some(row) };
+            return;
+        }
+        at = (at + 1) & mask;
+    }
+}
+
+impl Table {
+    const fn bytes(slots: usize) -> usize {
+        size_of::<Table>() + slots * size_of::<Slot>()
+    }
+}
+
+/// The slot `at`, which is at most the table's `mask`.
 #[inline(always)]
-fn slot_at(slots: NonNull<Slot>, at: usize) -> *mut Slot {
-    slots.as_ptr().wrapping_add(at)
+fn slot_of(table: NonNull<Table>, at: usize) -> NonNull<Slot> {
+    let slots = table.as_ptr().wrapping_add(1).cast::<Slot>();
+    // SAFETY: the slots follow the table in its mapping, which does not begin at 0.
+    unsafe { NonNull::new_unchecked(slots.wrapping_add(at)) }
 }
 
-fn fresh_slots(count: usize) -> Option<NonNull<Slot>> {
-    // Zeroed memory is a table of empty slots: key 0, no row (a null reference).
-    image::private_memory(count * size_of::<Slot>()).map(NonNull::cast)
+/// An empty table: zeroed memory is slots without a key or a row (a null reference).
+fn fresh_table(slots: usize, older: Option<NonNull<Table>>) -> Option<NonNull<Table>> {
+    let table = image::private_memory(Table::bytes(slots))?.cast::<Table>();
+    // SAFETY: fresh memory, aligned to a page.
+    unsafe { table.write(Table { mask: slots - 1, used: Own::new(0), older }) };
+    Some(table)
+}
+
+/// Gives back a table and all before it.
+///
+/// # Safety
+/// Nobody looks into any of them any more.
+unsafe fn free_tables(newest: NonNull<Table>) {
+    let mut next = Some(newest);
+    while let Some(table) = next {
+        // SAFETY: not given back yet.
+        let &Table { older, mask, .. } = unsafe { table.as_ref() };
+        // SAFETY: by the contract nothing refers to it.
+        unsafe { image::free_private(table.cast(), Table::bytes(mask + 1)) };
+        next = older;
+    }
 }
 
 #[inline(always)]
@@ -260,16 +305,15 @@ pub(crate) fn forked() {
     let local = unsafe { &*(word as *const Local) };
     let entered = image::process(local.arena)
         .and_then(|process| Some((process, enter_thread(local.arena, process)?)));
-    let (Some((process, (id, thread))), Some(slots)) = (entered, fresh_slots(FRESH_SLOTS)) else {
+    let (Some((process, (id, thread))), Some(table)) = (entered, fresh_table(FRESH_SLOTS, None))
+    else {
         return tls::set(CLOSED);
     };
     local.process.set(process);
     local.thread.set(thread);
     local.id.set(id);
-    local.slots.set(slots);
-    local.recent.set((0, None));
-    local.mask.set(FRESH_SLOTS - 1);
-    local.used.set(0);
+    local.table.set(table);
+    local.recent.set(None);
     local.busy.set(false);
     local.stacks.clear();
     local.announced.set(None);
@@ -286,10 +330,10 @@ extern "C" fn ended(local: *mut libc::c_void) {
         unsafe { libc::pthread_setspecific(KEY.load(Relaxed), local) };
         return;
     }
-    let (slots, count) = (this.slots.get(), this.mask.get() + 1);
+    let table = this.table.get();
     tls::set(CLOSED);
-    // SAFETY: with the word CLOSED nothing refers to the table.
-    unsafe { image::free_private(slots.cast(), count * size_of::<Slot>()) };
+    // SAFETY: with the word CLOSED nobody looks into the tables.
+    unsafe { free_tables(table) };
     // SAFETY: nor to the Local itself.
     unsafe { image::free_private(NonNull::from(this).cast(), size_of::<Local>()) };
 }
