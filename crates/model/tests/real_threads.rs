@@ -233,6 +233,20 @@ fn a_loop_that_counts_its_rounds_finds_its_way_out() {
 }
 
 #[test]
+fn a_loop_that_gives_up_beyond_the_bound_is_unknown() {
+    let report = explore(|| {
+        let flag = AtomicBool::new(false);
+        let mut rounds = 0;
+        while !flag.load(Acquire) && rounds < 100 {
+            spin_loop();
+            rounds += 1;
+        }
+        assert!(rounds < 100, "not explored by default");
+    });
+    assert!(matches!(report.verdict, Verdict::Unknown(Bound::Spins(32))), "{report}");
+}
+
+#[test]
 fn a_loop_without_a_hint_is_unknown_with_its_bound() {
     let report = Explorer::new(Memory::C11)
         .events(50)

@@ -144,10 +144,15 @@ fn every_lock_admits_every_order() {
         for sections in [&[1, 1][..], &[2, 1], &[2, 2], &[1, 1, 1]] {
             // Three threads on a futex make 10,734 executions.
             if !full && kind == Kind::Futex && sections.len() == 3 {
-                println!("SHORT real_waiting: three threads on a futex; UNC_DEPTH=full runs them");
+                println!(
+                    "SHORT real_waiting: three threads only without futex and under C11; UNC_DEPTH=full runs all"
+                );
                 continue;
             }
             for memory in [Memory::C11, Memory::Tso, Memory::Sc] {
+                if !full && sections.len() == 3 && memory != Memory::C11 {
+                    continue;
+                }
                 let (found, executions, blocked) = explore(kind, sections, memory);
                 println!(
                     "{kind:?} {sections:?} {memory:?}: {executions} executions, {blocked} blocked"

@@ -57,6 +57,8 @@ pub(crate) struct ThreadRun {
     round: Vec<(u32, EventId)>,
     /// Where its `park` waits.
     pub(crate) token: Option<std::sync::Arc<super::atomics::Word>>,
+    /// A waiting loop could not read again what it had read: others have moved on.
+    pub(crate) has_news: bool,
     hints: u32,
     hinted_at: Option<&'static Site<'static>>,
 }
@@ -414,17 +416,18 @@ impl Core {
     }
 
     /// The write that a waiting loop's repeated read must read again.
-    fn repeated(&self, thread: usize, request: &Request, known: &Clock) -> Option<EventId> {
+    fn repeated(&mut self, thread: usize, request: &Request, known: &Clock) -> Option<EventId> {
         let run = &self.threads[thread];
         if run.hints == 0 || request.op.is_wait() {
             return None;
         }
-        let (_, _, from) =
-            run.seen.iter().find(|entry| entry.0 == request.site && entry.1 == request.location)?;
-        let position = self.graph.position(request.location, *from);
-        let is_allowed = self.graph.floor(request.location, known) <= position;
-        let is_free = self.graph.successor(request.location, position).is_none();
-        (is_allowed && is_free).then_some(*from)
+        let (site, at) = (request.site, request.location);
+        let from = run.seen.iter().find(|entry| entry.0 == site && entry.1 == at)?.2;
+        let position = self.graph.position(at, from);
+        let is_allowed = self.graph.floor(at, known) <= position;
+        let is_free = self.graph.successor(at, position).is_none();
+        self.threads[thread].has_news |= !is_allowed || !is_free;
+        (is_allowed && is_free).then_some(from)
     }
 
     /// Whether a thread that waits at the end of the run would wait for ever: nothing newer is there to be seen.
@@ -443,6 +446,13 @@ impl Core {
                 !is_timed && event.op.effect(newest) == Some(Effect::Blocked)
             }
         }
+    }
+
+    /// Threads left in a waiting loop, with the place of its hint.
+    pub(crate) fn spinning(&self) -> Vec<(usize, &'static Site<'static>)> {
+        let threads =
+            self.threads.iter().enumerate().filter(|(_, run)| run.state == State::Spinning);
+        threads.filter_map(|(thread, run)| Some((thread, run.hinted_at?))).collect()
     }
 
     /// Threads that have not ended.
@@ -487,6 +497,7 @@ impl ThreadRun {
             token: None,
             seen,
             round,
+            has_news: false,
             hints: 0,
             hinted_at: None,
         }

@@ -8,7 +8,14 @@ use super::trace;
 use super::verdict::{Bound, Diverged, Failure, Report, Verdict, Violation};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::panic::Location as Site;
 use std::rc::Rc;
+
+/// Events that one execution may have at most, whatever is asked for.
+const MOST_EVENTS: usize = 60_000;
+
+/// Rounds for which a waiting loop is followed once, to see whether it gives up by itself.
+const PROBED_SPINS: u32 = 200;
 
 /// How to explore.
 #[derive(Clone, Debug)]
@@ -35,12 +42,12 @@ impl Explorer {
     /// Gives up an execution after so many events with [`Bound::Events`]. At most 60,000.
     #[must_use]
     pub fn events(mut self, most: usize) -> Explorer {
-        self.events = most.min(60_000);
+        self.events = most.min(MOST_EVENTS);
         self
     }
 
-    /// Takes a loop that has called `spin_loop` or `yield_now` so often without news to wait for ever. A loop that counts
-    /// its rounds must give up earlier than that for its way out to be explored.
+    /// Takes a loop that has called `spin_loop` or `yield_now` so often without news to wait for ever. A loop that gives
+    /// up by itself later than that, but within 200 rounds, makes the verdict [`Bound::Spins`].
     #[must_use]
     pub fn spins(mut self, most: u32) -> Explorer {
         self.spins = most;
@@ -78,12 +85,14 @@ struct Exploration<T> {
     blocked: u64,
     /// Runs given up at a bound.
     cut: u64,
+    /// Waiting loops that have been followed for `PROBED_SPINS` rounds, and whether they give up by themselves.
+    probed: Vec<(&'static Site<'static>, bool)>,
 }
 
 impl<T: Ord + 'static> Exploration<T> {
     fn new(bounds: &Explorer, body: impl Fn() -> T + 'static) -> Exploration<T> {
         let limits = Limits { events: bounds.events, spins: bounds.spins };
-        let growth = Growth { memory: bounds.memory, work: Vec::new() };
+        let growth = Growth { memory: bounds.memory, work: Vec::new(), single: false };
         let run = Run::new(Core::new(growth, limits));
         let (outcomes, body) = (BTreeMap::new(), Rc::new(body));
         Exploration {
@@ -94,6 +103,7 @@ impl<T: Ord + 'static> Exploration<T> {
             executions: 0,
             blocked: 0,
             cut: 0,
+            probed: Vec::new(),
         }
     }
 
@@ -111,7 +121,10 @@ impl<T: Ord + 'static> Exploration<T> {
                     self.cut += 1;
                 }
                 None => {
-                    if let Some(failure) = self.count(result) {
+                    if self.gives_up_later() {
+                        bound = Some(Bound::Spins(self.bounds.spins));
+                        self.cut += 1;
+                    } else if let Some(failure) = self.count(result) {
                         return self.violated(failure);
                     }
                     if self.executions + self.blocked == 1 && self.cut == 0 {
@@ -162,16 +175,44 @@ impl<T: Ord + 'static> Exploration<T> {
         None
     }
 
+    /// Whether a loop that this run left at the bound on rounds would have given up by itself, a good deal later. Then what
+    /// comes after it is not explored. Found out once for each place in the code.
+    fn gives_up_later(&mut self) -> bool {
+        let spinning = self.run.core.borrow().spinning();
+        let known =
+            |site| self.probed.iter().find(|probed| probed.0 == site).map(|probed| probed.1);
+        if spinning.iter().any(|&(_, site)| known(site).is_none()) {
+            let graph = {
+                let mut core = self.run.core.borrow_mut();
+                core.limits = Limits { events: MOST_EVENTS, spins: PROBED_SPINS };
+                core.growth.single = true;
+                core.graph.clone()
+            };
+            self.execute(graph.clone());
+            {
+                let mut core = self.run.core.borrow_mut();
+                let still = core.spinning();
+                let gave_up =
+                    |here: &(usize, _)| !still.contains(here) && !core.threads[here.0].has_news;
+                self.probed.extend(spinning.iter().map(|here| (here.1, gave_up(here))));
+                core.limits = Limits { events: self.bounds.events, spins: self.bounds.spins };
+                core.growth.single = false;
+            }
+            self.execute(graph);
+        }
+        spinning.iter().any(|&(_, site)| self.probed.contains(&(site, true)))
+    }
+
     /// Runs the first execution once more: code that depends on hidden state shows here if not before.
     fn repeat(&mut self) -> Result<(), Diverged> {
         let (graph, events) = {
             let core = self.run.core.borrow();
             (core.graph.clone(), core.graph.len())
         };
-        let pending = self.run.core.borrow().growth.work.len();
+        self.run.core.borrow_mut().growth.single = true;
         self.execute(graph);
         let mut core = self.run.core.borrow_mut();
-        core.growth.work.truncate(pending);
+        core.growth.single = false;
         match core.stop.take() {
             None if core.graph.len() == events => Ok(()),
             Some(Stop::Diverged(why)) => Err(Diverged(why)),

@@ -37,6 +37,8 @@ pub(crate) struct Item {
 pub(crate) struct Growth {
     pub(crate) memory: Memory,
     pub(crate) work: Vec<Item>,
+    /// Goes on in one way only: nothing is put into `work`.
+    pub(crate) single: bool,
 }
 
 impl Growth {
@@ -64,7 +66,7 @@ impl Growth {
     ) {
         let newest = graph.locations[draft.location as usize].order.len();
         let chosen = only.map_or(newest, |write| graph.position(draft.location, write));
-        if only.is_none() {
+        if only.is_none() && !self.single {
             for position in graph.floor(draft.location, &draft.hb)..newest {
                 let from = graph.write_at(draft.location, position);
                 if draft.op.effect(graph.value_of(draft.location, from)) == Some(Effect::Blocked) {
@@ -100,7 +102,7 @@ impl Growth {
 
     /// A choice among `options`: the first is taken here.
     pub(crate) fn choose(&mut self, graph: &mut Graph, thread: usize, draft: &Event, options: u64) {
-        for value in 1..options {
+        for value in 1..if self.single { 1 } else { options } {
             let mut other = graph.clone();
             other.push(thread, Event { value, kind: Kind::Choice, ..draft.clone() });
             self.work.push(Item { graph: other, unfinished: None });
@@ -176,11 +178,14 @@ impl Growth {
 
     /// The graph with `event` as the newest write it can be; all other places and all revisits go to `work`.
     fn place_write(&mut self, graph: Graph, thread: usize, event: &Event) -> Option<Graph> {
-        self.revisit(&graph, thread, event);
+        if !self.single {
+            self.revisit(&graph, thread, event);
+        }
         let newest = graph.locations[event.location as usize].order.len();
         let mut places = self.places(&graph, thread, event);
         let last = places.pop()?;
-        for place in places {
+        let others = if self.single { Vec::new() } else { places };
+        for place in others {
             let mut other = graph.clone();
             insert(&mut other, thread, event.clone(), place);
             if self.memory.consistent(&other) {

@@ -33,8 +33,8 @@
 //! - What a compiler does beyond C11 (no `consume`, no mixed sizes, no non-temporal stores), and everything outside the
 //!   stand-ins: `std`'s own atomics, its `Arc`'s counters (there is an [`Arc`] here), thread-locals (shared by all explored threads), files, clocks.
 //! - Under TSO and SC: what a compiler may do to relaxed accesses. Only a C11 pass speaks of portable code.
-//! - How often a waiting loop went round before it saw what it waited for, and a loop that counts its rounds beyond the
-//!   bound ([`Explorer::spins`]).
+//! - How often a waiting loop went round before it saw what it waited for, and what follows a loop that gives up by itself
+//!   after more than 200 rounds (below that: unknown, with the bound [`Explorer::spins`]).
 //! - Spurious failures of `compare_exchange_weak`, spurious wake-ups, and futex waiters woken in another order than
 //!   first come, first served.
 //! - Steps of a thread that is unwinding; memory that is freed too early, unless its cells are written when that happens.

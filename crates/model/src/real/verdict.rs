@@ -23,6 +23,8 @@ pub enum Bound {
     Events(usize),
     /// An execution starts more than this many threads.
     Threads(usize),
+    /// A waiting loop gives up by itself after more than this many rounds, and what comes then was not explored.
+    Spins(u32),
 }
 
 impl fmt::Display for Bound {
@@ -34,6 +36,7 @@ impl fmt::Display for Bound {
                 "an execution of more than {n} events (a loop that waits must call `spin_loop` or `yield_now`)"
             ),
             Bound::Threads(n) => write!(f, "more than {n} threads"),
+            Bound::Spins(n) => write!(f, "a loop that gives up after more than {n} rounds"),
         }
     }
 }
