@@ -13,7 +13,7 @@
 mod rules;
 
 use crate::rows::place;
-use crate::run::{Class, Finding, Frame, Kind, Lock, Process, RunReport, Thread};
+use crate::run::{Class, Finding, Kind, Lock, Process, RunReport, Thread};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The most findings of a run.
@@ -46,8 +46,7 @@ pub fn find(report: &RunReport) -> Vec<Finding> {
         }
     }
     claims.sort_by_key(|claim| std::cmp::Reverse((claim.cost_ns, claim.lock.id)));
-    let of_place = locks_of_place(report);
-    chosen(claims).into_iter().map(|claim| finding(claim, &of_place)).collect()
+    chosen(claims).into_iter().map(|claim| finding(report, claim)).collect()
 }
 
 /// A lock with what a rule may compare it with.
@@ -129,20 +128,19 @@ fn chosen(claims: Vec<Claim>) -> Vec<Claim> {
     chosen
 }
 
-/// How many locks each process has of each kind and place.
-fn locks_of_place(report: &RunReport) -> HashMap<(u32, Kind, Option<&Frame>), usize> {
-    let mut number = HashMap::new();
-    for process in &report.processes {
-        for lock in process.locks.iter().filter(|lock| lock.site.is_some()) {
-            *number.entry((process.pid, lock.kind, lock.site.as_ref())).or_default() += 1;
-        }
-    }
-    number
+/// How many locks the process of `claim` has of the kind and site of its lock.
+fn alike(report: &RunReport, claim: &Claim) -> usize {
+    let lock = claim.lock;
+    let of_process = report.processes.iter().filter(|process| process.pid == claim.pid);
+    let same = |other: &&Lock| other.kind == lock.kind && other.site == lock.site;
+    lock.site
+        .as_ref()
+        .map_or(1, |_| of_process.flat_map(|process| &process.locks).filter(same).count())
 }
 
-fn finding(claim: Claim, of_place: &HashMap<(u32, Kind, Option<&Frame>), usize>) -> Finding {
+fn finding(report: &RunReport, claim: Claim) -> Finding {
     let lock = claim.lock;
-    let alike = of_place.get(&(claim.pid, lock.kind, lock.site.as_ref())).copied().unwrap_or(1);
+    let alike = alike(report, &claim);
     let one_of = if alike > 1 {
         format!(", one of {}", crate::units::count(alike as u64))
     } else {
