@@ -81,10 +81,11 @@ impl Record {
         let _ = self.file.write_all_at(&1_u32.to_le_bytes(), ENABLED_AT);
     }
 
-    /// Doubles the memory when half of it is used. Without more memory the program goes on and events are dropped.
+    /// Doubles the memory when a quarter of it is used, since reserving takes time in which the program goes on. Without
+    /// more memory events are dropped and counted.
     pub(crate) fn tend(&mut self) {
         let twice = self.available * 2;
-        if self.used() * 2 < self.available || twice > MOST || self.available < FIRST {
+        if self.used() * 4 < self.available || twice > MOST || self.available < FIRST {
             return;
         }
         if memfd::reserve(&self.file, self.available, twice).is_ok() {
@@ -132,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_doubled_when_half_is_used_and_not_beyond_the_limit() {
+    fn memory_is_doubled_in_time_and_not_beyond_the_limit() {
         let mut record = Record::create(true, true).unwrap();
         record.tend();
         assert_eq!(record.available, FIRST);
