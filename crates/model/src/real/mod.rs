@@ -43,9 +43,10 @@
 //! - At most 16 threads, 15 of them waiting on one word.
 //!
 //! # Evidence
-//! tests/real_litmus.rs (outcome sets), tests/real_random.rs (every execution of random programs against an enumerator of
-//! all candidate graphs, count by count), tests/real_code.rs and tests/real_mutants.rs (a ring, a lock, event counts, a
-//! hazard pointer, a queue, and what breaks them), compare/ (loom).
+//! tests/real_litmus.rs: outcome sets. tests/real_random.rs: every execution of random programs against an enumerator of all
+//! candidate graphs, count by count. tests/real_waiting.rs: every order under every kind of lock, and no other.
+//! tests/real_threads.rs: waiting, bounds, hidden state. tests/real_code.rs: a ring, a lock, event counts, a hazard pointer,
+//! a stack and a queue, and 39 mutants. crates/trace/tests/model.rs: the record's writer. compare/: loom.
 //!
 //! # Sources
 //! Each file's header; Lahav et al., PLDI 2017; Kokologiannakis et al., POPL 2022; Goldblatt, WG21 P1202.
