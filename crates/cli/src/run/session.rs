@@ -14,7 +14,7 @@ use crate::symbols::ElfSymbols;
 use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use uncontended_report::facts::Facts;
 use uncontended_sys::clock;
 use uncontended_sys::process::{self, Child, Exit, Image};
@@ -41,6 +41,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Refusal> {
     let mut futexes = FutexWatch::open().ok();
     let started_unix_s =
         SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+    refuse_if_ended(&signals)?;
     let start = Instant::now();
     let child = spawn(&path, arguments, &environment, &signals)?;
     let pid = Some(child.pid());
@@ -80,6 +81,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Refusal> {
             if status == 0 { 125 } else { status }
         }
     })
+}
+
+/// A signal that came before the program was started would be lost on it.
+fn refuse_if_ended(signals: &Signals) -> Result<(), Refusal> {
+    while let Some(received) = signals.wait(Duration::ZERO) {
+        if supervise::ENDING.contains(&received.signal) {
+            let failure = Failure::new("a signal came before the program was started", "");
+            return Err(Refusal { failure, status: 128 + received.signal as u8 });
+        }
+    }
+    Ok(())
 }
 
 /// The observer where the loader can open it, and what it costs. Where it cannot be loaded from the cache folder (mounted

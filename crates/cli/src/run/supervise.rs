@@ -22,6 +22,9 @@ const CHILD: i32 = 17;
 /// The signals that we take by waiting: those that are passed on, and the child's end.
 pub(crate) const TAKEN: [i32; 7] = [HANGUP, INTERRUPT, QUIT, USER_1, USER_2, TERMINATE, CHILD];
 
+/// Those of them that ask a program to end.
+pub(crate) const ENDING: [i32; 4] = [HANGUP, INTERRUPT, QUIT, TERMINATE];
+
 /// What to do at which time.
 #[derive(Debug, Default)]
 pub(crate) struct Schedule {
