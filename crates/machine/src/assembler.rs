@@ -279,6 +279,11 @@ impl Assembler {
         self.emit(&[0x40 | reg.0 >> 3, 0x58 | reg.0 & 7]);
     }
 
+    /// `ud2`: ends the process.
+    pub(crate) fn trap(&mut self) {
+        self.emit(&[0x0f, 0x0b]);
+    }
+
     /// Returns to the caller.
     pub(crate) fn ret(&mut self) {
         self.emit(&[0xc3]);

@@ -354,6 +354,13 @@ impl Compiler<'_> {
         self.asm.constant(RDX, 0);
         self.asm.constant(RAX, uncontended_sys::membarrier::NUMBER);
         self.asm.system_call();
+        let done = self.asm.label();
+        self.asm.constant(RCX, 0);
+        self.asm.compare(RAX, RCX);
+        self.asm.jump(Test::Eq, done);
+        // Going on without the barrier would show states for which the model would be blamed.
+        self.asm.trap();
+        self.asm.bind(done);
         ARGUMENTS.iter().rev().for_each(|&register| self.asm.pop(register));
     }
 }

@@ -110,6 +110,7 @@ fn prepare<'p>(program: &'p Program, setup: &Setup) -> Result<Shared<'p>, Refusa
     let barriers = program.threads.iter().flat_map(|thread| &thread.code);
     if barriers.into_iter().any(|op| *op == Op::Membarrier) {
         membarrier::register_expedited().map_err(failed("registering for membarrier"))?;
+        membarrier::expedited().map_err(failed("calling membarrier"))?;
     }
     let registers = program.threads.iter().map(|thread| thread.registers.len());
     Ok(Shared {
