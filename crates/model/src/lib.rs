@@ -13,6 +13,7 @@ pub mod classics;
 pub mod diagram;
 pub mod dpor;
 pub mod families;
+mod happening;
 pub mod litmus;
 pub mod memory;
 pub mod outcome;

@@ -229,6 +229,16 @@ pub enum Op {
 }
 
 impl Op {
+    /// The place in memory that it names, if it names one.
+    pub fn place(&self) -> Option<Place> {
+        match *self {
+            Op::Load { from: place, .. } | Op::Store { to: place, .. } => Some(place),
+            Op::Rmw { at, .. } | Op::CompareExchange { at, .. } | Op::Lock { at } => Some(at),
+            Op::FutexWait { at, .. } | Op::FutexWake { at, .. } | Op::Unlock { at } => Some(at),
+            _ => None,
+        }
+    }
+
     /// Whether it waits until the thread's stores have reached memory.
     pub fn is_barrier(&self) -> bool {
         match self {

@@ -12,144 +12,14 @@
 //! empty (the stores drain one by one before, which is the same as draining at the interrupt). Under TSO the halves of a
 //! split read-modify-write need no moment between them: nobody can tell a store not yet made from one that waits.
 
+pub use crate::happening::{Actor, Happening, Touch};
+
 use crate::memory::Model;
 use crate::program::{Loc, Op, Operand, Place, Program, Reg, Value};
 use crate::state::{Control, State, Status};
 
 /// Private operations in a row after which a thread counts as looping forever.
 const PRIVATE_BOUND: u32 = 10_000;
-
-/// Who takes a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Actor {
-    /// A thread runs its next operation.
-    Thread(u8),
-    /// The oldest store of the thread reaches memory.
-    Drain(u8),
-    /// The interrupt that `by` waits for falls on `on`.
-    Interrupt {
-        /// The thread that waits for it.
-        by: u8,
-        /// The thread that takes it.
-        on: u8,
-    },
-    /// Time passes.
-    Tick,
-}
-
-/// Something that happened within a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Happening {
-    /// A load, or the first half of a read-modify-write.
-    Read {
-        /// Who read.
-        thread: u8,
-        /// What was read.
-        loc: Loc,
-        /// The value.
-        value: Value,
-        /// It came from the thread's own buffer.
-        forwarded: bool,
-    },
-    /// A store entered the thread's buffer.
-    Buffered {
-        /// Who stored.
-        thread: u8,
-        /// Where it will go.
-        loc: Loc,
-        /// The value.
-        value: Value,
-    },
-    /// A store reached memory.
-    Wrote {
-        /// Whose store.
-        thread: u8,
-        /// Where.
-        loc: Loc,
-        /// The value.
-        value: Value,
-        /// Out of the thread's buffer.
-        drained: bool,
-    },
-    /// The thread went past a full barrier.
-    Fenced {
-        /// Who.
-        thread: u8,
-    },
-    /// The thread took the lock (its read and write are told as well).
-    Locked {
-        /// Who.
-        thread: u8,
-        /// The lock word.
-        loc: Loc,
-    },
-    /// The thread went to sleep on the futex.
-    Slept {
-        /// Who.
-        thread: u8,
-        /// The futex.
-        loc: Loc,
-    },
-    /// The thread found another value in the futex than it would have slept with.
-    Passed {
-        /// Who.
-        thread: u8,
-        /// The futex.
-        loc: Loc,
-    },
-    /// The thread woke the sleepers of this mask.
-    Woke {
-        /// Who.
-        thread: u8,
-        /// The futex.
-        loc: Loc,
-        /// Who was asleep.
-        sleepers: u32,
-    },
-    /// The thread began to wait for interrupts on the threads of this mask.
-    Asked {
-        /// Who.
-        thread: u8,
-        /// The others.
-        others: u32,
-    },
-    /// The interrupt that `by` waits for fell on `on`.
-    Interrupted {
-        /// Who asked.
-        by: u8,
-        /// Who took it.
-        on: u8,
-    },
-    /// Time passed.
-    Ticked,
-    /// The thread named a location that does not exist.
-    Faulted {
-        /// Who.
-        thread: u8,
-    },
-}
-
-/// What a step would touch, for telling whether two steps commute.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Touch {
-    /// Reads this location of memory.
-    pub reads: Option<Loc>,
-    /// Writes this location of memory.
-    pub writes: Option<Loc>,
-    /// Changes who sleeps on this futex.
-    pub queue: Option<Loc>,
-}
-
-impl Touch {
-    /// Whether the two touch something in common that one of them changes.
-    pub fn conflicts(self, other: Touch) -> bool {
-        let meets = |a: Option<Loc>, b: Option<Loc>| a.is_some() && a == b;
-        meets(self.writes, other.writes)
-            || meets(self.writes, other.reads)
-            || meets(self.reads, other.writes)
-            || meets(self.queue, other.queue)
-    }
-}
 
 /// A program under a memory model, ready to be stepped.
 #[derive(Debug, Clone)]
@@ -482,13 +352,7 @@ impl<'p, M: Model> Stepper<'p, M> {
             return self.plain_store(state, thread, loc, value, happened);
         }
         let Some(op) = self.next_op(state, thread) else { return };
-        let place = match op {
-            Op::Load { from: place, .. } | Op::Store { to: place, .. } => Some(place),
-            Op::Rmw { at, .. } | Op::CompareExchange { at, .. } | Op::Lock { at } => Some(at),
-            Op::FutexWait { at, .. } | Op::FutexWake { at, .. } | Op::Unlock { at } => Some(at),
-            _ => None,
-        };
-        let loc = match place.map(|place| self.place(state, thread, place)) {
+        let loc = match op.place().map(|place| self.place(state, thread, place)) {
             Some(None) => return Self::fault(state, thread, happened),
             Some(Some(loc)) => loc,
             None => 0,
