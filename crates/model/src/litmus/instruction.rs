@@ -8,29 +8,10 @@
 //! on more than equality or sign must follow `cmp` or `test` directly, since only those leave both sides.
 
 use super::parse::Draft;
+use super::registers::REGISTERS;
 use super::source::{At, Cursor, Wrong, shown, wrong};
 use crate::program::{Alu, Loc, Op, Operand, Place, Reg, Test};
 use std::collections::HashMap;
-
-/// The registers by their 64-bit and 32-bit names, in the order in which herd lists them.
-pub(super) const REGISTERS: [[&str; 2]; 16] = [
-    ["rax", "eax"],
-    ["rbx", "ebx"],
-    ["rcx", "ecx"],
-    ["rdx", "edx"],
-    ["rsi", "esi"],
-    ["rdi", "edi"],
-    ["rbp", "ebp"],
-    ["rsp", "esp"],
-    ["r8", "r8d"],
-    ["r9", "r9d"],
-    ["r10", "r10d"],
-    ["r11", "r11d"],
-    ["r12", "r12d"],
-    ["r13", "r13d"],
-    ["r14", "r14d"],
-    ["r15", "r15d"],
-];
 
 /// Base names of instructions that take a width suffix.
 const SUFFIXED: [&str; 13] = [
@@ -47,6 +28,17 @@ enum Argument {
     Constant(u64),
     Register { reg: Reg, bits: u8 },
     Memory(Loc),
+}
+
+impl Argument {
+    /// The value that the thread knows without touching memory.
+    fn operand(&self) -> Option<Operand> {
+        match self {
+            Argument::Constant(value) => Some(Operand::Imm(*value)),
+            Argument::Register { reg, .. } => Some(Operand::Reg(*reg)),
+            Argument::Memory(_) => None,
+        }
+    }
 }
 
 /// What set the flags last, in the text.
@@ -379,30 +371,17 @@ impl Assembler {
     }
 
     fn encode(&mut self, line: &Line<'_>, draft: &mut Draft) -> Result<(), Wrong> {
-        use Argument::{Constant, Memory, Register};
-        let how = match line.name {
-            "add" | "inc" => Alu::Add,
-            "sub" | "dec" => Alu::Sub,
-            "and" => Alu::And,
-            "or" => Alu::Or,
-            "xor" => Alu::Xor,
-            _ => Alu::Right,
-        };
-        let operand = |argument: &Argument| match argument {
-            Constant(value) => Some(Operand::Imm(*value)),
-            Register { reg, .. } => Some(Operand::Reg(*reg)),
-            Memory(_) => None,
-        };
+        use Argument::{Memory, Register};
         match (line.name, &line.arguments[..]) {
             ("mov", [Memory(loc), Register { reg, .. }]) => {
                 self.code.push(Op::Load { to: *reg, from: Place::at(*loc) });
             }
-            ("mov", [from, Memory(loc)]) if operand(from).is_some() => {
-                let value = operand(from).unwrap_or(Operand::Imm(0));
+            ("mov", [from, Memory(loc)]) if from.operand().is_some() => {
+                let value = from.operand().unwrap_or(Operand::Imm(0));
                 self.code.push(Op::Store { to: Place::at(*loc), value });
             }
             ("mov", [from, Register { reg, .. }]) => {
-                let right = operand(from).unwrap_or(Operand::Imm(0));
+                let right = from.operand().unwrap_or(Operand::Imm(0));
                 self.compute(line, *reg, Operand::Imm(0), Alu::Right, right);
             }
             ("xchg", [Register { reg, .. }, Memory(loc)] | [Memory(loc), Register { reg, .. }]) => {
@@ -445,6 +424,23 @@ impl Assembler {
                 });
                 self.compare(line, draft, expected, Operand::Reg(rax));
             }
+            _ => return self.arithmetic(line, draft),
+        }
+        Ok(())
+    }
+
+    /// Instructions that compute, and those that only compare.
+    fn arithmetic(&mut self, line: &Line<'_>, draft: &mut Draft) -> Result<(), Wrong> {
+        use Argument::{Memory, Register};
+        let how = match line.name {
+            "add" | "inc" => Alu::Add,
+            "sub" | "dec" => Alu::Sub,
+            "and" => Alu::And,
+            "or" => Alu::Or,
+            "xor" => Alu::Xor,
+            _ => Alu::Right,
+        };
+        match (line.name, &line.arguments[..]) {
             ("inc" | "dec", [target]) => self.change(line, draft, target, how, Operand::Imm(1))?,
             ("add" | "sub" | "and" | "or" | "xor", [Memory(loc), Register { reg, .. }])
                 if !line.locked =>
@@ -454,17 +450,17 @@ impl Assembler {
                 self.compute(line, *reg, Operand::Reg(*reg), how, Operand::Reg(scratch));
                 self.result(line, draft, Operand::Reg(*reg), Alu::Add, Operand::Imm(0));
             }
-            ("add" | "sub" | "and" | "or" | "xor", [from, target]) if operand(from).is_some() => {
-                self.change(line, draft, target, how, operand(from).unwrap_or(Operand::Imm(0)))?;
+            ("add" | "sub" | "and" | "or" | "xor", [from, target]) if from.operand().is_some() => {
+                self.change(line, draft, target, how, from.operand().unwrap_or(Operand::Imm(0)))?;
             }
-            ("cmp" | "test", [a, b]) => {
+            ("cmp" | "test", [a, b]) if a.operand().or(b.operand()).is_some() => {
                 let scratch = self.scratch(draft);
                 let mut side = |argument: &Argument| match argument {
                     Memory(loc) => {
                         self.code.push(Op::Load { to: scratch, from: Place::at(*loc) });
                         Operand::Reg(scratch)
                     }
-                    other => operand(other).unwrap_or(Operand::Imm(0)),
+                    other => other.operand().unwrap_or(Operand::Imm(0)),
                 };
                 let (a, b) = (side(a), side(b));
                 if line.name == "cmp" {

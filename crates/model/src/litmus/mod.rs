@@ -16,6 +16,7 @@ mod answer;
 mod condition;
 mod instruction;
 mod parse;
+mod registers;
 mod source;
 
 pub use answer::{Answer, Memory};

@@ -2,7 +2,8 @@
 
 use super::Test;
 use super::condition::{Condition, Item, Names, Prop, Quantifier, item, prop};
-use super::instruction::{Assembler, REGISTERS};
+use super::instruction::Assembler;
+use super::registers::REGISTERS;
 use super::source::{At, Cursor, Refusal, Wrong, shown, without_comments, wrong};
 use crate::program::{Loc, Location, MAX_LOCATIONS, MAX_THREADS, Program, Reg, Thread, Value};
 use std::collections::HashMap;
