@@ -259,7 +259,7 @@ fn fresh_table(slots: usize, older: Option<NonNull<Table>>) -> Option<NonNull<Ta
 unsafe fn free_tables(newest: NonNull<Table>) {
     let mut next = Some(newest);
     while let Some(table) = next {
-        // SAFETY: not given back yet.
+        // SAFETY: a table of the list, which is given back only below.
         let &Table { older, mask, .. } = unsafe { table.as_ref() };
         // SAFETY: by the contract nothing refers to it.
         unsafe { image::free_private(table.cast(), Table::bytes(mask + 1)) };

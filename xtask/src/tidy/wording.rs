@@ -43,7 +43,8 @@ fn safety(source: &Source) -> Vec<String> {
             whole + " " + c.trim_start_matches(['/', '!', ' '])
         });
         let plain = whole.trim().trim_end_matches('.').to_lowercase();
-        let refers = REFERENCES.iter().any(|start| plain.starts_with(start));
+        let cites = plain.contains("(i") && plain.ends_with(')');
+        let refers = cites || REFERENCES.iter().any(|start| plain.starts_with(start));
         if plain.len() < 20 && !refers || EMPTY_FORMULAS.contains(&plain.as_str()) {
             complaints.push(complaint(
                 source,

@@ -70,19 +70,8 @@ impl Flags {
         if a[0].dimension != b[0].dimension {
             return Err(Failure::new("the two files have different units", "give both the same"));
         }
-        let seed = seed(self.seed).to_string();
-        let permute = Permute {
-            unit: a[0].dimension.unit().to_string(),
-            a: a.iter().map(|value| value.value).collect(),
-            b: b.iter().map(|value| value.value).collect(),
-            statistic: self.statistic.clone(),
-            two_sided: self.two_sided,
-            level: self.level,
-            or_below: self.or_below,
-            max_error: self.max_error,
-            most_dealings: self.max_runs,
-            seed: seed.clone(),
-        };
+        let permute = self.permute(&a, &b);
+        let seed = permute.seed.clone();
         let question = permute.question()?;
         let fewest = question.next_decision(Counts::default());
         if self.max_runs < fewest {
@@ -136,6 +125,23 @@ impl Flags {
         }
         verdict.log = log.map(|(path, _)| path.display().to_string());
         Ok(verdict)
+    }
+
+    /// The question about these values.
+    fn permute(&self, a: &[Quantity], b: &[Quantity]) -> Permute {
+        let plain = |values: &[Quantity]| values.iter().map(|value| value.value).collect();
+        Permute {
+            unit: a[0].dimension.unit().to_string(),
+            a: plain(a),
+            b: plain(b),
+            statistic: self.statistic.clone(),
+            two_sided: self.two_sided,
+            level: self.level,
+            or_below: self.or_below,
+            max_error: self.max_error,
+            most_dealings: self.max_runs,
+            seed: seed(self.seed).to_string(),
+        }
     }
 
     fn open_log(&self, head: &Line) -> Result<Option<(PathBuf, std::fs::File)>, Failure> {

@@ -36,7 +36,7 @@ struct Nodes(Box<[UnsafeCell<u32>; 2]>);
 
 // SAFETY: the cells are reached through `Domain` alone, as I1 says.
 unsafe impl Sync for Nodes {}
-// SAFETY: the same.
+// SAFETY: as for `Sync`.
 unsafe impl Send for Nodes {}
 
 impl Domain {
@@ -102,7 +102,7 @@ pub(crate) fn scenario(mutant: Mutant) {
             value
         })
     };
-    // SAFETY: not linked yet.
+    // SAFETY: no other thread can reach it before it is linked.
     nodes.0[1].with_mut(|value| unsafe { *value = 2 });
     if let Some(old) = domain.replace(&nodes.0[1]) {
         // SAFETY: its memory lives as long as `nodes`.

@@ -32,7 +32,7 @@ struct Arena(Vec<Node>);
 
 // SAFETY: a node has one owner at a time, or is only read (I1).
 unsafe impl Sync for Arena {}
-// SAFETY: the same.
+// SAFETY: as for `Sync`.
 unsafe impl Send for Arena {}
 
 impl Arena {
