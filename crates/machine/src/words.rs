@@ -2,7 +2,7 @@
 //!
 //! # State
 //! I1: the words are touched only through raw pointers and only by the thread whose turn it is; the meetings of
-//! [`crate::run`] hand the turn on.
+//! [`mod@crate::run`] hand the turn on.
 
 use crate::layout::LINE;
 use std::cell::UnsafeCell;

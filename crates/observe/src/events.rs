@@ -1,7 +1,7 @@
 //! What happens at a lock, the same for every kind that excludes: acquired, blocked, given up, released.
 //!
 //! # Contract
-//! [`row`] finds or makes what this thread has on a lock. [`acquired`], [`released`] and [`Blocked`] record one event each,
+//! [`row`] finds or makes what this thread has on a lock. [`acquired`], [`releasing`] and [`Blocked`] record one event each,
 //! at the cost of one reading of the clock each.
 //! # State
 //! `Lock::release` is 0 while the lock is held, else the time of its release; `Cell::depth` how often this thread holds it.

@@ -1,7 +1,7 @@
 //! The kernel's list of trace points, without mounting it anywhere that others could see.
 //!
 //! # Contract
-//! [`event_id`] answers with the number by which perf events name a trace point. Needs root.
+//! `event_id` answers with the number by which perf events name a trace point. Needs root.
 //! # Sources
 //! fsopen(2), fsmount(2); `Documentation/trace/events.rst`.
 

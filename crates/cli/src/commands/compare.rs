@@ -72,7 +72,7 @@ pub(crate) struct Flags {
     /// Seed of the random order [default: from the system]
     #[arg(long)]
     seed: Option<u64>,
-    /// Judge every property in a TOML file: tables [[slo]], [[compare]], [[permute]] with these flags as keys, and one
+    /// Judge every property in a TOML file: tables `[[slo]]`, `[[compare]]`, `[[permute]]` with these flags as keys, and one
     /// max-error for all of them together
     #[arg(long, value_name = "FILE", conflicts_with_all = ["commands", "from", "aa", "stored_baseline"])]
     suite: Option<PathBuf>,

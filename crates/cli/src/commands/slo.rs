@@ -52,7 +52,7 @@ pub(crate) struct Flags {
     /// Judge values from a file or pipe (-), one a line; a bare number has the unit of the threshold
     #[arg(long, value_name = "FILE", conflicts_with = "command")]
     from: Option<PathBuf>,
-    /// Judge every property in a TOML file: tables [[slo]], [[compare]], [[permute]] with these flags as keys, and one
+    /// Judge every property in a TOML file: tables `[[slo]]`, `[[compare]]`, `[[permute]]` with these flags as keys, and one
     /// max-error for all of them together
     #[arg(long, value_name = "FILE", conflicts_with_all = ["counts", "from", "command", "at_most", "at_least", "rate", "quantile"])]
     suite: Option<PathBuf>,

@@ -1,7 +1,7 @@
 //! Litmus tests in herd's x86-64 format: read, and answered in herd's words.
 //!
 //! # Contract
-//! [`parse`] reads a file or refuses it with line, column and reason; what it does not know, it names. Values in
+//! [`parse()`] reads a file or refuses it with line, column and reason; what it does not know, it names. Values in
 //! conditions and states are spelled as herd spells them.
 //!
 //! Beyond herd's format, instructions may be `lock or`, `lock and`, `membarrier`, `interrupt P1` (wait until that thread
