@@ -285,10 +285,11 @@ pub(crate) fn record_wait(local: &'static Local, row: Row, waited: Waited, calle
     note_extreme(local, &cold.wait_worst, row.lock, fresh, caller);
 }
 
-/// Records how long a mutex stood free while a thread came back to it from a condition. The thread must be marked as
-/// recording.
+/// Records how long a mutex stood free while a thread came back to it from a condition. The signal or the deadline that
+/// ended the wait came before the release (else the way back was not blocked), so the thread had been woken by then. The
+/// thread must be marked as recording.
 pub(crate) fn came_back(local: &'static Local, row: Row, release: u64, now: u64, caller: Caller) {
-    let cause = cause_of(release, release, row.lock.woken.load(Relaxed), now);
+    let cause = cause::NOT_SCHEDULED;
     close_idle(local, row, Idle { opened: release, now, release, cause }, caller);
 }
 
