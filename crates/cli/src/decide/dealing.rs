@@ -4,7 +4,8 @@
 //! A function of the hypothesis alone: values, statistic, level, budget and seed are all in it.
 
 use super::hypothesis::Permute;
-use super::verdict::{Answer, Evidence, Finding};
+use super::trial::evidence_about;
+use super::verdict::{Answer, Finding};
 use crate::failure::Failure;
 use std::ops::ControlFlow;
 use uncontended_stats::{
@@ -101,20 +102,7 @@ impl DealTrial {
 /// The finding about the rate of extreme dealings, which is the p-value.
 pub(crate) fn finding(permute: &Permute, report: &Report) -> Finding {
     // The judge's "yes" is "the p-value is at least the level", from above the lower threshold.
-    let [above, below] = report.evidence;
-    let entry = |threshold, above, below| Evidence {
-        threshold,
-        above,
-        below,
-        needed: report.evidence[0].needed,
-    };
-    let evidence = match permute.or_below {
-        None => vec![entry(permute.level, Some(above.log_evidence), Some(below.log_evidence))],
-        Some(low) => vec![
-            entry(low, Some(above.log_evidence), None),
-            entry(permute.level, None, Some(below.log_evidence)),
-        ],
-    };
+    let evidence = evidence_about(permute.level, permute.or_below, report);
     Finding {
         candidate: None,
         verdict: Answer::Undecided,

@@ -187,17 +187,20 @@ pub(crate) fn remaining(question: &Question, counts: Counts) -> String {
     }
 }
 
+/// One entry a threshold: a single one for both sides, or the lower for "above" and the upper for "below".
+pub(crate) fn evidence_about(rate: f64, or_below: Option<f64>, report: &Report) -> Vec<Evidence> {
+    let [above, below] = report.evidence.map(|side| Some(side.log_evidence));
+    let needed = report.evidence[0].needed;
+    let entry = |threshold, above, below| Evidence { threshold, above, below, needed };
+    match or_below {
+        None => vec![entry(rate, above, below)],
+        Some(low) => vec![entry(low, above, None), entry(rate, None, below)],
+    }
+}
+
 /// The finding about a rate after certain counts.
 pub(crate) fn rate_finding(slo: &Slo, report: &Report) -> Finding {
-    let [yes, no] = report.evidence;
-    let entry = |threshold, above, below| Evidence { threshold, above, below, needed: yes.needed };
-    let evidence = match slo.or_below {
-        None => vec![entry(slo.rate, Some(yes.log_evidence), Some(no.log_evidence))],
-        Some(low) => vec![
-            entry(low, Some(yes.log_evidence), None),
-            entry(slo.rate, None, Some(no.log_evidence)),
-        ],
-    };
+    let evidence = evidence_about(slo.rate, slo.or_below, report);
     Finding {
         candidate: None,
         verdict: report.verdict.into(),
