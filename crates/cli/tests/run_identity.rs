@@ -152,7 +152,8 @@ fn a_key_of_the_terminal_reaches_the_program_once_and_the_report_follows() {
     let file = folder.file("program.sh");
     std::fs::write(&file, program).unwrap();
     let unc = env!("CARGO_BIN_EXE_unc");
-    let command = format!("{unc} run --no-history --json {report} -- sh {file}");
+    // `exec`: `script` asks a shell, and one that stays between takes the key for its own end.
+    let command = format!("exec {unc} run --no-history --json {report} -- sh {file}");
     let mut terminal = Command::new("script");
     terminal.args(["-qec", &command, "/dev/null"]).stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut terminal = terminal.spawn().unwrap();
