@@ -1,7 +1,7 @@
 //! `unc run` ends with its program's status, and its own statuses are those of the documentation.
 
 mod common;
-use common::{Folder, installed, script, status, stderr, stdout, unc, unc_run};
+use common::{Folder, script, status, stderr, stdout, unc, unc_run};
 
 #[test]
 fn the_status_of_the_program_is_passed_through() {

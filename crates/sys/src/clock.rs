@@ -27,9 +27,10 @@ static SLOW: AtomicU32 = AtomicU32::new(0);
 pub fn best() -> Source {
     #[cfg(target_arch = "x86_64")]
     {
-        use std::arch::x86_64::__cpuid;
-        let has_leaf = __cpuid(0x8000_0000).eax >= 0x8000_0007;
-        if has_leaf && __cpuid(0x8000_0007).edx & (1 << 8) != 0 {
+        // SAFETY: every x86-64 processor has the instruction; newer toolchains know and call it safe.
+        #[allow(unused_unsafe)]
+        let cpuid = |leaf| unsafe { std::arch::x86_64::__cpuid(leaf) };
+        if cpuid(0x8000_0000).eax >= 0x8000_0007 && cpuid(0x8000_0007).edx & (1 << 8) != 0 {
             Source::Tsc
         } else {
             Source::Monotonic
