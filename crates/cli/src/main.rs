@@ -11,9 +11,17 @@ mod symbols;
 use clap::Parser;
 use std::process::ExitCode;
 
+const EXAMPLES: &str = "Examples:
+  unc run -- sort --parallel=4 FILE                  which lock its threads wait on, and why
+  unc slo --quantile p99 --at-most 5ms -- ./request  is the 99th percentile within 5 ms?
+  unc compare --margin 2% -- ./before ./after        is ./after no worse, beyond 2 %?
+  unc litmus --builtin SB --model sc,tso,machine     what may two threads see, and what do they?
+
+Exit status: 0 yes, 1 no, 3 undecided, 2 could not run; `unc run` has its program's own.";
+
 /// Find where the threads of a native program wait, and prove what helps.
 #[derive(Debug, Parser)]
-#[command(name = "unc", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(name = "unc", version, max_term_width = 100, arg_required_else_help = true, after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     command: commands::Command,

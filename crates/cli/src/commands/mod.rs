@@ -1,5 +1,5 @@
-//! The subcommands: each variant holds the validated flags of one command,
-//! and each module does that command's work and nothing else.
+//! The subcommands, in the order of the verbs: observe, decide, prove. Each variant holds the validated flags of one
+//! command, and each module does that command's work and nothing else.
 
 mod compare;
 mod completions;
@@ -19,15 +19,15 @@ use std::process::ExitCode;
 /// One subcommand of `unc` with its flags.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    Litmus(litmus::Litmus),
+    Run(run::Arguments),
+    Report(report::Arguments),
+    History(history::Arguments),
     Slo(Box<slo::Flags>),
     Compare(Box<compare::Flags>),
     Permute(Box<permute::Flags>),
     Power(Box<power::Flags>),
     Verdict(Box<verdict::Flags>),
-    Run(run::Arguments),
-    Report(report::Arguments),
-    History(history::Arguments),
+    Litmus(litmus::Litmus),
     Completions(completions::Arguments),
     Man(man::Arguments),
     #[command(name = crate::run::cost::SUBCOMMAND, hide = true)]
@@ -38,15 +38,15 @@ impl Command {
     /// Runs the command and answers with the exit status that design and help document.
     pub(crate) fn execute(self) -> ExitCode {
         match self {
-            Command::Litmus(command) => command.execute(),
+            Command::Run(arguments) => arguments.execute(),
+            Command::Report(arguments) => arguments.execute(),
+            Command::History(arguments) => arguments.execute(),
             Command::Slo(flags) => flags.execute(),
             Command::Compare(flags) => flags.execute(),
             Command::Permute(flags) => flags.execute(),
             Command::Power(flags) => flags.execute(),
             Command::Verdict(flags) => flags.execute(),
-            Command::Run(arguments) => arguments.execute(),
-            Command::Report(arguments) => arguments.execute(),
-            Command::History(arguments) => arguments.execute(),
+            Command::Litmus(command) => command.execute(),
             Command::Completions(arguments) => arguments.execute(),
             Command::Man(arguments) => arguments.execute(),
             Command::MeasureObserverCost => crate::run::cost::print(),
