@@ -11,6 +11,7 @@ mod decide {
     pub(crate) mod dealing;
     pub(crate) mod hypothesis;
     pub(crate) mod pairs;
+    pub(crate) mod rates;
     pub(crate) mod record;
     pub(crate) mod trial;
     pub(crate) mod value;

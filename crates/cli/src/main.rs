@@ -33,6 +33,9 @@ fn main() -> ExitCode {
         Err(message) => {
             // Where stderr is gone there is nobody to tell.
             let _ = message.print();
+            if message.exit_code() != 0 {
+                commands::tell_usage_error(&message);
+            }
             ExitCode::from(usage_status(message.exit_code()))
         }
     }

@@ -38,10 +38,13 @@ fn streams_without_numbers() {
     unc_reading(&slo, "inf\n").assert_refused("line 1");
     unc_reading(&slo, "1\n2\nthree\n").assert_refused("line 3");
     unc_reading(&slo, "3MiB\n").assert_refused("is no time");
+    unc_reading(&slo, &"1".repeat(10_000)).assert_refused("line 1: it never ends");
+    unc_reading(&slo, "1\n2").assert_status(3);
+    unc_reading(&slo, "1\n2\r\n").assert_status(3);
     unc(&["slo", "--rate", ".9", "--at-most", "5", "--from", "/nonexistent"])
         .assert_refused("/nonexistent");
     let compare = ["compare", "--quiet", "--from", "-"];
-    unc_reading(&compare, "").assert_refused("there are no pairs");
+    unc_reading(&compare, "").assert_refused("there are no values");
     unc_reading(&compare, "1 2\n1\n").assert_refused("line 2: '1' is not two values");
     unc_reading(&compare, "1 2 3\n").assert_refused("line 1");
     unc_reading(&compare, "1 nan\n").assert_refused("line 1");
@@ -92,7 +95,7 @@ fn commands_that_cannot_be_measured() {
 
 #[test]
 fn a_budget_too_small_ever_to_decide_is_refused_before_any_run() {
-    let folder = Folder::new("budget");
+    let folder = Folder::new();
     let ran = folder.file("ran");
     let touch = format!("touch {ran}");
     let slo = |most: &str| {
@@ -124,7 +127,7 @@ fn a_budget_too_small_ever_to_decide_is_refused_before_any_run() {
 
 #[test]
 fn a_failure_is_told_in_json_too() {
-    let folder = Folder::new("error-json");
+    let folder = Folder::new();
     let json = folder.file("json");
     unc(&["slo", "--rate", ".9", "--at-most", "5s", "--json", &json, "--", "/nonexistent"])
         .assert_refused("not found");
@@ -134,4 +137,27 @@ fn a_failure_is_told_in_json_too() {
         (&"uncontended.verdict/1".into(), &"error".into())
     );
     assert!(told["error"].as_str().unwrap().contains("not found"));
+    // Flags that do not parse are told there as well, wherever JSON was asked for.
+    for (arguments, words) in [
+        (&["slo", "--rate", "2", "--json", &json][..], "--rate"),
+        (
+            &["compare", &format!("--json={json}"), "--margin", "x", "--", "true", "true"],
+            "--margin",
+        ),
+        (&["permute", "--json", &json], "<A>"),
+        (&["slo", "--json", &json, "--suite", "/nonexistent"], "/nonexistent"),
+        (&["power", "slo", "--rate", "2", "--json", &json], "--rate"),
+        (&["power", "compare", "--ratio", "0", "--spread", "1%", "--json", &json], "0"),
+    ] {
+        std::fs::remove_file(&json).unwrap();
+        unc(arguments).assert_refused(words);
+        let told: serde_json::Value =
+            serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
+        assert_eq!(told["verdict"], "error", "{arguments:?}");
+        assert!(told["error"].as_str().unwrap().contains(words), "{told}");
+    }
+    // What stands after -- is the command's own.
+    unc(&["slo", "--rate", "2", "--", "true", "--json", &folder.file("none")])
+        .assert_refused("--rate");
+    assert!(!std::path::Path::new(&folder.file("none")).exists());
 }

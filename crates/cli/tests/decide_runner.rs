@@ -12,7 +12,7 @@ fn lines(path: &str) -> usize {
 
 #[test]
 fn a_timed_out_run_is_killed_with_its_children_and_has_failed() {
-    let folder = Folder::new("timeout");
+    let folder = Folder::new();
     let late = folder.file("late");
     let line = format!("(sleep 2; echo late >> {late}) & wait");
     let started = Instant::now();
@@ -45,7 +45,7 @@ fn a_timed_out_run_is_killed_with_its_children_and_has_failed() {
 
 #[test]
 fn commands_around_the_runs_run_as_often_as_they_should() {
-    let folder = Folder::new("around");
+    let folder = Folder::new();
     let [setup, prepare, conclude, cleanup, run] =
         ["setup", "prepare", "conclude", "cleanup", "run"].map(|name| folder.file(name));
     let write = |path: &str| format!("echo x >> {path}");
@@ -81,7 +81,7 @@ fn commands_around_the_runs_run_as_often_as_they_should() {
 
 #[test]
 fn each_command_has_its_own_preparation() {
-    let folder = Folder::new("each");
+    let folder = Folder::new();
     let [a, b] = ["a", "b"].map(|name| folder.file(name));
     let said = unc(&[
         "compare",
@@ -107,7 +107,7 @@ fn each_command_has_its_own_preparation() {
 
 #[test]
 fn a_failing_preparation_ends_everything_but_the_cleanup() {
-    let folder = Folder::new("failing");
+    let folder = Folder::new();
     let cleaned = folder.file("cleaned");
     let cleanup = format!("touch {cleaned}");
     unc(&["compare", "--cleanup", &cleanup, "--", "true", "false"])
@@ -119,10 +119,10 @@ fn a_failing_preparation_ends_everything_but_the_cleanup() {
 
 #[test]
 fn environment_directory_input_and_shell_are_as_asked() {
-    let folder = Folder::new("launch");
-    std::fs::write(folder.0.join("input"), "seven\n").unwrap();
+    let folder = Folder::new();
+    std::fs::write(folder.file("input"), "seven\n").unwrap();
     let input = folder.file("input");
-    let dir = folder.0.display().to_string();
+    let dir = folder.path().display().to_string();
     let holds = |extra: &[&str], line: &[&str]| {
         let mut all = vec!["slo", "--at-most", "1h", "--rate", "60%"];
         all.extend(extra);
@@ -181,7 +181,7 @@ fn output_never_blocks_a_run() {
 
 #[test]
 fn an_interrupt_leaves_the_verdict_so_far() {
-    let folder = Folder::new("interrupt");
+    let folder = Folder::new();
     let (log, cleaned) = (folder.file("log"), folder.file("cleaned"));
     let mut child = command(&[
         "slo",

@@ -2,10 +2,12 @@
 
 mod decide;
 
-use decide::{Folder, command, depth, unc, unc_reading};
-use std::io::Read as _;
+use decide::{Folder, command, unc, unc_reading};
+use std::io::{Read as _, Write as _};
+use std::os::unix::process::ExitStatusExt as _;
 use std::process::Stdio;
-use uncontended_stats::{Counts, MaxError, Method, Question, Rate, Rng, Verdict};
+use std::time::Duration;
+use uncontended_stats::Rng;
 
 #[test]
 fn counts_at_hand_are_judged() {
@@ -119,7 +121,7 @@ fn a_stream_is_left_at_the_verdict() {
 
 #[test]
 fn values_of_a_file_may_carry_units() {
-    let folder = Folder::new("slo-units");
+    let folder = Folder::new();
     let path = folder.file("values");
     std::fs::write(&path, "4ms\n".repeat(60) + &"0.004s\n".repeat(60)).unwrap();
     assert_eq!(unc(&["slo", "--at-most", "5ms", "--rate", "90%", "--from", &path]).status, 0);
@@ -179,38 +181,97 @@ fn a_budget_that_is_spent_leaves_it_undecided() {
     assert_eq!((said.status, said.json()["stopped_by"].as_str()), (3, Some("max-time")));
 }
 
-/// At the rate itself both answers are wrong; the library judges whether that happens more often than it may.
+/// A percentile that was asked about has its own interval, in whose place the verdict is plain.
 #[test]
-fn the_error_of_the_whole_path_is_bounded() {
-    let streams = depth("the_error_of_the_whole_path_is_bounded", 60, 10_000);
-    let mut rng = Rng::new(1);
-    for rate in [0.5, 0.9] {
-        let mut right = 0;
-        for _ in 0..streams {
-            let values: String =
-                (0..800).map(|_| if rng.chance(rate) { "1\n" } else { "3\n" }).collect();
-            let said = unc_reading(
-                &[
-                    "slo",
-                    "--quiet",
-                    "--at-most",
-                    "2",
-                    "--rate",
-                    &rate.to_string(),
-                    "--max-error",
-                    ".05",
-                    "--from",
-                    "-",
-                ],
-                &values,
-            );
-            assert!([0, 1, 3].contains(&said.status), "{}", said.err);
-            right += u64::from(said.status == 3);
+fn a_percentile_has_its_interval() {
+    let mut rng = Rng::new(9);
+    // Uniform in 0 to 10 ms: p90 is 9 ms.
+    let values: String = (0..2000).map(|_| format!("{}\n", 10.0 * rng.unit())).collect();
+    let place = |extra: &[&str]| {
+        let mut all = vec!["slo", "--quiet", "--from", "-", "--json", "-"];
+        all.extend(extra);
+        let said = unc_reading(&all, &values);
+        assert_ne!(said.status, 2, "{}", said.err);
+        let json = said.json();
+        let end = |name: &str| json["quantile"][name].as_f64().unwrap() / 1e6;
+        (said.status, end("low"), end("value"), end("high"), said.err)
+    };
+    let (status, low, seen, high, line) = place(&["--quantile", "p90", "--at-most", "9ms"]);
+    assert!(status == 3 && low < 9.0 && 9.0 < high && low < seen && seen < high, "{low} {high}");
+    assert!(line.contains("; p90 ") && line.contains(" ms within ["), "{line}");
+    // Where it is refuted, or certain, the threshold lies outside of the interval.
+    let (status, low, ..) = place(&["--quantile", "p90", "--at-most", "8ms"]);
+    assert!(status == 1 && low > 8.0, "{low}");
+    let (status, _, _, high, _) = place(&["--quantile", "p90", "--at-most", "9.8ms"]);
+    assert!(status == 0 && high <= 9.8, "{high}");
+    let (status, low, ..) = place(&["--quantile", "p10", "--at-least", "0.5ms"]);
+    assert!(status == 0 && low >= 0.5, "{low}");
+    // A rate has none.
+    let rate = ["slo", "--quiet", "--rate", ".9", "--at-most", "9ms", "--from", "-", "--json", "-"];
+    assert!(unc_reading(&rate, &values).json()["quantile"].is_null());
+}
+
+/// Runs that lack the property in bursts are pointed out; independent ones are not.
+#[test]
+fn bursts_of_bad_runs_are_pointed_out() {
+    let warnings = |rate: &str, bad: fn(usize) -> bool| {
+        let values: String = (0..1000).map(|i| if bad(i) { "3\n" } else { "1\n" }).collect();
+        let slo =
+            ["slo", "--quiet", "--at-most", "2", "--from", "-", "--json", "-", "--rate", rate];
+        let said = unc_reading(&slo, &values);
+        (said.json()["warnings"].as_array().unwrap().clone(), said.err)
+    };
+    let (bursts, line) = warnings(".9", |i| i % 100 >= 90);
+    let text = bursts[0].as_str().unwrap();
+    assert!(text.contains("makes the next one more likely to lack it (90 of 99"), "{text}");
+    assert!(line.contains("warning: a run that lacks the property"), "{line}");
+    let (alternating, _) = warnings(".5", |i| i % 2 == 0);
+    assert!(alternating[0].as_str().unwrap().contains("less likely"), "{alternating:?}");
+    // A tenth of them, in no order.
+    let (none, _) = warnings(".9", |i| (i * 617 + i * i * 13) % 1009 % 10 == 0);
+    assert!(none.is_empty(), "{none:?}");
+}
+
+/// Ctrl-C, and the end of the time, leave a verdict of the lines so far and a whole log, though the pipe stays open.
+#[test]
+fn a_wait_for_the_next_line_can_be_ended() {
+    let folder = Folder::new();
+    for (extra, stopped_by) in [(&[][..], "interrupted"), (&["--max-time", "300ms"], "max-time")] {
+        let (log, json) = (folder.file("log"), folder.file("json"));
+        let _ = std::fs::remove_file(&log);
+        let mut all = vec!["slo", "--quiet", "--at-most", "5", "--rate", ".9", "--from", "-"];
+        all.extend(["--log", &log, "--json", &json]);
+        all.extend(extra);
+        let mut child = command(&all)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut pipe = child.stdin.take().unwrap();
+        pipe.write_all(b"4\n6\n4\n1").unwrap();
+        // It has read what is whole as soon as the log has it.
+        while std::fs::read_to_string(&log).unwrap_or_default().lines().count() < 4 {
+            std::thread::sleep(Duration::from_millis(5));
         }
-        let error = MaxError::new(1e-6).unwrap();
-        let question = Question::about(Rate::new(0.95).unwrap(), Method::Csm, error);
-        let verdict = question.verdict(Counts::new(streams, right).unwrap());
-        assert_ne!(verdict, Verdict::No, "{right} of {streams} at {rate}");
+        if extra.is_empty() {
+            let pid = child.id().to_string();
+            assert!(
+                std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success()
+            );
+        }
+        let ended = child.wait().unwrap();
+        let expected = if extra.is_empty() { (None, Some(2)) } else { (Some(3), None) };
+        assert_eq!((ended.code(), ended.signal()), expected, "as a shell expects");
+        let mut out = String::new();
+        child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
+        assert!(out.starts_with("undecided: ") && out.contains("2 of 3 within"), "{out}");
+        let told: serde_json::Value =
+            serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
+        assert_eq!((told["n"].as_u64(), told["stopped_by"].as_str()), (Some(3), Some(stopped_by)));
+        let again = unc(&["verdict", &log, "--json", "-"]);
+        assert_eq!((again.status, again.json()["n"].as_u64()), (3, Some(3)), "{}", again.err);
+        drop(pipe);
     }
 }
 

@@ -20,7 +20,7 @@ fn both(log: &str, live: Value) -> (Value, Value) {
 
 #[test]
 fn a_log_gives_the_same_verdict_again() {
-    let folder = Folder::new("replay");
+    let folder = Folder::new();
     let log = folder.file("log");
     let mut rng = Rng::new(5);
     let noisy = |rng: &mut Rng| format!("{}\n", rng.unit() * 3.3e-7 + 1e-9);
@@ -73,7 +73,7 @@ fn a_log_gives_the_same_verdict_again() {
 
 #[test]
 fn the_question_is_in_the_log_before_any_run() {
-    let folder = Folder::new("head");
+    let folder = Folder::new();
     let (log, copy) = (folder.file("log"), folder.file("copy"));
     let line = format!("cp {log} {copy}");
     let said = unc(&[
@@ -106,7 +106,7 @@ fn the_question_is_in_the_log_before_any_run() {
 
 #[test]
 fn a_log_that_breaks_off_still_counts() {
-    let folder = Folder::new("cut");
+    let folder = Folder::new();
     let (log, cut) = (folder.file("log"), folder.file("cut"));
     unc_reading(
         &["slo", "--at-most", "2", "--rate", ".5", "--from", "-", "--log", &log],
@@ -126,7 +126,7 @@ fn a_log_that_breaks_off_still_counts() {
 
 #[test]
 fn a_log_that_was_changed_is_refused() {
-    let folder = Folder::new("changed");
+    let folder = Folder::new();
     let log = folder.file("log");
     unc_reading(
         &["slo", "--at-most", "2", "--rate", ".5", "--from", "-", "--log", &log],

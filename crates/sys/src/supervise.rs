@@ -15,7 +15,7 @@ use crate::interrupts;
 use std::fs::File;
 use std::io::{self, Read};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
@@ -43,6 +43,14 @@ pub struct Ended {
     pub timed_out: bool,
     /// What it wrote to a piped standard output.
     pub output: Vec<u8>,
+}
+
+/// Whether `fd` has something to read, or has ended, within `limit`. A signal ends the wait with false.
+///
+/// # Errors
+/// What `poll` reports.
+pub fn readable(fd: BorrowedFd<'_>, limit: Duration) -> io::Result<bool> {
+    poll([fd.as_raw_fd(), -1], Some(limit)).map(|[readable, _]| readable)
 }
 
 /// Follows `child`, which was started at `started` as the leader of a process group of its own, to its end.

@@ -2,6 +2,7 @@
 
 use crate::decide::flags::{Around, OutputFlags, RunFlags, StopFlags};
 use crate::decide::hypothesis::{Claim, Compare, Hypothesis};
+use crate::decide::lines::Lines;
 use crate::decide::output::deliver;
 use crate::decide::record::{self, Outcome, Run, Stop};
 use crate::decide::runner::{Prepared, Runner};
@@ -15,7 +16,7 @@ use crate::decide::{catch_interrupts, interrupted, seed};
 use crate::failure::Failure;
 use clap::Args;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use uncontended_stats::{Paired, Rng};
@@ -58,7 +59,7 @@ pub(crate) struct Flags {
     #[arg(long, short)]
     ignore_failure: bool,
     /// Judge pairs of values from a file or pipe (-), baseline and candidate on one line
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["commands", "block"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["commands", "block", "baseline"])]
     from: Option<PathBuf>,
     /// Values that {VAR} takes in the commands, one command each
     #[arg(long, num_args = 2, value_names = ["VAR", "A,B,C"], action = clap::ArgAction::Append)]
@@ -94,12 +95,7 @@ impl Flags {
     /// Does the work and answers with the exit status.
     pub(crate) fn execute(&self) -> ExitCode {
         if let Some(suite) = &self.suite {
-            return suite::execute(
-                suite,
-                self.stop.max_error,
-                self.output.json.as_deref(),
-                self.output.quiet,
-            );
+            return suite::execute(suite, self.stop.max_error, &self.output);
         }
         deliver(self.verdict(), &self.output)
     }
@@ -107,7 +103,10 @@ impl Flags {
     /// The verdict.
     pub(crate) fn verdict(&self) -> Result<Verdict, Failure> {
         match &self.from {
-            Some(path) => self.judge_pairs(path),
+            Some(path) => {
+                catch_interrupts()?;
+                self.judge_pairs(Lines::open(path, "two values a line: baseline, candidate")?)
+            }
             None => self.judge_commands(),
         }
     }
@@ -141,53 +140,15 @@ impl Flags {
         }
     }
 
-    fn judge_pairs(&self, path: &Path) -> Result<Verdict, Failure> {
+    /// The verdict of pairs of values, one pair a line.
+    pub(crate) fn judge_pairs(&self, lines: Lines) -> Result<Verdict, Failure> {
         let names = ["column 1", "column 2"].map(String::from).to_vec();
         let compare = self.hypothesis("value", Dimension::Number, names);
         check_budget(&compare, self.stop.max_runs)?;
-        let source: Box<dyn BufRead> = if path == Path::new("-") {
-            Box::new(std::io::stdin().lock())
-        } else {
-            let open = File::open(path);
-            Box::new(BufReader::new(open.map_err(|error| {
-                Failure::new(format!("{}: {error}", path.display()), "see --from")
-            })?))
-        };
         let setting =
             self.setting(self.stop.max_runs.map(|runs| runs.saturating_mul(2)), Vec::new());
-        let baseline = compare.baseline;
-        let mut session = Session::open(Hypothesis::Compare(compare), setting)?;
-        let mut lines = 0_u64;
-        for line in source.lines() {
-            lines += 1;
-            let bad = |cause: String| {
-                Failure::new(
-                    format!("{} line {lines}: {cause}", path.display()),
-                    "two values a line: baseline, candidate",
-                )
-            };
-            let line = line.map_err(|error| bad(error.to_string()))?;
-            let [a, b] = pair(&line).map_err(bad)?;
-            for (arm, value) in [(baseline, a), (1 - baseline, b)] {
-                session.push(Run {
-                    arm,
-                    value: Some(value),
-                    outcome: Outcome::Ok,
-                    wall_ns: None,
-                    stored: false,
-                })?;
-            }
-            if let Some(stop) = session.stop() {
-                return session.finish(stop);
-            }
-        }
-        if lines == 0 {
-            return Err(Failure::new(
-                format!("{}: there are no pairs", path.display()),
-                "two values a line",
-            ));
-        }
-        session.finish(Stop::EndOfInput)
+        let session = Session::open(Hypothesis::Compare(compare), setting)?;
+        lines.judge(session, |line| pair(line).map(|[a, b]| [(0, a), (1, b)]))
     }
 
     /// The commands after scans, with the stored baseline or the copy for --aa before them.

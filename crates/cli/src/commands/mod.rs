@@ -14,6 +14,7 @@ mod slo;
 mod verdict;
 
 use clap::Subcommand;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// One subcommand of `unc` with its flags.
@@ -52,4 +53,16 @@ impl Command {
             Command::MeasureObserverCost => crate::run::cost::print(),
         }
     }
+}
+
+/// Writes as JSON that flags could not be understood, for the commands whose JSON has an entry for that.
+pub(crate) fn tell_usage_error(error: &clap::Error) {
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let Some((command, words)) = words.split_first() else { return };
+    let schema = match command.to_str() {
+        Some("slo" | "compare" | "permute" | "verdict") => crate::decide::verdict::SCHEMA,
+        Some("power") => power::SCHEMA,
+        _ => return,
+    };
+    crate::decide::output::write_usage_error(schema, words, error);
 }

@@ -3,6 +3,7 @@
 use crate::decide::dealing::DealTrial;
 use crate::decide::flags::OutputFlags;
 use crate::decide::hypothesis::{Hypothesis, Permute};
+use crate::decide::lines::Lines;
 use crate::decide::output::deliver;
 use crate::decide::progress::Progress;
 use crate::decide::record::{self, Head, Line, Stop};
@@ -15,6 +16,7 @@ use clap::Args;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 use uncontended_stats::{Counts, Stopped};
 
 /// Test whether B exceeds A by more than a random dealing of their values would give.
@@ -48,6 +50,9 @@ pub(crate) struct Flags {
     /// Give up (undecided) after so many dealings
     #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..))]
     max_runs: u64,
+    /// Give up (undecided) after this time
+    #[arg(long, value_name = "TIME", value_parser = value::duration)]
+    max_time: Option<Duration>,
     /// Seed of the dealings [default: from the system]
     #[arg(long)]
     seed: Option<u64>,
@@ -93,7 +98,7 @@ impl Flags {
         };
         let mut log = self.open_log(&Line::Head(head.clone()))?;
         catch_interrupts()?;
-        let trial = DealTrial::new(&permute, |judge| {
+        let trial = DealTrial::new(&permute, self.max_time, |judge| {
             let counts = judge.counts();
             if counts.trials() % 256 == 0 {
                 let left = || remaining(&question, counts);
@@ -112,14 +117,14 @@ impl Flags {
         let stop = match trial.stopped() {
             Stopped::Decided => Stop::Decided,
             Stopped::Asked => Stop::Interrupted,
+            Stopped::Time => Stop::MaxTime,
             _ => Stop::MaxRuns,
         };
         let mut verdict = Trial::Permute(trial).verdict(&head, stop);
-        if stop != Stop::Interrupted
-            && let Some((path, file)) = &mut log
-        {
-            let end = Line::End { stop, verdict: verdict.finding.verdict.name().to_string() };
-            record::write(file, &end).map_err(|error| {
+        if let Some((path, file)) = &mut log {
+            let dealings = Some(verdict.finding.n);
+            let verdict = verdict.finding.verdict.name().to_string();
+            record::write(file, &Line::End { stop, verdict, dealings }).map_err(|error| {
                 Failure::new(format!("the log {}: {error}", path.display()), "")
             })?;
         }
@@ -154,22 +159,13 @@ impl Flags {
 }
 
 /// The values of a file, one a line, all in one dimension.
-pub(crate) fn values(path: &Path) -> Result<Vec<Quantity>, Failure> {
-    let failed = |cause: String| {
-        Failure::new(format!("{}: {cause}", path.display()), "one value a line, nothing else")
-    };
-    let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
-    let mut values: Vec<Quantity> = Vec::new();
-    for (index, line) in text.lines().enumerate() {
-        let bad = |cause: String| failed(format!("line {}: {cause}", index + 1));
-        let value = Quantity::parse(line).map_err(bad)?;
-        if values.first().is_some_and(|first| first.dimension != value.dimension) {
-            return Err(bad(format!("'{line}' has another unit than line 1")));
+fn values(path: &Path) -> Result<Vec<Quantity>, Failure> {
+    let mut first = None;
+    Lines::open(path, "one value a line, nothing else")?.read_all(|line| {
+        let value = Quantity::parse(line)?;
+        match *first.get_or_insert(value.dimension) == value.dimension {
+            true => Ok(value),
+            false => Err(format!("'{line}' has another unit than line 1")),
         }
-        values.push(value);
-    }
-    if values.is_empty() {
-        return Err(failed("there are no values".to_string()));
-    }
-    Ok(values)
+    })
 }

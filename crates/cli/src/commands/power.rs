@@ -121,7 +121,10 @@ struct PermuteFlags {
     common: Common,
 }
 
-/// A plan: schema `uncontended.power/1`.
+/// The value of `schema`.
+pub(crate) const SCHEMA: &str = "uncontended.power/1";
+
+/// A plan.
 #[derive(Debug, Clone, Serialize)]
 struct Plan {
     schema: &'static str,
@@ -155,6 +158,8 @@ impl Flags {
             Ok(()) => ExitCode::SUCCESS,
             Err(failure) => {
                 tell(&format!("{failure}\n"));
+                // The failure itself is what counts; a second one while reporting it adds nothing.
+                let _ = output::write_failure(SCHEMA, &failure, common.json.as_deref());
                 ExitCode::from(2)
             }
         }
@@ -171,6 +176,7 @@ impl SloFlags {
             or_below: self.or_below,
             max_error: self.common.max_error,
             method: self.method,
+            quantile: None,
         };
         let question = slo.question()?;
         let (seed, runs) = (seed(self.common.seed), self.common.simulations);
@@ -263,7 +269,7 @@ impl Common {
     ) -> Plan {
         let share = |count: u64| count as f64 / power.runs as f64;
         Plan {
-            schema: "uncontended.power/1",
+            schema: SCHEMA,
             question,
             max_runs,
             max_error: self.max_error,

@@ -2,19 +2,19 @@
 
 use crate::decide::flags::{Around, OutputFlags, RunFlags, StopFlags};
 use crate::decide::hypothesis::{Bound, Decider, Hypothesis, Side, Slo};
+use crate::decide::lines::Lines;
 use crate::decide::output::deliver;
-use crate::decide::record::{Outcome, Run, Stop};
+use crate::decide::rates;
+use crate::decide::record::Stop;
 use crate::decide::runner::{Prepared, Runner};
 use crate::decide::session::{Session, Setting};
 use crate::decide::suite;
-use crate::decide::trial;
 use crate::decide::value::{self, Dimension, Quantity};
 use crate::decide::verdict::{SCHEMA, Verdict};
+use crate::decide::{catch_interrupts, interrupted};
 use crate::failure::Failure;
 use clap::Args;
-use std::fs::File;
-use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use uncontended_stats::{self as stats, Counts, Question};
 
@@ -71,12 +71,7 @@ impl Flags {
     /// Does the work and answers with the exit status.
     pub(crate) fn execute(&self) -> ExitCode {
         if let Some(suite) = &self.suite {
-            return suite::execute(
-                suite,
-                self.stop.max_error,
-                self.output.json.as_deref(),
-                self.output.quiet,
-            );
+            return suite::execute(suite, self.stop.max_error, &self.output);
         }
         deliver(self.verdict(), &self.output)
     }
@@ -87,7 +82,10 @@ impl Flags {
             return self.judge_counts(counts);
         }
         match (&self.from, self.command.is_empty()) {
-            (Some(path), _) => self.judge_values(path),
+            (Some(path), _) => {
+                catch_interrupts()?;
+                self.judge_values(Lines::open(path, "one value a line, nothing else")?)
+            }
             (None, false) => self.judge_command(),
             (None, true) => Err(Failure::new(
                 "there is nothing to judge",
@@ -120,6 +118,7 @@ impl Flags {
             or_below: self.or_below,
             max_error: self.stop.max_error,
             method: self.method,
+            quantile: self.quantile,
         };
         slo.question()?;
         Ok(slo)
@@ -158,7 +157,7 @@ impl Flags {
         let counts = Counts::new(trials, successes)
             .map_err(|error| Failure::new(error.to_string(), "see --counts"))?;
         let slo = self.hypothesis("counts", None)?;
-        let finding = trial::rate_finding(&slo, &slo.question()?.report(counts));
+        let finding = rates::finding(&slo, &slo.question()?.report(counts));
         Ok(Verdict {
             schema: SCHEMA,
             question: slo.sentence(),
@@ -174,51 +173,14 @@ impl Flags {
         })
     }
 
-    fn judge_values(&self, path: &Path) -> Result<Verdict, Failure> {
+    /// The verdict of values, one a line.
+    pub(crate) fn judge_values(&self, lines: Lines) -> Result<Verdict, Failure> {
         let (side, threshold) = self.bound()?;
         let slo = self.hypothesis("value", Some((side, threshold)))?;
         let warnings = check_budget(&slo.question()?, self.stop.max_runs)?;
         let setting = self.setting(self.stop.max_runs, warnings);
-        let source: Box<dyn BufRead> = if path == Path::new("-") {
-            Box::new(std::io::stdin().lock())
-        } else {
-            let open = File::open(path);
-            let file = open.map_err(|error| {
-                Failure::new(format!("{}: {error}", path.display()), "see --from")
-            })?;
-            Box::new(BufReader::new(file))
-        };
-        let mut session = Session::open(Hypothesis::Slo(slo), setting)?;
-        let mut lines = 0_u64;
-        for line in source.lines() {
-            lines += 1;
-            let bad = |cause: String| {
-                Failure::new(
-                    format!("{} line {lines}: {cause}", path.display()),
-                    "one value a line, nothing else",
-                )
-            };
-            let line = line.map_err(|error| bad(error.to_string()))?;
-            let value = Quantity::parse_beside(&line, threshold).map_err(bad)?;
-            session.push(Run {
-                arm: 0,
-                value: Some(value),
-                outcome: Outcome::Ok,
-                wall_ns: None,
-                stored: false,
-            })?;
-            if let Some(stop) = session.stop() {
-                // Leaving closes the pipe, which is how its writer learns that it can stop.
-                return session.finish(stop);
-            }
-        }
-        if lines == 0 {
-            return Err(Failure::new(
-                format!("{}: there are no values", path.display()),
-                "one value a line",
-            ));
-        }
-        session.finish(Stop::EndOfInput)
+        let session = Session::open(Hypothesis::Slo(slo), setting)?;
+        lines.judge(session, |line| Ok([(0, Quantity::parse_beside(line, threshold)?)]))
     }
 
     fn judge_command(&self) -> Result<Verdict, Failure> {
@@ -240,7 +202,7 @@ impl Flags {
         let command = Prepared::from_words(&self.command, &launch)?;
         let around = self.run.around(&launch, 1)?;
         let mut runner = Runner::new(launch, metric, Some(threshold.dimension))?;
-        crate::decide::catch_interrupts()?;
+        catch_interrupts()?;
         let setting = self.setting(Some(most), warnings);
         let mut session = Session::open(Hypothesis::Slo(slo), setting)?;
         session.progress.say(&format!(
@@ -274,7 +236,7 @@ fn run_until_settled(
         let run = prepared.and_then(|()| runner.measure(command));
         let run = run.and_then(|run| around.conclude(runner, 0).map(|()| run));
         // Before asking what came of it: the interrupt has killed whatever was running.
-        if crate::decide::interrupted() {
+        if interrupted() {
             return Ok(Stop::Interrupted);
         }
         let run = run?;

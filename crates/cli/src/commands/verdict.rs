@@ -1,6 +1,8 @@
 //! `unc verdict`: a verdict recomputed from the log of the runs.
 
+use crate::decide::dealing::DealTrial;
 use crate::decide::flags::OutputFlags;
+use crate::decide::hypothesis::Hypothesis;
 use crate::decide::output::deliver;
 use crate::decide::record::{self, Stop};
 use crate::decide::trial::Trial;
@@ -37,7 +39,12 @@ impl Flags {
         };
         let file = File::open(&self.log).map_err(|error| unreadable(error.to_string()))?;
         let mut log = record::read(BufReader::new(file)).map_err(unreadable)?;
-        let mut trial = Trial::new(&log.head.hypothesis)?;
+        let mut trial = match &log.head.hypothesis {
+            Hypothesis::Permute(permute) => {
+                Trial::Permute(DealTrial::again(permute, log.dealings)?)
+            }
+            hypothesis => Trial::new(hypothesis)?,
+        };
         for run in &log.runs {
             trial.push(run)?;
         }

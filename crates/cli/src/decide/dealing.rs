@@ -1,13 +1,15 @@
 //! The trial of a permutation test: its runs are dealings of the labels, drawn from the seed.
 //!
 //! # Contract
-//! A function of the hypothesis alone: values, statistic, level, budget and seed are all in it.
+//! A function of the hypothesis (values, statistic, level, budget and seed are all in it) and of nothing else but the
+//! number of dealings, where the clock or the user ended it.
 
 use super::hypothesis::Permute;
 use super::trial::evidence_about;
 use super::verdict::{Answer, Finding};
 use crate::failure::Failure;
 use std::ops::ControlFlow;
+use std::time::Duration;
 use uncontended_stats::{
     Limits, MaxError, Method, Permutation, Question, Rate, Report, Rng, Sides, Significance,
     Statistic, Stopped,
@@ -60,17 +62,26 @@ impl Permute {
 }
 
 impl DealTrial {
-    /// Makes the test; `progress` is called after every dealing and may break it off.
+    /// Makes the test; `progress` is called after every dealing and may break it off, as `most` of time does.
     pub(crate) fn new(
         permute: &Permute,
+        most: Option<Duration>,
         progress: impl FnMut(&uncontended_stats::Judge) -> ControlFlow<()>,
     ) -> Result<DealTrial, Failure> {
         let seed: u64 =
             permute.seed.parse().map_err(|_| Failure::new("the seed is no whole number", ""))?;
-        let limits = Limits { trials: Some(permute.most_dealings), time: None };
+        let limits = Limits { trials: Some(permute.most_dealings), time: most };
         let mut test = permute.test(&permute.a, &permute.b, seed)?;
         let found = test.test(permute.question()?, limits, progress);
         Ok(DealTrial { permute: permute.clone(), found })
+    }
+
+    /// Makes the test once more, as far as it went: to the end of its budget, if no number of dealings is known.
+    pub(crate) fn again(permute: &Permute, dealings: Option<u64>) -> Result<DealTrial, Failure> {
+        DealTrial::new(permute, None, |judge| match dealings {
+            Some(dealings) if judge.counts().trials() >= dealings => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        })
     }
 
     /// What is asked.
@@ -117,6 +128,7 @@ pub(crate) fn finding(permute: &Permute, report: &Report) -> Finding {
         relation: None,
         difference: None,
         p_value: None,
+        quantile: None,
     }
 }
 

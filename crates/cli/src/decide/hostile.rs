@@ -15,6 +15,7 @@ fn heads() -> Vec<Hypothesis> {
         or_below: Some(0.8),
         max_error: 0.01,
         method: Decider::Csm,
+        quantile: Some(0.9),
     };
     let compare = Compare {
         metric: "wall".to_string(),
@@ -59,8 +60,11 @@ fn text(hypothesis: &Hypothesis, rng: &mut Rng) -> Vec<u8> {
         let run = Run { arm: rng.below(3) as usize, value, outcome, wall_ns: None, stored: false };
         record::write(&mut out, &Line::Run(run)).unwrap();
     }
-    record::write(&mut out, &Line::End { stop: Stop::Decided, verdict: "yes".to_string() })
-        .unwrap();
+    record::write(
+        &mut out,
+        &Line::End { stop: Stop::Decided, verdict: "yes".to_string(), dealings: None },
+    )
+    .unwrap();
     out
 }
 

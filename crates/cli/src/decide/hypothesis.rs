@@ -73,7 +73,8 @@ impl Decider {
         }
     }
 
-    fn method(self) -> Method {
+    /// The library's name for it.
+    pub(crate) fn method(self) -> Method {
         match self {
             Decider::Csm => Method::Csm,
             Decider::OneSided => Method::OneSided,
@@ -99,6 +100,9 @@ pub(crate) struct Slo {
     pub(crate) max_error: f64,
     /// What decides.
     pub(crate) method: Decider,
+    /// The percentile whose place is asked for, where the question is put as one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) quantile: Option<f64>,
 }
 
 impl Slo {

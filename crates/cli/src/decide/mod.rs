@@ -1,7 +1,8 @@
 //! Deciding from runs: what is asked, how runs are made, and how they become a verdict.
 //!
-//! What is asked: [`value`], [`path`], [`metric`], [`hypothesis`]. How runs are made: [`words`], [`scan`], [`runner`].
-//! How they become a verdict: [`record`], [`trial`], [`pairs`], [`dealing`], [`verdict`]. How people see it: [`flags`],
+//! What is asked: [`value`], [`path`], [`metric`], [`hypothesis`]. How runs are made: [`words`], [`scan`], [`runner`], or read:
+//! [`lines`].
+//! How they become a verdict: [`record`], [`trial`], [`rates`], [`pairs`], [`dealing`], [`verdict`]. How people see it: [`flags`],
 //! [`progress`], [`output`],
 //! [`page`]. Several at once: [`suite`].
 
@@ -10,18 +11,22 @@ pub(crate) mod flags;
 #[cfg(test)]
 mod hostile;
 pub(crate) mod hypothesis;
+pub(crate) mod lines;
 pub(crate) mod metric;
 pub(crate) mod output;
 pub(crate) mod page;
 pub(crate) mod pairs;
 pub(crate) mod path;
 pub(crate) mod progress;
+pub(crate) mod rates;
 pub(crate) mod record;
 pub(crate) mod runner;
 pub(crate) mod scan;
 pub(crate) mod session;
 pub(crate) mod suite;
 pub(crate) mod trial;
+#[cfg(test)]
+mod truth;
 pub(crate) mod value;
 pub(crate) mod verdict;
 pub(crate) mod words;

@@ -9,9 +9,10 @@ use super::hypothesis::{Hypothesis, percent};
 use super::page::page;
 use super::progress::tell;
 use super::record::Stop;
-use super::value::significant;
-use super::verdict::{Answer, Finding, SCHEMA, Verdict};
+use super::value::{self, Dimension, significant};
+use super::verdict::{Answer, Finding, Percentile, SCHEMA, Verdict};
 use crate::failure::Failure;
+use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
@@ -25,7 +26,7 @@ pub(crate) fn deliver(result: Result<Verdict, Failure>, output: &OutputFlags) ->
         Err(failure) => {
             tell(&format!("{failure}\n"));
             // The failure itself is what counts; a second one while reporting it adds nothing.
-            let _ = write_failure(&failure, output);
+            let _ = write_failure(SCHEMA, &failure, output.json.as_deref());
             return ExitCode::from(Answer::Error.exit_status());
         }
     };
@@ -37,19 +38,22 @@ pub(crate) fn deliver(result: Result<Verdict, Failure>, output: &OutputFlags) ->
     ExitCode::from(verdict.finding.verdict.exit_status())
 }
 
+/// A verdict as JSON.
+pub(crate) fn json(verdict: &mut Verdict) -> Result<serde_json::Value, Failure> {
+    if verdict.log.is_some() {
+        verdict.runs = None; // They are in the log.
+    }
+    serde_json::to_value(verdict)
+        .map_err(|error| Failure::new(format!("cannot write JSON: {error}"), ""))
+}
+
 fn write_all(verdict: &mut Verdict, output: &OutputFlags) -> Result<(), Failure> {
     say(&human(verdict), to_stdout(output))?;
     if let Some(path) = &output.html {
         write_file(path, &page(verdict, verdict.runs.as_deref().unwrap_or_default())?)?;
     }
-    if verdict.log.is_some() {
-        verdict.runs = None; // They are in the log.
-    }
     if let Some(path) = &output.json {
-        let mut json = serde_json::to_string_pretty(verdict)
-            .map_err(|error| Failure::new(format!("cannot write JSON: {error}"), ""))?;
-        json.push('\n');
-        write_file(path, &json)?;
+        write_file(path, &format!("{:#}\n", json(verdict)?))?;
     }
     if let Some(path) = &output.markdown {
         write_file(path, &markdown(verdict))?;
@@ -79,15 +83,41 @@ fn to_stdout(output: &OutputFlags) -> bool {
     output.json.as_deref() == Some(Path::new("-"))
 }
 
-fn write_failure(failure: &Failure, output: &OutputFlags) -> Result<(), Failure> {
-    let Some(path) = &output.json else { return Ok(()) };
+/// Writes a failure as JSON, where that was asked for.
+pub(crate) fn write_failure(
+    schema: &str,
+    failure: &Failure,
+    json: Option<&Path>,
+) -> Result<(), Failure> {
+    let Some(path) = json else { return Ok(()) };
     let error = serde_json::json!({
-        "schema": SCHEMA,
+        "schema": schema,
         "verdict": Answer::Error.name(),
         "error": failure.cause,
         "remedy": failure.remedy,
     });
     write_file(path, &format!("{error:#}\n"))
+}
+
+/// Writes as JSON that flags could not be understood, if `words`, which follow the command's name, show that JSON was asked
+/// for.
+pub(crate) fn write_usage_error(schema: &str, words: &[OsString], error: &clap::Error) {
+    let ours = words.iter().take_while(|word| *word != "--");
+    let at = ours.clone().position(|word| word == "--json").and_then(|at| words.get(at + 1));
+    let json = at.map(Path::new).or_else(|| {
+        let mut joined = ours.filter_map(|word| word.to_str()?.strip_prefix("--json="));
+        joined.next().map(Path::new)
+    });
+    // The error itself is told already; a second one while reporting it adds nothing.
+    let _ = write_failure(schema, &usage_failure(error), json);
+}
+
+/// What the flag parser has to say, in one line.
+pub(crate) fn usage_failure(error: &clap::Error) -> Failure {
+    let text = error.to_string();
+    let lines: Vec<&str> =
+        text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
+    Failure::new(lines.join(" ").trim_start_matches("error: "), "see --help")
 }
 
 /// Writes a file, or to standard output for `-`.
@@ -152,9 +182,12 @@ pub(crate) fn sentence(verdict: &Verdict, finding: &Finding) -> String {
                 (Answer::No, _) => format!("the rate is below {rate}"),
                 _ => format!("whether the rate is at least {rate} is not certain"),
             };
+            let place = finding.quantile.map(|place| percentile(&place, slo.dimension()));
             format!(
-                "{answer}: {said}; {} of {} within [{low:.6}, {high:.6}], error at most {error}",
-                finding.successes, finding.n
+                "{answer}: {said}; {} of {} within [{low:.6}, {high:.6}]{}, error at most {error}",
+                finding.successes,
+                finding.n,
+                place.unwrap_or_default()
             )
         }
         (Hypothesis::Permute(permute), _) => {
@@ -176,6 +209,20 @@ pub(crate) fn sentence(verdict: &Verdict, finding: &Finding) -> String {
         }
         (Hypothesis::Compare(_), None) => answer.to_string(),
     }
+}
+
+/// Where a percentile lies, as a part of a sentence.
+fn percentile(place: &Percentile, dimension: Dimension) -> String {
+    let shown = |value: Option<f64>, none: &str| {
+        value.map_or(none.to_string(), |v| value::show(v, dimension))
+    };
+    format!(
+        "; p{} {} within [{}, {}]",
+        significant(place.rate * 100.0, 12),
+        shown(place.value, "a failed run"),
+        shown(place.low, "-inf"),
+        shown(place.high, "inf")
+    )
 }
 
 fn why_undecided(verdict: &Verdict) -> &'static str {

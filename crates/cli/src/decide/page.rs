@@ -7,6 +7,7 @@ use super::dealing::DealTrial;
 use super::hypothesis::{Compare, Hypothesis, percent};
 use super::output;
 use super::record::Run;
+use super::suite;
 use super::trial::Trial;
 use super::value::{self, Dimension, significant};
 use super::verdict::{Finding, Verdict};
@@ -21,7 +22,7 @@ const POINTS: usize = 2000;
 const EVIDENCE: &str = "That the truth is above, and that it is below. A path that reaches the level decides. It may be \
                         looked at after every step: the chance that it ever gets there wrongly is bounded.";
 
-/// The whole document.
+/// One verdict as a whole document.
 pub(crate) fn page(verdict: &Verdict, runs: &[Run]) -> Result<String, Failure> {
     let facts = [
         format!("verdict: {}", verdict.finding.verdict.name()),
@@ -30,16 +31,39 @@ pub(crate) fn page(verdict: &Verdict, runs: &[Run]) -> Result<String, Failure> {
         format!("seed {}", verdict.seed),
     ];
     let said = output::human(verdict).lines().map(String::from).collect::<Vec<_>>();
-    let mut page = Page::new(&verdict.question, &facts).section("Verdict", "", &list(&said, false));
+    let page = Page::new(&verdict.question, &facts).section("Verdict", "", &list(&said, false));
+    Ok(sections(page, verdict, runs, "")?.html())
+}
+
+/// The verdicts of a suite as one document.
+pub(crate) fn of_suite(suite: &suite::Outcome) -> Result<String, Failure> {
+    let facts = [
+        format!("verdict: {}", suite.worst.name()),
+        format!("error of all together at most {}", percent(suite.max_error)),
+    ];
+    let mut page = Page::new(&suite.sentence(), &facts);
+    for (name, verdict) in &suite.judged {
+        let said = suite::said(verdict).lines().map(String::from).collect::<Vec<_>>();
+        let question = verdict.as_ref().map_or("", |verdict| verdict.question.as_str());
+        page = page.section(name, question, &list(&said, false));
+        if let Ok(verdict) = verdict {
+            page = sections(page, verdict, verdict.runs.as_deref().unwrap_or_default(), name)?;
+        }
+    }
+    Ok(page.html())
+}
+
+/// The pictures of one verdict; `name` tells it from others on the page.
+fn sections(mut page: Page, verdict: &Verdict, runs: &[Run], name: &str) -> Result<Page, Failure> {
     let findings = match verdict.comparisons.as_slice() {
         [] => std::slice::from_ref(&verdict.finding),
         several => several,
     };
     let paths = paths(verdict, runs)?;
     for (index, finding) in findings.iter().enumerate() {
-        let name = finding.candidate.as_deref().unwrap_or("");
+        let names = [name, finding.candidate.as_deref().unwrap_or("")];
         page = page.section(
-            &titled("The rate", name),
+            &titled("The rate", names),
             rate_remark(verdict),
             &svg::rate(finding.successes, finding.n, finding.interval.into(), &thresholds(verdict)),
         );
@@ -53,20 +77,22 @@ pub(crate) fn page(verdict: &Verdict, runs: &[Run]) -> Result<String, Failure> {
                 continue;
             }
             let title =
-                titled(&format!("The evidence at {}", significant(entry.threshold, 5)), name);
+                titled(&format!("The evidence at {}", significant(entry.threshold, 5)), names);
             let picture = svg::evidence(&own, entry.needed / std::f64::consts::LN_10);
             page = page.section(&title, EVIDENCE, &picture);
         }
     }
     if let Hypothesis::Compare(compare) = &verdict.hypothesis {
-        page = pair_sections(page, compare, runs);
-        page = page.section("Candidates", "", &candidates(findings));
+        page = pair_sections(page, compare, runs, name);
+        page = page.section(&titled("Candidates", [name, ""]), "", &candidates(findings));
     }
-    Ok(page.html())
+    Ok(page)
 }
 
-fn titled(what: &str, name: &str) -> String {
-    if name.is_empty() { what.to_string() } else { format!("{what}: {name}") }
+/// A heading: what is shown, of which property of a suite, of which candidate; empty names are left out.
+fn titled(what: &str, names: [&str; 2]) -> String {
+    let named = names.into_iter().filter(|name| !name.is_empty());
+    std::iter::once(what).chain(named).collect::<Vec<_>>().join(": ")
 }
 
 fn rate_remark(verdict: &Verdict) -> &'static str {
@@ -127,7 +153,7 @@ fn paths(verdict: &Verdict, runs: &[Run]) -> Result<Vec<PathOf>, Failure> {
     if let Hypothesis::Permute(permute) = &verdict.hypothesis {
         let every =
             usize::try_from(verdict.finding.n).unwrap_or(usize::MAX).div_ceil(POINTS).max(1) as u64;
-        DealTrial::new(permute, |judge| {
+        DealTrial::new(permute, None, |judge| {
             let counts = judge.counts();
             if counts.trials().is_multiple_of(every) {
                 look(
@@ -156,7 +182,7 @@ fn paths(verdict: &Verdict, runs: &[Run]) -> Result<Vec<PathOf>, Failure> {
 }
 
 /// One picture for each candidate, of its runs against those of the baseline in the order they were made.
-fn pair_sections(mut page: Page, compare: &Compare, runs: &[Run]) -> Page {
+fn pair_sections(mut page: Page, compare: &Compare, runs: &[Run], name: &str) -> Page {
     let values =
         |arm: usize| runs.iter().filter(move |run| run.arm == arm).filter_map(|run| run.value);
     let format: fn(f64) -> String = match Dimension::of_unit(&compare.unit) {
@@ -173,7 +199,7 @@ fn pair_sections(mut page: Page, compare: &Compare, runs: &[Run]) -> Page {
         if !pairs.is_empty() {
             let picture = svg::paired((baseline, candidate), &pairs, format);
             page = page.section(
-                &titled("Pairs", candidate),
+                &titled("Pairs", [name, candidate]),
                 "On the dashed line both took the same.",
                 &picture,
             );

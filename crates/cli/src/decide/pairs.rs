@@ -23,9 +23,9 @@ pub(crate) struct PairTrial {
     candidates: Vec<Option<Candidate>>,
     /// Values of the block under way, by command. `None` is a run without a meaning: as bad as can be.
     block: Vec<Vec<Option<f64>>>,
-    /// The command of every run of the block under way, in order.
+    /// The command of every measured run of the block under way, in order.
     order: Vec<usize>,
-    /// For each pair of single runs: whether the run that came first had the larger value; ties left out.
+    /// For each pair of single runs made one after the other: whether the first had the larger value; ties left out.
     first_larger: Vec<bool>,
 }
 
@@ -97,7 +97,10 @@ impl PairTrial {
             return Err(Failure::new(cause, "compare a metric that is at least 0"));
         }
         values.push(value);
-        self.order.push(run.arm);
+        // Two values on a line, or a stored one, have no order in time.
+        if run.wall_ns.is_some() {
+            self.order.push(run.arm);
+        }
         let full = |&arm: &usize| self.block[arm].len() as u64 >= self.compare.block;
         if self.active().iter().all(full) {
             self.judge_block()?;
@@ -185,6 +188,7 @@ impl PairTrial {
             relation: Some(relation.into()),
             difference: None,
             p_value: None,
+            quantile: None,
         }
     }
 

@@ -103,6 +103,9 @@ pub(crate) enum Line {
         stop: Stop,
         /// The verdict given then.
         verdict: String,
+        /// How many dealings were made, in a permutation test: it has no runs of its own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        dealings: Option<u64>,
     },
 }
 
@@ -115,6 +118,8 @@ pub(crate) struct Log {
     pub(crate) runs: Vec<Run>,
     /// Why it ended, and the verdict given; none if the log was cut short.
     pub(crate) end: Option<(Stop, String)>,
+    /// How many dealings were made, in a permutation test that ended.
+    pub(crate) dealings: Option<u64>,
 }
 
 /// Writes one line in one piece.
@@ -142,7 +147,7 @@ pub(crate) fn read(source: impl BufRead) -> Result<Log, String> {
         };
         match (line, &mut log) {
             (Line::Head(head), None) if head.schema == SCHEMA => {
-                log = Some(Log { head, runs: Vec::new(), end: None });
+                log = Some(Log { head, runs: Vec::new(), end: None, dealings: None });
             }
             (Line::Head(head), None) => {
                 return Err(bad(format!("its schema is {}, not {SCHEMA}", head.schema)));
@@ -151,7 +156,9 @@ pub(crate) fn read(source: impl BufRead) -> Result<Log, String> {
             (_, None) => return Err(bad("no head before it".to_string())),
             (_, Some(Log { end: Some(_), .. })) => return Err(bad("after the end".to_string())),
             (Line::Run(run), Some(log)) => log.runs.push(run),
-            (Line::End { stop, verdict }, Some(log)) => log.end = Some((stop, verdict)),
+            (Line::End { stop, verdict, dealings }, Some(log)) => {
+                (log.end, log.dealings) = (Some((stop, verdict)), dealings);
+            }
         }
     }
     log.ok_or_else(|| "there is nothing in it".to_string())

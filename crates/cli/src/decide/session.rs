@@ -121,7 +121,8 @@ impl Session {
     pub(crate) fn finish(mut self, stop: Stop) -> Result<Verdict, Failure> {
         self.progress.clear();
         let mut verdict = self.trial.verdict(&self.head, stop);
-        self.write(&Line::End { stop, verdict: verdict.finding.verdict.name().to_string() })?;
+        let name = verdict.finding.verdict.name().to_string();
+        self.write(&Line::End { stop, verdict: name, dealings: None })?;
         verdict.log = self.log.map(|(path, _)| path.display().to_string());
         verdict.runs = self.runs;
         Ok(verdict)

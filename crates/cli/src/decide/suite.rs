@@ -4,28 +4,31 @@
 //! A suite is a TOML file with the tables `[[slo]]`, `[[compare]]` and `[[permute]]`; their keys are the flags of those
 //! commands, and `command` (or `commands`, or `values = ["A.txt", "B.txt"]`) is what stands after them. `max-error` at the top
 //! bounds the chance that *any* verdict is wrong: each of m properties gets an equal share (Bonferroni), whatever they have in
-//! common. The whole file is checked before anything runs.
+//! common. The whole file is checked before anything runs; its properties are judged in the order of the file.
 //! # Evidence
 //! `tests/decide_suite.rs`.
 
+use super::flags::OutputFlags;
 use super::hypothesis::percent;
 use super::output;
+use super::page;
 use super::progress::tell;
 use super::value;
 use super::verdict::{Answer, Verdict};
 use crate::commands::Command;
 use crate::failure::Failure;
 use clap::Parser;
+use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use std::path::Path;
 use std::process::ExitCode;
-use toml::{Table, Value};
+use toml::{Spanned, Table, Value};
 use uncontended_stats::MaxError;
 
 /// The value of `schema`.
 const SCHEMA: &str = "uncontended.verdict-suite/1";
 
-/// The kinds in the order in which they run, and the key of what stands after their flags.
+/// The kinds of properties, and the key of what stands after their flags.
 const KINDS: [(&str, &str); 3] =
     [("slo", "command"), ("compare", "commands"), ("permute", "values")];
 
@@ -36,6 +39,19 @@ struct One {
     command: Command,
 }
 
+/// The file. Its tables keep where they stand, since they are judged in that order.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Suite {
+    max_error: Option<Value>,
+    #[serde(default)]
+    slo: Vec<Spanned<Table>>,
+    #[serde(default)]
+    compare: Vec<Spanned<Table>>,
+    #[serde(default)]
+    permute: Vec<Spanned<Table>>,
+}
+
 /// One property of a suite.
 #[derive(Debug)]
 struct Property {
@@ -43,119 +59,170 @@ struct Property {
     command: Command,
 }
 
+/// A property that has been judged.
+pub(crate) type Judged = (String, Result<Verdict, Failure>);
+
+/// What came of a suite.
+pub(crate) struct Outcome {
+    /// The properties in the order of the file.
+    pub(crate) judged: Vec<Judged>,
+    /// The worst answer.
+    pub(crate) worst: Answer,
+    /// Largest chance that any verdict is wrong.
+    pub(crate) max_error: f64,
+    /// The part of it that each property has.
+    share: f64,
+}
+
 /// Judges a suite and answers with the exit status: 2 if a property could not run, else 1 if one is refuted, else 3 if
 /// one is undecided, else 0.
-pub(crate) fn execute(path: &Path, max_error: f64, json: Option<&Path>, quiet: bool) -> ExitCode {
-    let answer = judge(path, max_error, json, quiet).unwrap_or_else(|failure| {
+pub(crate) fn execute(path: &Path, max_error: f64, output: &OutputFlags) -> ExitCode {
+    let for_json = output.json.as_deref() == Some(Path::new("-"));
+    let judged = judge(path, max_error, output, for_json);
+    let told = judged.and_then(|outcome| {
+        let worst = outcome.worst;
+        write(outcome, output, for_json).map(|()| worst)
+    });
+    let answer = told.unwrap_or_else(|failure| {
         tell(&format!("{failure}\n"));
+        // The failure itself is what counts; a second one while reporting it adds nothing.
+        let _ = output::write_failure(SCHEMA, &failure, output.json.as_deref());
         Answer::Error
     });
+    if let Some(signal) = uncontended_sys::interrupts::received() {
+        uncontended_sys::interrupts::die_by(signal);
+    }
     ExitCode::from(answer.exit_status())
 }
 
-fn judge(path: &Path, max_error: f64, json: Option<&Path>, quiet: bool) -> Result<Answer, Failure> {
-    let failed =
-        |cause: String| Failure::new(format!("{}: {cause}", path.display()), "see unc slo --help");
+fn judge(
+    path: &Path,
+    max_error: f64,
+    output: &OutputFlags,
+    for_json: bool,
+) -> Result<Outcome, Failure> {
+    let failed = |cause: String| {
+        Failure::new(
+            format!("{}: {cause}", path.display()),
+            "a suite has max-error, [[slo]], [[compare]] and [[permute]], their keys are the flags of those commands",
+        )
+    };
     let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
-    let (properties, max_error) = read(&text, max_error, quiet).map_err(failed)?;
-    let for_json = json == Some(Path::new("-"));
-    let mut worst = Answer::Yes;
-    let mut told = Vec::new();
-    for property in &properties {
+    let (properties, max_error) = read(&text, max_error, output).map_err(failed)?;
+    let share = share(max_error, properties.len())?;
+    let mut outcome = Outcome { judged: Vec::new(), worst: Answer::Yes, max_error, share };
+    for property in properties {
         if super::interrupted() {
+            outcome.add(Answer::Undecided);
             break;
         }
-        let judged = match &property.command {
+        let verdict = match &property.command {
             Command::Slo(flags) => flags.verdict(),
             Command::Compare(flags) => flags.verdict(),
             Command::Permute(flags) => flags.verdict(),
             _ => Err(Failure::new("no command of a suite", "")),
         };
-        let (answer, line, mut entry) = entry(judged);
-        output::say(&format!("{}: {line}", property.name), for_json)?;
-        entry["name"] = property.name.clone().into();
-        told.push(entry);
-        worst = if answer.badness() > worst.badness() { answer } else { worst };
+        output::say(&format!("{}: {}", property.name, said(&verdict)), for_json)?;
+        outcome.add(verdict.as_ref().map_or(Answer::Error, |verdict| verdict.finding.verdict));
+        outcome.judged.push((property.name, verdict));
     }
-    let share = share(max_error, properties.len())?;
-    let together = format!(
-        "{}: {} properties; the chance that any verdict is wrong is at most {} ({} each, Bonferroni)\n",
-        worst.name(),
-        properties.len(),
-        percent(max_error),
-        percent(share)
-    );
-    output::say(&together, for_json)?;
-    if let Some(path) = json {
-        let all = json!({
-            "schema": SCHEMA,
-            "verdict": worst.name(),
-            "max_error": max_error,
-            "share": share,
-            "correction": "bonferroni",
-            "properties": told,
-        });
-        output::write_file(path, &format!("{all:#}\n"))?;
-    }
-    if let Some(signal) = uncontended_sys::interrupts::received() {
-        uncontended_sys::interrupts::die_by(signal);
-    }
-    Ok(worst)
+    Ok(outcome)
 }
 
-/// The answer, the lines for people and the entry in JSON.
-fn entry(judged: Result<Verdict, Failure>) -> (Answer, String, Json) {
-    let failed = |failure: Failure| {
-        let entry = json!({ "verdict": Answer::Error.name(), "error": failure.cause, "remedy": failure.remedy });
-        (Answer::Error, format!("error\n{failure}\n"), entry)
+impl Outcome {
+    fn add(&mut self, answer: Answer) {
+        if answer.badness() > self.worst.badness() {
+            self.worst = answer;
+        }
+    }
+
+    /// All of it in one line.
+    pub(crate) fn sentence(&self) -> String {
+        format!(
+            "{}: {} properties; the chance that any verdict is wrong is at most {} ({} each, Bonferroni)",
+            self.worst.name(),
+            self.judged.len(),
+            percent(self.max_error),
+            percent(self.share)
+        )
+    }
+}
+
+/// The lines about one property, for people.
+pub(crate) fn said(verdict: &Result<Verdict, Failure>) -> String {
+    match verdict {
+        Ok(verdict) => output::human(verdict),
+        Err(failure) => format!("error\n{failure}\n"),
+    }
+}
+
+fn write(mut outcome: Outcome, output: &OutputFlags, for_json: bool) -> Result<(), Failure> {
+    output::say(&format!("{}\n", outcome.sentence()), for_json)?;
+    if let Some(path) = &output.html {
+        output::write_file(path, &page::of_suite(&outcome)?)?;
+    }
+    if let Some(path) = &output.markdown {
+        let section = |(name, verdict): &Judged| match verdict {
+            Ok(verdict) => format!("### {name}\n\n{}\n", output::markdown(verdict)),
+            Err(failure) => format!("### {name}\n\n**error** {}\n\n", failure.cause),
+        };
+        let sections: String = outcome.judged.iter().map(section).collect();
+        output::write_file(path, &format!("{sections}{}\n", outcome.sentence()))?;
+    }
+    let Some(path) = &output.json else { return Ok(()) };
+    let entry = |(name, verdict): &mut Judged| {
+        let told = verdict.as_mut().map_err(|failure| (&failure.cause, &failure.remedy));
+        let mut entry = match told {
+            Ok(verdict) => output::json(verdict)?,
+            Err((cause, remedy)) => {
+                json!({ "verdict": Answer::Error.name(), "error": cause, "remedy": remedy })
+            }
+        };
+        entry["name"] = name.clone().into();
+        Ok(entry)
     };
-    match judged {
-        Ok(verdict) => match serde_json::to_value(&verdict) {
-            Ok(entry) => (verdict.finding.verdict, output::human(&verdict), entry),
-            Err(error) => failed(Failure::new(format!("cannot write JSON: {error}"), "")),
-        },
-        Err(failure) => failed(failure),
-    }
+    let properties: Vec<Json> =
+        outcome.judged.iter_mut().map(entry).collect::<Result<_, Failure>>()?;
+    let all = json!({
+        "schema": SCHEMA,
+        "verdict": outcome.worst.name(),
+        "max_error": outcome.max_error,
+        "share": outcome.share,
+        "correction": "bonferroni",
+        "properties": properties,
+    });
+    output::write_file(path, &format!("{all:#}\n"))
 }
 
-/// The properties of a suite, each with its share of the error.
-fn read(text: &str, default_error: f64, quiet: bool) -> Result<(Vec<Property>, f64), String> {
-    let mut suite: Table = text.parse().map_err(|error: toml::de::Error| error.to_string())?;
-    let max_error = match suite.remove("max-error") {
+/// The properties of a suite in the order of the file, each with its share of the error.
+fn read(
+    text: &str,
+    default_error: f64,
+    output: &OutputFlags,
+) -> Result<(Vec<Property>, f64), String> {
+    let suite: Suite = toml::from_str(text).map_err(|error| {
+        let line = error.span().map_or(1, |span| 1 + text[..span.start].matches('\n').count());
+        format!("line {line}: {}", error.message())
+    })?;
+    let max_error = match suite.max_error {
         Some(Value::Float(error)) => value::rate(&error.to_string())?,
         Some(Value::String(error)) => value::rate(&error)?,
         Some(other) => return Err(format!("max-error is no share, but a {}", other.type_str())),
         None => default_error,
     };
-    let mut tables = Vec::new();
-    for (kind, last) in KINDS {
-        match suite.remove(kind) {
-            None => {}
-            Some(Value::Array(entries)) => {
-                for entry in entries {
-                    let Value::Table(table) = entry else {
-                        return Err(format!(
-                            "'{kind}' holds a {}: write [[{kind}]]",
-                            entry.type_str()
-                        ));
-                    };
-                    tables.push((kind, last, table));
-                }
-            }
-            Some(_) => return Err(format!("'{kind}' is no array of tables: write [[{kind}]]")),
-        }
+    let mut tables: Vec<(&str, &str, Spanned<Table>)> = Vec::new();
+    for ((kind, last), of_kind) in KINDS.into_iter().zip([suite.slo, suite.compare, suite.permute])
+    {
+        tables.extend(of_kind.into_iter().map(|table| (kind, last, table)));
     }
-    if let Some(key) = suite.keys().next() {
-        return Err(format!(
-            "'{key}' is unknown here: max-error, [[slo]], [[compare]] and [[permute]] are known"
-        ));
-    }
+    tables.sort_by_key(|(.., table)| table.span().start);
     if tables.is_empty() {
         return Err("there is no property in it".to_string());
     }
     let share = share(max_error, tables.len()).map_err(|failure| failure.cause)?;
     let mut properties = Vec::new();
-    for (number, (kind, last, mut table)) in tables.into_iter().enumerate() {
+    for (number, (kind, last, table)) in tables.into_iter().enumerate() {
+        let mut table = table.into_inner();
         let name = match table.remove("name") {
             Some(Value::String(name)) => name,
             Some(other) => return Err(format!("a name is no text, but a {}", other.type_str())),
@@ -163,16 +230,15 @@ fn read(text: &str, default_error: f64, quiet: bool) -> Result<(Vec<Property>, f
         };
         let mut words = arguments(kind, last, table).map_err(|cause| format!("{name}: {cause}"))?;
         words.insert(1, format!("--max-error={share:e}"));
-        if quiet {
+        if output.quiet {
             words.insert(1, "--quiet".to_string());
         }
-        let one = One::try_parse_from(words).map_err(|error| {
-            let text = error.to_string();
-            format!(
-                "{name}: {}",
-                text.lines().next().unwrap_or_default().trim_start_matches("error: ")
-            )
-        })?;
+        if output.needs_runs() {
+            // Nothing is written by the property itself, but its runs are kept.
+            words.insert(1, "--json=-".to_string());
+        }
+        let one = One::try_parse_from(words)
+            .map_err(|error| format!("{name}: {}", output::usage_failure(&error).cause))?;
         properties.push(Property { name, command: one.command });
     }
     Ok((properties, max_error))
@@ -230,7 +296,7 @@ fn texts(value: &Value) -> Option<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
-    use super::read;
+    use super::{OutputFlags, read};
 
     /// Any text is answered: parsed, or refused with a reason.
     #[test]
@@ -260,7 +326,7 @@ mod tests {
                 state = state.wrapping_mul(0xd134_2543_de82_ef95).wrapping_add(1);
                 text += pieces[(state >> 33) as usize % pieces.len()];
             }
-            match read(&text, 0.01, true) {
+            match read(&text, 0.01, &OutputFlags::default()) {
                 Ok((properties, _)) => accepted += usize::from(!properties.is_empty()),
                 Err(why) => assert!(!why.is_empty()),
             }

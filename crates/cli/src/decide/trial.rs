@@ -7,13 +7,13 @@
 //! `tests/decide_verdict.rs`.
 
 use super::dealing::DealTrial;
-use super::hypothesis::{Bound, Hypothesis, Slo};
+use super::hypothesis::Hypothesis;
 use super::pairs::PairTrial;
-use super::record::{Head, Outcome, Run, Stop};
+use super::rates::RateTrial;
+use super::record::{Head, Run, Stop};
 use super::verdict::{Answer, Evidence, Finding, SCHEMA, Verdict};
 use crate::failure::Failure;
-use std::ops::ControlFlow;
-use uncontended_stats::{self as stats, Counts, Judge, Question, Report};
+use uncontended_stats::{self as stats, Counts, Question, Report};
 
 /// A hypothesis being tried.
 #[derive(Debug, Clone)]
@@ -27,21 +27,22 @@ pub(crate) enum Trial {
 }
 
 impl Trial {
-    /// A trial that has seen nothing.
+    /// A trial that has seen nothing; that of a permutation test is made at once.
     pub(crate) fn new(hypothesis: &Hypothesis) -> Result<Trial, Failure> {
         match hypothesis {
             Hypothesis::Slo(slo) => Ok(Trial::Slo(RateTrial::new(slo)?)),
             Hypothesis::Compare(compare) => Ok(Trial::Compare(PairTrial::new(compare)?)),
-            Hypothesis::Permute(permute) => {
-                Ok(Trial::Permute(DealTrial::new(permute, |_| ControlFlow::Continue(()))?))
-            }
+            Hypothesis::Permute(permute) => Ok(Trial::Permute(DealTrial::again(permute, None)?)),
         }
     }
 
     /// Takes one run.
     pub(crate) fn push(&mut self, run: &Run) -> Result<(), Failure> {
         match self {
-            Trial::Slo(trial) => trial.push(run),
+            Trial::Slo(trial) => {
+                trial.push(run);
+                Ok(())
+            }
             Trial::Compare(trial) => trial.push(run),
             Trial::Permute(_) => Err(Failure::new("a permutation test has no runs of its own", "")),
         }
@@ -50,7 +51,7 @@ impl Trial {
     /// The answer so far.
     pub(crate) fn answer(&self) -> Answer {
         match self {
-            Trial::Slo(trial) => trial.judge.verdict().into(),
+            Trial::Slo(trial) => trial.answer(),
             Trial::Compare(trial) => trial.answer(),
             Trial::Permute(trial) => trial.answer(),
         }
@@ -68,7 +69,7 @@ impl Trial {
     /// The question as a sentence.
     pub(crate) fn sentence(&self) -> String {
         match self {
-            Trial::Slo(trial) => trial.slo.sentence(),
+            Trial::Slo(trial) => trial.asked().sentence(),
             Trial::Compare(trial) => trial.asked().sentence(),
             Trial::Permute(trial) => trial.asked().sentence(),
         }
@@ -96,15 +97,20 @@ impl Trial {
     pub(crate) fn verdict(&self, head: &Head, stop: Stop) -> Verdict {
         let findings = self.findings();
         let max_error = match self {
-            Trial::Slo(trial) => trial.slo.max_error,
+            Trial::Slo(trial) => trial.asked().max_error,
             Trial::Compare(trial) => trial.asked().max_error,
             Trial::Permute(trial) => trial.asked().max_error,
         };
-        let finding = worst(&findings);
+        let mut finding = worst(&findings);
         let comparisons = if matches!(self, Trial::Compare(_)) { findings } else { Vec::new() };
         let mut warnings = head.warnings.clone();
-        if let Trial::Compare(trial) = self {
-            warnings.extend(trial.diagnoses());
+        match self {
+            Trial::Slo(trial) => {
+                finding.quantile = trial.percentile();
+                warnings.extend(trial.diagnosis());
+            }
+            Trial::Compare(trial) => warnings.extend(trial.diagnoses()),
+            Trial::Permute(_) => {}
         }
         Verdict {
             schema: SCHEMA,
@@ -126,42 +132,6 @@ impl Trial {
 fn worst(findings: &[Finding]) -> Finding {
     let worst = findings.iter().rev().max_by_key(|finding| finding.verdict.badness());
     worst.expect("every trial has a finding").clone()
-}
-
-/// The trial of a rate.
-#[derive(Debug, Clone)]
-pub(crate) struct RateTrial {
-    slo: Slo,
-    judge: Judge,
-}
-
-impl RateTrial {
-    fn new(slo: &Slo) -> Result<RateTrial, Failure> {
-        Ok(RateTrial { slo: slo.clone(), judge: Judge::new(slo.question()?) })
-    }
-
-    fn push(&mut self, run: &Run) -> Result<(), Failure> {
-        let good = |bound: &Bound| run.value.is_some_and(|value| bound.holds(value));
-        // A run that failed or was killed for its time does not have the property, whatever it shows.
-        let success = run.outcome == Outcome::Ok && self.slo.bound.as_ref().is_some_and(good);
-        self.judge.push(success);
-        Ok(())
-    }
-
-    fn state(&self) -> String {
-        let (question, counts) = (self.judge.question(), self.judge.counts());
-        let (low, high) = question.report(counts).interval;
-        let left = remaining(question, counts);
-        format!(
-            "{} runs, {} good: the rate is within [{low:.4}, {high:.4}]; {left}",
-            counts.trials(),
-            counts.successes()
-        )
-    }
-
-    fn finding(&self) -> Finding {
-        rate_finding(&self.slo, &self.judge.question().report(self.judge.counts()))
-    }
 }
 
 /// How many more trials decide a question if they go on as they did so far, as a phrase.
@@ -195,25 +165,5 @@ pub(crate) fn evidence_about(rate: f64, or_below: Option<f64>, report: &Report) 
     match or_below {
         None => vec![entry(rate, above, below)],
         Some(low) => vec![entry(low, above, None), entry(rate, None, below)],
-    }
-}
-
-/// The finding about a rate after certain counts.
-pub(crate) fn rate_finding(slo: &Slo, report: &Report) -> Finding {
-    let evidence = evidence_about(slo.rate, slo.or_below, report);
-    Finding {
-        candidate: None,
-        verdict: report.verdict.into(),
-        n: report.counts.trials(),
-        successes: report.counts.successes(),
-        log_criterion: Some(report.log_criterion),
-        decided_by: slo.method.name().to_string(),
-        evidence,
-        interval: report.interval.into(),
-        credible: report.credible.into(),
-        effect: None,
-        relation: None,
-        difference: None,
-        p_value: None,
     }
 }

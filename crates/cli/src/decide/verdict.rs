@@ -91,6 +91,19 @@ pub(crate) struct Effect {
     pub(crate) high: Option<f64>,
 }
 
+/// Where a percentile of the values lies.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub(crate) struct Percentile {
+    /// Which one: 0.99 for p99.
+    pub(crate) rate: f64,
+    /// That of the values seen; none if it is a failed run.
+    pub(crate) value: Option<f64>,
+    /// Lower end of its confidence sequence; none before anything is known.
+    pub(crate) low: Option<f64>,
+    /// Upper end; none before anything is known.
+    pub(crate) high: Option<f64>,
+}
+
 /// How the candidate relates to the baseline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -149,6 +162,9 @@ pub(crate) struct Finding {
     /// The p-value's estimate, `(b+1)/(m+1)` (`permute` only).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) p_value: Option<f64>,
+    /// Where the percentile lies (`slo --quantile` only).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) quantile: Option<Percentile>,
 }
 
 /// A verdict as it is reported.

@@ -1,9 +1,12 @@
 //! What the tests of the deciding commands share: running `unc` and reading what it says.
 #![allow(dead_code, reason = "every test file uses its own part")]
 
+#[path = "../common/mod.rs"]
+mod common;
+
+pub(crate) use common::Folder;
 use serde_json::Value;
 use std::io::Write as _;
-use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
 /// What one run of `unc` said.
@@ -18,6 +21,11 @@ impl Said {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.out)
             .unwrap_or_else(|error| panic!("{error}: {} {}", self.out, self.err))
+    }
+
+    /// Asserts an exit status.
+    pub(crate) fn assert_status(&self, status: i32) {
+        assert_eq!(self.status, status, "{} {}", self.out, self.err);
     }
 
     /// Asserts exit 2, a clear line that contains `words`, and no verdict.
@@ -60,29 +68,6 @@ fn said(output: Output) -> Said {
         status: output.status.code().unwrap_or(-1),
         out: String::from_utf8(output.stdout).unwrap(),
         err: String::from_utf8(output.stderr).unwrap(),
-    }
-}
-
-/// A fresh folder that is removed with its content at the end.
-pub(crate) struct Folder(pub(crate) PathBuf);
-
-impl Folder {
-    pub(crate) fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("unc-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    /// The path of a file in it.
-    pub(crate) fn file(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 

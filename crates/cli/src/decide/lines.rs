@@ -1,0 +1,150 @@
+//! Values from a file or a pipe, a line at a time, for as long as a trial wants them.
+//!
+//! # Contract
+//! A trial that waits for its next line ends when the user asks for the end or its time is up, with the verdict of the
+//! lines so far. Leaving closes the pipe, which is how its writer learns that it can stop. What is no line of values is
+//! an error with its number, never skipped.
+//! # Evidence
+//! `tests/decide_slo.rs`, `tests/decide_bad_input.rs`.
+
+use super::record::{Outcome, Run, Stop};
+use super::session::Session;
+use super::verdict::Verdict;
+use crate::failure::Failure;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::os::fd::AsFd as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use uncontended_sys::supervise::readable;
+
+/// Bytes of a line at most: numbers are shorter, and what never ends a line would fill the memory.
+const LONGEST: usize = 4096;
+
+/// How long a trial waits before it asks again whether it should.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+/// Numbered lines of a source with a name.
+pub(crate) struct Lines {
+    name: PathBuf,
+    /// What a line should be, for whoever wrote another.
+    form: &'static str,
+    source: Box<dyn BufRead>,
+    /// What is there of the next line.
+    begun: Vec<u8>,
+    /// Lines read.
+    number: u64,
+}
+
+/// What comes next.
+enum Next {
+    Line(String),
+    /// Nothing yet.
+    Wait,
+    End,
+}
+
+impl Lines {
+    /// Opens a file, or standard input for `-`.
+    pub(crate) fn open(path: &Path, form: &'static str) -> Result<Lines, Failure> {
+        let opened = match path == Path::new("-") {
+            true => io::stdin().as_fd().try_clone_to_owned().map(File::from),
+            false => File::open(path),
+        };
+        let named = |error| Failure::new(format!("{}: {error}", path.display()), "check the path");
+        let source = BufReader::new(Impatient(opened.map_err(named)?));
+        Ok(Lines::of(path, Box::new(source), form))
+    }
+
+    /// The lines of any source.
+    pub(crate) fn of(name: &Path, source: Box<dyn BufRead>, form: &'static str) -> Lines {
+        Lines { name: name.to_path_buf(), form, source, begun: Vec::new(), number: 0 }
+    }
+
+    fn next(&mut self) -> Result<Next, Failure> {
+        let room = (LONGEST - self.begun.len()) as u64;
+        match self.source.by_ref().take(room).read_until(b'\n', &mut self.begun) {
+            Ok(0) if self.begun.is_empty() => return Ok(Next::End),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Next::Wait),
+            read => {
+                self.number += 1;
+                read.map_err(|error| self.bad(&error.to_string()))?;
+            }
+        }
+        let mut line = std::mem::take(&mut self.begun);
+        match line.pop_if(|last| *last == b'\n') {
+            None if line.len() == LONGEST => Err(self.bad("it never ends")),
+            _ => String::from_utf8(line).map(Next::Line).map_err(|_| self.bad("it is not text")),
+        }
+    }
+
+    /// What is wrong with the line that was read last.
+    fn bad(&self, cause: &str) -> Failure {
+        let place = format!("{} line {}", self.name.display(), self.number);
+        Failure::new(format!("{place}: {cause}"), self.form)
+    }
+
+    fn end(&self) -> Result<Stop, Failure> {
+        let nothing = || format!("{}: there are no values", self.name.display());
+        if self.number == 0 {
+            Err(Failure::new(nothing(), self.form))
+        } else {
+            Ok(Stop::EndOfInput)
+        }
+    }
+
+    /// What every line says.
+    pub(crate) fn read_all<T>(
+        mut self,
+        mut read: impl FnMut(&str) -> Result<T, String>,
+    ) -> Result<Vec<T>, Failure> {
+        let mut all = Vec::new();
+        loop {
+            match self.next()? {
+                Next::Line(line) => all.push(read(&line).map_err(|cause| self.bad(&cause))?),
+                Next::Wait => {}
+                Next::End => return self.end().map(|_| all),
+            }
+        }
+    }
+
+    /// The verdict of as many lines as it takes. A line gives values of commands, by their number.
+    pub(crate) fn judge<const N: usize>(
+        mut self,
+        mut session: Session,
+        read: impl Fn(&str) -> Result<[(usize, f64); N], String>,
+    ) -> Result<Verdict, Failure> {
+        loop {
+            if let Some(stop) = session.stop() {
+                return session.finish(stop);
+            }
+            let line = match self.next()? {
+                Next::Line(line) => line,
+                Next::Wait => continue,
+                Next::End => return session.finish(self.end()?),
+            };
+            for (arm, value) in read(&line).map_err(|cause| self.bad(&cause))? {
+                let value = Some(value);
+                session.push(Run {
+                    arm,
+                    value,
+                    outcome: Outcome::Ok,
+                    wall_ns: None,
+                    stored: false,
+                })?;
+            }
+        }
+    }
+}
+
+/// A file that is waited for, but not for long: then reading it would block.
+struct Impatient(File);
+
+impl Read for Impatient {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match readable(self.0.as_fd(), PATIENCE)? {
+            true => self.0.read(buffer),
+            false => Err(io::ErrorKind::WouldBlock.into()),
+        }
+    }
+}

@@ -1,0 +1,346 @@
+//! The truth of what the commands say, over many streams: flags, lines, session and verdict, all but the process itself.
+//!
+//! The short form runs with the other tests. Every figure that `docs/decide.md` quotes comes from
+//! `UNC_DEPTH=full cargo test --release -p uncontended-cli truth -- --nocapture --test-threads=1`.
+
+use super::lines::Lines;
+use super::verdict::{Answer, Verdict};
+use crate::Arguments;
+use crate::commands::Command;
+use clap::Parser as _;
+use std::fmt::Write as _;
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+use uncontended_stats::{self as stats, Counts, MaxError, Method, Question, Rate, Rng};
+
+/// The error that is allowed everywhere here.
+const ERROR: f64 = 0.05;
+
+/// Adds line `number` of a stream.
+type Line = fn(&mut String, u64, &mut Rng, f64);
+
+/// A source that makes its lines when they are read.
+struct Stream {
+    line: Line,
+    parameter: f64,
+    rng: Rng,
+    made: u64,
+    most: u64,
+    text: String,
+    read: usize,
+}
+
+impl Read for Stream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.read == self.text.len() {
+            (self.read, self.text) = (0, String::new());
+            for _ in 0..64.min(self.most - self.made) {
+                (self.line)(&mut self.text, self.made, &mut self.rng, self.parameter);
+                self.text.push('\n');
+                self.made += 1;
+            }
+        }
+        let read = (&self.text.as_bytes()[self.read..]).read(buffer)?;
+        self.read += read;
+        Ok(read)
+    }
+}
+
+/// What is tried: a command line, the stream it reads, and what would be wrong.
+struct Case {
+    name: &'static str,
+    flags: &'static [&'static str],
+    line: Line,
+    parameter: f64,
+    most: u64,
+    /// The answers that are wrong.
+    wrong: &'static [Answer],
+    /// The true rate (`slo`) or median ratio (`compare`); none where a drift leaves no such thing.
+    truth: Option<f64>,
+}
+
+/// What came of many streams.
+#[derive(Default)]
+struct Tally {
+    wrong: u64,
+    decided: u64,
+    missed: u64,
+    warned: u64,
+    runs: u64,
+}
+
+impl Case {
+    fn verdict(&self, seed: u64) -> Verdict {
+        let stream = Stream {
+            line: self.line,
+            parameter: self.parameter,
+            rng: Rng::new(seed),
+            made: 0,
+            most: self.most,
+            text: String::new(),
+            read: 0,
+        };
+        let lines = Lines::of(Path::new("stream"), Box::new(BufReader::new(stream)), "");
+        let fixed = ["--quiet", "--max-error", "0.05", "--from", "-"];
+        let words = ["unc"].iter().chain(self.flags).chain(&fixed);
+        let judged = match Arguments::try_parse_from(words).unwrap().command {
+            Command::Slo(flags) => flags.judge_values(lines),
+            Command::Compare(flags) => flags.judge_pairs(lines),
+            _ => panic!("no such case"),
+        };
+        judged.unwrap_or_else(|failure| panic!("{}: {failure}", self.name))
+    }
+
+    /// Whether an interval lacks the truth.
+    fn misses(&self, verdict: &Verdict) -> bool {
+        let Some(truth) = self.truth else { return false };
+        let (low, high) = match &verdict.finding.effect {
+            Some(effect) => (effect.low, effect.high.unwrap_or(f64::INFINITY)),
+            None => verdict.finding.interval.into(),
+        };
+        truth < low || truth > high
+    }
+
+    fn run(&self, streams: u64, seed: u64) -> Tally {
+        let mut tally = Tally::default();
+        for stream in 0..streams {
+            let verdict = self.verdict(seed.wrapping_mul(streams).wrapping_add(stream));
+            tally.wrong += u64::from(self.wrong.contains(&verdict.finding.verdict));
+            tally.decided += u64::from(verdict.finding.verdict != Answer::Undecided);
+            tally.missed += u64::from(self.misses(&verdict));
+            tally.warned += u64::from(!verdict.warnings.is_empty());
+            tally.runs += verdict.finding.n;
+        }
+        tally
+    }
+}
+
+/// Asserts, by the engine itself, that something happens at most at a rate of `bound`.
+fn assert_at_most(name: &str, seen: u64, of: u64, bound: f64) {
+    let question =
+        Question::about(Rate::new(bound).unwrap(), Method::Csm, MaxError::new(1e-6).unwrap());
+    let verdict = question.verdict(Counts::new(of, seen).unwrap());
+    // "At least the bound" is refuted, or open; never is "at most" refuted.
+    assert_ne!(verdict, stats::Verdict::Yes, "{name}: {seen} of {of}, and {bound} was promised");
+}
+
+fn judge(title: &str, cases: &[Case], short: u64) {
+    let full = std::env::var("UNC_DEPTH").is_ok_and(|depth| depth == "full");
+    let streams = if full { 10_000 } else { short };
+    if !full {
+        println!("SHORT {title}: {short} streams a case instead of 10000 (UNC_DEPTH=full)");
+    }
+    println!("{title}, {streams} streams a case, error at most {ERROR}");
+    println!("| stream | wrong | decided | interval without the truth | warned | mean n |");
+    println!("|:--|--:|--:|--:|--:|--:|");
+    for (seed, case) in cases.iter().enumerate() {
+        let tally = case.run(streams, seed as u64 + 1);
+        let share = |count: u64| format!("{:.2}%", 100.0 * count as f64 / streams as f64);
+        println!(
+            "| {} | {} | {} | {} | {} | {:.0} |",
+            case.name,
+            share(tally.wrong),
+            share(tally.decided),
+            case.truth.map_or("-".to_string(), |_| share(tally.missed)),
+            share(tally.warned),
+            tally.runs as f64 / streams as f64
+        );
+        assert_at_most(case.name, tally.wrong, streams, ERROR);
+        assert_at_most(case.name, tally.missed, streams, ERROR);
+    }
+}
+
+const EITHER: &[Answer] = &[Answer::Yes, Answer::No];
+
+/// Good is 1, bad is 3, at the rate of the parameter.
+fn coin(text: &mut String, _: u64, rng: &mut Rng, rate: f64) {
+    text.push(if rng.chance(rate) { '1' } else { '3' });
+}
+
+fn number(text: &mut String, value: f64) {
+    let _ = write!(text, "{value:e}");
+}
+
+macro_rules! slo {
+    ($($flag:literal),*; $rate:literal) => {
+        &["slo", "--at-most", "2", "--rate", $rate $(, $flag)*]
+    };
+}
+
+/// At the rate itself both answers are wrong.
+#[test]
+fn slo_at_the_threshold() {
+    let at = |name, flags, line: Line, rate, most| Case {
+        name,
+        flags,
+        line,
+        parameter: rate,
+        most,
+        wrong: EITHER,
+        truth: Some(rate),
+    };
+    let heavy: Line = |text, _, rng, _| number(text, 0.2 / (1.0 - rng.unit()));
+    let bimodal: Line = |text, _, rng, rate| {
+        let slow = if rng.chance(rate) { 1.0 } else { 10.0 };
+        number(text, slow + 0.1 * rng.unit());
+    };
+    let tied: Line = |text, _, rng, _| number(text, [2.0, 3.0, 3.0, 4.0][rng.below(4) as usize]);
+    let cases = [
+        at("rate .5", slo!(; ".5"), coin, 0.5, 2000),
+        at("rate .9", slo!(; ".9"), coin, 0.9, 5000),
+        at("rate .99", slo!(; ".99"), coin, 0.99, 10_000),
+        at("rate .999", slo!(; ".999"), coin, 0.999, 30_000),
+        at("rate .5, csm", slo!("--method", "csm"; ".5"), coin, 0.5, 2000),
+        at("rate .9, csm", slo!("--method", "csm"; ".9"), coin, 0.9, 5000),
+        at("rate .99, csm", slo!("--method", "csm"; ".99"), coin, 0.99, 10_000),
+        at("rate .999, csm", slo!("--method", "csm"; ".999"), coin, 0.999, 30_000),
+        at("rate .9, beta", slo!("--method", "beta"; ".9"), coin, 0.9, 5000),
+        at("rate .999, beta", slo!("--method", "beta"; ".999"), coin, 0.999, 30_000),
+        at("bimodal", slo!(; ".75"), bimodal, 0.75, 2000),
+        at("heavy-tailed", slo!(; ".9"), heavy, 0.9, 2000),
+        at("tied", slo!(; ".25"), tied, 0.25, 2000),
+    ];
+    judge("slo, the true rate at the threshold", &cases, 20);
+}
+
+/// Away from the rate one answer is wrong: the direction.
+#[test]
+fn slo_beside_the_threshold() {
+    let beside = |name, flags, line: Line, truth, wrong| Case {
+        name,
+        flags,
+        line,
+        parameter: truth,
+        most: 20_000,
+        wrong,
+        truth: Some(truth),
+    };
+    let same: Line = |text, _, _, rate| text.push(if rate == 1.0 { '2' } else { '3' });
+    const YES: &[Answer] = &[Answer::Yes];
+    const NO: &[Answer] = &[Answer::No];
+    let cases = [
+        beside("rate .9, truth .93", slo!(; ".9"), coin, 0.93, NO),
+        beside("rate .9, truth .87", slo!(; ".9"), coin, 0.87, YES),
+        beside("rate .99, truth .98", slo!(; ".99"), coin, 0.98, YES),
+        beside("rate .99, truth .995", slo!(; ".99"), coin, 0.995, NO),
+        beside("rate .98 or .96, truth .98", slo!("--or-below", ".96"; ".98"), coin, 0.98, NO),
+        beside("rate .98 or .96, truth .96", slo!("--or-below", ".96"; ".98"), coin, 0.96, YES),
+        beside("rate .98 or .96, truth .97", slo!("--or-below", ".96"; ".98"), coin, 0.97, &[]),
+        beside("constant, at the threshold of a value", slo!(; ".9"), same, 1.0, NO),
+        beside("constant, beyond it", slo!(; ".9"), same, 0.0, YES),
+    ];
+    judge("slo, the true rate beside the threshold", &cases, 20);
+}
+
+/// The percentile's interval has it, whatever the distribution.
+#[test]
+fn slo_percentiles() {
+    // The 90th percentile of 0.2 / (1 - U) is 2.
+    let case = Case {
+        name: "p90 of a heavy tail",
+        flags: &["slo", "--quantile", "p90", "--at-most", "2"],
+        line: |text, _, rng, _| number(text, 0.2 / (1.0 - rng.unit())),
+        parameter: 0.0,
+        most: 1000,
+        wrong: EITHER,
+        truth: None,
+    };
+    let full = std::env::var("UNC_DEPTH").is_ok_and(|depth| depth == "full");
+    let streams = if full { 10_000 } else { 20 };
+    let (mut missed, mut wrong, mut known) = (0, 0, 0);
+    for seed in 0..streams {
+        let verdict = case.verdict(1000 + seed);
+        let place = verdict.finding.quantile.unwrap();
+        let (low, high) = (place.low.unwrap_or(0.0), place.high.unwrap_or(f64::INFINITY));
+        let misses = low > 2.0 || high < 2.0;
+        missed += u64::from(misses);
+        wrong += u64::from(verdict.finding.verdict != Answer::Undecided);
+        known += u64::from(high.is_finite());
+        // One error for both: a wrong verdict has a wrong interval beside it.
+        assert!(misses || verdict.finding.verdict == Answer::Undecided);
+    }
+    println!("{}: interval without it {missed}, wrong verdict {wrong} of {streams}", case.name);
+    assert_at_most(case.name, missed, streams, ERROR);
+    assert!(known * 2 > streams);
+}
+
+fn pair(text: &mut String, a: f64, b: f64) {
+    let _ = write!(text, "{a:e} {b:e}");
+}
+
+/// A thing against itself, and a thing at the very end of the margin.
+#[test]
+fn compare_with_itself() {
+    const DIFFERENT: &[&str] = &["compare", "--claim", "different", "--margin", "0"];
+    let same = |name, line: Line, truth| Case {
+        name,
+        flags: DIFFERENT,
+        line,
+        parameter: 1.0,
+        most: 300,
+        wrong: &[Answer::Yes],
+        truth,
+    };
+    let even: Line = |text, _, rng, by| pair(text, 1.0 + rng.unit(), by * (1.0 + rng.unit()));
+    let heavy: Line = |text, _, rng, by| {
+        let mut value = || 1.0 / (1e-9 + rng.unit() * rng.unit());
+        pair(text, value(), by * value());
+    };
+    let bimodal: Line = |text, _, rng, by| {
+        let mut value = || if rng.chance(0.5) { 1.0 } else { 10.0 } + 0.1 * rng.unit();
+        pair(text, value(), by * value());
+    };
+    let tied: Line = |text, _, rng, _| {
+        let mut value = || 10.0 + rng.below(3) as f64;
+        pair(text, value(), value());
+    };
+    let drifting: Line = |text, at, rng, _| {
+        let slow = 1.0 + at as f64;
+        pair(text, slow * (1.0 + rng.unit()), slow * (1.0 + rng.unit()));
+    };
+    let swinging: Line = |text, at, rng, _| {
+        let slow = 2.0 + (at as f64 / 7.0).sin();
+        pair(text, slow * (1.0 + 0.1 * rng.unit()), slow * (1.0 + 0.1 * rng.unit()));
+    };
+    let edge = |name, line| Case {
+        flags: &["compare", "--margin", "25%"],
+        parameter: 1.25,
+        wrong: &[Answer::No],
+        ..same(name, line, Some(1.25))
+    };
+    let cases = [
+        same("even", even, Some(1.0)),
+        same("bimodal", bimodal, Some(1.0)),
+        same("heavy-tailed", heavy, Some(1.0)),
+        same("constant", |text, _, _, _| text.push_str("7 7"), Some(1.0)),
+        same("tied", tied, Some(1.0)),
+        same("drift common to both", drifting, Some(1.0)),
+        same("swing common to both", swinging, Some(1.0)),
+        edge("even, at the margin's end", even),
+        edge("heavy-tailed, at the margin's end", heavy),
+    ];
+    judge("compare, a thing with itself", &cases, 20);
+}
+
+/// A real difference is hardly ever told in the wrong direction.
+#[test]
+fn compare_with_another() {
+    let case = |name, by, wrong| Case {
+        name,
+        flags: &["compare", "--margin", "2%"],
+        line: |text, _, rng, by| {
+            let mut value = || 1.0 + 0.2 * rng.unit();
+            pair(text, value(), by * value());
+        },
+        parameter: by,
+        most: 300,
+        wrong,
+        truth: Some(by),
+    };
+    let cases = [
+        case("5% slower", 1.05, &[Answer::Yes]),
+        case("5% faster", 0.95, &[Answer::No]),
+        case("1% slower, within 2%", 1.01, &[Answer::No]),
+    ];
+    judge("compare, the wrong direction", &cases, 20);
+}
