@@ -15,4 +15,9 @@ fuzz_target!(|bytes: &[u8]| {
     record.extend_from_slice(bytes);
     let read = reader::read(&record).expect("a header of this version");
     assert_eq!(read.processes.is_empty(), bytes.is_empty());
+    for thread in read.processes.iter().flat_map(|process| &process.threads) {
+        for &cell in &thread.cells {
+            let _ = read.cell(cell);
+        }
+    }
 });

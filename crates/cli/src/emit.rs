@@ -19,7 +19,7 @@ pub(crate) fn after_run(
     facts: Facts,
     outputs: Outputs,
 ) -> Result<(), Failure> {
-    let kept = outputs.trace.map(|output| output.write(&trace(record, &facts)?));
+    let kept = outputs.trace.map(|output| output.write(&[record, &trace_ending(record, &facts)?]));
     let started_unix_s = facts.started_unix_s;
     let mut report = report(record, facts)?;
     if !arguments.no_history {
@@ -28,8 +28,8 @@ pub(crate) fn after_run(
     if let Some(pattern) = &arguments.only {
         report.keep_matching(pattern);
     }
-    let data = outputs.json.map(|output| output.write(&json(&report)?));
-    let page = outputs.html.map(|output| output.write(&html(&report)?));
+    let data = outputs.json.map(|output| output.write(&[&json(&report)?]));
+    let page = outputs.html.map(|output| output.write(&[&html(&report)?]));
     if !arguments.quiet {
         // Where stderr is gone there is nobody to tell.
         let _ = std::io::stderr()
@@ -44,8 +44,8 @@ pub(crate) fn report(record: &[u8], facts: Facts) -> Result<RunReport, Failure> 
         .map_err(|error| Failure::new(format!("the record cannot be read: {error}"), ""))
 }
 
-fn trace(record: &[u8], facts: &Facts) -> Result<Vec<u8>, Failure> {
-    tracefile::encode(record, facts).map_err(|error| Failure::new(error.to_string(), ""))
+fn trace_ending(record: &[u8], facts: &Facts) -> Result<Vec<u8>, Failure> {
+    tracefile::ending(record, facts).map_err(|error| Failure::new(error.to_string(), ""))
 }
 
 /// The report as JSON, one line feed at its end.

@@ -11,7 +11,7 @@
 //! I1: once ARENA_BASE is set, the mapping stays until the process ends or executes another program.
 //! I2: PROCESS is set before any thread is attached, and by the only thread of a forked child.
 
-use crate::{local, stack};
+use crate::{local, sandbox, stack};
 use libc::c_void;
 use std::ptr::NonNull;
 use uncontended_atomic::{AtomicU32, AtomicUsize, Ordering::*};
@@ -29,7 +29,7 @@ pub(crate) fn arena() -> Option<Arena> {
     // EDGE mapped (acquire): the mapping and its length.
     let base = NonNull::new(ARENA_BASE.load(Acquire) as *mut u8)?;
     // SAFETY: `open` mapped ARENA_UNITS units there for good (I1).
-    Some(unsafe { Arena::new(base, ARENA_UNITS.load(Relaxed)) })
+    Some(unsafe { Arena::new(base, ARENA_UNITS.load(Relaxed), populate) })
 }
 
 /// This image's entry; none if there was no room for it.
@@ -83,7 +83,7 @@ fn map(file: libc::c_int) -> Option<()> {
     let header_bytes = layout::HEADER_UNITS as usize * layout::UNIT;
     let header = map_bytes(file, header_bytes)?;
     // SAFETY: a page was mapped just now (trace's I1 for as long as it is looked at here).
-    let arena = unsafe { Arena::new(header, layout::HEADER_UNITS) };
+    let arena = unsafe { Arena::new(header, layout::HEADER_UNITS, populate) };
     if !arena.is_ours() {
         return None;
     }
@@ -104,6 +104,23 @@ fn map(file: libc::c_int) -> Option<()> {
     // EDGE mapped (release): ARENA_UNITS and the mapping.
     ARENA_BASE.store(base.as_ptr() as usize, Release);
     Some(())
+}
+
+/// Memory for the record, asked for instead of touched: without any the kernel would end the program.
+fn populate(base: NonNull<u8>, bytes: usize) -> bool {
+    if sandbox::shut() {
+        return false;
+    }
+    let _errno = local::Errno::keep();
+    uncontended_sys::memfd::populate(base, bytes)
+}
+
+/// Memory for what is recorded once system calls may be forbidden.
+pub(crate) fn provide() {
+    const AHEAD: u32 = (32 << 20) / layout::UNIT as u32;
+    if let Some(arena) = arena() {
+        arena.grow(arena.header().allocated.load(Relaxed).saturating_add(AHEAD));
+    }
 }
 
 fn map_bytes(file: libc::c_int, bytes: usize) -> Option<NonNull<u8>> {

@@ -383,12 +383,12 @@ fn errno_place() -> *mut libc::c_int {
 }
 
 /// Puts `errno` back when dropped.
-struct Errno {
+pub(crate) struct Errno {
     kept: libc::c_int,
 }
 
 impl Errno {
-    fn keep() -> Self {
+    pub(crate) fn keep() -> Self {
         Errno { kept: errno() }
     }
 }

@@ -2,13 +2,14 @@
 //!
 //! # Contract
 //! [`shut`] is true once the process asked for a filter of system calls (seccomp), which may kill for a forbidden one. What
-//! is left out then are facts of threads at their end and of forked children, never an event.
+//! is left out then are facts of threads at their end and of forked children; events only when the record needs more memory
+//! than it was given just before.
 //! # State
 //! `SHUT`: set before the filter is in force, never cleared; inherited by forked children as the filter is.
 //! # Evidence
 //! `tests/programs/sandbox.c`.
 
-use crate::host;
+use crate::{host, image};
 use libc::{PR_SET_SECCOMP, c_int, c_long};
 use uncontended_atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -23,6 +24,7 @@ pub(crate) fn shut() -> bool {
 pub(crate) fn look_at(number: c_long, first: usize) {
     if number == libc::SYS_seccomp || number == libc::SYS_prctl && first as c_int == PR_SET_SECCOMP
     {
+        image::provide();
         SHUT.store(true, Relaxed);
     }
 }

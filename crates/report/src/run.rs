@@ -326,11 +326,15 @@ pub struct Finding {
 }
 
 impl RunReport {
-    /// Keeps only the locks that have `pattern` in their kind, address, or the code of their site, creation or first use.
+    /// Keeps only the locks that have `pattern` in their kind, address, or the code of their site, creation or first use,
+    /// and what was found about them.
     pub fn keep_matching(&mut self, pattern: &str) {
         for process in &mut self.processes {
             process.locks.retain(|lock| lock.matches(pattern));
         }
+        let locks = || self.processes.iter().flat_map(|process| &process.locks);
+        let kept = |id| locks().any(|lock| lock.id == id);
+        self.findings.retain(|finding| finding.lock.is_none_or(kept));
     }
 }
 

@@ -1,13 +1,13 @@
 //! A kept trace: the record's bytes, then what `unc` saw itself, then a footer that tells whether all of it is there.
 //!
 //! # Contract
-//! `decode(encode(record, facts))` gives both back. Any other bytes give an error that says in one line what is wrong and
-//! never a panic.
+//! A trace file is a record followed by its [`ending`]; [`decode`] gives the record and the facts back. Any other bytes give
+//! an error that says in one line what is wrong and never a panic.
 //! # State
 //! ```text
 //! record bytes | facts as JSON | footer: magic 8, version 4, zero 4, record length 8, facts length 8, checksum 8
 //! ```
-//! Numbers are little-endian. The checksum is over everything before it.
+//! Numbers are little-endian. The checksum is over everything before it, the record and the rest one after the other.
 //! # Evidence
 //! The tests below: every truncation, and a changed bit at any place, is refused.
 
@@ -45,20 +45,19 @@ impl fmt::Display for TraceError {
 
 impl std::error::Error for TraceError {}
 
-/// The bytes of a trace file.
+/// What follows `record` in a trace file.
 ///
 /// # Errors
 /// None that a caller can cause: facts are plain data.
-pub fn encode(record: &[u8], facts: &Facts) -> serde_json::Result<Vec<u8>> {
-    let mut bytes = record.to_vec();
-    serde_json::to_writer(&mut bytes, facts)?;
-    let facts_length = (bytes.len() - record.len()) as u64;
+pub fn ending(record: &[u8], facts: &Facts) -> serde_json::Result<Vec<u8>> {
+    let mut bytes = serde_json::to_vec(facts)?;
+    let facts_length = bytes.len() as u64;
     bytes.extend_from_slice(MAGIC);
     bytes.extend_from_slice(&VERSION.to_le_bytes());
     bytes.extend_from_slice(&[0; 4]);
     bytes.extend_from_slice(&(record.len() as u64).to_le_bytes());
     bytes.extend_from_slice(&facts_length.to_le_bytes());
-    bytes.extend_from_slice(&checksum(&bytes).to_le_bytes());
+    bytes.extend_from_slice(&checksum(record, &bytes).to_le_bytes());
     Ok(bytes)
 }
 
@@ -68,7 +67,7 @@ pub fn encode(record: &[u8], facts: &Facts) -> serde_json::Result<Vec<u8>> {
 /// What is wrong with the bytes.
 pub fn decode(bytes: &[u8]) -> Result<(&[u8], Facts), TraceError> {
     let at = bytes.len().checked_sub(FOOTER).ok_or(TraceError::Truncated)?;
-    let (content, footer) = bytes.split_at(at);
+    let footer = &bytes[at..];
     if !footer.starts_with(MAGIC) {
         return Err(TraceError::Truncated);
     }
@@ -76,14 +75,16 @@ pub fn decode(bytes: &[u8]) -> Result<(&[u8], Facts), TraceError> {
     if version != VERSION {
         return Err(TraceError::Version(version));
     }
-    if number(footer, 32) != checksum(&bytes[..bytes.len() - 8]) {
-        return Err(TraceError::Corrupted);
-    }
     let record = usize::try_from(number(footer, 16)).map_err(|_| TraceError::Corrupted)?;
-    let (record, facts) = content.split_at_checked(record).ok_or(TraceError::Corrupted)?;
-    if facts.len() as u64 != number(footer, 24) {
+    let (content, sum) = bytes.split_at(bytes.len() - 8);
+    let (record, rest) = content.split_at_checked(record).ok_or(TraceError::Corrupted)?;
+    if number(sum, 0) != checksum(record, rest) {
         return Err(TraceError::Corrupted);
     }
+    let facts = usize::try_from(number(footer, 24))
+        .ok()
+        .filter(|&facts| record.len().checked_add(facts) == Some(at));
+    let facts = facts.and_then(|facts| rest.get(..facts)).ok_or(TraceError::Corrupted)?;
     let facts = serde_json::from_slice(facts).map_err(|_| TraceError::Corrupted)?;
     Ok((record, facts))
 }
@@ -93,9 +94,9 @@ fn number(bytes: &[u8], at: usize) -> u64 {
 }
 
 /// Eight bytes at a time, each spread over the word by a multiplication and brought back by a rotation.
-fn checksum(bytes: &[u8]) -> u64 {
-    let mut sum = bytes.len() as u64;
-    for chunk in bytes.chunks(8) {
+fn checksum(record: &[u8], rest: &[u8]) -> u64 {
+    let mut sum = (record.len() + rest.len()) as u64;
+    for chunk in record.chunks(8).chain(rest.chunks(8)) {
         sum = (sum.rotate_left(23) ^ number(chunk, 0)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     }
     sum ^ sum >> 32
@@ -107,7 +108,8 @@ mod tests {
 
     fn sample() -> Vec<u8> {
         let facts = Facts { command: vec!["sort".into()], exit_status: 3, ..Facts::default() };
-        encode(b"the record", &facts).unwrap()
+        let record = b"the record";
+        [&record[..], &ending(record, &facts).unwrap()].concat()
     }
 
     #[test]

@@ -1,9 +1,10 @@
-//! Memory in a file without a name, reserved in advance.
+//! Memory in a file without a name, reserved before it is written to.
 
 use std::ffi::CStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd};
+use std::ptr::NonNull;
 
 /// Makes an empty file that lives in memory only, closed on exec.
 ///
@@ -34,4 +35,27 @@ pub fn reserve(file: &File, from: u64, to: u64) -> io::Result<()> {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
+}
+
+/// Puts memory behind `bytes` bytes of a shared mapping from `base` on, so that no later write to them can fail; false if
+/// there is none, if they are not mapped, or on kernels before 5.14. Sets `errno` then.
+pub fn populate(base: NonNull<u8>, bytes: usize) -> bool {
+    // SAFETY: populating changes no content, and the kernel refuses what is not mapped.
+    unsafe { libc::madvise(base.as_ptr().cast(), bytes, libc::MADV_POPULATE_WRITE) == 0 }
+}
+
+/// Whether [`populate`] works here.
+pub fn can_populate() -> bool {
+    const PAGE: usize = 4096;
+    let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: a new mapping at an address of the kernel's choice disturbs no other memory.
+    let base = unsafe { libc::mmap(std::ptr::null_mut(), PAGE, access, kind, -1, 0) };
+    let Some(place) = NonNull::new(base.cast()).filter(|_| base != libc::MAP_FAILED) else {
+        return false;
+    };
+    let works = populate(place, PAGE);
+    // SAFETY: the mapping made above, to which nothing else refers.
+    unsafe { libc::munmap(base, PAGE) };
+    works
 }

@@ -2,14 +2,18 @@
 //!
 //! # Contract
 //! [`Arena::allocate`] gives zeroed entries; without room it counts a dropped event and gives none. Nothing here waits.
+//! Memory is put behind the record as it is needed, [`STEP`] units at a time, by the program that needs it: whoever else
+//! did it would have to be told, and a hundred threads that meet ten thousand locks each would outrun it.
 //! # State
-//! `Header::allocated` counts the units given out, `Header::available` those with memory behind them.
+//! `Header::allocated` counts the units given out, `Header::available` those with memory behind them. `Header::capacity`
+//! bounds both; where the system refuses memory, it is lowered to what there is, and nobody asks again.
 //! # Edges
 //! list: `Arena::push` -> who walks the list from its head. Carries the entry.
 //! # Invariants
 //! I1: the mapping is at least `mapped` units long, was zero when made, and lives until the process ends or executes.
 //! I2: a unit is given out at most once, so an entry is reached only through the number that its allocation returned.
 //! I3: entries consist of atomic integers, so sharing them between threads and processes is no data race.
+//! I4: what lies below `available` has memory, so that writing there cannot fault.
 //! # Evidence
 //! The tests below; `crates/cli/tests/ground_truth.rs` through the observer.
 
@@ -38,11 +42,18 @@ macro_rules! entries {
 }
 entries! { Process Thread Lock Cell Stack Module }
 
+/// Units that get memory at once: what zeroing takes is no longer than a thread's way through the kernel.
+pub const STEP: u32 = (256 << 10) / UNIT as u32;
+
+/// Puts memory behind so many bytes of the mapping from an address on; false if there is none to be had.
+pub type Populate = fn(NonNull<u8>, usize) -> bool;
+
 /// The mapped record.
 #[derive(Debug, Clone, Copy)]
 pub struct Arena {
     base: NonNull<u8>,
     mapped: u32,
+    populate: Populate,
 }
 
 // SAFETY: all access goes through atomics (I3) in memory that lives as long as the process (I1).
@@ -55,8 +66,9 @@ impl Arena {
     ///
     /// # Safety
     /// `base` is aligned to a page, and `mapped` units from it on are mapped, shared and writable until the process ends.
-    pub unsafe fn new(base: NonNull<u8>, mapped: u32) -> Self {
-        Arena { base, mapped }
+    /// When `populate` answers true, writing to the bytes that it was asked for cannot fault (I4).
+    pub unsafe fn new(base: NonNull<u8>, mapped: u32, populate: Populate) -> Self {
+        Arena { base, mapped, populate }
     }
 
     /// The first page.
@@ -76,11 +88,9 @@ impl Arena {
     /// A fresh run of units, zeroed; none if there is no room, which is counted.
     pub fn allocate(&self, units: u32) -> Option<Unit> {
         let header = self.header();
-        // Relaxed: `unc` raises it after the system call that gave the file its memory, and all that is there is zero.
-        let end = header.available.load(Relaxed).min(self.mapped);
         let mut first = header.allocated.load(Relaxed);
         loop {
-            let next = first.checked_add(units).filter(|&next| next <= end);
+            let next = first.checked_add(units).filter(|&next| self.has_room_to(next));
             let Some(next) = next else {
                 header.dropped_room.fetch_add(1, Relaxed);
                 return None;
@@ -89,6 +99,37 @@ impl Arena {
                 Ok(_) => return Some(first),
                 Err(seen) => first = seen,
             }
+        }
+    }
+
+    /// Whether there is memory up to the unit `end`.
+    #[inline(always)]
+    fn has_room_to(&self, end: u32) -> bool {
+        // Relaxed: raised after the system call that gave the file its memory, and all that is there is zero.
+        end <= self.header().available.load(Relaxed).min(self.mapped) || self.grow(end)
+    }
+
+    /// Puts memory behind the record at least up to the unit `end`; false if there is none. Threads that come here together
+    /// do the same work, which does no harm.
+    #[cold]
+    pub fn grow(&self, end: u32) -> bool {
+        let header = self.header();
+        loop {
+            let available = header.available.load(Relaxed);
+            let most = header.capacity.load(Relaxed).min(self.mapped);
+            if end <= available.min(most) {
+                return true;
+            }
+            let next = available.saturating_add(STEP).min(most);
+            if end > most || next <= available {
+                return false;
+            }
+            let place = NonNull::new(self.pointer(available)).unwrap_or(self.base);
+            if !(self.populate)(place, (next - available) as usize * UNIT) {
+                header.capacity.fetch_min(available, Relaxed);
+                return false;
+            }
+            header.available.fetch_max(next, Relaxed);
         }
     }
 
@@ -186,10 +227,33 @@ mod tests {
         );
         let base = NonNull::from(pages).cast();
         // SAFETY: that many units were leaked just now.
-        let arena = unsafe { Arena::new(base, units) };
+        let arena = unsafe { Arena::new(base, units, |_, _| false) };
         arena.header().allocated.store(layout::HEADER_UNITS, Relaxed);
         arena.header().available.store(units, Relaxed);
         arena
+    }
+
+    #[test]
+    fn memory_is_added_in_steps_up_to_the_capacity_and_refused_once() {
+        static ASKED: AtomicU32 = AtomicU32::new(0);
+        fn third_is_refused(_: NonNull<u8>, _: usize) -> bool {
+            ASKED.fetch_add(1, Relaxed) < 2
+        }
+        let arena = Arena { populate: third_is_refused, ..arena(layout::HEADER_UNITS + 4 * STEP) };
+        let header = arena.header();
+        header.available.store(layout::HEADER_UNITS, Relaxed);
+        header.capacity.store(u32::MAX, Relaxed);
+        assert_eq!(arena.allocate(1), Some(layout::HEADER_UNITS));
+        assert_eq!(header.available.load(Relaxed), layout::HEADER_UNITS + STEP);
+        assert_eq!(arena.allocate(STEP), Some(layout::HEADER_UNITS + 1));
+        assert_eq!(header.available.load(Relaxed), layout::HEADER_UNITS + 2 * STEP);
+        for _ in 0..3 {
+            assert_eq!(arena.allocate(STEP), None);
+        }
+        assert_eq!(ASKED.load(Relaxed), 3, "the system is not asked again");
+        assert_eq!(header.dropped_room.load(Relaxed), 3);
+        assert_eq!(header.capacity.load(Relaxed), layout::HEADER_UNITS + 2 * STEP);
+        assert_eq!(arena.allocate(1), Some(layout::HEADER_UNITS + 1 + STEP));
     }
 
     #[test]

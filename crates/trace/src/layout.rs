@@ -81,9 +81,9 @@ pub struct Header {
     pub tick_ns: AtomicU64,
     /// The smallest difference that the clock shows in nanoseconds, as the bits of a double.
     pub step_ns: AtomicU64,
-    /// Units that may be mapped at most.
+    /// Units that there may be at most; lowered where the system refuses memory.
     pub capacity: AtomicU32,
-    /// Units that have memory behind them; `unc` raises it.
+    /// Units that have memory behind them; raised as they are needed.
     pub available: AtomicU32,
     /// Units given out; may pass `available` when there was no room.
     pub allocated: AtomicU32,

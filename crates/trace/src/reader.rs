@@ -2,7 +2,8 @@
 //!
 //! # Contract
 //! [`read`] never panics and ends in time linear in the length of the bytes, whatever they are. What a program wrote
-//! half, because it was killed, is read as far as it goes.
+//! half, because it was killed, is read as far as it goes. Cells, of which there may be millions, stay bytes until
+//! [`Record::cell`] is asked for one.
 //! # Invariants
 //! I1: a unit is the beginning of at most one entry: one met again ends its list, so all lists together end.
 //! I2: every access is checked against the length; beyond it there are zeroes.
@@ -12,6 +13,7 @@
 use crate::histogram::{COARSE, FINE, Scale};
 use crate::layout::{
     self, Cell, Cold, Extreme, Header, Late, Ledger, Lock, Module, Process, Stack, Thread, UNIT,
+    Unit,
 };
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -20,7 +22,7 @@ use std::mem::offset_of;
 
 /// Everything in a record.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Record {
+pub struct Record<'b> {
     /// One of [`layout::clock`].
     pub clock: u32,
     /// Nanoseconds of a tick.
@@ -39,6 +41,7 @@ pub struct Record {
     pub negative: u64,
     /// Oldest first.
     pub processes: Vec<ProcessRecord>,
+    view: View<'b>,
 }
 
 /// One program image.
@@ -98,15 +101,25 @@ pub struct ThreadRecord {
     pub voluntary: u64,
     /// At its end.
     pub involuntary: u64,
+    /// Acquisitions, of all locks, not had at the first try.
+    pub blocked: u64,
+    /// The sum of all its waits in ticks.
+    pub waited: u64,
     /// What it did, by lock; oldest first.
-    pub cells: Vec<CellRecord>,
+    pub cells: Vec<CellAt>,
+}
+
+/// Where the record has what one thread did to one lock: see [`Record::cell`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CellAt {
+    /// The lock's number.
+    pub lock: Unit,
+    unit: Unit,
 }
 
 /// What one thread did to one lock. Times are in ticks.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct CellRecord {
-    /// The lock's number.
-    pub lock: u32,
     /// All acquisitions.
     pub acquisitions: u64,
     /// Those not had at the first try.
@@ -197,24 +210,16 @@ impl std::error::Error for ReadError {}
 ///
 /// # Errors
 /// If the bytes do not begin with a header of this version.
-pub fn read(bytes: &[u8]) -> Result<Record, ReadError> {
-    let view = View { bytes, met: RefCell::new(vec![false; bytes.len() / UNIT + 1]) };
-    if bytes.len() < size_of::<Header>() {
-        return Err(ReadError::Truncated);
-    }
-    if view.u64(offset_of!(Header, magic)) != layout::MAGIC {
-        return Err(ReadError::NotARecord);
-    }
-    let version = view.u32(offset_of!(Header, version));
-    if version != layout::VERSION {
-        return Err(ReadError::Version(version));
-    }
+pub fn read(bytes: &[u8]) -> Result<Record<'_>, ReadError> {
+    check(bytes)?;
+    let view = View { bytes };
+    let lists = Lists { view, met: RefCell::new(vec![false; bytes.len() / UNIT + 1]) };
     let positive = |offset| {
         Some(f64::from_bits(view.u64(offset))).filter(|value| value.is_finite() && *value > 0.0)
     };
-    let mut processes: Vec<ProcessRecord> = view
+    let mut processes: Vec<ProcessRecord> = lists
         .list(view.u32(offset_of!(Header, processes)), offset_of!(Process, next))
-        .map(|at| view.process(at))
+        .map(|at| lists.process(at))
         .collect();
     processes.reverse();
     Ok(Record {
@@ -227,12 +232,45 @@ pub fn read(bytes: &[u8]) -> Result<Record, ReadError> {
         dropped_busy: view.u64(offset_of!(Header, dropped_busy)),
         negative: view.u64(offset_of!(Header, negative)),
         processes,
+        view,
     })
 }
 
+/// Whether the bytes begin with a header of this version: all that [`read`] may have to refuse.
+///
+/// # Errors
+/// If they do not.
+pub fn check(bytes: &[u8]) -> Result<(), ReadError> {
+    let view = View { bytes };
+    if bytes.len() < size_of::<Header>() {
+        return Err(ReadError::Truncated);
+    }
+    if view.u64(offset_of!(Header, magic)) != layout::MAGIC {
+        return Err(ReadError::NotARecord);
+    }
+    let version = view.u32(offset_of!(Header, version));
+    if version != layout::VERSION {
+        return Err(ReadError::Version(version));
+    }
+    Ok(())
+}
+
+impl Record<'_> {
+    /// What one thread did to one lock.
+    pub fn cell(&self, cell: CellAt) -> CellRecord {
+        self.view.cell(cell)
+    }
+}
+
 /// The bytes, with zeroes behind their end (I2).
+#[derive(Debug, Clone, Copy, PartialEq)]
 struct View<'b> {
     bytes: &'b [u8],
+}
+
+/// The bytes while their lists are followed.
+struct Lists<'b> {
+    view: View<'b>,
     /// The units at which an entry was met (I1).
     met: RefCell<Vec<bool>>,
 }
@@ -259,68 +297,6 @@ impl<'b> View<'b> {
         &self.bytes[from..from.saturating_add(length).min(self.bytes.len())]
     }
 
-    /// Offsets of the entries of a list that begins at `unit`, newest first (I1).
-    fn list(&self, unit: u32, link: usize) -> impl Iterator<Item = usize> + use<'_, 'b> {
-        let mut unit = unit;
-        std::iter::from_fn(move || {
-            let at = unit as usize * UNIT;
-            let is_entry = unit >= layout::HEADER_UNITS && at < self.bytes.len();
-            if !is_entry || std::mem::replace(&mut self.met.borrow_mut()[unit as usize], true) {
-                return None;
-            }
-            unit = self.u32(at + link);
-            Some(at)
-        })
-    }
-
-    fn process(&self, at: usize) -> ProcessRecord {
-        let head = |offset| self.u32(at + offset);
-        let mut locks: Vec<LockRecord> = self
-            .list(head(offset_of!(Process, locks)), offset_of!(Lock, next))
-            .map(|lock| self.lock(lock))
-            .collect();
-        locks.reverse();
-        let ledgers: HashMap<u32, usize> = locks
-            .iter()
-            .map(|lock| {
-                (
-                    lock.unit,
-                    self.u32(lock.unit as usize * UNIT + offset_of!(Lock, ledger)) as usize * UNIT,
-                )
-            })
-            .collect();
-        let mut threads: Vec<ThreadRecord> = self
-            .list(head(offset_of!(Process, threads)), offset_of!(Thread, next))
-            .map(|thread| self.thread(thread, &ledgers))
-            .collect();
-        threads.reverse();
-        let stacks =
-            self.list(head(offset_of!(Process, stacks)), offset_of!(Stack, next)).map(|stack| {
-                let count =
-                    (self.u32(stack + offset_of!(Stack, count)) as usize).min(layout::FRAMES);
-                let frame = |index| self.u64(stack + offset_of!(Stack, frames) + 8 * index);
-                ((stack / UNIT) as u32, (0..count).map(frame).collect())
-            });
-        let modules = self.list(head(offset_of!(Process, modules)), offset_of!(Module, next));
-        let command = self.text(
-            head(offset_of!(Process, command)) as usize * UNIT,
-            head(offset_of!(Process, command_bytes)) as usize,
-        );
-        let arguments = command.strip_suffix(&[0]).unwrap_or(command).split(|&byte| byte == 0);
-        ProcessRecord {
-            pid: head(offset_of!(Process, pid)),
-            parent: head(offset_of!(Process, parent)),
-            command: arguments
-                .map(|argument| String::from_utf8_lossy(argument).into_owned())
-                .collect(),
-            start_ticks: self.u64(at + offset_of!(Process, start_ticks)),
-            locks,
-            threads,
-            stacks: stacks.collect(),
-            modules: modules.map(|module| self.module(module)).collect(),
-        }
-    }
-
     fn module(&self, at: usize) -> ModuleRecord {
         let length = self.u32(at + offset_of!(Module, path_bytes)) as usize;
         ModuleRecord {
@@ -343,31 +319,10 @@ impl<'b> View<'b> {
         }
     }
 
-    fn thread(&self, at: usize, ledgers: &HashMap<u32, usize>) -> ThreadRecord {
-        let name = self.text(at + offset_of!(Thread, name), 16);
-        let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
-        let mut cells: Vec<CellRecord> = self
-            .list(self.u32(at + offset_of!(Thread, cells)), offset_of!(Cell, next))
-            .map(|cell| self.cell(cell, ledgers))
-            .collect();
-        cells.reverse();
-        ThreadRecord {
-            tid: self.u32(at + offset_of!(Thread, tid)),
-            name: String::from_utf8_lossy(name).into_owned(),
-            start_ticks: self.u64(at + offset_of!(Thread, start_ticks)),
-            end_ticks: self.u64(at + offset_of!(Thread, end_ticks)),
-            cpu_ns: self.u64(at + offset_of!(Thread, cpu_ns)),
-            voluntary: self.u64(at + offset_of!(Thread, voluntary)),
-            involuntary: self.u64(at + offset_of!(Thread, involuntary)),
-            cells,
-        }
-    }
-
-    fn cell(&self, at: usize, ledgers: &HashMap<u32, usize>) -> CellRecord {
-        let lock = self.u32(at + offset_of!(Cell, lock));
+    fn cell(&self, cell_at: CellAt) -> CellRecord {
+        let at = cell_at.unit as usize * UNIT;
         let hold_start = self.u64(at + offset_of!(Cell, hold_start));
         let mut cell = CellRecord {
-            lock,
             acquisitions: self.u64(at + offset_of!(Cell, acquisitions)),
             try_failed: self.u64(at + offset_of!(Cell, try_failed)),
             owner_changes: self.u64(at + offset_of!(Cell, owner_changes)),
@@ -377,7 +332,8 @@ impl<'b> View<'b> {
         };
         let cold = self.u32(at + offset_of!(Cell, cold)) as usize * UNIT;
         if cold != 0 {
-            let ledger = ledgers.get(&lock).copied().unwrap_or(0);
+            let lock = cell_at.lock as usize * UNIT;
+            let ledger = self.u32(lock + offset_of!(Lock, ledger)) as usize * UNIT;
             let times = |total, buckets, worst| TimesRecord {
                 total: self.u64(cold + total),
                 buckets: self.buckets(FINE, |bucket| self.u64(cold + buckets + 8 * bucket)),
@@ -402,9 +358,13 @@ impl<'b> View<'b> {
     }
 
     fn holds(&self, at: usize) -> TimesRecord {
-        let count = |bucket| {
-            let low = u64::from(self.u32(at + offset_of!(Cell, hold) + 4 * bucket));
-            low | u64::from(self.u8(at + offset_of!(Cell, hold_carry) + bucket)) << 32
+        let low: [u8; 4 * COARSE.buckets] =
+            self.array(at + offset_of!(Cell, hold)).unwrap_or([0; 4 * COARSE.buckets]);
+        let carry: [u8; COARSE.buckets] =
+            self.array(at + offset_of!(Cell, hold_carry)).unwrap_or([0; COARSE.buckets]);
+        let low = low.as_chunks::<4>().0;
+        let count = |bucket: usize| {
+            u64::from(u32::from_le_bytes(low[bucket])) | u64::from(carry[bucket]) << 32
         };
         let begun = self.u64(at + offset_of!(Cell, hold_worst_at));
         let worst = (0..4).map(|rank| ExtremeRecord {
@@ -445,6 +405,92 @@ impl<'b> View<'b> {
         let slots = (0..7).map(|slot| ledger + offset_of!(Ledger, late) + slot * size_of::<Late>());
         let mut found = slots.filter(|&slot| self.u64(slot + offset_of!(Late, ticks)) == ticks);
         found.next().map_or(0, |slot| self.u64(slot + offset_of!(Late, stack)) as u32)
+    }
+}
+
+impl<'b> Lists<'b> {
+    /// Offsets of the entries of a list that begins at `unit`, newest first (I1).
+    fn list(&self, unit: u32, link: usize) -> impl Iterator<Item = usize> + use<'_, 'b> {
+        let mut unit = unit;
+        std::iter::from_fn(move || {
+            let at = unit as usize * UNIT;
+            let is_entry = unit >= layout::HEADER_UNITS && at < self.view.bytes.len();
+            if !is_entry || std::mem::replace(&mut self.met.borrow_mut()[unit as usize], true) {
+                return None;
+            }
+            unit = self.view.u32(at + link);
+            Some(at)
+        })
+    }
+
+    fn process(&self, at: usize) -> ProcessRecord {
+        let view = self.view;
+        let head = |offset| view.u32(at + offset);
+        let mut locks: Vec<LockRecord> = self
+            .list(head(offset_of!(Process, locks)), offset_of!(Lock, next))
+            .map(|lock| view.lock(lock))
+            .collect();
+        locks.reverse();
+        let mut threads: Vec<ThreadRecord> = self
+            .list(head(offset_of!(Process, threads)), offset_of!(Thread, next))
+            .map(|thread| self.thread(thread))
+            .collect();
+        threads.reverse();
+        let stacks =
+            self.list(head(offset_of!(Process, stacks)), offset_of!(Stack, next)).map(|stack| {
+                let count =
+                    (view.u32(stack + offset_of!(Stack, count)) as usize).min(layout::FRAMES);
+                let frame = |index| view.u64(stack + offset_of!(Stack, frames) + 8 * index);
+                ((stack / UNIT) as u32, (0..count).map(frame).collect())
+            });
+        let modules = self.list(head(offset_of!(Process, modules)), offset_of!(Module, next));
+        let command = view.text(
+            head(offset_of!(Process, command)) as usize * UNIT,
+            head(offset_of!(Process, command_bytes)) as usize,
+        );
+        let arguments = command.strip_suffix(&[0]).unwrap_or(command).split(|&byte| byte == 0);
+        ProcessRecord {
+            pid: head(offset_of!(Process, pid)),
+            parent: head(offset_of!(Process, parent)),
+            command: arguments
+                .map(|argument| String::from_utf8_lossy(argument).into_owned())
+                .collect(),
+            start_ticks: view.u64(at + offset_of!(Process, start_ticks)),
+            locks,
+            threads,
+            stacks: stacks.collect(),
+            modules: modules.map(|module| view.module(module)).collect(),
+        }
+    }
+
+    fn thread(&self, at: usize) -> ThreadRecord {
+        let view = self.view;
+        let name = view.text(at + offset_of!(Thread, name), 16);
+        let name = name.split(|&byte| byte == 0).next().unwrap_or_default();
+        let (mut blocked, mut waited) = (0u64, 0u64);
+        let mut cells = Vec::new();
+        for cell in self.list(view.u32(at + offset_of!(Thread, cells)), offset_of!(Cell, next)) {
+            let cold = view.u32(cell + offset_of!(Cell, cold)) as usize * UNIT;
+            if cold != 0 {
+                blocked = blocked.saturating_add(view.u64(cold + offset_of!(Cold, blocked)));
+                waited = waited.saturating_add(view.u64(cold + offset_of!(Cold, wait_total)));
+            }
+            let lock = view.u32(cell + offset_of!(Cell, lock));
+            cells.push(CellAt { lock, unit: (cell / UNIT) as Unit });
+        }
+        cells.reverse();
+        ThreadRecord {
+            tid: view.u32(at + offset_of!(Thread, tid)),
+            name: String::from_utf8_lossy(name).into_owned(),
+            start_ticks: view.u64(at + offset_of!(Thread, start_ticks)),
+            end_ticks: view.u64(at + offset_of!(Thread, end_ticks)),
+            cpu_ns: view.u64(at + offset_of!(Thread, cpu_ns)),
+            voluntary: view.u64(at + offset_of!(Thread, voluntary)),
+            involuntary: view.u64(at + offset_of!(Thread, involuntary)),
+            blocked,
+            waited,
+            cells,
+        }
     }
 }
 

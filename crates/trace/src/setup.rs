@@ -1,8 +1,8 @@
 //! How a record begins: the header that `unc` writes before the program starts, and the words that it changes later.
 //!
 //! # Contract
-//! [`Setup::bytes`] goes to offset 0 of a file that is zero elsewhere. Later, `unc` writes single words at
-//! [`AVAILABLE_AT`], [`ENABLED_AT`] and [`TICK_NS_AT`]; the program writes none of them.
+//! [`Setup::bytes`] goes to offset 0 of a file that is zero elsewhere. Later, `unc` writes single words at [`ENABLED_AT`]
+//! and [`TICK_NS_AT`], which the program never writes, and reads those at [`AVAILABLE_AT`] and [`ALLOCATED_AT`].
 
 use crate::layout::{self, Header};
 use std::mem::offset_of;

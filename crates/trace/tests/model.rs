@@ -21,7 +21,7 @@ fn record(room: u32) -> (Arena, &'static Process) {
     let pages = vec![Page { _bytes: [0; 4096] }; units as usize * UNIT / 4096 + 1];
     let base = NonNull::from(Box::leak(pages.into_boxed_slice())).cast();
     // SAFETY: that many units were leaked just now (I1 of `arena`).
-    let arena = unsafe { Arena::new(base, units) };
+    let arena = unsafe { Arena::new(base, units, |_, _| false) };
     arena.header().allocated.store(layout::HEADER_UNITS, Relaxed);
     arena.header().available.store(units, Relaxed);
     let (_, process) = arena.make::<Process>().expect("room for one");

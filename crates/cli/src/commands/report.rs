@@ -5,7 +5,6 @@ use crate::failure::Failure;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use uncontended_report::facts::Facts;
 use uncontended_report::run::RunReport;
 use uncontended_report::tracefile;
 
@@ -58,9 +57,7 @@ impl Arguments {
     }
 
     fn write(&self) -> Result<(), Failure> {
-        let (record, facts) = read(&self.trace)?;
-        let mut report = emit::report(&record, facts)
-            .map_err(|failure| unreadable(&self.trace, &failure.cause))?;
+        let mut report = self.report()?;
         if let Some(pattern) = &self.only {
             report.keep_matching(pattern);
         }
@@ -85,17 +82,17 @@ impl Arguments {
         }
         Ok(())
     }
+
+    fn report(&self) -> Result<RunReport, Failure> {
+        let refused = |error: &dyn std::fmt::Display| unreadable(&self.trace, &error.to_string());
+        let bytes = std::fs::read(&self.trace).map_err(|error| refused(&error))?;
+        let (record, facts) = tracefile::decode(&bytes).map_err(|error| refused(&error))?;
+        emit::report(record, facts).map_err(|failure| refused(&failure.cause))
+    }
 }
 
 /// Makes one form of a report.
 type Form = fn(&RunReport) -> Result<Vec<u8>, Failure>;
-
-fn read(path: &Path) -> Result<(Vec<u8>, Facts), Failure> {
-    let bytes = std::fs::read(path).map_err(|error| unreadable(path, &error.to_string()))?;
-    let (record, facts) =
-        tracefile::decode(&bytes).map_err(|error| unreadable(path, &error.to_string()))?;
-    Ok((record.to_vec(), facts))
-}
 
 fn unreadable(path: &Path, cause: &str) -> Failure {
     let remedy = "Keep a trace with `unc run --trace FILE -- PROGRAM`.";

@@ -66,6 +66,12 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
+    /// Whether anything is to be told or kept of the run.
+    pub(crate) fn wants_report(&self) -> bool {
+        let files = [&self.json, &self.html, &self.trace];
+        !self.quiet || !self.no_history || files.into_iter().any(Option::is_some)
+    }
+
     pub(crate) fn execute(self) -> ExitCode {
         let outcome = refuse_flag(&self)
             .and_then(|()| refuse_stdout(&self))

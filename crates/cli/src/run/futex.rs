@@ -9,6 +9,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
+use std::time::Duration;
 use uncontended_report::aggregate::Symbols;
 use uncontended_report::facts::{FutexFacts, FutexThread};
 use uncontended_report::run::{Frame, FutexSite};
@@ -44,6 +45,9 @@ struct Mapping {
 }
 
 impl FutexWatch {
+    /// How often [`FutexWatch::look`] should be called, lest the kernel's buffer overflow.
+    pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(5);
+
     /// Arms the watch for the program that is started next.
     pub(crate) fn open() -> io::Result<Self> {
         let events = Tracefs::open()?;

@@ -34,8 +34,8 @@ impl Output {
         }
     }
 
-    /// Writes `content` as all of the file.
-    pub(crate) fn write(mut self, content: &[u8]) -> Result<(), Failure> {
+    /// Writes the parts of `content`, one after the other, as all of the file.
+    pub(crate) fn write(mut self, content: &[&[u8]]) -> Result<(), Failure> {
         self.untouched = false;
         self.replace(content).map_err(|error| {
             Failure::new(
@@ -45,11 +45,13 @@ impl Output {
         })
     }
 
-    fn replace(&mut self, content: &[u8]) -> io::Result<()> {
+    fn replace(&mut self, content: &[&[u8]]) -> io::Result<()> {
         if self.file.metadata()?.is_file() {
             self.file.set_len(0)?;
         }
-        self.file.write_all(content)?;
+        for part in content {
+            self.file.write_all(part)?;
+        }
         self.file.flush()
     }
 }
@@ -73,7 +75,7 @@ mod tests {
         std::fs::write(&path, "something long").unwrap();
         drop(Output::open(&path).unwrap());
         assert_eq!(std::fs::read(&path).unwrap(), b"something long");
-        Output::open(&path).unwrap().write(b"new").unwrap();
+        Output::open(&path).unwrap().write(&[b"n", b"ew"]).unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"new");
         std::fs::remove_file(&path).unwrap();
         drop(Output::open(&path).unwrap());
@@ -82,7 +84,7 @@ mod tests {
 
     #[test]
     fn a_full_disk_is_said() {
-        let failure = Output::open("/dev/full".as_ref()).unwrap().write(b"text").unwrap_err();
+        let failure = Output::open("/dev/full".as_ref()).unwrap().write(&[b"text"]).unwrap_err();
         assert!(failure.cause.contains("/dev/full"), "{failure}");
         assert!(Output::open("/no/such/folder/file".as_ref()).is_err());
     }

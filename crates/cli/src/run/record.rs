@@ -1,45 +1,45 @@
-//! The memory in which the observer records: made before the program starts, enlarged while it runs, read at its end.
+//! The memory in which the observer records: made before the program starts, read at its end.
 //!
 //! # Contract
 //! `unc` never maps it: it writes single words of the header and reads copies, so that nothing the program does to the
-//! memory can hurt `unc`.
+//! memory can hurt `unc`. The program puts memory behind the rest of the file as it needs it
+//! (`uncontended_trace::arena`), up to [`MOST`] and a quarter of what the machine or the control group has to spare;
+//! kernels that cannot be asked for that (before 5.14) get [`FIXED`] at once. Beyond, events are dropped and counted.
 //! # Invariants
-//! I1: the sizes are powers of two from [`FIRST`] to [`MOST`]. Of the number of available units, only the bits of one byte
-//! change then, so that the program never reads half of an old and half of a new number.
-//! I2: memory is reserved before it is made available, so that a program never writes where there is none.
+//! I1: memory is reserved before it is made available, so that a program never writes where there is none.
 
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
-use std::time::Duration;
+use std::path::Path;
 use uncontended_sys::clock::{self, Moment, Source};
 use uncontended_sys::memfd;
 use uncontended_trace::layout::{Header, UNIT};
+use uncontended_trace::reader;
 use uncontended_trace::setup::{ALLOCATED_AT, AVAILABLE_AT, ENABLED_AT, Setup, TICK_NS_AT};
 
 const STEP_NS_AT: u64 = std::mem::offset_of!(Header, step_ns) as u64;
-const FIRST: u64 = 32 << 20;
-const MOST: u64 = 512 << 20;
+const FIRST: u64 = 1 << 20;
+const FIXED: u64 = 64 << 20;
+const MOST: u64 = 1 << 30;
 
 /// The record of one run.
 #[derive(Debug)]
 pub(crate) struct Record {
     file: File,
-    available: u64,
     start: Moment,
 }
 
 impl Record {
     /// The variable through which a program finds its record.
     pub(crate) const VARIABLE: &str = "UNC_RECORD";
-    /// How often [`Record::tend`] should be called.
-    pub(crate) const TEND_EVERY: Duration = Duration::from_millis(5);
-
     /// Makes an empty record: `holds` says whether holds are recorded, `enabled` whether recording begins at once.
     pub(crate) fn create(holds: bool, enabled: bool) -> io::Result<Self> {
-        Self::with_room(FIRST, MOST, holds, enabled)
+        let most = (spare_memory() / 4).clamp(FIXED, MOST) / FIRST * FIRST;
+        let first = if memfd::can_populate() { FIRST } else { FIXED };
+        Self::with_room(first, most, holds, enabled)
     }
 
     /// Makes a record for a few events.
@@ -67,7 +67,7 @@ impl Record {
             available,
         };
         file.write_all_at(&setup.bytes(), 0)?;
-        Ok(Record { file, available, start })
+        Ok(Record { file, start })
     }
 
     /// The path by which a program opens it.
@@ -81,27 +81,22 @@ impl Record {
         let _ = self.file.write_all_at(&1_u32.to_le_bytes(), ENABLED_AT);
     }
 
-    /// Doubles the memory when a quarter of it is used, since reserving takes time in which the program goes on. Without
-    /// more memory events are dropped and counted.
-    pub(crate) fn tend(&mut self) {
-        let twice = self.available * 2;
-        if self.used() * 4 < self.available || twice > MOST || self.available < FIRST {
-            return;
-        }
-        if memfd::reserve(&self.file, self.available, twice).is_ok() {
-            let units = u32::try_from(twice / UNIT as u64).unwrap_or(u32::MAX);
-            if self.file.write_all_at(&units.to_le_bytes(), AVAILABLE_AT).is_ok() {
-                self.available = twice;
-            }
-        }
-    }
-
     /// Bytes given out, as far as there is memory.
     fn used(&self) -> u64 {
-        let mut units = [0; 4];
-        let read = self.file.read_exact_at(&mut units, ALLOCATED_AT);
-        let used = read.map_or(0, |()| u64::from(u32::from_le_bytes(units)) * UNIT as u64);
-        used.min(self.available)
+        let bytes_at = |place| {
+            let mut units = [0; 4];
+            let read = self.file.read_exact_at(&mut units, place);
+            read.map_or(0, |()| u64::from(u32::from_le_bytes(units)) * UNIT as u64)
+        };
+        let length = self.file.metadata().map_or(0, |facts| facts.len());
+        bytes_at(ALLOCATED_AT).min(bytes_at(AVAILABLE_AT)).min(length)
+    }
+
+    /// Whether [`Record::read`] would give something that can be read as a record.
+    pub(crate) fn check(&self) -> io::Result<()> {
+        let mut header = [0; size_of::<Header>()];
+        self.file.read_exact_at(&mut header, 0)?;
+        reader::check(&header).map_err(io::Error::other)
     }
 
     /// A copy of what was recorded so far.
@@ -119,44 +114,69 @@ impl Record {
     }
 }
 
+/// Bytes that this machine and our control group have to spare, as far as they tell.
+fn spare_memory() -> u64 {
+    let text = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let machine = text("/proc/meminfo").lines().find_map(|line| {
+        let kib = line.strip_prefix("MemAvailable:")?.trim().strip_suffix(" kB")?;
+        kib.parse::<u64>().ok()?.checked_mul(1024)
+    });
+    let groups = text("/proc/self/cgroup");
+    let group = groups.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/");
+    machine.unwrap_or(u64::MAX).min(spare_in_group(Path::new("/sys/fs/cgroup"), group))
+}
+
+/// The same for the control group `group` (version 2) and those around it.
+fn spare_in_group(root: &Path, group: &str) -> u64 {
+    let inner = root.join(group.trim_start_matches('/'));
+    let number = |group: &Path, name: &str| {
+        std::fs::read_to_string(group.join(name)).ok()?.trim().parse::<u64>().ok()
+    };
+    let groups = inner.ancestors().take_while(|group| group.starts_with(root));
+    let spare = groups.filter_map(|group| {
+        Some(number(group, "memory.max")?.saturating_sub(number(group, "memory.current")?))
+    });
+    spare.min().unwrap_or(u64::MAX)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use uncontended_trace::reader;
 
     #[test]
     fn a_fresh_record_is_read_as_empty() {
         let record = Record::create(true, false).unwrap();
-        let read = reader::read(&record.read().unwrap()).unwrap();
+        let bytes = record.read().unwrap();
+        let read = reader::read(&bytes).unwrap();
         assert!(read.processes.is_empty() && read.holds);
         assert!(read.tick_ns > 0.0 && read.start_ticks > 0);
     }
 
     #[test]
-    fn memory_is_doubled_in_time_and_not_beyond_the_limit() {
-        let mut record = Record::create(true, true).unwrap();
-        record.tend();
-        assert_eq!(record.available, FIRST);
-        let units = u32::try_from(MOST / UNIT as u64).unwrap();
-        record.file.write_all_at(&units.to_le_bytes(), ALLOCATED_AT).unwrap();
-        record.tend();
-        assert_eq!(record.available, FIRST * 2);
-        let mut word = [0; 4];
-        record.file.read_exact_at(&mut word, AVAILABLE_AT).unwrap();
-        assert_eq!(u64::from(u32::from_le_bytes(word)) * UNIT as u64, FIRST * 2);
-        record.available = MOST;
-        record.tend();
-        assert_eq!(record.available, MOST);
+    fn what_was_given_out_is_read_as_far_as_there_is_memory() {
+        let record = Record::create(true, true).unwrap();
+        for (units, bytes) in [(100, 6400), (u32::MAX, FIRST as usize)] {
+            record.file.write_all_at(&u32::to_le_bytes(units), ALLOCATED_AT).unwrap();
+            assert_eq!(record.read().unwrap().len(), bytes);
+        }
     }
 
     #[test]
-    fn growth_changes_one_byte_of_the_number() {
-        let bytes = |size: u64| u32::try_from(size / UNIT as u64).unwrap().to_le_bytes();
-        let (mut size, first) = (FIRST, bytes(FIRST));
-        while size < MOST {
-            size *= 2;
-            let changed = bytes(size).iter().zip(first).filter(|(new, old)| *new != old).count();
-            assert_eq!(changed, 1);
-        }
+    fn the_tightest_limit_of_the_control_group_counts() {
+        let folder = std::env::temp_dir().join(format!("unc-group-{}", std::process::id()));
+        let inner = folder.join("a/b");
+        std::fs::create_dir_all(&inner).unwrap();
+        let write = |path: &std::path::Path, name: &str, text: &str| {
+            std::fs::write(path.join(name), text).unwrap();
+        };
+        assert_eq!(spare_in_group(&folder, "/a/b"), u64::MAX);
+        write(&inner, "memory.max", "max\n");
+        write(&inner, "memory.current", "5\n");
+        write(&folder.join("a"), "memory.max", "1000\n");
+        write(&folder.join("a"), "memory.current", "400\n");
+        assert_eq!(spare_in_group(&folder, "/a/b"), 600);
+        assert_eq!(spare_in_group(&folder, "/"), u64::MAX);
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(spare_memory() > 0);
     }
 }

@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Refusal> {
     let outputs = Outputs::open(arguments)?;
     let signals =
         Signals::block(&supervise::TAKEN).map_err(|error| own("block signals", &error))?;
-    let mut record = Record::create(!arguments.no_hold, arguments.delay.is_none())
+    let record = Record::create(!arguments.no_hold, arguments.delay.is_none())
         .map_err(|error| own("make the memory for the record", &error))?;
     let (library, cost_ns_per_pair) =
         library().map_err(|error| own("place the observer", &error))?;
@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Refusal> {
     let environment = environment(&library, &record, obstacle);
 
     // Without root there is nothing to arm; the report says so.
-    let mut futexes = FutexWatch::open().ok();
+    let mut futexes = arguments.wants_report().then(FutexWatch::open).and_then(Result::ok);
     let started_unix_s =
         SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
     refuse_if_ended(&signals)?;
@@ -50,12 +50,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Refusal> {
         begin: arguments.delay.map(|delay| start + delay),
     };
     let mut threads = ThreadWatch::new(child.pid());
-    supervise::until_end(&child, &signals, schedule, &mut record, &mut threads, futexes.as_mut());
+    supervise::until_end(&child, &signals, schedule, &record, &mut threads, futexes.as_mut());
     let wall_ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
     let left_running = threads.left_running(child.pid());
     let exit = child.reap().map_err(|error| own("learn how the program ended", &error))?;
 
-    let facts = Facts {
+    let facts = || Facts {
         command: arguments.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
         pid,
         exit_status: i32::from(status(&exit)),
@@ -72,8 +72,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Refusal> {
         futex: futexes
             .map(|futexes| futexes.finish(clock::monotonic_ns(), &mut ElfSymbols::default())),
     };
-    let written = record.read().map_err(|error| own("read the record", &error).failure);
-    let written = written.and_then(|record| emit::after_run(arguments, &record, facts, outputs));
+    let written = match arguments.wants_report() {
+        true => record
+            .read()
+            .map_err(unreadable)
+            .and_then(|record| emit::after_run(arguments, &record, facts(), outputs)),
+        false => record.check().map_err(unreadable),
+    };
     Ok(match (status(&exit), written) {
         (status, Ok(())) => status,
         (status, Err(failure)) => {
@@ -145,6 +150,10 @@ fn refusal(name: &OsStr, missing: &Missing) -> Refusal {
             status: 126,
         },
     }
+}
+
+fn unreadable(error: std::io::Error) -> Failure {
+    own("read the record", &error).failure
 }
 
 fn own(what: &str, error: &std::io::Error) -> Refusal {

@@ -1,4 +1,4 @@
-//! Living beside the program: passing signals on, tending the record, looking at threads, waiting for the end.
+//! Living beside the program: passing signals on, looking at threads, waiting for the end.
 //!
 //! # Contract
 //! A signal that a process sent to us goes on to the program. One that a terminal's key caused does not, because the
@@ -39,19 +39,17 @@ pub(crate) fn until_end(
     child: &Child,
     signals: &Signals,
     mut schedule: Schedule,
-    record: &mut Record,
+    record: &Record,
     threads: &mut ThreadWatch,
     mut futexes: Option<&mut FutexWatch>,
 ) {
-    let mut tend = Instant::now();
+    let mut drain = futexes.is_some().then(Instant::now);
     while !child.ended() {
         let now = Instant::now();
-        if now >= tend {
-            record.tend();
-            if let Some(futexes) = &mut futexes {
-                futexes.look();
-            }
-            tend = now + Record::TEND_EVERY;
+        if let Some(futexes) = futexes.as_mut().filter(|_| drain.is_some_and(|drain| now >= drain))
+        {
+            futexes.look();
+            drain = Some(now + FutexWatch::LOOK_EVERY);
         }
         if now >= threads.due() {
             threads.look();
@@ -67,8 +65,8 @@ pub(crate) fn until_end(
             record.enable();
             schedule.begin = None;
         }
-        let wake = [Some(tend), Some(threads.due()), schedule.end, schedule.begin];
-        let wake = wake.into_iter().flatten().min().unwrap_or(tend);
+        let wake = [Some(threads.due()), drain, schedule.end, schedule.begin];
+        let wake = wake.into_iter().flatten().min().unwrap_or(now);
         let pause = wake.saturating_duration_since(Instant::now()).max(Duration::from_micros(1));
         if let Some(received) = signals.wait(pause)
             && received.signal != CHILD

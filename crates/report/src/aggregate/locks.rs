@@ -8,36 +8,40 @@ use crate::run::{Class, Frame, IdleCause, Kind, Lock, Moment, Span, WorstIdle, W
 use std::collections::HashMap;
 use uncontended_trace::layout::{cause, kind};
 use uncontended_trace::reader::{
-    CellRecord, ExtremeRecord, LockRecord, ProcessRecord, Record, ThreadRecord, TimesRecord,
+    CellAt, CellRecord, ExtremeRecord, LockRecord, ProcessRecord, Record, ThreadRecord, TimesRecord,
 };
 
-type Cells<'a> = Vec<(&'a ThreadRecord, &'a CellRecord)>;
+type Cells<'a> = Vec<(&'a ThreadRecord, CellRecord)>;
 
 /// What is noted of a longest time: the thread, and the record's own entry.
 type Note = (u32, ExtremeRecord);
 
 /// One row for each lock life of a process image that any thread touched. Ids are left at zero.
 pub(super) fn rows(
-    record: &Record,
+    record: &Record<'_>,
     image: &ProcessRecord,
     wall_ns: u64,
     stacks: &mut Stacks<'_>,
 ) -> Vec<Lock> {
-    let mut cells: HashMap<u32, Cells<'_>> = HashMap::new();
+    let mut cells: HashMap<u32, Vec<(&ThreadRecord, CellAt)>> = HashMap::new();
     for thread in &image.threads {
-        for cell in &thread.cells {
+        for &cell in &thread.cells {
             cells.entry(cell.lock).or_default().push((thread, cell));
         }
     }
     let scale = Scale { record, wall_ns };
     let touched = image.locks.iter().filter_map(|lock| Some((lock, cells.remove(&lock.unit)?)));
-    touched.map(|(lock, cells)| scale.row(lock, &cells, stacks)).collect()
+    let rows = touched.map(|(lock, cells)| {
+        let cells = cells.into_iter().map(|(thread, cell)| (thread, record.cell(cell)));
+        scale.row(lock, &cells.collect(), stacks)
+    });
+    rows.collect()
 }
 
 /// What turns the record's ticks into figures.
 #[derive(Clone, Copy)]
 struct Scale<'a> {
-    record: &'a Record,
+    record: &'a Record<'a>,
     wall_ns: u64,
 }
 
@@ -68,9 +72,9 @@ impl Scale<'_> {
     fn row(self, lock: &LockRecord, cells: &Cells<'_>, stacks: &mut Stacks<'_>) -> Lock {
         let sum =
             |figure: fn(&CellRecord) -> u64| super::sum(cells.iter().map(|(_, cell)| figure(cell)));
-        let wait = self.gather(cells.iter().map(|&(thread, cell)| (thread, &cell.wait)));
-        let idle = self.gather(cells.iter().map(|&(thread, cell)| (thread, &cell.idle)));
-        let hold = self.gather(cells.iter().map(|&(thread, cell)| (thread, &cell.hold)));
+        let wait = self.gather(cells.iter().map(|(thread, cell)| (*thread, &cell.wait)));
+        let idle = self.gather(cells.iter().map(|(thread, cell)| (*thread, &cell.idle)));
+        let hold = self.gather(cells.iter().map(|(thread, cell)| (*thread, &cell.hold)));
         let kind = kind_of(lock.kind);
         let meaning = Meaning::of(kind, lock.crossed);
         let owner_changes = sum(|cell| cell.owner_changes);

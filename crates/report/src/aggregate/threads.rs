@@ -1,6 +1,5 @@
 //! The threads of a run: what the observer noted at their end, completed by what the kernel counted.
 
-use super::sum;
 use crate::facts::Facts;
 use crate::run::{Process, Thread};
 use std::collections::{BTreeMap, HashSet};
@@ -29,9 +28,8 @@ pub(super) fn rows(image: &ProcessRecord, tick_ns: f64, facts: &Facts, last: boo
 
 /// Figures only grow, so of two looks the greater is the later.
 fn complete(thread: &mut Thread, record: &ThreadRecord, tick_ns: f64) {
-    let waited = sum(record.cells.iter().map(|cell| cell.wait.total));
-    thread.wait_ns = Some((waited as f64 * tick_ns) as u64);
-    thread.blocked = Some(sum(record.cells.iter().map(|cell| cell.blocked)));
+    thread.wait_ns = Some((record.waited as f64 * tick_ns) as u64);
+    thread.blocked = Some(record.blocked);
     if thread.name.is_empty() || record.end_ticks != 0 {
         thread.name.clone_from(&record.name);
     }
