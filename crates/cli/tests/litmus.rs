@@ -138,16 +138,39 @@ fn a_trace_is_printed_and_drawn() {
         "{}",
         text(&output.stdout)
     );
-    assert_eq!(
-        unc(&["--builtin", "FSSF+heavy", "--model", "tso", "--svg", path], "").status.code(),
-        Some(2)
-    );
+    let none = scratch("none.svg");
+    let path = none.to_str().expect("UTF-8");
+    let output = unc(&["--builtin", "FSSF+heavy", "--expect", "never", "--svg", path], "");
+    assert_eq!(output.status.code(), Some(0), "no counterexample is what was hoped for");
+    assert!(text(&output.stderr).contains("no execution to draw"), "{}", text(&output.stderr));
+    assert!(!none.exists());
+}
+
+#[test]
+fn a_time_bound_is_stated_and_delays_count_on_it() {
+    let delayed = SB.replace(" movq (y),%rax |", " mfence | ;\n delay $3 | ;\n movq (y),%rax |");
+    let forbidden = unc(&["-", "--delta", "2", "--expect", "never", "--json", "-"], &delayed);
+    assert_eq!(forbidden.status.code(), Some(0), "{}", text(&forbidden.stderr));
+    let shown = text(&forbidden.stderr);
+    assert!(shown.contains("assuming that no store waits for more than 2 ticks"), "{shown}");
+    let document: Value = serde_json::from_slice(&forbidden.stdout).expect("JSON");
+    let answer = &document["tests"][0]["tso"];
+    assert_eq!((&answer["delta"], &answer["obs"]), (&2.into(), &"Never".into()));
+    assert_eq!(answer["bound"], "executions are not counted where time is bounded");
+    let status = |arguments: &[&str]| unc(arguments, &delayed).status.code();
+    assert_eq!(status(&["-", "--delta", "3", "--expect", "never"]), Some(1), "too short a delay");
+    assert_eq!(status(&["-", "--expect", "never"]), Some(1), "plain TSO knows no time");
+    assert_eq!(status(&["-", "--delta", "2"]), Some(0), "counts are not asked for");
+    assert_eq!(status(&["-", "--delta", "2", "--model", "sc"]), Some(2));
+    assert_eq!(status(&["-", "--delta", "-1"]), Some(2));
 }
 
 #[test]
 fn the_classics_are_listed_and_every_one_runs() {
     let listed = text(&unc(&["--list"], "").stdout);
-    let names: Vec<_> = listed.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    let mut lines = listed.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    assert_eq!(lines.next().expect("a head")[..2], ["sc", "tso"]);
+    let names: Vec<_> = lines.map_while(|words| words.first().copied()).collect();
     assert!(names.len() >= 15, "{listed}");
     let arguments: Vec<_> =
         names.iter().flat_map(|name| ["--builtin", name]).chain(["-j", "2"]).collect();

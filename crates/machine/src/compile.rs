@@ -18,9 +18,9 @@ use crate::assembler::{
     RSI,
 };
 use crate::layout::{LOCATIONS, Layout};
-use crate::random::Random;
 use crate::refusal::Refusal;
 use uncontended_model::program::{Alu, Op, Operand, Place, Program, Reg, Test, Thread};
+use uncontended_model::random::Random;
 
 /// The registers of a program's thread. RAX, RCX and R11 are scratch, RBX is the run's memory, RBP the frame, R12 the
 /// run, R13 counts the runs left.

@@ -11,7 +11,6 @@ mod compile;
 mod layout;
 mod meeting;
 mod plan;
-mod random;
 mod refusal;
 mod run;
 mod tally;

@@ -6,9 +6,9 @@
 
 use crate::compile::Pace;
 use crate::layout::{BATCH, LINE};
-use crate::random::Random;
 use crate::run::Setup;
 use uncontended_model::program::{Op, Program};
+use uncontended_model::random::Random;
 
 /// Rounds before the threads move to other CPUs.
 const PLACEMENT_ROUNDS: u64 = 64;

@@ -6,24 +6,15 @@ use common::{allowed, histogram};
 use uncontended_model::program::{
     Alu, Location, Op, Operand, Place, Program, Reg, Test, Thread, Value,
 };
+use uncontended_model::random::Random;
 
-/// A linear congruential generator: the tests need variety, not quality.
-struct Dice(u64);
+/// Random programs for a machine: every operation, width and edge value that it can run.
+struct Dice(Random);
 
 impl Dice {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % end
-    }
-
-    fn choose<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len() as u64) as usize]
-    }
-
     /// Small, large, and at the edges of widths.
     fn value(&mut self) -> Value {
-        self.choose(&[
+        self.0.choose(&[
             0,
             1,
             2,
@@ -39,17 +30,17 @@ impl Dice {
     }
 
     fn reg(&mut self) -> Reg {
-        Reg(self.below(3) as u8)
+        Reg(self.0.below(3) as u8)
     }
 
     fn operand(&mut self) -> Operand {
-        if self.below(2) == 0 { Operand::Imm(self.value()) } else { Operand::Reg(self.reg()) }
+        if self.0.below(2) == 0 { Operand::Imm(self.value()) } else { Operand::Reg(self.reg()) }
     }
 
     fn op(&mut self, at: usize, length: usize) -> Op {
-        let place = Place::at(self.below(2) as u16);
+        let place = Place::at(self.0.below(2) as u16);
         let bitwise = [Alu::And, Alu::Or, Alu::Xor];
-        match self.below(12) {
+        match self.0.below(12) {
             0 | 1 => Op::Load { to: self.reg(), from: place },
             2 | 3 => Op::Store { to: place, value: self.operand() },
             4 => Op::Rmw {
@@ -60,20 +51,20 @@ impl Dice {
                 locked: true,
             },
             5 | 6 => {
-                let how = self.choose(&[Alu::Add, Alu::Sub]);
-                let old = if self.below(2) == 0 { Some(self.reg()) } else { None };
-                Op::Rmw { at: place, how, by: self.operand(), old, locked: self.below(2) == 0 }
+                let how = self.0.choose(&[Alu::Add, Alu::Sub]);
+                let old = if self.0.below(2) == 0 { Some(self.reg()) } else { None };
+                Op::Rmw { at: place, how, by: self.operand(), old, locked: self.0.below(2) == 0 }
             }
             7 => Op::Rmw {
                 at: place,
-                how: self.choose(&bitwise),
+                how: self.0.choose(&bitwise),
                 by: self.operand(),
                 old: None,
-                locked: self.below(2) == 0,
+                locked: self.0.below(2) == 0,
             },
             8 => Op::Rmw {
                 at: place,
-                how: self.choose(&bitwise),
+                how: self.0.choose(&bitwise),
                 by: self.operand(),
                 old: Some(self.reg()),
                 locked: true,
@@ -83,12 +74,12 @@ impl Dice {
                 expected: self.operand(),
                 new: self.operand(),
                 old: self.reg(),
-                locked: self.below(2) == 0,
+                locked: self.0.below(2) == 0,
             },
             10 => Op::Compute {
                 to: self.reg(),
                 left: self.operand(),
-                how: self.choose(&[
+                how: self.0.choose(&[
                     Alu::Right,
                     Alu::Add,
                     Alu::Sub,
@@ -102,7 +93,7 @@ impl Dice {
             _ if at.is_multiple_of(2) => Op::Fence,
             _ => Op::Branch {
                 left: self.operand(),
-                test: self.choose(&[
+                test: self.0.choose(&[
                     Test::Eq,
                     Test::Ne,
                     Test::Lt,
@@ -111,14 +102,14 @@ impl Dice {
                     Test::BelowEq,
                 ]),
                 right: self.operand(),
-                target: (at as u64 + 1 + self.below((length - at) as u64)) as u16,
+                target: (at as u64 + 1 + self.0.below((length - at) as u64)) as u16,
             },
         }
     }
 
     fn program(&mut self, threads: usize, length: usize) -> Program {
         let location = |dice: &mut Dice, name: &str| {
-            let bits = dice.choose(&[8, 16, 32, 64, 64]);
+            let bits = dice.0.choose(&[8, 16, 32, 64, 64]);
             let mut location = Location { name: name.into(), init: 0, bits };
             location.init = location.cut(dice.value());
             location
@@ -134,7 +125,7 @@ impl Dice {
 
 #[test]
 fn a_thread_alone_ends_as_the_model_says() {
-    let mut dice = Dice(1);
+    let mut dice = Dice(Random(1));
     for number in 0..300 {
         let program = dice.program(1, 12);
         let Some(seen) = histogram("a_thread_alone_ends_as_the_model_says", &program, 3) else {
@@ -154,7 +145,7 @@ fn two_threads_end_in_a_way_that_tso_allows() {
     if !full {
         println!("SHORT FORM: {programs} programs, {runs} runs each; UNC_DEPTH=full: 2000, 100000");
     }
-    let mut dice = Dice(2);
+    let mut dice = Dice(Random(2));
     let (mut possible, mut seen_of_them) = (0, 0);
     for number in 0..programs {
         let program = dice.program(2, 4);

@@ -94,8 +94,8 @@ pub const CLASSICS: &[Classic] = &[
         name: "n6",
         sc: false,
         tso: true,
-        about: "A thread reads its own store while it still waits, and its next load misses another thread's store that \
-                memory ordered earlier. Allowed under TSO; a model without forwarding from the own buffer misses it.",
+        about: "Forwarding: a thread reads its own store while it still waits, and its next load misses another thread's \
+                store that memory ordered earlier. Allowed under TSO; a model without forwarding from the own buffer misses it.",
         text: "X86_64 n6\n{ uint64_t x; uint64_t y; }\n P0 | P1 ;\n movq $1,(x) | movq $2,(y) ;\n \
                movq (x),%rax | movq $2,(x) ;\n movq (y),%rbx | ;\nexists (0:rax=1 /\\ 0:rbx=0 /\\ x=1)\n",
     },
@@ -137,8 +137,8 @@ pub const CLASSICS: &[Classic] = &[
         name: "EVENTCOUNT+interrupt",
         sc: false,
         tso: false,
-        about: "The event count whose waiter waits, between setting the flag and reading it back, for an interrupt on \
-                the incrementer's core. An interrupt falls between instructions and drains the buffer, so an increment \
+        about: "The event count with an interrupt: between setting the flag and reading it back, the waiter waits for one \
+                on the incrementer's core. An interrupt falls between instructions and drains the buffer, so an increment \
                 that missed the flag is over by then, and the waiter sees it: losing the flag is forbidden.",
         text: "X86_64 EVENTCOUNT+interrupt\n{ uint64_t x; 0:rax=2; }\n P0 | P1 ;\n xaddq %rax,(x) | lock orq $1,(x) ;\n \
                | interrupt P0 ;\n | movq (x),%rbx ;\nexists (0:rax=0 /\\ 1:rbx=1 /\\ x=2)\n",

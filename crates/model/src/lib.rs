@@ -3,7 +3,7 @@
 //! The table of contents. What is run: [`program`]. How it runs: [`memory`] (what loads and stores mean), [`state`],
 //! [`step`]. Two engines over that: [`search`] (every state once; minimal counterexamples) and [`dpor`] (every class of
 //! executions once; counts); a third, [`axioms`], declares what the others run. All end in [`outcome`]s. How people write
-//! it: [`litmus`], [`classics`]. How they see it: [`diagram`].
+//! it: [`litmus`], [`classics`]. How they see it: [`diagram`]. Programs to measure and to test with: [`families`], [`random`].
 //!
 //! The very code of a library, instead of a program as a value: [`real`].
 #![deny(unsafe_code)] // Allowed in one file: `real::context`, stackful coroutines.
@@ -18,6 +18,7 @@ pub mod litmus;
 pub mod memory;
 pub mod outcome;
 pub mod program;
+pub mod random;
 pub mod real;
 pub mod search;
 pub mod state;

@@ -1,6 +1,5 @@
 //! What an execution ended in, and the limits within which executions are looked for.
 
-use crate::memory::Model;
 use crate::program::{Loc, Program, Reg, Value};
 use crate::state::{State, Status};
 use std::fmt;
@@ -85,6 +84,8 @@ pub enum Bound {
     States(usize),
     /// More executions than this.
     Executions(u64),
+    /// None: every state was visited, but where time is bounded executions are not counted.
+    Uncounted,
 }
 
 impl fmt::Display for Bound {
@@ -94,16 +95,7 @@ impl fmt::Display for Bound {
             Bound::Private => write!(out, "a thread loops without touching memory"),
             Bound::States(n) => write!(out, "{n} states were visited"),
             Bound::Executions(n) => write!(out, "{n} executions were enumerated"),
-        }
-    }
-}
-
-/// The name of a model with its assumption, for reports.
-pub fn describe(model: &impl Model) -> String {
-    match model.delta() {
-        None => model.name().to_owned(),
-        Some(delta) => {
-            format!("{} (assuming that no store waits for more than {delta} ticks)", model.name())
+            Bound::Uncounted => write!(out, "executions are not counted where time is bounded"),
         }
     }
 }

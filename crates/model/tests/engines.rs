@@ -3,13 +3,14 @@
 
 mod common;
 
-use common::{Kind, Random, program};
+use common::{Kind, program};
 use std::collections::BTreeSet;
 use uncontended_model::axioms::{self, Axioms, Halves};
 use uncontended_model::dpor::executions;
 use uncontended_model::memory::{Model, Sc, Tso};
 use uncontended_model::outcome::Limits;
 use uncontended_model::program::Program;
+use uncontended_model::random::Random;
 use uncontended_model::search::{Verdict, find, outcomes};
 
 /// How many programs: few, or as many as the variable says.

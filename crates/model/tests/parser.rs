@@ -1,13 +1,11 @@
 //! The reader of litmus files: every refusal has its position and names its cause; no text makes it panic, and what it
 //! accepts can be explored.
 
-mod common;
-
-use common::Random;
 use uncontended_model::classics::CLASSICS;
 use uncontended_model::litmus::{Memory, parse};
 use uncontended_model::outcome::Limits;
 use uncontended_model::program::{Op, Operand, Place};
+use uncontended_model::random::Random;
 
 const SB: &str = "X86_64 SB\n\"a doc line\"\nGenerator=by hand\n{ uint64_t x; uint64_t y=0; 0:rbx=3; }\n P0 | P1 ;\n \
                   movq $1,(x) | movq $1,(y) ;\n movq (y),%rax | movq (x),%rax ;\nexists (0:rax=0 /\\ 1:rax=0)\n";

@@ -8,32 +8,12 @@ mod candidates;
 use candidates::{Instruction, Mode, Model, Program, executions};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use uncontended_model::random::Random;
 use uncontended_model::real::{
     AtomicU32, Explorer, Memory, fence, heavy_fence, light_fence, spawn,
 };
 
 const LOCATIONS: usize = 2;
-
-/// Vigna's splitmix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-
-    fn pick<T: Copy>(&mut self, items: &[T]) -> T {
-        items[self.below(items.len() as u64) as usize]
-    }
-}
 
 fn mode(order: Ordering) -> Mode {
     let (acquire, release) = match order {
@@ -60,24 +40,26 @@ fn instruction(random: &mut Random, stored: &mut u32, with_heavy: bool) -> Instr
     let location = random.below(LOCATIONS as u64) as usize;
     *stored += 1;
     match random.below(if with_heavy { 20 } else { 15 }) {
-        0..=4 => Instruction::Load(location, mode(random.pick(&[Relaxed, Acquire, SeqCst]))),
+        0..=4 => Instruction::Load(location, mode(random.choose(&[Relaxed, Acquire, SeqCst]))),
         5..=9 => {
-            Instruction::Store(location, *stored, mode(random.pick(&[Relaxed, Release, SeqCst])))
+            Instruction::Store(location, *stored, mode(random.choose(&[Relaxed, Release, SeqCst])))
         }
-        10 => Instruction::Add(location, mode(random.pick(&[Relaxed, AcqRel, SeqCst, Acquire]))),
-        11 => Instruction::Swap(location, *stored, mode(random.pick(&[Relaxed, Release, SeqCst]))),
+        10 => Instruction::Add(location, mode(random.choose(&[Relaxed, AcqRel, SeqCst, Acquire]))),
+        11 => {
+            Instruction::Swap(location, *stored, mode(random.choose(&[Relaxed, Release, SeqCst])))
+        }
         12 => {
             let expected = random.below(3) as u32;
             Instruction::Cas(
                 location,
                 expected,
                 *stored,
-                mode(random.pick(&[Relaxed, Acquire, SeqCst])),
+                mode(random.choose(&[Relaxed, Acquire, SeqCst])),
             )
         }
-        13 => Instruction::Unlocked(location, mode(random.pick(&[Relaxed, Release]))),
+        13 => Instruction::Unlocked(location, mode(random.choose(&[Relaxed, Release]))),
         14 => Instruction::Fence(mode(
-            random.pick(&[Acquire, Release, AcqRel, SeqCst, SeqCst, SeqCst]),
+            random.choose(&[Acquire, Release, AcqRel, SeqCst, SeqCst, SeqCst]),
         )),
         15..=17 => Instruction::Light,
         _ => Instruction::Heavy,

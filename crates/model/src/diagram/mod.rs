@@ -2,12 +2,16 @@
 //!
 //! # Contract
 //! A [`Diagram`] is a table; [`Diagram::text`] and [`Diagram::svg`] show the same cells. The output depends on nothing
-//! but the table, so it can be compared with a stored file.
+//! but the table, so it can be compared with a stored file. Executions of programs ([`Diagram::of_trace`]) and of real
+//! code ([`crate::real::Violation`]) are drawn by the same pen.
 //! # Evidence
-//! tests/diagrams.rs (golden files: the six interleavings of the lost wake-up, the flag flip).
+//! tests/diagrams.rs (golden files: the six interleavings of the lost wake-up, the flag flip, classics, real code).
 
 pub mod interleavings;
+mod pen;
 mod svg;
+
+pub(crate) use pen::Pen;
 
 use crate::program::{Program, Value};
 use crate::search::Trace;
@@ -18,6 +22,8 @@ use crate::step::{Actor, Happening};
 pub struct Row {
     /// One cell for each column; most are empty.
     pub cells: Vec<String>,
+    /// What stands beside it: in real code, the place in the source.
+    pub note: String,
     /// Set off from the others.
     pub marked: bool,
 }
@@ -42,19 +48,15 @@ impl Diagram {
         Diagram { title: title.into(), heads, rows: Vec::new(), result: String::new() }
     }
 
-    /// Adds a moment with one cell.
-    pub fn moment(&mut self, column: usize, text: impl Into<String>) {
-        self.moment_with(vec![(column, text.into())]);
-    }
-
-    fn moment_with(&mut self, filled: Vec<(usize, String)>) {
+    /// Adds a moment with one cell, and answers with its row.
+    ///
+    /// # Panics
+    /// If there is no such column.
+    pub fn moment(&mut self, column: usize, text: impl Into<String>) -> &mut Row {
         let mut cells = vec![String::new(); self.heads.len()];
-        for (column, text) in filled {
-            if let Some(cell) = cells.get_mut(column) {
-                *cell = text;
-            }
-        }
-        self.rows.push(Row { cells, marked: false });
+        cells[column] = text.into();
+        self.rows.push(Row { cells, note: String::new(), marked: false });
+        self.rows.last_mut().expect("just pushed")
     }
 
     /// The diagram of an execution.
@@ -70,13 +72,10 @@ impl Diagram {
         }
         for thread in 0..program.threads.len() {
             if trace.outcome.stuck >> thread & 1 == 1 {
-                drawing.diagram.moment(drawing.threads[thread], "waits forever");
-                if let Some(last) = drawing.diagram.rows.last_mut() {
-                    last.marked = true;
-                }
+                drawing.pen.moment(thread, "waits forever").marked = true;
             }
         }
-        Diagram { title: title.into(), result: result.into(), ..drawing.diagram }
+        drawing.pen.finish(title.into(), result.into())
     }
 
     /// The diagram in plain text, lines ending in `\n`.
@@ -86,18 +85,18 @@ impl Diagram {
             cells.chain([self.heads[column].chars().count()]).max().unwrap_or(0)
         };
         let widths: Vec<_> = (0..self.heads.len()).map(width).collect();
-        let line = |cells: &[String], mark: &str| {
+        let line = |cells: &[String], note: &str, mark: &str| {
             let cells: Vec<_> =
                 cells.iter().zip(&widths).map(|(cell, &width)| format!("{cell:width$}")).collect();
-            format!("{mark} {}", cells.join(" | ")).trim_end().to_owned() + "\n"
+            format!("{mark} {}   {note}", cells.join(" | ")).trim_end().to_owned() + "\n"
         };
         let mut out =
             if self.title.is_empty() { String::new() } else { format!("{}\n", self.title) };
-        out += &line(&self.heads, " ");
+        out += &line(&self.heads, "", " ");
         let rule: Vec<_> = widths.iter().map(|&width| "-".repeat(width)).collect();
         out += &format!("  {}\n", rule.join("-+-"));
         for row in &self.rows {
-            out += &line(&row.cells, if row.marked { ">" } else { " " });
+            out += &line(&row.cells, &row.note, if row.marked { ">" } else { " " });
         }
         if !self.result.is_empty() {
             out += &format!("  => {}\n", self.result);
@@ -106,34 +105,23 @@ impl Diagram {
     }
 }
 
-/// A diagram of a trace being drawn.
+/// The execution of a program being drawn.
 struct Drawing<'p> {
     program: &'p Program,
-    diagram: Diagram,
-    /// Column of each thread, and of its buffer where it has one.
-    threads: Vec<usize>,
-    buffers: Vec<Option<usize>>,
-    waiting: Vec<Vec<String>>,
+    pen: Pen,
 }
 
 impl<'p> Drawing<'p> {
     fn new(program: &'p Program, trace: &Trace) -> Self {
         let happened = || trace.steps.iter().flat_map(|step| &step.happened);
-        let mut diagram = Diagram::default();
-        let (mut threads, mut buffers) = (Vec::new(), Vec::new());
-        for thread in 0..program.threads.len() {
-            threads.push(diagram.heads.len());
-            diagram.heads.push(format!("P{thread}"));
-            let buffers_something = happened().any(
+        let buffers = |thread: usize| {
+            happened().any(
                 |h| matches!(h, Happening::Buffered { thread: t, .. } if usize::from(*t) == thread),
-            );
-            buffers.push(buffers_something.then(|| {
-                diagram.heads.push(format!("buffer {thread}"));
-                diagram.heads.len() - 1
-            }));
-        }
-        let waiting = vec![Vec::new(); program.threads.len()];
-        Drawing { program, diagram, threads, buffers, waiting }
+            )
+        };
+        let threads =
+            (0..program.threads.len()).map(|thread| (format!("P{thread}"), buffers(thread)));
+        Drawing { program, pen: Pen::new(threads) }
     }
 
     fn name(&self, loc: u16) -> &'p str {
@@ -153,7 +141,7 @@ impl<'p> Drawing<'p> {
             {
                 let text =
                     format!("{}: {} -> {} LOCKed", self.name(*loc), signed(*value), signed(*new));
-                self.diagram.moment(self.threads[usize::from(*thread)], text);
+                self.pen.moment(usize::from(*thread), text);
                 at += 2;
                 continue;
             }
@@ -163,67 +151,47 @@ impl<'p> Drawing<'p> {
     }
 
     fn happening(&mut self, happening: &Happening) {
-        let column = |thread: u8| self.threads[usize::from(thread)];
-        let (at, text) = match *happening {
+        let (thread, text) = match *happening {
             Happening::Read { thread, loc, value, forwarded } => {
                 let from = if forwarded { " (own buffer)" } else { "" };
-                (column(thread), format!("read {} = {}{from}", self.name(loc), signed(value)))
+                (thread, format!("read {} = {}{from}", self.name(loc), signed(value)))
             }
-            Happening::Buffered { thread, loc, value } => return self.buffered(thread, loc, value),
-            Happening::Wrote { thread, loc, value, drained: true } => {
-                return self.drained(thread, loc, value);
+            Happening::Buffered { thread, loc, value } => {
+                let (name, value) = (self.name(loc), signed(value));
+                let waiting = format!("{name}={value}");
+                self.pen.buffered(usize::from(thread), format!("{name} := {value}"), waiting);
+                return;
+            }
+            Happening::Wrote { thread, drained: true, .. } => {
+                self.pen.drained(usize::from(thread));
+                return;
             }
             Happening::Wrote { thread, loc, value, drained: false } => {
-                (column(thread), format!("{} := {}", self.name(loc), signed(value)))
+                (thread, format!("{} := {}", self.name(loc), signed(value)))
             }
-            Happening::Fenced { thread } => (column(thread), "fence".to_owned()),
-            Happening::Locked { thread, loc } => {
-                (column(thread), format!("holds {}", self.name(loc)))
-            }
+            Happening::Fenced { thread } => (thread, "fence".to_owned()),
+            Happening::Locked { thread, loc } => (thread, format!("holds {}", self.name(loc))),
             Happening::Passed { thread, loc } => {
-                (column(thread), format!("does not sleep on {}", self.name(loc)))
+                (thread, format!("does not sleep on {}", self.name(loc)))
             }
-            Happening::Slept { thread, loc } => {
-                (column(thread), format!("sleeps on {}", self.name(loc)))
-            }
+            Happening::Slept { thread, loc } => (thread, format!("sleeps on {}", self.name(loc))),
             Happening::Woke { thread, loc, sleepers } => {
-                let who: Vec<_> = (0..self.threads.len())
+                let who: Vec<_> = (0..self.program.threads.len())
                     .filter(|t| sleepers >> t & 1 == 1)
                     .map(|t| format!("P{t}"))
                     .collect();
                 let who = if who.is_empty() { "nobody".to_owned() } else { who.join(", ") };
-                (column(thread), format!("wakes {who} on {}", self.name(loc)))
+                (thread, format!("wakes {who} on {}", self.name(loc)))
             }
             Happening::Asked { thread, others } => {
-                let all = others.count_ones() as usize + 1 == self.threads.len();
-                (
-                    column(thread),
-                    if all { "membarrier" } else { "waits for an interrupt" }.to_owned(),
-                )
+                let all = others.count_ones() as usize + 1 == self.program.threads.len();
+                (thread, if all { "membarrier" } else { "waits for an interrupt" }.to_owned())
             }
-            Happening::Interrupted { on, .. } => (column(on), "* interrupt *".to_owned()),
+            Happening::Interrupted { on, .. } => (on, "* interrupt *".to_owned()),
             Happening::Ticked => (0, "(tick)".to_owned()),
-            Happening::Faulted { thread } => (column(thread), "names no location".to_owned()),
+            Happening::Faulted { thread } => (thread, "names no location".to_owned()),
         };
-        self.diagram.moment(at, text);
-    }
-
-    fn buffered(&mut self, thread: u8, loc: u16, value: Value) {
-        let thread = usize::from(thread);
-        let name = self.name(loc);
-        self.waiting[thread].push(format!("{name}={}", signed(value)));
-        let mut cells = vec![(self.threads[thread], format!("{name} := {}", signed(value)))];
-        cells.extend(self.buffers[thread].map(|column| (column, self.waiting[thread].join(" "))));
-        self.diagram.moment_with(cells);
-    }
-
-    fn drained(&mut self, thread: u8, loc: u16, value: Value) {
-        let thread = usize::from(thread);
-        if !self.waiting[thread].is_empty() {
-            self.waiting[thread].remove(0);
-        }
-        let column = self.buffers[thread].unwrap_or(self.threads[thread]);
-        self.diagram.moment(column, format!("{}={} to memory", self.name(loc), signed(value)));
+        self.pen.moment(usize::from(thread), text);
     }
 }
 

@@ -17,14 +17,18 @@ impl Diagram {
         };
         let widths: Vec<_> = (0..self.heads.len()).map(width).collect();
         let note = self.title.chars().count().max(self.result.chars().count() + 3) * CHARACTER + 32;
-        let total = widths.iter().sum::<usize>().max(note);
+        let columns = widths.iter().sum::<usize>();
+        let beside = self.rows.iter().map(|row| row.note.chars().count()).max().unwrap_or(0);
+        let beside = if beside == 0 { 0 } else { beside * CHARACTER + 32 };
+        let total = (columns + beside).max(note);
         let height = (self.rows.len() + 4) * ROW;
         let mut out = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {total} {height}\" width=\"{total}\" \
              height=\"{height}\" role=\"img\" font-family=\"ui-monospace, monospace\" font-size=\"13\">\n\
              <style>svg{{color-scheme:light dark}}text{{fill:light-dark(#1b1f24,#e6e6e6)}}\
              line{{stroke:light-dark(#b8c0c8,#555)}}rect{{fill:light-dark(#eef3f8,#22303c)}}\
-             .mark{{fill:light-dark(#fde3d8,#5a2a18)}}.head{{font-weight:bold}}</style>\n\
+             .mark{{fill:light-dark(#fde3d8,#5a2a18)}}.head{{font-weight:bold}}\
+             .note{{opacity:.65}}</style>\n\
              <title>{0}</title>\n<text class=\"head\" x=\"16\" y=\"18\">{0}</text>\n",
             escaped(&self.title)
         );
@@ -60,6 +64,14 @@ impl Diagram {
                 );
             }
             left += widths[column];
+        }
+        for (at, row) in self.rows.iter().enumerate().filter(|(_, row)| !row.note.is_empty()) {
+            let (x, y) = (columns + 16, (at + 2) * ROW + 18);
+            let _ = writeln!(
+                out,
+                "<text class=\"note\" x=\"{x}\" y=\"{y}\">{}</text>",
+                escaped(&row.note)
+            );
         }
         let _ =
             writeln!(out, "<text x=\"16\" y=\"{}\">{}</text>", height - 10, escaped(&self.result));

@@ -16,14 +16,38 @@ pub enum Memory {
     Sc,
     /// x86-TSO.
     Tso,
+    /// x86-TSO on a machine where no store waits for more than so many ticks.
+    TsoWithin(u8),
 }
 
+impl Memory {
+    /// Its name on the command line and in documents.
+    pub fn name(self) -> &'static str {
+        match self {
+            Memory::Sc => Sc.name(),
+            Memory::Tso | Memory::TsoWithin(_) => Tso::default().name(),
+        }
+    }
+
+    /// What is assumed about the machine beyond x86-TSO: the most ticks that a store waits.
+    pub fn delta(self) -> Option<u8> {
+        match self {
+            Memory::TsoWithin(delta) => Some(delta),
+            Memory::Sc | Memory::Tso => None,
+        }
+    }
+}
+
+/// Its name and its assumption.
 impl fmt::Display for Memory {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            Memory::Sc => Sc.name(),
-            Memory::Tso => Tso::default().name(),
-        })
+        let name = self.name();
+        match self.delta() {
+            None => out.write_str(name),
+            Some(delta) => {
+                write!(out, "{name}, assuming that no store waits for more than {delta} ticks")
+            }
+        }
     }
 }
 
@@ -39,7 +63,7 @@ pub struct Answer {
     pub complete: u64,
     /// Explorations given up as redundant.
     pub blocked: u64,
-    /// Why the counts are not all; the states still are if `exhaustive`.
+    /// Why the counts are only what there is at least; the states still are all if `exhaustive`.
     pub bound: Option<Bound>,
     /// Whether every reachable final state is among `states`.
     pub exhaustive: bool,
@@ -67,6 +91,22 @@ impl Test {
         match memory {
             Memory::Sc => self.answer_under(Sc, Axioms::Sc, limits),
             Memory::Tso => self.answer_under(Tso::default(), Axioms::Tso, limits),
+            Memory::TsoWithin(delta) => {
+                Ok(self.answer_uncounted(Tso { delta: Some(delta) }, limits))
+            }
+        }
+    }
+
+    /// The states alone, with one execution for each end.
+    fn answer_uncounted(&self, model: Tso, limits: Limits) -> Answer {
+        let ends = search::outcomes(&self.program, model, limits);
+        Answer {
+            states: self.states(ends.outcomes.iter().map(|outcome| (outcome, 1))),
+            as_herd: None,
+            complete: 0,
+            blocked: 0,
+            bound: Some(ends.bound.unwrap_or(Bound::Uncounted)),
+            exhaustive: ends.bound.is_none(),
         }
     }
 
@@ -111,16 +151,19 @@ impl Test {
         match memory {
             Memory::Sc => search::find(&self.program, Sc, limits, goal),
             Memory::Tso => search::find(&self.program, Tso::default(), limits, goal),
+            Memory::TsoWithin(delta) => {
+                search::find(&self.program, Tso { delta: Some(delta) }, limits, goal)
+            }
         }
     }
 }
 
 impl States {
-    /// Adds states that another engine reached and this one did not count.
+    /// Adds states that another engine reached and this one did not, with one execution each: there are that many at least.
     fn learn(&mut self, more: States) {
         for (line, (_, holds)) in more.by_line {
             if let std::collections::btree_map::Entry::Vacant(entry) = self.by_line.entry(line) {
-                entry.insert((0, holds));
+                entry.insert((1, holds));
                 *if holds { &mut self.positive } else { &mut self.negative } += 1;
             }
         }

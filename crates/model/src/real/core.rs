@@ -18,7 +18,7 @@ use super::verdict::{Bound, Failure};
 use std::panic::Location as Site;
 
 /// Marks the name of a location's queue.
-const QUEUE: u8 = 0x80;
+pub(crate) const QUEUE: u8 = 0x80;
 /// Marks the name of a thread's token.
 const TOKEN: u8 = 0x40;
 

@@ -224,7 +224,7 @@ impl<T: Ord + 'static> Exploration<T> {
     fn violated(&mut self, failure: Failure) -> Result<Report, Diverged> {
         let (graph, trace) = {
             let core = self.run.core.borrow();
-            (core.graph.clone(), trace::columns(&core))
+            (core.graph.clone(), trace::diagram(&core, &failure))
         };
         let result = self.execute(graph);
         let stop = self.run.core.borrow_mut().stop.take();

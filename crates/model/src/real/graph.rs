@@ -102,14 +102,6 @@ impl Graph {
         Rc::make_mut(&mut self.threads[usize::from(id.thread)][usize::from(id.index) - 1])
     }
 
-    pub(crate) fn contains(&self, id: EventId) -> bool {
-        id.is_initial()
-            || self
-                .threads
-                .get(usize::from(id.thread))
-                .is_some_and(|t| t.len() >= usize::from(id.index))
-    }
-
     pub(crate) fn last(&self, thread: usize) -> EventId {
         EventId::new(thread, self.threads[thread].len())
     }

@@ -66,6 +66,10 @@ impl Digraph {
         self.before[to * self.words + from / 64] |= 1 << (from % 64);
     }
 
+    pub(crate) fn has(&self, from: usize, to: usize) -> bool {
+        self.row(to)[from / 64] >> (from % 64) & 1 == 1
+    }
+
     fn row(&self, node: usize) -> &[u64] {
         &self.before[node * self.words..(node + 1) * self.words]
     }

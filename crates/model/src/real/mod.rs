@@ -27,6 +27,8 @@
 //! assert!(report.unwrap().holds());
 //! ```
 //!
+//! `report.violation()` tells which rule was broken, and draws the execution: `violation.trace.text()`, `.svg()`.
+//!
 //! # What it can't see
 //! - Load buffering: a load that reads a store which its own thread's later stores led to. RC11 forbids it, C11 and
 //!   AArch64 allow it. Nor values out of thin air. Everything here keeps program order and reads-from acyclic together.

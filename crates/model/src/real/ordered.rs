@@ -20,10 +20,32 @@ use super::memory::Digraph;
 use super::op::Op;
 
 pub(crate) fn consistent(graph: &Graph, buffered: bool) -> bool {
-    let mut order = Ordered::new(graph);
-    order.program_order(buffered);
-    order.communication(buffered);
+    let mut order = Ordered::new(graph, buffered);
     order.global.is_acyclic() && (!buffered || order.interrupts())
+}
+
+/// The events of `run` in an order in which they reach memory; `graph` is consistent. A thread goes on as long as it can,
+/// else the event that ran first is next. Silent events and waits are left out: they have no place in it.
+pub(crate) fn memory_order(graph: &Graph, run: &[EventId], buffered: bool) -> Vec<EventId> {
+    let mut order = Ordered::new(graph, buffered);
+    if buffered {
+        order.interrupts();
+    }
+    let later = graph.iter().map(|(id, _)| id).filter(|id| !run.contains(id));
+    let mut left: Vec<EventId> = run.iter().copied().chain(later).collect();
+    let (mut sorted, mut running) = (Vec::new(), 0);
+    while !left.is_empty() {
+        let is_free = |&id: &EventId| {
+            !left.iter().any(|&other| order.global.has(order.number(other), order.number(id)))
+        };
+        let goes_on = |id: &EventId| usize::from(id.thread) == running && is_free(id);
+        let next = left.iter().position(goes_on).or_else(|| left.iter().position(is_free));
+        let next = left.remove(next.expect("a consistent execution has no cycle"));
+        running = usize::from(next.thread);
+        sorted.push(next);
+    }
+    sorted.retain(|id| run.contains(id) && (!buffered || !is_silent(graph.get(*id))));
+    sorted
 }
 
 struct Ordered<'g> {
@@ -53,7 +75,7 @@ fn is_silent(event: &Event) -> bool {
 }
 
 impl<'g> Ordered<'g> {
-    fn new(graph: &'g Graph) -> Ordered<'g> {
+    fn new(graph: &'g Graph, buffered: bool) -> Ordered<'g> {
         let mut next = 0;
         let base = graph.threads.iter().map(|events| {
             let first = next;
@@ -61,7 +83,10 @@ impl<'g> Ordered<'g> {
             first
         });
         let base = base.collect();
-        Ordered { graph, base, global: Digraph::new(next) }
+        let mut order = Ordered { graph, base, global: Digraph::new(next) };
+        order.program_order(buffered);
+        order.communication(buffered);
+        order
     }
 
     fn number(&self, id: EventId) -> usize {

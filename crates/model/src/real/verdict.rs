@@ -1,5 +1,6 @@
 //! What an exploration ends in.
 
+use crate::diagram::Diagram;
 use std::fmt;
 use std::panic::Location as Site;
 
@@ -100,15 +101,16 @@ impl fmt::Display for Failure {
 pub struct Violation {
     /// The rule.
     pub failure: Failure,
-    /// The execution, in columns by thread.
-    pub trace: String,
+    /// The execution: columns by thread and, under TSO, by store buffer, and beside each moment its place in the source.
+    /// [`Diagram::text`] and [`Diagram::svg`] show it.
+    pub trace: Diagram,
     /// Executions explored before this one.
     pub after: u64,
 }
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}\n{}", self.failure, self.trace)
+        f.write_str(&self.trace.text())
     }
 }
 

@@ -2,24 +2,7 @@
 #![allow(dead_code, reason = "each test file uses what it needs")]
 
 use uncontended_model::program::{Alu, Location, Op, Operand, Place, Program, Reg, Test, Thread};
-
-/// SplitMix64: small, and good enough to choose operations.
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// Below `n`.
-    pub(crate) fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-}
+use uncontended_model::random::Random;
 
 /// What a random program may contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -30,7 +30,7 @@ fn test(ran: &Ran) -> Value {
     object.insert("cond".into(), json!(ran.test.condition.to_string()));
     for shown in &ran.models {
         if let Some(answer) = model(shown) {
-            object.insert(shown.memory.to_string(), answer);
+            object.insert(shown.memory.name().into(), answer);
         }
     }
     if let Some(Ok(seen)) = &ran.machine {
@@ -63,6 +63,9 @@ fn model(shown: &Shown) -> Option<Value> {
     }
     object.insert("bound".into(), json!(answer.bound.map(|bound| bound.to_string())));
     object.insert("blocked".into(), json!(answer.blocked));
+    if let Some(delta) = shown.memory.delta() {
+        object.insert("delta".into(), json!(delta));
+    }
     if answer.as_herd.is_some() {
         object.insert("ordered".into(), Value::Object(states(&answer.states)));
     }

@@ -16,16 +16,20 @@ pub(super) fn out(text: &str) -> std::io::Result<()> {
 /// `--list`.
 pub(super) fn list(classics: &[Classic]) -> ExitCode {
     let width = classics.iter().map(|classic| classic.name.len()).max().unwrap_or(0);
-    let mut text = String::new();
+    let mut text = format!("{:width$}  sc   tso  what it shows\n", "");
     for classic in classics {
-        let _ = writeln!(text, "{:width$}  {}", classic.name, first_sentence(classic.about));
+        let verdict = |allowed| if allowed { "yes" } else { "no" };
+        let (sc, tso) = (verdict(classic.sc), verdict(classic.tso));
+        let about = first_sentence(classic.about);
+        let _ = writeln!(text, "{:width$}  {sc:4} {tso:4} {about}", classic.name);
     }
+    text += "\nsc, tso: whether the model allows the condition. `unc litmus --builtin NAME --trace` explains one and runs it.\n";
     let _ = out(&text);
     ExitCode::SUCCESS
 }
 
 fn first_sentence(text: &str) -> &str {
-    text.split_inclusive(['.', ':']).next().unwrap_or(text).trim_end_matches(':')
+    text.split(['.', ':']).next().unwrap_or(text)
 }
 
 /// Everything about one test.
@@ -64,8 +68,12 @@ fn answered(text: &mut String, ran: &Ran, shown: &Shown, answer: &Answer) {
     for (line, (count, holds)) in &states.by_line {
         let _ = writeln!(text, "{count:8} {}>{line}", if *holds { '*' } else { ':' });
     }
-    let _ =
-        writeln!(text, "Witnesses\nPositive: {} Negative: {}", states.positive, states.negative);
+    let least = if answer.bound.is_some() { "at least " } else { "" };
+    let _ = writeln!(
+        text,
+        "Witnesses\nPositive: {least}{} Negative: {least}{}",
+        states.positive, states.negative
+    );
     let _ = writeln!(text, "Condition {}", ran.test.condition);
     observation(text, name, answer);
     if answer.blocked > 0 {
@@ -74,9 +82,10 @@ fn answered(text: &mut String, ran: &Ran, shown: &Shown, answer: &Answer) {
     if let Some((verdict, diagram)) = &shown.trace {
         let _ = match (verdict, diagram) {
             (Verdict::Allowed(trace), Some(diagram)) => {
-                writeln!(
+                let plural = if trace.preemptions == 1 { "" } else { "s" };
+                write!(
                     text,
-                    "Reached with {} preemptions:\n{}",
+                    "Reached with {} preemption{plural}:\n{}",
                     trace.preemptions,
                     diagram.text()
                 )
@@ -101,7 +110,7 @@ fn observation(text: &mut String, name: &str, answer: &Answer) {
         }
         (Some(observation), Some(bound)) => writeln!(
             text,
-            "Observation {name} {observation} (every state was visited; the counts are unknown: {bound})"
+            "Observation {name} {observation} (every state was visited; the counts are incomplete: {bound})"
         ),
         (None, bound) => {
             let bound = bound.map_or_else(String::new, |bound| format!(": {bound}"));

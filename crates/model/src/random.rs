@@ -1,15 +1,16 @@
-//! Pseudo-random numbers for schedules: the same seed, the same choices.
+//! Pseudo-random choices for schedules on the machine and for random programs: the same seed, the same choices.
+//!
+//! # Sources
+//! Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014.
 
-/// SplitMix64.
-///
-/// # Sources
-/// Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014.
+/// SplitMix64, from a seed.
 #[derive(Debug, Clone)]
-pub(crate) struct Random(pub(crate) u64);
+pub struct Random(pub u64);
 
 impl Random {
     /// The next 64 bits.
-    pub(crate) fn next(&mut self) -> u64 {
+    #[expect(clippy::should_implement_trait, reason = "it never ends, and is no iterator")]
+    pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -17,13 +18,24 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below `end`, which is not zero; the bias is below `end` in 2^64.
-    pub(crate) fn below(&mut self, end: u64) -> u64 {
+    /// A number below `end`; the bias is below `end` in 2^64.
+    ///
+    /// # Panics
+    /// If `end` is zero.
+    pub fn below(&mut self, end: u64) -> u64 {
         self.next() % end
     }
 
+    /// One of `items`.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub fn choose<T: Copy>(&mut self, items: &[T]) -> T {
+        items[self.below(items.len() as u64) as usize]
+    }
+
     /// Mixes the order of `items`.
-    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for at in (1..items.len()).rev() {
             items.swap(at, self.below(at as u64 + 1) as usize);
         }

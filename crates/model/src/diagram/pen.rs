@@ -1,0 +1,65 @@
+//! Draws an execution moment by moment: a column for each thread and, beside it, one for its store buffer.
+
+use super::{Diagram, Row};
+use std::collections::VecDeque;
+
+/// A diagram being drawn, and what waits in each buffer.
+pub(crate) struct Pen {
+    diagram: Diagram,
+    threads: Vec<Columns>,
+}
+
+/// Where a thread stands, where its buffer does if it has one, and the stores in it, oldest first.
+struct Columns {
+    thread: usize,
+    buffer: Option<usize>,
+    waiting: VecDeque<String>,
+}
+
+impl Pen {
+    /// Threads by name, and whether each needs a column for its buffer.
+    pub(crate) fn new(threads: impl Iterator<Item = (String, bool)>) -> Pen {
+        let mut heads = Vec::new();
+        let columns = threads.enumerate().map(|(number, (name, buffers))| {
+            heads.push(name);
+            let thread = heads.len() - 1;
+            let buffer = buffers.then(|| {
+                heads.push(format!("buffer {number}"));
+                heads.len() - 1
+            });
+            Columns { thread, buffer, waiting: VecDeque::new() }
+        });
+        let threads = columns.collect();
+        Pen { diagram: Diagram { heads, ..Diagram::default() }, threads }
+    }
+
+    /// Something happens in a thread.
+    pub(crate) fn moment(&mut self, thread: usize, text: impl Into<String>) -> &mut Row {
+        self.diagram.moment(self.threads[thread].thread, text)
+    }
+
+    /// A store enters the buffer of its thread, where it stands as `waiting`.
+    pub(crate) fn buffered(&mut self, thread: usize, text: String, waiting: String) -> &mut Row {
+        let columns = &mut self.threads[thread];
+        columns.waiting.push_back(waiting);
+        let waiting: Vec<_> = columns.waiting.iter().map(String::as_str).collect();
+        let waiting = columns.buffer.map(|column| (column, waiting.join(" ")));
+        let row = self.diagram.moment(columns.thread, text);
+        waiting.into_iter().for_each(|(column, text)| row.cells[column] = text);
+        row
+    }
+
+    /// The oldest store of a thread reaches memory.
+    pub(crate) fn drained(&mut self, thread: usize) {
+        let columns = &mut self.threads[thread];
+        if let Some(oldest) = columns.waiting.pop_front() {
+            let column = columns.buffer.unwrap_or(columns.thread);
+            self.diagram.moment(column, format!("{oldest} to memory"));
+        }
+    }
+
+    /// The diagram drawn, under its title and over what came of it.
+    pub(crate) fn finish(self, title: String, result: String) -> Diagram {
+        Diagram { title, result, ..self.diagram }
+    }
+}
