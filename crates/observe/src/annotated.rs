@@ -40,9 +40,7 @@ pub(crate) extern "C" fn acquired(lock: *mut Object, caller: Caller) {
 pub(crate) extern "C" fn released(lock: *mut Object, caller: Caller) {
     let found = current().and_then(|local| Some((local, local.find(lock as u64)?)));
     let Some((local, row)) = found else { return };
-    if let Some(release) = events::releasing(local, row, caller) {
-        release.done(local, row, row.lock, caller);
-    }
+    events::release(local, row, caller, || true, || 0);
 }
 
 pub(crate) extern "C" fn gave_up(lock: *mut Object, caller: Caller) {

@@ -1,19 +1,23 @@
 //! What happens at a lock, the same for every kind that excludes: acquired, blocked, given up, released.
 //!
 //! # Contract
-//! [`row`] finds or makes what this thread has on a lock. [`acquired`], [`releasing`] and [`Blocked`] record one event each,
-//! at the cost of one reading of the clock each.
+//! [`row`] finds or makes what this thread has on a lock. [`acquired`], [`release`] and [`Blocked`] record one event each.
+//! What concerns the holder alone writes to its own cell only, and reads the clock only where holds are recorded.
 //! # State
-//! `Lock::release` is 0 while the lock is held, else the time of its release; `Cell::depth` how often this thread holds it.
+//! `Lock::attention` says whether a release concerns anybody. If so, `Lock::release` is its time, until the next owner
+//! clears it; if not, it stays 0 as while the lock is held. `Lock::owner` is the cell of the last owner, `Cell::depth` how
+//! often its thread holds the lock.
 //! # Invariants
 //! I1: a cell is written by its own thread only (layout), so plain loads and stores count exactly.
 //! I2: `Lock` words are written by the holder, or by someone whose stale word only blurs an evidence, never a count.
 //! # Edges
 //! None of ours: words that the next owner reads are ordered by the program's own lock.
 
-use crate::ledger::{self, Wait};
+use crate::ledger::{self, Wait, waiters};
+use crate::lives;
 use crate::local::{Local, Row};
 use crate::stack::Caller;
+use libc::c_int;
 use uncontended_atomic::{AtomicU64, Ordering::Relaxed};
 use uncontended_sys::clock::ticks;
 use uncontended_trace::histogram::{COARSE, FINE};
@@ -23,10 +27,8 @@ use uncontended_trace::layout::{Cell, Cold, Extreme, Late, Ledger, Lock, cause, 
 #[inline(always)]
 pub(crate) fn row(local: &'static Local, key: u64, kind: u8, caller: Caller) -> Option<Row> {
     match local.find(key) {
-        Some(row) if row.lock.dead.load(Relaxed) == 0 && row.lock.kind.load(Relaxed) == kind => {
-            Some(row)
-        }
-        _ => crate::lives::enter(local, key, kind, caller),
+        Some(row) if !lives::is_dead(row.lock) && row.lock.kind.load(Relaxed) == kind => Some(row),
+        _ => lives::enter(local, key, kind, caller),
     }
 }
 
@@ -45,57 +47,78 @@ fn add(sum: &AtomicU64, more: u64) {
 pub(crate) fn acquired(local: &'static Local, row: Row, caller: Caller) {
     let Row { cell, lock } = row;
     bump(&cell.acquisitions);
-    if is_nested(row) {
-        cell.depth.store(cell.depth.load(Relaxed) + 1, Relaxed);
+    let is_noted = lock.attention.load(Relaxed) != 0 || lock.release.load(Relaxed) != 0;
+    if is_noted || cell.depth.load(Relaxed) != 0 {
+        return acquired_noted(local, row, caller);
+    }
+    own(local, row, || if local.holds { ticks() } else { 1 });
+}
+
+/// The same for a lock that others want or wanted, or that the thread held already.
+#[inline(never)]
+fn acquired_noted(local: &'static Local, row: Row, caller: Caller) {
+    let Row { cell, lock } = row;
+    let now = ticks();
+    let depth = cell.depth.load(Relaxed);
+    // A depth that outlived a release by another thread is none.
+    if depth != 0 && lock.release.load(Relaxed) == 0 && lock.owner.load(Relaxed) == id(local, cell)
+    {
+        cell.depth.store(depth + 1, Relaxed);
         return;
     }
-    let now = if local.holds { ticks() } else { 1 };
-    if lock.waiters.load(Relaxed) != 0 {
-        barged(local, row, if local.holds { now } else { ticks() }, caller);
+    if waiters(lock) != 0 {
+        barged(local, row, now, caller);
     }
     take(local, row, now);
 }
 
-/// Whether the thread holds the lock already (a recursive one).
+/// The number by which a lock knows its owner.
 #[inline(always)]
-fn is_nested(row: Row) -> bool {
-    row.cell.depth.load(Relaxed) != 0 && row.lock.release.load(Relaxed) == 0
+pub(crate) fn id(local: &Local, cell: &Cell) -> u32 {
+    local.arena.unit_of(cell)
+}
+
+/// When the lock was released before it was had now; 0 if that concerned nobody, none if it was not seen.
+fn last_release(local: &Local, lock: &Lock) -> Option<u64> {
+    let stamp = lock.release.load(Relaxed);
+    let owner = lock.owner.load(Relaxed);
+    let was_seen = || owner != 0 && local.arena.at::<Cell>(owner).depth.load(Relaxed) == 0;
+    (stamp != 0 || was_seen()).then_some(stamp)
 }
 
 /// The calling thread holds the lock alone from `now` on.
 #[inline(always)]
 pub(crate) fn take(local: &Local, row: Row, now: u64) {
     row.lock.release.store(0, Relaxed);
-    own(local, row, now);
+    own(local, row, || now);
 }
 
-/// The calling thread's hold begins.
+/// The calling thread's hold begins. The clock is read last: beside an atomic instruction that costs least.
 #[inline(always)]
-pub(crate) fn own(local: &Local, row: Row, now: u64) {
+pub(crate) fn own(local: &Local, row: Row, now: impl Fn() -> u64) {
     let Row { cell, lock } = row;
-    let owner = lock.owner.load(Relaxed);
-    if owner != local.id.get() {
+    let (owner, own) = (lock.owner.load(Relaxed), id(local, cell));
+    if owner != own {
         if owner != 0 {
             bump(&cell.owner_changes);
         }
-        lock.owner.store(local.id.get(), Relaxed);
+        lock.owner.store(own, Relaxed);
     }
     cell.depth.store(1, Relaxed);
-    cell.hold_start.store(now, Relaxed);
+    cell.hold_start.store(now(), Relaxed);
 }
 
 /// The lock was free, was wanted by others, and went to this thread, which had not waited.
 #[inline(never)]
 fn barged(local: &'static Local, row: Row, now: u64, caller: Caller) {
     let lock = row.lock;
-    let release = lock.release.load(Relaxed);
-    if release == 0 {
-        return;
-    }
+    let Some(release) = last_release(local, lock) else { return };
     // Threads fight for the lock in the usual case: somebody waited already when it was released, and still does.
-    let since_release =
-        lock.stack_at.load(Relaxed) == release && lock.open_since.load(Relaxed) == 0;
-    let opened = if since_release { Some(release) } else { ledger::opened(local, lock, release) };
+    let since_release = release != 0
+        && lock.stack_at.load(Relaxed) == release
+        && lock.open_since.load(Relaxed) == 0;
+    let opened =
+        if since_release { Some(release) } else { ledger::opened(local, lock, release, now) };
     if let Some(opened) = opened {
         close_idle(local, row, Idle { opened, now, release, cause: cause::BARGED }, caller);
     }
@@ -221,20 +244,20 @@ impl Blocked {
         let now = ticks();
         let busy = local.begin();
         let call = wait.call;
-        let release = row.lock.release.load(Relaxed);
-        let opened = if release != 0 { ledger::opened(local, row.lock, release) } else { None };
+        let release = last_release(local, row.lock);
+        let opened = release.and_then(|release| ledger::opened(local, row.lock, release, now));
+        let release = release.unwrap_or(0);
         wait.leave(local, row.lock);
         bump(&row.cell.acquisitions);
         take(local, row, now);
         record_wait(local, row, Waited { call, now, release }, caller);
         if let Some(opened) = opened {
             let woken = row.lock.woken.load(Relaxed);
-            close_idle(
-                local,
-                row,
-                Idle { opened, now, release, cause: cause_of(call, opened, woken, now) },
-                caller,
-            );
+            let cause = match release {
+                0 => cause::UNKNOWN, // Who released it had nobody to wake.
+                _ => cause_of(call, opened, woken, now),
+            };
+            close_idle(local, row, Idle { opened, now, release, cause }, caller);
         }
         drop(busy);
     }
@@ -246,7 +269,8 @@ impl Blocked {
         let busy = local.begin();
         bump(&row.cell.try_failed);
         let release = row.lock.release.load(Relaxed);
-        let opened = if release != 0 { ledger::opened(local, row.lock, release) } else { None };
+        let opened =
+            if release != 0 { ledger::opened(local, row.lock, release, now) } else { None };
         let others = wait.leave(local, row.lock);
         match opened {
             Some(opened) if others == 0 => {
@@ -306,19 +330,64 @@ pub(crate) fn cause_of(call: u64, opened: u64, woken: u64, now: u64) -> u32 {
     }
 }
 
-/// A release, from the stamp before it to what is recorded after it.
+/// Releases the lock by `unlock`, which answers with 0 if it did. `wakes` says just before whether that may wake somebody.
+#[inline(always)]
+pub(crate) fn release(
+    local: &'static Local,
+    row: Row,
+    caller: Caller,
+    wakes: impl Fn() -> bool,
+    unlock: impl Fn() -> c_int,
+) -> c_int {
+    let Row { cell, lock } = row;
+    if lock.attention.load(Relaxed) != 0 || cell.depth.load(Relaxed) != 1 {
+        return release_noted(local, row, caller, wakes, unlock);
+    }
+    cell.depth.store(0, Relaxed);
+    let now = if local.holds { ticks() } else { 0 };
+    let result = unlock();
+    if result != 0 {
+        cell.depth.store(1, Relaxed); // It did not happen after all.
+    } else if local.holds {
+        record_hold(cell, now);
+    }
+    result
+}
+
+/// The same if others want the lock, or will come back to it, or if the thread does not hold it once.
+#[inline(never)]
+fn release_noted(
+    local: &'static Local,
+    row: Row,
+    caller: Caller,
+    wakes: impl Fn() -> bool,
+    unlock: impl Fn() -> c_int,
+) -> c_int {
+    let mut noted = releasing(local, row, caller);
+    if let Some(noted) = noted.as_mut().filter(|noted| noted.wakes) {
+        noted.wakes = wakes();
+    }
+    let result = unlock();
+    match noted {
+        Some(noted) if result == 0 => noted.done(local, row, row.lock, caller),
+        Some(noted) => noted.refused(row),
+        None => {}
+    }
+    result
+}
+
+/// A release that others may have to know of, from the stamp before it to what is recorded after it.
 pub(crate) struct Unlock {
     now: u64,
     contended: bool,
     /// Whether the release may wake somebody: a lock that knows better clears it.
-    pub(crate) wakes: bool,
+    wakes: bool,
     /// Whether this thread's own hold ends.
     ends_hold: bool,
     stack: Option<u32>,
 }
 
 /// Stamps the release that is about to happen; none if a recursive lock stays held.
-#[inline(always)]
 pub(crate) fn releasing(local: &Local, row: Row, caller: Caller) -> Option<Unlock> {
     let Row { cell, lock } = row;
     let depth = cell.depth.load(Relaxed);
@@ -346,7 +415,7 @@ pub(crate) fn releasing_shared(local: &Local, mine: Row, state: &Lock, caller: C
 #[inline(always)]
 fn stamp(local: &Local, lock: &Lock, ends_hold: bool, caller: Caller) -> Unlock {
     let now = ticks();
-    let contended = lock.waiters.load(Relaxed) != 0;
+    let contended = waiters(lock) != 0;
     let mut stack = None;
     if contended {
         stack = caller.known_stack(local);
@@ -359,7 +428,7 @@ fn stamp(local: &Local, lock: &Lock, ends_hold: bool, caller: Caller) -> Unlock 
 impl Unlock {
     /// The release did not happen after all.
     #[cold]
-    pub(crate) fn refused(self, row: Row) {
+    fn refused(self, row: Row) {
         row.lock.release.store(0, Relaxed);
         row.cell.depth.store(u32::from(self.ends_hold), Relaxed);
     }

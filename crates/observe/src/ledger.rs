@@ -1,11 +1,14 @@
 //! Who waits for a lock, and since when it could have been had: what idle time is made of.
 //!
 //! # Contract
-//! A waiter is in the ledger from [`Wait::begin`] until [`Wait::leave`]. Idle time is the time during which the lock was
+//! A waiter is in the ledger from [`Wait::begin`] until [`Wait::leave`], with a time of arrival that it reads once its
+//! waiting shows in `Lock::attention`: a release whose releaser saw no attention is over by then, or was about to happen
+//! as any release is that its releaser stamped just before. So such a release needs no stamp: what was free and
+//! wanted was so since the earliest arrival. Idle time is the time during which the lock was
 //! free and somebody was in the ledger: it opens at the later of the release and the earliest arrival, and closes when
 //! anyone acquires ([`opened`] then says since when) or the last waiter leaves.
 //! # State
-//! `Lock::waiters` counts all; the ledger has the arrivals of the first sixteen, `Thread::waits_since` those of the others.
+//! `Lock::attention` counts all; the ledger has the arrivals of the first sixteen, `Thread::waits_since` those of the others.
 //! `Lock::open_since` remembers an interval whose first waiter gave up while others stayed.
 //! # Invariants
 //! I1: a place is written by the waiter that claimed it, from the claim until it leaves.
@@ -14,7 +17,8 @@
 
 use crate::local::Local;
 use uncontended_atomic::{AtomicU64, Ordering::Relaxed};
-use uncontended_trace::layout::{ARRIVALS, Ledger, Lock, Thread};
+use uncontended_sys::clock::ticks;
+use uncontended_trace::layout::{ARRIVALS, Ledger, Lock, Thread, attention};
 
 /// A thread in the ledger of a lock.
 pub(crate) struct Wait {
@@ -24,23 +28,24 @@ pub(crate) struct Wait {
 }
 
 impl Wait {
-    /// Enters the calling thread.
+    /// Enters the calling thread, which called at `call`.
     pub(crate) fn begin(local: &Local, lock: &'static Lock, call: u64) -> Self {
-        let thread = local.thread.get();
-        thread.waits_since.store(call, Relaxed);
-        thread.waits_for.store(local.arena.unit_of(lock), Relaxed);
-        lock.waiters.fetch_add(1, Relaxed);
+        lock.attention.fetch_add(1, Relaxed);
+        let arrival = ticks();
         let Some(ledger) = of(local, lock) else {
             return Wait { call, place: None, unplaced: None };
         };
         let claimed = |place: &&AtomicU64| {
-            place.load(Relaxed) == 0 && place.compare_exchange(0, call, Relaxed, Relaxed).is_ok()
+            place.load(Relaxed) == 0 && place.compare_exchange(0, arrival, Relaxed, Relaxed).is_ok()
         };
         // Each thread begins elsewhere, so that they seldom want the same place.
         let (before, after) = ledger.arrivals.split_at(local.id.get() as usize / 2 % ARRIVALS);
         match after.iter().chain(before).find(claimed) {
             Some(place) => Wait { call, place: Some(place), unplaced: None },
             None => {
+                let thread = local.thread.get();
+                thread.waits_since.store(arrival, Relaxed);
+                thread.waits_for.store(local.arena.unit_of(lock), Relaxed);
                 ledger.unplaced.fetch_add(1, Relaxed);
                 Wait { call, place: None, unplaced: Some(ledger) }
             }
@@ -54,10 +59,16 @@ impl Wait {
         }
         if let Some(ledger) = self.unplaced {
             ledger.unplaced.fetch_sub(1, Relaxed);
+            local.thread.get().waits_for.store(0, Relaxed);
         }
-        local.thread.get().waits_for.store(0, Relaxed);
-        lock.waiters.fetch_sub(1, Relaxed) - 1
+        (lock.attention.fetch_sub(1, Relaxed) - 1) & attention::WAITERS
     }
+}
+
+/// How many wait for the lock.
+#[inline(always)]
+pub(crate) fn waiters(lock: &Lock) -> u32 {
+    lock.attention.load(Relaxed) & attention::WAITERS
 }
 
 /// The ledger of a lock, made at its first waiter; none if there is no room.
@@ -75,8 +86,9 @@ fn of(local: &Local, lock: &'static Lock) -> Option<&'static Ledger> {
     Some(local.arena.at(unit))
 }
 
-/// Since when the lock, released at `release`, has been free and wanted; none if nobody is in its ledger.
-pub(crate) fn opened(local: &Local, lock: &Lock, release: u64) -> Option<u64> {
+/// Since when the lock, released at `release` (0 for a release without a stamp), has been free and wanted at `now`; none if
+/// nobody was in its ledger then.
+pub(crate) fn opened(local: &Local, lock: &Lock, release: u64, now: u64) -> Option<u64> {
     let unit = lock.ledger.load(Relaxed);
     if unit == 0 {
         return None;
@@ -88,7 +100,11 @@ pub(crate) fn opened(local: &Local, lock: &Lock, release: u64) -> Option<u64> {
     if ledger.unplaced.load(Relaxed) != 0 {
         earliest = earliest.into_iter().chain(unplaced(local, local.arena.unit_of(lock))).min();
     }
-    let opened = earliest.map(|arrival| arrival.max(release));
+    let opened = earliest.filter(|&arrival| arrival <= now).map(|arrival| arrival.max(release));
+    // Hardly ever set: a load leaves the lock's line alone.
+    if lock.open_since.load(Relaxed) == 0 {
+        return opened;
+    }
     match lock.open_since.swap(0, Relaxed) {
         0 => opened,
         since => Some(opened.map_or(since, |opened| opened.min(since)).max(release)),

@@ -15,7 +15,7 @@
 use crate::local::{Local, Row};
 use crate::stack::Caller;
 use uncontended_atomic::{AtomicU32, Ordering::*};
-use uncontended_trace::layout::{Cell, LEVELS, Lock, level_slots, units};
+use uncontended_trace::layout::{Cell, LEVELS, Lock, attention::DEAD, level_slots, units};
 
 /// Slots of one level that an address may lie in.
 const PROBES: usize = 16;
@@ -24,8 +24,7 @@ const PROBES: usize = 16;
 #[cold]
 pub(crate) fn enter(local: &'static Local, key: u64, kind: u8, caller: Caller) -> Option<Row> {
     let busy = local.begin();
-    let lock =
-        search(local, key, |lock| lock.kind.load(Relaxed) == kind && lock.dead.load(Relaxed) == 0);
+    let lock = known(local, key, kind);
     let lock = match lock {
         Some(lock) => lock,
         None => begin(local, key, kind, 0)?,
@@ -42,6 +41,17 @@ pub(crate) fn enter(local: &'static Local, key: u64, kind: u8, caller: Caller) -
     Some(row)
 }
 
+/// The present life of `key`, if it was ever used.
+pub(crate) fn known(local: &Local, key: u64, kind: u8) -> Option<&'static Lock> {
+    search(local, key, |lock| lock.kind.load(Relaxed) == kind && !is_dead(lock))
+}
+
+/// Whether this life of a lock is over.
+#[inline(always)]
+pub(crate) fn is_dead(lock: &Lock) -> bool {
+    lock.attention.load(Relaxed) & DEAD != 0
+}
+
 /// The program makes a lock at `key`.
 pub(crate) fn created(local: &'static Local, key: u64, kind: u8, caller: Caller) {
     let busy = local.begin();
@@ -53,7 +63,7 @@ pub(crate) fn created(local: &'static Local, key: u64, kind: u8, caller: Caller)
 /// The lock at `key` is no more.
 pub(crate) fn destroyed(local: &'static Local, key: u64) {
     if let Some(lock) = search(local, key, |_| true) {
-        lock.dead.store(1, Relaxed);
+        lock.attention.fetch_or(DEAD, Relaxed);
     }
 }
 
@@ -118,11 +128,11 @@ fn claim(local: &Local, key: u64, kind: u8, created: u32, fresh: u32) -> Option<
                     if before.address.load(Relaxed) != key {
                         break;
                     }
-                    let lives = before.dead.load(Relaxed) == 0 && before.kind.load(Relaxed) == kind;
+                    let lives = !is_dead(before) && before.kind.load(Relaxed) == kind;
                     if lives && created == 0 {
                         return Some(there);
                     }
-                    before.dead.store(1, Relaxed);
+                    before.attention.fetch_or(DEAD, Relaxed);
                     lock.life.store(before.life.load(Relaxed) + 1, Relaxed);
                 }
                 // EDGE slot (acq-rel): the fresh lock, or the one that another thread put there.

@@ -14,6 +14,7 @@ use crate::local::{Local, Row, current};
 use crate::stack::Caller;
 use libc::{EBUSY, EOWNERDEAD, c_int, c_void, timespec};
 use uncontended_atomic::{AtomicU32, Ordering::Relaxed};
+use uncontended_sys::clock::ticks;
 use uncontended_trace::layout::kind::MUTEX;
 
 /// Whether a result says that the mutex is now the caller's.
@@ -31,16 +32,21 @@ pub(crate) fn row(mutex: *mut Object, caller: Caller) -> Option<(&'static Local,
 /// Locks by `lock` what a first try does not get.
 #[inline(always)]
 fn acquire(mutex: *mut Object, caller: Caller, lock: impl Fn() -> c_int) -> c_int {
-    let Some((local, row)) = row(mutex, caller) else { return lock() };
     // SAFETY: the program called a function that locks this mutex.
     let tried = unsafe { host::pthread_mutex_trylock(mutex) };
     if is_ours(tried) {
-        events::acquired(local, row, caller);
+        if let Some((local, row)) = row(mutex, caller) {
+            events::acquired(local, row, caller);
+        }
         return tried;
     }
-    if tried != EBUSY {
-        return lock();
-    }
+    if tried == EBUSY { wait(mutex, caller, lock) } else { lock() }
+}
+
+/// Locks by `lock` what another thread holds.
+#[inline(never)]
+fn wait(mutex: *mut Object, caller: Caller, lock: impl Fn() -> c_int) -> c_int {
+    let Some((local, row)) = row(mutex, caller) else { return lock() };
     let blocked = Blocked::begin(local, row, caller);
     let result = lock();
     if is_ours(result) {
@@ -104,23 +110,23 @@ unsafe fn has_sleepers(mutex: *mut Object) -> bool {
 
 pub(crate) unsafe extern "C-unwind" fn unlock(mutex: *mut Object, caller: Caller) -> c_int {
     let found = current().and_then(|local| Some((local, local.find(mutex as u64)?)));
-    let Some((local, row)) = found else {
-        // SAFETY: as in `lock`.
-        return unsafe { host::pthread_mutex_unlock(mutex) };
-    };
-    let mut release = events::releasing(local, row, caller);
-    if let Some(release) = release.as_mut().filter(|release| release.wakes) {
-        // SAFETY: the program is about to unlock this mutex, so it is one.
-        release.wakes = unsafe { has_sleepers(mutex) };
+    let Some((local, row)) = found else { return unlock_unseen(mutex) };
+    // SAFETY: the program is about to unlock this mutex, so it is one.
+    let wakes = || unsafe { has_sleepers(mutex) };
+    // SAFETY: as in `lock`.
+    let unlock = || unsafe { host::pthread_mutex_unlock(mutex) };
+    events::release(local, row, caller, wakes, unlock)
+}
+
+/// Unlocks a mutex that this thread was not seen to lock: who waits for it gets to know when that was.
+#[cold]
+fn unlock_unseen(mutex: *mut Object) -> c_int {
+    let lock = current().and_then(|local| lives::known(local, mutex as u64, MUTEX));
+    if let Some(lock) = lock {
+        lock.release.store(ticks(), Relaxed);
     }
     // SAFETY: as in `lock`.
-    let result = unsafe { host::pthread_mutex_unlock(mutex) };
-    match release {
-        Some(release) if result == 0 => release.done(local, row, row.lock, caller),
-        Some(release) => release.refused(row),
-        None => {}
-    }
-    result
+    unsafe { host::pthread_mutex_unlock(mutex) }
 }
 
 pub(crate) unsafe extern "C-unwind" fn init(

@@ -10,7 +10,7 @@
 
 use crate::events::{self, Waited};
 use crate::host::{self, Object};
-use crate::ledger::{self, Wait};
+use crate::ledger::{self, Wait, waiters};
 use crate::lives;
 use crate::local::{Local, Row, current};
 use crate::stack::Caller;
@@ -44,7 +44,7 @@ impl Rows {
     fn acquired(self, wait: Option<Wait>, caller: Caller) {
         let Rows { local, mine, state } = self;
         events::bump(&mine.cell.acquisitions);
-        let wanted = state.lock.waiters.load(Relaxed) != 0;
+        let wanted = waiters(state.lock) != 0;
         let first = state.lock.holders.fetch_add(1, Relaxed) == 0;
         let now = if local.holds || wanted { ticks() } else { 1 };
         if wanted {
@@ -52,7 +52,7 @@ impl Rows {
         }
         state.lock.release.store(0, Relaxed);
         if mine.cell.depth.load(Relaxed) == 0 {
-            events::own(local, mine, now);
+            events::own(local, mine, || now);
         } else {
             mine.cell.depth.store(mine.cell.depth.load(Relaxed) + 1, Relaxed);
         }
@@ -64,7 +64,7 @@ impl Rows {
         let busy = local.begin();
         let release = state.lock.release.load(Relaxed);
         let opened = if was_free && release != 0 {
-            ledger::opened(local, state.lock, release)
+            ledger::opened(local, state.lock, release, now)
         } else {
             None
         };
@@ -93,7 +93,8 @@ impl Rows {
         let busy = local.begin();
         events::bump(&mine.cell.try_failed);
         let release = state.lock.release.load(Relaxed);
-        let opened = if release != 0 { ledger::opened(local, state.lock, release) } else { None };
+        let opened =
+            if release != 0 { ledger::opened(local, state.lock, release, ticks()) } else { None };
         if let (Some(opened), true) = (opened, wait.leave(local, state.lock) != 0) {
             state.lock.open_since.store(opened, Relaxed);
         }

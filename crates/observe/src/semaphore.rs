@@ -86,19 +86,14 @@ pub(crate) unsafe extern "C-unwind" fn trywait(semaphore: *mut Object, caller: C
 }
 
 pub(crate) unsafe extern "C-unwind" fn post(semaphore: *mut Object, caller: Caller) -> c_int {
-    let found = row(semaphore, caller);
-    let release = found.and_then(|(local, row)| {
-        if row.cell.depth.load(Relaxed) != 1 || row.lock.owner.load(Relaxed) != local.id.get() {
-            row.lock.crossed.store(1, Relaxed);
-        }
-        events::releasing(local, row, caller)
-    });
     // SAFETY: as in `wait`.
-    let result = unsafe { host::sem_post(semaphore) };
-    if let (Some((local, row)), Some(release)) = (found, release) {
-        release.done(local, row, row.lock, caller);
+    let post = || unsafe { host::sem_post(semaphore) };
+    let Some((local, row)) = row(semaphore, caller) else { return post() };
+    let is_owner = row.lock.owner.load(Relaxed) == events::id(local, row.cell);
+    if row.cell.depth.load(Relaxed) != 1 || !is_owner {
+        row.lock.crossed.store(1, Relaxed);
     }
-    result
+    events::release(local, row, caller, || true, post)
 }
 
 pub(crate) unsafe extern "C-unwind" fn init(

@@ -46,13 +46,12 @@ pub(crate) unsafe extern "C-unwind" fn trylock(lock: *mut Object, caller: Caller
 
 pub(crate) unsafe extern "C-unwind" fn unlock(lock: *mut Object, caller: Caller) -> c_int {
     let found = current().and_then(|local| Some((local, local.find(lock as u64)?)));
-    let release = found.and_then(|(local, row)| events::releasing(local, row, caller));
     // SAFETY: as in `lock`.
-    let result = unsafe { host::pthread_spin_unlock(lock) };
-    if let (Some((local, row)), Some(release)) = (found, release) {
-        release.done(local, row, row.lock, caller);
+    let unlock = || unsafe { host::pthread_spin_unlock(lock) };
+    match found {
+        Some((local, row)) => events::release(local, row, caller, || true, unlock),
+        None => unlock(),
     }
-    result
 }
 
 pub(crate) unsafe extern "C-unwind" fn init(

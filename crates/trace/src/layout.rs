@@ -184,6 +184,16 @@ pub mod kind {
     pub const ANNOTATED: u8 = 9;
 }
 
+/// Parts of [`Lock::attention`], which is 0 for a lock that nobody but its holder is concerned with.
+pub mod attention {
+    /// The bits that count the threads that wait.
+    pub const WAITERS: u32 = AWAY - 1;
+    /// A thread is away at a condition.
+    pub const AWAY: u32 = 1 << 30;
+    /// This life is over.
+    pub const DEAD: u32 = 1 << 31;
+}
+
 /// Set in the address of the row of a read-write lock's readers: both rows have one address.
 pub const READERS: u64 = 1 << 63;
 
@@ -193,7 +203,7 @@ pub const READERS: u64 = 1 << 63;
 pub struct Lock {
     /// Where it is, with [`READERS`] set on the row of a read-write lock's readers.
     pub address: AtomicU64,
-    /// Ticks of the last release; 0 while it is held.
+    /// Ticks of the last release; 0 while it is held, and after a release of which nobody had to know ([`attention`]).
     pub release: AtomicU64,
     /// Ticks at which the last contended release had woken whom it wakes.
     pub woken: AtomicU64,
@@ -203,18 +213,18 @@ pub struct Lock {
     pub stack_at: AtomicU64,
     /// Ticks of the last signal (conditions).
     pub signalled: AtomicU64,
-    /// The thread that took it last.
+    /// The cell of the thread that took it last.
     pub owner: AtomicU32,
-    /// Threads that wait for it.
-    pub waiters: AtomicU32,
+    /// Who has to know of its releases, and whether this life is over: parts of [`attention`].
+    pub attention: AtomicU32,
     /// Stack of the last contended release; 0 if it is not known yet.
     pub release_stack: AtomicU32,
     /// Threads that hold it, of those that we saw taking it (read-write locks, semaphores).
     pub holders: AtomicU32,
     /// Its ledger, from the first waiter on.
     pub ledger: AtomicU32,
-    /// 1 when this life is over.
-    pub dead: AtomicU32,
+    /// Threads that left it for a condition and will come back; written by its holder.
+    pub away: AtomicU32,
     /// Next in the process's list.
     pub next: AtomicU32,
     /// Stack of its creation (init); 0 for a static one.
