@@ -4,7 +4,7 @@ mod decide;
 
 use decide::{Folder, depth, unc, unc_reading};
 use serde_json::Value;
-use uncontended_stats::Rng;
+use uncontended_stats::{Counts, MaxError, Method, Question, Rate, Rng, Verdict};
 
 /// Pairs of which the candidate is `ratio` times the baseline, up to 10 % noise on both.
 fn pairs(ratio: f64, count: usize, rng: &mut Rng) -> String {
@@ -277,38 +277,55 @@ fn runs_that_depend_on_each_other_are_pointed_out() {
     assert!(warning.contains("depend on the ones before"), "{status} {json}");
 }
 
-/// A/A on the real machine: the same program with several threads is never found different, beyond the error.
+/// Four threads that contend for one lock, wait for each other and end: about 2 ms.
+const CONTENDED: &str = r#"
+#include <pthread.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static volatile unsigned long shared;
+static void *work(void *unused) {
+    for (int i = 0; i < 4000; i++) {
+        pthread_mutex_lock(&lock);
+        for (int j = 0; j < 20; j++) shared += j;
+        pthread_mutex_unlock(&lock);
+    }
+    return unused;
+}
+int main(void) {
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++) pthread_create(&threads[i], 0, work, 0);
+    for (int i = 0; i < 4; i++) pthread_join(threads[i], 0);
+    return 0;
+}
+"#;
+
+/// A/A on the real machine: two copies of one multi-threaded program are not found different, beyond the error.
 #[test]
 fn one_program_is_not_different_from_itself() {
     let folder = Folder::new();
-    let lines = folder.file("lines");
-    let text: String =
-        (0..60_000_u64).map(|line| format!("{}\n", line * 2_654_435_761 % 1_000_003)).collect();
-    std::fs::write(&lines, text).unwrap();
-    let most = depth("one_program_is_not_different_from_itself", 20, 400).to_string();
-    let sort = format!("sort --parallel=4 -S 4M {lines}");
-    let said = unc(&[
-        "compare",
-        "--aa",
-        "--quiet",
-        "--claim",
-        "different",
-        "--margin",
-        "0",
-        "--max-error",
-        "1e-4",
-        "--max-runs",
-        &most,
-        "--json",
-        "-",
-        "--",
-        &sort,
-    ]);
-    assert_eq!(
-        (said.status, &said.json()["relation"]),
-        (3, &"unknown".into()),
-        "{}{}",
-        said.out,
-        said.err
+    let program = folder.compile(CONTENDED, &[]).expect("the C compiler that `unc` is built with");
+    let copies = ["one", "two"].map(|name| folder.file(name));
+    for copy in &copies {
+        std::fs::copy(&program, copy).unwrap();
+    }
+    let comparisons = depth("one_program_is_not_different_from_itself", 1, 400);
+    // One comparison may never be wrong; of many, as many as the error allows.
+    let error = if comparisons == 1 { 1e-4 } else { 0.05 };
+    let (mut wrong, mut pairs) = (0, 0);
+    for _ in 0..comparisons {
+        let error = error.to_string();
+        let mut all = vec!["compare", "--quiet", "--claim", "different", "--margin", "0"];
+        all.extend(["--max-runs", "40", "--json", "-", "--max-error", &error, "--"]);
+        all.extend(copies.iter().map(String::as_str));
+        let said = unc(&all);
+        assert!([0, 3].contains(&said.status), "{}{}", said.out, said.err);
+        wrong += u64::from(said.status == 0);
+        pairs += said.json()["n"].as_u64().unwrap();
+    }
+    println!(
+        "found different {wrong} times in {comparisons}, {pairs} pairs, error at most {error}"
     );
+    let question =
+        Question::about(Rate::new(error).unwrap(), Method::Csm, MaxError::new(1e-6).unwrap());
+    let verdict = question.verdict(Counts::new(comparisons, wrong).unwrap());
+    assert!(verdict != Verdict::Yes && (wrong == 0 || comparisons > 1), "{wrong} of {comparisons}");
 }

@@ -101,24 +101,3 @@ fn whole_populations_and_the_sizes_of_the_measurement_come_out_distinct() {
         }
     }
 }
-
-/// Where a sample lies never changes, so that nothing was allocated anew.
-#[test]
-fn samples_stay_where_they_were_made_room_for() {
-    let (mut kept, mut table, mut sparse) =
-        (Sampler::new(1000, 100), Sampler::new(1 << 30, 100), SparseSet::new(1000));
-    let mut rng = Rng::new(3);
-    let first = [
-        kept.sample(1, &mut rng).as_ptr(),
-        table.sample(1, &mut rng).as_ptr(),
-        sparse.sample(1, &mut rng).as_ptr(),
-    ];
-    for n in (0..=100).cycle().take(5000) {
-        let places = [
-            kept.sample(n, &mut rng).as_ptr(),
-            table.sample(n, &mut rng).as_ptr(),
-            sparse.sample(n, &mut rng).as_ptr(),
-        ];
-        assert_eq!(places, first);
-    }
-}
