@@ -1,6 +1,6 @@
 //! The flags that commands of this family share.
 
-use super::hypothesis::percent;
+use super::hypothesis::error_bound;
 use super::metric::Metric;
 use super::runner::{Launch, Prepared, Runner, Shell};
 use super::value;
@@ -170,7 +170,7 @@ impl StopFlags {
         });
         format!(
             "error at most {}{}{}",
-            percent(self.max_error),
+            error_bound(self.max_error),
             runs.unwrap_or_default(),
             time.unwrap_or_default()
         )

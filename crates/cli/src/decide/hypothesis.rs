@@ -271,7 +271,35 @@ fn max_error(epsilon: f64) -> Result<MaxError, Failure> {
     MaxError::new(epsilon).map_err(|error| Failure::new(error.to_string(), "see --max-error"))
 }
 
+/// A bound of an error as people read it: with four digits, rounded up.
+pub(crate) fn error_bound(share: f64) -> String {
+    let exact = share * 100.0;
+    let unit = 10f64.powf(exact.log10().floor() - 3.0);
+    // Of a value with few digits not even the rounding of its last bit is seen.
+    let shown = (exact / unit * (1.0 - 1e-12)).ceil() * unit;
+    format!("{}%", value::significant(shown, 4))
+}
+
 /// A share as people read it.
 pub(crate) fn percent(share: f64) -> String {
     format!("{}%", value::significant(share * 100.0, 12))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::error_bound;
+
+    #[test]
+    fn bounds_are_rounded_up() {
+        for (share, text) in [
+            (0.001, "0.1%"),
+            (0.05, "5%"),
+            (0.01 / 3.0, "0.3334%"),
+            (1e-9, "1.000e-7%"),
+            (0.999_999, "100%"),
+            (1e-50, "1.000e-48%"),
+        ] {
+            assert_eq!(error_bound(share), text);
+        }
+    }
 }

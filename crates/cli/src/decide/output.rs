@@ -5,7 +5,7 @@
 //! has no verdict line, and its JSON says `error`.
 
 use super::flags::OutputFlags;
-use super::hypothesis::{Hypothesis, percent};
+use super::hypothesis::{Hypothesis, error_bound, percent};
 use super::page::page;
 use super::progress::tell;
 use super::record::Stop;
@@ -161,7 +161,7 @@ pub(crate) fn human(verdict: &Verdict) -> String {
 pub(crate) fn sentence(verdict: &Verdict, finding: &Finding) -> String {
     let answer = finding.verdict.name();
     let [low, high] = finding.interval;
-    let error = percent(verdict.max_error);
+    let error = error_bound(verdict.max_error);
     match (&verdict.hypothesis, &finding.effect) {
         (Hypothesis::Compare(compare), Some(effect)) => {
             let relation = finding.relation.map_or("unknown", |relation| relation.name());
@@ -262,7 +262,7 @@ pub(crate) fn markdown(verdict: &Verdict) -> String {
             text += "| candidate | verdict | relation | median ratio | within | pairs | error at most |\n|:--|:--|:--|--:|:--|--:|--:|\n";
         }
     }
-    let error = percent(verdict.max_error);
+    let error = error_bound(verdict.max_error);
     for finding in findings {
         let answer = finding.verdict.name();
         let [low, high] = finding.interval;

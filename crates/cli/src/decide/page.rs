@@ -4,7 +4,7 @@
 //! The path of the evidence is replayed from the runs, through the same trial that gave the verdict.
 
 use super::dealing::DealTrial;
-use super::hypothesis::{Compare, Hypothesis, percent};
+use super::hypothesis::{Compare, Hypothesis, error_bound};
 use super::output;
 use super::record::Run;
 use super::suite;
@@ -26,7 +26,7 @@ const EVIDENCE: &str = "That the truth is above, and that it is below. A path th
 pub(crate) fn page(verdict: &Verdict, runs: &[Run]) -> Result<String, Failure> {
     let facts = [
         format!("verdict: {}", verdict.finding.verdict.name()),
-        format!("error at most {}", percent(verdict.max_error)),
+        format!("error at most {}", error_bound(verdict.max_error)),
         format!("stopped by: {}", verdict.stopped_by.name()),
         format!("seed {}", verdict.seed),
     ];
@@ -39,7 +39,7 @@ pub(crate) fn page(verdict: &Verdict, runs: &[Run]) -> Result<String, Failure> {
 pub(crate) fn of_suite(suite: &suite::Outcome) -> Result<String, Failure> {
     let facts = [
         format!("verdict: {}", suite.worst.name()),
-        format!("error of all together at most {}", percent(suite.max_error)),
+        format!("error of all together at most {}", error_bound(suite.max_error)),
     ];
     let mut page = Page::new(&suite.sentence(), &facts);
     for (name, verdict) in &suite.judged {
@@ -183,8 +183,7 @@ fn paths(verdict: &Verdict, runs: &[Run]) -> Result<Vec<PathOf>, Failure> {
 
 /// One picture for each candidate, of its runs against those of the baseline in the order they were made.
 fn pair_sections(mut page: Page, compare: &Compare, runs: &[Run], name: &str) -> Page {
-    let values =
-        |arm: usize| runs.iter().filter(move |run| run.arm == arm).filter_map(|run| run.value);
+    let values = |arm: usize| runs.iter().filter(move |run| run.arm == arm).map(|run| run.value);
     let format: fn(f64) -> String = match Dimension::of_unit(&compare.unit) {
         Some(Dimension::Time) => |value| value::show(value, Dimension::Time),
         Some(Dimension::Bytes) => |value| value::show(value, Dimension::Bytes),
@@ -193,8 +192,8 @@ fn pair_sections(mut page: Page, compare: &Compare, runs: &[Run], name: &str) ->
     for (arm, candidate) in
         compare.commands.iter().enumerate().filter(|(arm, _)| *arm != compare.baseline)
     {
-        let pairs: Vec<(f64, f64)> =
-            values(compare.baseline).zip(values(arm)).take(POINTS).collect();
+        let shown = values(compare.baseline).zip(values(arm)).take(POINTS);
+        let pairs: Vec<(f64, f64)> = shown.filter_map(|(a, b)| Some((a?, b?))).collect();
         let baseline = &compare.commands[compare.baseline];
         if !pairs.is_empty() {
             let picture = svg::paired((baseline, candidate), &pairs, format);

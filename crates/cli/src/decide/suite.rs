@@ -9,7 +9,7 @@
 //! `tests/decide_suite.rs`.
 
 use super::flags::OutputFlags;
-use super::hypothesis::percent;
+use super::hypothesis::error_bound;
 use super::output;
 use super::page;
 use super::progress::tell;
@@ -142,8 +142,8 @@ impl Outcome {
             "{}: {} properties; the chance that any verdict is wrong is at most {} ({} each, Bonferroni)",
             self.worst.name(),
             self.judged.len(),
-            percent(self.max_error),
-            percent(self.share)
+            error_bound(self.max_error),
+            error_bound(self.share)
         )
     }
 }

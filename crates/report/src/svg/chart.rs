@@ -19,6 +19,8 @@ pub struct Chart {
     marks: String,
     /// Colour, whether it is faint, and name.
     legend: Vec<(usize, bool, String)>,
+    /// Vertical rules so far.
+    verticals: u32,
 }
 
 /// How the points of a series are drawn.
@@ -37,7 +39,8 @@ pub enum Marks {
 impl Chart {
     /// An empty chart. The title is what a screen reader says.
     pub fn new(title: &str, x: Axis, y: Axis) -> Chart {
-        Chart { title: title.to_owned(), x, y, marks: String::new(), legend: Vec::new() }
+        let (title, marks, legend) = (title.to_owned(), String::new(), Vec::new());
+        Chart { title, x, y, marks, legend, verticals: 0 }
     }
 
     /// Adds a series in colour `colour` (0 to 5), named in the legend unless `name` is empty.
@@ -102,26 +105,23 @@ impl Chart {
         self
     }
 
-    /// A vertical rule at `x` with its name beside it.
+    /// A vertical rule at `x` with its name beside it, below the names of the rules before it.
     pub fn at_x(mut self, name: &str, colour: usize, x: f64) -> Chart {
         if let Some((x, share)) = self.place_x(x) {
             let (anchor, text) = if share > 0.6 { ("end", x - 5.0) } else { ("start", x + 5.0) };
-            self.rule(name, colour, [x, TOP, x, HEIGHT - BOTTOM], (text, TOP + 12.0, anchor));
+            let below = TOP + 12.0 + 15.0 * f64::from(self.verticals);
+            self.rule(name, colour, [x, TOP, x, HEIGHT - BOTTOM], (text, below, anchor));
+            self.verticals += 1;
         }
         self
     }
 
-    /// A horizontal rule at `y` with its name above its right end.
+    /// A horizontal rule at `y` with its name above its left end, where curves seldom are.
     pub fn at_y(mut self, name: &str, colour: usize, y: f64) -> Chart {
         if let Some(share) = self.y.at(y) {
             let y = HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM);
             let text = if share > 0.9 { y + 13.0 } else { y - 5.0 };
-            self.rule(
-                name,
-                colour,
-                [LEFT, y, WIDTH - RIGHT, y],
-                (WIDTH - RIGHT - 4.0, text, "end"),
-            );
+            self.rule(name, colour, [LEFT, y, WIDTH - RIGHT, y], (LEFT + 4.0, text, "start"));
         }
         self
     }
