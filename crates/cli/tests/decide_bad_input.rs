@@ -32,7 +32,7 @@ fn counts_that_cannot_be() {
 #[test]
 fn streams_without_numbers() {
     let slo = ["slo", "--quiet", "--rate", ".9", "--at-most", "5ms", "--from", "-"];
-    unc_reading(&slo, "").assert_refused("there are no values");
+    unc_reading(&slo, "").assert_refused("standard input: there are no values");
     unc_reading(&slo, "1\n\n2\n").assert_refused("line 2");
     unc_reading(&slo, "1\nnan\n").assert_refused("line 2: 'nan' is not a finite number");
     unc_reading(&slo, "inf\n").assert_refused("line 1");
@@ -68,6 +68,11 @@ fn questions_without_a_property_or_a_subject() {
     unc(&["compare", "--baseline", "3", "--", "true", "true"])
         .assert_refused("--baseline 3 of 2 commands");
     unc(&["compare", "--aa", "--", "true", "true"]).assert_refused("--aa takes one command");
+    unc(&["compare", "--margin", "-1", "--", "true", "true"]).assert_refused("no margin");
+    for (flag, path) in [("--dir", "/nonexistent"), ("--input", "/nonexistent")] {
+        let all = ["slo", "--rate", ".9", "--at-most", "5ms", flag, path, "--", "true"];
+        unc(&all).assert_refused(&format!("{flag} {path}: "));
+    }
     unc(&["compare", "--margin=-1%", "--", "true", "true"]).assert_refused("--margin");
     unc(&["compare", "--parameter-list", "n", "1,2", "--", "true"])
         .assert_refused("no command contains {n}");

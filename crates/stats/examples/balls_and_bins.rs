@@ -136,6 +136,17 @@ fn picture(groups: &[(&str, &Vec<f64>)]) -> Result<String, std::fmt::Error> {
             "<text x=\"{at:.1}\" y=\"{base}\" text-anchor=\"middle\">{percent} %</text>"
         )?;
     }
+    for share in [0.5, 1.0] {
+        let at = height - share * (height - 16.0);
+        write!(svg, "<path d=\"M{left} {at:.1}H{:.1}\" stroke=\"#ddd\"/>", width - left)?;
+        let beside = left - 4.0;
+        writeln!(
+            svg,
+            "<text x=\"{beside}\" y=\"{:.1}\" text-anchor=\"end\">{} %</text>",
+            at + 4.0,
+            100.0 * share
+        )?;
+    }
     for (i, (name, fills)) in groups.iter().enumerate() {
         let mut sorted = (*fills).clone();
         sorted.sort_by(f64::total_cmp);
@@ -150,7 +161,7 @@ fn picture(groups: &[(&str, &Vec<f64>)]) -> Result<String, std::fmt::Error> {
             svg,
             "<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.5\"/>"
         )?;
-        let y = 24 + 16 * i;
+        let y = 32 + 16 * i;
         writeln!(
             svg,
             "<text x=\"48\" y=\"{y}\" fill=\"{colour}\">{name}: median {:.2} %</text>",

@@ -37,7 +37,7 @@ pub(crate) struct Flags {
     #[arg(long, value_enum, default_value_t)]
     claim: Claim,
     /// Differences up to this share do not matter: ratios from 1/(1+M) to 1+M are equivalent, ends included
-    #[arg(long, value_name = "M", default_value = "2%", value_parser = value::margin)]
+    #[arg(long, value_name = "M", default_value = "2%", value_parser = value::margin, allow_negative_numbers = true)]
     margin: f64,
     /// Large values of the metric are the good ones (throughput)
     #[arg(long)]

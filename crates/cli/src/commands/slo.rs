@@ -29,19 +29,19 @@ use uncontended_stats::{self as stats, Counts, Question};
   unc slo --rate .98 --counts 3972/4000                  counts that are already at hand")]
 pub(crate) struct Flags {
     /// The property: the metric is at most X (5ms, 200MiB, 42)
-    #[arg(long, value_name = "X", conflicts_with = "at_least", value_parser = Quantity::parse)]
+    #[arg(long, value_name = "X", conflicts_with = "at_least", value_parser = Quantity::parse, allow_hyphen_values = true)]
     at_most: Option<Quantity>,
     /// The property: the metric is at least X
     #[arg(long, value_name = "X", value_parser = Quantity::parse, allow_hyphen_values = true)]
     at_least: Option<Quantity>,
     /// The share of runs that must have the property (98% or .98)
-    #[arg(long, value_name = "R", value_parser = value::rate)]
+    #[arg(long, value_name = "R", value_parser = value::rate, allow_negative_numbers = true)]
     rate: Option<f64>,
     /// A percentile instead of a rate: "p99 at most X" is "at most X in 99% of the runs"
     #[arg(long, value_name = "P", value_parser = value::percentile, conflicts_with = "rate")]
     quantile: Option<f64>,
     /// Between R2 and R either answer is right, so that the test always ends
-    #[arg(long, value_name = "R2", value_parser = value::rate)]
+    #[arg(long, value_name = "R2", value_parser = value::rate, allow_negative_numbers = true)]
     or_below: Option<f64>,
     /// Which test decides
     #[arg(long, value_enum, default_value_t)]

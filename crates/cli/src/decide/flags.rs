@@ -7,6 +7,7 @@ use super::value;
 use super::words;
 use crate::failure::Failure;
 use clap::Args;
+use std::fs::File;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -61,7 +62,7 @@ pub(crate) struct RunFlags {
 #[command(next_help_heading = "Trial")]
 pub(crate) struct StopFlags {
     /// Largest chance of a wrong verdict, over all looks together
-    #[arg(long, value_name = "E", default_value = "0.001", value_parser = value::rate)]
+    #[arg(long, value_name = "E", default_value = "0.001", value_parser = value::rate, allow_negative_numbers = true)]
     pub(crate) max_error: f64,
     /// Give up (undecided) after so many runs of each command
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -130,6 +131,16 @@ impl RunFlags {
                 Shell::Program(words)
             }
         };
+        if let Some(folder) = self.directory.as_ref().filter(|folder| !folder.is_dir()) {
+            let cause = format!("--dir {}: there is no such folder", folder.display());
+            return Err(Failure::new(cause, "name a folder that exists"));
+        }
+        if let Some(path) = &self.input {
+            File::open(path).map_err(|error| {
+                let cause = format!("--input {}: {error}", path.display());
+                Failure::new(cause, "name a file that can be read")
+            })?;
+        }
         Ok(Launch {
             shell,
             directory: self.directory.clone(),

@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::fd::AsFd as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 use uncontended_sys::supervise::readable;
 
@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Numbered lines of a source with a name.
 pub(crate) struct Lines {
-    name: PathBuf,
+    name: String,
     /// What a line should be, for whoever wrote another.
     form: &'static str,
     source: Box<dyn BufRead>,
@@ -51,14 +51,18 @@ impl Lines {
             true => io::stdin().as_fd().try_clone_to_owned().map(File::from),
             false => File::open(path),
         };
-        let named = |error| Failure::new(format!("{}: {error}", path.display()), "check the path");
-        let source = BufReader::new(Impatient(opened.map_err(named)?));
-        Ok(Lines::of(path, Box::new(source), form))
+        let name = match path == Path::new("-") {
+            true => "standard input".to_string(),
+            false => path.display().to_string(),
+        };
+        let file =
+            opened.map_err(|error| Failure::new(format!("{name}: {error}"), "check the path"))?;
+        Ok(Lines::of(name, Box::new(BufReader::new(Impatient(file))), form))
     }
 
     /// The lines of any source.
-    pub(crate) fn of(name: &Path, source: Box<dyn BufRead>, form: &'static str) -> Lines {
-        Lines { name: name.to_path_buf(), form, source, begun: Vec::new(), number: 0 }
+    pub(crate) fn of(name: String, source: Box<dyn BufRead>, form: &'static str) -> Lines {
+        Lines { name, form, source, begun: Vec::new(), number: 0 }
     }
 
     fn next(&mut self) -> Result<Next, Failure> {
@@ -80,12 +84,11 @@ impl Lines {
 
     /// What is wrong with the line that was read last.
     fn bad(&self, cause: &str) -> Failure {
-        let place = format!("{} line {}", self.name.display(), self.number);
-        Failure::new(format!("{place}: {cause}"), self.form)
+        Failure::new(format!("{} line {}: {cause}", self.name, self.number), self.form)
     }
 
     fn end(&self) -> Result<Stop, Failure> {
-        let nothing = || format!("{}: there are no values", self.name.display());
+        let nothing = || format!("{}: there are no values", self.name);
         if self.number == 0 {
             Err(Failure::new(nothing(), self.form))
         } else {

@@ -10,7 +10,6 @@ use crate::commands::Command;
 use clap::Parser as _;
 use std::fmt::Write as _;
 use std::io::{self, BufReader, Read};
-use std::path::Path;
 use uncontended_stats::{self as stats, Counts, MaxError, Method, Question, Rate, Rng};
 
 /// The error that is allowed everywhere here.
@@ -80,7 +79,7 @@ impl Case {
             text: String::new(),
             read: 0,
         };
-        let lines = Lines::of(Path::new("stream"), Box::new(BufReader::new(stream)), "");
+        let lines = Lines::of("stream".to_string(), Box::new(BufReader::new(stream)), "");
         let fixed = ["--quiet", "--max-error", "0.05", "--from", "-"];
         let words = ["unc"].iter().chain(self.flags).chain(&fixed);
         let judged = match Arguments::try_parse_from(words).unwrap().command {
