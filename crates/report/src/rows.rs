@@ -160,6 +160,11 @@ fn merge<'a>(
     distribution(&buckets, total, &worst)
 }
 
+/// How many threads ran: a process that was too short to be looked at had one.
+pub(crate) fn threads(report: &RunReport) -> u64 {
+    report.processes.iter().map(|process| process.threads.len().max(1) as u64).sum()
+}
+
 /// The kind of a row as people write it.
 pub fn kind_name(kind: Kind) -> &'static str {
     match kind {

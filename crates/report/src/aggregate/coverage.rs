@@ -31,17 +31,17 @@ pub(super) fn coverage(facts: &Facts, processes: &[Process], gaps: Gaps) -> Cove
     }
     if gaps.dropped > 0 {
         unseen.push(format!(
-            "{} events found no room in the record and are missing in every figure.",
+            "Events that found no room in the record and are missing in every figure: {}.",
             gaps.dropped
         ));
     }
     if gaps.reentered > 0 {
-        let text = "events came from signal handlers that interrupted the observer; they are not recorded.";
-        unseen.push(format!("{} {text}", gaps.reentered));
+        let text = "Events of signal handlers that interrupted the observer, not recorded";
+        unseen.push(format!("{text}: {}.", gaps.reentered));
     }
     if gaps.negative > 0 {
         unseen.push(format!(
-            "{} times came out below zero, because the CPUs' clocks differ; they count as zero.",
+            "Times that came out below zero, because the CPUs' clocks differ, and count as zero: {}.",
             gaps.negative
         ));
     }
@@ -50,8 +50,8 @@ pub(super) fn coverage(facts: &Facts, processes: &[Process], gaps: Gaps) -> Cove
         unseen.push(format!("The first {seconds} s were not recorded (--delay)."));
     }
     if facts.left_running > 0 {
-        let text = "processes of the program were still running when it ended; they are reported up to then.";
-        unseen.push(format!("{} {text}", facts.left_running));
+        let text = "Processes still running when the program ended, reported up to then";
+        unseen.push(format!("{text}: {}.", facts.left_running));
     }
     unseen.extend(kernel_gaps(processes));
     let share = match &facts.futex {

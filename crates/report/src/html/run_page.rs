@@ -8,13 +8,13 @@ use crate::{rows, units};
 /// Everything that `report` shows, as one page: findings, contention with bars and percentile curves, the timeline of the
 /// worst minute, what stands apart, threads, coverage.
 pub fn run_page(report: &RunReport) -> String {
-    let threads: usize = report.processes.iter().map(|process| process.threads.len()).sum();
+    let threads = rows::threads(report);
     let locks: usize = report.processes.iter().map(|process| process.locks.len()).sum();
     let facts = [
         format!("wall {}", units::duration(report.wall_ns)),
         ended(report),
         several(report.processes.len() as u64, "process", "processes"),
-        several(threads as u64, "thread", "threads"),
+        several(threads, "thread", "threads"),
         several(locks as u64, "lock", "locks"),
     ];
     let (contended, apart) = (rows::contention(report), rows::apart(report));

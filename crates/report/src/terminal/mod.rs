@@ -85,13 +85,13 @@ fn heading(name: &str, remark: &str, options: &Options, paint: Paint) -> String 
 
 fn head(report: &RunReport, options: &Options, paint: Paint) -> String {
     let processes = report.processes.len();
-    let threads: usize = report.processes.iter().map(|process| process.threads.len()).sum();
+    let threads = rows::threads(report);
     let locks: usize = report.processes.iter().map(|process| process.locks.len()).sum();
     let figures = [
         format!("wall {}", units::duration(report.wall_ns)),
         ended(report),
         several(processes as u64, "process", "processes"),
-        several(threads as u64, "thread", "threads"),
+        several(threads, "thread", "threads"),
         several(locks as u64, "lock", "locks"),
     ];
     let command = fit(&command_line(&report.command), options.width);
