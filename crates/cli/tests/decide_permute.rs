@@ -161,6 +161,13 @@ fn every_question_can_be_planned() {
     assert!(yes(&["compare", "--ratio", "1.1", "--spread", "2%", "--max-runs", "300"]) < 0.1);
     assert!(yes(&["permute", "--size", "20", "--shift", "2"]) > 0.9);
     assert!(yes(&["permute", "--size", "20", "--shift=-1"]) < 0.1);
+    let plan =
+        ["power", "permute", "--size", "20", "--shift", "2", "--seed", "3", "--simulations", "60"];
+    let said = unc(&[&plan[..], &["--json", "-"]].concat()).json();
+    // Two groups of 20 are told apart at 5 % from about one standard deviation on.
+    assert!((0.7..1.8).contains(&said["decidable"][1].as_f64().unwrap()), "{said}");
+    assert!(said["decidable"][0].is_null());
+    assert!(unc(&plan).out.contains("decided 95 times in 100: shifts from "));
     unc(&["power", "compare", "--ratio", "0", "--spread", "2%"]).assert_refused("0");
     unc(&["power", "slo", "--rate", ".9", "--or-below", ".95", "--at", ".9"])
         .assert_refused("is not below");

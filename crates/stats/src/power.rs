@@ -139,7 +139,7 @@ pub fn of_paired(
     Power::simulate(runs, seed, |rng| {
         let mut paired = Paired::new(margin, max_error);
         while paired.verdict(claim) == Verdict::Undecided && paired.pairs() < budget {
-            let ratio = expected.ratio * exp_upper(width * normal(rng));
+            let ratio = expected.ratio * exp_upper(width * rng.normal());
             paired.push(ratio).expect("a positive number");
         }
         (paired.verdict(claim), paired.pairs())
@@ -222,8 +222,49 @@ pub fn decidable_below(
     nearest(question.at_least().get(), 0.0, decided)
 }
 
-/// The value nearest to `from`, on the way to `to`, that is decided, to a 4096th of the way.
-fn nearest(
+/// The ratios nearest to the end of the margin, below it and above it, whose side of that end is told in at least 95 % of the
+/// runs within the budget; `None` if none up to a factor of 16 away is. The end is that which the claim is about: where B
+/// begins to be worse, or for [`Claim::Better`] where it begins to be better.
+///
+/// # Errors
+/// As [`of_paired`].
+pub fn decidable_ratios(
+    (claim, margin, max_error): (Claim, Margin, MaxError),
+    spread: f64,
+    budget: u64,
+    runs: u64,
+    seed: u64,
+) -> Result<[Option<f64>; 2], Invalid> {
+    let (least, most) = margin.bounds();
+    let end = if claim == Claim::Better { least } else { most };
+    // What is within the margin is furthest from both of its ends at a ratio of 1.
+    let two_ends = matches!(claim, Claim::Equivalent | Claim::Different);
+    let furthest = ln(16.0).mid;
+    let ways = [if two_ends { -ln(end).mid } else { -furthest }, furthest];
+    let ratio = |way: f64| end * exp_upper(way);
+    let told = |answer: Verdict, way: f64| {
+        let expected = Expected { ratio: ratio(way), spread };
+        let power = of_paired((claim, margin, max_error), expected, budget, runs, seed)?;
+        let told = if answer == Verdict::Yes { power.yes } else { power.no };
+        Ok(told * 100 >= runs * 95)
+    };
+    let answers = match claim {
+        Claim::Different => [Verdict::No, Verdict::Yes],
+        _ => [Verdict::Yes, Verdict::No],
+    };
+    let mut found = [None; 2];
+    for side in 0..2 {
+        found[side] = nearest(0.0, ways[side], |way| told(answers[side], way))?.map(ratio);
+    }
+    Ok(found)
+}
+
+/// The value nearest to `from`, on the way to `to`, that `decided` holds for, to a 4096th of the way; `None` if it does not
+/// hold for `to`.
+///
+/// # Errors
+/// Those of `decided`.
+pub fn nearest(
     from: f64,
     to: f64,
     decided: impl Fn(f64) -> Result<bool, Invalid>,
@@ -237,15 +278,4 @@ fn nearest(
         if decided(middle)? { far = middle } else { near = middle }
     }
     Ok(Some(far))
-}
-
-/// A standard normal number (Marsaglia's polar method), the same on every machine.
-fn normal(rng: &mut Rng) -> f64 {
-    loop {
-        let (x, y) = (2.0 * rng.unit() - 1.0, 2.0 * rng.unit() - 1.0);
-        let s = x * x + y * y;
-        if s > 0.0 && s < 1.0 {
-            return x * (-2.0 * ln(s).mid / s).sqrt();
-        }
-    }
 }

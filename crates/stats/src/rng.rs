@@ -8,6 +8,8 @@
 //! # Sources
 //! xoshiro256++ and SplitMix64: Blackman and Vigna, arXiv 1805.01407. Bounded integers: Lemire, arXiv 1805.10941.
 
+use crate::ln::ln;
+
 /// xoshiro256++.
 #[derive(Clone, Debug)]
 pub struct Rng {
@@ -87,6 +89,17 @@ impl Rng {
     #[inline]
     pub fn chance(&mut self, rate: f64) -> bool {
         self.unit() < rate
+    }
+
+    /// A standard normal number, the same on every machine (Marsaglia and Bray 1964).
+    pub fn normal(&mut self) -> f64 {
+        loop {
+            let (x, y) = (2.0 * self.unit() - 1.0, 2.0 * self.unit() - 1.0);
+            let square = x * x + y * y;
+            if square > 0.0 && square < 1.0 {
+                return x * (-2.0 * ln(square).mid / square).sqrt();
+            }
+        }
     }
 
     /// Every order equally likely (Fisher and Yates).

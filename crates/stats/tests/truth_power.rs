@@ -118,6 +118,31 @@ fn the_smallest_decidable_difference_is_decided_and_shrinks_with_the_budget() {
 }
 
 #[test]
+fn decidable_ratios_lie_on_either_side_of_the_end_that_the_claim_is_about() {
+    let end = Margin::new(0.05).unwrap();
+    for (claim, at) in [
+        (Claim::NoWorse, 1.05),
+        (Claim::Better, 1.0 / 1.05),
+        (Claim::Equivalent, 1.05),
+        (Claim::Different, 1.05),
+    ] {
+        let test = (claim, end, error(0.01));
+        let found = |budget| power::decidable_ratios(test, 0.02, budget, 40, 3).unwrap();
+        let [below, above] = found(300).map(Option::unwrap);
+        assert!(below < at && at < above && above < 1.2 * at, "{claim:?}: {below} {above}");
+        let [nearer_below, nearer_above] = found(2000).map(Option::unwrap);
+        assert!(below < nearer_below && nearer_above < above, "{claim:?}: more runs tell more");
+        for (ratio, inside) in [(below, true), (above, false)] {
+            let expected = power::Expected { ratio, spread: 0.02 };
+            let plan = power::of_paired(test, expected, 300, 40, 3).unwrap();
+            let yes = inside != (claim == Claim::Different);
+            assert!((if yes { plan.yes } else { plan.no }) >= 38, "{claim:?} {ratio}: {plan:?}");
+        }
+        assert_eq!(found(5), [None, None]);
+    }
+}
+
+#[test]
 fn power_of_a_permutation_test_follows_the_shift_and_the_sizes() {
     let a: Vec<f64> = (0..50).map(|i| f64::from(i * 37 % 50)).collect();
     let b: Vec<f64> = a.iter().map(|x| x + 15.0).collect();

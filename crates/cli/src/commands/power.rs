@@ -1,6 +1,5 @@
 //! `unc power`: how many runs will a question take, and can a budget decide it?
 
-use crate::decide::dealing::normal;
 use crate::decide::hypothesis::{Claim, Decider, Permute, Slo, percent};
 use crate::decide::output;
 use crate::decide::progress::tell;
@@ -124,6 +123,13 @@ struct PermuteFlags {
 /// The value of `schema`.
 pub(crate) const SCHEMA: &str = "uncontended.power/1";
 
+/// Trials at each step of the search for what can be decided: it takes two dozen steps, and where 95 in 100 begin needs no
+/// more.
+const SEARCHED: u64 = 200;
+
+/// Standard deviations up to which the search for a decidable shift goes.
+const FARTHEST: f64 = 16.0;
+
 /// A plan.
 #[derive(Debug, Clone, Serialize)]
 struct Plan {
@@ -142,7 +148,10 @@ struct Plan {
     /// The fewest runs with which any verdict is possible.
     fewest_runs: u64,
     /// The nearest truths on either side that the budget decides 95 times in 100.
-    decidable: Option<[Option<f64>; 2]>,
+    decidable: [Option<f64>; 2],
+    /// What they are.
+    #[serde(skip)]
+    truths: &'static str,
     seed: String,
 }
 
@@ -182,8 +191,7 @@ impl SloFlags {
         let (seed, runs) = (seed(self.common.seed), self.common.simulations);
         let power =
             power::of_rate(question, self.at, self.max_runs, runs, seed).map_err(invalid)?;
-        // The search simulates two dozen times: fewer runs each are enough for where 95 in 100 begin.
-        let searched = runs.min(200);
+        let searched = runs.min(SEARCHED);
         let above =
             power::decidable_above(question, self.max_runs, searched, seed).map_err(invalid)?;
         let below =
@@ -191,7 +199,8 @@ impl SloFlags {
         let asked = format!("{} If the rate is {}", slo.sentence(), percent(self.at));
         let fewest = question.next_decision(Counts::default());
         Ok(Plan {
-            decidable: Some([below, above]),
+            decidable: [below, above],
+            truths: "rates",
             ..self.common.plan(asked, self.max_runs, &power, fewest, seed)
         })
     }
@@ -213,7 +222,15 @@ impl CompareFlags {
             significant(self.ratio, 6),
             percent(self.spread)
         );
-        Ok(self.common.plan(asked, self.max_runs, &power, Paired::fewest_pairs(max_error), seed))
+        let (spread, searched) = (self.spread, self.common.simulations.min(SEARCHED));
+        let decidable = power::decidable_ratios(test, spread, self.max_runs, searched, seed)
+            .map_err(invalid)?;
+        let fewest = Paired::fewest_pairs(max_error);
+        Ok(Plan {
+            decidable,
+            truths: "ratios",
+            ..self.common.plan(asked, self.max_runs, &power, fewest, seed)
+        })
     }
 }
 
@@ -239,14 +256,20 @@ impl PermuteFlags {
         permute.test(&[0.0], &[0.0], 0)?;
         let seed = seed(self.common.seed);
         let limits = Limits { trials: Some(self.max_runs), time: None };
-        let power = Power::simulate(self.common.simulations, seed, |rng| {
-            let a: Vec<f64> = (0..self.size).map(|_| normal(rng)).collect();
-            let b: Vec<f64> = (0..self.size).map(|_| self.shift + normal(rng)).collect();
-            let mut test =
-                permute.test(&a, &b, rng.next_u64()).expect("finite values, checked flags");
-            let found = test.test(question, limits, |_| ControlFlow::Continue(()));
-            (found.verdict, found.report.counts.trials())
-        });
+        let power = |shift: f64, simulations: u64| {
+            Power::simulate(simulations, seed, |rng| {
+                let a: Vec<f64> = (0..self.size).map(|_| rng.normal()).collect();
+                let b: Vec<f64> = (0..self.size).map(|_| shift + rng.normal()).collect();
+                let mut test =
+                    permute.test(&a, &b, rng.next_u64()).expect("finite values, checked flags");
+                let found = test.test(question, limits, |_| ControlFlow::Continue(()));
+                (found.verdict, found.report.counts.trials())
+            })
+        };
+        // Each simulated trial deals thousands of times: fewer of them are enough to see where 95 in 100 begin.
+        let searched = self.common.simulations.min(SEARCHED / 4);
+        let told = |shift| Ok(power(shift, searched)?.yes * 100 >= searched * 95);
+        let decidable = power::nearest(0.0, FARTHEST, told).map_err(invalid)?;
         let asked = format!(
             "{} If {} values each are normal and B is {} standard deviations above A",
             permute.sentence(),
@@ -254,7 +277,13 @@ impl PermuteFlags {
             significant(self.shift, 6)
         );
         let fewest = question.next_decision(Counts::default());
-        Ok(self.common.plan(asked, self.max_runs, &power.map_err(invalid)?, fewest, seed))
+        let power = power(self.shift, self.common.simulations).map_err(invalid)?;
+        Ok(Plan {
+            // Values that do not differ are found to differ as often as the level says: no shift is told from none.
+            decidable: [None, decidable],
+            truths: "shifts",
+            ..self.common.plan(asked, self.max_runs, &power, fewest, seed)
+        })
     }
 }
 
@@ -281,7 +310,8 @@ impl Common {
             mean_runs: power.mean_trials,
             p95_runs: power.p95_trials,
             fewest_runs,
-            decidable: None,
+            decidable: [None; 2],
+            truths: "",
             seed: seed.to_string(),
         }
     }
@@ -317,16 +347,14 @@ impl Plan {
             significant(self.mean_runs, 4),
             self.fewest_runs
         );
-        if let Some([below, above]) = self.decidable {
-            let rate =
-                |rate: Option<f64>| rate.map_or("none".to_string(), |rate| significant(rate, 6));
-            let _ = writeln!(
-                text,
-                "  decided 95 times in 100: rates up to {} and from {}",
-                rate(below),
-                rate(above)
-            );
-        }
+        let [below, above] = self.decidable.map(|truth| truth.map(|truth| significant(truth, 5)));
+        let told = match (below, above) {
+            (Some(below), Some(above)) => format!("up to {below} and from {above}"),
+            (Some(below), None) => format!("up to {below}"),
+            (None, Some(above)) => format!("from {above}"),
+            (None, None) => "none".to_string(),
+        };
+        let _ = writeln!(text, "  decided 95 times in 100: {} {told}", self.truths);
         let _ = writeln!(text, "  {} simulated trials, seed {}", self.simulations, self.seed);
         text
     }

@@ -11,8 +11,8 @@ use crate::failure::Failure;
 use std::ops::ControlFlow;
 use std::time::Duration;
 use uncontended_stats::{
-    Limits, MaxError, Method, Permutation, Question, Rate, Report, Rng, Sides, Significance,
-    Statistic, Stopped,
+    Limits, MaxError, Method, Permutation, Question, Rate, Report, Sides, Significance, Statistic,
+    Stopped,
 };
 
 /// A permutation test that has been made.
@@ -129,17 +129,5 @@ pub(crate) fn finding(permute: &Permute, report: &Report) -> Finding {
         difference: None,
         p_value: None,
         quantile: None,
-    }
-}
-
-/// A number with about the standard normal distribution, for planning.
-pub(crate) fn normal(rng: &mut Rng) -> f64 {
-    // Polar method (Marsaglia and Bray 1964).
-    loop {
-        let (x, y) = (2.0 * rng.unit() - 1.0, 2.0 * rng.unit() - 1.0);
-        let square = x * x + y * y;
-        if square > 0.0 && square < 1.0 {
-            return x * (-2.0 * square.ln() / square).sqrt();
-        }
     }
 }
