@@ -37,7 +37,7 @@ pub(crate) struct Flags {
     /// The share of runs that must have the property (98% or .98)
     #[arg(long, value_name = "R", value_parser = value::rate, allow_negative_numbers = true)]
     rate: Option<f64>,
-    /// A percentile instead of a rate: "p99 at most X" is "at most X in 99% of the runs"
+    /// A percentile instead of a rate: "p99 at most X" is "at most X in 99% of the runs", and where p99 lies is shown
     #[arg(long, value_name = "P", value_parser = value::percentile, conflicts_with = "rate")]
     quantile: Option<f64>,
     /// Between R2 and R either answer is right, so that the test always ends
