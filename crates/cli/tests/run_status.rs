@@ -1,7 +1,7 @@
 //! `unc run` ends with its program's status, and its own statuses are those of the documentation.
 
 mod common;
-use common::{Folder, script, status, stderr, stdout, unc, unc_run};
+use common::{Folder, installed, script, status, stderr, stdout, unc, unc_run};
 
 #[test]
 fn the_status_of_the_program_is_passed_through() {
@@ -195,4 +195,43 @@ fn setuid_programs_run_unobserved_with_one_line() {
     assert_eq!(status(&output), 0);
     assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
     assert!(stderr(&output).contains("setuid"), "{}", stderr(&output));
+}
+
+#[test]
+fn children_for_another_loader_are_left_alone() {
+    let test = "children_for_another_loader_are_left_alone";
+    let folder = Folder::new();
+    let program = folder.file("small");
+    let compiled = std::process::Command::new("musl-gcc")
+        .args(["-x", "c", "-", "-o", &program])
+        .stdin(std::process::Stdio::piped())
+        .spawn()
+        .and_then(|mut compiler| {
+            use std::io::Write;
+            compiler.stdin.take().unwrap().write_all(b"int main(void) { return 5; }")?;
+            compiler.wait()
+        });
+    if !compiled.is_ok_and(|status| status.success()) {
+        println!("SKIPPED {test}: no compiler for musl");
+        return;
+    }
+    let output = script(&["--quiet"], &format!("{program}; echo $?"));
+    assert_eq!((stdout(&output), stderr(&output)), ("5\n".into(), String::new()));
+}
+
+#[test]
+fn a_child_of_another_user_hears_nothing_of_the_observer() {
+    let test = "a_child_of_another_user_hears_nothing_of_the_observer";
+    if !installed(test, "setpriv") {
+        return;
+    }
+    let program = ["setpriv", "--reuid=65534", "--clear-groups", "sh", "-c", "echo fine"];
+    let plain = std::process::Command::new(program[0]).args(&program[1..]).output().unwrap();
+    if stdout(&plain) != "fine\n" {
+        println!("SKIPPED {test}: only root can change users");
+        return;
+    }
+    let mut run = unc_run(&["--quiet"]);
+    let output = run.env_remove("XDG_CACHE_HOME").args(program).output().unwrap();
+    assert_eq!((stdout(&output), stderr(&output)), ("fine\n".into(), String::new()));
 }

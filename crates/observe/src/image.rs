@@ -4,12 +4,14 @@
 //! [`arena`] is the record, if there is one. No descriptor stays open; the mapping is inherited by forked children, which
 //! therefore need no file system, no permission and no descriptor to go on.
 //! # State
-//! `ARENA_BASE`, `ARENA_UNITS`: the mapping; `PROCESS`: this image's entry.
+//! `ARENA_BASE`, `ARENA_UNITS`: the mapping. `PROCESS`: where the number of this image's entry is, in memory that a forked
+//! child finds zeroed, however it was forked; `LATEST`: the same number for the child to begin from.
 //! # Edges
-//! mapped: `open` stores ARENA_BASE -> `arena` loads it. Carries the mapping and the units in ARENA_UNITS.
+//! mapped: `open` stores ARENA_BASE -> `arena` loads it. Carries the mapping, the units in ARENA_UNITS, and PROCESS.
+//! entered: `begin_process` stores the number -> `process` loads it. Carries the entry.
 //! # Invariants
 //! I1: once ARENA_BASE is set, the mapping stays until the process ends or executes another program.
-//! I2: PROCESS is set before any thread is attached, and by the only thread of a forked child.
+//! I2: the word that PROCESS leads to is never given back.
 
 use crate::{local, sandbox, stack};
 use libc::c_void;
@@ -21,28 +23,40 @@ use uncontended_trace::layout::{self, Process, Unit};
 
 static ARENA_BASE: AtomicUsize = AtomicUsize::new(0);
 static ARENA_UNITS: AtomicU32 = AtomicU32::new(0);
-static PROCESS: AtomicU32 = AtomicU32::new(0);
+static PROCESS: AtomicUsize = AtomicUsize::new(0);
+static LATEST: AtomicU32 = AtomicU32::new(0);
 
 /// The record; none while there is none.
 #[inline(always)]
 pub(crate) fn arena() -> Option<Arena> {
-    // EDGE mapped (acquire): the mapping and its length.
+    // EDGE mapped (acquire): the mapping, its length, and PROCESS.
     let base = NonNull::new(ARENA_BASE.load(Acquire) as *mut u8)?;
     // SAFETY: `open` mapped ARENA_UNITS units there for good (I1).
     Some(unsafe { Arena::new(base, ARENA_UNITS.load(Relaxed), populate) })
 }
 
-/// This image's entry; none if there was no room for it.
+/// The word for the number of this image's entry.
+fn process_word() -> Option<&'static AtomicU32> {
+    let word = NonNull::new(PROCESS.load(Relaxed) as *mut AtomicU32)?;
+    // SAFETY: `open` put a word there for good (I2).
+    Some(unsafe { word.as_ref() })
+}
+
+/// This image's entry, made at the first call; none if there was no room for it.
 pub(crate) fn process(arena: Arena) -> Option<&'static Process> {
-    let unit = PROCESS.load(Relaxed);
-    (unit != 0).then(|| arena.at(unit))
+    let word = process_word()?;
+    // EDGE entered (acquire): the entry behind the number.
+    match word.load(Acquire) {
+        0 => begin_process(arena, word),
+        unit => Some(arena.at(unit)),
+    }
 }
 
 /// The constructor: runs before the program's own code.
 extern "C" fn begin() {
     if open().is_some() {
         stack::prepare();
-        begin_process(0);
+        let _ = arena().and_then(process); // At least that the image ran.
         local::prepare();
         // SAFETY: the handler lives as long as this library, which is never unloaded.
         unsafe { libc::pthread_atfork(None, None, Some(forked)) };
@@ -55,8 +69,10 @@ static BEGIN: extern "C" fn() = begin;
 
 /// In a forked child: the record starts empty, under a new entry.
 extern "C" fn forked() {
-    let parent = PROCESS.swap(0, Relaxed);
-    begin_process(parent);
+    if let Some(word) = process_word() {
+        word.store(0, Relaxed); // Where the kernel could not do it.
+    }
+    let _ = arena().and_then(process);
     local::forked();
 }
 
@@ -100,8 +116,11 @@ fn map(file: libc::c_int) -> Option<()> {
     unsafe { libc::madvise(base.as_ptr().cast(), bytes, libc::MADV_DONTDUMP) };
     // SAFETY: the first mapping, which nothing refers to any more.
     unsafe { libc::munmap(header.as_ptr().cast(), header_bytes) };
+    let word = private_memory(size_of::<AtomicU32>())?;
+    keep_from_children(word, size_of::<AtomicU32>());
+    PROCESS.store(word.as_ptr() as usize, Relaxed);
     ARENA_UNITS.store((bytes / layout::UNIT) as u32, Relaxed);
-    // EDGE mapped (release): ARENA_UNITS and the mapping.
+    // EDGE mapped (release): the mapping, ARENA_UNITS and PROCESS.
     ARENA_BASE.store(base.as_ptr() as usize, Release);
     Some(())
 }
@@ -136,27 +155,34 @@ fn select_clock(arena: Arena) {
     clock::select(if is_monotonic { Source::Monotonic } else { clock::best() });
 }
 
-/// Enters this image into the record; a forked one has its parent's arguments.
-fn begin_process(parent: Unit) {
-    let Some(arena) = arena() else { return };
-    let Some((unit, process)) = arena.make::<Process>() else { return };
+/// Enters this image into the record, at the number in `word`; a forked one has its parent's arguments.
+fn begin_process(arena: Arena, word: &AtomicU32) -> Option<&'static Process> {
+    let (unit, process) = arena.make::<Process>()?;
     // SAFETY: takes nothing and always succeeds.
     process.pid.store(unsafe { libc::getpid() } as u32, Relaxed);
     // SAFETY: takes nothing and always succeeds.
     process.parent.store(unsafe { libc::getppid() } as u32, Relaxed);
     process.start_ticks.store(clock::ticks(), Relaxed);
-    if parent == 0 {
-        write_command(arena, process);
-    } else {
-        let parent: &Process = arena.at(parent);
-        process.command.store(parent.command.load(Relaxed), Relaxed);
-        process.command_bytes.store(parent.command_bytes.load(Relaxed), Relaxed);
+    match LATEST.load(Relaxed) {
+        0 => write_command(arena, process),
+        parent => {
+            let parent: &Process = arena.at(parent);
+            process.command.store(parent.command.load(Relaxed), Relaxed);
+            process.command_bytes.store(parent.command_bytes.load(Relaxed), Relaxed);
+        }
     }
     if let Some(index) = arena.allocate(layout::units(4 * layout::STACK_SLOTS)) {
         process.stack_index.store(index, Relaxed);
     }
-    arena.push::<Process>(&arena.header().processes, unit);
-    PROCESS.store(unit, Relaxed);
+    // EDGE entered (acq-rel): the fresh entry, or the one that another thread entered meanwhile.
+    match word.compare_exchange(0, unit, AcqRel, Acquire) {
+        Ok(_) => {
+            arena.push::<Process>(&arena.header().processes, unit);
+            LATEST.store(unit, Relaxed);
+            Some(process)
+        }
+        Err(other) => Some(arena.at(other)),
+    }
 }
 
 /// Copies the arguments as the kernel has them. The descriptor is open only for this moment.
@@ -192,6 +218,13 @@ pub(crate) fn private_memory(bytes: usize) -> Option<NonNull<u8>> {
     // SAFETY: a new mapping at an address of the kernel's choice disturbs no other memory.
     let base = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, kind, -1, 0) };
     (base != libc::MAP_FAILED).then(|| NonNull::new(base.cast())).flatten()
+}
+
+/// A forked child finds zeroes in these bytes, which [`private_memory`] gave. Kernels before 4.14 cannot: a child that was
+/// not forked by `fork` then counts as its parent.
+pub(crate) fn keep_from_children(base: NonNull<u8>, bytes: usize) {
+    // SAFETY: changes what a child inherits of a private anonymous mapping, nothing here.
+    unsafe { libc::madvise(base.as_ptr().cast(), bytes, libc::MADV_WIPEONFORK) };
 }
 
 /// Gives back what [`private_memory`] gave.

@@ -2,16 +2,18 @@
 //!
 //! # Contract
 //! [`current`] is the calling thread's, attached at its first event; none while there is nothing to record to, while
-//! recording is switched off, and inside of a signal handler that interrupted recording (which is counted).
+//! recording is switched off, and inside of a signal handler that interrupted recording (which is counted). However a
+//! child was forked (by `fork`, `_Fork` or a bare `clone`), it begins anew: its copy of a [`Local`] is empty.
 //! # State
 //! The thread's word ([`tls`]): 0 not attached, 1 must not be attached now, else the address of its [`Local`] in private
 //! memory. `table`: open-addressed, from lock address to cell, at most half full.
 //! # Invariants
 //! I1: a `Local` is reached only by its own thread (and its signal handlers), through the thread's word.
 //! I2: a slot with a key has a cell and a lock, which lie in the record and are never freed.
-//! I3: while `busy` is set, the table and the cache of stacks are being changed, and nobody else of the thread uses them.
+//! I3: while `ready` is not set, the table and the cache of stacks are being changed, and nobody else of the thread uses them.
 //! I4: a table is named by one word, and lives until its thread ends: whatever a signal handler does, a look-up that it
 //! interrupted ends in the table where it began. `recent` is one word for the same reason.
+//! I5: `alive` is 1 from the first moment to the last, but for the copy of a forked child, all of which is zero.
 //! # Evidence
 //! `tests/programs/signal_handler_locks.c`, `fork_held.c`.
 
@@ -41,7 +43,9 @@ pub(crate) struct Local {
     pub(crate) id: Own<u32>,
     /// Whether holds are recorded.
     pub(crate) holds: bool,
-    busy: Own<bool>,
+    /// Not while it is recording, and not in a forked child.
+    ready: Own<bool>,
+    alive: u8,
     rounds: Own<u32>,
     table: Own<NonNull<Table>>,
     /// The slot that was found last.
@@ -92,11 +96,20 @@ pub(crate) fn current() -> Option<&'static Local> {
     }
     // SAFETY: a word above CLOSED is the address of this thread's Local (I1).
     let local = unsafe { &*(word as *const Local) };
-    if local.busy.get() {
-        local.arena.header().dropped_busy.fetch_add(1, Relaxed);
-        return None;
+    if !local.ready.get() {
+        return unready(local);
     }
     (local.arena.header().enabled.load(Relaxed) != 0).then_some(local)
+}
+
+/// A signal handler that interrupted recording, or a forked child's first event.
+#[cold]
+fn unready(local: &Local) -> Option<&'static Local> {
+    if local.alive == 0 {
+        return attach(0);
+    }
+    local.arena.header().dropped_busy.fetch_add(1, Relaxed);
+    None
 }
 
 #[cold]
@@ -130,13 +143,15 @@ impl Local {
             thread: Own::new(thread),
             id: Own::new(id),
             holds: arena.header().flags.load(Relaxed) & layout::flag::NO_HOLD == 0,
-            busy: Own::new(false),
+            ready: Own::new(true),
+            alive: 1,
             rounds: Own::new(0),
             table: Own::new(table),
             recent: Own::new(None),
             stacks: stack::Cache::new(),
             announced: Own::new(None),
         };
+        image::keep_from_children(memory.cast(), size_of::<Local>());
         // SAFETY: fresh memory of this size, aligned to a page.
         unsafe { memory.write(local) };
         let key = KEY.load(Relaxed);
@@ -150,7 +165,7 @@ impl Local {
 
     /// Nothing else of this thread records until the guard is dropped; `errno` stays as it is.
     pub(crate) fn begin(&'static self) -> Busy {
-        Busy { local: self, before: self.busy.replace(true), _errno: Errno::keep() }
+        Busy { local: self, before: self.ready.replace(false), _errno: Errno::keep() }
     }
 
     /// What this thread has on the lock `key`, if anything.
@@ -295,34 +310,20 @@ fn write_name(thread: &Thread) {
     }
 }
 
-/// In a forked child: its only thread begins anew with an empty table.
+/// In a forked child: its only thread begins anew.
 pub(crate) fn forked() {
-    let word = tls::get();
-    if word <= CLOSED {
-        return;
+    if tls::get() > CLOSED {
+        attach(0);
     }
-    // SAFETY: as in `current` (I1).
-    let local = unsafe { &*(word as *const Local) };
-    let entered = image::process(local.arena)
-        .and_then(|process| Some((process, enter_thread(local.arena, process)?)));
-    let (Some((process, (id, thread))), Some(table)) = (entered, fresh_table(FRESH_SLOTS, None))
-    else {
-        return tls::set(CLOSED);
-    };
-    local.process.set(process);
-    local.thread.set(thread);
-    local.id.set(id);
-    local.table.set(table);
-    local.recent.set(None);
-    local.busy.set(false);
-    local.stacks.clear();
-    local.announced.set(None);
 }
 
 /// The destructor of our key: notes the end, stays for the rounds in which others may still lock, then leaves.
 extern "C" fn ended(local: *mut libc::c_void) {
     // SAFETY: the key's value is this thread's Local (I1).
     let this = unsafe { &*local.cast::<Local>() };
+    if this.alive == 0 {
+        return;
+    }
     note_end(this.thread.get());
     this.rounds.set(this.rounds.get() + 1);
     if this.rounds.get() < ROUNDS {
@@ -359,14 +360,14 @@ fn note_end(thread: &Thread) {
 /// Marks the thread as recording.
 pub(crate) struct Busy {
     local: &'static Local,
-    /// Whether it was already, further out.
+    /// False if it was recording already, further out.
     before: bool,
     _errno: Errno,
 }
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        self.local.busy.set(self.before);
+        self.local.ready.set(self.before);
     }
 }
 

@@ -26,6 +26,9 @@ pub struct Facts {
     /// Processes that the program left running.
     #[serde(default)]
     pub left_running: u32,
+    /// Processes that ran as another user for a time.
+    #[serde(default)]
+    pub other_users: u32,
     /// Cost of one observed uncontended lock and unlock over the plain ones.
     pub cost_ns_per_pair: Option<f64>,
     /// Why the program could not be observed, where that was told from its file.

@@ -2,10 +2,16 @@
 //!
 //! # Contract
 //! [`Library::place`] puts the bytes where the loader can open them: a file in the user's cache folder, named by their
-//! content, checked for owner and content before every use; a memory file where there is no such folder.
+//! content, checked for owner and content before every use; a memory file where there is no such folder. Everybody may
+//! read it, because a program may start others as another user.
+//! The children of a program need not be for glibc and this machine. The name has `$PLATFORM` in it, for which glibc's
+//! loader puts the machine that it is for: a 32-bit one then finds an empty library of its own instead of ours, which it
+//! would complain of, and musl's, which puts nothing, finds none, instead of one that would end the program.
 //! # Invariants
-//! I1: nobody else could have written the file that is preloaded: the folder and the file are ours, neither is writable by
+//! I1: nobody else could have written the file that is preloaded: the folder and the files are ours, none is writable by
 //! others, and the content is compared byte by byte.
+//! # Sources
+//! ld.so(8): dynamic string tokens, LD_PRELOAD.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -16,6 +22,39 @@ use std::path::{Path, PathBuf};
 
 /// The library, built by `build.rs`.
 const BYTES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/observe.so"));
+
+/// The names that glibc's loader has for the platforms on which `BYTES` run, the first of which is the file's own.
+#[cfg(target_arch = "x86_64")]
+const PLATFORMS: [&str; 3] = ["x86_64", "haswell", "xeon_phi"];
+#[cfg(target_arch = "aarch64")]
+const PLATFORMS: [&str; 1] = ["aarch64"];
+/// Likewise for 32-bit programs on the same machine, which get `EMPTY`.
+const SMALL_PLATFORMS: [&str; 4] = ["i686", "i586", "i486", "i386"];
+
+/// An i386 library without anything in it.
+#[rustfmt::skip]
+const EMPTY: [u32; 58] = {
+    const DYNAMIC_AT: u32 = 148;
+    const HASH_AT: u32 = DYNAMIC_AT + 6 * 8;
+    const SYMBOLS_AT: u32 = HASH_AT + 16;
+    const STRINGS_AT: u32 = SYMBOLS_AT + 16;
+    const SIZE: u32 = STRINGS_AT + 4;
+    const READ_WRITE: u32 = 6;
+    const GNU_STACK: u32 = 0x6474_e551;
+    const MAGIC: u32 = u32::from_le_bytes(*b"\x7fELF");
+    const CLASS_32: u32 = 0x0001_0101;
+    const SHARED_I386: u32 = 0x0003_0003;
+    [
+        MAGIC, CLASS_32, 0, 0, SHARED_I386, 1, 0, 52, 0, 0, 52 | 32 << 16, 3, 0, // three program headers, no sections
+        1, 0, 0, 0, SIZE, SIZE, READ_WRITE, 4096, // PT_LOAD: all of it
+        2, DYNAMIC_AT, DYNAMIC_AT, DYNAMIC_AT, 48, 48, READ_WRITE, 4, // PT_DYNAMIC
+        GNU_STACK, 0, 0, 0, 0, 0, READ_WRITE, 16, // nothing here asks for an executable stack
+        4, HASH_AT, 5, STRINGS_AT, 6, SYMBOLS_AT, 10, 1, 11, 16, 0, 0, // where its tables are
+        1, 1, 0, 0, // one bucket, one symbol
+        0, 0, 0, 0, // that symbol: none
+        0, // no strings
+    ]
+};
 
 /// The library where the loader can open it.
 #[derive(Debug)]
@@ -60,53 +99,81 @@ impl Library {
     }
 }
 
-/// `$XDG_CACHE_HOME/uncontended`, or `~/.cache/uncontended`. The loader splits names at spaces and colons, so a folder
-/// with one of those cannot be used.
+/// `$XDG_CACHE_HOME/uncontended`, else `~/.cache/uncontended`; root's home is closed to others, so for root it is
+/// `/var/cache/uncontended`. The loader splits names at spaces and colons, so a folder with one of those cannot be used.
 fn cache_folder() -> Option<PathBuf> {
-    let base =
-        std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-    let base = base.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")))?;
-    let folder = base.join("uncontended");
+    let named = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let usual = || match user() {
+        Some(0) => Some("/var/cache".into()),
+        _ => Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")),
+    };
+    let folder = named.filter(|path| path.is_absolute()).or_else(usual)?.join("uncontended");
     let usable =
         folder.is_absolute() && !folder.to_string_lossy().contains([' ', ':', '\t', '\n', '$']);
     usable.then_some(folder)
 }
 
+fn user() -> Option<u32> {
+    fs::metadata("/proc/self").map(|facts| facts.uid()).ok()
+}
+
+/// Puts the files into `folder` and answers with the path for the loader.
 fn in_folder(folder: &Path) -> io::Result<PathBuf> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    DirBuilder::new().recursive(true).mode(0o755).create(folder)?;
     if !ours(&fs::symlink_metadata(folder)?) {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
-    let path = folder.join(format!("observe-{:016x}.so", hash(BYTES)));
-    if holds_bytes(&path) {
-        return Ok(path);
+    let name = |platform: &str| format!("observe-{:016x}-{platform}.so", hash(BYTES));
+    let own = name(PLATFORMS[0]);
+    provide(&folder.join(&own), BYTES)?;
+    for platform in &PLATFORMS[1..] {
+        let link = folder.join(name(platform));
+        if fs::read_link(&link).is_ok_and(|target| *target == *own) {
+            continue;
+        }
+        let _ = fs::remove_file(&link); // Whatever else is there, or nothing.
+        match std::os::unix::fs::symlink(&own, &link) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {} // Another `unc` may have been faster.
+        }
     }
-    let fresh = folder.join(format!(".observe-{}", std::process::id()));
+    let empty: Vec<u8> = EMPTY.iter().flat_map(|word| word.to_le_bytes()).collect();
+    for platform in SMALL_PLATFORMS.iter().filter(|_| cfg!(target_arch = "x86_64")) {
+        provide(&folder.join(name(platform)), &empty)?;
+    }
+    Ok(folder.join(name("$PLATFORM")))
+}
+
+/// Makes sure that `path` holds `bytes`.
+fn provide(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if holds(path, bytes) {
+        return Ok(());
+    }
+    let fresh = path.with_extension(format!("so-{}", std::process::id()));
     let written =
-        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&fresh);
+        OpenOptions::new().write(true).create(true).truncate(true).mode(0o644).open(&fresh);
     let result =
-        written.and_then(|mut file| file.write_all(BYTES)).and_then(|()| fs::rename(&fresh, &path));
+        written.and_then(|mut file| file.write_all(bytes)).and_then(|()| fs::rename(&fresh, path));
     if result.is_err() {
         let _ = fs::remove_file(&fresh); // The first error is the one to tell.
     }
-    result.map(|()| path)
+    result
 }
 
 /// I1, for a folder or file.
 fn ours(facts: &fs::Metadata) -> bool {
-    let us = fs::metadata("/proc/self").map(|facts| facts.uid());
-    us.is_ok_and(|us| facts.uid() == us) && facts.mode() & 0o022 == 0
+    user() == Some(facts.uid()) && facts.mode() & 0o022 == 0
 }
 
 /// I1, for the file at `path`.
-fn holds_bytes(path: &Path) -> bool {
+fn holds(path: &Path, bytes: &[u8]) -> bool {
     let Ok(facts) = fs::symlink_metadata(path) else { return false };
-    if !facts.is_file() || !ours(&facts) || facts.len() != BYTES.len() as u64 {
+    if !facts.is_file() || !ours(&facts) || facts.len() != bytes.len() as u64 {
         return false;
     }
-    let mut content = Vec::with_capacity(BYTES.len());
+    let mut content = Vec::with_capacity(bytes.len());
     File::open(path).is_ok_and(|mut file| file.read_to_end(&mut content).is_ok())
-        && content == BYTES
+        && content == bytes
 }
 
 /// FNV-1a: tells versions of the library apart; the comparison of all bytes is what is trusted.
@@ -123,18 +190,40 @@ mod tests {
     #[test]
     fn a_changed_or_shared_file_is_not_used() {
         let folder = std::env::temp_dir().join(format!("unc-observer-{}", std::process::id()));
-        let path = in_folder(&folder).unwrap();
+        let place = || {
+            let path = in_folder(&folder).unwrap();
+            path.to_str().unwrap().replace("$PLATFORM", PLATFORMS[0])
+        };
+        let path = PathBuf::from(place());
         assert_eq!(fs::read(&path).unwrap(), BYTES);
-        assert!(holds_bytes(&path));
         let mut changed = BYTES.to_vec();
         changed[0] ^= 1;
         fs::write(&path, &changed).unwrap();
-        assert!(!holds_bytes(&path));
-        assert_eq!(in_folder(&folder).unwrap(), path);
-        assert!(holds_bytes(&path));
+        assert!(!holds(&path, BYTES));
+        assert_eq!(path, Path::new(&place()));
+        assert!(holds(&path, BYTES));
         fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o666)).unwrap();
-        assert!(!holds_bytes(&path));
+        assert!(!holds(&path, BYTES));
+        for platform in &PLATFORMS[1..] {
+            let link = path.to_str().unwrap().replace(PLATFORMS[0], platform);
+            fs::remove_file(&link).unwrap();
+            std::os::unix::fs::symlink("/bin/sh", &link).unwrap();
+            place();
+            assert_eq!(fs::read(&link).unwrap(), BYTES);
+        }
         fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn the_empty_library_is_one_for_32_bits() {
+        use object::read::{Object, ObjectSymbolTable};
+        let bytes: Vec<u8> = EMPTY.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let library = object::File::parse(&*bytes).unwrap();
+        assert_eq!(library.architecture(), object::Architecture::I386);
+        assert_eq!(library.kind(), object::ObjectKind::Dynamic);
+        assert!(
+            library.dynamic_symbol_table().is_none_or(|table| table.symbols().next().is_none())
+        );
     }
 
     #[test]

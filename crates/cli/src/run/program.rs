@@ -86,11 +86,6 @@ impl Obstacle {
             }
         }
     }
-
-    /// Whether the environment that asks for the observer may still be set for the sake of the program's children.
-    pub(crate) fn spares_children(self) -> bool {
-        matches!(self, Obstacle::Static | Obstacle::Privileged)
-    }
 }
 
 /// What stands against observing the program in `path`; scripts are judged by their interpreter.

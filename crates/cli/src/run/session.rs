@@ -3,7 +3,7 @@
 use super::futex::FutexWatch;
 use super::observer::Library;
 use super::output::Output;
-use super::program::{self, Missing, Obstacle};
+use super::program::{self, Missing};
 use super::record::Record;
 use super::supervise::{self, Schedule};
 use super::threads::ThreadWatch;
@@ -11,7 +11,7 @@ use crate::commands::run::{Arguments, Refusal};
 use crate::emit;
 use crate::failure::Failure;
 use crate::symbols::ElfSymbols;
-use std::ffi::{CString, OsStr, OsString};
+use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Refusal> {
     if let Some(obstacle) = obstacle {
         eprintln!("unc: {} runs unobserved: {}", name.to_string_lossy(), obstacle.reason());
     }
-    let environment = environment(&library, &record, obstacle);
+    let environment = environment(&library, &record);
 
     // Without root there is nothing to arm; the report says so.
     let mut futexes = arguments.wants_report().then(FutexWatch::open).and_then(Result::ok);
@@ -66,6 +66,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Refusal> {
             .delay
             .map_or(0, |delay| u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX)),
         left_running,
+        other_users: threads.of_other_users(),
         threads: threads.into_facts(),
         cost_ns_per_pair,
         unobserved: obstacle.map(|obstacle| obstacle.reason().to_owned()),
@@ -166,19 +167,14 @@ fn status(exit: &Exit) -> u8 {
     (status & 0xff) as u8
 }
 
-fn environment(library: &Library, record: &Record, obstacle: Option<Obstacle>) -> Vec<CString> {
-    let observe = obstacle.is_none_or(Obstacle::spares_children);
-    let ours = |name: &OsStr| observe && (name == "LD_PRELOAD" || name == Record::VARIABLE);
-    let mut variables: Vec<(OsString, OsString)> =
-        std::env::vars_os().filter(|(name, _)| !ours(name)).collect();
-    if observe {
-        variables.push((
-            "LD_PRELOAD".into(),
-            library.preload(std::env::var_os("LD_PRELOAD").as_deref()),
-        ));
-        variables.push((Record::VARIABLE.into(), record.path()));
-    }
-    let joined = variables.into_iter().map(|(mut variable, value)| {
+/// Ours, with the observer for the program, or for its children where it itself cannot be observed.
+fn environment(library: &Library, record: &Record) -> Vec<CString> {
+    let ours = |name: &OsStr| name == "LD_PRELOAD" || name == Record::VARIABLE;
+    let preload = library.preload(std::env::var_os("LD_PRELOAD").as_deref());
+    let variables = std::env::vars_os()
+        .filter(|(name, _)| !ours(name))
+        .chain([("LD_PRELOAD".into(), preload), (Record::VARIABLE.into(), record.path())]);
+    let joined = variables.map(|(mut variable, value)| {
         variable.push("=");
         variable.push(value);
         variable

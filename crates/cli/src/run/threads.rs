@@ -9,6 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use uncontended_report::facts::ThreadFacts;
@@ -20,6 +21,8 @@ pub(crate) struct ThreadWatch {
     pids: BTreeSet<u32>,
     /// By process and thread.
     seen: BTreeMap<(u32, u32), Thread>,
+    /// Processes that were seen as another user than ours.
+    others: BTreeSet<u32>,
     /// When to look next.
     due: Instant,
 }
@@ -34,6 +37,7 @@ impl ThreadWatch {
         ThreadWatch {
             pids: BTreeSet::from([pid]),
             seen: BTreeMap::new(),
+            others: BTreeSet::new(),
             due: Instant::now() + SHORTEST,
         }
     }
@@ -46,6 +50,11 @@ impl ThreadWatch {
     /// The processes that were alive at the last look.
     pub(crate) fn pids(&self) -> impl Iterator<Item = u32> {
         self.pids.iter().copied()
+    }
+
+    /// How many processes have been another user than ours.
+    pub(crate) fn of_other_users(&self) -> u32 {
+        u32::try_from(self.others.len()).unwrap_or(u32::MAX)
     }
 
     /// How many processes beside `ended` are alive.
@@ -73,6 +82,9 @@ impl ThreadWatch {
             self.pids.remove(&pid);
             return found;
         };
+        if user(&format!("/proc/{pid}")).is_some_and(|theirs| Some(theirs) != user("/proc/self")) {
+            self.others.insert(pid);
+        }
         for task in tasks.flatten() {
             let Some(tid) = task.file_name().to_str().and_then(|name| name.parse().ok()) else {
                 continue;
@@ -90,6 +102,11 @@ impl ThreadWatch {
     pub(crate) fn into_facts(self) -> Vec<ThreadFacts> {
         self.seen.into_iter().map(|((pid, _), thread)| ThreadFacts { pid, thread }).collect()
     }
+}
+
+/// The user as whom a process runs.
+fn user(process: &str) -> Option<u32> {
+    fs::metadata(process).map(|facts| facts.uid()).ok()
 }
 
 /// A process that has ended and was not waited for yet is not alive.

@@ -53,6 +53,10 @@ pub(super) fn coverage(facts: &Facts, processes: &[Process], gaps: Gaps) -> Cove
         let text = "Processes still running when the program ended, reported up to then";
         unseen.push(format!("{text}: {}.", facts.left_running));
     }
+    if facts.other_users > 0 {
+        let text = "Processes that ran as another user, as whom a program cannot open the record when it is executed";
+        unseen.push(format!("{text}: {}.", facts.other_users));
+    }
     unseen.extend(kernel_gaps(processes));
     let share = match &facts.futex {
         Some(futex) => {
