@@ -21,7 +21,7 @@ use libc::c_int;
 use uncontended_atomic::{AtomicU64, Ordering::Relaxed};
 use uncontended_sys::clock::ticks;
 use uncontended_trace::histogram::{COARSE, FINE};
-use uncontended_trace::layout::{Cell, Cold, Extreme, Late, Ledger, Lock, cause, units};
+use uncontended_trace::layout::{Cell, Cold, Extreme, Late, Lock, cause, units};
 
 /// What this thread has on the lock of `kind` at `key`; none if there is no room.
 #[inline(always)]
@@ -115,7 +115,7 @@ fn barged(local: &'static Local, row: Row, now: u64, caller: Caller) {
     let Some(release) = last_release(local, lock) else { return };
     // Threads fight for the lock in the usual case: somebody waited already when it was released, and still does.
     let since_release = release != 0
-        && lock.stack_at.load(Relaxed) == release
+        && lock.wanted_at.load(Relaxed) == release
         && lock.open_since.load(Relaxed) == 0;
     let opened =
         if since_release { Some(release) } else { ledger::opened(local, lock, release, now) };
@@ -274,7 +274,7 @@ impl Blocked {
         let others = wait.leave(local, row.lock);
         match opened {
             Some(opened) if others == 0 => {
-                row.lock.stack_at.store(0, Relaxed); // The next waiter wants it only from its arrival on.
+                row.lock.wanted_at.store(0, Relaxed); // The next waiter wants it only from its arrival on.
                 close_idle(
                     local,
                     row,
@@ -379,12 +379,12 @@ fn release_noted(
 /// A release that others may have to know of, from the stamp before it to what is recorded after it.
 pub(crate) struct Unlock {
     now: u64,
-    contended: bool,
     /// Whether the release may wake somebody: a lock that knows better clears it.
     wakes: bool,
     /// Whether this thread's own hold ends.
     ends_hold: bool,
-    stack: Option<u32>,
+    /// Whether all is told of it that others have to know.
+    told: bool,
 }
 
 /// Stamps the release that is about to happen; none if a recursive lock stays held.
@@ -415,14 +415,17 @@ pub(crate) fn releasing_shared(local: &Local, mine: Row, state: &Lock, caller: C
 #[inline(always)]
 fn stamp(local: &Local, lock: &Lock, ends_hold: bool, caller: Caller) -> Unlock {
     let now = ticks();
-    let contended = waiters(lock) != 0;
-    let mut stack = None;
-    if contended {
-        stack = caller.known_stack(local);
-        lock.release_stack.store(stack.unwrap_or(0), Relaxed);
-        lock.stack_at.store(now, Relaxed);
+    if lock.attention.load(Relaxed) == 0 {
+        return Unlock { now, wakes: false, ends_hold, told: true };
     }
-    Unlock { now, contended, wakes: contended, ends_hold, stack }
+    let stack = caller.known_stack(local);
+    lock.release_stack.store(stack.unwrap_or(0), Relaxed);
+    lock.stack_at.store(now, Relaxed);
+    let wanted = waiters(lock) != 0;
+    if wanted {
+        lock.wanted_at.store(now, Relaxed);
+    }
+    Unlock { now, wakes: wanted, ends_hold, told: stack.is_some() }
 }
 
 impl Unlock {
@@ -435,14 +438,12 @@ impl Unlock {
 
     /// Records what the release ended, outside of the critical section.
     #[inline(always)]
-    pub(crate) fn done(self, local: &'static Local, row: Row, lock: &Lock, caller: Caller) {
-        if self.contended {
-            if self.wakes {
-                lock.woken.store(ticks(), Relaxed);
-            }
-            if self.stack.is_none() {
-                self.tell_stack(local, lock, caller);
-            }
+    pub(crate) fn done(self, local: &'static Local, row: Row, lock: &'static Lock, caller: Caller) {
+        if self.wakes {
+            lock.woken.store(ticks(), Relaxed);
+        }
+        if !self.told {
+            self.tell_stack(local, lock, caller);
         }
         if self.ends_hold && local.holds {
             record_hold(row.cell, self.now);
@@ -451,12 +452,10 @@ impl Unlock {
 
     /// Says whose release it was.
     #[cold]
-    fn tell_stack(&self, local: &'static Local, lock: &Lock, caller: Caller) {
+    fn tell_stack(&self, local: &'static Local, lock: &'static Lock, caller: Caller) {
         let busy = local.begin();
         let stack = caller.stack(local);
-        let ledger = lock.ledger.load(Relaxed);
-        if ledger != 0 {
-            let ledger: &Ledger = local.arena.at(ledger);
+        if let Some(ledger) = ledger::of(local, lock) {
             let slot = ledger.next_late.fetch_add(1, Relaxed) as usize % ledger.late.len();
             let Late { ticks, stack: place } = &ledger.late[slot];
             place.store(u64::from(stack), Relaxed);

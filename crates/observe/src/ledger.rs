@@ -71,8 +71,8 @@ pub(crate) fn waiters(lock: &Lock) -> u32 {
     lock.attention.load(Relaxed) & attention::WAITERS
 }
 
-/// The ledger of a lock, made at its first waiter; none if there is no room.
-fn of(local: &Local, lock: &'static Lock) -> Option<&'static Ledger> {
+/// The ledger of a lock, made when it first has something to tell; none if there is no room.
+pub(crate) fn of(local: &Local, lock: &'static Lock) -> Option<&'static Ledger> {
     let unit = lock.ledger.load(Relaxed);
     if unit != 0 {
         return Some(local.arena.at(unit));

@@ -211,13 +211,13 @@ pub struct Lock {
     pub open_since: AtomicU64,
     /// The release that `release_stack` belongs to.
     pub stack_at: AtomicU64,
-    /// Ticks of the last signal (conditions).
-    pub signalled: AtomicU64,
+    /// The last release at which somebody waited for it.
+    pub wanted_at: AtomicU64,
     /// The cell of the thread that took it last.
     pub owner: AtomicU32,
     /// Who has to know of its releases, and whether this life is over: parts of [`attention`].
     pub attention: AtomicU32,
-    /// Stack of the last contended release; 0 if it is not known yet.
+    /// Stack of the last release that others had to know of; 0 if it is not known yet.
     pub release_stack: AtomicU32,
     /// Threads that hold it, of those that we saw taking it (read-write locks, semaphores).
     pub holders: AtomicU32,
@@ -233,12 +233,14 @@ pub struct Lock {
     pub first_taken: AtomicU32,
     /// How many lived at this address before.
     pub life: AtomicU32,
+    /// Ticks of the last signal (conditions).
+    pub signalled: AtomicU64,
     /// One of [`kind`].
     pub kind: AtomicU8,
     /// 1 if a release by another thread than the owner was seen (a semaphore that is no lock).
     pub crossed: AtomicU8,
     /// Keeps the size a multiple of a unit.
-    pub spare: [AtomicU8; 38],
+    pub spare: [AtomicU8; 30],
 }
 
 /// Who waits for a lock, for as long as it takes to tell how long it stood idle.
