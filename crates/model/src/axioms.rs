@@ -1,8 +1,8 @@
 //! A third, declarative engine: enumerates reads-from and coherence choices, and keeps those that the axioms allow.
 //!
 //! # Contract
-//! [`executions`] handles straight-line programs of loads, stores, read-modify-writes and fences; it answers `None` for
-//! anything else. It shares no code with the operational engines, so that agreement means something.
+//! [`executions`] handles straight-line programs of loads, stores, read-modify-writes and fences, and declines anything
+//! else, and more choices than allowed. It shares no code with the operational engines, so that agreement means something.
 //! # State
 //! I1: each relation is a transitively closed graph; an edge that would close a cycle is refused when it is added.
 //! I2: with [`Halves::Ordered`] the read of a read-modify-write comes before its write, as on every machine. With
@@ -14,7 +14,7 @@
 //! # Sources
 //! Alglave, Maranget, Tautschnig, "Herding cats", TOPLAS 2014.
 
-use crate::outcome::Outcome;
+use crate::outcome::{Limits, Outcome};
 use crate::program::{Loc, Op, Operand, Place, Program, Value};
 use std::collections::BTreeMap;
 
@@ -34,6 +34,15 @@ pub enum Halves {
     Ordered,
     /// As herd 7.57 leaves them.
     Unordered,
+}
+
+/// Why executions are not declared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Declined {
+    /// The program branches, waits, indexes or is too long.
+    Program,
+    /// Sixteen choices for each execution that the limits allow were not enough.
+    Choices,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +65,9 @@ struct Event {
 
 /// Most events of a candidate.
 const MOST: usize = 64;
+
+/// Choices that may be made for each execution that the limits allow; most lead nowhere.
+const CHOICES: u64 = 16;
 
 /// A transitively closed relation (I1).
 #[derive(Debug, Clone)]
@@ -85,25 +97,30 @@ impl Graph {
     }
 }
 
-/// The consistent executions of a straight-line program, by the end they reach. `None`: not such a program.
+/// The consistent executions of a straight-line program, by the end they reach.
+///
+/// # Errors
+/// [`Declined`] where there is no answer, or none within the limits.
 pub fn executions(
     program: &Program,
     axioms: Axioms,
     halves: Halves,
-) -> Option<BTreeMap<Outcome, u64>> {
-    let events = events(program)?;
+    limits: Limits,
+) -> Result<BTreeMap<Outcome, u64>, Declined> {
+    let events = events(program).ok_or(Declined::Program)?;
     let mut candidate = Candidate {
         program,
         axioms,
         sources: vec![None; events.len()],
         events,
         found: BTreeMap::new(),
+        left: limits.executions.saturating_mul(CHOICES),
     };
     let mut graphs = Graphs { local: Graph::new(), global: Graph::new() };
     if candidate.program_order(&mut graphs, halves) {
-        candidate.choose_source(0, &graphs);
+        candidate.choose_source(0, &graphs).ok_or(Declined::Choices)?;
     }
-    Some(candidate.found)
+    Ok(candidate.found)
 }
 
 fn events(program: &Program) -> Option<Vec<Event>> {
@@ -150,6 +167,8 @@ struct Candidate<'p> {
     /// The write each read reads; `None`: the initial value.
     sources: Vec<Option<usize>>,
     found: BTreeMap<Outcome, u64>,
+    /// Choices that may still be made.
+    left: u64,
 }
 
 impl Candidate<'_> {
@@ -185,8 +204,9 @@ impl Candidate<'_> {
         graphs.local.add(from, to) && (!global || graphs.global.add(from, to))
     }
 
-    /// Chooses the write that each read reads, from event `at` on.
-    fn choose_source(&mut self, at: usize, graphs: &Graphs) {
+    /// Chooses the write that each read reads, from event `at` on. `None`: there are too many choices.
+    fn choose_source(&mut self, at: usize, graphs: &Graphs) -> Option<()> {
+        self.left = self.left.checked_sub(1)?;
         let Some(read) = (at..self.events.len()).find(|&e| self.events[e].kind == Kind::Read)
         else {
             let undecided = self.undecided();
@@ -202,15 +222,16 @@ impl Candidate<'_> {
             let mut next = graphs.clone();
             if self.communicate(&mut next, write, read, true) {
                 self.sources[read] = Some(write);
-                self.choose_source(read + 1, &next);
+                self.choose_source(read + 1, &next)?;
             }
         }
         self.sources[read] = None;
         let mut next = graphs.clone();
         let mut writes = self.writes(loc).into_iter();
         if writes.all(|write| self.communicate(&mut next, read, write, false)) {
-            self.choose_source(read + 1, &next);
+            self.choose_source(read + 1, &next)?;
         }
+        Some(())
     }
 
     fn writes(&self, loc: Loc) -> Vec<usize> {
@@ -230,9 +251,11 @@ impl Candidate<'_> {
         pairs
     }
 
-    fn choose_coherence(&mut self, undecided: &[(usize, usize)], graphs: &Graphs) {
+    fn choose_coherence(&mut self, undecided: &[(usize, usize)], graphs: &Graphs) -> Option<()> {
+        self.left = self.left.checked_sub(1)?;
         let Some((&(a, b), rest)) = undecided.split_first() else {
-            return self.complete(graphs);
+            self.complete(graphs);
+            return Some(());
         };
         for (early, late) in [(a, b), (b, a)] {
             let mut next = graphs.clone();
@@ -243,9 +266,10 @@ impl Candidate<'_> {
                         || self.overwritten(&mut next, read, late));
             }
             if fits {
-                self.choose_coherence(rest, &next);
+                self.choose_coherence(rest, &next)?;
             }
         }
+        Some(())
     }
 
     /// A read comes before every write that follows, in coherence, the one it read.

@@ -19,7 +19,7 @@ pub struct Outcome {
 
 impl Outcome {
     /// The outcome of a state in which nobody can take a step; `None` if a bound stopped a thread.
-    pub(crate) fn of(state: &State) -> Option<Outcome> {
+    pub fn of(state: &State) -> Option<Outcome> {
         let mut outcome = Outcome { words: Vec::new(), stuck: 0, faulted: 0 };
         for (thread, control) in state.threads.iter().enumerate() {
             match control.status {
@@ -69,7 +69,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { loops: 8, states: 250_000, executions: 10_000_000 }
+        Limits { loops: 8, states: 250_000, executions: 1_000_000 }
     }
 }
 

@@ -6,7 +6,7 @@
 //! # State
 //! I1: `words` holds memory first, then the registers of thread 0, 1, …
 //! I2: `buffer` is sorted by thread, and holds each thread's stores oldest first.
-//! I3: `sleepers` is in the order of arrival.
+//! I3: `sleepers` is sorted by futex, and holds the threads of each in the order of arrival.
 
 use crate::program::{Loc, Value};
 
@@ -107,6 +107,12 @@ impl State {
     /// Whether no store of the thread waits.
     pub fn drained(&self, thread: u8) -> bool {
         self.buffer.iter().all(|e| e.thread != thread)
+    }
+
+    /// Puts the thread last among the sleepers of the futex (I3).
+    pub(crate) fn put_to_sleep(&mut self, loc: Loc, thread: u8) {
+        let at = self.sleepers.partition_point(|&(other, _)| other <= loc);
+        self.sleepers.insert(at, (loc, thread));
     }
 
     /// Appends to the buffer of the thread (I2).

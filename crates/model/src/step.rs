@@ -147,7 +147,7 @@ impl<'p, M: Model> Stepper<'p, M> {
     }
 
     /// Whether an interrupt may fall on the thread now (I2).
-    pub fn at_boundary(&self, state: &State, thread: u8) -> bool {
+    fn at_boundary(&self, state: &State, thread: u8) -> bool {
         !matches!(state.thread(thread).status, Status::Half(..))
     }
 
@@ -164,16 +164,6 @@ impl<'p, M: Model> Stepper<'p, M> {
                 Some(_) => true,
             },
             _ => false,
-        }
-    }
-
-    /// The lock word that the thread waits for, if that is what keeps it.
-    pub fn blocked_on_lock(&self, state: &State, thread: u8) -> Option<Loc> {
-        match (state.thread(thread).status, self.next_op(state, thread)) {
-            (Status::Running, Some(Op::Lock { at })) => {
-                self.place(state, thread, at).filter(|&loc| state.memory(loc) != 0)
-            }
-            _ => None,
         }
     }
 
@@ -396,7 +386,7 @@ impl<'p, M: Model> Stepper<'p, M> {
                 let expected = self.cut(loc, self.value(state, thread, expected));
                 if self.read(state, thread, loc, happened) == expected {
                     state.threads[at].status = Status::Asleep;
-                    state.sleepers.push((loc, thread));
+                    state.put_to_sleep(loc, thread);
                     happened.push(Happening::Slept { thread, loc });
                 } else {
                     happened.push(Happening::Passed { thread, loc });

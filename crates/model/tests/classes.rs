@@ -3,8 +3,9 @@
 use std::time::Instant;
 use uncontended_model::dpor::{Executions, executions};
 use uncontended_model::families::{ainc, indexer, lastzero, readers, store_buffers};
+use uncontended_model::litmus::{Memory, Observation, parse};
 use uncontended_model::memory::{Model, Sc, Tso};
-use uncontended_model::outcome::Limits;
+use uncontended_model::outcome::{Bound, Limits};
 use uncontended_model::program::Program;
 
 fn count<M: Model>(name: &str, program: &Program, model: M) -> Executions {
@@ -60,4 +61,26 @@ fn store_buffering_has_one_class_more_under_tso() {
         assert_eq!(count(&format!("SB({n})"), &program, Sc).complete, (1 << n) - 1);
         assert_eq!(count(&format!("SB({n})"), &program, Tso::default()).complete, 1 << n);
     }
+}
+
+#[test]
+fn too_many_executions_end_in_a_stated_bound() {
+    let increments = |threads: usize| {
+        let names: Vec<_> = (0..threads).map(|thread| format!("P{thread}")).collect();
+        let code = vec!["incq (x)"; threads].join(" | ");
+        let text = format!("X86_64 INC\n{{}}\n {} ;\n {code} ;\nexists (x=1)\n", names.join(" | "));
+        parse(&text).expect("a test")
+    };
+    let limits = Limits { executions: 1_000, ..Limits::default() };
+    let answer = increments(6).answer(Memory::Tso, limits).expect("few actors");
+    assert_eq!((answer.bound, answer.complete), (Some(Bound::Executions(1_000)), 1_000));
+    assert_eq!(
+        answer.observation(),
+        Some(Observation::Sometimes),
+        "found on the way, or by search"
+    );
+    let answer = increments(4).answer(Memory::Tso, limits).expect("few actors");
+    assert!(answer.complete < 1_000, "{} classes", answer.complete);
+    let bound = Some(Bound::Executions(1_000));
+    assert_eq!(answer.bound, bound, "the other checker's count takes more choices than allowed");
 }

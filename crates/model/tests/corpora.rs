@@ -33,13 +33,15 @@ fn differences<M: Model>(test: &Test, model: M, axioms: Axioms, expected: &Value
             wrong.push(format!("{} {what}: ours {ours}, expected {theirs}", model.name()));
         }
     };
-    let found = executions(&test.program, model.clone(), Limits::default()).expect("few actors");
+    let limits = Limits::default();
+    let found = executions(&test.program, model.clone(), limits).expect("few actors");
     let ends: BTreeSet<_> = found.outcomes.keys().cloned().collect();
-    let searched = outcomes(&test.program, model.clone(), Limits::default()).outcomes;
+    let searched = outcomes(&test.program, model.clone(), limits).outcomes;
     check("search", format!("{searched:?}"), format!("{ends:?}"));
-    let ordered = declared(&test.program, axioms, Halves::Ordered).expect("straight-line");
+    let ordered = declared(&test.program, axioms, Halves::Ordered, limits).expect("straight-line");
     check("axioms", format!("{ordered:?}"), format!("{:?}", found.outcomes));
-    let unordered = declared(&test.program, axioms, Halves::Unordered).expect("straight-line");
+    let unordered =
+        declared(&test.program, axioms, Halves::Unordered, limits).expect("straight-line");
     let split =
         test.program.threads.iter().flat_map(|t| &t.code).any(|op| matches!(op, Op::Rmw { .. }));
     let counted = if split { &unordered } else { &found.outcomes };

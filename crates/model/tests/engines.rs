@@ -64,8 +64,8 @@ fn enumeration_and_axioms_agree_in_every_count() {
     for seed in 2_000_000..2_000_000 + programs(400) {
         let program = program(&mut Random(seed), Kind::Straight);
         let same = |counted: Result<uncontended_model::dpor::Executions, _>, axioms| {
-            let declared =
-                axioms::executions(&program, axioms, Halves::Ordered).expect("straight-line");
+            let declared = axioms::executions(&program, axioms, Halves::Ordered, Limits::default())
+                .expect("straight-line");
             let counted =
                 counted.unwrap_or_else(|unsupported: uncontended_model::dpor::Unsupported| {
                     panic!("{unsupported}")

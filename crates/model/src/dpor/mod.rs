@@ -6,16 +6,17 @@
 //! are counted apart, as `blocked`. Loops are followed for a stated number of rounds; a bound that was hit is named.
 //! # State
 //! I1: no class is completed twice (sleep sets); every class is completed (source sets), unless `bound` is set.
-//! I2: `frames[d]` is the state before event `d`; the order of the first `d` events is in [`order::Order`].
+//! I2: `frames[d]` is the state before event `d`; `path` holds the actors of the events so far.
 //! I3: whether a lock, a wait or an interrupt could have come first may depend on several races together. In programs with
-//! those every step that is awake is explored and only sleep sets prune: more is given up halfway, nothing is missed.
+//! those every step that is awake is explored and only sleep sets prune: more is given up halfway, nothing is missed and
+//! nothing completed twice. In all others [`order::Order`] follows the path, and races found in it say what to explore.
 //! # Evidence
 //! tests/corpora.rs (counts of an independent checker, test by test), tests/classes.rs (closed formulas),
-//! tests/engines.rs (ends agree with [`crate::search`] on random programs).
+//! tests/waiting_classes.rs (the same with locks, futexes and interrupts, against every interleaving), tests/engines.rs
+//! (ends agree with [`crate::search`] on random programs).
 //! # Sources
 //! Abdulla, Aronis, Jonsson, Sagonas, "Optimal dynamic partial order reduction", POPL 2014 (source sets); the order
-//! under TSO: see [`order`]. Locks and interrupts can be reversed only against the acquisition or operation that kept
-//! them from coming first (Flanagan and Godefroid, POPL 2005).
+//! under TSO: see [`order`]. Sleep sets: Godefroid, "Partial-order methods for the verification of concurrent systems", 1996.
 
 mod order;
 
@@ -24,7 +25,7 @@ use crate::outcome::{Bound, Limits, Outcome};
 use crate::program::{Loc, Op, Program};
 use crate::state::State;
 use crate::step::{Actor, Happening, Stepper};
-use order::{Before, EventId, Order, Role};
+use order::{Before, EventId, Order};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -91,9 +92,9 @@ pub fn executions<M: Model>(
     let stepper = Stepper::new(program, model).with_loop_bound(limits.loops);
     let mut happened = Vec::new();
     let start = stepper.start(&mut happened);
-    let order =
-        Order::new(program.threads.len(), buffers > 0, actors, &program.locations, &happened);
-    let waits = |op: &Op| matches!(op, Op::Lock { .. } | Op::FutexWait { .. });
+    let order = Order::new(program.threads.len(), actors, program.locations.len(), &happened);
+    let waits =
+        |op: &Op| matches!(op, Op::Lock { .. } | Op::FutexWait { .. } | Op::FutexWake { .. });
     let waits = program.threads.iter().flat_map(|thread| &thread.code).any(waits);
     let mut explorer = Explorer {
         thorough: waits || !interrupts.is_empty(),
@@ -101,6 +102,7 @@ pub fn executions<M: Model>(
         order,
         names: Names { threads: program.threads.len(), buffers, interrupts },
         actors,
+        path: Vec::new(),
         frames: vec![Frame::default()],
         taken: vec![0; actors],
         found: Executions::default(),
@@ -184,7 +186,8 @@ struct Explorer<'p, M> {
     actors: usize,
     /// Every step that is awake is explored (I3).
     thorough: bool,
-    /// Reused: only the first `order.len() + 1` are live (I2).
+    path: Vec<usize>,
+    /// Reused: only the first `path.len() + 1` are live (I2).
     frames: Vec<Frame>,
     /// `taken[d * actors + a]`: steps of actor `a` among the first `d` events.
     taken: Vec<u32>,
@@ -198,7 +201,7 @@ struct Explorer<'p, M> {
 impl<M: Model> Explorer<'_, M> {
     fn explore(&mut self, limits: Limits) {
         loop {
-            let depth = self.order.len();
+            let depth = self.path.len();
             if !self.frames[depth].entered {
                 self.enter(depth);
             }
@@ -209,11 +212,10 @@ impl<M: Model> Explorer<'_, M> {
                 continue;
             }
             frame.entered = false;
-            if depth == 0 {
-                break;
+            let Some(actor) = self.path.pop() else { break };
+            if !self.thorough {
+                self.order.pop();
             }
-            let actor = self.order.actor(depth - 1);
-            self.order.pop();
             self.frames[depth - 1].sleep |= 1 << actor;
             if self.found.complete + self.found.blocked + self.found.cut >= limits.executions {
                 self.found.bound = Some(Bound::Executions(limits.executions));
@@ -249,48 +251,44 @@ impl<M: Model> Explorer<'_, M> {
                 None => self.found.cut += 1,
             }
         }
-        self.reverse_blocked_locks(depth);
     }
 
     /// Takes a step, and plans the reversal of every race it is in.
     fn take(&mut self, depth: usize, number: usize) {
         if self.frames.len() == depth + 1 {
             self.frames.push(Frame::default());
-            self.taken.resize((depth + 2) * self.actors, 0);
         }
         let actor = self.names.actor(number);
         let sleep = self.still_asleep(depth, actor);
-        let role = self.role(depth, actor);
         let (done, ahead) = self.frames.split_at_mut(depth + 1);
         ahead[0].state.clone_from(&done[depth].state);
         ahead[0].sleep = sleep;
         ahead[0].entered = false;
         self.stepper.apply(&mut ahead[0].state, actor, &mut self.happened);
         self.found.steps += 1;
-        let mut before = std::mem::take(&mut self.before);
-        self.order.push(number, role, &self.happened, &mut before);
-        self.taken
-            .copy_within(depth * self.actors..(depth + 1) * self.actors, (depth + 1) * self.actors);
-        self.taken[(depth + 1) * self.actors + number] += 1;
-        self.reverse_conflicts(depth, &before);
-        match role {
-            Role::Thread { lock: true, .. } => self.reverse_lock(depth, &before),
-            Role::Interrupt { on, .. } => self.reverse_interrupt(depth, on, &before),
-            _ => {}
+        self.path.push(number);
+        if !self.thorough {
+            self.reverse_races(depth, actor, number);
         }
-        self.before = before;
     }
 
-    fn role(&self, depth: usize, actor: Actor) -> Role {
-        match actor {
-            Actor::Thread(thread) => {
-                let op = self.stepper.next_op(&self.frames[depth].state, thread);
-                let barrier = op.is_some_and(|op| op.is_barrier());
-                Role::Thread { thread, barrier, lock: matches!(op, Some(Op::Lock { .. })) }
-            }
-            Actor::Interrupt { by, on } => Role::Interrupt { by, on },
-            Actor::Drain(_) | Actor::Tick => Role::Drain,
-        }
+    /// Adds the event just taken, at `depth`, to the order, and reverses the races that it is in.
+    fn reverse_races(&mut self, depth: usize, actor: Actor, number: usize) {
+        let is_barrier = match actor {
+            Actor::Thread(thread) => self
+                .stepper
+                .next_op(&self.frames[depth].state, thread)
+                .is_some_and(|op| op.is_barrier()),
+            _ => false,
+        };
+        let mut before = std::mem::take(&mut self.before);
+        self.order.push(number, is_barrier, &self.happened, &mut before);
+        let (here, next) = (depth * self.actors, (depth + 1) * self.actors);
+        self.taken.resize(self.taken.len().max(next + self.actors), 0);
+        self.taken.copy_within(here..next, next);
+        self.taken[next + number] += 1;
+        self.reverse_conflicts(depth, &before);
+        self.before = before;
     }
 
     /// The sleepers that commute with a step, and so sleep on after it.
@@ -334,63 +332,6 @@ impl<M: Model> Explorer<'_, M> {
         }
     }
 
-    /// An acquisition can only be reversed with the write that took the lock before: in between the word is not zero.
-    fn reverse_lock(&mut self, depth: usize, before: &[Before]) {
-        let Some(loc) = self.happened.iter().find_map(|happening| match happening {
-            Happening::Locked { loc, .. } => Some(*loc),
-            _ => None,
-        }) else {
-            return;
-        };
-        let Some(earlier) = self.order.taker(loc, true) else { return };
-        self.reverse_acquisition(earlier, depth, self.order.actor(depth), before);
-    }
-
-    fn reverse_acquisition(
-        &mut self,
-        earlier: EventId,
-        depth: usize,
-        actor: usize,
-        before: &[Before],
-    ) {
-        // Neither a conflict nor an interrupt keeps the thread from coming first.
-        let own = || before.iter().filter(|b| !b.conflict && !b.reversible);
-        if !own().any(|b| self.order.before(earlier, b.event)) {
-            self.clock_after(own());
-            self.reverse(earlier, depth, actor);
-        }
-    }
-
-    /// At an end, or where only sleepers are left: a thread that waits for a lock could have come before the thread that holds it.
-    fn reverse_blocked_locks(&mut self, depth: usize) {
-        for thread in 0..self.names.threads as u8 {
-            let loc: Option<Loc> = self.stepper.blocked_on_lock(&self.frames[depth].state, thread);
-            let Some(earlier) = loc.and_then(|loc| self.order.taker(loc, false)) else { continue };
-            let mut before = Vec::new();
-            self.order.before_barrier(thread, &mut before);
-            self.reverse_acquisition(earlier, depth, usize::from(thread), &before);
-        }
-    }
-
-    /// An interrupt can be reversed with the last operation of the interrupted thread that began at a boundary, and
-    /// before which the thread's stores could have drained.
-    fn reverse_interrupt(&mut self, depth: usize, on: u8, before: &[Before]) {
-        let possible = |&&event: &&EventId| {
-            self.stepper.at_boundary(&self.frames[event].state, on)
-                && self.order.drains_without(on, event)
-        };
-        let Some(&earlier) = self.order.events_of(usize::from(on)).iter().rev().find(possible)
-        else {
-            return;
-        };
-        // The request comes first among the predecessors; the rest belong to the interrupted thread.
-        let request = before.first().copied();
-        if !request.is_some_and(|request| self.order.before(earlier, request.event)) {
-            self.clock_after(request.iter());
-            self.reverse(earlier, depth, self.order.actor(depth));
-        }
-    }
-
     /// Puts into `self.clock` the clock of an event with just these predecessors.
     fn clock_after<'b>(&mut self, before: impl Iterator<Item = &'b Before>) {
         self.clock.clear();
@@ -421,9 +362,6 @@ impl<M: Model> Explorer<'_, M> {
     /// Sees to it that, from before event `early`, something is explored that leads to `actor`'s step (whose clock,
     /// without `early`, is in `self.clock`) coming first.
     fn reverse(&mut self, early: EventId, depth: usize, actor: usize) {
-        if self.thorough {
-            return; // Everything that is awake is explored anyhow (I3).
-        }
         let taken = &self.taken[early * self.actors..(early + 1) * self.actors];
         // A step is a possible first one if everything before it lies before `early`.
         let first = |clock: &[u32], actor: usize, own: u32| {

@@ -1,7 +1,7 @@
 //! One litmus test under one memory model, answered by the engine that fits.
 
 use super::{Observation, States, Test};
-use crate::axioms::{self, Axioms, Halves};
+use crate::axioms::{self, Axioms, Declined, Halves};
 use crate::dpor::{self, Unsupported};
 use crate::memory::{Model, Sc, Tso};
 use crate::outcome::{Bound, Limits, Outcome};
@@ -132,16 +132,20 @@ impl Test {
             .iter()
             .flat_map(|t| &t.code)
             .any(|op| matches!(op, Op::Rmw { .. }));
-        let as_herd = if splits {
-            axioms::executions(&self.program, axioms, Halves::Unordered)
-        } else {
-            None
-        };
-        let as_herd = as_herd
-            .map(|outcomes| self.states(outcomes.iter().map(|(outcome, count)| (outcome, *count))));
-        let as_herd = as_herd.filter(|theirs| *theirs != states);
+        let mut bound = found.bound;
+        let mut as_herd = None;
+        if splits && bound.is_none() {
+            match axioms::executions(&self.program, axioms, Halves::Unordered, limits) {
+                Ok(outcomes) => {
+                    let counts = outcomes.iter().map(|(outcome, count)| (outcome, *count));
+                    as_herd = Some(self.states(counts)).filter(|theirs| *theirs != states);
+                }
+                Err(Declined::Choices) => bound = Some(Bound::Executions(limits.executions)),
+                Err(Declined::Program) => {}
+            }
+        }
         let (complete, blocked) = (found.complete, found.blocked);
-        Ok(Answer { states, as_herd, complete, blocked, bound: found.bound, exhaustive })
+        Ok(Answer { states, as_herd, complete, blocked, bound, exhaustive })
     }
 
     /// Looks for an execution that shows what is asked: one that satisfies `exists`, or one that violates `forall`.
