@@ -42,8 +42,8 @@ fn the_error_of_a_suite_is_shared_and_its_worst_answer_counts() {
     let (page, text) = (folder.file("page.html"), folder.file("text.md"));
     assert_eq!(suite(&folder, &good, &["--quiet", "--html", &page, "--markdown", &text]).status, 0);
     let page = std::fs::read_to_string(page).unwrap();
-    // The rate of each; the evidence of the runs; and of the pairs that at both ends and the pairs themselves.
-    assert_eq!(page.matches("<svg").count(), 7);
+    // The rate of each; the evidence of the runs; and of the pairs that at both ends, the ratios and the pairs.
+    assert_eq!(page.matches("<svg").count(), 8);
     assert!(page.contains("<h2>counts</h2>") && page.contains("<h2>Pairs: pairs: column 2</h2>"));
     let text = std::fs::read_to_string(text).unwrap();
     assert!(
@@ -108,10 +108,10 @@ fn pages_have_their_pictures_and_need_nothing_from_elsewhere() {
         assert!(!page.contains("<b>hostile"), "what came from outside is escaped");
         page.matches("<svg").count()
     };
-    // The rate alone; the rate and the evidence; and in compare two thresholds and the pairs besides.
+    // The rate alone; the rate and the evidence; and in compare two thresholds, the ratios and the pairs.
     assert_eq!(pictures(&["slo", "--rate", ".98", "--counts", "3972/4000"]), 1);
     assert_eq!(pictures(&["slo", "--at-most", "1h", "--rate", "60%", "--", "true"]), 2);
-    assert_eq!(pictures(&["compare", "--max-runs", "20", "--", "true", "true '<b>hostile'"]), 4);
+    assert_eq!(pictures(&["compare", "--max-runs", "20", "--", "true", "true '<b>hostile'"]), 5);
     let values = folder.file("values");
     std::fs::write(&values, "1\n2\n3\n").unwrap();
     assert_eq!(pictures(&["permute", &values, &values]), 2);

@@ -2,7 +2,7 @@
 //! `UNC_PAGES=DIR` keeps a page of them, to be looked at.
 
 use uncontended_report::html::Page;
-use uncontended_report::svg::{Look, evidence, paired, rate};
+use uncontended_report::svg::{Look, Within, evidence, paired, rate, ratios};
 use uncontended_report::units;
 
 fn path(slope: f64, looks: u64) -> Vec<Look> {
@@ -28,6 +28,13 @@ fn a_verdict_has_its_pictures() {
     );
     assert!(grown.contains("decided") && grown.contains("against at most 98 %"));
     assert_eq!(compared.matches("<circle").count(), 60);
+    let within: Vec<Within> = (1..=60)
+        .map(|n| Within { n, low: 1.0 - 1.0 / n as f64, high: 1.0 + 2.0 / n as f64 })
+        .collect();
+    let quotients: Vec<f64> = pairs.iter().map(|(a, b)| b / a).collect();
+    let narrowed = ratios(&quotients, &within, (1.0 / 1.02, 1.02));
+    assert_eq!(narrowed.matches("<circle").count(), 60);
+    assert!(narrowed.contains("margin") && narrowed.contains("interval of the median"));
     if let Some(folder) = std::env::var_os("UNC_PAGES") {
         let page = Page::new(
             "unc slo --at-least 1 --rate 0.99",
@@ -35,7 +42,8 @@ fn a_verdict_has_its_pictures() {
         )
         .section("What is known of the rate", "", &known)
         .section("How the evidence grew", "", &grown)
-        .section("Pairs", "", &compared);
+        .section("Pairs", "", &compared)
+        .section("Ratios", "", &narrowed);
         std::fs::write(std::path::Path::new(&folder).join("verdict.html"), page.html()).unwrap();
     }
 }
@@ -63,6 +71,7 @@ fn odd_figures_leave_no_trace_of_themselves() {
         for b in odd {
             svgs.push(paired(("a", "b"), &[(a, b), (b, a)], units::duration_f));
             svgs.push(evidence(&[("e", &[Look { n: u64::MAX, log10_e: a }])], b));
+            svgs.push(ratios(&[a, b], &[Within { n: u64::MAX, low: a, high: b }], (a, b)));
         }
     }
     svgs.push(paired(("", ""), &[], units::number));

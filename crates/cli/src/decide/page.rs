@@ -14,13 +14,16 @@ use super::verdict::{Finding, Verdict};
 use crate::failure::Failure;
 use std::ops::ControlFlow;
 use uncontended_report::html::{Cell, Page, list, table};
-use uncontended_report::svg::{self, Look};
+use uncontended_report::svg::{self, Look, Within};
 
 /// Points of a path at most: more than a screen has.
 const POINTS: usize = 2000;
 
 const EVIDENCE: &str = "That the truth is above, and that it is below. A path that reaches the level decides. It may be \
                         looked at after every step: the chance that it ever gets there wrongly is bounded.";
+
+const RATIOS: &str = "One point a pair, in their order. The median lies between the steps: they may be looked at after \
+                      every pair.";
 
 /// One verdict as a whole document.
 pub(crate) fn page(verdict: &Verdict, runs: &[Run]) -> Result<String, Failure> {
@@ -59,7 +62,7 @@ fn sections(mut page: Page, verdict: &Verdict, runs: &[Run], name: &str) -> Resu
         [] => std::slice::from_ref(&verdict.finding),
         several => several,
     };
-    let paths = paths(verdict, runs)?;
+    let Replay { paths, within, ratios } = replay(verdict, runs)?;
     for (index, finding) in findings.iter().enumerate() {
         let names = [name, finding.candidate.as_deref().unwrap_or("")];
         page = page.section(
@@ -80,6 +83,12 @@ fn sections(mut page: Page, verdict: &Verdict, runs: &[Run], name: &str) -> Resu
                 titled(&format!("The evidence at {}", significant(entry.threshold, 5)), names);
             let picture = svg::evidence(&own, entry.needed / std::f64::consts::LN_10);
             page = page.section(&title, EVIDENCE, &picture);
+        }
+        if let (Hypothesis::Compare(compare), Some(ratios)) =
+            (&verdict.hypothesis, ratios.get(index))
+        {
+            let picture = svg::ratios(ratios, &within[index], compare.band());
+            page = page.section(&titled("The ratios", names), RATIOS, &picture);
         }
     }
     if let Hypothesis::Compare(compare) = &verdict.hypothesis {
@@ -126,6 +135,32 @@ struct PathOf {
     looks: Vec<Look>,
 }
 
+/// How everything grew.
+#[derive(Default)]
+struct Replay {
+    paths: Vec<PathOf>,
+    /// The interval of the median ratio, for each candidate of `compare`.
+    within: Vec<Vec<Within>>,
+    /// The ratios themselves.
+    ratios: Vec<Vec<f64>>,
+}
+
+impl Replay {
+    /// Adds one look at every finding.
+    fn look(&mut self, findings: &[Finding]) {
+        self.within.resize(findings.len(), Vec::new());
+        for (within, finding) in self.within.iter_mut().zip(findings) {
+            let at = finding.effect.map(|effect| Within {
+                n: finding.n,
+                low: effect.low,
+                high: effect.high.unwrap_or(f64::INFINITY),
+            });
+            within.extend(at);
+        }
+        look(&mut self.paths, findings);
+    }
+}
+
 /// Adds one look at every finding to the paths.
 fn look(paths: &mut Vec<PathOf>, findings: &[Finding]) {
     for (index, finding) in findings.iter().enumerate() {
@@ -148,18 +183,16 @@ fn look(paths: &mut Vec<PathOf>, findings: &[Finding]) {
     }
 }
 
-fn paths(verdict: &Verdict, runs: &[Run]) -> Result<Vec<PathOf>, Failure> {
-    let mut paths = Vec::new();
+fn replay(verdict: &Verdict, runs: &[Run]) -> Result<Replay, Failure> {
+    let mut replay = Replay::default();
     if let Hypothesis::Permute(permute) = &verdict.hypothesis {
         let every =
             usize::try_from(verdict.finding.n).unwrap_or(usize::MAX).div_ceil(POINTS).max(1) as u64;
         DealTrial::new(permute, None, |judge| {
             let counts = judge.counts();
             if counts.trials().is_multiple_of(every) {
-                look(
-                    &mut paths,
-                    &[super::dealing::finding(permute, &judge.question().report(counts))],
-                );
+                let report = judge.question().report(counts);
+                replay.look(&[super::dealing::finding(permute, &report)]);
             }
             if counts.trials() >= verdict.finding.n {
                 ControlFlow::Break(())
@@ -167,18 +200,21 @@ fn paths(verdict: &Verdict, runs: &[Run]) -> Result<Vec<PathOf>, Failure> {
                 ControlFlow::Continue(())
             }
         })?;
-        look(&mut paths, std::slice::from_ref(&verdict.finding));
-        return Ok(paths);
+        replay.look(std::slice::from_ref(&verdict.finding));
+        return Ok(replay);
     }
     let mut trial = Trial::new(&verdict.hypothesis)?;
     let every = runs.len().div_ceil(POINTS).max(1);
     for (index, run) in runs.iter().enumerate() {
         trial.push(run)?;
         if index % every == 0 || index + 1 == runs.len() {
-            look(&mut paths, &trial.findings());
+            replay.look(&trial.findings());
         }
     }
-    Ok(paths)
+    if let Trial::Compare(trial) = &trial {
+        replay.ratios = trial.ratios();
+    }
+    Ok(replay)
 }
 
 /// One picture for each candidate, of its runs against those of the baseline in the order they were made.

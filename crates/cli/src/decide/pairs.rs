@@ -245,6 +245,14 @@ impl PairTrial {
         Effect { ratio: ratio.and_then(finite), low, high: finite(high) }
     }
 
+    /// The ratios of each candidate to the baseline, in the order of the blocks.
+    pub(crate) fn ratios(&self) -> Vec<Vec<f64>> {
+        let turn = |cost: f64| if self.compare.higher_is_better { cost.recip() } else { cost };
+        self.candidates()
+            .map(|(_, candidate)| candidate.costs.iter().copied().map(turn).collect())
+            .collect()
+    }
+
     /// What the order of the runs says against their being independent and alike.
     pub(crate) fn diagnoses(&self) -> Vec<String> {
         let mut found = Vec::new();

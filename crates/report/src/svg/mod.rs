@@ -15,7 +15,7 @@ mod verdict;
 pub use axis::Axis;
 pub use chart::{Chart, Marks};
 pub use lanes::{Lane, Segment, lanes};
-pub use verdict::{Look, evidence, paired, rate};
+pub use verdict::{Look, Within, evidence, paired, rate, ratios};
 
 use crate::text::clean;
 

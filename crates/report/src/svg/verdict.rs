@@ -84,6 +84,47 @@ pub fn evidence(paths: &[(&str, &[Look])], level: f64) -> String {
     chart.svg()
 }
 
+/// Where the median of ratios lies after `n` of them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Within {
+    /// Pairs so far.
+    pub n: u64,
+    /// Lower end; 0 before anything is known.
+    pub low: f64,
+    /// Upper end; infinite before anything is known.
+    pub high: f64,
+}
+
+/// The ratio of each pair in the order in which they were made, the interval of their median as it closed in, and the ends
+/// of what counts as alike.
+pub fn ratios(ratios: &[f64], within: &[Within], ends: (f64, f64)) -> String {
+    let shown = |ratio: f64| ratio.is_finite() && ratio > 0.0;
+    let all = || ratios.iter().copied().chain([ends.0, ends.1]).filter(|&ratio| shown(ratio));
+    let low = all().fold(f64::INFINITY, f64::min);
+    let high = all().fold(0.0, f64::max);
+    let x = Axis::linear(0.0, ratios.len().max(1) as f64, "pairs", units::number);
+    let label = "candidate over baseline";
+    let y = match high / low > 4.0 {
+        true => Axis::log(low * 0.9, high * 1.1, label, units::number),
+        false => Axis::linear(low - (high - low) * 0.1, high * 1.05, label, units::number),
+    };
+    let numbered = ratios.iter().enumerate().map(|(nth, &ratio)| ((nth + 1) as f64, ratio));
+    let points: Vec<(f64, f64)> = numbered.filter(|&(_, ratio)| shown(ratio)).collect();
+    let end = |end: fn(&Within) -> f64| -> Vec<(f64, f64)> {
+        let ends = within.iter().map(|within| (within.n as f64, end(within)));
+        ends.filter(|&(_, ratio)| shown(ratio)).collect()
+    };
+    let mut chart = Chart::new("How the ratios came", x, y)
+        .series("pairs", 2, Marks::Points, &points)
+        .series("interval of the median", 4, Marks::Steps, &end(|within| within.low))
+        .series("", 4, Marks::Steps, &end(|within| within.high))
+        .at_y("margin", 0, ends.1);
+    if ends.0 < ends.1 {
+        chart = chart.at_y("", 0, ends.0);
+    }
+    chart.svg()
+}
+
 /// Pairs of measurements, one point a pair, on equal axes; below the dashed line B was less than A.
 /// `format` writes a value with its unit; the names are those of the two commands.
 pub fn paired(names: (&str, &str), pairs: &[(f64, f64)], format: fn(f64) -> String) -> String {
