@@ -163,17 +163,37 @@ macro_rules! programs {
 }
 
 programs! {
-    address_reuse annotated barger c11 cancelled_mid_wait conditions coroutine fork_held forked_bare free_but_off_cpu futex
+    address_reuse annotated barger c11 cancelled_in_semaphore cancelled_mid_wait conditions coroutine fork_held forked_bare free_but_off_cpu futex
     holder_sleeps late_destructors many own_malloc plugin readers_starve_writer sandbox semaphore_lock
     signal_handler_locks signal_many_locks small_stack spin_and_barrier trylock_loop types vfork_exec waiters_in_turn
     way_back
 }
 
-#[test]
-fn killed() {
-    let report = check_with("killed", &[], 128 + 9);
+/// A program that ends itself by SIGKILL.
+fn check_killed(name: &str) {
+    let report = check_with(name, &[], 128 + 9);
     assert_eq!(report["signal"], 9);
     assert_eq!(report["exit_status"], 137);
+}
+
+#[test]
+fn killed() {
+    check_killed("killed");
+}
+
+#[test]
+fn stuck() {
+    check_killed("stuck");
+}
+
+#[test]
+fn joins() {
+    let report = check_with("joins", &[], 0);
+    let threads = report["processes"][0]["threads"].as_array().unwrap();
+    let longest = threads.iter().filter_map(|thread| thread["joined_ns"].as_u64()).max();
+    assert!(longest >= Some(50_000_000), "main waits for a thread that sleeps 50 ms: {threads:#?}");
+    let share = report["coverage"]["futex_share_unaccounted"].as_f64();
+    assert!(share.is_none_or(|share| share < 0.5), "{share:?} of the waiting is unaccounted for");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use crate::lives;
 use crate::local::current;
 use crate::stack::Caller;
 use libc::{c_int, c_uint, c_void};
+use uncontended_atomic::Ordering::Relaxed;
 use uncontended_sys::clock::ticks;
 use uncontended_trace::layout::kind::BARRIER;
 
@@ -13,8 +14,11 @@ pub(crate) unsafe extern "C-unwind" fn wait(barrier: *mut Object, caller: Caller
     let found = current()
         .and_then(|local| Some((local, events::row(local, barrier as u64, BARRIER, caller)?)));
     let call = ticks();
+    let asleep_since = found.map(|(local, _)| &local.thread.get().asleep_since);
+    asleep_since.inspect(|since| since.store(call, Relaxed));
     // SAFETY: the program called this function with this barrier; so for every call of the C library below.
     let result = unsafe { host::pthread_barrier_wait(barrier) };
+    asleep_since.inspect(|since| since.store(0, Relaxed));
     if let (Some((local, row)), 0 | libc::PTHREAD_BARRIER_SERIAL_THREAD) = (found, result) {
         let now = ticks();
         let busy = local.begin();

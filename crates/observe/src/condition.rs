@@ -37,6 +37,7 @@ fn begin(condition: *mut Object, mutex: *mut Object, caller: Caller) -> Option<B
     local.thread.get().waits_for.store(0, Relaxed);
     let release = events::releasing(local, mutex, caller)?;
     let call = Moment { ticks: ticks(), ns: clock::monotonic_ns() };
+    local.thread.get().asleep_since.store(call.ticks, Relaxed);
     release.done(local, mutex, mutex.lock, caller);
     leave(mutex.lock);
     Some(Begun { local, condition, mutex, call })
@@ -66,6 +67,7 @@ impl Begun {
         let Begun { local, condition, mutex, call } = self;
         let now = ticks();
         let busy = local.begin();
+        local.thread.get().asleep_since.store(0, Relaxed);
         let signalled = condition.lock.signalled.load(Relaxed);
         let ended = match late_ns {
             Some(late) => now.saturating_sub(ticks_of(late, call, now)).max(call.ticks),

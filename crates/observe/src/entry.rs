@@ -13,7 +13,7 @@
 //!
 //! [`Caller`]: crate::stack::Caller
 
-use crate::{annotated, barrier, c11, condition, futex, mutex, rwlock, semaphore, spin};
+use crate::{annotated, barrier, c11, condition, futex, join, mutex, rwlock, semaphore, spin};
 use std::arch::naked_asm;
 
 #[cfg(target_arch = "x86_64")]
@@ -88,6 +88,7 @@ interpose! {
     pthread_barrier_init 3 barrier::init;
     pthread_barrier_destroy 1 barrier::destroy;
     pthread_barrier_wait 1 barrier::wait;
+    pthread_join 2 join::join;
     sem_init 3 semaphore::init;
     sem_destroy 1 semaphore::destroy;
     sem_wait 1 semaphore::wait;

@@ -12,6 +12,7 @@ use crate::local::{current, errno};
 use crate::sandbox;
 use crate::stack::Caller;
 use libc::{EAGAIN, FUTEX_CLOCK_REALTIME, FUTEX_PRIVATE_FLAG, c_int, c_long};
+use uncontended_atomic::Ordering::Relaxed;
 use uncontended_sys::clock::ticks;
 use uncontended_trace::layout::kind::FUTEX;
 
@@ -38,9 +39,12 @@ pub(crate) unsafe extern "C-unwind" fn futex(
     let found =
         found.and_then(|local| Some((local, events::row(local, word as u64, FUTEX, caller)?)));
     let call = ticks();
+    let asleep_since = found.map(|(local, _)| &local.thread.get().asleep_since);
+    asleep_since.inspect(|since| since.store(call, Relaxed));
     // SAFETY: the program made this very system call.
     let result = unsafe { host::syscall(number, word, operation, value, timeout, second, third) };
     let Some((local, row)) = found else { return result };
+    asleep_since.inspect(|since| since.store(0, Relaxed));
     let slept = result == 0 || errno() != EAGAIN;
     if slept {
         let now = ticks();

@@ -69,6 +69,7 @@ host! {
     pthread_barrier_init "" (barrier: *mut Object, attributes: *const c_void, count: c_uint) -> c_int;
     pthread_barrier_destroy "" (barrier: *mut Object) -> c_int;
     pthread_barrier_wait "" (barrier: *mut Object) -> c_int;
+    pthread_join "" (thread: libc::pthread_t, result: *mut *mut c_void) -> c_int;
     sem_init "" (semaphore: *mut Object, shared: c_int, value: c_uint) -> c_int;
     sem_destroy "" (semaphore: *mut Object) -> c_int;
     sem_wait "" (semaphore: *mut Object) -> c_int;

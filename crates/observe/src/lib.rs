@@ -24,6 +24,7 @@ mod events;
 mod futex;
 mod host;
 mod image;
+mod join;
 mod ledger;
 mod lives;
 mod local;

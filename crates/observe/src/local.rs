@@ -53,6 +53,8 @@ pub(crate) struct Local {
     pub(crate) stacks: stack::Cache,
     /// The wait that the program announced (annotations).
     pub(crate) announced: Own<Option<Blocked>>,
+    /// The wait that may end by cancellation (semaphores).
+    pub(crate) cancellable: Own<Option<Blocked>>,
 }
 
 /// A table, followed by its slots.
@@ -150,6 +152,7 @@ impl Local {
             recent: Own::new(None),
             stacks: stack::Cache::new(),
             announced: Own::new(None),
+            cancellable: Own::new(None),
         };
         image::keep_from_children(memory.cast(), size_of::<Local>());
         // SAFETY: fresh memory of this size, aligned to a page.
@@ -323,6 +326,9 @@ extern "C" fn ended(local: *mut libc::c_void) {
     let this = unsafe { &*local.cast::<Local>() };
     if this.alive == 0 {
         return;
+    }
+    for left in [this.announced.take(), this.cancellable.take()].into_iter().flatten() {
+        left.gave_up();
     }
     note_end(this.thread.get());
     this.rounds.set(this.rounds.get() + 1);

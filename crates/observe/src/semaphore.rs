@@ -4,8 +4,10 @@
 //! A semaphore is a lock while every post is made by the thread whose wait it answers, and it never counts above one. The
 //! first post by another thread, or an initial value above one, marks it as crossed: then its holds and idle times mean
 //! nothing, and the reader leaves them out.
+//! # Invariants
+//! I1: a wait lies with its thread, not in a frame: a cancelled one is given up at the thread's end.
 //! # Evidence
-//! `tests/programs/semaphore_lock.c`.
+//! `tests/programs`: `semaphore_lock.c`, `cancelled_in_semaphore.c`.
 
 use crate::events::{self, Blocked};
 use crate::host::{self, Object};
@@ -34,8 +36,9 @@ fn wait_by(semaphore: *mut Object, caller: Caller, wait: impl Fn() -> c_int) -> 
         events::acquired(local, row, caller);
         return 0;
     }
-    let blocked = Blocked::begin(local, row, caller);
+    local.cancellable.set(Some(Blocked::begin(local, row, caller)));
     let result = wait();
+    let Some(blocked) = local.cancellable.take() else { return result };
     if result == 0 {
         blocked.acquired()
     } else {

@@ -142,9 +142,25 @@ pub struct Lock {
     pub worst_wait: Option<WorstWait>,
     /// The longest idle interval and who was involved.
     pub worst_idle: Option<WorstIdle>,
+    /// Waits that had not ended when the run did; they are in no other figure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unfinished: Option<Unfinished>,
     /// The longest waits, idle intervals and holds with their place in time; empty where the record does not tell it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moments: Vec<Moment>,
+}
+
+/// Waits for a lock that had not ended when the run did.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Unfinished {
+    /// How many threads waited, as far as they were told apart (sixteen).
+    pub count: u64,
+    /// How long the first of them had waited.
+    pub longest_ns: u64,
+    /// How long the lock had been held, if it was.
+    pub held_ns: Option<u64>,
+    /// The thread that held it.
+    pub holder: Option<u32>,
 }
 
 /// One of the longest times of a lock, with its place in the run.
@@ -274,6 +290,9 @@ pub struct Thread {
     /// Its total wait for all locks.
     #[serde(default)]
     pub wait_ns: Option<u64>,
+    /// Its total wait for other threads to end.
+    #[serde(default)]
+    pub joined_ns: Option<u64>,
 }
 
 /// What was seen and what could not be.

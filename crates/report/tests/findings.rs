@@ -186,6 +186,20 @@ fn one_writer_and_a_queue_would_do() {
 }
 
 #[test]
+fn threads_that_were_stuck_at_the_end() {
+    let mut row = lock(1, Kind::Mutex, "push");
+    let stuck =
+        Unfinished { count: 2, longest_ns: 8_000 * MS, held_ns: Some(9_000 * MS), holder: Some(7) };
+    row.unfinished = Some(stuck);
+    speaks(vec![row.clone()], "2 threads still waited for it when the run ended, the longest for");
+    speaks(vec![row.clone()], "thread 7 had held it for 9.00 s and not given it back");
+    row.unfinished = Some(Unfinished { longest_ns: 900 * MS, ..stuck });
+    silent(vec![row.clone()]);
+    row.unfinished = Some(Unfinished { holder: None, held_ns: None, ..stuck });
+    silent(vec![row]);
+}
+
+#[test]
 fn polling_and_gates() {
     let mut polled = lock(1, Kind::Mutex, "poll");
     polled.try_failed = 1_000_000;

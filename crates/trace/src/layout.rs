@@ -75,7 +75,7 @@ pub struct Header {
     pub enabled: AtomicU32,
     /// One of [`clock`].
     pub clock: AtomicU32,
-    /// Ticks when the record was made.
+    /// Ticks at the start of the program.
     pub start_ticks: AtomicU64,
     /// Nanoseconds of one tick, as the bits of a double.
     pub tick_ns: AtomicU64,
@@ -158,8 +158,12 @@ pub struct Thread {
     pub waits_since: AtomicU64,
     /// Its name, padded with NUL.
     pub name: [AtomicU8; 16],
+    /// Since when it waits at a condition, a barrier, a futex or for another thread's end; 0 for nowhere.
+    pub asleep_since: AtomicU64,
+    /// Ticks that it waited for other threads' ends.
+    pub joined: AtomicU64,
     /// Keeps the size a multiple of a unit.
-    pub spare: [AtomicU64; 6],
+    pub spare: [AtomicU64; 4],
 }
 
 /// Values of [`Lock::kind`].

@@ -29,7 +29,7 @@ pub struct Record<'b> {
     pub tick_ns: f64,
     /// The smallest difference that the clock shows.
     pub step_ns: f64,
-    /// Ticks when the record was made.
+    /// Ticks at the start of the program.
     pub start_ticks: u64,
     /// Whether holds were recorded.
     pub holds: bool,
@@ -82,6 +82,8 @@ pub struct LockRecord {
     pub first_taken: u32,
     /// Whether another thread than the owner released it (semaphores).
     pub crossed: bool,
+    /// When those arrived, in ticks, who still waited for it at the end of the record: at most sixteen.
+    pub waiting: Vec<u64>,
 }
 
 /// One thread.
@@ -105,6 +107,10 @@ pub struct ThreadRecord {
     pub blocked: u64,
     /// The sum of all its waits in ticks.
     pub waited: u64,
+    /// Likewise for other threads' ends.
+    pub joined: u64,
+    /// Since when, in ticks, it waits at a condition, a barrier, a futex or for another thread's end.
+    pub asleep_since: Option<u64>,
     /// What it did, by lock; oldest first.
     pub cells: Vec<CellAt>,
 }
@@ -316,6 +322,7 @@ impl<'b> View<'b> {
             created: self.u32(at + offset_of!(Lock, created)),
             first_taken: self.u32(at + offset_of!(Lock, first_taken)),
             crossed: self.u8(at + offset_of!(Lock, crossed)) != 0,
+            waiting: self.arrivals(self.u32(at + offset_of!(Lock, ledger)) as usize * UNIT),
         }
     }
 
@@ -355,6 +362,14 @@ impl<'b> View<'b> {
             );
         }
         cell
+    }
+
+    /// The arrivals in a ledger; none for 0.
+    fn arrivals(&self, ledger: usize) -> Vec<u64> {
+        let places = if ledger == 0 { 0 } else { layout::ARRIVALS };
+        let arrivals =
+            (0..places).map(|place| self.u64(ledger + offset_of!(Ledger, arrivals) + 8 * place));
+        arrivals.filter(|&arrival| arrival != 0).collect()
     }
 
     fn holds(&self, at: usize) -> TimesRecord {
@@ -489,6 +504,9 @@ impl<'b> Lists<'b> {
             involuntary: view.u64(at + offset_of!(Thread, involuntary)),
             blocked,
             waited,
+            joined: view.u64(at + offset_of!(Thread, joined)),
+            asleep_since: Some(view.u64(at + offset_of!(Thread, asleep_since)))
+                .filter(|&since| since != 0),
             cells,
         }
     }

@@ -1,8 +1,8 @@
 //! How a record begins: the header that `unc` writes before the program starts, and the words that it changes later.
 //!
 //! # Contract
-//! [`Setup::bytes`] goes to offset 0 of a file that is zero elsewhere. Later, `unc` writes single words at [`ENABLED_AT`]
-//! and [`TICK_NS_AT`], which the program never writes, and reads those at [`AVAILABLE_AT`] and [`ALLOCATED_AT`].
+//! [`Setup::bytes`] goes to offset 0 of a file that is zero elsewhere. Later, `unc` writes single words at
+//! [`START_TICKS_AT`], [`ENABLED_AT`] and [`TICK_NS_AT`], which the program never writes, and reads those at [`AVAILABLE_AT`] and [`ALLOCATED_AT`].
 
 use crate::layout::{self, Header};
 use std::mem::offset_of;
@@ -11,6 +11,8 @@ use std::mem::offset_of;
 pub const AVAILABLE_AT: u64 = offset_of!(Header, available) as u64;
 /// Offset of the 32-bit switch: 1 records, 0 does not.
 pub const ENABLED_AT: u64 = offset_of!(Header, enabled) as u64;
+/// Offset of the 64-bit number of ticks at the start of the program.
+pub const START_TICKS_AT: u64 = offset_of!(Header, start_ticks) as u64;
 /// Offset of the 64-bit length of a tick, as the bits of a double.
 pub const TICK_NS_AT: u64 = offset_of!(Header, tick_ns) as u64;
 /// Offset of the 32-bit number of units given out, which may pass the available ones.

@@ -18,7 +18,9 @@ use uncontended_sys::clock::{self, Moment, Source};
 use uncontended_sys::memfd;
 use uncontended_trace::layout::{Header, UNIT};
 use uncontended_trace::reader;
-use uncontended_trace::setup::{ALLOCATED_AT, AVAILABLE_AT, ENABLED_AT, Setup, TICK_NS_AT};
+use uncontended_trace::setup::{
+    ALLOCATED_AT, AVAILABLE_AT, ENABLED_AT, START_TICKS_AT, Setup, TICK_NS_AT,
+};
 
 const STEP_NS_AT: u64 = std::mem::offset_of!(Header, step_ns) as u64;
 const FIRST: u64 = 1 << 20;
@@ -73,6 +75,12 @@ impl Record {
     /// The path by which a program opens it.
     pub(crate) fn path(&self) -> OsString {
         format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd()).into()
+    }
+
+    /// The program starts now: its times count from here.
+    pub(crate) fn begin(&mut self) -> io::Result<()> {
+        self.start = Moment::now();
+        self.file.write_all_at(&self.start.ticks.to_le_bytes(), START_TICKS_AT)
     }
 
     /// Begins to record.

@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Refusal> {
     let outputs = Outputs::open(arguments)?;
     let signals =
         Signals::block(&supervise::TAKEN).map_err(|error| own("block signals", &error))?;
-    let record = Record::create(!arguments.no_hold, arguments.delay.is_none())
+    let mut record = Record::create(!arguments.no_hold, arguments.delay.is_none())
         .map_err(|error| own("make the memory for the record", &error))?;
     let (library, cost_ns_per_pair) =
         library().map_err(|error| own("place the observer", &error))?;
@@ -42,6 +42,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Refusal> {
     let started_unix_s =
         SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
     refuse_if_ended(&signals)?;
+    record.begin().map_err(|error| own("write to the record", &error))?;
     let start = Instant::now();
     let child = spawn(&path, arguments, &environment, &signals)?;
     let pid = Some(child.pid());

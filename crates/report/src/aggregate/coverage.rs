@@ -4,6 +4,7 @@ use super::sum;
 use crate::facts::{Facts, FutexFacts};
 use crate::run::{Coverage, Process};
 use std::collections::{BTreeMap, HashMap};
+use uncontended_trace::reader::Record;
 
 /// What the record tells about its own gaps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -23,8 +24,32 @@ pub(super) struct Gaps {
 const ALWAYS: &str = "Not seen: locks inside glibc (stdio, malloc, the loader), spinning that is compiled into the program, \
     futexes by direct system calls, Go's runtime, statically linked programs.";
 
+/// The waiting that the observer knows of each thread (by process and thread): at locks, for other threads' ends, and where
+/// it still waited when the run ended.
+pub(super) type Accounted = HashMap<(u32, u32), u64>;
+
+pub(super) fn accounted(record: &Record<'_>, wall_ns: u64) -> Accounted {
+    let ns = |ticks: u64| (ticks as f64 * record.tick_ns) as u64;
+    let mut accounted = Accounted::new();
+    for image in &record.processes {
+        for thread in &image.threads {
+            let slept = thread.asleep_since.filter(|_| thread.end_ticks == 0);
+            let since_ns = slept.and_then(|since| since.checked_sub(record.start_ticks)).map(ns);
+            let still = since_ns.map_or(0, |since| wall_ns.saturating_sub(since));
+            let known = accounted.entry((image.pid, thread.tid)).or_default();
+            *known = sum([*known, ns(thread.waited), ns(thread.joined), still]);
+        }
+    }
+    accounted
+}
+
 /// The coverage of a run.
-pub(super) fn coverage(facts: &Facts, processes: &[Process], gaps: Gaps) -> Coverage {
+pub(super) fn coverage(
+    facts: &Facts,
+    processes: &[Process],
+    gaps: Gaps,
+    accounted: &Accounted,
+) -> Coverage {
     let mut unseen = vec![ALWAYS.to_owned()];
     if gaps.no_hold {
         unseen.push("Hold times were not recorded (--no-hold).".into());
@@ -61,7 +86,7 @@ pub(super) fn coverage(facts: &Facts, processes: &[Process], gaps: Gaps) -> Cove
     let share = match &facts.futex {
         Some(futex) => {
             unseen.extend(futex_gaps(futex));
-            share_unaccounted(futex, processes)
+            share_unaccounted(futex, accounted)
         }
         None => {
             unseen.push(
@@ -108,16 +133,9 @@ fn futex_gaps(futex: &FutexFacts) -> Option<String> {
 
 /// The share of the kernel's futex waiting that no row accounts for, thread by thread: what the observer counts beyond the
 /// kernel's time (spinning, the way back to user mode) in one thread must not hide what it missed in another.
-fn share_unaccounted(futex: &FutexFacts, processes: &[Process]) -> Option<f64> {
-    let mut waited_ns: HashMap<(u32, u32), u64> = HashMap::new();
-    for process in processes {
-        for thread in &process.threads {
-            let waited = waited_ns.entry((process.pid, thread.tid)).or_default();
-            *waited = waited.saturating_add(thread.wait_ns.unwrap_or(0));
-        }
-    }
+fn share_unaccounted(futex: &FutexFacts, accounted: &Accounted) -> Option<f64> {
     let missed = futex.threads.iter().map(|thread| {
-        let seen = waited_ns.get(&(thread.pid, thread.tid)).copied().unwrap_or(0);
+        let seen = accounted.get(&(thread.pid, thread.tid)).copied().unwrap_or(0);
         thread.total_ns.saturating_sub(seen)
     });
     (futex.total_ns > 0).then(|| sum(missed) as f64 / futex.total_ns as f64)

@@ -4,7 +4,9 @@ use super::classify::{Part, classify};
 use super::distribution::Bucket;
 use super::stacks::Stacks;
 use super::times::{Longest, Times};
-use crate::run::{Class, Frame, IdleCause, Kind, Lock, Moment, Span, WorstIdle, WorstWait};
+use crate::run::{
+    Class, Frame, IdleCause, Kind, Lock, Moment, Span, Unfinished, WorstIdle, WorstWait,
+};
 use std::collections::HashMap;
 use uncontended_trace::layout::{cause, kind};
 use uncontended_trace::reader::{
@@ -112,9 +114,35 @@ impl Scale<'_> {
             wait_ns: wait.distribution(),
             idle_ns: idle.distribution().filter(|_| meaning.idle),
             hold_ns,
+            unfinished: self.unfinished(kind, meaning, lock, cells),
             created,
             first_taken,
         }
+    }
+
+    /// The waits that the record ends with. Who held the lock then is known for those that one thread holds at a time.
+    fn unfinished(
+        self,
+        kind: Kind,
+        meaning: Meaning,
+        lock: &LockRecord,
+        cells: &Cells<'_>,
+    ) -> Option<Unfinished> {
+        let for_ns = |since: u64| self.wall_ns.saturating_sub(self.since_start(since)?).into();
+        let longest = lock.waiting.iter().filter_map(|&arrival| for_ns(arrival)).max()?;
+        let held = cells.iter().filter_map(|(thread, cell)| Some((thread.tid, cell.held_since?)));
+        let known = meaning.hold && self.record.holds && kind != Kind::RwlockRead;
+        let holder = held.filter(|_| known).max_by_key(|&(_, since)| since);
+        Some(Unfinished {
+            count: lock.waiting.len() as u64,
+            longest_ns: longest,
+            held_ns: holder.and_then(|(_, since)| for_ns(since)),
+            holder: holder.map(|(tid, _)| tid),
+        })
+    }
+
+    fn since_start(self, ticks: u64) -> Option<u64> {
+        Some(self.ns(ticks.checked_sub(self.record.start_ticks)?))
     }
 
     fn class(self, kind: Kind, meaning: Meaning, cells: &Cells<'_>, owner_changes: u64) -> Class {
@@ -142,9 +170,9 @@ impl Scale<'_> {
             } else {
                 extreme.at.checked_sub(extreme.ticks)?
             };
-            let at = begun.checked_sub(self.record.start_ticks).filter(|_| extreme.at != 0)?;
+            let at_ns = self.since_start(begun).filter(|_| extreme.at != 0)?;
             let cause = (span == Span::Idle).then(|| cause_of(extreme.cause));
-            Some(Moment { what: span, at_ns: self.ns(at), ns: longest.ns, tid: Some(tid), cause })
+            Some(Moment { what: span, at_ns, ns: longest.ns, tid: Some(tid), cause })
         };
         known
             .flat_map(|(span, times)| {

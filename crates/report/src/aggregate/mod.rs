@@ -78,7 +78,8 @@ pub fn report(
         negative: record.negative,
         observed: u32::try_from(record.processes.len()).unwrap_or(u32::MAX),
     };
-    let coverage = coverage::coverage(&facts, &processes, gaps);
+    let accounted = coverage::accounted(&record, facts.wall_ns);
+    let coverage = coverage::coverage(&facts, &processes, gaps, &accounted);
     let mut report = RunReport {
         schema: SCHEMA.into(),
         command: facts.command,
@@ -98,7 +99,7 @@ pub fn report(
     Ok(report)
 }
 
-fn clock(record: &Record) -> Clock {
+fn clock(record: &Record<'_>) -> Clock {
     let source = match record.clock {
         layout::clock::TSC => "tsc",
         layout::clock::CNTVCT => "cntvct",

@@ -30,6 +30,7 @@ pub(super) fn rows(image: &ProcessRecord, tick_ns: f64, facts: &Facts, last: boo
 fn complete(thread: &mut Thread, record: &ThreadRecord, tick_ns: f64) {
     thread.wait_ns = Some((record.waited as f64 * tick_ns) as u64);
     thread.blocked = Some(record.blocked);
+    thread.joined_ns = Some((record.joined as f64 * tick_ns) as u64);
     if thread.name.is_empty() || record.end_ticks != 0 {
         thread.name.clone_from(&record.name);
     }

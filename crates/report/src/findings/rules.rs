@@ -27,7 +27,39 @@ pub(super) const OF_CONTENTION: [Rule; 6] = [
     ("owner", owner_changes),
 ];
 /// Rules that do not ask for waiting of that class.
-pub(super) const OF_ANY: &[Rule] = &[("polling", polling), ("gate", gate)];
+pub(super) const OF_ANY: &[Rule] =
+    &[("unfinished", unfinished), ("polling", polling), ("gate", gate)];
+
+/// A shorter wait may well have ended a moment later.
+const STUCK_NS: u64 = 1_000_000_000;
+/// The share of the run that the wait must have taken.
+const STUCK_SHARE: f64 = 0.1;
+
+/// Threads that still waited when the run ended, for long, for what another held: the waits that matter most where a
+/// program hangs. Threads that wait for work do so to the end, and nobody holds it.
+fn unfinished(subject: &Subject) -> Option<Said> {
+    let left = subject.lock.unfinished?;
+    let share = left.longest_ns as f64 / subject.wall_ns.max(1) as f64;
+    if left.longest_ns < STUCK_NS || share < STUCK_SHARE {
+        return None;
+    }
+    let (holder, held_ns) = (left.holder?, left.held_ns?);
+    Some(Said {
+        cost_ns: left.longest_ns.saturating_mul(left.count),
+        text: format!(
+            "{} still waited for it when the run ended, the longest for {}: thread {holder} had held it for {} and not \
+             given it back",
+            crate::terminal::several(left.count, "thread", "threads"),
+            duration(left.longest_ns),
+            duration(held_ns)
+        ),
+        evidence: vec![
+            ("waiting_threads", left.count as f64),
+            ("longest_unfinished_wait_ns", left.longest_ns as f64),
+            ("held_ns", held_ns as f64),
+        ],
+    })
+}
 
 /// The holds of a lock, where all of them are known: a rule that argues from the longest hold would be wrong where one was
 /// not recorded. Each thread may still hold it at the end.

@@ -72,6 +72,7 @@ pub(crate) fn lock(id: u64, kind: Kind, function: &str) -> Lock {
         hold_ns: None,
         worst_wait: None,
         worst_idle: None,
+        unfinished: None,
         moments: vec![],
     }
 }
@@ -103,6 +104,7 @@ pub(crate) fn thread(tid: u32, name: &str) -> Thread {
         involuntary_switches: Some(21),
         migrations: Some(3),
         blocked: Some(157),
+        joined_ns: None,
         wait_ns: Some(300 * MS),
     }
 }

@@ -1,0 +1,33 @@
+//! Waiting for other threads to end: no lock, and futex waiting all the same, which is to be accounted for.
+//!
+//! # Contract
+//! `pthread_join`, and C++'s and Rust's on top of it. The time is the thread's own; there is no row.
+//! # Evidence
+//! `tests/programs/joins.c`.
+
+use crate::host;
+use crate::local::current;
+use crate::stack::Caller;
+use libc::{c_int, c_void, pthread_t};
+use uncontended_atomic::Ordering::Relaxed;
+use uncontended_sys::clock::ticks;
+
+pub(crate) unsafe extern "C-unwind" fn join(
+    thread: pthread_t,
+    result: *mut *mut c_void,
+    _: Caller,
+) -> c_int {
+    let Some(local) = current() else {
+        // SAFETY: the program called this function with these arguments; so below.
+        return unsafe { host::pthread_join(thread, result) };
+    };
+    let own = local.thread.get();
+    let call = ticks();
+    own.asleep_since.store(call, Relaxed);
+    // SAFETY: as above.
+    let answer = unsafe { host::pthread_join(thread, result) };
+    own.asleep_since.store(0, Relaxed);
+    let joined = own.joined.load(Relaxed);
+    own.joined.store(joined.wrapping_add(ticks().saturating_sub(call)), Relaxed);
+    answer
+}
