@@ -8,13 +8,12 @@
 
 use crate::events::{self, Blocked};
 use crate::host::Object;
-use crate::local::{Local, Row, current};
+use crate::local::{Local, Row, find};
 use crate::stack::Caller;
 use uncontended_trace::layout::kind::ANNOTATED;
 
 fn row(lock: *mut Object, caller: Caller) -> Option<(&'static Local, Row)> {
-    let local = current()?;
-    Some((local, events::row(local, lock as u64, ANNOTATED, caller)?))
+    events::row(lock as u64, ANNOTATED, caller)
 }
 
 pub(crate) extern "C" fn wait_begin(lock: *mut Object, caller: Caller) {
@@ -38,8 +37,7 @@ pub(crate) extern "C" fn acquired(lock: *mut Object, caller: Caller) {
 
 /// The program gives the lock back only after this, so what is recorded here still lengthens the hold.
 pub(crate) extern "C" fn released(lock: *mut Object, caller: Caller) {
-    let found = current().and_then(|local| Some((local, local.find(lock as u64)?)));
-    let Some((local, row)) = found else { return };
+    let Some((local, row)) = find(lock as u64, ANNOTATED) else { return };
     events::release(local, row, caller, || true, || 0);
 }
 

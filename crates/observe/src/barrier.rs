@@ -11,8 +11,7 @@ use uncontended_sys::clock::ticks;
 use uncontended_trace::layout::kind::BARRIER;
 
 pub(crate) unsafe extern "C-unwind" fn wait(barrier: *mut Object, caller: Caller) -> c_int {
-    let found = current()
-        .and_then(|local| Some((local, events::row(local, barrier as u64, BARRIER, caller)?)));
+    let found = events::row(barrier as u64, BARRIER, caller);
     let call = ticks();
     let asleep_since = found.map(|(local, _)| &local.thread.get().asleep_since);
     asleep_since.inspect(|since| since.store(call, Relaxed));

@@ -33,7 +33,7 @@ struct Begun {
 /// Ends the mutex's hold; none if the wait is not recorded.
 fn begin(condition: *mut Object, mutex: *mut Object, caller: Caller) -> Option<Begun> {
     let (local, mutex) = mutex::row(mutex, caller)?;
-    let condition = events::row(local, condition as u64, CONDITION, caller)?;
+    let (_, condition) = events::row(condition as u64, CONDITION, caller)?;
     local.thread.get().waits_for.store(0, Relaxed);
     let release = events::releasing(local, mutex, caller)?;
     let call = Moment { ticks: ticks(), ns: clock::monotonic_ns() };
@@ -146,8 +146,7 @@ fn wait_by(
 
 /// Stamps a signal before it is given.
 fn stamp(condition: *mut Object, caller: Caller) {
-    let Some(local) = current() else { return };
-    if let Some(row) = events::row(local, condition as u64, CONDITION, caller) {
+    if let Some((_, row)) = events::row(condition as u64, CONDITION, caller) {
         row.lock.signalled.store(ticks(), Relaxed);
     }
 }

@@ -15,7 +15,7 @@
 
 use crate::ledger::{self, Wait, waiters};
 use crate::lives;
-use crate::local::{Local, Row};
+use crate::local::{self, Local, Row};
 use crate::stack::Caller;
 use libc::c_int;
 use uncontended_atomic::{AtomicU64, Ordering::Relaxed};
@@ -23,12 +23,13 @@ use uncontended_sys::clock::ticks;
 use uncontended_trace::histogram::{COARSE, FINE};
 use uncontended_trace::layout::{Cell, Cold, Extreme, Late, Lock, cause, units};
 
-/// What this thread has on the lock of `kind` at `key`; none if there is no room.
+/// What the calling thread has on the present life of the lock of `kind` at `key`; none if it may not record now, or there
+/// is no room.
 #[inline(always)]
-pub(crate) fn row(local: &'static Local, key: u64, kind: u8, caller: Caller) -> Option<Row> {
-    match local.find(key) {
-        Some(row) if !lives::is_dead(row.lock) && row.lock.kind.load(Relaxed) == kind => Some(row),
-        _ => lives::enter(local, key, kind, caller),
+pub(crate) fn row(key: u64, kind: u8, caller: Caller) -> Option<(&'static Local, Row)> {
+    match local::find(key, kind) {
+        Some((local, row)) if !lives::is_dead(row.lock) => Some((local, row)),
+        _ => lives::enter(key, kind, caller),
     }
 }
 

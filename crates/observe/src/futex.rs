@@ -8,7 +8,7 @@
 
 use crate::events::{self, Waited};
 use crate::host;
-use crate::local::{current, errno};
+use crate::local::errno;
 use crate::sandbox;
 use crate::stack::Caller;
 use libc::{EAGAIN, FUTEX_CLOCK_REALTIME, FUTEX_PRIVATE_FLAG, c_int, c_long};
@@ -35,9 +35,7 @@ pub(crate) unsafe extern "C-unwind" fn futex(
             | libc::FUTEX_LOCK_PI
             | libc::FUTEX_WAIT_REQUEUE_PI
     );
-    let found = if waits { current() } else { None };
-    let found =
-        found.and_then(|local| Some((local, events::row(local, word as u64, FUTEX, caller)?)));
+    let found = if waits { events::row(word as u64, FUTEX, caller) } else { None };
     let call = ticks();
     let asleep_since = found.map(|(local, _)| &local.thread.get().asleep_since);
     asleep_since.inspect(|since| since.store(call, Relaxed));

@@ -12,7 +12,7 @@
 //! # Evidence
 //! `tests/programs/address_reuse.c`.
 
-use crate::local::{Local, Row};
+use crate::local::{Local, Row, current};
 use crate::stack::Caller;
 use uncontended_atomic::{AtomicU32, Ordering::*};
 use uncontended_trace::layout::{Cell, LEVELS, Lock, attention::DEAD, level_slots, units};
@@ -22,7 +22,8 @@ const PROBES: usize = 16;
 
 /// What this thread has on the present life of `key`, from now on.
 #[cold]
-pub(crate) fn enter(local: &'static Local, key: u64, kind: u8, caller: Caller) -> Option<Row> {
+pub(crate) fn enter(key: u64, kind: u8, caller: Caller) -> Option<(&'static Local, Row)> {
+    let local = current()?;
     let busy = local.begin();
     let lock = known(local, key, kind);
     let lock = match lock {
@@ -36,9 +37,9 @@ pub(crate) fn enter(local: &'static Local, key: u64, kind: u8, caller: Caller) -
     cell.lock.store(local.arena.unit_of(lock), Relaxed);
     local.arena.push::<Cell>(&local.thread.get().cells, unit);
     let row = Row { cell, lock };
-    local.remember(key, row);
+    local.remember(key, kind, row);
     drop(busy);
-    Some(row)
+    Some((local, row))
 }
 
 /// The present life of `key`, if it was ever used.

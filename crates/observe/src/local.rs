@@ -6,7 +6,7 @@
 //! child was forked (by `fork`, `_Fork` or a bare `clone`), it begins anew: its copy of a [`Local`] is empty.
 //! # State
 //! The thread's word ([`tls`]): 0 not attached, 1 must not be attached now, else the address of its [`Local`] in private
-//! memory. `table`: open-addressed, from lock address to cell, at most half full.
+//! memory. `table`: open-addressed, from address and kind of a lock to its row, at most half full.
 //! # Invariants
 //! I1: a `Local` is reached only by its own thread (and its signal handlers), through the thread's word.
 //! I2: a slot with a key has a cell and a lock, which lie in the record and are never freed.
@@ -14,6 +14,7 @@
 //! I4: a table is named by one word, and lives until its thread ends: whatever a signal handler does, a look-up that it
 //! interrupted ends in the table where it began. `recent` is one word for the same reason.
 //! I5: `alive` is 1 from the first moment to the last, but for the copy of a forked child, all of which is zero.
+//! I6: recording, once switched on, stays on, and `recent` is set only then.
 //! # Evidence
 //! `tests/programs/signal_handler_locks.c`, `fork_held.c`.
 
@@ -114,6 +115,33 @@ fn unready(local: &Local) -> Option<&'static Local> {
     None
 }
 
+/// What the calling thread has on the lock of `kind` at `address`, if anything and if it may record now.
+#[inline(always)]
+pub(crate) fn find(address: u64, kind: u8) -> Option<(&'static Local, Row)> {
+    let key = key(address, kind);
+    let word = tls::get();
+    if word > CLOSED {
+        // SAFETY: as in `current` (I1).
+        let local = unsafe { &*(word as *const Local) };
+        // An unlock mostly follows the lock of the same mutex.
+        if let (Some(slot), true) = (local.recent.get(), local.ready.get()) {
+            // SAFETY: a slot of one of this thread's tables (I1), all of which are still there (I4).
+            let slot = unsafe { slot.as_ref() };
+            if slot.key == key {
+                return Some((local, slot.row?)); // Recording is on (I6).
+            }
+        }
+    }
+    let local = current()?;
+    Some((local, local.look_up(key)?))
+}
+
+/// One address may be locks of several kinds, one after the other. Addresses of programs leave the highest byte alone.
+#[inline(always)]
+fn key(address: u64, kind: u8) -> u64 {
+    address ^ u64::from(kind) << 56
+}
+
 #[cold]
 fn attach(word: usize) -> Option<&'static Local> {
     let arena = image::arena()?;
@@ -171,17 +199,9 @@ impl Local {
         Busy { local: self, before: self.ready.replace(false), _errno: Errno::keep() }
     }
 
-    /// What this thread has on the lock `key`, if anything.
-    #[inline(always)]
-    pub(crate) fn find(&self, key: u64) -> Option<Row> {
-        // An unlock mostly follows the lock of the same mutex.
-        if let Some(slot) = self.recent.get() {
-            // SAFETY: a slot of one of this thread's tables (I1), all of which are still there (I4).
-            let slot = unsafe { slot.as_ref() };
-            if slot.key == key {
-                return slot.row;
-            }
-        }
+    /// The row under `key`, if there is one.
+    #[inline(never)]
+    fn look_up(&self, key: u64) -> Option<Row> {
         let table = self.table.get();
         // SAFETY: this thread's table (I1, I4).
         let mask = unsafe { table.as_ref() }.mask;
@@ -201,8 +221,9 @@ impl Local {
         }
     }
 
-    /// Remembers `row` under `key`, in place of an earlier one.
-    pub(crate) fn remember(&self, key: u64, row: Row) {
+    /// Remembers the row of the lock of `kind` at `address`, in place of an earlier one.
+    pub(crate) fn remember(&self, address: u64, kind: u8, row: Row) {
+        let key = key(address, kind);
         self.recent.set(None);
         let mut table = self.table.get();
         // SAFETY: this thread's table (I1, I4).

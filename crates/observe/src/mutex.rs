@@ -10,7 +10,7 @@
 use crate::events::{self, Blocked};
 use crate::host::{self, Object};
 use crate::lives;
-use crate::local::{Local, Row, current};
+use crate::local::{Local, Row, current, find};
 use crate::stack::Caller;
 use libc::{EBUSY, EOWNERDEAD, c_int, c_void, timespec};
 use uncontended_atomic::{AtomicU32, Ordering::Relaxed};
@@ -25,8 +25,7 @@ pub(crate) fn is_ours(result: c_int) -> bool {
 /// The calling thread's row of the mutex, if it may record.
 #[inline(always)]
 pub(crate) fn row(mutex: *mut Object, caller: Caller) -> Option<(&'static Local, Row)> {
-    let local = current()?;
-    Some((local, events::row(local, mutex as u64, MUTEX, caller)?))
+    events::row(mutex as u64, MUTEX, caller)
 }
 
 /// Locks by `lock` what a first try does not get.
@@ -109,8 +108,7 @@ unsafe fn has_sleepers(mutex: *mut Object) -> bool {
 }
 
 pub(crate) unsafe extern "C-unwind" fn unlock(mutex: *mut Object, caller: Caller) -> c_int {
-    let found = current().and_then(|local| Some((local, local.find(mutex as u64)?)));
-    let Some((local, row)) = found else { return unlock_unseen(mutex) };
+    let Some((local, row)) = find(mutex as u64, MUTEX) else { return unlock_unseen(mutex) };
     // SAFETY: the program is about to unlock this mutex, so it is one.
     let wakes = || unsafe { has_sleepers(mutex) };
     // SAFETY: as in `lock`.

@@ -12,7 +12,7 @@ use crate::events::{self, Waited};
 use crate::host::{self, Object};
 use crate::ledger::{self, Wait, waiters};
 use crate::lives;
-use crate::local::{Local, Row, current};
+use crate::local::{Local, Row, current, find};
 use crate::stack::Caller;
 use libc::{EBUSY, c_int, c_void, timespec};
 use uncontended_atomic::Ordering::Relaxed;
@@ -30,10 +30,9 @@ struct Rows {
 }
 
 fn rows(lock: *mut Object, reads: bool, caller: Caller) -> Option<Rows> {
-    let local = current()?;
-    let state = events::row(local, lock as u64, kind::RWLOCK_WRITE, caller)?;
+    let (local, state) = events::row(lock as u64, kind::RWLOCK_WRITE, caller)?;
     let mine = match reads {
-        true => events::row(local, lock as u64 | READERS, kind::RWLOCK_READ, caller)?,
+        true => events::row(lock as u64 | READERS, kind::RWLOCK_READ, caller)?.1,
         false => state,
     };
     Some(Rows { local, mine, state })
@@ -190,11 +189,10 @@ pub(crate) unsafe extern "C-unwind" fn trywrlock(lock: *mut Object, caller: Call
 }
 
 pub(crate) unsafe extern "C-unwind" fn unlock(lock: *mut Object, caller: Caller) -> c_int {
-    let found = current().and_then(|local| {
-        let state = local.find(lock as u64)?;
+    let found = find(lock as u64, kind::RWLOCK_WRITE).map(|(local, state)| {
+        let reads = find(lock as u64 | READERS, kind::RWLOCK_READ).map(|(_, row)| row);
         let held = |row: &Row| row.cell.depth.load(Relaxed) != 0;
-        let mine = local.find(lock as u64 | READERS).filter(held).unwrap_or(state);
-        Some(Rows { local, mine, state })
+        Rows { local, mine: reads.filter(held).unwrap_or(state), state }
     });
     let Some(rows) = found else {
         // SAFETY: as in `tryrdlock`.

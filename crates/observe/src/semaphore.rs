@@ -19,8 +19,7 @@ use uncontended_atomic::Ordering::Relaxed;
 use uncontended_trace::layout::kind::SEMAPHORE;
 
 fn row(semaphore: *mut Object, caller: Caller) -> Option<(&'static Local, Row)> {
-    let local = current()?;
-    Some((local, events::row(local, semaphore as u64, SEMAPHORE, caller)?))
+    events::row(semaphore as u64, SEMAPHORE, caller)
 }
 
 /// Whether the last call failed because the semaphore was zero.

@@ -3,14 +3,13 @@
 use crate::events::{self, Blocked};
 use crate::host::{self, Object};
 use crate::lives;
-use crate::local::current;
+use crate::local::{current, find};
 use crate::stack::Caller;
 use libc::{EBUSY, c_int};
 use uncontended_trace::layout::kind::SPIN;
 
 pub(crate) unsafe extern "C-unwind" fn lock(lock: *mut Object, caller: Caller) -> c_int {
-    let found =
-        current().and_then(|local| Some((local, events::row(local, lock as u64, SPIN, caller)?)));
+    let found = events::row(lock as u64, SPIN, caller);
     let Some((local, row)) = found else {
         // SAFETY: the program called this function with this lock; so for every call of the C library below.
         return unsafe { host::pthread_spin_lock(lock) };
@@ -34,8 +33,7 @@ pub(crate) unsafe extern "C-unwind" fn lock(lock: *mut Object, caller: Caller) -
 pub(crate) unsafe extern "C-unwind" fn trylock(lock: *mut Object, caller: Caller) -> c_int {
     // SAFETY: as in `lock`.
     let result = unsafe { host::pthread_spin_trylock(lock) };
-    let found =
-        current().and_then(|local| Some((local, events::row(local, lock as u64, SPIN, caller)?)));
+    let found = events::row(lock as u64, SPIN, caller);
     match (found, result) {
         (Some((local, row)), 0) => events::acquired(local, row, caller),
         (Some((_, row)), EBUSY) => events::bump(&row.cell.try_failed),
@@ -45,10 +43,9 @@ pub(crate) unsafe extern "C-unwind" fn trylock(lock: *mut Object, caller: Caller
 }
 
 pub(crate) unsafe extern "C-unwind" fn unlock(lock: *mut Object, caller: Caller) -> c_int {
-    let found = current().and_then(|local| Some((local, local.find(lock as u64)?)));
     // SAFETY: as in `lock`.
     let unlock = || unsafe { host::pthread_spin_unlock(lock) };
-    match found {
+    match find(lock as u64, SPIN) {
         Some((local, row)) => events::release(local, row, caller, || true, unlock),
         None => unlock(),
     }
