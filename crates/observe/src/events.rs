@@ -246,7 +246,7 @@ impl Blocked {
         let busy = local.begin();
         let call = wait.call;
         let release = last_release(local, row.lock);
-        let opened = release.and_then(|release| ledger::opened(local, row.lock, release, now));
+        let opened = release.and_then(|release| wait.opened(local, row.lock, release, now));
         let release = release.unwrap_or(0);
         wait.leave(local, row.lock);
         bump(&row.cell.acquisitions);

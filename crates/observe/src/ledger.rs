@@ -23,6 +23,7 @@ use uncontended_trace::layout::{ARRIVALS, Ledger, Lock, Thread, attention};
 /// A thread in the ledger of a lock.
 pub(crate) struct Wait {
     pub(crate) call: u64,
+    arrival: u64,
     place: Option<&'static AtomicU64>,
     unplaced: Option<&'static Ledger>,
 }
@@ -33,7 +34,7 @@ impl Wait {
         lock.attention.fetch_add(1, Relaxed);
         let arrival = ticks();
         let Some(ledger) = of(local, lock) else {
-            return Wait { call, place: None, unplaced: None };
+            return Wait { call, arrival, place: None, unplaced: None };
         };
         let claimed = |place: &&AtomicU64| {
             place.load(Relaxed) == 0 && place.compare_exchange(0, arrival, Relaxed, Relaxed).is_ok()
@@ -41,15 +42,23 @@ impl Wait {
         // Each thread begins elsewhere, so that they seldom want the same place.
         let (before, after) = ledger.arrivals.split_at(local.id.get() as usize / 2 % ARRIVALS);
         match after.iter().chain(before).find(claimed) {
-            Some(place) => Wait { call, place: Some(place), unplaced: None },
+            Some(place) => Wait { call, arrival, place: Some(place), unplaced: None },
             None => {
                 let thread = local.thread.get();
                 thread.waits_since.store(arrival, Relaxed);
                 thread.waits_for.store(local.arena.unit_of(lock), Relaxed);
                 ledger.unplaced.fetch_add(1, Relaxed);
-                Wait { call, place: None, unplaced: Some(ledger) }
+                Wait { call, arrival, place: None, unplaced: Some(ledger) }
             }
         }
+    }
+
+    /// [`opened`] for a lock that this thread waits for. The ledger need not be looked at if it was released while it waited.
+    pub(crate) fn opened(&self, local: &Local, lock: &Lock, release: u64, now: u64) -> Option<u64> {
+        if self.arrival <= release && lock.open_since.load(Relaxed) == 0 {
+            return Some(release);
+        }
+        opened(local, lock, release, now)
     }
 
     /// Takes the calling thread out and answers with the number of waiters that stay.
