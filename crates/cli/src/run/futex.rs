@@ -100,7 +100,7 @@ impl FutexWatch {
     }
 
     /// All that was seen, with the waits still going on counted up to `end_ns` (CLOCK_MONOTONIC).
-    pub(crate) fn finish(mut self, end_ns: u64, symbols: &mut dyn Symbols) -> FutexFacts {
+    pub(crate) fn finish(&mut self, end_ns: u64, symbols: &mut dyn Symbols) -> FutexFacts {
         self.look();
         for (_, entry) in std::mem::take(&mut self.waiting) {
             self.count(entry, end_ns);
@@ -123,6 +123,11 @@ impl FutexWatch {
                 .map(|(&(pid, tid), &total_ns)| FutexThread { pid, tid, total_ns })
                 .collect(),
         }
+    }
+
+    /// Disarms the watch, which nobody waits for.
+    pub(crate) fn close(self) {
+        self.watch.close_aside();
     }
 
     fn frames(&self, pid: u32, chain: &[u64], symbols: &mut dyn Symbols) -> Vec<Frame> {

@@ -72,6 +72,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Refusal> {
         cost_ns_per_pair,
         unobserved: obstacle.map(|obstacle| obstacle.reason().to_owned()),
         futex: futexes
+            .as_mut()
             .map(|futexes| futexes.finish(clock::monotonic_ns(), &mut ElfSymbols::default())),
     };
     let written = match arguments.wants_report() {
@@ -81,6 +82,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Refusal> {
             .and_then(|record| emit::after_run(arguments, &record, facts(), outputs)),
         false => record.check().map_err(unreadable),
     };
+    if let Some(futexes) = futexes {
+        futexes.close();
+    }
     Ok(match (status(&exit), written) {
         (status, Ok(())) => status,
         (status, Err(failure)) => {
