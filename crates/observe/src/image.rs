@@ -19,7 +19,7 @@ use std::ptr::NonNull;
 use uncontended_atomic::{AtomicU32, AtomicUsize, Ordering::*};
 use uncontended_sys::clock::{self, Source};
 use uncontended_trace::arena::Arena;
-use uncontended_trace::layout::{self, Process, Unit};
+use uncontended_trace::layout::{self, Process};
 
 static ARENA_BASE: AtomicUsize = AtomicUsize::new(0);
 static ARENA_UNITS: AtomicU32 = AtomicU32::new(0);

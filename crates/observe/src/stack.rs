@@ -69,10 +69,6 @@ impl Cache {
         Cache { sites: [const { Own::new((0, 0, 0)) }; 64] }
     }
 
-    pub(crate) fn clear(&self) {
-        self.sites.iter().for_each(|site| site.set((0, 0, 0)));
-    }
-
     fn site(&self, caller: Frame) -> &Own<(usize, usize, u32)> {
         &self.sites[(caller.pc ^ (caller.pc >> 7) ^ (caller.sp >> 4)) % 64]
     }
