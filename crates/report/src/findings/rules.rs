@@ -169,24 +169,41 @@ fn passed_over(subject: &Subject) -> Option<Said> {
     Some(Said {
         cost_ns: wait.total,
         text: format!(
-            "longest wait {} of {}, though no hold took longer than {} and no idle longer than {}: that waiter was passed \
-             over at least {} times; it starves, and needs a fair lock or a hand-off",
-            duration(wait.max),
-            count(wait.count),
+            "{}, though no hold took longer than {} and no idle longer than {}: that waiter was passed over at least {} \
+             times; it starves, and needs a fair lock or a hand-off",
+            longest_wait(wait),
             duration(hold.max),
             duration(idle_max),
             count(passed)
         ),
-        evidence: vec![
-            ("longest_wait_ns", wait.max as f64),
-            ("waits", wait.count as f64),
-            ("fourth_longest_wait_ns", fourth(&wait.worst) as f64),
-            ("longest_hold_ns", hold.max as f64),
-            ("longest_idle_ns", idle_max as f64),
-            ("passed_over_at_least", passed as f64),
-            ("threads", f64::from(lock.threads)),
-        ],
+        evidence: with_wait(
+            wait,
+            &[
+                ("longest_hold_ns", hold.max as f64),
+                ("longest_idle_ns", idle_max as f64),
+                ("passed_over_at_least", passed as f64),
+                ("threads", f64::from(lock.threads)),
+            ],
+        ),
     })
+}
+
+/// The longest wait, and of how many: it means little without.
+fn longest_wait(wait: &Distribution) -> String {
+    match wait.count {
+        1 => format!("its only wait took {}", duration(wait.max)),
+        waits => format!("longest wait {} of {}", duration(wait.max), count(waits)),
+    }
+}
+
+/// The evidence of a rule that rests on waits and something else.
+fn with_wait(wait: &Distribution, more: &[(&'static str, f64)]) -> Vec<(&'static str, f64)> {
+    let waits = [
+        ("longest_wait_ns", wait.max as f64),
+        ("waits", wait.count as f64),
+        ("fourth_longest_wait_ns", fourth(&wait.worst) as f64),
+    ];
+    [&waits, more].concat()
 }
 
 /// The wait that a rule of arithmetic is held against: the fourth longest, or the longest where it alone is a large part
@@ -222,14 +239,14 @@ fn writer_starved(subject: &Subject) -> Option<Said> {
             count(wait.count),
             duration(read.max)
         ),
-        evidence: vec![
-            ("longest_wait_ns", wait.max as f64),
-            ("waits", wait.count as f64),
-            ("fourth_longest_wait_ns", fourth(&wait.worst) as f64),
-            ("longest_read_hold_ns", read.max as f64),
-            ("longest_write_hold_ns", write_max as f64),
-            ("reads", readers.acquisitions as f64),
-        ],
+        evidence: with_wait(
+            wait,
+            &[
+                ("longest_read_hold_ns", read.max as f64),
+                ("longest_write_hold_ns", write_max as f64),
+                ("reads", readers.acquisitions as f64),
+            ],
+        ),
     })
 }
 
@@ -277,18 +294,16 @@ fn long_hold(subject: &Subject) -> Option<Said> {
             None => "take the rare long work out of the lock".to_owned(),
         };
         format!(
-            "longest wait {} of {}, behind holds of up to {}{code}, while half of its {} holds take at most {}: {why}",
-            duration(wait.max),
-            count(wait.count),
+            "{}, behind holds of up to {}{code}, while half of its {} holds take at most {}: {why}",
+            longest_wait(wait),
             duration(hold.max),
             count(hold.count),
             duration(hold.p50)
         )
     } else if explains {
         format!(
-            "longest wait {} of {}, behind holds of up to {}{code} (median {}): do less while holding it",
-            duration(wait.max),
-            count(wait.count),
+            "{}, behind holds of up to {}{code} (median {}): do less while holding it",
+            longest_wait(wait),
             duration(hold.max),
             duration(hold.p50)
         )
@@ -301,15 +316,14 @@ fn long_hold(subject: &Subject) -> Option<Said> {
 }
 
 fn hold_evidence(wait: &Distribution, hold: &Distribution, used: f64) -> Vec<(&'static str, f64)> {
-    vec![
-        ("longest_wait_ns", wait.max as f64),
-        ("waits", wait.count as f64),
+    let holds = [
         ("longest_hold_ns", hold.max as f64),
         ("fourth_longest_hold_ns", fourth(&hold.worst) as f64),
         ("median_hold_ns", hold.p50 as f64),
         ("holds", hold.count as f64),
         ("utilisation", used),
-    ]
+    ];
+    with_wait(wait, &holds)
 }
 
 /// Holds below this are over sooner than a thread can be put to sleep and woken.

@@ -40,9 +40,9 @@ pub struct Segment {
 /// The lanes over `axis` as an `<svg>` element that says `title` to a screen reader; `legend` names the colours.
 pub fn lanes(title: &str, axis: &Axis, lanes: &[Lane], legend: &[(usize, &str)]) -> String {
     let columns = lanes.iter().map(|lane| width(&lane.name).min(NAME_COLUMNS)).max().unwrap_or(0);
-    let left = 12.0 + 6.6 * columns as f64;
+    let left = 12.0 + 7.5 * columns as f64;
     let notes = lanes.iter().map(|lane| width(&lane.note)).max().unwrap_or(0);
-    let right = WIDTH - 12.0 - 6.6 * notes as f64;
+    let right = WIDTH - 12.0 - 7.5 * notes as f64;
     let top = TOP + if legend.is_empty() { 0.0 } else { 20.0 };
     let floor = top + LANE * lanes.len() as f64;
     let mut svg = format!(

@@ -6,9 +6,45 @@ use crate::rows::{Row, class_name, kind_name, place};
 use crate::run::{Distribution, RunReport};
 use crate::units;
 
+/// A column, and what stands in it.
+type Shown = (Column, fn(&Row) -> String);
+
 const fn column(group: &'static str, title: &'static str, fit: Fit, goes: u8) -> Column {
     Column { group, title, fit, goes }
 }
+
+const LOCK: Shown = (column("", "lock", Fit::Right, 0), |row| format!("#{}", row.first().id));
+const PID: Shown = (column("", "pid", Fit::Right, 0), |row| row.pid.to_string());
+const CLASS: Shown = (column("", "class", Fit::Left, 0), |row| class_name(row.class()).to_owned());
+const KIND: Shown = (column("", "kind", Fit::Left, 3), |row| kind_name(row.kind()).to_owned());
+const WHERE: Shown = (column("", "where", Fit::Elastic, 0), |row| place(row.first()));
+const LOCKS: Shown =
+    (column("", "locks", Fit::Right, 4), |row| units::count(row.locks.len() as u64));
+const TAKEN: Shown = (column("", "taken", Fit::Right, 0), |row| units::count(row.acquisitions));
+const BLOCKED: Shown = (column("", "blocked", Fit::Right, 0), |row| {
+    row.blocked_share().map_or_else(dash, units::percent)
+});
+const WAIT: [Shown; 4] = [
+    (column("wait", "total", Fit::Right, 0), |row| time(&row.wait, |wait| wait.total)),
+    (column("wait", "p50", Fit::Right, 6), |row| time(&row.wait, |wait| wait.p50)),
+    (column("wait", "p99", Fit::Right, 5), |row| time(&row.wait, |wait| wait.p99)),
+    (column("wait", "longest", Fit::Right, 0), |row| time(&row.wait, |wait| wait.max)),
+];
+const IDLE: [Shown; 2] = [
+    (column("idle", "of wait", Fit::Right, 1), |row| {
+        row.idle_share().map_or_else(dash, units::percent)
+    }),
+    (column("idle", "longest", Fit::Right, 1), |row| time(&row.idle, |idle| idle.max)),
+];
+const HOLD: [Shown; 3] = [
+    (column("hold", "p50", Fit::Right, 9), |row| time(&row.hold, |hold| hold.p50)),
+    (column("hold", "p99", Fit::Right, 8), |row| time(&row.hold, |hold| hold.p99)),
+    (column("hold", "longest", Fit::Right, 2), |row| time(&row.hold, |hold| hold.max)),
+];
+const USE: [Shown; 2] = [
+    (column("", "in use", Fit::Right, 7), |row| row.utilisation.map_or_else(dash, units::percent)),
+    (column("", "queue", Fit::Right, 10), |row| row.mean_queue.map_or_else(dash, units::number)),
+];
 
 /// Locks of class contention.
 pub(super) fn contention(
@@ -17,127 +53,45 @@ pub(super) fn contention(
     options: &Options,
     paint: Paint,
 ) -> String {
-    const COLUMNS: [Column; 18] = [
-        column("", "lock", Fit::Right, 0),
-        column("", "pid", Fit::Right, 0),
-        column("", "kind", Fit::Left, 3),
-        column("", "where", Fit::Elastic, 0),
-        column("", "locks", Fit::Right, 4),
-        column("", "taken", Fit::Right, 0),
-        column("", "blocked", Fit::Right, 0),
-        column("wait", "total", Fit::Right, 0),
-        column("wait", "p50", Fit::Right, 6),
-        column("wait", "p99", Fit::Right, 5),
-        column("wait", "longest", Fit::Right, 0),
-        column("idle", "of wait", Fit::Right, 1),
-        column("idle", "longest", Fit::Right, 1),
-        column("hold", "p50", Fit::Right, 9),
-        column("hold", "p99", Fit::Right, 8),
-        column("hold", "longest", Fit::Right, 2),
-        column("", "in use", Fit::Right, 7),
-        column("", "queue", Fit::Right, 10),
-    ];
-    if rows.is_empty() {
-        return String::new();
-    }
-    let cells = |row: &Row| {
-        vec![
-            format!("#{}", row.first().id),
-            row.pid.to_string(),
-            kind_name(row.kind()).to_owned(),
-            place(row.first()),
-            units::count(row.locks.len() as u64),
-            units::count(row.acquisitions),
-            row.blocked_share().map_or_else(dash, units::percent),
-            time(&row.wait, |wait| wait.total),
-            time(&row.wait, |wait| wait.p50),
-            time(&row.wait, |wait| wait.p99),
-            time(&row.wait, |wait| wait.max),
-            row.idle_share().map_or_else(dash, units::percent),
-            time(&row.idle, |idle| idle.max),
-            time(&row.hold, |hold| hold.p50),
-            time(&row.hold, |hold| hold.p99),
-            time(&row.hold, |hold| hold.max),
-            row.utilisation.map_or_else(dash, units::percent),
-            row.mean_queue.map_or_else(dash, units::number),
-        ]
-    };
-    let mut text = heading("Contention", "locks by total wait", options, paint);
-    text.push_str(&table(report, &COLUMNS, rows, cells, options, paint));
-    text.push_str(&left_out(rows, options));
-    text
+    let columns: [&[Shown]; 5] =
+        [&[LOCK, PID, KIND, WHERE, LOCKS, TAKEN, BLOCKED], &WAIT, &IDLE, &HOLD, &USE];
+    let heading = heading("Contention", "locks by total wait", options, paint);
+    section(report, heading, &columns.concat(), rows, options, paint)
 }
 
 /// Locks of the other classes.
 pub(super) fn apart(report: &RunReport, rows: &[Row], options: &Options, paint: Paint) -> String {
-    const COLUMNS: [Column; 11] = [
-        column("", "lock", Fit::Right, 0),
-        column("", "pid", Fit::Right, 0),
-        column("", "class", Fit::Left, 0),
-        column("", "kind", Fit::Left, 2),
-        column("", "where", Fit::Elastic, 0),
-        column("", "locks", Fit::Right, 3),
-        column("", "taken", Fit::Right, 0),
-        column("wait", "total", Fit::Right, 0),
-        column("wait", "p50", Fit::Right, 5),
-        column("wait", "p99", Fit::Right, 4),
-        column("wait", "longest", Fit::Right, 1),
-    ];
-    if rows.is_empty() {
-        return String::new();
-    }
-    let cells = |row: &Row| {
-        vec![
-            format!("#{}", row.first().id),
-            row.pid.to_string(),
-            class_name(row.class()).to_owned(),
-            kind_name(row.kind()).to_owned(),
-            place(row.first()),
-            units::count(row.locks.len() as u64),
-            units::count(row.acquisitions),
-            time(&row.wait, |wait| wait.total),
-            time(&row.wait, |wait| wait.p50),
-            time(&row.wait, |wait| wait.p99),
-            time(&row.wait, |wait| wait.max),
-        ]
-    };
+    let columns: [&[Shown]; 2] = [&[LOCK, PID, CLASS, KIND, WHERE, LOCKS, TAKEN], &WAIT];
     let remark = "waiting for work, for a turn or at a gate: it may be as it should be";
-    let mut text = heading("Apart", remark, options, paint);
-    text.push_str(&table(report, &COLUMNS, rows, cells, options, paint));
-    text.push_str(&left_out(rows, options));
-    text
+    let heading = heading("Apart", remark, options, paint);
+    section(report, heading, &columns.concat(), rows, options, paint)
 }
 
-/// The table without the columns that say the same in every row: one process, one lock a row.
-fn table(
+/// A heading and its table, without the columns that say the same in every row: one process, one lock a row.
+fn section(
     report: &RunReport,
-    columns: &[Column],
+    heading: String,
+    columns: &[Shown],
     rows: &[Row],
-    cells: impl Fn(&Row) -> Vec<String>,
     options: &Options,
     paint: Paint,
 ) -> String {
-    let rows = &rows[..rows.len().min(options.top)];
+    if rows.is_empty() {
+        return String::new();
+    }
+    let shown = &rows[..rows.len().min(options.top)];
     let one_process = report.processes.len() < 2;
-    let one_each = rows.iter().all(|row| row.locks.len() == 1);
-    let told = |column: &Column| match column.title {
+    let one_each = shown.iter().all(|row| row.locks.len() == 1);
+    let told = |(column, _): &&Shown| match column.title {
         "pid" => !one_process,
         "locks" => !one_each,
         _ => true,
     };
-    let kept: Vec<Column> = columns.iter().copied().filter(|column| told(column)).collect();
-    let texts: Vec<Vec<String>> = rows
-        .iter()
-        .map(|row| {
-            columns
-                .iter()
-                .zip(cells(row))
-                .filter(|(column, _)| told(column))
-                .map(|(_, cell)| cell)
-                .collect()
-        })
-        .collect();
-    render(&kept, &texts, options.width, paint)
+    let kept: Vec<&Shown> = columns.iter().filter(told).collect();
+    let titles: Vec<Column> = kept.iter().map(|(column, _)| *column).collect();
+    let cells = |row: &Row| kept.iter().map(|(_, cell)| cell(row)).collect();
+    let texts: Vec<Vec<String>> = shown.iter().map(cells).collect();
+    heading + &render(&titles, &texts, options.width, paint) + &left_out(rows, options)
 }
 
 /// What the table does not show.
