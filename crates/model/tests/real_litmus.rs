@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
 use uncontended_model::real::{
-    AtomicU32, Explorer, Memory, fence, heavy_fence, light_fence, spawn, yield_now,
+    AtomicU32, Explorer, Failure, Memory, UnsafeCell, fence, heavy_fence, light_fence, spawn,
+    yield_now,
 };
 
 /// The shared words of a test.
@@ -116,6 +117,58 @@ fn store_buffering_with_asymmetric_fences() {
     let bare = store_buffering!(Relaxed, Relaxed, nothing(), heavy_fence());
     assert_eq!(outcomes(Memory::C11, bare), weak);
     assert_eq!(outcomes(Memory::Tso, bare), strong);
+}
+
+/// Whether a plain cell, written before a fence and a flag and read after the flag and a fence, is free of races.
+fn hands_over(left: fn(), right: fn(), relayed: bool) -> bool {
+    struct Shared(UnsafeCell<u32>, AtomicU32);
+    // SAFETY: whether sharing it is sound is what is asked.
+    unsafe impl Sync for Shared {}
+    let report = Explorer::new(Memory::C11).explore(move || {
+        let shared = Arc::new(Shared(UnsafeCell::new(0), AtomicU32::new(0)));
+        let (writer, relay) = (Arc::clone(&shared), Arc::clone(&shared));
+        let writer = spawn(move || {
+            // SAFETY: the reader looks only after the flag; that this is enough is what is asked.
+            writer.0.with_mut(|data| unsafe { *data = 1 });
+            left();
+            writer.1.store(1, Relaxed);
+        });
+        let relay = relayed.then(|| {
+            spawn(move || {
+                // A read-modify-write carries on what the write before it announced.
+                let _ = relay.1.compare_exchange(1, 2, Relaxed, Relaxed);
+            })
+        });
+        if shared.1.load(Relaxed) == if relayed { 2 } else { 1 } {
+            right();
+            // SAFETY: as above.
+            assert_eq!(shared.0.with(|data| unsafe { *data }), 1);
+        }
+        writer.join().unwrap();
+        relay.into_iter().for_each(|relay| relay.join().unwrap());
+    });
+    let report = report.unwrap();
+    assert!(report.holds() || matches!(report.violation().unwrap().failure, Failure::Race { .. }));
+    report.holds()
+}
+
+#[test]
+fn a_light_and_a_heavy_fence_synchronise_and_no_other_pair_with_a_light_one() {
+    for relayed in [false, true] {
+        for (left, right) in
+            [(light_fence as fn(), heavy_fence as fn()), (heavy_fence, light_fence)]
+        {
+            assert!(hands_over(left, right, relayed));
+        }
+        assert!(
+            hands_over(heavy_fence, || fence(Acquire), relayed),
+            "a heavy one is an ordinary one too"
+        );
+        for other in [nothing as fn(), light_fence, || fence(SeqCst)] {
+            assert!(!hands_over(light_fence, other, relayed));
+            assert!(!hands_over(other, light_fence, relayed));
+        }
+    }
 }
 
 macro_rules! message_passing {

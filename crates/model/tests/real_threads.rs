@@ -302,6 +302,25 @@ fn hidden_state_is_an_error_and_no_verdict() {
     let once = Explorer::new(Memory::C11)
         .explore(move || assert!(!failing.replace(false), "only the first time"));
     assert!(once.is_err(), "a violation that does not happen again is none");
+    let runs = Cell::new(0);
+    let later = Explorer::new(Memory::C11).explore(move || {
+        runs.set(runs.get() + 1);
+        choose(5);
+        assert!(runs.get() < 5, "from the fifth run on");
+    });
+    assert!(later.is_err(), "a violation that follows from the number of runs is none");
+    let runs = Cell::new(0);
+    let counted = Explorer::new(Memory::C11).outcomes(move || {
+        runs.set(runs.get() + 1);
+        runs.get()
+    });
+    assert!(counted.is_err(), "the same execution returns the same");
+    let runs = Cell::new(0);
+    let changing = Explorer::new(Memory::C11).outcomes(move || {
+        runs.set(runs.get() + 1);
+        (choose(2), runs.get() > 3)
+    });
+    assert!(changing.is_err(), "so does it after all others");
 }
 
 #[test]

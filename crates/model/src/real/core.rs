@@ -285,8 +285,14 @@ impl Core {
                 let order = self.growth.memory.effective(order);
                 self.fence(thread, draft, order);
             }
-            Op::Heavy => self.fence(thread, draft, Order { sc: true, ..Order::ACQ_REL }),
-            Op::Light => self.fence(thread, draft, Order::RELAXED),
+            Op::Heavy => {
+                draft.hb.join(&self.graph.announced(thread, Op::Light));
+                self.fence(thread, draft, Order { sc: true, ..Order::ACQ_REL });
+            }
+            Op::Light => {
+                draft.hb.join(&self.graph.announced(thread, Op::Heavy));
+                self.fence(thread, draft, Order::RELAXED);
+            }
             Op::Choice { options } => self.growth.choose(&mut self.graph, thread, &draft, options),
             Op::Join { child } => {
                 let end = self.graph.last(usize::from(child));

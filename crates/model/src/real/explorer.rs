@@ -1,6 +1,7 @@
 //! The door: explore every execution of a closure.
 
 use super::core::{Core, Limits, Stop};
+use super::graph::Graph;
 use super::growth::Growth;
 use super::memory::Memory;
 use super::runtime::Run;
@@ -85,6 +86,8 @@ struct Exploration<T> {
     blocked: u64,
     /// Runs given up at a bound.
     cut: u64,
+    /// The first execution, to be run again: code that depends on hidden state shows there if not before.
+    first: Option<Graph>,
     /// Waiting loops that have been followed for `PROBED_SPINS` rounds, and whether they give up by themselves.
     probed: Vec<(&'static Site<'static>, bool)>,
 }
@@ -103,6 +106,7 @@ impl<T: Ord + 'static> Exploration<T> {
             executions: 0,
             blocked: 0,
             cut: 0,
+            first: None,
             probed: Vec::new(),
         }
     }
@@ -127,7 +131,8 @@ impl<T: Ord + 'static> Exploration<T> {
                     } else if let Some(failure) = self.count(result) {
                         return self.violated(failure);
                     }
-                    if self.executions + self.blocked == 1 && self.cut == 0 {
+                    if self.first.is_none() {
+                        self.first = Some(self.run.core.borrow().graph.clone());
                         self.repeat()?;
                     }
                 }
@@ -138,6 +143,7 @@ impl<T: Ord + 'static> Exploration<T> {
                 break;
             }
         }
+        self.repeat()?;
         Ok(self.report(bound.map_or(Verdict::Holds, Verdict::Unknown)))
     }
 
@@ -145,7 +151,7 @@ impl<T: Ord + 'static> Exploration<T> {
         Report { verdict, executions: self.executions, blocked: self.blocked }
     }
 
-    fn execute(&self, graph: super::graph::Graph) -> Option<T> {
+    fn execute(&self, graph: Graph) -> Option<T> {
         let result = Rc::new(RefCell::new(None));
         let (slot, body) = (Rc::clone(&result), Rc::clone(&self.body));
         self.run.execute(
@@ -203,24 +209,26 @@ impl<T: Ord + 'static> Exploration<T> {
         spinning.iter().any(|&(_, site)| self.probed.contains(&(site, true)))
     }
 
-    /// Runs the first execution once more: code that depends on hidden state shows here if not before.
+    /// Runs the first execution once more: it must be the same, hold again, and return what was returned before.
     fn repeat(&mut self) -> Result<(), Diverged> {
-        let (graph, events) = {
-            let core = self.run.core.borrow();
-            (core.graph.clone(), core.graph.len())
-        };
+        let Some(graph) = self.first.clone() else { return Ok(()) };
+        let events = graph.len();
         self.run.core.borrow_mut().growth.single = true;
-        self.execute(graph);
+        let result = self.execute(graph);
         let mut core = self.run.core.borrow_mut();
         core.growth.single = false;
+        let known = result.is_none_or(|result| self.outcomes.contains_key(&result));
         match core.stop.take() {
-            None if core.graph.len() == events => Ok(()),
+            None if known && core.graph.len() == events => Ok(()),
             Some(Stop::Diverged(why)) => Err(Diverged(why)),
+            Some(Stop::Failure(failure)) => {
+                Err(Diverged(format!("{failure}; but not when the same execution was run before")))
+            }
             _ => Err(Diverged("the first execution, run again, does something else".into())),
         }
     }
 
-    /// Confirms a violation by running it again, and reports it.
+    /// Confirms a violation by running it again, and the first execution, which broke no rule; then reports it.
     fn violated(&mut self, failure: Failure) -> Result<Report, Diverged> {
         let (graph, trace) = {
             let core = self.run.core.borrow();
@@ -240,6 +248,7 @@ impl<T: Ord + 'static> Exploration<T> {
                 "{failure}; but not when the same execution is run again"
             )));
         }
+        self.repeat()?;
         let violation = Violation { failure, trace, after: self.executions };
         Ok(self.report(Verdict::Violated(Box::new(violation))))
     }

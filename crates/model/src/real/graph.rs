@@ -133,6 +133,24 @@ impl Graph {
         if write.is_initial() { Clock::default() } else { self.get(write).message }
     }
 
+    /// What an asymmetric fence at the end of `thread` learns from fences of its counterpart `kind`: those before writes
+    /// that the thread has read, or before writes that lead to one of them by read-modify-writes.
+    pub(crate) fn announced(&self, thread: usize, kind: Op) -> Clock {
+        let mut known = Clock::default();
+        for read in self.threads[thread].iter().filter(|event| event.kind == Kind::Read) {
+            let mut write = read.from;
+            while !write.is_initial() {
+                let before =
+                    &self.threads[usize::from(write.thread)][..usize::from(write.index) - 1];
+                let fence = before.iter().rev().find(|event| event.op == kind);
+                fence.into_iter().for_each(|fence| known.join(&fence.hb));
+                let Some(half) = self.read_half(write) else { break };
+                write = self.get(half).from;
+            }
+        }
+        known
+    }
+
     /// 0 for the initial value, then 1, 2, … along the order of writes.
     pub(crate) fn position(&self, location: u32, write: EventId) -> usize {
         if write.is_initial() {

@@ -40,7 +40,6 @@
 //! - Spurious failures of `compare_exchange_weak`, spurious wake-ups, and futex waiters woken in another order than
 //!   first come, first served.
 //! - Steps of a thread that is unwinding; memory that is freed too early, unless its cells are written when that happens.
-//! - Light fences give no happens-before; P1202 grants it between a light and a heavy one. So it may cry wolf there.
 //! - An allocator's choice: where two runs get equal addresses for different things, the error [`Diverged`] can result.
 //! - At most 16 threads, 15 of them waiting on one word.
 //!

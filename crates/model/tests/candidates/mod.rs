@@ -363,7 +363,11 @@ fn c11(events: &[Event], r: &Relations, rmw: &Matrix) -> bool {
     let head = releases.then(&fences.then(&r.po).or(&identity(&|_| true)));
     let tail = r.po.then(&fences).or(&identity(&|_| true)).then(&acquires);
     let sw = head.then(&sequence).then(&r.rf).then(&reads).then(&tail);
-    let hb = r.po.or(&sw).closure();
+    let light = identity(&|e| events[e].what == What::Light);
+    let heavy = identity(&|e| events[e].what == What::Heavy);
+    let read = r.po.then(&sequence).then(&r.rf).then(&reads).then(&r.po);
+    let asymmetric = light.then(&read).then(&heavy).or(&heavy.then(&read).then(&light));
+    let hb = r.po.or(&sw).or(&asymmetric).closure();
     if !hb.then(&r.eco.optional()).is_irreflexive() || !hb.is_irreflexive() {
         return false;
     }

@@ -6,6 +6,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 use uncontended_model::classics::Classic;
 use uncontended_model::litmus::{Answer, Quantifier, States};
+use uncontended_model::outcome::Bound;
 use uncontended_model::search::Verdict;
 
 /// Writes to stdout; a reader that went away is no failure of ours.
@@ -68,12 +69,12 @@ fn answered(text: &mut String, ran: &Ran, shown: &Shown, answer: &Answer) {
     for (line, (count, holds)) in &states.by_line {
         let _ = writeln!(text, "{count:8} {}>{line}", if *holds { '*' } else { ':' });
     }
-    let least = if answer.bound.is_some() { "at least " } else { "" };
-    let _ = writeln!(
-        text,
-        "Witnesses\nPositive: {least}{} Negative: {least}{}",
-        states.positive, states.negative
-    );
+    let least = |count: u64| match (answer.bound, answer.exhaustive && count == 0) {
+        (None, _) | (_, true) => count.to_string(),
+        _ => format!("at least {count}"),
+    };
+    let (positive, negative) = (least(states.positive), least(states.negative));
+    let _ = writeln!(text, "Witnesses\nPositive: {positive} Negative: {negative}");
     let _ = writeln!(text, "Condition {}", ran.test.condition);
     observation(text, name, answer);
     if answer.blocked > 0 {
@@ -108,6 +109,11 @@ fn observation(text: &mut String, name: &str, answer: &Answer) {
         (Some(observation), None) => {
             writeln!(text, "Observation {name} {observation} {positive} {negative}")
         }
+        (Some(observation), Some(Bound::Uncounted)) => writeln!(
+            text,
+            "Observation {name} {observation} (every state was visited; {})",
+            Bound::Uncounted
+        ),
         (Some(observation), Some(bound)) => writeln!(
             text,
             "Observation {name} {observation} (every state was visited; the counts are incomplete: {bound})"
