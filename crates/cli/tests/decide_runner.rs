@@ -2,7 +2,7 @@
 
 mod decide;
 
-use decide::{Folder, command, unc};
+use decide::{Folder, TERMINATED, command, interrupt, unc};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -183,7 +183,7 @@ fn output_never_blocks_a_run() {
 fn an_interrupt_leaves_the_verdict_so_far() {
     let folder = Folder::new();
     let (log, cleaned) = (folder.file("log"), folder.file("cleaned"));
-    let mut child = command(&[
+    let child = command(&[
         "slo",
         "--at-most",
         "1h",
@@ -203,11 +203,8 @@ fn an_interrupt_leaves_the_verdict_so_far() {
     while lines(&log) < 3 {
         std::thread::sleep(Duration::from_millis(5));
     }
-    std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
-    let status = child.wait().unwrap();
-    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(2), "{status}");
-    let mut out = String::new();
-    std::io::Read::read_to_string(&mut child.stdout.take().unwrap(), &mut out).unwrap();
+    let (out, signal) = interrupt(child);
+    assert_eq!(signal, TERMINATED, "as a shell expects");
     assert!(out.starts_with("undecided"), "{out}");
     assert!(std::path::Path::new(&cleaned).exists());
     let again = unc(&["verdict", &log, "--json", "-"]);

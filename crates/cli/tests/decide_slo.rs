@@ -2,9 +2,8 @@
 
 mod decide;
 
-use decide::{Folder, command, unc, unc_reading};
+use decide::{Folder, TERMINATED, command, interrupt, unc, unc_reading};
 use std::io::{Read as _, Write as _};
-use std::os::unix::process::ExitStatusExt as _;
 use std::process::Stdio;
 use std::time::Duration;
 use uncontended_stats::Rng;
@@ -236,7 +235,7 @@ fn bursts_of_bad_runs_are_pointed_out() {
 #[test]
 fn a_wait_for_the_next_line_can_be_ended() {
     let folder = Folder::new();
-    for (extra, stopped_by) in [(&[][..], "interrupted"), (&["--max-time", "300ms"], "max-time")] {
+    for (extra, stopped_by) in [(&[][..], "interrupted"), (&["--max-time", "1s"], "max-time")] {
         let (log, json) = (folder.file("log"), folder.file("json"));
         let _ = std::fs::remove_file(&log);
         let mut all = vec!["slo", "--quiet", "--at-most", "5", "--rate", ".9", "--from", "-"];
@@ -254,17 +253,15 @@ fn a_wait_for_the_next_line_can_be_ended() {
         while std::fs::read_to_string(&log).unwrap_or_default().lines().count() < 4 {
             std::thread::sleep(Duration::from_millis(5));
         }
-        if extra.is_empty() {
-            let pid = child.id().to_string();
-            assert!(
-                std::process::Command::new("kill").args(["-INT", &pid]).status().unwrap().success()
-            );
-        }
-        let ended = child.wait().unwrap();
-        let expected = if extra.is_empty() { (None, Some(2)) } else { (Some(3), None) };
-        assert_eq!((ended.code(), ended.signal()), expected, "as a shell expects");
-        let mut out = String::new();
-        child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
+        let out = if extra.is_empty() {
+            let (out, signal) = interrupt(child);
+            assert_eq!(signal, TERMINATED, "as a shell expects");
+            out
+        } else {
+            let ended = child.wait_with_output().unwrap();
+            assert_eq!(ended.status.code(), Some(3));
+            String::from_utf8(ended.stdout).unwrap()
+        };
         assert!(out.starts_with("undecided: ") && out.contains("2 of 3 within"), "{out}");
         let told: serde_json::Value =
             serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();

@@ -6,8 +6,9 @@ mod common;
 
 pub(crate) use common::Folder;
 use serde_json::Value;
-use std::io::Write as _;
-use std::process::{Command, Output, Stdio};
+use std::io::{Read as _, Write as _};
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Child, Command, Output, Stdio};
 
 /// What one run of `unc` said.
 pub(crate) struct Said {
@@ -70,6 +71,20 @@ fn said(output: Output) -> Said {
         err: String::from_utf8(output.stderr).unwrap(),
     }
 }
+
+/// Ends `child` as a user would, and answers with what it said and the signal that it died by. By SIGTERM: a shell that
+/// runs the tests in the background has them ignore SIGINT.
+pub(crate) fn interrupt(mut child: Child) -> (String, Option<i32>) {
+    let line = format!("kill -TERM {}", child.id());
+    assert!(Command::new("sh").args(["-c", &line]).status().unwrap().success());
+    let status = child.wait().unwrap();
+    let mut out = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
+    (out, status.signal())
+}
+
+/// The signal of [`interrupt`].
+pub(crate) const TERMINATED: Option<i32> = Some(15);
 
 /// `short` repetitions, or `full` ones under UNC_DEPTH=full.
 pub(crate) fn depth(test: &str, short: u64, full: u64) -> u64 {
