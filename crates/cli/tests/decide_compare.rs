@@ -186,6 +186,15 @@ fn a_crash_never_wins() {
     assert_eq!((said.status, said.json()["relation"].as_str()), (1, Some("worse")), "{}", said.err);
     unc(&["compare", "--quiet", "--", "sleep 0.01", line])
         .assert_refused("a fast crash must not win");
+    // A status that is ignored lets it win by its value, which is pointed out.
+    let said = unc(&["compare", "--quiet", "-i", "--", "sleep 0.05", "exit 3"]);
+    assert_eq!(said.status, 0);
+    assert!(
+        said.out.starts_with("yes: it is not worse by more than 2% (better); "),
+        "{}",
+        said.out
+    );
+    assert!(said.out.contains(" runs of 'exit 3' failed"), "{}", said.out);
 }
 
 #[test]

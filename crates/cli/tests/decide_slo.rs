@@ -150,6 +150,7 @@ fn a_failed_run_fails_the_property() {
     let said = unc(&["slo", "--at-most", "1h", "--rate", "60%", "--json", "-", "--", "false"]);
     assert_eq!(said.status, 1);
     assert_eq!(said.json()["successes"], 0);
+    assert!(said.json()["warnings"][0].as_str().unwrap().contains(" runs failed: they lack"));
     assert_eq!(said.json()["runs"][0]["outcome"], serde_json::json!({"failed": 1}));
     // Where the status is the metric it is a value like any other.
     let metric =

@@ -5,6 +5,7 @@
 //! head of the log before anything is measured, and `unc verdict` reads it back from there.
 
 use super::value::{self, Dimension};
+use super::verdict::Answer;
 use crate::failure::Failure;
 use serde::{Deserialize, Serialize};
 use uncontended_stats::{MaxError, Method, Question, Rate};
@@ -205,6 +206,29 @@ impl Compare {
     /// The ends of the equivalent ratios.
     pub(crate) fn band(&self) -> (f64, f64) {
         (1.0 / (1.0 + self.margin), 1.0 + self.margin)
+    }
+
+    /// What an answer says of a candidate.
+    pub(crate) fn said(&self, answer: Answer) -> String {
+        let by = match self.margin {
+            0.0 => String::new(),
+            margin => format!(" by more than {}", percent(margin)),
+        };
+        let within = match self.margin {
+            0.0 => "the same".to_string(),
+            margin => format!("within {}", percent(margin)),
+        };
+        let (claim, opposite) = match self.claim {
+            Claim::NoWorse => (format!("not worse{by}"), format!("worse{by}")),
+            Claim::Better => (format!("better{by}"), format!("not better{by}")),
+            Claim::Equivalent => (within.clone(), format!("not {within}")),
+            Claim::Different => (format!("different{by}"), within),
+        };
+        match answer {
+            Answer::Yes => format!("it is {claim}"),
+            Answer::No => format!("it is {opposite}"),
+            _ => format!("whether it is {claim} is not certain"),
+        }
     }
 
     /// The claim as a question.

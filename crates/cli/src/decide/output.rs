@@ -169,7 +169,7 @@ pub(crate) fn sentence(verdict: &Verdict, finding: &Finding) -> String {
             let ratio = effect.ratio.map_or("-".to_string(), |ratio| significant(ratio, 5));
             format!(
                 "{answer}: {} ({relation}); median ratio {ratio} within [{}, {high}], {} pairs, error at most {error}",
-                compare.claim.name(),
+                compare.said(finding.verdict),
                 significant(effect.low, 5),
                 finding.n
             )

@@ -27,6 +27,8 @@ pub(crate) struct PairTrial {
     order: Vec<usize>,
     /// For each pair of single runs made one after the other: whether the first had the larger value; ties left out.
     first_larger: Vec<bool>,
+    /// Runs of each command, and how many of them failed.
+    failed: Vec<(u64, u64)>,
 }
 
 /// One candidate against the baseline.
@@ -60,6 +62,7 @@ impl PairTrial {
             block: vec![Vec::new(); commands],
             order: Vec::new(),
             first_larger: Vec::new(),
+            failed: vec![(0, 0); commands],
             share,
             compare: compare.clone(),
         })
@@ -97,6 +100,8 @@ impl PairTrial {
             return Err(Failure::new(cause, "compare a metric that is at least 0"));
         }
         values.push(value);
+        let (runs, failed) = &mut self.failed[run.arm];
+        (*runs, *failed) = (*runs + 1, *failed + u64::from(run.outcome != Outcome::Ok));
         // Two values on a line, or a stored one, have no order in time.
         if run.wall_ns.is_some() {
             self.order.push(run.arm);
@@ -253,9 +258,15 @@ impl PairTrial {
             .collect()
     }
 
-    /// What the order of the runs says against their being independent and alike.
+    /// What speaks against the runs' being independent, alike and sound.
     pub(crate) fn diagnoses(&self) -> Vec<String> {
-        let mut found = Vec::new();
+        let failed =
+            self.failed.iter().zip(&self.compare.commands).filter(|((_, failed), _)| *failed > 0);
+        let mut found: Vec<String> = failed
+            .map(|((runs, failed), line)| {
+                format!("{failed} of {runs} runs of '{line}' failed: a failure may be fast")
+            })
+            .collect();
         for (arm, candidate) in self.candidates() {
             if let Some(z) = serial_z(&candidate.costs).filter(|z| z.abs() > SUSPICIOUS) {
                 found.push(format!(

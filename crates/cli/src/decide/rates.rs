@@ -24,6 +24,8 @@ pub(crate) struct RateTrial {
     /// Every value, where a percentile is asked about. A run that failed is worse than any value.
     values: Option<Vec<f64>>,
     links: Links,
+    runs: u64,
+    failed: u64,
 }
 
 impl RateTrial {
@@ -34,6 +36,8 @@ impl RateTrial {
             judge: Judge::new(slo.question()?),
             values: slo.quantile.map(|_| Vec::new()),
             links: Links::new()?,
+            runs: 0,
+            failed: 0,
         })
     }
 
@@ -51,6 +55,8 @@ impl RateTrial {
             };
             values.push(value.unwrap_or(worst));
         }
+        self.runs += 1;
+        self.failed += u64::from(run.outcome != Outcome::Ok);
         self.links.push(success);
         self.judge.push(success);
     }
@@ -96,9 +102,15 @@ impl RateTrial {
         Some(Percentile { rate: rate.get(), value, low: at(low), high: at(high) })
     }
 
-    /// What the order of the outcomes says against their being independent.
-    pub(crate) fn diagnosis(&self) -> Option<String> {
-        self.links.diagnosis()
+    /// What speaks against the runs' being sound and independent.
+    pub(crate) fn diagnoses(&self) -> Vec<String> {
+        let failed = (self.failed > 0).then(|| {
+            format!(
+                "{} of {} runs failed: they lack the property, whatever they show",
+                self.failed, self.runs
+            )
+        });
+        failed.into_iter().chain(self.links.diagnosis()).collect()
     }
 }
 

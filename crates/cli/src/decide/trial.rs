@@ -107,7 +107,7 @@ impl Trial {
         match self {
             Trial::Slo(trial) => {
                 finding.quantile = trial.percentile();
-                warnings.extend(trial.diagnosis());
+                warnings.extend(trial.diagnoses());
             }
             Trial::Compare(trial) => warnings.extend(trial.diagnoses()),
             Trial::Permute(_) => {}

@@ -199,7 +199,7 @@ fn slo_at_the_threshold() {
         at("heavy-tailed", slo!(; ".9"), heavy, 0.9, 2000),
         at("tied", slo!(; ".25"), tied, 0.25, 2000),
     ];
-    judge("slo, the true rate at the threshold", &cases, 20);
+    judge("slo, the true rate at the threshold", &cases, 6);
 }
 
 /// Away from the rate one answer is wrong: the direction.
