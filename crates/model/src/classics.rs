@@ -39,8 +39,8 @@ pub const CLASSICS: &[Classic] = &[
         name: "SB+mfences",
         sc: false,
         tso: false,
-        about: "Store buffering with a full fence between store and load on both sides: forbidden. The fence keeps the \
-                store before the load, so one of the loads sees the other's store.",
+        about: "Store buffering, fenced on both sides: forbidden. The fence keeps the store before the load, so one of the \
+                loads sees the other's store.",
         text: "X86_64 SB+mfences\n{ uint64_t x; uint64_t y; }\n P0 | P1 ;\n movq $1,(x) | movq $1,(y) ;\n \
                mfence | mfence ;\n movq (y),%rax | movq (x),%rax ;\nexists (0:rax=0 /\\ 1:rax=0)\n",
     },
@@ -48,7 +48,7 @@ pub const CLASSICS: &[Classic] = &[
         name: "SB+mfence+po",
         sc: false,
         tso: true,
-        about: "Store buffering with a fence on one side only: still allowed under TSO. A fence does nothing for the \
+        about: "Store buffering, fenced on one side only: still allowed under TSO. A fence does nothing for the \
                 other thread's buffer.",
         text: "X86_64 SB+mfence+po\n{ uint64_t x; uint64_t y; }\n P0 | P1 ;\n movq $1,(x) | movq $1,(y) ;\n \
                mfence | movq (x),%rax ;\n movq (y),%rax | ;\nexists (0:rax=0 /\\ 1:rax=0)\n",
@@ -57,7 +57,7 @@ pub const CLASSICS: &[Classic] = &[
         name: "SB+membarrier+po",
         sc: false,
         tso: false,
-        about: "Store buffering with an expedited membarrier on one side: forbidden. The membarrier interrupts every \
+        about: "Store buffering, a membarrier on one side: forbidden. The membarrier, an expedited one, interrupts every \
                 other thread, and an interrupt drains the buffer it falls on, so the hot side needs no fence at all.",
         text: "X86_64 SB+membarrier+po\n{ uint64_t x; uint64_t y; }\n P0 | P1 ;\n movq $1,(x) | movq $1,(y) ;\n \
                membarrier | movq (x),%rax ;\n movq (y),%rax | ;\nexists (0:rax=0 /\\ 1:rax=0)\n",
@@ -117,8 +117,8 @@ pub const CLASSICS: &[Classic] = &[
         name: "CAS-FAIL",
         sc: true,
         tso: true,
-        about: "A compare-and-exchange without LOCK that fails, beside a store: the instruction writes back what it read, so \
-                the store may be lost. Allowed under SC as well, and real processors show it.",
+        about: "A failing compare-and-exchange without LOCK: the instruction writes back what it read, so a store beside it \
+                may be lost. Allowed under SC as well, and real processors show it.",
         text: "X86_64 CAS-FAIL\n{ uint64_t x; 0:rax=5; 0:rbx=9; }\n P0 | P1 ;\n cmpxchgq %rbx,(x) | movq $1,(x) ;\n\
                exists (x=0)\n",
     },
@@ -147,7 +147,7 @@ pub const CLASSICS: &[Classic] = &[
         name: "EVENTCOUNT+membarrier",
         sc: false,
         tso: false,
-        about: "The same with an expedited membarrier, which sends that interrupt: forbidden.",
+        about: "The event count with a membarrier: an expedited one sends that interrupt. Forbidden.",
         text: "X86_64 EVENTCOUNT+membarrier\n{ uint64_t x; 0:rax=2; }\n P0 | P1 ;\n xaddq %rax,(x) | lock orq $1,(x) ;\n \
                | membarrier ;\n | movq (x),%rbx ;\nexists (0:rax=0 /\\ 1:rbx=1 /\\ x=2)\n",
     },
@@ -175,8 +175,8 @@ pub const CLASSICS: &[Classic] = &[
         name: "FSSF+heavy",
         sc: false,
         tso: false,
-        about: "The flag flip with a heavy fence (membarrier) between replacing and scanning: forbidden, and the fast \
-                side still has no fence.",
+        about: "The flag flip with a heavy fence: a membarrier between replacing and scanning. Forbidden, and the fast side \
+                still has no fence.",
         text: "X86_64 FSSF+heavy\n{ uint64_t x; uint64_t y; }\n P0 | P1 ;\n movq $1,(x) | movq $1,(y) ;\n \
                movq (y),%rax | membarrier ;\n | movq (x),%rax ;\nexists (0:rax=0 /\\ 1:rax=0)\n",
     },

@@ -25,19 +25,20 @@ use uncontended_model::search::Verdict;
 
 /// Show what a small concurrent program can do, under SC and x86-TSO, and what it does on this machine.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
-                        unc litmus --builtin SB --trace                      a classic, explained, and how TSO shows it\n  \
-                        unc litmus --builtin SB --model sc,tso,machine       the same beside a million real runs\n  \
-                        unc litmus a.litmus b.litmus --expect never          exit 1 if TSO allows either condition\n  \
-                        unc litmus a.litmus --model tso --svg a.svg          draw a counterexample, thread by thread\n  \
-                        unc litmus a.litmus --delta 3                        assume that stores wait for 3 ticks at most\n\n\
-                        Beyond herd's format: `lock or`, `lock and`, `membarrier`, `interrupt P1` (wait until that thread has\n\
-                        taken one), `futex_wait $v,(x)`, `futex_wake $n,(x)`, `mutex_lock (m)`, `mutex_unlock (m)`, `delay $n`\n\
-                        (ticks); a condition may say `deadlock`.\n\n\
-                        Exit: 0 ran, or the expectation holds · 1 refuted · 3 unknown within bounds · 2 could not run\n\
-                        An expectation is held against every model named with --model, else against tso. The machine\n\
-                        confirms `sometimes` and refutes the others by what it shows; what it does not show settles nothing.\n\
-                        A state that the machine shows and tso forbids: 1.")]
+#[command(after_help = "Examples:
+  unc litmus --builtin SB --trace               a classic, explained and shown
+  unc litmus --builtin SB --model tso,machine   and a million real runs beside
+  unc litmus a.litmus b.litmus --expect never   exit 1 if tso allows either
+  unc litmus a.litmus --model tso --svg a.svg   draw a counterexample
+
+Beyond herd's format: `lock or`, `lock and`, `membarrier`, `interrupt P1` (wait until that thread has taken one), \
+`futex_wait $v,(x)`, `futex_wake $n,(x)`, `mutex_lock (m)`, `mutex_unlock (m)`, `delay $n` (ticks, for --delta); a condition \
+may say `deadlock`.
+
+Exit: 0 ran, or the expectation holds · 1 refuted · 3 unknown within bounds · 2 could not run
+
+An expectation is held against every model named with --model, else against tso. The machine confirms `sometimes` and refutes \
+the others by what it shows; what it does not show settles nothing. A state that the machine shows and tso forbids: 1.")]
 pub(crate) struct Litmus {
     /// Litmus files in herd's X86_64 format; `-` reads one from stdin
     files: Vec<String>,

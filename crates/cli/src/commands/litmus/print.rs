@@ -24,7 +24,8 @@ pub(super) fn list(classics: &[Classic]) -> ExitCode {
         let about = first_sentence(classic.about);
         let _ = writeln!(text, "{:width$}  {sc:4} {tso:4} {about}", classic.name);
     }
-    text += "\nsc, tso: whether the model allows the condition. `unc litmus --builtin NAME --trace` explains one and runs it.\n";
+    text += "\nsc, tso: whether the model allows what the test asks about.\n\
+             `unc litmus --builtin NAME --trace` explains it, and shows how.\n";
     let _ = out(&text);
     ExitCode::SUCCESS
 }
