@@ -123,7 +123,7 @@ static HOOKS: [unsafe extern "C" fn(); 4] = [
     uncontended_note_gave_up,
 ];
 
-/// The conditions of today. On x86-64 their versions must be named, since the C library has two of each.
+// The conditions of today. On x86-64 their versions must be named, since the C library has two of each.
 #[cfg(not(target_arch = "x86_64"))]
 interpose! {
     pthread_cond_init 2 condition::init;

@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Refusal> {
     let signals =
         Signals::block(&supervise::TAKEN).map_err(|error| own("block signals", &error))?;
     let mut record = Record::create(!arguments.no_hold, arguments.delay.is_none())
-        .map_err(|error| own("make the memory for the record", &error))?;
+        .map_err(|error| no_record(&error))?;
     let (library, cost_ns_per_pair) =
         library().map_err(|error| own("place the observer", &error))?;
     if let Some(obstacle) = obstacle {
@@ -156,6 +156,16 @@ fn refusal(name: &OsStr, missing: &Missing) -> Refusal {
             status: 126,
         },
     }
+}
+
+fn no_record(error: &std::io::Error) -> Refusal {
+    let remedy = match error.kind() {
+        std::io::ErrorKind::FileTooLarge => {
+            "Its size is limited as a file's is: raise `ulimit -f`."
+        }
+        _ => "",
+    };
+    Failure::new(format!("could not make the memory for the record: {error}"), remedy).into()
 }
 
 fn unreadable(error: std::io::Error) -> Failure {

@@ -18,9 +18,12 @@ const USER_1: i32 = 10;
 const USER_2: i32 = 12;
 const TERMINATE: i32 = 15;
 const CHILD: i32 = 17;
+const FILE_SIZE: i32 = 25;
 
-/// The signals that we take by waiting: those that are passed on, and the child's end.
-pub(crate) const TAKEN: [i32; 7] = [HANGUP, INTERRUPT, QUIT, USER_1, USER_2, TERMINATE, CHILD];
+/// The signals that we take by waiting: those that are passed on, the child's end, and the kernel's answer to a file that
+/// grows past its limit, of which the failed call tells too.
+pub(crate) const TAKEN: [i32; 8] =
+    [HANGUP, INTERRUPT, QUIT, USER_1, USER_2, TERMINATE, CHILD, FILE_SIZE];
 
 /// Those of them that ask a program to end.
 pub(crate) const ENDING: [i32; 4] = [HANGUP, INTERRUPT, QUIT, TERMINATE];
