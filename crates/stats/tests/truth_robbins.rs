@@ -110,3 +110,32 @@ fn the_published_decisions_fall_on_the_right_side() {
     // Resampling that never succeeds: p < 1 % at a third of 1e-9.
     assert_eq!((1..).find(|&n| stops(n, 0.01, 0, 1e-9 / 3.0)), Some(2967));
 }
+
+/// Cases 14 to 16, and exact integers.
+#[test]
+fn binomial_coefficients_are_bounded_from_above_and_closely() {
+    let choose = |n, s| robbins::log_choose(Counts::new(n, s).unwrap());
+    let published = [
+        (4, 2, 1.791759469228055),
+        (10, 5, 5.529429087511423),
+        (1000, 500, 689.46726156785118),
+        (1000, 5, 29.741269618706545),
+        (10_000, 100, 556.79801167547072),
+        (10_000, 8000, 4999.41637364456054),
+    ];
+    for (n, s, exact) in published {
+        let ours = choose(n, s);
+        assert!(
+            ours >= exact - 2e-16 * exact && ours <= exact + 1e-12 * exact,
+            "C({n},{s}) {ours}"
+        );
+    }
+    for n in 1..=60_u64 {
+        let mut exact = 1_u128;
+        for s in 0..=n {
+            assert!(choose(n, s) >= (exact as f64).ln() * (1.0 - 4e-16), "C({n},{s})");
+            assert!(choose(n, s) <= (exact as f64).ln() * (1.0 + 1e-14) + 1e-14, "C({n},{s})");
+            exact = exact * u128::from(n - s) / u128::from(s + 1);
+        }
+    }
+}
