@@ -85,6 +85,11 @@ fn a_suite_is_checked_before_anything_runs() {
         let lower = said.err.to_lowercase();
         assert!(lower.contains(words) || said.err.contains(words), "{text}: {}", said.err);
     }
+    for flags in
+        [&["--log", "x"][..], &["--max-runs", "9"], &["--metric", "user"], &["--rate", ".9"]]
+    {
+        suite(&folder, &first, flags).assert_refused("cannot be used with");
+    }
     suite(&folder, "", &[]).assert_refused("there is no property in it");
     suite(&folder, "max-error = 2.0\n[[slo]]\n", &[]).assert_refused("outside (0, 1)");
     assert!(!std::path::Path::new(&ran).exists(), "nothing may run");

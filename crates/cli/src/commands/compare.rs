@@ -1,6 +1,6 @@
 //! `unc compare`: is one command better or worse than another, and by how much?
 
-use crate::decide::flags::{Around, OutputFlags, RunFlags, StopFlags};
+use crate::decide::flags::{Around, OF_ONE_PROPERTY, OutputFlags, RunFlags, StopFlags};
 use crate::decide::hypothesis::{Claim, Compare, Hypothesis};
 use crate::decide::lines::Lines;
 use crate::decide::output::deliver;
@@ -75,7 +75,8 @@ pub(crate) struct Flags {
     seed: Option<u64>,
     /// Judge every property in a TOML file: tables `[[slo]]`, `[[compare]]`, `[[permute]]` with these flags as keys, and one
     /// max-error for all of them together
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["commands", "from", "aa", "stored_baseline"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = OF_ONE_PROPERTY,
+        conflicts_with_all = ["commands", "from", "aa", "stored_baseline", "claim", "margin", "higher_is_better", "block", "baseline", "ignore_failure", "parameter_list", "parameter_scan", "seed"])]
     suite: Option<PathBuf>,
     #[command(flatten)]
     stop: StopFlags,

@@ -1,6 +1,6 @@
 //! `unc slo`: does a property hold in at least a share of all runs?
 
-use crate::decide::flags::{Around, OutputFlags, RunFlags, StopFlags};
+use crate::decide::flags::{Around, OF_ONE_PROPERTY, OutputFlags, RunFlags, StopFlags};
 use crate::decide::hypothesis::{Bound, Decider, Hypothesis, Side, Slo};
 use crate::decide::lines::Lines;
 use crate::decide::output::deliver;
@@ -54,7 +54,8 @@ pub(crate) struct Flags {
     from: Option<PathBuf>,
     /// Judge every property in a TOML file: tables `[[slo]]`, `[[compare]]`, `[[permute]]` with these flags as keys, and one
     /// max-error for all of them together
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["counts", "from", "command", "at_most", "at_least", "rate", "quantile"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = OF_ONE_PROPERTY,
+        conflicts_with_all = ["counts", "from", "command", "at_most", "at_least", "rate", "quantile", "or_below", "method"])]
     suite: Option<PathBuf>,
     #[command(flatten)]
     stop: StopFlags,

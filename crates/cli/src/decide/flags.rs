@@ -11,6 +11,26 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// What each property of a suite says for itself, so that it would mean nothing beside `--suite`.
+pub(crate) const OF_ONE_PROPERTY: [&str; 16] = [
+    "metric",
+    "setup",
+    "prepare",
+    "conclude",
+    "cleanup",
+    "warmup",
+    "timeout",
+    "environment",
+    "directory",
+    "shell",
+    "no_shell",
+    "input",
+    "show_output",
+    "max_runs",
+    "max_time",
+    "log",
+];
+
 /// How commands are run and what is read of them.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Runs")]
