@@ -1,32 +1,42 @@
-//! The one door to atomics.
+//! The one door to atomics, and to what threads wait on.
 //!
 //! # Contract
 //! Floors 1 and above name atomics through this crate alone, so that one place decides what they are: std's own, or, under
 //! `--cfg unc_model`, the model checker's stand-ins, with which the same code is explored in every execution that C11 or
-//! x86-TSO allows. `UnsafeCell` is here too, because a data race on it is what the checker looks for.
+//! x86-TSO allows. What explored code may wait on has to be swapped with them, and so is here too: threads, mutexes and
+//! conditions, futexes. `UnsafeCell` is here because a data race on it is what the checker looks for, `Arc` because its
+//! counters order what its owners did.
 //!
 //! The stand-ins are larger than what they stand for, and their `new` is not `const`: memory laid out by hand (`trace`) and
 //! statics are not for exploration.
 //!
 //! # Evidence
-//! tests/door.rs: one scenario, by real threads or explored.
-#![cfg_attr(not(unc_model), no_std)]
+//! tests/door.rs: scenarios by real threads or explored.
 
 #[cfg(not(unc_model))]
 mod cell;
+#[cfg(not(unc_model))]
+mod futex;
 
 #[cfg(not(unc_model))]
-pub use cell::UnsafeCell;
+pub use self::{
+    cell::UnsafeCell,
+    futex::{Wait, futex_wait, futex_wake},
+};
 #[cfg(not(unc_model))]
-pub use core::{
+pub use std::{
     hint::spin_loop,
     sync::atomic::{
-        AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize,
-        Ordering, fence,
+        AtomicBool, AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicPtr, AtomicU8,
+        AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering, compiler_fence, fence,
     },
+    sync::{Arc, Condvar, Mutex, MutexGuard},
+    thread::{JoinHandle, Thread, current, park, spawn, yield_now},
 };
 #[cfg(unc_model)]
 pub use uncontended_model::real::{
-    AtomicBool, AtomicI32, AtomicPtr, AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize,
-    Ordering, UnsafeCell, fence, spin_loop,
+    Arc, AtomicBool, AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicPtr, AtomicU8,
+    AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Condvar, JoinHandle, Mutex, MutexGuard, Ordering,
+    Thread, UnsafeCell, Wait, compiler_fence, current, fence, futex_wait, futex_wake, park, spawn,
+    spin_loop, yield_now,
 };

@@ -1,15 +1,11 @@
-//! One scenario, two runners: real threads, or under `RUSTFLAGS="--cfg unc_model"` every execution that C11 allows.
+//! Scenarios with two runners: real threads, or under `RUSTFLAGS="--cfg unc_model"` every execution that C11 allows.
 //!
 //!     RUSTFLAGS="--cfg unc_model" cargo test -p uncontended-atomic --target-dir target/unc_model
 
-use std::sync::Arc;
 use uncontended_atomic::Ordering::{self, Acquire, Relaxed, Release};
-use uncontended_atomic::{AtomicU32, UnsafeCell, spin_loop};
-
-#[cfg(not(unc_model))]
-use std::thread::spawn;
-#[cfg(unc_model)]
-use uncontended_model::real::spawn;
+use uncontended_atomic::{
+    Arc, AtomicU32, Condvar, Mutex, UnsafeCell, futex_wait, futex_wake, park, spawn, spin_loop,
+};
 
 struct Mailbox {
     full: AtomicU32,
@@ -37,23 +33,68 @@ fn send_and_receive(release: Ordering) {
     sender.join().unwrap();
 }
 
+/// A sleeper, and a waker that changes the word before it wakes, or after.
+fn sleep_and_wake(change_first: bool) {
+    let word = Arc::new(AtomicU32::new(0));
+    let theirs = Arc::clone(&word);
+    let sleeper = spawn(move || {
+        while theirs.load(Acquire) == 0 {
+            futex_wait(&theirs, 0);
+        }
+    });
+    if change_first {
+        word.store(1, Release);
+        futex_wake(&word, 1);
+    } else {
+        futex_wake(&word, 1);
+        word.store(1, Release);
+    }
+    sleeper.join().unwrap();
+}
+
+/// A turn taken under a lock and announced by a condition; then one more by a token.
+fn take_turns() {
+    let turn = Arc::new((Mutex::new(false), Condvar::new()));
+    let theirs = Arc::clone(&turn);
+    let other = spawn(move || {
+        let mut ready = theirs.0.lock().unwrap();
+        while !*ready {
+            ready = theirs.1.wait(ready).unwrap();
+        }
+        drop(ready);
+        park();
+    });
+    *turn.0.lock().unwrap() = true;
+    turn.1.notify_one();
+    other.thread().unpark();
+    other.join().unwrap();
+}
+
 #[cfg(not(unc_model))]
 #[test]
-fn a_letter_arrives_between_real_threads() {
+fn every_scenario_ends_with_real_threads() {
     for _ in 0..200 {
         send_and_receive(Release);
+        sleep_and_wake(true);
+        take_turns();
     }
     let mut cell = UnsafeCell::new(1);
     *cell.get_mut() += 1;
     assert_eq!((cell.into_inner(), Relaxed), (2, Ordering::Relaxed));
+    assert_eq!(futex_wait(&AtomicU32::new(0), 1), uncontended_atomic::Wait::Changed);
 }
 
 #[cfg(unc_model)]
 #[test]
-fn a_letter_arrives_in_every_execution_and_not_without_release() {
-    use uncontended_model::real::{Explorer, Memory};
-    let right = Explorer::new(Memory::C11).explore(|| send_and_receive(Release)).unwrap();
-    assert!(right.holds(), "{right}");
-    let wrong = Explorer::new(Memory::C11).explore(|| send_and_receive(Relaxed)).unwrap();
-    assert!(wrong.violation().is_some(), "{wrong}");
+fn every_scenario_holds_in_every_execution_and_its_mutant_does_not() {
+    use uncontended_model::real::{Explorer, Memory, Report};
+    let explore = |body: fn()| -> Report { Explorer::new(Memory::C11).explore(body).unwrap() };
+    for right in [|| send_and_receive(Release), || sleep_and_wake(true), take_turns as fn()] {
+        let report = explore(right);
+        assert!(report.holds(), "{report}");
+    }
+    for wrong in [|| send_and_receive(Relaxed), (|| sleep_and_wake(false)) as fn()] {
+        let report = explore(wrong);
+        assert!(report.violation().is_some(), "{report}");
+    }
 }

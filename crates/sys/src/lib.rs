@@ -4,12 +4,13 @@
 //! observer: [`memfd`]. What observing costs:
 //! [`pair_cost`]. Time: [`clock`]. A word of each thread: [`tls`]. What the kernel sees of a program: [`perf`],
 //! [`tracefs`]. Locks of a program's own: [`annotate`]. Measuring a command: [`supervise`], [`interrupts`].
-//! A barrier on all threads: [`membarrier`]. Where a thread runs: [`affinity`]; machine code made at run time: [`code`].
+//! A barrier on all threads: [`membarrier`]; sleeping on a word: [`futex`]. Where a thread runs: [`affinity`]; machine code made at run time: [`code`].
 
 pub mod affinity;
 pub mod annotate;
 pub mod clock;
 pub mod code;
+pub mod futex;
 pub mod inherited;
 pub mod interrupts;
 pub mod membarrier;
