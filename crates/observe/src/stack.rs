@@ -3,7 +3,8 @@
 //! # Contract
 //! [`Caller::stack`] gives the number of the stack from the interposed function's caller outwards. A call site at the same
 //! depth of the stack is unwound once a thread and found again by return address and stack pointer, so a stack that differs
-//! only in outer frames with the same depth is taken for the first one.
+//! only in outer frames with the same depth is taken for the first one. Call frame information says where a frame ends;
+//! where there is none, the frame pointer.
 //! # State
 //! The thread's [`Cache`]; the image's table of stacks and its list of modules in the record.
 //! # Edges
@@ -28,6 +29,8 @@ use uncontended_trace::layout::{self, FRAMES, Module, STACK_SLOTS, Stack};
 
 /// No module is that large.
 const FARTHEST: usize = 1 << 32;
+/// A frame beyond this is taken for a stray frame pointer.
+const LARGEST_FRAME: usize = 1 << 20;
 /// The smallest page of any kernel.
 const PAGE: usize = 4096;
 
@@ -247,8 +250,8 @@ fn step(at: Frame, object: &Object, memory: &mut Memory) -> Option<Frame> {
     let section: EhFrame<EndianSlice<'_, NativeEndian>> = EhFrame::new(section, NativeEndian);
     let bases = bases.set_eh_frame(frames_at as u64);
     let pc = at.pc as u64 - 1;
-    let entry =
-        header.table()?.fde_for_address(&section, &bases, pc, EhFrame::cie_from_offset).ok()?;
+    let entry = header.table()?.fde_for_address(&section, &bases, pc, EhFrame::cie_from_offset);
+    let Ok(entry) = entry else { return along_frame_pointer(at, memory) };
     let mut context = gimli::UnwindContext::<usize, Rules>::new_in();
     let row = entry.unwind_info_for_address(&section, &bases, &mut context, pc).ok()?;
     let CfaRule::RegisterAndOffset { register, offset } = *row.cfa() else { return None };
@@ -268,6 +271,17 @@ fn step(at: Frame, object: &Object, memory: &mut Memory) -> Option<Frame> {
     };
     let pc = saved(registers::RA, None)?;
     Some(Frame { pc: without_signature(pc), sp: frame, fp: saved(registers::FP, Some(at.fp))? })
+}
+
+/// The same in code without call frame information, if it keeps a frame pointer: the caller must be in some module. Code
+/// that keeps none is left out of the stack, with its callers up to the next that does.
+fn along_frame_pointer(at: Frame, memory: &mut Memory) -> Option<Frame> {
+    if at.fp < at.sp || at.fp - at.sp > LARGEST_FRAME {
+        return None;
+    }
+    let (fp, pc) = (memory.word(at.fp)?, without_signature(memory.word(at.fp + 8)?));
+    object(pc.checked_sub(1)?)?;
+    Some(Frame { pc, sp: at.fp + 16, fp })
 }
 
 /// A return address without AArch64's pointer authentication code.
