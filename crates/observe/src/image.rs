@@ -13,8 +13,9 @@
 //! I1: once ARENA_BASE is set, the mapping stays until the process ends or executes another program.
 //! I2: the word that PROCESS leads to is never given back.
 
+use crate::kernel::{self, Descriptor};
 use crate::{local, sandbox, stack};
-use libc::c_void;
+use std::ffi::CStr;
 use std::ptr::NonNull;
 use uncontended_atomic::{AtomicU32, AtomicUsize, Ordering::*};
 use uncontended_sys::clock::{self, Source};
@@ -83,21 +84,15 @@ fn open() -> Option<()> {
     if path.is_null() {
         return None;
     }
-    // SAFETY: `path` is a string of the environment.
-    let file = unsafe { libc::open(path, libc::O_RDWR | libc::O_CLOEXEC) };
-    if file < 0 {
-        return None;
-    }
-    let mapped = map(file);
-    // SAFETY: `file` is ours alone.
-    unsafe { libc::close(file) };
-    mapped
+    // SAFETY: a string of the environment.
+    let path = unsafe { CStr::from_ptr(path) };
+    map(&Descriptor::open(path, libc::O_RDWR)?)
 }
 
 /// Maps as much of the record as its header says it may grow to, or as the address space allows.
-fn map(file: libc::c_int) -> Option<()> {
+fn map(file: &Descriptor) -> Option<()> {
     let header_bytes = layout::HEADER_UNITS as usize * layout::UNIT;
-    let header = map_bytes(file, header_bytes)?;
+    let header = file.map(header_bytes)?;
     // SAFETY: a page was mapped just now (trace's I1 for as long as it is looked at here).
     let arena = unsafe { Arena::new(header, layout::HEADER_UNITS, populate) };
     if !arena.is_ours() {
@@ -106,18 +101,17 @@ fn map(file: libc::c_int) -> Option<()> {
     select_clock(arena);
     let mut bytes = arena.header().capacity.load(Relaxed) as usize * layout::UNIT;
     let base = loop {
-        match map_bytes(file, bytes) {
+        match file.map(bytes) {
             Some(base) => break base,
             None if bytes > 1 << 20 => bytes /= 2,
             None => return None,
         }
     };
-    // SAFETY: the range is the mapping made just now.
-    unsafe { libc::madvise(base.as_ptr().cast(), bytes, libc::MADV_DONTDUMP) };
+    kernel::keep_from_dumps(base, bytes);
     // SAFETY: the first mapping, which nothing refers to any more.
-    unsafe { libc::munmap(header.as_ptr().cast(), header_bytes) };
-    let word = private_memory(size_of::<AtomicU32>())?;
-    keep_from_children(word, size_of::<AtomicU32>());
+    unsafe { kernel::unmap(header, header_bytes) };
+    let word = kernel::private_memory(size_of::<AtomicU32>())?;
+    kernel::keep_from_children(word, size_of::<AtomicU32>());
     PROCESS.store(word.as_ptr() as usize, Relaxed);
     ARENA_UNITS.store((bytes / layout::UNIT) as u32, Relaxed);
     // EDGE mapped (release): the mapping, ARENA_UNITS and PROCESS.
@@ -130,7 +124,6 @@ fn populate(base: NonNull<u8>, bytes: usize) -> bool {
     if sandbox::shut() {
         return false;
     }
-    let _errno = local::Errno::keep();
     uncontended_sys::memfd::populate(base, bytes)
 }
 
@@ -142,14 +135,6 @@ pub(crate) fn provide() {
     }
 }
 
-fn map_bytes(file: libc::c_int, bytes: usize) -> Option<NonNull<u8>> {
-    let access = libc::PROT_READ | libc::PROT_WRITE;
-    let kind = libc::MAP_SHARED | libc::MAP_NORESERVE;
-    // SAFETY: a new mapping at an address of the kernel's choice disturbs no other memory.
-    let base = unsafe { libc::mmap(std::ptr::null_mut::<c_void>(), bytes, access, kind, file, 0) };
-    (base != libc::MAP_FAILED).then(|| NonNull::new(base.cast())).flatten()
-}
-
 fn select_clock(arena: Arena) {
     let is_monotonic = arena.header().clock.load(Relaxed) == layout::clock::MONOTONIC;
     clock::select(if is_monotonic { Source::Monotonic } else { clock::best() });
@@ -158,10 +143,8 @@ fn select_clock(arena: Arena) {
 /// Enters this image into the record, at the number in `word`; a forked one has its parent's arguments.
 fn begin_process(arena: Arena, word: &AtomicU32) -> Option<&'static Process> {
     let (unit, process) = arena.make::<Process>()?;
-    // SAFETY: takes nothing and always succeeds.
-    process.pid.store(unsafe { libc::getpid() } as u32, Relaxed);
-    // SAFETY: takes nothing and always succeeds.
-    process.parent.store(unsafe { libc::getppid() } as u32, Relaxed);
+    process.pid.store(kernel::process_id(), Relaxed);
+    process.parent.store(kernel::parent_id(), Relaxed);
     process.start_ticks.store(clock::ticks(), Relaxed);
     match LATEST.load(Relaxed) {
         0 => write_command(arena, process),
@@ -189,19 +172,9 @@ fn begin_process(arena: Arena, word: &AtomicU32) -> Option<&'static Process> {
 fn write_command(arena: Arena, process: &Process) {
     const MOST: usize = 4096;
     let mut text = [0u8; MOST];
-    // SAFETY: the path ends in NUL.
-    let file =
-        unsafe { libc::open(c"/proc/self/cmdline".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
-    if file < 0 {
-        return;
-    }
-    // SAFETY: `text` has room for MOST bytes.
-    let length = unsafe { libc::read(file, text.as_mut_ptr().cast(), MOST) };
-    // SAFETY: `file` is ours alone.
-    unsafe { libc::close(file) };
-    let Some(text) = usize::try_from(length).ok().and_then(|length| text.get(..length)) else {
-        return;
-    };
+    let length = Descriptor::open(c"/proc/self/cmdline", libc::O_RDONLY)
+        .and_then(|file| file.read(&mut text));
+    let Some(text) = length.and_then(|length| text.get(..length)) else { return };
     let units = layout::units(text.len());
     let Some(unit) = (units > 0).then(|| arena.allocate(units)).flatten() else { return };
     // SAFETY: allocated just now, and published below.
@@ -209,29 +182,4 @@ fn write_command(arena: Arena, process: &Process) {
     room[..text.len()].copy_from_slice(text);
     process.command.store(unit, Relaxed);
     process.command_bytes.store(text.len() as u32, Relaxed);
-}
-
-/// Anonymous memory of this process alone; none if the kernel refuses.
-pub(crate) fn private_memory(bytes: usize) -> Option<NonNull<u8>> {
-    let access = libc::PROT_READ | libc::PROT_WRITE;
-    let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-    // SAFETY: a new mapping at an address of the kernel's choice disturbs no other memory.
-    let base = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, kind, -1, 0) };
-    (base != libc::MAP_FAILED).then(|| NonNull::new(base.cast())).flatten()
-}
-
-/// A forked child finds zeroes in these bytes, which [`private_memory`] gave. Kernels before 4.14 cannot: a child that was
-/// not forked by `fork` then counts as its parent.
-pub(crate) fn keep_from_children(base: NonNull<u8>, bytes: usize) {
-    // SAFETY: changes what a child inherits of a private anonymous mapping, nothing here.
-    unsafe { libc::madvise(base.as_ptr().cast(), bytes, libc::MADV_WIPEONFORK) };
-}
-
-/// Gives back what [`private_memory`] gave.
-///
-/// # Safety
-/// Nothing refers to that memory any more.
-pub(crate) unsafe fn free_private(base: NonNull<u8>, bytes: usize) {
-    // SAFETY: by this function's contract nobody uses these bytes any more.
-    unsafe { libc::munmap(base.as_ptr().cast(), bytes) };
 }

@@ -8,7 +8,8 @@
 //! library's own functions. [`events`]: what an acquisition, a wait, a release mean, the same for every kind of lock; one
 //! file a kind beside it. [`stack`]: stacks, without the loader's lock. [`entry`]: the interposed symbols.
 //! # Invariants
-//! I1: no path allocates from the program's heap, takes a lock of the program's or the loader's, or panics.
+//! I1: no path allocates from the program's heap, takes a lock of the program's or the loader's, or panics; where the
+//! program may have functions of its own in the C library's place, it asks the kernel itself ([`kernel`]).
 //! I2: `errno` is as the C library's function left it.
 //! I3: what is recorded about a critical section is recorded outside of it, but for stamps of time and single words.
 //! I4: a lock's own memory is not touched after its release.
@@ -25,6 +26,7 @@ mod futex;
 mod host;
 mod image;
 mod join;
+mod kernel;
 mod ledger;
 mod lives;
 mod local;

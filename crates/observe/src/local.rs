@@ -19,7 +19,7 @@
 //! `tests/programs/signal_handler_locks.c`, `fork_held.c`.
 
 use crate::events::Blocked;
-use crate::{image, sandbox, stack};
+use crate::{image, kernel, sandbox, stack};
 use std::cell::Cell as Own;
 use std::ptr::NonNull;
 use uncontended_atomic::{AtomicU32, Ordering::Relaxed};
@@ -164,7 +164,7 @@ fn attach(word: usize) -> Option<&'static Local> {
 impl Local {
     fn new(arena: Arena) -> Option<&'static Local> {
         let process = image::process(arena)?;
-        let memory = image::private_memory(size_of::<Local>())?.cast::<Local>();
+        let memory = kernel::private_memory(size_of::<Local>())?.cast::<Local>();
         let table = fresh_table(FRESH_SLOTS, None)?;
         let (id, thread) = enter_thread(arena, process)?;
         let local = Local {
@@ -182,7 +182,7 @@ impl Local {
             announced: Own::new(None),
             cancellable: Own::new(None),
         };
-        image::keep_from_children(memory.cast(), size_of::<Local>());
+        kernel::keep_from_children(memory.cast(), size_of::<Local>());
         // SAFETY: fresh memory of this size, aligned to a page.
         unsafe { memory.write(local) };
         let key = KEY.load(Relaxed);
@@ -285,7 +285,7 @@ fn slot_of(table: NonNull<Table>, at: usize) -> NonNull<Slot> {
 
 /// An empty table: zeroed memory is slots without a key or a row (a null reference).
 fn fresh_table(slots: usize, older: Option<NonNull<Table>>) -> Option<NonNull<Table>> {
-    let table = image::private_memory(Table::bytes(slots))?.cast::<Table>();
+    let table = kernel::private_memory(Table::bytes(slots))?.cast::<Table>();
     // SAFETY: fresh memory, aligned to a page.
     unsafe { table.write(Table { mask: slots - 1, used: Own::new(0), older }) };
     Some(table)
@@ -301,7 +301,7 @@ unsafe fn free_tables(newest: NonNull<Table>) {
         // SAFETY: a table of the list, which is given back only below.
         let &Table { older, mask, .. } = unsafe { table.as_ref() };
         // SAFETY: by the contract nothing refers to it.
-        unsafe { image::free_private(table.cast(), Table::bytes(mask + 1)) };
+        unsafe { kernel::unmap(table.cast(), Table::bytes(mask + 1)) };
         next = older;
     }
 }
@@ -314,8 +314,7 @@ fn place(key: u64) -> usize {
 /// Enters the calling thread into the record.
 fn enter_thread(arena: Arena, process: &Process) -> Option<(u32, &'static Thread)> {
     let (unit, thread) = arena.make::<Thread>()?;
-    // SAFETY: takes nothing and always succeeds.
-    thread.tid.store(unsafe { libc::syscall(libc::SYS_gettid) } as u32, Relaxed);
+    thread.tid.store(kernel::thread_id(), Relaxed);
     thread.start_ticks.store(clock::ticks(), Relaxed);
     write_name(thread);
     arena.push::<Thread>(&process.threads, unit);
@@ -326,10 +325,7 @@ fn write_name(thread: &Thread) {
     if sandbox::shut() {
         return;
     }
-    let mut name = [0u8; 16];
-    // SAFETY: the kernel writes at most 16 bytes.
-    unsafe { libc::prctl(libc::PR_GET_NAME, name.as_mut_ptr()) };
-    for (to, from) in thread.name.iter().zip(name) {
+    for (to, from) in thread.name.iter().zip(kernel::thread_name()) {
         to.store(from, Relaxed);
     }
 }
@@ -363,21 +359,15 @@ extern "C" fn ended(local: *mut libc::c_void) {
     // SAFETY: with the word CLOSED nobody looks into the tables.
     unsafe { free_tables(table) };
     // SAFETY: nor to the Local itself.
-    unsafe { image::free_private(NonNull::from(this).cast(), size_of::<Local>()) };
+    unsafe { kernel::unmap(NonNull::from(this).cast(), size_of::<Local>()) };
 }
 
 fn note_end(thread: &Thread) {
     if sandbox::shut() {
         return; // The kernel's figures are not to be had.
     }
-    // SAFETY: `rusage` is plain data for which all zeroes is a value.
-    let mut used: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: `used` lives until the call returns.
-    unsafe { libc::getrusage(libc::RUSAGE_THREAD, &mut used) };
-    let mut cpu = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `cpu` lives until the call returns.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut cpu) };
-    thread.cpu_ns.store(cpu.tv_sec as u64 * 1_000_000_000 + cpu.tv_nsec as u64, Relaxed);
+    let used = kernel::thread_usage();
+    thread.cpu_ns.store(kernel::thread_cpu_ns(), Relaxed);
     thread.voluntary.store(used.ru_nvcsw as u64, Relaxed);
     thread.involuntary.store(used.ru_nivcsw as u64, Relaxed);
     write_name(thread);

@@ -16,8 +16,8 @@
 //! # Sources
 //! System V ABI (AMD64), 3.7 and 6; LSB 5.0, exception frames; glibc manual: `_dl_find_object` is async-signal-safe.
 
-use crate::local::{Local, errno};
-use crate::{host, image};
+use crate::local::Local;
+use crate::{host, kernel};
 use gimli::{
     BaseAddresses, CfaRule, EhFrame, EhFrameHdr, EndianSlice, NativeEndian, Register, RegisterRule,
     UnwindSection,
@@ -140,12 +140,11 @@ static PROGRAM: AtomicUsize = AtomicUsize::new(0);
 /// Looks up what unwinding needs; without `_dl_find_object` (before glibc 2.35) stacks have one frame.
 pub(crate) fn prepare() {
     FIND_OBJECT.store(host::optional(c"_dl_find_object").unwrap_or(0), Relaxed);
-    let Some(path) = image::private_memory(PAGE) else { return };
-    let path = path.as_ptr();
-    // SAFETY: the name ends in NUL, and the kernel writes less than the page that is there.
-    let length = unsafe { libc::readlink(c"/proc/self/exe".as_ptr(), path.cast(), PAGE - 1) };
-    if length > 0 {
-        PROGRAM.store(path as usize, Relaxed);
+    let Some(page) = kernel::private_memory(PAGE) else { return };
+    // SAFETY: a fresh page, of which nobody else knows yet; the byte that is left out stays NUL.
+    let path = unsafe { std::slice::from_raw_parts_mut(page.as_ptr(), PAGE - 1) };
+    if kernel::read_link(c"/proc/self/exe", path).is_some() {
+        PROGRAM.store(page.as_ptr() as usize, Relaxed);
     }
 }
 
@@ -172,22 +171,13 @@ struct Memory {
 impl Memory {
     fn word(&mut self, at: usize) -> Option<usize> {
         let page = at & !(PAGE - 1);
-        if !at.is_multiple_of(8) || (page != self.page && !is_readable(page)) {
+        if !at.is_multiple_of(8) || (page != self.page && !kernel::can_read(page)) {
             return None;
         }
         self.page = page;
         // SAFETY: an aligned word in a page that was readable just now, in a stack that its thread is running on (I1).
         Some(unsafe { (at as *const usize).read_volatile() })
     }
-}
-
-/// Whether the kernel can read a signal set there; with no such `how`, it does nothing else with it.
-fn is_readable(page: usize) -> bool {
-    const NO_SUCH_HOW: usize = 77;
-    let number = libc::SYS_rt_sigprocmask;
-    // SAFETY: the kernel checks the address, and with an unknown `how` changes nothing.
-    let result = unsafe { host::syscall(number, NO_SUCH_HOW, page, 0, 8, 0, 0) };
-    result != 0 && errno() == libc::EINVAL
 }
 
 #[cfg(target_arch = "x86_64")]

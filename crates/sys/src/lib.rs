@@ -1,7 +1,7 @@
 //! System calls and machine instructions, each behind the smallest interface that its users need.
 //!
 //! Starting and following a program: [`inherited`], [`process`], [`signals`]. Memory that a program shares with its
-//! observer: [`memfd`]. What observing costs:
+//! observer: [`memfd`]; system calls from its process: [`kernel`]. What observing costs:
 //! [`pair_cost`]. Time: [`clock`]. A word of each thread: [`tls`]. What the kernel sees of a program: [`perf`],
 //! [`tracefs`]. Locks of a program's own: [`annotate`]. Measuring a command: [`supervise`], [`interrupts`].
 //! A barrier on all threads: [`membarrier`]; sleeping on a word: [`futex`]. Where a thread runs: [`affinity`]; machine code made at run time: [`code`].
@@ -13,6 +13,7 @@ pub mod code;
 pub mod futex;
 pub mod inherited;
 pub mod interrupts;
+pub mod kernel;
 pub mod membarrier;
 pub mod memfd;
 pub mod pair_cost;

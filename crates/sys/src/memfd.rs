@@ -1,5 +1,6 @@
 //! Memory in a file without a name, reserved before it is written to.
 
+use crate::kernel;
 use std::ffi::CStr;
 use std::fs::File;
 use std::io;
@@ -38,10 +39,11 @@ pub fn reserve(file: &File, from: u64, to: u64) -> io::Result<()> {
 }
 
 /// Puts memory behind `bytes` bytes of a shared mapping from `base` on, so that no later write to them can fail; false if
-/// there is none, if they are not mapped, or on kernels before 5.14. Sets `errno` then.
+/// there is none, if they are not mapped, or on kernels before 5.14. Leaves `errno` alone.
 pub fn populate(base: NonNull<u8>, bytes: usize) -> bool {
+    let arguments = [base.as_ptr() as usize, bytes, libc::MADV_POPULATE_WRITE as usize, 0, 0, 0];
     // SAFETY: populating changes no content, and the kernel refuses what is not mapped.
-    unsafe { libc::madvise(base.as_ptr().cast(), bytes, libc::MADV_POPULATE_WRITE) == 0 }
+    unsafe { kernel::call(libc::SYS_madvise, arguments) }.is_ok()
 }
 
 /// Whether [`populate`] works here.

@@ -1,0 +1,145 @@
+//! What the observer asks of the kernel, past whatever the program has put in the place of the C library's functions.
+//!
+//! # Contract
+//! One system call each; `errno` stays as it is.
+//! # Evidence
+//! `tests/programs/own_close.c`.
+
+use std::ffi::{CStr, c_int, c_long};
+use std::ptr::NonNull;
+use uncontended_sys::kernel::call;
+
+/// A call that takes nothing and always succeeds.
+fn ask(number: c_long) -> u32 {
+    // SAFETY: asked only for what takes nothing.
+    unsafe { call(number, [0; 6]) }.unwrap_or(0) as u32
+}
+
+pub(crate) fn process_id() -> u32 {
+    ask(libc::SYS_getpid)
+}
+
+pub(crate) fn parent_id() -> u32 {
+    ask(libc::SYS_getppid)
+}
+
+pub(crate) fn thread_id() -> u32 {
+    ask(libc::SYS_gettid)
+}
+
+/// A descriptor, closed when dropped.
+pub(crate) struct Descriptor(c_int);
+
+impl Descriptor {
+    pub(crate) fn open(path: &CStr, access: c_int) -> Option<Self> {
+        let here = libc::AT_FDCWD as usize;
+        let flags = (access | libc::O_CLOEXEC) as usize;
+        // SAFETY: the path ends in NUL.
+        let opened =
+            unsafe { call(libc::SYS_openat, [here, path.as_ptr() as usize, flags, 0, 0, 0]) };
+        opened.ok().map(|number| Descriptor(number as c_int))
+    }
+
+    /// How much was read.
+    pub(crate) fn read(&self, room: &mut [u8]) -> Option<usize> {
+        let arguments = [self.0 as usize, room.as_mut_ptr() as usize, room.len(), 0, 0, 0];
+        // SAFETY: the kernel writes into `room` only.
+        unsafe { call(libc::SYS_read, arguments) }.ok()
+    }
+
+    /// Maps its first bytes, shared.
+    pub(crate) fn map(&self, bytes: usize) -> Option<NonNull<u8>> {
+        map(bytes, libc::MAP_SHARED, self.0)
+    }
+}
+
+impl Drop for Descriptor {
+    fn drop(&mut self) {
+        // SAFETY: the descriptor is ours alone.
+        let _ = unsafe { call(libc::SYS_close, [self.0 as usize, 0, 0, 0, 0, 0]) };
+    }
+}
+
+/// Anonymous memory of this process alone; none if the kernel refuses.
+pub(crate) fn private_memory(bytes: usize) -> Option<NonNull<u8>> {
+    map(bytes, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1)
+}
+
+fn map(bytes: usize, kind: c_int, file: c_int) -> Option<NonNull<u8>> {
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    let kind = kind | libc::MAP_NORESERVE;
+    let arguments = [0, bytes, access as usize, kind as usize, file as usize, 0];
+    // SAFETY: a new mapping at an address of the kernel's choice disturbs no other memory.
+    let base = unsafe { call(libc::SYS_mmap, arguments) }.ok()?;
+    NonNull::new(base as *mut u8)
+}
+
+/// Gives back what was mapped.
+///
+/// # Safety
+/// Nothing refers to that memory any more.
+pub(crate) unsafe fn unmap(base: NonNull<u8>, bytes: usize) {
+    // SAFETY: by this function's contract nobody uses these bytes any more.
+    let _ = unsafe { call(libc::SYS_munmap, [base.as_ptr() as usize, bytes, 0, 0, 0, 0]) };
+}
+
+fn advise(base: NonNull<u8>, bytes: usize, advice: c_int) {
+    let arguments = [base.as_ptr() as usize, bytes, advice as usize, 0, 0, 0];
+    // SAFETY: the advices given below change what others get of this memory, never what is in it here.
+    let _ = unsafe { call(libc::SYS_madvise, arguments) };
+}
+
+/// Leaves these bytes out of core files.
+pub(crate) fn keep_from_dumps(base: NonNull<u8>, bytes: usize) {
+    advise(base, bytes, libc::MADV_DONTDUMP);
+}
+
+/// A forked child finds zeroes in these bytes, which [`private_memory`] gave. Kernels before 4.14 cannot: a child that was
+/// not forked by `fork` then counts as its parent.
+pub(crate) fn keep_from_children(base: NonNull<u8>, bytes: usize) {
+    advise(base, bytes, libc::MADV_WIPEONFORK);
+}
+
+/// Where a symbolic link leads: the number of bytes written to `room`.
+pub(crate) fn read_link(path: &CStr, room: &mut [u8]) -> Option<usize> {
+    let (here, path) = (libc::AT_FDCWD as usize, path.as_ptr() as usize);
+    let arguments = [here, path, room.as_mut_ptr() as usize, room.len(), 0, 0];
+    // SAFETY: the path ends in NUL, and the kernel writes into `room` only.
+    unsafe { call(libc::SYS_readlinkat, arguments) }.ok()
+}
+
+/// The name of the calling thread, padded with zeroes.
+pub(crate) fn thread_name() -> [u8; 16] {
+    let mut name = [0u8; 16];
+    let arguments = [libc::PR_GET_NAME as usize, name.as_mut_ptr() as usize, 0, 0, 0, 0];
+    // SAFETY: the kernel writes at most 16 bytes.
+    let _ = unsafe { call(libc::SYS_prctl, arguments) };
+    name
+}
+
+/// What the calling thread has used so far.
+pub(crate) fn thread_usage() -> libc::rusage {
+    // SAFETY: `rusage` is plain data for which all zeroes is a value.
+    let mut used: libc::rusage = unsafe { std::mem::zeroed() };
+    let arguments = [libc::RUSAGE_THREAD as usize, (&raw mut used) as usize, 0, 0, 0, 0];
+    // SAFETY: `used` lives until the call returns.
+    let _ = unsafe { call(libc::SYS_getrusage, arguments) };
+    used
+}
+
+/// CPU time of the calling thread.
+pub(crate) fn thread_cpu_ns() -> u64 {
+    let mut cpu = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let arguments = [libc::CLOCK_THREAD_CPUTIME_ID as usize, (&raw mut cpu) as usize, 0, 0, 0, 0];
+    // SAFETY: `cpu` lives until the call returns.
+    let _ = unsafe { call(libc::SYS_clock_gettime, arguments) };
+    cpu.tv_sec as u64 * 1_000_000_000 + cpu.tv_nsec as u64
+}
+
+/// Whether the kernel can read a signal set there; with no such `how`, it does nothing else with it.
+pub(crate) fn can_read(address: usize) -> bool {
+    const NO_SUCH_HOW: usize = 77;
+    // SAFETY: the kernel checks the address, and with an unknown `how` changes nothing.
+    let result = unsafe { call(libc::SYS_rt_sigprocmask, [NO_SUCH_HOW, address, 0, 8, 0, 0]) };
+    result == Err(libc::EINVAL)
+}
