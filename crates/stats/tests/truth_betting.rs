@@ -2,13 +2,10 @@
 
 mod common;
 
+use common::error;
+use uncontended_stats::Rng;
 use uncontended_stats::betting::BoundedMean;
 use uncontended_stats::two_streams::{Higher, TwoStreams};
-use uncontended_stats::{MaxError, Rng};
-
-fn error(e: f64) -> MaxError {
-    MaxError::new(e).unwrap()
-}
 
 #[test]
 fn the_mean_is_covered_at_all_times_whatever_the_distribution() {

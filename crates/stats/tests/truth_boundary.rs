@@ -2,11 +2,8 @@
 
 mod common;
 
-use uncontended_stats::{Counts, MaxError, Rate, Rng, boundary};
-
-fn error(e: f64) -> MaxError {
-    MaxError::new(e).unwrap()
-}
+use common::error;
+use uncontended_stats::{Counts, Rate, Rng, boundary};
 
 #[test]
 fn the_published_values_hold() {

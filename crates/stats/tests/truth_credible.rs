@@ -2,13 +2,10 @@
 
 #![allow(clippy::excessive_precision)] // The values as published.
 
-use uncontended_stats::{Counts, MaxError, Rate, credible};
+mod common;
 
-fn field<'a>(line: &'a str, name: &str) -> &'a str {
-    let key = format!("\"{name}\": ");
-    let rest = &line[line.find(&key).expect("the field is there") + key.len()..];
-    rest[..rest.find([',', '}']).unwrap()].trim_matches('"')
-}
+use common::field;
+use uncontended_stats::{Counts, MaxError, Rate, credible};
 
 fn quantile(a: u64, b: u64, tail: f64) -> f64 {
     credible::quantile_below(a, b, MaxError::new(tail).unwrap()).unwrap()

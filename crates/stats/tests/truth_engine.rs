@@ -3,30 +3,12 @@
 
 mod common;
 
+use common::{assert_at_most, counts, error, rate};
 use uncontended_stats::{
-    Counts, Judge, MaxError, Method, Prior, Question, Rate, Rng, Verdict, power, robbins,
+    Counts, Judge, Method, Prior, Question, Rate, Rng, Verdict, power, robbins,
 };
 
 const METHODS: [Method; 3] = [Method::Csm, Method::OneSided, Method::Jeffreys];
-
-fn rate(p: f64) -> Rate {
-    Rate::new(p).unwrap()
-}
-
-fn error(e: f64) -> MaxError {
-    MaxError::new(e).unwrap()
-}
-
-fn counts(n: u64, s: u64) -> Counts {
-    Counts::new(n, s).unwrap()
-}
-
-/// Asserts, by the confidence sequence itself, that a chance seen `k` times in `n` may be at most `bound`.
-fn assert_at_most(what: &str, n: u64, k: u64, bound: f64) {
-    let (low, high) = Prior::Jeffreys.price(counts(n, k)).interval(error(1e-4));
-    println!("{what}: {k} in {n}, within {low:.5}..{high:.5}, bound {bound}");
-    assert!(low <= bound, "{what}: the chance is above {low}, and {bound} was promised");
-}
 
 #[test]
 fn the_uniform_prior_is_robbins_criterion() {

@@ -2,12 +2,9 @@
 
 mod common;
 
+use common::{assert_at_most, error};
 use uncontended_stats::paired::ratio;
-use uncontended_stats::{Claim, Counts, Margin, MaxError, Paired, Prior, Relation, Rng, Verdict};
-
-fn error(e: f64) -> MaxError {
-    MaxError::new(e).unwrap()
-}
+use uncontended_stats::{Claim, Margin, Paired, Relation, Rng, Verdict};
 
 fn margin(m: f64) -> Margin {
     Margin::new(m).unwrap()
@@ -51,12 +48,8 @@ fn a_thing_is_hardly_ever_found_better_or_worse_than_itself() {
             differ += u64::from(found);
             missed += u64::from(out);
         }
-        let (least, _) =
-            Prior::Jeffreys.price(Counts::new(runs, differ).unwrap()).interval(error(1e-4));
-        println!(
-            "{name}: told apart {differ} times in {runs}, interval without 1: {missed}; bound 0.1"
-        );
-        assert!(least <= 0.1 && missed == differ, "{name}");
+        assert_at_most(&format!("{name} against itself, told apart"), runs, differ, 0.1);
+        assert_eq!(missed, differ, "{name}: the interval lacks 1 exactly then");
     }
 }
 

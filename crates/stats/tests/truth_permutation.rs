@@ -1,14 +1,13 @@
 //! The permutation test against full enumeration, and against the published runs.
 
+mod common;
+
+use common::rate;
 use std::ops::ControlFlow;
 use uncontended_stats::{
-    Counts, Limits, MaxError, Method, Permutation, Question, Rate, Sides, Statistic, Stopped,
-    Verdict, credible, permutation,
+    Counts, Limits, MaxError, Method, Permutation, Question, Sides, Statistic, Stopped, Verdict,
+    credible, permutation,
 };
-
-fn rate(p: f64) -> Rate {
-    Rate::new(p).unwrap()
-}
 
 /// The exact p-value of B's mean exceeding A's, by trying every dealing.
 fn enumerated(a: &[f64], b: &[f64], value: impl Fn(&[f64]) -> f64, both: bool) -> f64 {

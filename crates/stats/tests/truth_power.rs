@@ -2,19 +2,12 @@
 
 mod common;
 
+use common::{error, rate};
 use std::ops::ControlFlow;
 use uncontended_stats::{
-    Claim, Counts, Limits, Margin, MaxError, Method, Prior, Question, Rate, Rng, Sides, Statistic,
+    Claim, Counts, Limits, Margin, MaxError, Method, Prior, Question, Rng, Sides, Statistic,
     Verdict, drive, power,
 };
-
-fn rate(p: f64) -> Rate {
-    Rate::new(p).unwrap()
-}
-
-fn error(e: f64) -> MaxError {
-    MaxError::new(e).unwrap()
-}
 
 /// Trials until a prior's evidence against `null` suffices, and until Wald's likelihood ratio, which knows the truth, does.
 fn both(prior: Prior, null: f64, truth: f64, max_error: MaxError, rng: &mut Rng) -> (u64, u64) {

@@ -2,17 +2,13 @@
 
 #![allow(clippy::excessive_precision)] // The values as published.
 
+mod common;
+
+use common::field;
 use uncontended_stats::{Counts, MaxError, Rate, robbins};
 
 fn criterion(n: u64, p: f64, s: u64) -> f64 {
     robbins::log_criterion(Counts::new(n, s).unwrap(), Rate::new(p).unwrap())
-}
-
-/// The value of a string field, or the digits of a number field, of one line of JSON.
-fn field<'a>(line: &'a str, name: &str) -> &'a str {
-    let key = format!("\"{name}\": ");
-    let rest = &line[line.find(&key).expect("the field is there") + key.len()..];
-    rest[..rest.find([',', '}']).unwrap()].trim_matches('"')
 }
 
 /// A double written as C's `%a` does.

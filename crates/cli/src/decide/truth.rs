@@ -123,12 +123,17 @@ fn assert_at_most(name: &str, seen: u64, of: u64, bound: f64) {
     assert_ne!(verdict, stats::Verdict::Yes, "{name}: {seen} of {of}, and {bound} was promised");
 }
 
-fn judge(title: &str, cases: &[Case], short: u64) {
+/// How many streams a case has.
+fn streams(title: &str, short: u64) -> u64 {
     let full = std::env::var("UNC_DEPTH").is_ok_and(|depth| depth == "full");
-    let streams = if full { 10_000 } else { short };
     if !full {
         println!("SHORT {title}: {short} streams a case instead of 10000 (UNC_DEPTH=full)");
     }
+    if full { 10_000 } else { short }
+}
+
+fn judge(title: &str, cases: &[Case], short: u64) {
+    let streams = streams(title, short);
     println!("{title}, {streams} streams a case, error at most {ERROR}");
     println!("| stream | wrong | decided | interval without the truth | warned | mean n |");
     println!("|:--|--:|--:|--:|--:|--:|");
@@ -244,8 +249,7 @@ fn slo_percentiles() {
         wrong: EITHER,
         truth: None,
     };
-    let full = std::env::var("UNC_DEPTH").is_ok_and(|depth| depth == "full");
-    let streams = if full { 10_000 } else { 20 };
+    let streams = streams(case.name, 20);
     let (mut missed, mut wrong, mut known) = (0, 0, 0);
     for seed in 0..streams {
         let verdict = case.verdict(1000 + seed);
