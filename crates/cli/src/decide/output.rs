@@ -182,7 +182,8 @@ pub(crate) fn sentence(verdict: &Verdict, finding: &Finding) -> String {
                 (Answer::No, _) => format!("the rate is below {rate}"),
                 _ => format!("whether the rate is at least {rate} is not certain"),
             };
-            let place = finding.quantile.map(|place| percentile(&place, slo.dimension()));
+            let place = finding.quantile.as_ref();
+            let place = place.map(|place| format!("; {}", percentile(place, slo.dimension())));
             format!(
                 "{answer}: {said}; {} of {} within [{low:.6}, {high:.6}]{}, error at most {error}",
                 finding.successes,
@@ -217,7 +218,7 @@ fn percentile(place: &Percentile, dimension: Dimension) -> String {
         value.map_or(none.to_string(), |v| value::show(v, dimension))
     };
     format!(
-        "; p{} {} within [{}, {}]",
+        "p{} {} within [{}, {}]",
         significant(place.rate * 100.0, 12),
         shown(place.value, "a failed run"),
         shown(place.low, "-inf"),
@@ -283,6 +284,9 @@ pub(crate) fn markdown(verdict: &Verdict) -> String {
                 finding.n
             ),
         };
+    }
+    if let (Some(place), Hypothesis::Slo(slo)) = (&verdict.finding.quantile, &verdict.hypothesis) {
+        let _ = writeln!(text, "\n{}", percentile(place, slo.dimension()));
     }
     for warning in &verdict.warnings {
         let _ = writeln!(text, "\nWarning: {warning}");

@@ -6,7 +6,7 @@
 //! too many, or too few, values lie at or below the true percentile. That runs which lack the property follow upon each
 //! other is a warning, wrong at most once in a thousand trials.
 //! # Evidence
-//! `tests/decide_slo.rs`, the tests of [`super::truth`].
+//! `tests/decide_slo.rs`, `truth.rs`.
 
 use super::hypothesis::{Bound, Side, Slo};
 use super::record::{Outcome, Run};
