@@ -47,6 +47,8 @@ pub(crate) struct Local {
     /// Not while it is recording, and not in a forked child.
     ready: Own<bool>,
     alive: u8,
+    /// Where on the stack it began to record.
+    busy_at: Own<usize>,
     rounds: Own<u32>,
     table: Own<NonNull<Table>>,
     /// The slot that was found last.
@@ -105,11 +107,16 @@ pub(crate) fn current() -> Option<&'static Local> {
     (local.arena.header().enabled.load(Relaxed) != 0).then_some(local)
 }
 
-/// A signal handler that interrupted recording, or a forked child's first event.
+/// A signal handler that interrupted recording, or a forked child's first event, or the first after a handler that jumped
+/// out of recording for good: then the frames that recorded are gone, and this one lies where they were or further out.
 #[cold]
-fn unready(local: &Local) -> Option<&'static Local> {
+fn unready(local: &'static Local) -> Option<&'static Local> {
     if local.alive == 0 {
         return attach(0);
+    }
+    if stack_here() > local.busy_at.get() && !on_signal_stack() {
+        local.ready.set(true);
+        return current();
     }
     local.arena.header().dropped_busy.fetch_add(1, Relaxed);
     None
@@ -140,6 +147,26 @@ pub(crate) fn find(address: u64, kind: u8) -> Option<(&'static Local, Row)> {
 #[inline(always)]
 fn key(address: u64, kind: u8) -> u64 {
     address ^ u64::from(kind) << 56
+}
+
+/// About where the stack ends now; it grows towards lower addresses.
+#[inline(always)]
+fn stack_here() -> usize {
+    let here = 0u8;
+    (&raw const here) as usize
+}
+
+/// Whether a signal handler runs on a stack of its own; true where that cannot be told.
+fn on_signal_stack() -> bool {
+    if sandbox::shut() {
+        return true;
+    }
+    let _errno = Errno::keep();
+    // SAFETY: plain data for which all zeroes is a value.
+    let mut stack: libc::stack_t = unsafe { std::mem::zeroed() };
+    // SAFETY: asks only; `stack` lives until the call returns.
+    let told = unsafe { libc::sigaltstack(std::ptr::null(), &mut stack) };
+    told != 0 || stack.ss_flags & libc::SS_ONSTACK != 0
 }
 
 #[cold]
@@ -175,6 +202,7 @@ impl Local {
             holds: arena.header().flags.load(Relaxed) & layout::flag::NO_HOLD == 0,
             ready: Own::new(true),
             alive: 1,
+            busy_at: Own::new(0),
             rounds: Own::new(0),
             table: Own::new(table),
             recent: Own::new(None),
@@ -196,7 +224,11 @@ impl Local {
 
     /// Nothing else of this thread records until the guard is dropped; `errno` stays as it is.
     pub(crate) fn begin(&'static self) -> Busy {
-        Busy { local: self, before: self.ready.replace(false), _errno: Errno::keep() }
+        let before = self.ready.replace(false);
+        if before {
+            self.busy_at.set(stack_here());
+        }
+        Busy { local: self, before, _errno: Errno::keep() }
     }
 
     /// The row under `key`, if there is one.

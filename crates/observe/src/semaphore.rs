@@ -35,7 +35,10 @@ fn wait_by(semaphore: *mut Object, caller: Caller, wait: impl Fn() -> c_int) -> 
         events::acquired(local, row, caller);
         return 0;
     }
-    local.cancellable.set(Some(Blocked::begin(local, row, caller)));
+    let left = local.cancellable.replace(Some(Blocked::begin(local, row, caller)));
+    if let Some(left) = left {
+        left.gave_up(); // A signal handler jumped out of that wait.
+    }
     let result = wait();
     let Some(blocked) = local.cancellable.take() else { return result };
     if result == 0 {
