@@ -10,7 +10,6 @@ use std::sync::atomic::AtomicU32;
 pub fn wait(word: &AtomicU32, expected: u32) -> bool {
     let forever = std::ptr::null::<libc::timespec>();
     let command = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
-    // SAFETY: the word is borrowed for the whole call, and a null pointer is no time limit.
     // SAFETY: the word is borrowed for the whole call, and no time limit is read through a null pointer.
     let result =
         unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), command, expected, forever) };
