@@ -43,6 +43,24 @@ fn waiting_longer_than_the_bound_is_a_fence_for_everybody_else() {
 }
 
 #[test]
+fn an_event_count_may_wait_instead_of_interrupting() {
+    let lost = |ticks: u8| {
+        let text = format!(
+            "X86_64 COUNT\n{{ 0:rax=2; }}\n P0 | P1 ;\n xaddq %rax,(x) | lock orq $1,(x) ;\n | delay ${ticks} ;\n \
+             | movq (x),%rbx ;\nexists (0:rax=0 /\\ 1:rbx=1 /\\ x=2)\n"
+        );
+        let test = parse(&text).unwrap();
+        let searched = test.witness(Memory::TsoWithin(2), Limits::default());
+        matches!(searched, Verdict::Allowed(_))
+    };
+    assert!(lost(2), "an increment under way may still take the flag away");
+    assert!(
+        !lost(3),
+        "one that had read the word before the flag was set is over, its store included"
+    );
+}
+
+#[test]
 fn a_bound_that_nobody_waits_on_changes_nothing() {
     for kind in [Kind::Straight, Kind::Branching, Kind::Waiting] {
         for seed in 0..40 {

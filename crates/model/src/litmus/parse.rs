@@ -28,6 +28,8 @@ pub fn parse(text: &str) -> Result<Test, Refusal> {
     if text.len() > LONGEST {
         return Err(Refusal { line: 1, column: 1, reason: format!("longer than {LONGEST} bytes") });
     }
+    // Some editors begin a file with a byte order mark.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let blanked = without_comments(text).map_err(|wrong| wrong.locate(text))?;
     parse_sections(&blanked).map_err(|wrong| wrong.locate(text))
 }

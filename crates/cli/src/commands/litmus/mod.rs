@@ -62,8 +62,8 @@ pub(crate) struct Litmus {
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
     /// Threads to work with [default: one per CPU]
-    #[arg(short, value_name = "N")]
-    jobs: Option<usize>,
+    #[arg(short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    jobs: Option<u16>,
     /// Rounds for which loops are followed when executions are counted
     #[arg(long, value_name = "N", default_value_t = Limits::default().loops)]
     loops: u16,
@@ -265,7 +265,7 @@ impl Litmus {
     /// Runs every input on `-j` threads; the answers come in the order of the inputs.
     fn answer_all(&self, inputs: Vec<Input>) -> Vec<Result<Ran, Refused>> {
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
-        let jobs = self.jobs.unwrap_or(cpus).clamp(1, inputs.len().max(1));
+        let jobs = self.jobs.map_or(cpus, usize::from).min(inputs.len());
         let mut results: Vec<_> = inputs.iter().map(|_| None).collect();
         let queue = Mutex::new(inputs.into_iter().enumerate());
         let (send, receive) = mpsc::channel();
