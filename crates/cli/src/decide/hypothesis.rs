@@ -4,7 +4,7 @@
 //! A hypothesis is all that a verdict depends on beside the runs themselves. It is echoed to the user and written as the
 //! head of the log before anything is measured, and `unc verdict` reads it back from there.
 
-use super::value::{self, Dimension};
+use super::value::{self, Dimension, Toward};
 use super::verdict::Answer;
 use crate::failure::Failure;
 use serde::{Deserialize, Serialize};
@@ -297,11 +297,8 @@ fn max_error(epsilon: f64) -> Result<MaxError, Failure> {
 
 /// A bound of an error as people read it: with four digits, rounded up.
 pub(crate) fn error_bound(share: f64) -> String {
-    let exact = share * 100.0;
-    let unit = 10f64.powf(exact.log10().floor() - 3.0);
-    // Of a value with few digits not even the rounding of its last bit is seen.
-    let shown = (exact / unit * (1.0 - 1e-12)).ceil() * unit;
-    format!("{}%", value::significant(shown, 4))
+    // The rounding of its last bit must not be seen.
+    format!("{}%", value::rounded(share * 100.0 * (1.0 - 1e-12), 4, Toward::High))
 }
 
 /// A share as people read it.

@@ -9,7 +9,7 @@ use super::hypothesis::{Hypothesis, error_bound, percent};
 use super::page::page;
 use super::progress::tell;
 use super::record::Stop;
-use super::value::{self, Dimension, significant};
+use super::value::{self, Dimension, Toward, significant};
 use super::verdict::{Answer, Finding, Percentile, SCHEMA, Verdict};
 use crate::failure::Failure;
 use std::ffi::OsString;
@@ -165,12 +165,11 @@ pub(crate) fn sentence(verdict: &Verdict, finding: &Finding) -> String {
     match (&verdict.hypothesis, &finding.effect) {
         (Hypothesis::Compare(compare), Some(effect)) => {
             let relation = finding.relation.map_or("unknown", |relation| relation.name());
-            let high = effect.high.map_or("inf".to_string(), |high| significant(high, 5));
+            let within = value::interval(effect.low, effect.high.unwrap_or(f64::INFINITY), 5);
             let ratio = effect.ratio.map_or("-".to_string(), |ratio| significant(ratio, 5));
             format!(
-                "{answer}: {} ({relation}); median ratio {ratio} within [{}, {high}], {} pairs, error at most {error}",
+                "{answer}: {} ({relation}); median ratio {ratio} within {within}, {} pairs, error at most {error}",
                 compare.said(finding.verdict),
-                significant(effect.low, 5),
                 finding.n
             )
         }
@@ -185,9 +184,10 @@ pub(crate) fn sentence(verdict: &Verdict, finding: &Finding) -> String {
             let place = finding.quantile.as_ref();
             let place = place.map(|place| format!("; {}", percentile(place, slo.dimension())));
             format!(
-                "{answer}: {said}; {} of {} within [{low:.6}, {high:.6}]{}, error at most {error}",
+                "{answer}: {said}; {} of {} within {}{}, error at most {error}",
                 finding.successes,
                 finding.n,
+                value::rate_interval(low, high, 6),
                 place.unwrap_or_default()
             )
         }
@@ -200,11 +200,10 @@ pub(crate) fn sentence(verdict: &Verdict, finding: &Finding) -> String {
                 _ => format!("whether the p-value is below {level} is not certain"),
             };
             format!(
-                "{answer}: {said}; difference {}, p about {} within [{}, {}], {} dealings, error at most {error}",
+                "{answer}: {said}; difference {}, p about {} within {}, {} dealings, error at most {error}",
                 significant(finding.difference.unwrap_or(0.0), 6),
                 significant(finding.p_value.unwrap_or(1.0), 4),
-                significant(low, 4),
-                significant(high, 4),
+                value::interval(low, high, 4),
                 finding.n
             )
         }
@@ -214,15 +213,15 @@ pub(crate) fn sentence(verdict: &Verdict, finding: &Finding) -> String {
 
 /// Where a percentile lies, as a part of a sentence.
 fn percentile(place: &Percentile, dimension: Dimension) -> String {
-    let shown = |value: Option<f64>, none: &str| {
-        value.map_or(none.to_string(), |v| value::show(v, dimension))
+    let shown = |value: Option<f64>, none: &str, toward| {
+        value.map_or(none.to_string(), |value| value::show_toward(value, dimension, toward))
     };
     format!(
         "p{} {} within [{}, {}]",
         significant(place.rate * 100.0, 12),
-        shown(place.value, "a failed run"),
-        shown(place.low, "-inf"),
-        shown(place.high, "inf")
+        shown(place.value, "a failed run", Toward::Nearest),
+        shown(place.low, "-inf", Toward::Low),
+        shown(place.high, "inf", Toward::High)
     )
 }
 
@@ -270,17 +269,18 @@ pub(crate) fn markdown(verdict: &Verdict) -> String {
         let _ = match &finding.effect {
             None => writeln!(
                 text,
-                "| {answer} | {} | {} | [{low:.6}, {high:.6}] | {error} |",
-                finding.successes, finding.n
+                "| {answer} | {} | {} | {} | {error} |",
+                finding.successes,
+                finding.n,
+                value::rate_interval(low, high, 6)
             ),
             Some(effect) => writeln!(
                 text,
-                "| `{}` | {answer} | {} | {} | [{}, {}] | {} | {error} |",
+                "| `{}` | {answer} | {} | {} | {} | {} | {error} |",
                 finding.candidate.as_deref().unwrap_or_default().replace('|', "\\|"),
                 finding.relation.map_or("unknown", |relation| relation.name()),
                 effect.ratio.map_or("-".to_string(), |ratio| significant(ratio, 5)),
-                significant(effect.low, 5),
-                effect.high.map_or("inf".to_string(), |high| significant(high, 5)),
+                value::interval(effect.low, effect.high.unwrap_or(f64::INFINITY), 5),
                 finding.n
             ),
         };

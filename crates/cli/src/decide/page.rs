@@ -9,7 +9,7 @@ use super::output;
 use super::record::Run;
 use super::suite;
 use super::trial::Trial;
-use super::value::{self, Dimension, significant};
+use super::value::{self, Dimension, Toward, significant};
 use super::verdict::{Finding, Verdict};
 use crate::failure::Failure;
 use std::ops::ControlFlow;
@@ -247,17 +247,19 @@ fn candidates(findings: &[Finding]) -> String {
     let rows: Vec<Vec<Cell>> = findings
         .iter()
         .map(|finding| {
-            let figure = |value: Option<f64>| {
-                value.map_or(Cell::none(), |value| Cell::figure(significant(value, 5), value))
+            let figure = |value: Option<f64>, toward| {
+                value.map_or(Cell::none(), |value| {
+                    Cell::figure(value::rounded(value, 5, toward), value)
+                })
             };
             let effect = finding.effect;
             vec![
                 Cell::text(finding.candidate.clone().unwrap_or_default()),
                 Cell::text(finding.verdict.name()),
                 Cell::text(finding.relation.map_or("unknown", |relation| relation.name())),
-                figure(effect.and_then(|effect| effect.ratio)),
-                figure(effect.map(|effect| effect.low)),
-                figure(effect.and_then(|effect| effect.high)),
+                figure(effect.and_then(|effect| effect.ratio), Toward::Nearest),
+                figure(effect.map(|effect| effect.low), Toward::Low),
+                figure(effect.and_then(|effect| effect.high), Toward::High),
                 Cell::figure(finding.n.to_string(), finding.n as f64),
             ]
         })

@@ -9,7 +9,7 @@
 use super::hypothesis::{Claim, Compare};
 use super::record::{Outcome, Run};
 use super::trial::remaining;
-use super::value::significant;
+use super::value::interval;
 use super::verdict::{Answer, Effect, Evidence, Finding, Relation};
 use crate::failure::Failure;
 use uncontended_stats::{self as stats, Counts, Margin, MaxError, Method, Paired, Question, Rate};
@@ -208,11 +208,10 @@ impl PairTrial {
         let question = Question::about(Rate::HALF, Method::OneSided, self.share);
         let inside = candidate.inside(self.tested_end(candidate), self.compare.margin);
         format!(
-            "{} pairs with {}: the median ratio is within [{}, {}]; {}",
+            "{} pairs with {}: the median ratio is within {}; {}",
             candidate.paired.pairs(),
             self.compare.commands[arm],
-            significant(effect.low, 4),
-            effect.high.map_or("inf".to_string(), |high| significant(high, 4)),
+            interval(effect.low, effect.high.unwrap_or(f64::INFINITY), 4),
             remaining(&question, inside)
         )
     }

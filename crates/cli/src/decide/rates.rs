@@ -11,6 +11,7 @@
 use super::hypothesis::{Bound, Side, Slo};
 use super::record::{Outcome, Run};
 use super::trial::{evidence_about, remaining};
+use super::value;
 use super::verdict::{Answer, Finding, Percentile};
 use crate::failure::Failure;
 use uncontended_stats::two_streams::{Higher, TwoStreams};
@@ -77,9 +78,10 @@ impl RateTrial {
         let (low, high) = question.report(counts).interval;
         let left = remaining(question, counts);
         format!(
-            "{} runs, {} good: the rate is within [{low:.4}, {high:.4}]; {left}",
+            "{} runs, {} good: the rate is within {}; {left}",
             counts.trials(),
-            counts.successes()
+            counts.successes(),
+            value::rate_interval(low, high, 4)
         )
     }
 

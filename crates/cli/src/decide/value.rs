@@ -6,7 +6,6 @@
 //! # Evidence
 //! The tests below, `fuzz/fuzz_targets/quantity.rs`.
 
-use std::fmt::Write as _;
 use std::time::Duration;
 
 /// What a quantity measures.
@@ -162,8 +161,24 @@ pub(crate) fn percentile(text: &str) -> Result<f64, String> {
     read.ok_or_else(|| format!("'{text}' is no percentile (such as p50, p99, p99.9)"))
 }
 
+/// Which way a number is rounded where it is shown. The ends of an interval are rounded outward.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Toward {
+    /// The nearest.
+    Nearest,
+    /// Never above.
+    Low,
+    /// Never below.
+    High,
+}
+
 /// The value for people, with a unit and four significant digits.
 pub(crate) fn show(value: f64, dimension: Dimension) -> String {
+    show_toward(value, dimension, Toward::Nearest)
+}
+
+/// As [`show`], rounded one way.
+pub(crate) fn show_toward(value: f64, dimension: Dimension, toward: Toward) -> String {
     let steps: &[(f64, &str)] = match dimension {
         Dimension::Time => &[(1e9, " s"), (1e6, " ms"), (1e3, " us"), (0.0, " ns")],
         Dimension::Bytes => {
@@ -174,17 +189,42 @@ pub(crate) fn show(value: f64, dimension: Dimension) -> String {
     let size = value.abs();
     let (scale, unit) = steps.iter().find(|(least, _)| size >= *least).unwrap_or(&(0.0, ""));
     let scaled = if *scale == 0.0 { value } else { value / scale };
-    let mut text = significant(scaled, 4);
-    let _ = text.write_str(unit);
-    text
+    rounded(scaled, 4, toward) + unit
 }
 
 /// `value` with at most `digits` significant digits and without trailing zeros.
 pub(crate) fn significant(value: f64, digits: usize) -> String {
+    rounded(value, digits, Toward::Nearest)
+}
+
+/// An interval with at most `digits` significant digits; an end that is not there is infinite.
+pub(crate) fn interval(low: f64, high: f64, digits: usize) -> String {
+    format!("[{}, {}]", rounded(low, digits, Toward::Low), rounded(high, digits, Toward::High))
+}
+
+/// The interval of a rate, with `digits` after the point.
+pub(crate) fn rate_interval(low: f64, high: f64, digits: usize) -> String {
+    let ten = 10f64.powi(digits as i32);
+    format!("[{:.digits$}, {:.digits$}]", (low * ten).floor() / ten, (high * ten).ceil() / ten)
+}
+
+/// `value` with at most `digits` significant digits, rounded one way.
+pub(crate) fn rounded(value: f64, digits: usize, toward: Toward) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
     }
     let magnitude = value.abs().log10().floor();
+    let text = nearest(value, magnitude, digits);
+    let shown: f64 = text.parse().unwrap_or(value);
+    let unit = 10f64.powf(magnitude + 1.0 - digits as f64);
+    match toward {
+        Toward::Low if shown > value => nearest(shown - unit, magnitude, digits),
+        Toward::High if shown < value => nearest(shown + unit, magnitude, digits),
+        _ => text,
+    }
+}
+
+fn nearest(value: f64, magnitude: f64, digits: usize) -> String {
     if !(-5.0..15.0).contains(&magnitude) {
         return format!("{value:.*e}", digits - 1);
     }
@@ -284,6 +324,26 @@ mod tests {
         assert_eq!(show(0.0, Dimension::Time), "0 ns");
         assert_eq!(significant(123_456.0, 4), "123456");
         assert_eq!(significant(1e-9, 4), "1.000e-9");
+    }
+
+    #[test]
+    fn intervals_are_rounded_outward() {
+        assert_eq!(interval(1.000_06, 1.000_04, 5), "[1, 1.0001]");
+        assert_eq!(interval(0.999_999, 99_999.6, 5), "[0.99999, 100000]");
+        assert_eq!(interval(0.0, f64::INFINITY, 5), "[0, inf]");
+        assert_eq!(interval(1.5, 2.5, 5), "[1.5, 2.5]");
+        assert_eq!(rate_interval(0.900_000_9, 0.999_999_1, 6), "[0.900000, 1.000000]");
+        assert_eq!(show_toward(1_234_567.0, Dimension::Time, Toward::Low), "1.234 ms");
+        let mut state = 5_u64;
+        for _ in 0..20_000 {
+            state = state.wrapping_mul(0xd134_2543_de82_ef95).wrapping_add(1);
+            let value = f64::from_bits(state & !(1 << 63));
+            if value.is_finite() {
+                let end = |toward| rounded(value, 5, toward).parse::<f64>().unwrap();
+                let (low, high) = (end(Toward::Low), end(Toward::High));
+                assert!(low <= value && value <= high, "{value:e}: {low:e} {high:e}");
+            }
+        }
     }
 
     /// Random bytes from the alphabet of numbers and units: every answer is finite, and none panics.
