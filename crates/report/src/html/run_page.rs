@@ -45,7 +45,7 @@ pub fn run_page(report: &RunReport) -> String {
         page = page.section("Percentiles and worst cases", remark, &sections::details(&contended));
     }
     if !apart.is_empty() {
-        let remark = "Waiting for work, for a turn or at a gate: it may be as it should be.";
+        let remark = "Waiting for work, for a turn or at a gate may be as it should be; unknown: only the wait was seen.";
         page = page.section("Apart", remark, &sections::apart(report, &apart));
     }
     if threads > 0 {

@@ -62,7 +62,7 @@ pub(super) fn contention(
 /// Locks of the other classes.
 pub(super) fn apart(report: &RunReport, rows: &[Row], options: &Options, paint: Paint) -> String {
     let columns: [&[Shown]; 2] = [&[LOCK, PID, CLASS, KIND, WHERE, LOCKS, TAKEN], &WAIT];
-    let remark = "waiting for work, for a turn or at a gate: it may be as it should be";
+    let remark = "waiting for work, a turn or at a gate may be as it should be; unknown: only the wait was seen";
     let heading = heading("Apart", remark, options, paint);
     section(report, heading, &columns.concat(), rows, options, paint)
 }
