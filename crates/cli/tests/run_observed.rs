@@ -13,16 +13,21 @@ const HELD: &str = r#"
 #include <sys/wait.h>
 #include <unistd.h>
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static volatile int held, wanted;
 static void *hold(void *unused) {
     pthread_mutex_lock(&lock);
+    held = 1;
+    while (!wanted) usleep(1000);
     usleep(100000);
     pthread_mutex_unlock(&lock);
     return unused;
 }
 static void contend(void) {
     pthread_t holder;
+    held = wanted = 0;
     pthread_create(&holder, NULL, hold, NULL);
-    usleep(30000);
+    while (!held) usleep(1000);
+    wanted = 1;
     pthread_mutex_lock(&lock);
     pthread_mutex_unlock(&lock);
     pthread_join(holder, NULL);
@@ -59,7 +64,7 @@ fn assert_contended(lock: &Value) {
         "{lock:#}"
     );
     assert_eq!((&lock["class"], &lock["owner_changes"]), (&"contention".into(), &1.into()));
-    // By construction: the holder sleeps 100 ms, the waiter comes 30 ms after its start at the earliest.
+    // By construction: the holder sleeps 100 ms after it was told that the waiter is about to come.
     assert!(lock["hold_ns"]["max"].as_u64().unwrap() >= 100_000_000, "{lock:#}");
     assert!(lock["wait_ns"]["max"].as_u64().unwrap() >= 1_000_000, "{lock:#}");
     assert_eq!(lock["wait_ns"]["count"], 1);
