@@ -41,6 +41,7 @@
 //!   first come, first served.
 //! - Steps of a thread that is unwinding; memory that is freed too early, unless its cells are written when that happens.
 //! - An allocator's choice: where two runs get equal addresses for different things, the error [`Diverged`] can result.
+//! - An atomic's memory: there is no `get_mut` and no `as_ptr`; a relaxed load through `&mut` finds what `get_mut` would.
 //! - At most 16 threads, 15 of them waiting on one word.
 //!
 //! # Evidence
