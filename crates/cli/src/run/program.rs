@@ -1,7 +1,8 @@
 //! The program to run: where it is, whether it can be executed, and whether it can be observed.
 //!
 //! # Contract
-//! A name is looked up as `execvp` does. What stands against observing is told from the file alone, before it starts.
+//! A name is looked up as `execvp` does, but that a folder of `PATH` that may not be searched has nothing in it, as for
+//! shells. What stands against observing is told from the file alone, before it starts.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -19,7 +20,9 @@ pub(crate) enum Missing {
     NotExecutable(&'static str),
 }
 
-/// Finds the file that `execvp` would execute for `name`.
+const UNSEARCHABLE: Missing = Missing::NotExecutable("its folder may not be searched");
+
+/// Finds the file that is to be executed for `name`.
 pub(crate) fn find(name: &OsStr) -> Result<PathBuf, Missing> {
     if name.as_bytes().contains(&b'/') {
         return executable(Path::new(name));
@@ -33,7 +36,7 @@ pub(crate) fn find(name: &OsStr) -> Result<PathBuf, Missing> {
         let folder = if folder.as_os_str().is_empty() { Path::new(".").into() } else { folder };
         match executable(&folder.join(name)) {
             Ok(found) => return Ok(found),
-            Err(Missing::NotFound) => {}
+            Err(Missing::NotFound | UNSEARCHABLE) => {}
             Err(other) => answer = other,
         }
     }
@@ -44,7 +47,7 @@ fn executable(path: &Path) -> Result<PathBuf, Missing> {
     let facts = match fs::metadata(path) {
         Ok(facts) => facts,
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
-            return Err(Missing::NotExecutable("its folder may not be searched"));
+            return Err(UNSEARCHABLE);
         }
         Err(_) => return Err(Missing::NotFound),
     };
