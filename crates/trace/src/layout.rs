@@ -29,8 +29,8 @@ pub type Unit = u32;
 pub const UNIT: usize = 64;
 /// First bytes of every record.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"UNCRECRD");
-/// Version of this layout.
-pub const VERSION: u32 = 1;
+/// Version of this layout: another one wherever the assertion on `FINGERPRINT` fails.
+pub const VERSION: u32 = 2;
 /// Units that the header takes.
 pub const HEADER_UNITS: u32 = 64;
 /// Frames that a stack holds at most.
@@ -416,3 +416,40 @@ const _: () = {
         size_of::<Lock>() + size_of::<Cell>() + size_of::<Cold>() + size_of::<Ledger>() <= 4096
     );
 };
+
+#[cfg(not(unc_model))]
+macro_rules! fingerprint {
+    ($($entry:ident: $($field:ident)*;)*) => {
+        [$($(std::mem::offset_of!($entry, $field),)* size_of::<$entry>(),)*]
+    };
+}
+
+/// Where everything lies: what a reader of another layout would take for something else.
+#[cfg(not(unc_model))]
+const FINGERPRINT: u64 = {
+    let places = fingerprint! {
+        Header: magic version flags enabled clock start_ticks tick_ns step_ns capacity available allocated processes dropped_room dropped_busy negative;
+        Process: next pid parent command_bytes start_ticks command threads locks stacks modules stack_index index spare;
+        Thread: next tid start_ticks end_ticks cpu_ns voluntary involuntary cells waits_for waits_since name asleep_since joined spare;
+        Lock: address release woken open_since stack_at wanted_at owner attention release_stack holders ledger away next created first_taken life signalled kind crossed spare;
+        Ledger: arrivals unplaced next_late late spare;
+        Late: ticks stack;
+        Cell: next lock cold depth acquisitions try_failed owner_changes hold_start hold_total hold_worst_at hold_worst hold hold_carry spare;
+        Cold: blocked wait_total idle_total spare wait_worst idle_worst wait idle tail;
+        Extreme: ticks at release mine other cause spare;
+        Stack: next count hash frames;
+        Module: next path_bytes bias start end;
+    };
+    let (mut hash, mut at) = (0xcbf2_9ce4_8422_2325, 0);
+    while at < places.len() {
+        hash = (hash ^ places[at] as u64).wrapping_mul(0x100_0000_01b3);
+        at += 1;
+    }
+    hash
+};
+
+#[cfg(not(unc_model))]
+const _: () = assert!(
+    FINGERPRINT == 0xad9f_45b2_c5fd_d7bf,
+    "the layout has changed: give it another VERSION"
+);
