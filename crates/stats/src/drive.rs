@@ -2,6 +2,8 @@
 //!
 //! # Contract
 //! The verdict is the judge's; a limit can only leave it undecided. The limits must not depend on the outcomes.
+//! # Evidence
+//! tests/driver_stops.rs.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
