@@ -105,8 +105,10 @@ impl Flags {
     pub(crate) fn verdict(&self) -> Result<Verdict, Failure> {
         match &self.from {
             Some(path) => {
+                // Opened first: waiting for the writer of a named pipe may be ended without further ado.
+                let lines = Lines::open(path, "two values a line: baseline, candidate")?;
                 catch_interrupts()?;
-                self.judge_pairs(Lines::open(path, "two values a line: baseline, candidate")?)
+                self.judge_pairs(lines)
             }
             None => self.judge_commands(),
         }

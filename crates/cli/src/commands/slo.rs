@@ -84,8 +84,10 @@ impl Flags {
         }
         match (&self.from, self.command.is_empty()) {
             (Some(path), _) => {
+                // Opened first: waiting for the writer of a named pipe may be ended without further ado.
+                let lines = Lines::open(path, "one value a line, nothing else")?;
                 catch_interrupts()?;
-                self.judge_values(Lines::open(path, "one value a line, nothing else")?)
+                self.judge_values(lines)
             }
             (None, false) => self.judge_command(),
             (None, true) => Err(Failure::new(
