@@ -22,6 +22,7 @@ struct Counted<T: ?Sized> {
 
 impl<T> Arc<T> {
     /// Shares `value`.
+    #[track_caller]
     pub fn new(value: T) -> Arc<T> {
         Arc(std::sync::Arc::new(Counted { count: AtomicUsize::new(1), value }))
     }

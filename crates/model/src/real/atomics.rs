@@ -30,10 +30,12 @@ pub(crate) struct Word {
 }
 
 impl Word {
+    #[track_caller]
     pub(crate) fn new(value: u64) -> Word {
         let word = Word::new_static(value);
+        let site = Site::caller();
         runtime::with_core(|core, thread| {
-            let location = core.create(thread, value);
+            let location = core.create(thread, value, site);
             word.bind(core.epoch, location);
         });
         word
@@ -133,6 +135,7 @@ macro_rules! stand_in {
 
         impl $(<$param>)? $name $(<$param>)? {
             /// A new atomic.
+            #[track_caller]
             pub fn new(value: $value) -> Self {
                 Self { word: Word::new($to(value)), marker: PhantomData }
             }
@@ -264,6 +267,7 @@ macro_rules! integer {
         }
 
         impl Default for $name {
+            #[track_caller]
             fn default() -> Self {
                 Self::new(0)
             }

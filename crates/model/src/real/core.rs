@@ -116,12 +116,19 @@ impl Core {
     }
 
     /// A new location, named by its creator and its count, so that it is the same one in every run.
-    pub(crate) fn create(&mut self, thread: usize, initial: u64) -> u32 {
+    pub(crate) fn create(
+        &mut self,
+        thread: usize,
+        initial: u64,
+        site: &'static Site<'static>,
+    ) -> u32 {
         let run = &mut self.threads[thread];
         let name = (thread as u8, run.created);
         run.created += 1;
         let born = Some((thread as u8, run.executed));
-        self.locate(name, initial, born)
+        let location = self.locate(name, initial, born);
+        self.graph.locations[location as usize].made = Some(site);
+        location
     }
 
     /// A location made before the exploration began; `number` stays with the object.
@@ -145,7 +152,7 @@ impl Core {
         let found = self.graph.locations.iter().position(|location| location.name == name);
         let at = found.unwrap_or_else(|| {
             let order = Vec::new();
-            self.graph.locations.push(super::graph::Location { name, initial, order });
+            self.graph.locations.push(super::graph::Location { name, initial, order, made: None });
             self.graph.locations.len() - 1
         });
         self.graph.locations[at].initial = initial;

@@ -81,6 +81,8 @@ pub(crate) struct Event {
 pub(crate) struct Location {
     /// Creating thread and its count of creations: the same in every run that has the same prefix.
     pub(crate) name: (u8, u32),
+    /// Where in the code, if in an explored thread.
+    pub(crate) made: Option<&'static Site<'static>>,
     pub(crate) initial: u64,
     pub(crate) order: Vec<EventId>,
 }

@@ -22,6 +22,7 @@ pub struct Mutex<T: ?Sized> {
 
 impl<T> Mutex<T> {
     /// A new mutex.
+    #[track_caller]
     pub fn new(value: T) -> Mutex<T> {
         Mutex { held: Word::new(0), data: std::sync::Mutex::new(value) }
     }
@@ -129,6 +130,7 @@ pub struct Condvar {
 }
 
 impl Default for Condvar {
+    #[track_caller]
     fn default() -> Condvar {
         Condvar::new()
     }
@@ -136,6 +138,7 @@ impl Default for Condvar {
 
 impl Condvar {
     /// A new condition.
+    #[track_caller]
     pub fn new() -> Condvar {
         Condvar { word: Word::new(0), alone: std::sync::Condvar::new() }
     }

@@ -44,7 +44,7 @@ pub(crate) fn diagram(core: &Core, failure: &Failure) -> Diagram {
     drawing.end(&mut pen, failure);
     let lines = failure.to_string();
     let lines: Vec<_> = lines.lines().map(str::trim).collect();
-    pen.finish(lines.join("; "), String::new())
+    pen.finish(lines.join("; "), drawing.legend())
 }
 
 fn of(id: EventId) -> usize {
@@ -97,6 +97,7 @@ impl Drawing<'_> {
                     pen.buffered(of(id), text, waiting).note = place(event.site);
                 }
                 self.waiting.insert(id);
+                self.before.push(id);
             }
             Moment::Happens(id) => {
                 let event = self.core.graph.get(id);
@@ -135,6 +136,22 @@ impl Drawing<'_> {
                 }
             }
         }
+    }
+
+    /// Where the atomics drawn were made.
+    fn legend(&self) -> String {
+        let graph = &self.core.graph;
+        let locations: BTreeSet<u32> = self
+            .before
+            .iter()
+            .map(|&id| graph.get(id).location)
+            .filter(|&at| at != NOWHERE)
+            .collect();
+        let made = locations.into_iter().filter_map(|at| {
+            let site = graph.locations[at as usize].made?;
+            Some(format!("{} made at {}", self.name(at), place(site)))
+        });
+        made.collect::<Vec<_>>().join(", ")
     }
 
     fn name(&self, location: u32) -> String {
@@ -202,7 +219,7 @@ impl Drawing<'_> {
         let graph = &self.core.graph;
         let place = graph.position(read.location, read.from);
         !self.waiting.contains(&read.from)
-            && self.before.iter().any(|&write| {
+            && self.before.iter().filter(|write| !self.waiting.contains(write)).any(|&write| {
                 let other = graph.get(write);
                 other.kind == Kind::Write
                     && other.location == read.location
