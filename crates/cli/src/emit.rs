@@ -18,10 +18,11 @@ pub(crate) fn after_run(
     record: &[u8],
     facts: Facts,
     outputs: Outputs,
+    symbols: &mut ElfSymbols,
 ) -> Result<(), Failure> {
     let kept = outputs.trace.map(|output| output.write(&[record, &trace_ending(record, &facts)?]));
     let started_unix_s = facts.started_unix_s;
-    let mut report = report(record, facts)?;
+    let mut report = report(record, facts, symbols)?;
     if !arguments.no_history {
         remember(&report, started_unix_s);
     }
@@ -39,8 +40,12 @@ pub(crate) fn after_run(
 }
 
 /// The report on a record and what happened beside it.
-pub(crate) fn report(record: &[u8], facts: Facts) -> Result<RunReport, Failure> {
-    aggregate::report(record, facts, &mut ElfSymbols::default())
+pub(crate) fn report(
+    record: &[u8],
+    facts: Facts,
+    symbols: &mut ElfSymbols,
+) -> Result<RunReport, Failure> {
+    aggregate::report(record, facts, symbols)
         .map_err(|error| Failure::new(format!("the record cannot be read: {error}"), ""))
 }
 

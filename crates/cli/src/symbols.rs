@@ -33,9 +33,7 @@ impl Symbols for ElfSymbols {
         if let Some(known) = self.frames.get(&key) {
             return known.clone();
         }
-        let file = Rc::clone(
-            self.files.entry(module.to_owned()).or_insert_with(|| Rc::new(open(Path::new(module)))),
-        );
+        let file = self.file(module);
         let bare = Frame {
             function: None,
             file: None,
@@ -61,6 +59,21 @@ impl Symbols for ElfSymbols {
             .find(holds)
             .map_or(offset, |segment| segment.address + (offset - segment.offset));
         self.frames(module, address)
+    }
+}
+
+impl ElfSymbols {
+    /// The file of that name, opened once under however many names: debug information may take long to unpack.
+    fn file(&mut self, module: &str) -> Rc<Option<Loader>> {
+        if let Some(file) = self.files.get(module) {
+            return Rc::clone(file);
+        }
+        let real = fs::canonicalize(module).unwrap_or_else(|_| module.into());
+        let real = real.to_string_lossy().into_owned();
+        let opened = self.files.entry(real).or_insert_with(|| Rc::new(open(Path::new(module))));
+        let file = Rc::clone(opened);
+        self.files.insert(module.to_owned(), Rc::clone(&file));
+        file
     }
 }
 

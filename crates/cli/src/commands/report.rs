@@ -2,6 +2,7 @@
 
 use crate::emit;
 use crate::failure::Failure;
+use crate::symbols::ElfSymbols;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -87,7 +88,8 @@ impl Arguments {
         let refused = |error: &dyn std::fmt::Display| unreadable(&self.trace, &error.to_string());
         let bytes = std::fs::read(&self.trace).map_err(|error| refused(&error))?;
         let (record, facts) = tracefile::decode(&bytes).map_err(|error| refused(&error))?;
-        emit::report(record, facts).map_err(|failure| refused(&failure.cause))
+        emit::report(record, facts, &mut ElfSymbols::default())
+            .map_err(|failure| refused(&failure.cause))
     }
 }
 

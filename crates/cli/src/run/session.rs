@@ -52,34 +52,31 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Refusal> {
     };
     let mut threads = ThreadWatch::new(child.pid());
     supervise::until_end(&child, &signals, schedule, &record, &mut threads, futexes.as_mut());
-    let wall_ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    let wall_ns = nanoseconds(start.elapsed());
     let left_running = threads.left_running(child.pid());
     let exit = child.reap().map_err(|error| own("learn how the program ended", &error))?;
 
-    let facts = || Facts {
+    let mut symbols = ElfSymbols::default();
+    let facts = |symbols: &mut ElfSymbols| Facts {
         command: arguments.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
         pid,
         exit_status: i32::from(status(&exit)),
         signal: exit.signal,
         wall_ns,
         started_unix_s,
-        delay_ns: arguments
-            .delay
-            .map_or(0, |delay| u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX)),
+        delay_ns: arguments.delay.map_or(0, nanoseconds),
         left_running,
         other_users: threads.of_other_users(),
         threads: threads.into_facts(),
         cost_ns_per_pair,
         unobserved: obstacle.map(|obstacle| obstacle.reason().to_owned()),
-        futex: futexes
-            .as_mut()
-            .map(|futexes| futexes.finish(clock::monotonic_ns(), &mut ElfSymbols::default())),
+        futex: futexes.as_mut().map(|futexes| futexes.finish(clock::monotonic_ns(), symbols)),
     };
     let written = match arguments.wants_report() {
-        true => record
-            .read()
-            .map_err(unreadable)
-            .and_then(|record| emit::after_run(arguments, &record, facts(), outputs)),
+        true => record.read().map_err(unreadable).and_then(|record| {
+            let facts = facts(&mut symbols);
+            emit::after_run(arguments, &record, facts, outputs, &mut symbols)
+        }),
         false => record.check().map_err(unreadable),
     };
     if let Some(futexes) = futexes {
@@ -174,6 +171,10 @@ fn unreadable(error: std::io::Error) -> Failure {
 
 fn own(what: &str, error: &std::io::Error) -> Refusal {
     Failure::new(format!("could not {what}: {error}"), "").into()
+}
+
+fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// 128 + the signal's number for a program that a signal ended.
