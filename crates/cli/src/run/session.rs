@@ -82,6 +82,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Refusal> {
     if let Some(futexes) = futexes {
         futexes.close();
     }
+    std::mem::forget(symbols); // The process ends: taking large tables apart before would only take time.
     Ok(match (status(&exit), written) {
         (status, Ok(())) => status,
         (status, Err(failure)) => {
