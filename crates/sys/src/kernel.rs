@@ -51,7 +51,7 @@ mod tests {
     #[test]
     fn answers_and_errors_are_told_apart_and_errno_stays() {
         let errno = std::io::Error::last_os_error().raw_os_error();
-        // SAFETY: takes nothing.
+        // SAFETY: this call takes no argument and changes nothing.
         let pid = unsafe { call(libc::SYS_getpid, [0; 6]) };
         assert_eq!(pid, Ok(std::process::id() as usize));
         // SAFETY: no descriptor has this number, so nothing is closed.
