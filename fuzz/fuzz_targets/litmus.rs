@@ -10,7 +10,7 @@ use uncontended_model::search::Verdict;
 fuzz_target!(|text: &str| {
     if let Ok(test) = parse(text) {
         assert_eq!(test.program.check(), Ok(()));
-        let limits = Limits { loops: 2, states: 2_000, executions: 200 };
+        let limits = Limits { loops: 2, states: 500, executions: 100 };
         for memory in [Memory::Tso, Memory::TsoWithin(1)] {
             let _ = test.answer(memory, limits);
             if let Verdict::Allowed(trace) = test.witness(memory, limits) {
