@@ -201,6 +201,16 @@ fn a_server_is_observed_for_a_time_and_its_descriptors_may_be_closed() {
 }
 
 #[test]
+fn a_limit_on_the_address_space_leaves_room_for_the_program() {
+    let folder = Folder::new();
+    let text = format!("ulimit -v 100000; exec {}", program(&folder, ""));
+    let (report, output) = report(&[], &["sh", "-c", &text]);
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    let last = report["processes"].as_array().unwrap().len() - 1;
+    assert_contended(the_lock(&report, &stdout(&output), last));
+}
+
+#[test]
 fn root_sees_the_futex_waits_of_a_program_that_cannot_be_observed() {
     let test = "root_sees_the_futex_waits_of_a_program_that_cannot_be_observed";
     let folder = Folder::new();

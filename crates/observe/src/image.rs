@@ -89,7 +89,8 @@ fn open() -> Option<()> {
     map(&Descriptor::open(path, libc::O_RDWR)?)
 }
 
-/// Maps as much of the record as its header says it may grow to, or as the address space allows.
+/// Maps as much of the record as its header says it may grow to, or as the address space allows: the program, which may
+/// have a limit on it, needs it more.
 fn map(file: &Descriptor) -> Option<()> {
     let header_bytes = layout::HEADER_UNITS as usize * layout::UNIT;
     let header = file.map(header_bytes)?;
@@ -99,7 +100,8 @@ fn map(file: &Descriptor) -> Option<()> {
         return None;
     }
     select_clock(arena);
-    let mut bytes = arena.header().capacity.load(Relaxed) as usize * layout::UNIT;
+    let capacity = arena.header().capacity.load(Relaxed) as usize * layout::UNIT;
+    let mut bytes = capacity.min(address_space() / 8 / layout::UNIT * layout::UNIT);
     let base = loop {
         match file.map(bytes) {
             Some(base) => break base,
@@ -133,6 +135,14 @@ pub(crate) fn provide() {
     if let Some(arena) = arena() {
         arena.grow(arena.header().allocated.load(Relaxed).saturating_add(AHEAD));
     }
+}
+
+/// Bytes that this process may map.
+fn address_space() -> usize {
+    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: `limit` lives until the call returns.
+    unsafe { libc::getrlimit(libc::RLIMIT_AS, &mut limit) };
+    usize::try_from(limit.rlim_cur).unwrap_or(usize::MAX)
 }
 
 fn select_clock(arena: Arena) {
