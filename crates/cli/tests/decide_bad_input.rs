@@ -30,6 +30,20 @@ fn counts_that_cannot_be() {
 }
 
 #[test]
+fn files_that_cannot_be_written_are_found_before_anything_runs() {
+    let folder = Folder::new();
+    let (ran, wanted) = (folder.file("ran"), folder.file("no/such/folder"));
+    let command = format!("touch {ran}");
+    for flag in ["--json", "--markdown", "--html"] {
+        unc(&["slo", "--rate", ".9", "--at-most", "1h", flag, &wanted, "--", &command])
+            .assert_refused("cannot be written");
+        unc(&["compare", flag, &wanted, "--", &command, &command])
+            .assert_refused("cannot be written");
+    }
+    assert!(!std::path::Path::new(&ran).exists());
+}
+
+#[test]
 fn streams_without_numbers() {
     let slo = ["slo", "--quiet", "--rate", ".9", "--at-most", "5ms", "--from", "-"];
     unc_reading(&slo, "").assert_refused("standard input: there are no values");

@@ -98,7 +98,7 @@ impl Flags {
         if let Some(suite) = &self.suite {
             return suite::execute(suite, self.stop.max_error, &self.output);
         }
-        deliver(self.verdict(), &self.output)
+        deliver(|| self.verdict(), &self.output)
     }
 
     /// The verdict.

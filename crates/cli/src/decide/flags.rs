@@ -6,9 +6,10 @@ use super::runner::{Launch, Prepared, Runner, Shell};
 use super::value;
 use super::words;
 use crate::failure::Failure;
+use crate::run::output::Output;
 use clap::Args;
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// What each property of a suite says for itself, so that it would mean nothing beside `--suite`.
@@ -114,6 +115,15 @@ pub(crate) struct OutputFlags {
 }
 
 impl OutputFlags {
+    /// Finds out before anything is run that a file cannot be written.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        // Opening a pipe for a moment would be its end to whoever reads it.
+        let is_file = |path: &&PathBuf| std::fs::metadata(path).map_or(true, |at| at.is_file());
+        let named = [&self.json, &self.markdown, &self.html].into_iter().flatten();
+        let mut files = named.filter(|path| path.as_path() != Path::new("-")).filter(is_file);
+        files.try_for_each(|path| Output::open(path).map(drop))
+    }
+
     /// Whether anything written needs every run.
     pub(crate) fn needs_runs(&self) -> bool {
         self.json.is_some() || self.html.is_some()

@@ -18,9 +18,15 @@ use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Writes what came of a command everywhere it was asked for, and answers with the exit status.
-pub(crate) fn deliver(result: Result<Verdict, Failure>, output: &OutputFlags) -> ExitCode {
-    let result = result.and_then(|mut verdict| write_all(&mut verdict, output).map(|()| verdict));
+/// Judges, writes what came of it everywhere it was asked for, and answers with the exit status.
+pub(crate) fn deliver(
+    judge: impl FnOnce() -> Result<Verdict, Failure>,
+    output: &OutputFlags,
+) -> ExitCode {
+    let result = output
+        .check()
+        .and_then(|()| judge())
+        .and_then(|mut verdict| write_all(&mut verdict, output).map(|()| verdict));
     let verdict = match result {
         Ok(verdict) => verdict,
         Err(failure) => {

@@ -4,7 +4,7 @@ pub(crate) mod cost;
 pub(crate) mod duration;
 mod futex;
 mod observer;
-mod output;
+pub(crate) mod output;
 mod program;
 mod record;
 pub(crate) mod session;

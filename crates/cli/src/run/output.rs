@@ -25,10 +25,7 @@ impl Output {
         match options.write(true).create(true).truncate(false).open(path) {
             Ok(file) => Ok(Output { path: path.to_owned(), file, untouched: !existed }),
             Err(error) => Err(Failure::new(
-                format!(
-                    "{} cannot be written: {error}; the program was not started",
-                    path.display()
-                ),
+                format!("{} cannot be written: {error}; nothing was started", path.display()),
                 "Name a file in a folder that exists and where you may write.",
             )),
         }
