@@ -1,6 +1,7 @@
 //! Question: what does observing cost a program: for each uncontended lock and unlock, and when threads fight for one lock?
 //!
-//! Every round runs all subjects one after the other: plain, with a preloaded library that only passes calls through, under
+//! Every round runs all subjects one after the other: plain, with a preloaded library that only passes calls through, with
+//! one that also reads the clock twice a pair (x86-64; without that, holds cannot be measured), under
 //! `unc run`, under `unc run --no-hold`, and under Debian's `mutrace` where it is installed. Printed: the median of the
 //! rounds, and the median and quartiles of what a subject costs over the plain run of its round. Not measured: the start of
 //! `unc` and the writing of its report. Needs a C compiler. `cargo bench -p uncontended-cli --bench what_does_observing_cost`
@@ -11,10 +12,12 @@ use std::process::Command;
 const ROUNDS: usize = 15;
 
 fn main() {
-    let library = compile("bench_passthrough", &["-shared", "-fPIC", "-ldl"]);
-    let pair = compile("bench_pair", &["-pthread"]);
-    let hammer = compile("bench_hammer", &["-pthread"]);
-    let subjects = subjects(&library);
+    let shared = ["-shared", "-fPIC", "-ldl", "-ftls-model=initial-exec"];
+    let library = compile("bench_passthrough", "pass", &shared);
+    let clock = compile("bench_passthrough", "clock", &[&shared[..], &["-DREAD_CLOCK"]].concat());
+    let pair = compile("bench_pair", "pair", &["-pthread"]);
+    let hammer = compile("bench_hammer", "hammer", &["-pthread"]);
+    let subjects = subjects(&library, &clock);
     println!("{ROUNDS} rounds, all subjects in turn in each\n");
     table(
         "one lock, used by one thread: ns for a lock and unlock",
@@ -51,7 +54,7 @@ struct Subject {
     preload: Option<PathBuf>,
 }
 
-fn subjects(library: &Path) -> Vec<Subject> {
+fn subjects(library: &Path, clock: &Path) -> Vec<Subject> {
     let unc = |flags: &[&str]| {
         let words = [env!("CARGO_BIN_EXE_unc"), "run", "--quiet", "--no-history"]
             .iter()
@@ -62,6 +65,7 @@ fn subjects(library: &Path) -> Vec<Subject> {
     let mut subjects = vec![
         Subject { name: "plain", before: vec![], preload: None },
         Subject { name: "pass-through", before: vec![], preload: Some(library.to_owned()) },
+        Subject { name: "two clock readings", before: vec![], preload: Some(clock.to_owned()) },
         Subject { name: "unc run", before: unc(&[]), preload: None },
         Subject { name: "unc run --no-hold", before: unc(&["--no-hold"]), preload: None },
     ];
@@ -132,11 +136,11 @@ impl Subject {
     }
 }
 
-fn compile(name: &str, flags: &[&str]) -> PathBuf {
+fn compile(name: &str, binary: &str, flags: &[&str]) -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../tests/programs")
         .join(format!("{name}.c"));
-    let binary = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let binary = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("bench_{binary}"));
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
     let compiled =
         Command::new(compiler).arg("-O2").arg("-o").args([&binary, &source]).args(flags).status();
