@@ -33,6 +33,7 @@ impl Wait {
     pub(crate) fn begin(local: &Local, lock: &'static Lock, call: u64) -> Self {
         lock.attention.fetch_add(1, Relaxed);
         let arrival = ticks();
+        local.thread.get().asleep_since.store(call, Relaxed);
         let Some(ledger) = of(local, lock) else {
             return Wait { call, arrival, place: None, unplaced: None };
         };
@@ -63,6 +64,7 @@ impl Wait {
 
     /// Takes the calling thread out and answers with the number of waiters that stay.
     pub(crate) fn leave(self, local: &Local, lock: &Lock) -> u32 {
+        local.thread.get().asleep_since.store(0, Relaxed);
         if let Some(place) = self.place {
             place.store(0, Relaxed);
         }

@@ -158,7 +158,7 @@ pub struct Thread {
     pub waits_since: AtomicU64,
     /// Its name, padded with NUL.
     pub name: [AtomicU8; 16],
-    /// Since when it waits at a condition, a barrier, a futex or for another thread's end; 0 for nowhere.
+    /// Since when it waits, at whatever it is or for another thread's end; 0 while it does not.
     pub asleep_since: AtomicU64,
     /// Ticks that it waited for other threads' ends.
     pub joined: AtomicU64,

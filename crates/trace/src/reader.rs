@@ -109,7 +109,7 @@ pub struct ThreadRecord {
     pub waited: u64,
     /// Likewise for other threads' ends.
     pub joined: u64,
-    /// Since when, in ticks, it waits at a condition, a barrier, a futex or for another thread's end.
+    /// Since when, in ticks, it waits, at whatever it is or for another thread's end.
     pub asleep_since: Option<u64>,
     /// What it did, by lock; oldest first.
     pub cells: Vec<CellAt>,
