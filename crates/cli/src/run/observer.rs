@@ -123,7 +123,8 @@ fn in_folder(folder: &Path) -> io::Result<PathBuf> {
     if !ours(&fs::symlink_metadata(folder)?) {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
-    let name = |platform: &str| format!("observe-{:016x}-{platform}.so", hash(BYTES));
+    let content = hash(BYTES);
+    let name = |platform: &str| format!("observe-{content:016x}-{platform}.so");
     let own = name(PLATFORMS[0]);
     provide(&folder.join(&own), BYTES)?;
     for platform in &PLATFORMS[1..] {
@@ -176,10 +177,13 @@ fn holds(path: &Path, bytes: &[u8]) -> bool {
         && content == bytes
 }
 
-/// FNV-1a: tells versions of the library apart; the comparison of all bytes is what is trusted.
+/// FNV-1a over words: tells versions of the library apart; the comparison of all bytes is what is trusted.
 fn hash(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+    let (words, rest) = bytes.as_chunks();
+    let rest = rest.iter().map(|&byte| u64::from(byte));
+    let words = words.iter().map(|&word| u64::from_le_bytes(word)).chain(rest);
+    words.fold(0xcbf2_9ce4_8422_2325, |hash, word| {
+        (hash.rotate_left(23) ^ word).wrapping_mul(0x100_0000_01b3)
     })
 }
 
