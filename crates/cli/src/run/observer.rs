@@ -129,7 +129,7 @@ fn in_folder(folder: &Path) -> io::Result<PathBuf> {
     provide(&folder.join(&own), BYTES)?;
     for platform in &PLATFORMS[1..] {
         let link = folder.join(name(platform));
-        if fs::read_link(&link).is_ok_and(|target| *target == *own) {
+        if fs::read_link(&link).is_ok_and(|target| target == Path::new(&own)) {
             continue;
         }
         let _ = fs::remove_file(&link); // Whatever else is there, or nothing.
