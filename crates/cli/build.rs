@@ -29,13 +29,15 @@ fn main() {
         &out.join("observe.so"),
     );
 
+    // Relative to this crate: two checkouts may share a target folder, and each must look at its own files.
     for file in sources(&archive_folder.join("libuncontended_observe.d")) {
-        println!("cargo::rerun-if-changed={}", file.display());
+        let file = file.strip_prefix(&root).unwrap_or(&file);
+        println!("cargo::rerun-if-changed={}", Path::new("../..").join(file).display());
     }
     for file in
         ["Cargo.toml", "Cargo.lock", "crates/observe/Cargo.toml", "crates/observe/observe.map"]
     {
-        println!("cargo::rerun-if-changed={}", root.join(file).display());
+        println!("cargo::rerun-if-changed=../../{file}");
     }
     println!("cargo::rerun-if-env-changed=CC");
 }

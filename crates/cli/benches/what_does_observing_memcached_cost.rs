@@ -1,11 +1,12 @@
 //! Question: what does observing cost a server under load: memcached with four threads?
 //!
-//! Four clients, one connection each, send gets and every tenth time a set, [`PIPELINED`] requests at once, and wait for the
-//! answers. Every round runs all subjects in turn, each as a fresh server: plain, plain once more (what two equal subjects
-//! differ by here), under `unc run`, without holds, and with a report, for which root also watches the kernel's futexes.
-//! Printed: the server's own CPU time and the clients' wall time for each request, as the median of the rounds, and the
-//! median and quartiles of their ratios to the first plain run of the round. Server and clients share the machine. Start and
-//! end of the server are outside of both figures. `cargo bench -p uncontended-cli --bench what_does_observing_memcached_cost`
+//! Four clients, one connection each, send gets and every tenth time a set, and wait for each answer. Every round runs all
+//! subjects in turn, each as a fresh server: plain, plain once more (what two equal subjects differ by here), under `unc
+//! run`, without holds, and with a report, for which root also watches the kernel's futexes. Printed: the server's own CPU
+//! time and the clients' wall time for each request, as the median of the rounds, and the median and quartiles of their
+//! ratios to the first plain run of the round. Server and clients share the machine. Start and end of the server are outside
+//! of both figures, and so is a quarter as many requests before, in which each thread meets most locks for the first time.
+//! `cargo bench -p uncontended-cli --bench what_does_observing_memcached_cost`
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -14,14 +15,15 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 const CLIENTS: usize = 4;
-const PIPELINED: usize = 1;
+/// One request in so many is a set.
+const SET_EVERY: usize = 10;
 const KEYS: usize = 1000;
 const VALUE: [u8; 100] = [b'v'; 100];
 
 fn main() {
     let setting =
         |name, usual| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual);
-    let (rounds, batches) = (setting("ROUNDS", 15), setting("BATCHES", 6000));
+    let (rounds, requests) = (setting("ROUNDS", 15), setting("REQUESTS", 20_000));
     if Command::new("memcached").arg("--version").stdout(Stdio::null()).status().is_err() {
         return println!("SKIPPED memcached: it is not installed");
     }
@@ -43,11 +45,11 @@ fn main() {
         .map(|_| {
             subjects
                 .iter()
-                .map(|(_, before)| measure(before, batches).expect("memcached serves"))
+                .map(|(_, before)| measure(before, requests).expect("memcached serves"))
                 .collect()
         })
         .collect();
-    println!("{} rounds of {} requests", rounds.len(), CLIENTS * batches * PIPELINED);
+    println!("{} rounds of {} requests", rounds.len(), CLIENTS * requests);
     println!("{:20} {:>10} {:>26} {:>10} {:>26}", "", "CPU us", "ratio", "wall us", "ratio");
     for (at, (name, _)) in subjects.iter().enumerate() {
         print!("{name:20}");
@@ -73,8 +75,8 @@ fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
     values
 }
 
-/// Starts a server behind the words `before`, loads it, and ends it.
-fn measure(before: &[&str], batches: usize) -> io::Result<Cost> {
+/// Starts a server behind the words `before`, loads it with so many requests of each client, and ends it.
+fn measure(before: &[&str], requests: usize) -> io::Result<Cost> {
     let socket = std::env::temp_dir().join(format!("unc-memcached-{}", std::process::id()));
     let _ = std::fs::remove_file(&socket);
     let mut server = start(before, &socket)?;
@@ -82,22 +84,16 @@ fn measure(before: &[&str], batches: usize) -> io::Result<Cost> {
     for key in 0..KEYS {
         set(&mut control, key)?;
     }
+    let mut clients = (0..CLIENTS).map(|_| connect(&socket)).collect::<io::Result<Vec<_>>>()?;
+    load_all(&mut clients, requests / 4)?;
     let (cpu, begun) = (cpu_us(&mut control)?, Instant::now());
-    let clients: Vec<_> = (0..CLIENTS)
-        .map(|client| {
-            let socket = socket.clone();
-            std::thread::spawn(move || load(&socket, client, batches))
-        })
-        .collect();
-    for client in clients {
-        client.join().expect("a client does not panic")?;
-    }
+    load_all(&mut clients, requests)?;
     let wall_us = begun.elapsed().as_secs_f64() * 1e6;
     let cpu = cpu_us(&mut control)? - cpu;
     control.write_all(b"shutdown\r\n")?;
     server.wait()?;
-    let requests = (CLIENTS * batches * PIPELINED) as f64;
-    Ok(Cost { cpu_us: cpu / requests, wall_us: wall_us / requests })
+    let all = (CLIENTS * requests) as f64;
+    Ok(Cost { cpu_us: cpu / all, wall_us: wall_us / all })
 }
 
 fn start(before: &[&str], socket: &Path) -> io::Result<Child> {
@@ -142,20 +138,26 @@ fn answer_length(sets: bool) -> usize {
     if sets { STORED.len() } else { b"VALUE key000000 0 100\r\n\r\nEND\r\n".len() + VALUE.len() }
 }
 
-fn load(socket: &PathBuf, client: usize, batches: usize) -> io::Result<()> {
-    let mut stream = connect(socket)?;
+/// All clients at once.
+fn load_all(clients: &mut [UnixStream], requests: usize) -> io::Result<()> {
+    std::thread::scope(|scope| {
+        let loads: Vec<_> = clients
+            .iter_mut()
+            .enumerate()
+            .map(|(client, stream)| scope.spawn(move || load(stream, client, requests)))
+            .collect();
+        loads.into_iter().try_for_each(|load| load.join().expect("a client does not panic"))
+    })
+}
+
+fn load(stream: &mut UnixStream, client: usize, requests: usize) -> io::Result<()> {
     let mut state = client as u64 + 1;
-    let mut answer = vec![0; PIPELINED * answer_length(false)];
-    for _ in 0..batches {
-        let (mut requests, mut length) = (Vec::new(), 0);
-        for place in 0..PIPELINED {
-            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            let sets = place == 0;
-            requests.extend(request((state >> 33) as usize % KEYS, sets));
-            length += answer_length(sets);
-        }
-        stream.write_all(&requests)?;
-        stream.read_exact(&mut answer[..length])?;
+    let mut answer = vec![0; answer_length(false)];
+    for number in 0..requests {
+        let sets = number % SET_EVERY == 0;
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        stream.write_all(&request((state >> 33) as usize % KEYS, sets))?;
+        stream.read_exact(&mut answer[..answer_length(sets)])?;
     }
     Ok(())
 }

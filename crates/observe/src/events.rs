@@ -480,14 +480,15 @@ pub(crate) fn record_hold(cell: &Cell, now: u64) {
         let carry = &cell.hold_carry[bucket];
         carry.store(carry.load(Relaxed).wrapping_add(1), Relaxed);
     }
-    if length > cell.hold_worst[3].load(Relaxed) {
+    if length > cell.hold_fourth.load(Relaxed) {
         note_long_hold(cell, length, begun);
     }
 }
 
 #[cold]
 fn note_long_hold(cell: &Cell, length: u64, begun: u64) {
-    let worst = &cell.hold_worst;
+    let [first, second, third] = &cell.hold_worst;
+    let worst = [first, second, third, &cell.hold_fourth];
     let rank = worst.iter().position(|kept| length > kept.load(Relaxed)).unwrap_or(3);
     for place in (rank..3).rev() {
         worst[place + 1].store(worst[place].load(Relaxed), Relaxed);

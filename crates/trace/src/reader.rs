@@ -382,8 +382,10 @@ impl<'b> View<'b> {
             u64::from(u32::from_le_bytes(low[bucket])) | u64::from(carry[bucket]) << 32
         };
         let begun = self.u64(at + offset_of!(Cell, hold_worst_at));
-        let worst = (0..4).map(|rank| ExtremeRecord {
-            ticks: self.u64(at + offset_of!(Cell, hold_worst) + 8 * rank),
+        let kept = offset_of!(Cell, hold_worst);
+        let places = [kept, kept + 8, kept + 16, offset_of!(Cell, hold_fourth)];
+        let worst = places.into_iter().enumerate().map(|(rank, place)| ExtremeRecord {
+            ticks: self.u64(at + place),
             at: if rank == 0 { begun } else { 0 },
             ..ExtremeRecord::default()
         });
