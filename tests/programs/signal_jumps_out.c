@@ -4,10 +4,13 @@
 #include <setjmp.h>
 #include <sys/time.h>
 
-enum { LOCKS = 1 << 16, JUMPS = 300, AFTER = 1000 };
-static pthread_mutex_t fresh[LOCKS], after = PTHREAD_MUTEX_INITIALIZER;
-static sigjmp_buf back;
-static volatile sig_atomic_t armed, jumps, next;
+enum { LOCKS = 1 << 16, JUMPS = 300, AFTER = 1000, THREADS = 300, EACH = 10 };
+static pthread_mutex_t fresh[LOCKS], after = PTHREAD_MUTEX_INITIALIZER, by_threads = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t first[THREADS];
+static __thread sigjmp_buf back;
+static __thread volatile sig_atomic_t armed;
+static volatile sig_atomic_t jumps, next;
+static _Atomic int ready, done;
 
 static void jump(int signal) {
     (void)signal;
@@ -17,7 +20,36 @@ static void jump(int signal) {
     siglongjmp(back, 1);
 }
 
+/* The first event of a thread is interrupted, if it can be hit. */
+static void *begin(void *mine) {
+    if (sigsetjmp(back, 1) == 0) {
+        ready = 1;
+        armed = 1;
+        pthread_mutex_lock(mine);
+        pthread_mutex_unlock(mine);
+    }
+    armed = 0;
+    for (int i = 0; i < EACH; i++) {
+        pthread_mutex_lock(&by_threads);
+        pthread_mutex_unlock(&by_threads);
+    }
+    done = 1;
+    return NULL;
+}
+
 int main(void) {
+    signal(SIGUSR1, jump);
+    for (int i = 0; i < THREADS; i++) {
+        ready = done = 0;
+        pthread_t thread = start(begin, &first[i]);
+        while (!ready) {}
+        for (int spin = i % 50 * 20; spin > 0; spin--) __asm__ volatile("");
+        if (!done) pthread_kill(thread, SIGUSR1);
+        pthread_join(thread, NULL);
+    }
+    expect("mutex", &by_threads, "acquisitions = %d", THREADS * EACH);
+
+    jumps = 0;
     signal(SIGALRM, jump);
     struct itimerval often = {{0, 300}, {0, 300}}, never = {{0, 0}, {0, 0}};
     setitimer(ITIMER_REAL, &often, NULL);

@@ -5,8 +5,8 @@
 //! recording is switched off, and inside of a signal handler that interrupted recording (which is counted). However a
 //! child was forked (by `fork`, `_Fork` or a bare `clone`), it begins anew: its copy of a [`Local`] is empty.
 //! # State
-//! The thread's word ([`tls`]): 0 not attached, 1 must not be attached now, else the address of its [`Local`] in private
-//! memory. `table`: open-addressed, from address and kind of a lock to its row, at most half full.
+//! The thread's word ([`tls`]): 0 not attached, [`CLOSED`] never again, with [`ATTACHING`] being attached by a frame at the
+//! address beside it, else the address of its [`Local`] in private memory. `table`: open-addressed, from address and kind of a lock to its row, at most half full.
 //! # Invariants
 //! I1: a `Local` is reached only by its own thread (and its signal handlers), through the thread's word.
 //! I2: a slot with a key has a cell and a lock, which lie in the record and are never freed.
@@ -28,6 +28,8 @@ use uncontended_trace::arena::Arena;
 use uncontended_trace::layout::{self, Cell, Lock, Process, Thread};
 
 const CLOSED: usize = 1;
+/// No address of a program has this bit.
+const ATTACHING: usize = 1 << 63;
 /// Slots of a fresh table.
 const FRESH_SLOTS: usize = 256;
 /// Rounds in which the C library runs destructors of keys; we leave in the last.
@@ -92,14 +94,20 @@ pub(crate) fn prepare() {
     }
 }
 
+/// Whether a thread's word is the address of its Local.
+#[inline(always)]
+fn is_local(word: usize) -> bool {
+    word as isize > CLOSED as isize
+}
+
 /// The calling thread's, if it may record now.
 #[inline(always)]
 pub(crate) fn current() -> Option<&'static Local> {
     let word = tls::get();
-    if word <= CLOSED {
+    if !is_local(word) {
         return attach(word);
     }
-    // SAFETY: a word above CLOSED is the address of this thread's Local (I1).
+    // SAFETY: such a word is the address of this thread's Local (I1).
     let local = unsafe { &*(word as *const Local) };
     if !local.ready.get() {
         return unready(local);
@@ -114,7 +122,7 @@ fn unready(local: &'static Local) -> Option<&'static Local> {
     if local.alive == 0 {
         return attach(0);
     }
-    if stack_here() > local.busy_at.get() && !on_signal_stack() {
+    if is_left(local.busy_at.get(), stack_here()) {
         local.ready.set(true);
         return current();
     }
@@ -127,7 +135,7 @@ fn unready(local: &'static Local) -> Option<&'static Local> {
 pub(crate) fn find(address: u64, kind: u8) -> Option<(&'static Local, Row)> {
     let key = key(address, kind);
     let word = tls::get();
-    if word > CLOSED {
+    if is_local(word) {
         // SAFETY: as in `current` (I1).
         let local = unsafe { &*(word as *const Local) };
         // An unlock mostly follows the lock of the same mutex.
@@ -147,6 +155,11 @@ pub(crate) fn find(address: u64, kind: u8) -> Option<(&'static Local, Row)> {
 #[inline(always)]
 fn key(address: u64, kind: u8) -> u64 {
     address ^ u64::from(kind) << 56
+}
+
+/// Whether the frame at `place` is gone, though it never returned, now that the stack ends at `here`.
+fn is_left(place: usize, here: usize) -> bool {
+    here > place && !on_signal_stack()
 }
 
 /// About where the stack ends now; it grows towards lower addresses.
@@ -170,17 +183,20 @@ fn on_signal_stack() -> bool {
 }
 
 #[cold]
+#[inline(never)]
 fn attach(word: usize) -> Option<&'static Local> {
     let arena = image::arena()?;
     if arena.header().enabled.load(Relaxed) == 0 {
         return None;
     }
-    if word == CLOSED {
+    let here = stack_here();
+    // A handler may have jumped out of attaching, too.
+    if word == CLOSED || (word != 0 && !is_left(word & !ATTACHING, here)) {
         arena.header().dropped_busy.fetch_add(1, Relaxed);
         return None;
     }
-    // What is locked on the way from here (by a preloaded allocator, say) is not recorded.
-    tls::set(CLOSED);
+    // What is locked on the way from here (by a preloaded allocator, say) is not recorded: it lies deeper in the stack.
+    tls::set((here - 1) | ATTACHING);
     let errno = Errno::keep();
     let local = Local::new(arena);
     tls::set(local.map_or(0, |local| std::ptr::from_ref(local) as usize));
@@ -364,7 +380,7 @@ fn write_name(thread: &Thread) {
 
 /// In a forked child: its only thread begins anew.
 pub(crate) fn forked() {
-    if tls::get() > CLOSED {
+    if is_local(tls::get()) {
         attach(0);
     }
 }
