@@ -310,6 +310,30 @@ pub(crate) fn record_wait(local: &'static Local, row: Row, waited: Waited, calle
     note_extreme(local, &cold.wait_worst, row.lock, fresh, caller);
 }
 
+/// Waits by `wait` for what nobody holds; `slept` says of its result whether that was a wait.
+#[inline(always)]
+pub(crate) fn sleep<R: Copy>(
+    found: Option<(&'static Local, Row)>,
+    caller: Caller,
+    wait: impl FnOnce() -> R,
+    slept: impl FnOnce(R) -> bool,
+) -> R {
+    let Some((local, row)) = found else { return wait() };
+    let asleep_since = &local.thread.get().asleep_since;
+    let call = ticks();
+    asleep_since.store(call, Relaxed);
+    let result = wait();
+    asleep_since.store(0, Relaxed);
+    if slept(result) {
+        let now = ticks();
+        let busy = local.begin();
+        bump(&row.cell.acquisitions);
+        record_wait(local, row, Waited { call, now, release: 0 }, caller);
+        drop(busy);
+    }
+    result
+}
+
 /// Records how long a mutex stood free while a thread came back to it from a condition. The signal or the deadline that
 /// ended the wait came before the release (else the way back was not blocked), so the thread had been woken by then. The
 /// thread must be marked as recording.

@@ -6,14 +6,12 @@
 //! # Evidence
 //! `tests/programs/futex.c`.
 
-use crate::events::{self, Waited};
+use crate::events;
 use crate::host;
 use crate::local::errno;
 use crate::sandbox;
 use crate::stack::Caller;
 use libc::{EAGAIN, FUTEX_CLOCK_REALTIME, FUTEX_PRIVATE_FLAG, c_int, c_long};
-use uncontended_atomic::Ordering::Relaxed;
-use uncontended_sys::clock::ticks;
 use uncontended_trace::layout::kind::FUTEX;
 
 /// `syscall(SYS_futex, word, operation, …)`.
@@ -36,22 +34,9 @@ pub(crate) unsafe extern "C-unwind" fn futex(
             | libc::FUTEX_WAIT_REQUEUE_PI
     );
     let found = if waits { events::row(word as u64, FUTEX, caller) } else { None };
-    let call = ticks();
-    let asleep_since = found.map(|(local, _)| &local.thread.get().asleep_since);
-    asleep_since.inspect(|since| since.store(call, Relaxed));
     // SAFETY: the program made this very system call.
-    let result = unsafe { host::syscall(number, word, operation, value, timeout, second, third) };
-    let Some((local, row)) = found else { return result };
-    asleep_since.inspect(|since| since.store(0, Relaxed));
-    let slept = result == 0 || errno() != EAGAIN;
-    if slept {
-        let now = ticks();
-        let busy = local.begin();
-        events::bump(&row.cell.acquisitions);
-        events::record_wait(local, row, Waited { call, now, release: 0 }, caller);
-        drop(busy);
-    }
-    result
+    let wait = || unsafe { host::syscall(number, word, operation, value, timeout, second, third) };
+    events::sleep(found, caller, wait, |result| result == 0 || errno() != EAGAIN)
 }
 
 /// Any other system call.

@@ -5,7 +5,7 @@
 //! number of dealings, where the clock or the user ended it.
 
 use super::hypothesis::Permute;
-use super::trial::evidence_about;
+use super::trial::finding_about;
 use super::verdict::{Answer, Finding};
 use crate::failure::Failure;
 use std::ops::ControlFlow;
@@ -113,21 +113,8 @@ impl DealTrial {
 /// The finding about the rate of extreme dealings, which is the p-value.
 pub(crate) fn finding(permute: &Permute, report: &Report) -> Finding {
     // The judge's "yes" is "the p-value is at least the level", from above the lower threshold.
-    let evidence = evidence_about(permute.level, permute.or_below, report);
     Finding {
-        candidate: None,
         verdict: Answer::Undecided,
-        n: report.counts.trials(),
-        successes: report.counts.successes(),
-        log_criterion: Some(report.log_criterion),
-        decided_by: "permutation".to_string(),
-        evidence,
-        interval: report.interval.into(),
-        credible: report.credible.into(),
-        effect: None,
-        relation: None,
-        difference: None,
-        p_value: None,
-        quantile: None,
+        ..finding_about(permute.level, permute.or_below, report, "permutation")
     }
 }

@@ -10,7 +10,7 @@
 
 use super::hypothesis::{Bound, Side, Slo};
 use super::record::{Outcome, Run};
-use super::trial::{evidence_about, remaining};
+use super::trial::{finding_about, remaining};
 use super::value;
 use super::verdict::{Answer, Finding, Percentile};
 use crate::failure::Failure;
@@ -174,20 +174,5 @@ impl Links {
 
 /// The finding about a rate after certain counts.
 pub(crate) fn finding(slo: &Slo, report: &Report) -> Finding {
-    Finding {
-        candidate: None,
-        verdict: report.verdict.into(),
-        n: report.counts.trials(),
-        successes: report.counts.successes(),
-        log_criterion: Some(report.log_criterion),
-        decided_by: slo.method.name().to_string(),
-        evidence: evidence_about(slo.rate, slo.or_below, report),
-        interval: report.interval.into(),
-        credible: report.credible.into(),
-        effect: None,
-        relation: None,
-        difference: None,
-        p_value: None,
-        quantile: None,
-    }
+    finding_about(slo.rate, slo.or_below, report, slo.method.name())
 }

@@ -157,8 +157,33 @@ pub(crate) fn remaining(question: &Question, counts: Counts) -> String {
     }
 }
 
+/// The finding about a rate: what `report` says, with the evidence against both sides of its thresholds.
+pub(crate) fn finding_about(
+    rate: f64,
+    or_below: Option<f64>,
+    report: &Report,
+    decided_by: &str,
+) -> Finding {
+    Finding {
+        candidate: None,
+        verdict: report.verdict.into(),
+        n: report.counts.trials(),
+        successes: report.counts.successes(),
+        log_criterion: Some(report.log_criterion),
+        decided_by: decided_by.to_string(),
+        evidence: evidence_about(rate, or_below, report),
+        interval: report.interval.into(),
+        credible: report.credible.into(),
+        effect: None,
+        relation: None,
+        difference: None,
+        p_value: None,
+        quantile: None,
+    }
+}
+
 /// One entry a threshold: a single one for both sides, or the lower for "above" and the upper for "below".
-pub(crate) fn evidence_about(rate: f64, or_below: Option<f64>, report: &Report) -> Vec<Evidence> {
+fn evidence_about(rate: f64, or_below: Option<f64>, report: &Report) -> Vec<Evidence> {
     let [above, below] = report.evidence.map(|side| Some(side.log_evidence));
     let needed = report.evidence[0].needed;
     let entry = |threshold, above, below| Evidence { threshold, above, below, needed };
