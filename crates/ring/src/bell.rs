@@ -1,0 +1,27 @@
+//! Bells: how a ring tells those who may wait for a change that it happened.
+//!
+//! # Contract
+//! A ring calls [`Bell::ring`] after each store that may end somebody's waiting: after the store, in program order, so
+//! that whoever is woken by it finds the change. A bell decides by itself whether anybody is asleep. The trait is sealed:
+//! what it costs to ring is part of each ring's promise.
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// Tells who waits that something changed.
+pub trait Bell: sealed::Sealed + Default + Send + Sync + 'static {
+    /// Wakes all who sleep, if there are any. Comes after the release store that they wait for.
+    fn ring(&self);
+}
+
+/// Nobody ever sleeps: both sides poll. It has no size, and ringing it is nothing.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Silent;
+
+impl sealed::Sealed for Silent {}
+
+impl Bell for Silent {
+    #[inline(always)]
+    fn ring(&self) {}
+}

@@ -1,0 +1,30 @@
+//! Rings: bounded queues over a fixed array, each written by one side at a time, without a lock and without a copy.
+//!
+//! # Contract
+//! - [`spsc`]: one producer, one consumer. Wait-free; no atomic read-modify-write anywhere.
+//!
+//! A ring of capacity n takes n values, whatever n is; its slots are rounded up to a power of two. A push that fails gives
+//! the value back. Sides are handles that cannot be cloned unless the ring allows many of them. When a side goes (it is
+//! dropped, by a panic too), the other is told: what was pushed can still be popped, then comes `Closed`.
+//!
+//! Rings never sleep. After each change that somebody might wait for they ring a [`bell`]: [`Silent`] for those who poll.
+//!
+//! # State
+//! The pieces that all rings share: `position` (where in the stream, and whether its writer has gone), `slots` (the array),
+//! [`bell`], `error`, `padded`.
+//!
+//! # Evidence
+//! Unit tests, also under Miri and on AArch64. tests/model.rs: every execution of the very code that C11 or x86-TSO allows.
+
+pub mod bell;
+mod error;
+#[doc(hidden)]
+pub mod mutant;
+mod padded;
+mod position;
+mod slots;
+pub mod spsc;
+
+pub use bell::Silent;
+pub use error::{CapacityError, PopError, PushError};
+pub use slots::MAX_CAPACITY;

@@ -1,0 +1,113 @@
+//! Positions: where in the stream a side stands, and whether it has gone, in one word.
+//!
+//! # Contract
+//! A position runs freely and never comes back to zero by itself: slot = position modulo the number of slots, distance = the
+//! difference. Bit 0 of the word says that the side that writes it has gone. So who sees it gone sees its last position too,
+//! with one load: there is no window between the last push and the closing.
+//!
+//! # State
+//! I1: a [`Position`] is even; one step is 2. It wraps around after 2^63 steps, and distances are right across that.
+//! I2: a [`Cursor`] is written by one side only, so that moving it is a store, not a read-modify-write.
+
+use uncontended_atomic::{AtomicU64, Ordering};
+
+const GONE: u64 = 1;
+const STEP: u64 = 2;
+
+/// A place in the stream of values.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Position(u64);
+
+impl Position {
+    /// The position after `steps` steps from the beginning.
+    pub(crate) const fn new(steps: u64) -> Position {
+        Position(steps.wrapping_mul(STEP))
+    }
+
+    /// `steps` further on.
+    #[inline(always)]
+    pub(crate) const fn plus(self, steps: u64) -> Position {
+        Position(self.0.wrapping_add(steps * STEP))
+    }
+
+    /// How many steps it is from `earlier` to here.
+    #[inline(always)]
+    pub(crate) const fn since(self, earlier: Position) -> u64 {
+        self.0.wrapping_sub(earlier.0) / STEP
+    }
+
+    /// The steps since the beginning, modulo 2^63.
+    #[inline(always)]
+    pub(crate) const fn steps(self) -> u64 {
+        self.0 / STEP
+    }
+}
+
+/// What a load of a cursor found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Mark(u64);
+
+impl Mark {
+    /// Where the side stood.
+    #[inline(always)]
+    pub(crate) const fn position(self) -> Position {
+        Position(self.0 & !GONE)
+    }
+
+    /// Whether it had gone, for ever.
+    #[inline(always)]
+    pub(crate) const fn is_gone(self) -> bool {
+        self.0 & GONE != 0
+    }
+}
+
+/// Where a side stands, for the other sides to see.
+#[derive(Debug)]
+#[repr(transparent)]
+pub(crate) struct Cursor(AtomicU64);
+
+impl Cursor {
+    pub(crate) fn new(position: Position) -> Cursor {
+        Cursor(AtomicU64::new(position.0))
+    }
+
+    #[inline(always)]
+    pub(crate) fn load(&self, order: Ordering) -> Mark {
+        Mark(self.0.load(order))
+    }
+
+    /// Moves to `position`; only the side whose cursor it is may (I2).
+    #[inline(always)]
+    pub(crate) fn store(&self, position: Position, order: Ordering) {
+        self.0.store(position.0, order);
+    }
+
+    /// The last store of the side whose cursor it is: it stood at `position`, and has gone.
+    pub(crate) fn store_gone(&self, position: Position, order: Ordering) {
+        self.0.store(position.0 | GONE, order);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use uncontended_atomic::Ordering::Relaxed;
+
+    #[test]
+    fn distances_are_right_across_the_wrap() {
+        let before = Position::new((1 << 63) - 1);
+        assert_eq!(before.steps(), (1 << 63) - 1);
+        let after = before.plus(3);
+        assert_eq!((after.steps(), after.since(before)), (2, 3));
+    }
+
+    #[test]
+    fn who_has_gone_left_its_position() {
+        let cursor = Cursor::new(Position::new(7));
+        assert!(!cursor.load(Relaxed).is_gone());
+        cursor.store_gone(Position::new(8), Relaxed);
+        let mark = cursor.load(Relaxed);
+        assert!(mark.is_gone());
+        assert_eq!(mark.position(), Position::new(8));
+    }
+}

@@ -1,0 +1,153 @@
+//! The array of a ring: a power of two of slots, found by position without a branch.
+//!
+//! # Contract
+//! `Slots<S>` is generic over what a slot is: [`Slot`] is memory for one value and nothing else; rings that keep a sequence
+//! beside each value bring a struct of their own.
+//!
+//! # State
+//! I1: `base` points to `mask + 1` slots, all of them made, for as long as `self` lives.
+//! I2: whoever reads or writes a slot's value has it from the ring's own rules; nothing here says whose it is.
+
+use crate::CapacityError;
+use crate::position::Position;
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+use std::ptr::NonNull;
+use uncontended_atomic::UnsafeCell;
+
+/// The largest capacity of any ring: 2^31.
+pub const MAX_CAPACITY: usize = 1 << 31;
+
+/// The number of slots for `capacity` values.
+pub(crate) const fn slots_for(capacity: usize) -> Result<usize, CapacityError> {
+    match capacity {
+        0 => Err(CapacityError::Zero),
+        1..=MAX_CAPACITY => Ok(capacity.next_power_of_two()),
+        _ => Err(CapacityError::TooLarge),
+    }
+}
+
+/// A power of two of slots.
+pub(crate) struct Slots<S> {
+    base: NonNull<S>,
+    mask: u64,
+    /// Whether the memory is ours to give back.
+    owned: bool,
+    /// It drops slots.
+    holds: PhantomData<S>,
+}
+
+// SAFETY: `Slots` is the array that `base` points to (I1) and no more; sharing it is sharing slots.
+unsafe impl<S: Send> Send for Slots<S> {}
+// SAFETY: as for `Send`.
+unsafe impl<S: Sync> Sync for Slots<S> {}
+
+impl<S> Slots<S> {
+    /// Slots for `capacity` values; `make` makes each, given its index.
+    pub(crate) fn new(
+        capacity: usize,
+        make: impl FnMut(usize) -> S,
+    ) -> Result<Slots<S>, CapacityError> {
+        let count = slots_for(capacity)?;
+        let mut slots = Vec::new();
+        slots.try_reserve_exact(count).map_err(|_| CapacityError::TooLarge)?;
+        slots.extend((0..count).map(make));
+        let base = NonNull::from(Box::leak(slots.into_boxed_slice())).cast();
+        Ok(Slots { base, mask: count as u64 - 1, owned: true, holds: PhantomData })
+    }
+
+    /// How many slots there are.
+    pub(crate) fn len(&self) -> usize {
+        self.mask as usize + 1
+    }
+
+    /// The slot at `position`.
+    #[inline(always)]
+    pub(crate) fn at(&self, position: Position) -> &S {
+        let index = (position.steps() & self.mask) as usize;
+        // SAFETY: the index is at most `mask` (I1).
+        let slot = unsafe { self.base.add(index) };
+        // SAFETY: every slot has been made, and is only reached by shared references (I1).
+        unsafe { slot.as_ref() }
+    }
+}
+
+impl<S> Drop for Slots<S> {
+    fn drop(&mut self) {
+        if self.owned {
+            let slots = std::ptr::slice_from_raw_parts_mut(self.base.as_ptr(), self.len());
+            // SAFETY: `new` leaked a box of that many (I1).
+            drop(unsafe { Box::from_raw(slots) });
+        }
+    }
+}
+
+impl<S> fmt::Debug for Slots<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Slots").field("len", &self.len()).finish_non_exhaustive()
+    }
+}
+
+/// Memory for one value, of which the ring knows whether it is there.
+#[repr(transparent)]
+pub(crate) struct Slot<T>(UnsafeCell<MaybeUninit<T>>);
+
+// SAFETY: a slot moves values between threads; which of them may touch it when, the ring's rules say (I2).
+unsafe impl<T: Send> Sync for Slot<T> {}
+
+impl<T> Slot<T> {
+    pub(crate) fn new() -> Slot<T> {
+        Slot(UnsafeCell::new(MaybeUninit::uninit()))
+    }
+
+    /// Puts a value here.
+    ///
+    /// # Safety
+    /// The slot is the caller's, and empty.
+    #[inline(always)]
+    pub(crate) unsafe fn write(&self, value: T) {
+        // SAFETY: the slot is the caller's (I2).
+        self.0.with_mut(|slot| unsafe { slot.cast::<T>().write(value) });
+    }
+
+    /// Takes the value out.
+    ///
+    /// # Safety
+    /// The slot is the caller's, and full; it is empty afterwards.
+    #[inline(always)]
+    pub(crate) unsafe fn read(&self) -> T {
+        // SAFETY: the slot is the caller's, and its value is there (I2).
+        self.0.with(|slot| unsafe { slot.cast::<T>().read() })
+    }
+
+    /// Where the value is.
+    #[inline(always)]
+    pub(crate) fn as_ptr(&self) -> *const T {
+        self.0.with(|slot| slot.cast())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_capacity_is_rounded_up_and_wrong_ones_are_told() {
+        assert_eq!(slots_for(0), Err(CapacityError::Zero));
+        assert_eq!((slots_for(1), slots_for(5)), (Ok(1), Ok(8)));
+        assert_eq!(slots_for(MAX_CAPACITY), Ok(MAX_CAPACITY));
+        assert_eq!(slots_for(MAX_CAPACITY + 1), Err(CapacityError::TooLarge));
+        let huge = Slots::<[u64; 1 << 40]>::new(1 << 20, |_| unreachable!("no memory for it"));
+        assert_eq!(huge.err(), Some(CapacityError::TooLarge));
+    }
+
+    #[test]
+    fn positions_find_slots_round_and_round() {
+        let slots = Slots::new(3, |index| index).unwrap();
+        assert_eq!(slots.len(), 4);
+        let start = Position::new((1 << 63) - 2);
+        let seen: Vec<usize> = (0..5).map(|steps| *slots.at(start.plus(steps))).collect();
+        assert_eq!(seen, [2, 3, 0, 1, 2]);
+    }
+}
