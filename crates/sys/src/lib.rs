@@ -3,7 +3,7 @@
 //! Starting and following a program: [`inherited`], [`process`], [`signals`]. Memory that a program shares with its
 //! observer: [`memfd`]; system calls from its process: [`kernel`]. What observing costs:
 //! [`pair_cost`]. Time: [`clock`]. A word of each thread: [`tls`]. What the kernel sees of a program: [`perf`],
-//! [`tracefs`]. Locks of a program's own: [`annotate`]. Measuring a command: [`supervise`], [`interrupts`].
+//! [`tracefs`]. Locks of a program's own: [`annotate`]. Measuring a command: [`supervise`], [`interrupts`]; oneself: [`usage`].
 //! A barrier on all threads: [`membarrier`]; sleeping on a word: [`futex`]. Where a thread runs: [`affinity`]; machine code made at run time: [`code`].
 
 pub mod affinity;
@@ -23,3 +23,4 @@ pub mod signals;
 pub mod supervise;
 pub mod tls;
 pub mod tracefs;
+pub mod usage;

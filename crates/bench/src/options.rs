@@ -1,0 +1,158 @@
+//! What the person at the terminal may choose, the same for every benchmark.
+
+use std::path::PathBuf;
+
+use crate::place::Place;
+
+/// The choices, with defaults for a run that somebody waits for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// How long all tables together may take, in seconds.
+    pub seconds: f64,
+    /// The places to measure at; empty for those that the benchmark names.
+    pub places: Vec<Place>,
+    /// Only subjects whose name contains one of these; empty for all. The baseline always runs.
+    pub only: Vec<String>,
+    /// Only cases whose name contains one of these; empty for all.
+    pub cases: Vec<String>,
+    /// Stop once every interval's upper end is at most this part above its lower one.
+    pub width: f64,
+    /// The largest chance that any interval of a table is wrong, over all its looks and rows together.
+    pub max_error: f64,
+    /// Most rounds of a table.
+    pub rounds: u64,
+    /// Of the order of blocks.
+    pub seed: u64,
+    /// Where the JSON goes.
+    pub json: Option<PathBuf>,
+    /// Print Markdown.
+    pub markdown: bool,
+    /// Say nothing on stderr.
+    pub quiet: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            seconds: 60.0,
+            places: Vec::new(),
+            only: Vec::new(),
+            cases: Vec::new(),
+            width: 0.05,
+            max_error: 0.01,
+            rounds: 1_000,
+            seed: 1,
+            json: None,
+            markdown: false,
+            quiet: false,
+        }
+    }
+}
+
+impl Options {
+    /// The flags, a line each.
+    pub const HELP: &str = "\
+  --seconds N      how long all tables together may take (60)
+  --place P        one-cpu, smt-siblings, two-cpus, two-packages, free; may be repeated
+  --only NAME      only subjects with NAME in their name, and the baseline; may be repeated
+  --case NAME      only cases with NAME in their name; may be repeated
+  --width W        stop once every interval is this narrow (5%)
+  --max-error E    chance that any interval of a table is wrong, over all looks (1%)
+  --rounds N       most rounds of a table (1000)
+  --seed N         of the order of blocks (1)
+  --json FILE      write the figures (schema uncontended.bench/1); - for stdout
+  --markdown       print tables as Markdown
+  --quiet          no progress on stderr
+";
+
+    /// Reads flags.
+    ///
+    /// # Errors
+    /// What is wrong with which flag, as a sentence.
+    ///
+    /// ```
+    /// use uncontended_bench::{Options, Place};
+    /// let flags = ["--seconds", "2.5", "--place=free", "--width", "10%"];
+    /// let options = Options::parse(flags.map(String::from))?;
+    /// assert_eq!((options.seconds, &options.places[..], options.width), (2.5, &[Place::Free][..], 0.1));
+    /// # Ok::<(), String>(())
+    /// ```
+    pub fn parse(flags: impl IntoIterator<Item = String>) -> Result<Options, String> {
+        let mut options = Options::default();
+        let mut flags = flags.into_iter();
+        while let Some(flag) = flags.next() {
+            let (name, given) = match flag.split_once('=') {
+                Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
+                None => (flag, None),
+            };
+            match (name.as_str(), &given) {
+                ("--markdown", None) => options.markdown = true,
+                ("--quiet", None) => options.quiet = true,
+                (name, _) => {
+                    let value = given.or_else(|| flags.next());
+                    options.set(name, &value.ok_or(format!("{name}: a value is missing"))?)?;
+                }
+            }
+        }
+        Ok(options)
+    }
+
+    fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
+        let wrong = |what: &str| format!("{name} {value}: {what}");
+        let whole = || value.parse::<u64>().map_err(|_| wrong("not a whole number"));
+        match name {
+            "--seconds" => self.seconds = number(value).ok_or(wrong("not a number of seconds"))?,
+            "--place" => {
+                let names = || Place::ALL.map(Place::key).join(", ");
+                let place = Place::parse(value);
+                self.places.push(place.ok_or_else(|| wrong(&format!("not one of {}", names())))?);
+            }
+            "--only" => self.only.push(value.to_owned()),
+            "--case" => self.cases.push(value.to_owned()),
+            "--width" => self.width = number(value).ok_or(wrong("not a part or a percentage"))?,
+            "--max-error" => {
+                let error = number(value).filter(|&error| error > 0.0 && error < 0.5);
+                self.max_error = error.ok_or(wrong("not a chance below one half"))?;
+            }
+            "--rounds" => self.rounds = whole()?.max(1),
+            "--seed" => self.seed = whole()?,
+            "--json" => self.json = Some(value.into()),
+            _ => return Err(format!("{name}: no such flag; there are\n{}", Options::HELP)),
+        }
+        Ok(())
+    }
+
+    /// Whether a name is asked for by a list of its parts.
+    pub(crate) fn wants(parts: &[String], name: &str) -> bool {
+        parts.is_empty() || parts.iter().any(|part| name.contains(part.as_str()))
+    }
+}
+
+/// A positive number, or a percentage.
+fn number(text: &str) -> Option<f64> {
+    let (digits, scale) = text.strip_suffix('%').map_or((text, 1.0), |digits| (digits, 0.01));
+    let value: f64 = digits.parse().ok()?;
+    (value > 0.0 && value.is_finite()).then_some(value * scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrong_flags_are_named() {
+        let error =
+            |flags: &[&str]| Options::parse(flags.iter().map(|&flag| flag.to_owned())).unwrap_err();
+        assert!(error(&["--seconds", "-1"]).contains("--seconds -1"));
+        assert!(error(&["--place", "moon"]).contains("two-cpus"));
+        assert!(error(&["--json"]).contains("missing"));
+        assert!(error(&["--sceonds", "1"]).contains("--seconds N"));
+        assert!(error(&["--max-error", "0.6"]).contains("one half"));
+    }
+
+    #[test]
+    fn names_are_asked_for_by_parts() {
+        assert!(Options::wants(&[], "rtrb") && Options::wants(&["tr".into()], "rtrb"));
+        assert!(!Options::wants(&["flume".into()], "rtrb"));
+    }
+}

@@ -1,0 +1,190 @@
+//! Where the threads of a block run.
+//!
+//! # Contract
+//! [`Place::seats`] names a CPU for every thread, or says why this machine has no such place. Only CPUs that the process
+//! may use are named; nothing outside of them is looked at.
+//! # Evidence
+//! The tests below, on made-up machines; tests/engine.rs: a skipped place stays visible.
+//! # Sources
+//! Linux, Documentation/admin-guide/cputopology.rst.
+
+use std::fmt;
+use std::io;
+
+use uncontended_sys::affinity;
+
+/// Where the threads of a block run, in relation to each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// All on one CPU, in turns.
+    OneCpu,
+    /// On two CPUs of different cores where there are such, in turns if there are more threads than that.
+    TwoCpus,
+    /// On the two hardware threads of one core.
+    SmtSiblings,
+    /// On two CPUs of different packages (sockets).
+    TwoPackages,
+    /// Wherever the scheduler puts them.
+    Free,
+}
+
+impl Place {
+    /// Every place, in the order of tables.
+    pub const ALL: [Place; 5] =
+        [Place::OneCpu, Place::SmtSiblings, Place::TwoCpus, Place::TwoPackages, Place::Free];
+
+    /// Its name as a flag's value.
+    #[must_use]
+    pub fn key(self) -> &'static str {
+        match self {
+            Place::OneCpu => "one-cpu",
+            Place::TwoCpus => "two-cpus",
+            Place::SmtSiblings => "smt-siblings",
+            Place::TwoPackages => "two-packages",
+            Place::Free => "free",
+        }
+    }
+
+    /// The place of that name.
+    ///
+    /// ```
+    /// use uncontended_bench::Place;
+    /// assert_eq!(Place::parse("two-cpus"), Some(Place::TwoCpus));
+    /// ```
+    #[must_use]
+    pub fn parse(key: &str) -> Option<Place> {
+        Place::ALL.into_iter().find(|place| place.key() == key)
+    }
+
+    /// The CPUs of its threads, in turn.
+    ///
+    /// # Errors
+    /// Why `cpus` have no such place, as half a sentence.
+    pub fn seats(self, cpus: &[Cpu]) -> Result<Seats, String> {
+        let pair = |fits: &dyn Fn(&Cpu, &Cpu) -> bool| {
+            cpus.iter().enumerate().find_map(|(at, a)| {
+                let b = cpus[at + 1..].iter().find(|b| fits(a, b))?;
+                Some(Seats(vec![a.number, b.number]))
+            })
+        };
+        match self {
+            Place::Free => Ok(Seats(Vec::new())),
+            Place::OneCpu => cpus
+                .last()
+                .map(|cpu| Seats(vec![cpu.number]))
+                .ok_or("no CPU may be used".to_owned()),
+            Place::TwoCpus => pair(&|a, b| !a.shares_core(b))
+                .or_else(|| pair(&|_, _| true))
+                .ok_or("only one CPU may be used".to_owned()),
+            Place::SmtSiblings => pair(&|a, b| a.shares_core(b))
+                .ok_or("no two CPUs that may be used share a core".to_owned()),
+            Place::TwoPackages => pair(&|a, b| a.package != b.package)
+                .ok_or("all CPUs that may be used are in one package".to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Place::OneCpu => "one CPU",
+            Place::TwoCpus => "two CPUs",
+            Place::SmtSiblings => "two threads of one core",
+            Place::TwoPackages => "two packages",
+            Place::Free => "free",
+        })
+    }
+}
+
+/// A CPU as the scheduler counts them, and what it is part of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cpu {
+    /// Its number.
+    pub number: usize,
+    /// The number of its core, in its package.
+    pub core: usize,
+    /// The number of its package.
+    pub package: usize,
+}
+
+impl Cpu {
+    fn shares_core(&self, other: &Cpu) -> bool {
+        (self.package, self.core) == (other.package, other.core)
+    }
+
+    /// The CPUs that this thread may run on. Where the kernel does not tell what one is part of, it counts as a core of its
+    /// own in package 0.
+    ///
+    /// # Errors
+    /// What `sched_getaffinity` reports.
+    pub fn allowed() -> io::Result<Vec<Cpu>> {
+        let part = |number: usize, file: &str| {
+            let path = format!("/sys/devices/system/cpu/cpu{number}/topology/{file}");
+            std::fs::read_to_string(path).ok()?.trim().parse().ok()
+        };
+        Ok(affinity::allowed()?
+            .into_iter()
+            .map(|number| Cpu {
+                number,
+                core: part(number, "core_id").unwrap_or(number),
+                package: part(number, "physical_package_id").unwrap_or(0),
+            })
+            .collect())
+    }
+}
+
+/// The CPUs of a block's threads; none for threads that the scheduler places.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Seats(Vec<usize>);
+
+impl Seats {
+    /// The CPUs, in turn.
+    #[must_use]
+    pub fn cpus(&self) -> &[usize] {
+        &self.0
+    }
+
+    /// Keeps the calling thread on the CPU of the `number`-th thread (from 0), if that has one.
+    ///
+    /// # Panics
+    /// If the CPU has been taken away meanwhile: figures from elsewhere would not be what they are labelled.
+    pub fn take(&self, number: usize) {
+        if !self.0.is_empty() {
+            let cpu = self.0[number % self.0.len()];
+            affinity::pin(cpu).unwrap_or_else(|error| panic!("not pinned to CPU {cpu}: {error}"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cpus(parts: &[(usize, usize)]) -> Vec<Cpu> {
+        let cpu = |(number, &(package, core))| Cpu { number, core, package };
+        parts.iter().enumerate().map(cpu).collect()
+    }
+
+    #[test]
+    fn places_are_found_where_the_machine_has_them() {
+        let server = cpus(&[(0, 0), (0, 0), (0, 1), (0, 1), (1, 0), (1, 0)]);
+        let seats = |place: Place, cpus: &[Cpu]| place.seats(cpus).map(|seats| seats.0);
+        assert_eq!(seats(Place::OneCpu, &server), Ok(vec![5]));
+        assert_eq!(seats(Place::SmtSiblings, &server), Ok(vec![0, 1]));
+        assert_eq!(seats(Place::TwoCpus, &server), Ok(vec![0, 2]));
+        assert_eq!(seats(Place::TwoPackages, &server), Ok(vec![0, 4]));
+        assert_eq!(seats(Place::Free, &server), Ok(vec![]));
+        let small = cpus(&[(0, 0), (0, 1)]);
+        assert!(seats(Place::SmtSiblings, &small).unwrap_err().contains("share a core"));
+        assert!(seats(Place::TwoPackages, &small).unwrap_err().contains("one package"));
+        let one_core = cpus(&[(0, 0), (0, 0)]);
+        assert_eq!(seats(Place::TwoCpus, &one_core), Ok(vec![0, 1]), "better than none");
+        assert!(seats(Place::TwoCpus, &cpus(&[(0, 0)])).unwrap_err().contains("only one CPU"));
+    }
+
+    #[test]
+    fn this_machine_is_read_and_names_come_back() {
+        assert!(!Cpu::allowed().unwrap().is_empty());
+        assert!(Place::ALL.iter().all(|&place| Place::parse(place.key()) == Some(place)));
+    }
+}

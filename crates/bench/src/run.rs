@@ -1,0 +1,225 @@
+//! The measurement: blocks as long as asked for, rounds in random order, a stop that may be looked for after each.
+//!
+//! # Contract
+//! Every round runs one block of every subject that has not failed, the baseline twice, in an order drawn anew; within a
+//! round each ratio is taken to the baseline's first block. All tables share the time: what one leaves goes to the rest.
+//! # Evidence
+//! tests/engine.rs, on a scripted clock.
+
+use std::time::Duration;
+
+use uncontended_stats::{MaxError, Rng};
+
+use crate::bench::{Bench, Case};
+use crate::block::{Block, Measured};
+use crate::guard::{self, Failure};
+use crate::options::Options;
+use crate::place::{Place, Seats};
+use crate::progress::Progress;
+use crate::report::{Measurement, Report, Role, Stopped, Table};
+use crate::tally::Tally;
+use crate::{machine, warnings};
+
+/// A row in the making: which subject, where, how many operations a block.
+struct Contender {
+    subject: usize,
+    seats: Seats,
+    operations: u64,
+    tally: Tally,
+}
+
+struct Runner<'b> {
+    bench: &'b Bench,
+    options: &'b Options,
+    progress: Progress,
+    rng: Rng,
+}
+
+/// Measures all tables of a benchmark.
+pub(crate) fn run(mut bench: Bench, options: &Options) -> Report {
+    let facts = machine::facts(bench.cpus.len());
+    let mut cases = std::mem::take(&mut bench.cases);
+    cases.retain(|case| Options::wants(&options.cases, &case.name));
+    for case in &mut cases {
+        let baseline = bench.baseline.clone().unwrap_or_else(|| case.subjects[0].name.clone());
+        let kept = |name: &str| name == baseline || Options::wants(&options.only, name);
+        case.subjects.retain(|subject| kept(&subject.name));
+    }
+    let places = if options.places.is_empty() { &bench.places } else { &options.places };
+    let mut runner = Runner {
+        bench: &bench,
+        options,
+        progress: Progress::new(options.quiet),
+        rng: Rng::new(options.seed),
+    };
+    let end = bench.instruments.wall_ns() + (options.seconds * 1e9) as u64;
+    let (mut tables, count) = (Vec::new(), (places.len() * cases.len()) as u64);
+    for &place in places {
+        for case in &mut cases {
+            let left = end.saturating_sub(bench.instruments.wall_ns());
+            let deadline = end - left + left / (count - tables.len() as u64);
+            let outcome =
+                (place.seats(&bench.cpus)).map(|seats| runner.table(case, place, &seats, deadline));
+            tables.push(Table { case: case.name.clone(), place, outcome });
+        }
+    }
+    runner.progress.end();
+    Report {
+        name: bench.name.clone(),
+        question: bench.question.clone(),
+        operation: bench.operation,
+        ratio: bench.ratio,
+        seed: options.seed,
+        max_error: options.max_error,
+        width: options.width,
+        facts,
+        tables,
+        notes: bench.notes.clone(),
+        warnings: bench.instruments.doubts(),
+    }
+}
+
+impl Runner<'_> {
+    fn table(&mut self, case: &mut Case, place: Place, seats: &Seats, end: u64) -> Measurement {
+        let label = format!("{} · {} · {place}", self.bench.name, case.name);
+        self.progress.table(&label);
+        let instruments = &self.bench.instruments;
+        let (start, host, used) = (instruments.wall_ns(), instruments.host(), instruments.usage());
+        let max_error = self.share(case.subjects.len());
+        let mut contenders = self.contenders(case, seats, max_error);
+        self.calibrate(case, &mut contenders, &label);
+        let mut rounds = 0;
+        let stopped = loop {
+            if contenders
+                .iter()
+                .all(|it| it.tally.role == Role::Baseline || it.tally.failed.is_some())
+                && rounds > 0
+            {
+                break Stopped::Nothing;
+            }
+            self.round(case, &mut contenders);
+            rounds += 1;
+            self.progress.step(&format!("{label} · round {rounds}"));
+            if contenders.iter().all(|it| it.tally.is_settled(self.options.width)) {
+                break Stopped::Narrow;
+            }
+            if instruments.wall_ns() >= end {
+                break Stopped::Time;
+            }
+            if rounds >= self.options.rounds {
+                break Stopped::Rounds;
+            }
+        };
+        let (wall, now) = (instruments.wall_ns().saturating_sub(start).max(1), instruments.host());
+        let own = instruments.usage().cpu_ns.saturating_sub(used.cpu_ns);
+        let part = |ns: u64| ns as f64 / wall as f64;
+        let busy = now.busy_ns.saturating_sub(host.busy_ns);
+        let mut table = Measurement {
+            cpus: seats.cpus().to_vec(),
+            rounds,
+            stopped,
+            seconds: wall as f64 / 1e9,
+            stolen: part(now.stolen_ns.saturating_sub(host.stolen_ns))
+                / self.bench.cpus.len().max(1) as f64,
+            others: part(busy.saturating_sub(own)),
+            rows: contenders.iter().map(|it| it.tally.row()).collect(),
+            warnings: Vec::new(),
+        };
+        table.warnings = warnings::of(&table, max_error);
+        table
+    }
+
+    /// The error bound of one of a table's intervals: there are as many as subjects, the control in the baseline's place.
+    fn share(&self, subjects: usize) -> MaxError {
+        let whole = MaxError::new(self.options.max_error.clamp(1e-9, 0.49)).expect("a chance");
+        whole.split(subjects.max(1) as u32)
+    }
+
+    fn contenders(&self, case: &Case, seats: &Seats, max_error: MaxError) -> Vec<Contender> {
+        let named = self.bench.baseline.as_ref();
+        let baseline = named.and_then(|name| case.subjects.iter().position(|it| it.name == *name));
+        let baseline = baseline.unwrap_or(0);
+        let mut contenders = Vec::new();
+        for (at, subject) in case.subjects.iter().enumerate() {
+            let own = subject.place.map(|place| place.seats(&self.bench.cpus));
+            let new = |name: String, role: Role| {
+                let mut tally = Tally::new(name, role, max_error);
+                let seats = match &own {
+                    Some(Ok(own)) => own.clone(),
+                    Some(Err(reason)) => {
+                        tally.failed = Some(format!("skipped: {reason}"));
+                        Seats::default()
+                    }
+                    None => seats.clone(),
+                };
+                Contender { subject: at, seats, operations: 1, tally }
+            };
+            let role = if at == baseline { Role::Baseline } else { Role::Subject };
+            contenders.push(new(subject.name.clone(), role));
+            if role == Role::Baseline {
+                contenders.push(new(format!("{} again (A/A)", subject.name), Role::Control));
+            }
+        }
+        contenders
+    }
+
+    /// Finds how many operations make a block of the length asked for; this warms up, too.
+    fn calibrate(&self, case: &mut Case, contenders: &mut [Contender], label: &str) {
+        let target = self.bench.block.as_nanos() as u64;
+        let mut found = vec![None; case.subjects.len()];
+        for contender in contenders.iter_mut().filter(|it| it.tally.failed.is_none()) {
+            if let Some(operations) = found[contender.subject] {
+                contender.operations = operations;
+                continue;
+            }
+            self.progress.step(&format!("{label} · warming up {}", contender.tally.name));
+            contender.operations = 16;
+            for _ in 0..20 {
+                let Some(measured) = self.block(case, contender) else { break };
+                let operations = contender.operations;
+                if measured.elapsed_ns >= target / 2 {
+                    let fits = target as f64 / measured.elapsed_ns as f64 * operations as f64;
+                    contender.operations = (fits.round() as u64).max(1);
+                    break;
+                }
+                let growth = (target / measured.elapsed_ns.max(1)).clamp(2, 16);
+                contender.operations = operations.saturating_mul(growth);
+            }
+            found[contender.subject] = Some(contender.operations);
+        }
+    }
+
+    fn round(&mut self, case: &mut Case, contenders: &mut [Contender]) {
+        let mut order: Vec<usize> = (0..contenders.len()).collect();
+        self.rng.shuffle(&mut order);
+        let mut blocks: Vec<Option<Measured>> = vec![None; contenders.len()];
+        for at in order {
+            if contenders[at].tally.failed.is_none() {
+                blocks[at] = self.block(case, &mut contenders[at]);
+            }
+        }
+        let is_baseline = |it: &Contender| it.tally.role == Role::Baseline;
+        let baseline = contenders.iter().position(is_baseline).and_then(|at| blocks[at].clone());
+        for (contender, block) in contenders.iter_mut().zip(&blocks) {
+            if let Some(block) = block {
+                contender.tally.take(block, baseline.as_ref(), self.bench.ratio);
+            }
+        }
+    }
+
+    /// One block; none if it failed, which is noted.
+    fn block(&self, case: &mut Case, contender: &mut Contender) -> Option<Measured> {
+        let subject = &mut case.subjects[contender.subject];
+        let Some(work) = subject.work.take() else {
+            contender.tally.failed = Some("hung before".to_owned());
+            return None;
+        };
+        let instruments = self.bench.instruments.clone();
+        let block = Block::new(contender.operations, contender.seats.clone(), instruments);
+        let limit = self.bench.limit.max(Duration::from_millis(1));
+        let (work, measured) = guard::run(work, block, limit);
+        subject.work = work;
+        let note = |failure: Failure| contender.tally.failed = Some(failure.to_string());
+        measured.map_err(note).ok()
+    }
+}

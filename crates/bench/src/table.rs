@@ -1,0 +1,212 @@
+//! Reports as text: aligned for a terminal, or Markdown.
+
+use std::fmt::Write as _;
+
+use crate::bench::Ratio;
+use crate::report::{Estimate, Measurement, Report, Role, Row, Stopped, Table};
+
+/// The report for a terminal.
+#[must_use]
+pub fn text(report: &Report) -> String {
+    whole(report, &aligned)
+}
+
+/// The report as Markdown.
+#[must_use]
+pub fn markdown(report: &Report) -> String {
+    whole(report, &piped)
+}
+
+/// All tables of one place in one, as Markdown: a row for each subject, a column for each case, with the ratios alone.
+#[must_use]
+pub fn matrix(report: &Report) -> String {
+    let mut text = String::new();
+    let mut places: Vec<_> = report.tables.iter().map(|table| table.place).collect();
+    places.dedup();
+    for place in places {
+        let tables: Vec<&Table> = report.tables.iter().filter(|it| it.place == place).collect();
+        let of = |table: &&Table| table.outcome.as_ref().ok().cloned();
+        let measured: Vec<Measurement> = tables.iter().filter_map(of).collect();
+        let Some(first) = measured.first() else { continue };
+        let mut rows = vec![
+            std::iter::once(format!("{}, {place}", heading(report, first)))
+                .chain(tables.iter().map(|table| table.case.clone()))
+                .collect::<Vec<_>>(),
+        ];
+        for name in first.rows.iter().map(|row| &row.name) {
+            let cell = |table: &Measurement| {
+                let row = table.rows.iter().find(|row| row.name == *name);
+                row.map_or(String::new(), of_baseline)
+            };
+            rows.push(std::iter::once(name.clone()).chain(measured.iter().map(cell)).collect());
+        }
+        text += &piped(&rows);
+        text.push('\n');
+    }
+    text
+}
+
+fn whole(report: &Report, render: &dyn Fn(&[Vec<String>]) -> String) -> String {
+    let facts = &report.facts;
+    let mut text = format!("{}: {}\n", report.name, report.question);
+    let load = facts.load.map_or(String::new(), |load| format!(", load {load:.1}"));
+    let _ = writeln!(
+        text,
+        "{}, {} CPUs, Linux {}{load}; a tick is {:.3} ns\n",
+        facts.processor, facts.cpus, facts.kernel, facts.tick_ns
+    );
+    for table in &report.tables {
+        let case = if table.case.is_empty() { String::new() } else { format!("{}, ", table.case) };
+        match &table.outcome {
+            Err(reason) => {
+                let _ = writeln!(text, "SKIPPED {case}{}: {reason}\n", table.place);
+            }
+            Ok(measured) => {
+                let _ = writeln!(text, "{case}{}: {}\n", table.place, ending(report, measured));
+                text += &render(&cells(report, measured));
+                for warning in &measured.warnings {
+                    let _ = writeln!(text, "warning: {warning}");
+                }
+                text.push('\n');
+            }
+        }
+    }
+    for note in &report.notes {
+        let _ = writeln!(text, "{note}");
+    }
+    for warning in &report.warnings {
+        let _ = writeln!(text, "warning: {warning}");
+    }
+    text
+}
+
+/// How many rounds there were, and why no more.
+fn ending(report: &Report, table: &Measurement) -> String {
+    let cpus: Vec<String> = table.cpus.iter().map(ToString::to_string).collect();
+    let cpus = if cpus.is_empty() { String::new() } else { format!("CPU {}; ", cpus.join(", ")) };
+    let why = match table.stopped {
+        Stopped::Narrow => {
+            format!("every interval is within {}", percent(report.width))
+        }
+        Stopped::Time => "the time was spent".to_owned(),
+        Stopped::Rounds => "no more were allowed".to_owned(),
+        Stopped::Nothing => "nothing is left to compare".to_owned(),
+    };
+    let intervals = percent(1.0 - report.max_error);
+    format!(
+        "{cpus}{} rounds in {:.1} s, {why}; intervals hold at {intervals} together",
+        table.rounds, table.seconds
+    )
+}
+
+fn percent(part: f64) -> String {
+    format!("{} %", (part * 1e4).round() / 100.0)
+}
+
+fn heading(report: &Report, table: &Measurement) -> String {
+    let baseline = table.rows.iter().find(|row| row.role == Role::Baseline);
+    let of = baseline.map_or("", |row| row.name.as_str());
+    match report.ratio {
+        Ratio::Time => format!("time ÷ {of}"),
+        Ratio::Speed => format!("speed ÷ {of}"),
+        Ratio::Cpu => format!("CPU time ÷ {of}"),
+    }
+}
+
+/// The heading, and a row for every subject. Columns that no row has are left out.
+fn cells(report: &Report, table: &Measurement) -> Vec<Vec<String>> {
+    let operation = report.operation;
+    let number = |value: Option<f64>| value.map_or(String::new(), figure);
+    let mut columns: Vec<Vec<String>> = Vec::new();
+    let mut column = |heading: String, cell: &dyn Fn(&Row) -> String| {
+        let cells: Vec<String> = table.rows.iter().map(cell).collect();
+        if cells.iter().any(|cell| !cell.is_empty()) {
+            columns.push(std::iter::once(heading).chain(cells).collect());
+        }
+    };
+    column(String::new(), &|row| row.name.clone());
+    column(format!("ns/{operation}"), &|row| number(row.ns_per_operation));
+    if report.ratio == Ratio::Speed {
+        column(format!("M {operation}s/s"), &|row| number(row.ns_per_operation.map(|ns| 1e3 / ns)));
+    }
+    column(heading(report, table), &of_baseline);
+    let latency = |pick: &dyn Fn(&crate::report::Latency) -> u64, row: &Row| {
+        row.latency_ns.as_ref().map_or(String::new(), |it| figure(pick(it) as f64 / 1e3))
+    };
+    column("p50 µs".to_owned(), &|row| latency(&|it| it.p50, row));
+    column("p99 µs".to_owned(), &|row| latency(&|it| it.p99, row));
+    column("p99.9 µs".to_owned(), &|row| latency(&|it| it.p999, row));
+    column(format!("CPU ns/{operation}"), &|row| number(row.cpu_ns_per_operation));
+    column("CPUs".to_owned(), &|row| number(row.cpu_share));
+    column("sleeps/s".to_owned(), &|row| number(row.voluntary_per_s));
+    column("forced off/s".to_owned(), &|row| number(row.involuntary_per_s));
+    let mut names: Vec<&str> =
+        table.rows.iter().flat_map(|row| row.figures.iter().map(|it| it.0)).collect();
+    names.sort_unstable();
+    names.dedup();
+    for name in names {
+        let own = |row: &Row| row.figures.iter().find(|it| it.0 == name).map(|it| it.1);
+        column(name.to_owned(), &|row| number(own(row)));
+    }
+    let rows = columns.first().map_or(0, Vec::len);
+    (0..rows).map(|row| columns.iter().map(|column| column[row].clone()).collect()).collect()
+}
+
+fn of_baseline(row: &Row) -> String {
+    match (row.role, row.ratio, &row.failed) {
+        (_, _, Some(failed)) => failed.split(':').next().unwrap_or("failed").to_owned(),
+        (Role::Baseline, ..) => "1".to_owned(),
+        (_, Some(Estimate { median, low, high }), _) => {
+            let high = if high.is_finite() { figure(high) } else { "∞".to_owned() };
+            format!("{} [{}, {high}]", figure(median), figure(low))
+        }
+        (_, None, _) => String::new(),
+    }
+}
+
+/// Three digits, or all those before the point, in groups.
+fn figure(value: f64) -> String {
+    match value.abs() {
+        0.0 => "0".to_owned(),
+        v if v < 0.001 => format!("{value:.0e}"),
+        v if v < 0.0995 => format!("{value:.3}"),
+        v if v < 9.995 => format!("{value:.2}"),
+        v if v < 99.95 => format!("{value:.1}"),
+        _ => grouped(value.round() as i64),
+    }
+}
+
+fn grouped(value: i64) -> String {
+    let digits = value.to_string();
+    let head = digits.len() % 3;
+    let (first, rest) = digits.split_at(head);
+    let groups = rest.as_bytes().chunks(3).map(|group| String::from_utf8_lossy(group).into_owned());
+    let first = (!first.is_empty()).then(|| first.to_owned());
+    first.into_iter().chain(groups).collect::<Vec<_>>().join(",")
+}
+
+/// Columns under each other: the first to the left, figures to the right.
+fn aligned(rows: &[Vec<String>]) -> String {
+    let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..rows.first().map_or(0, Vec::len)).map(width).collect();
+    let mut text = String::new();
+    for row in rows {
+        let cells = row.iter().zip(&widths).enumerate().map(|(at, (cell, &width))| match at {
+            0 => format!("{cell:<width$}"),
+            _ => format!("{cell:>width$}"),
+        });
+        text += cells.collect::<Vec<_>>().join("  ").trim_end();
+        text.push('\n');
+    }
+    text
+}
+
+fn piped(rows: &[Vec<String>]) -> String {
+    let line = |row: &[String]| {
+        let cells: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|")).collect();
+        format!("| {} |\n", cells.join(" | "))
+    };
+    let Some((heading, body)) = rows.split_first() else { return String::new() };
+    let rule = format!("|---|{}\n", "--:|".repeat(heading.len() - 1));
+    line(heading) + &rule + &body.iter().map(|row| line(row)).collect::<String>() + "\n"
+}

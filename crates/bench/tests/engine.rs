@@ -1,0 +1,259 @@
+//! The engine on a scripted clock: time passes only when a subject says so, so that the truth is known.
+
+mod common;
+
+use common::{Script, costs, cpus, options, row};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use uncontended_bench::{Bench, Block, Place, Ratio, Report, Role, Stopped, Table};
+
+fn bench(script: &Arc<Script>) -> Bench {
+    Bench::new("scripted", "is the truth found").places([Place::Free]).on(script.clone(), cpus(2))
+}
+
+#[test]
+fn twice_as_slow_is_a_ratio_of_two_and_the_control_shows_nothing() {
+    let script = Script::new();
+    let report = bench(&script)
+        .subject("one", costs(&script, |_| 100))
+        .subject("two", costs(&script, |_| 200))
+        .run(&options());
+    let table = report.tables[0].outcome.as_ref().unwrap();
+    assert_eq!(table.stopped, Stopped::Narrow);
+    let two = row(&report, "two");
+    let ratio = two.ratio.unwrap();
+    assert_eq!((ratio.median, ratio.low, ratio.high), (2.0, 2.0, 2.0));
+    assert_eq!((two.ns_per_operation, two.cpu_ns_per_operation), (Some(200.0), Some(100.0)));
+    let control = row(&report, "one again (A/A)").ratio.unwrap();
+    assert_eq!((control.low, control.high), (1.0, 1.0));
+    assert!(table.warnings.is_empty() && report.warnings.is_empty(), "{:?}", table.warnings);
+    assert_eq!(
+        table.rows.iter().map(|row| row.role.key()).collect::<Vec<_>>(),
+        ["baseline", "control", "subject"]
+    );
+}
+
+#[test]
+fn noise_leaves_the_truth_inside_the_interval() {
+    let script = Script::new();
+    // Between 80 and 120 ns, changing from block to block, for all alike.
+    let noisy = |times: u64| {
+        let mut state = 7 * times;
+        costs(&script, move |_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            times * (80 + (state >> 33) % 41)
+        })
+    };
+    let wide = uncontended_bench::Options { width: 0.1, ..options() };
+    let report = bench(&script).subject("one", noisy(1)).subject("two", noisy(2)).run(&wide);
+    for (name, truth) in [("one again (A/A)", 1.0), ("two", 2.0)] {
+        let ratio = row(&report, name).ratio.unwrap();
+        assert!(ratio.low <= truth && truth <= ratio.high, "{name}: {ratio:?}");
+        assert!(
+            ratio.high / ratio.low <= 1.1 + 1e-9,
+            "it stopped because this is narrow: {ratio:?}"
+        );
+    }
+}
+
+#[test]
+fn speed_and_cpu_time_are_ratios_too() {
+    let script = Script::new();
+    let run = |ratio: Ratio| {
+        let report = bench(&script)
+            .ratio(ratio)
+            .subject("one", costs(&script, |_| 100))
+            .subject("two", costs(&script, |_| 200))
+            .run(&options());
+        row(&report, "two").ratio.unwrap().median
+    };
+    assert_eq!((run(Ratio::Speed), run(Ratio::Cpu)), (0.5, 2.0));
+}
+
+#[test]
+fn every_round_has_each_subject_once_in_an_order_drawn_anew() {
+    let script = Script::new();
+    let log = Arc::new(Mutex::new(String::new()));
+    let logged = |letter: char| {
+        let (log, mut cost) = (log.clone(), costs(&script, |_| 1_000_000));
+        move |block: &mut Block| {
+            log.lock().unwrap().push(letter);
+            cost(block);
+        }
+    };
+    let options = uncontended_bench::Options { rounds: 60, width: 1e-9, ..options() };
+    let report = bench(&script)
+        .block(Duration::from_micros(1))
+        .subject("a", logged('a'))
+        .subject(
+            "b",
+            costs(&script, {
+                let mut calls = 0;
+                move |_| {
+                    calls += 1;
+                    1_000_000 + calls
+                }
+            }),
+        )
+        .subject("c", logged('c'))
+        .run(&options);
+    assert!(report.tables[0].outcome.as_ref().unwrap().rounds >= 14);
+    let log = log.lock().unwrap();
+    let rounds: Vec<&[u8]> = log.as_bytes()[2..].chunks(3).collect();
+    // The baseline twice, the third once.
+    for round in &rounds {
+        assert_eq!(round.iter().filter(|&&letter| letter == b'a').count(), 2, "{log}");
+    }
+    let mut orders: Vec<_> = rounds.clone();
+    orders.sort_unstable();
+    orders.dedup();
+    assert_eq!(orders.len(), 3, "aac, aca and caa all occur: {log}");
+}
+
+#[test]
+fn the_budget_ends_what_does_not_become_narrow_and_few_rounds_are_warned_about() {
+    let script = Script::new();
+    let options = uncontended_bench::Options { seconds: 1.0, ..options() };
+    let report = bench(&script)
+        .subject("one", costs(&script, |_| 100_000_000))
+        .subject("two", costs(&script, |_| 200_000_000))
+        .run(&options);
+    let table = report.tables[0].outcome.as_ref().unwrap();
+    assert_eq!(table.stopped, Stopped::Time);
+    assert!(
+        table.rounds < 10 && table.warnings.iter().any(|it| it.contains("too few")),
+        "{table:?}"
+    );
+}
+
+#[test]
+fn a_block_is_as_long_as_asked_for() {
+    let script = Script::new();
+    let report = bench(&script)
+        .block(Duration::from_millis(3))
+        .subject("one", costs(&script, |_| 100))
+        .run(&options());
+    let one = row(&report, "one");
+    assert_eq!(one.operations / one.blocks, 30_000);
+}
+
+#[test]
+fn a_panic_is_reported_and_the_others_go_on() {
+    let script = Script::new();
+    let mut left = 20;
+    let report = bench(&script)
+        .subject("fine", costs(&script, |_| 100))
+        .subject("also fine", costs(&script, |_| 100))
+        .subject("breaks at once", |_| panic!("no such thing"))
+        .subject("measures nothing", |_| {})
+        .subject("breaks later", {
+            let mut cost = costs(&script, |_| 100);
+            move |block: &mut Block| {
+                left -= 1;
+                assert!(left > 0, "worn out");
+                cost(block);
+            }
+        })
+        .run(&options());
+    assert_eq!(row(&report, "breaks at once").failed.as_deref(), Some("panicked: no such thing"));
+    assert_eq!(row(&report, "measures nothing").failed.as_deref(), Some("measured nothing"));
+    assert_eq!(row(&report, "also fine").ratio.unwrap().high, 1.0);
+    let text = uncontended_bench::text(&report);
+    assert!(text.contains("warning: breaks at once: panicked: no such thing"), "{text}");
+}
+
+#[test]
+fn a_hang_is_reported_and_the_others_go_on() {
+    let script = Script::new();
+    let report = bench(&script)
+        .limit(Duration::from_millis(100))
+        .places([Place::Free, Place::Free])
+        .subject("fine", costs(&script, |_| 100))
+        .subject("hangs", |block: &mut Block| {
+            block.pair(
+                || panic!("the other waits for ever"),
+                || loop {
+                    std::thread::park()
+                },
+            );
+        })
+        .run(&options());
+    let failed = |table: &Table| {
+        let rows = &table.outcome.as_ref().unwrap().rows;
+        rows.iter().find(|row| row.name == "hangs").unwrap().failed.clone().unwrap()
+    };
+    assert_eq!(failed(&report.tables[0]), "hung: a block did not end within 100ms");
+    assert_eq!(failed(&report.tables[1]), "hung before");
+    assert!(uncontended_bench::text(&report).contains("its threads may still run"));
+}
+
+#[test]
+fn without_the_baseline_there_are_figures_but_no_ratios() {
+    let script = Script::new();
+    let report = bench(&script)
+        .subject("gone", |_| panic!("gone"))
+        .subject("one", costs(&script, |_| 100))
+        .run(&uncontended_bench::Options { rounds: 3, ..options() });
+    let one = row(&report, "one");
+    assert_eq!((one.ns_per_operation, one.ratio), (Some(100.0), None));
+    assert_eq!(report.tables[0].outcome.as_ref().unwrap().rows[0].role, Role::Baseline);
+}
+
+#[test]
+fn steal_and_other_processes_are_warned_about() {
+    let script = Script::new();
+    script.steals(1, 2);
+    let report = bench(&script).subject("one", costs(&script, |_| 100)).run(&options());
+    let table = report.tables[0].outcome.as_ref().unwrap();
+    assert!((table.stolen - 0.5).abs() < 0.01, "of two CPUs, one: {}", table.stolen);
+    assert!((table.others - 2.0).abs() < 0.01, "{}", table.others);
+    let warned = |part: &str| table.warnings.iter().any(|it| it.contains(part));
+    assert!(warned("hypervisor took 50.0 %") && warned("kept 2.0 CPUs"), "{:?}", table.warnings);
+}
+
+#[test]
+fn a_drift_hits_all_alike() {
+    let script = Script::new();
+    let clock = script.clone();
+    // Everything is ten times as slow after a while.
+    let drift =
+        move || 1 + 9 * (uncontended_bench::Instruments::wall_ns(&*clock) / 1_000_000_000).min(1);
+    let (first, second) = (drift.clone(), drift);
+    let report = bench(&script)
+        .subject("one", costs(&script, move |_| 100 * first()))
+        .subject("three", costs(&script, move |_| 300 * second()))
+        .run(&uncontended_bench::Options { rounds: 50, width: 1e-9, ..options() });
+    let ratio = row(&report, "three").ratio.unwrap();
+    assert!((ratio.median - 3.0).abs() < 1e-9, "{ratio:?}");
+}
+
+#[test]
+fn a_place_that_the_machine_lacks_is_shown_as_skipped() {
+    let script = Script::new();
+    let report: Report = bench(&script)
+        .places([Place::TwoPackages])
+        .subject("one", costs(&script, |_| 100))
+        .run(&options());
+    assert!(report.tables[0].outcome.is_err());
+    assert!(uncontended_bench::text(&report).contains("SKIPPED two packages: all CPUs"));
+}
+
+#[test]
+fn only_what_is_asked_for_runs_and_always_the_baseline() {
+    let script = Script::new();
+    let options = uncontended_bench::Options {
+        only: vec!["bl".into()],
+        cases: vec!["64".into()],
+        ..options()
+    };
+    let report = ["64", "1,024"].iter().fold(bench(&script).baseline("base"), |bench, size| {
+        ["able", "base", "baker"]
+            .iter()
+            .fold(bench.case(*size), |bench, name| bench.subject(name, costs(&script, |_| 100)))
+    });
+    let report = report.run(&options);
+    assert_eq!(report.tables.len(), 1);
+    let rows = &report.tables[0].outcome.as_ref().unwrap().rows;
+    let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
+    assert_eq!(names, ["able", "base", "base again (A/A)"]);
+}
