@@ -455,3 +455,19 @@ fn the_last_arc_knows_of_all_others() {
     });
     assert!(matches!(uncounted, Failure::Race { .. }), "{uncounted}");
 }
+
+#[test]
+fn what_a_thread_that_never_ran_was_given_is_dropped_outside() {
+    struct Tells(AtomicU32);
+    impl Drop for Tells {
+        fn drop(&mut self) {
+            self.0.store(1, Release);
+        }
+    }
+    let early = failure(|| {
+        let tells = Tells(AtomicU32::new(0));
+        let _never = spawn(move || tells.0.store(2, Relaxed));
+        panic!("before it begins");
+    });
+    assert!(matches!(early, Failure::Panic { thread: 0, .. }), "{early}");
+}

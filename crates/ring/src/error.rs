@@ -61,6 +61,34 @@ impl<T> fmt::Display for PushError<T> {
 
 impl<T> Error for PushError<T> {}
 
+/// Why room was not given out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ClaimError {
+    /// There is not that much room now.
+    Full,
+    /// More than the ring ever has room for.
+    TooLong {
+        /// The most that can be claimed at once.
+        most: usize,
+    },
+    /// Nobody will ever read it.
+    Closed,
+}
+
+impl fmt::Display for ClaimError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ClaimError::Full => f.write_str("the ring is full"),
+            ClaimError::TooLong { most } => {
+                write!(f, "the ring never has room for more than {most}")
+            }
+            ClaimError::Closed => f.write_str("the ring's other side has gone"),
+        }
+    }
+}
+
+impl Error for ClaimError {}
+
 /// Why no value was popped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PopError {

@@ -2,6 +2,7 @@
 //!
 //! # Contract
 //! - [`spsc`]: one producer, one consumer. Wait-free; no atomic read-modify-write anywhere.
+//! - [`broadcast`]: one producer; consumers who each see every value, or share, some of them after others.
 //!
 //! A ring of capacity n takes n values, whatever n is; its slots are rounded up to a power of two. A push that fails gives
 //! the value back. Sides are handles that cannot be cloned unless the ring allows many of them. When a side goes (it is
@@ -17,6 +18,7 @@
 //! Unit tests, also under Miri and on AArch64. tests/model.rs: every execution of the very code that C11 or x86-TSO allows.
 
 pub mod bell;
+pub mod broadcast;
 mod error;
 #[doc(hidden)]
 pub mod mutant;
@@ -26,5 +28,5 @@ mod slots;
 pub mod spsc;
 
 pub use bell::Silent;
-pub use error::{CapacityError, PopError, PushError};
+pub use error::{CapacityError, ClaimError, PopError, PushError};
 pub use slots::MAX_CAPACITY;

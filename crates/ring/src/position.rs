@@ -15,7 +15,7 @@ const GONE: u64 = 1;
 const STEP: u64 = 2;
 
 /// A place in the stream of values.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Position(u64);
 
 impl Position {
@@ -29,6 +29,9 @@ impl Position {
     pub(crate) const fn plus(self, steps: u64) -> Position {
         Position(self.0.wrapping_add(steps * STEP))
     }
+
+    /// The place of one that holds nobody up: behind every other.
+    pub(crate) const END: Position = Position(u64::MAX ^ GONE);
 
     /// How many steps it is from `earlier` to here.
     #[inline(always)]
@@ -48,6 +51,12 @@ impl Position {
 pub(crate) struct Mark(u64);
 
 impl Mark {
+    /// Of one that has not moved.
+    pub(crate) const START: Mark = Mark(0);
+
+    /// Of one that holds nobody up.
+    pub(crate) const END: Mark = Mark(Position::END.0);
+
     /// Where the side stood.
     #[inline(always)]
     pub(crate) const fn position(self) -> Position {
@@ -58,6 +67,12 @@ impl Mark {
     #[inline(always)]
     pub(crate) const fn is_gone(self) -> bool {
         self.0 & GONE != 0
+    }
+
+    /// The one that holds up those behind it more: the earlier, and of two at the same place the one that has gone.
+    #[inline(always)]
+    pub(crate) fn least(self, other: Mark) -> Mark {
+        Mark((self.0 ^ GONE).min(other.0 ^ GONE) ^ GONE)
     }
 }
 
@@ -74,6 +89,12 @@ impl Cursor {
     #[inline(always)]
     pub(crate) fn load(&self, order: Ordering) -> Mark {
         Mark(self.0.load(order))
+    }
+
+    /// Moves from one position to another, if nobody else of a side of several did before.
+    #[inline(always)]
+    pub(crate) fn advance(&self, from: Position, to: Position, order: Ordering) -> bool {
+        self.0.compare_exchange(from.0, to.0, order, Ordering::Relaxed).is_ok()
     }
 
     /// Moves to `position`; only the side whose cursor it is may (I2).

@@ -71,6 +71,18 @@ impl<S> Slots<S> {
         // SAFETY: every slot has been made, and is only reached by shared references (I1).
         unsafe { slot.as_ref() }
     }
+
+    /// The `count` slots from `position` on: up to the end of the array, and the rest from its beginning.
+    #[inline]
+    #[cfg(not(unc_model))]
+    pub(crate) fn run(&self, position: Position, count: usize) -> (&[S], &[S]) {
+        debug_assert!(count <= self.len());
+        // SAFETY: every slot has been made, and is only reached by shared references (I1).
+        let all = unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.len()) };
+        let first = (position.steps() & self.mask) as usize;
+        let whole = count.min(self.len() - first);
+        (&all[first..first + whole], &all[..count - whole])
+    }
 }
 
 impl<S> Drop for Slots<S> {
@@ -111,6 +123,16 @@ impl<T> Slot<T> {
         self.0.with_mut(|slot| unsafe { slot.cast::<T>().write(value) });
     }
 
+    /// Puts a value in the place of another, which is dropped.
+    ///
+    /// # Safety
+    /// The slot is the caller's, and full.
+    #[inline(always)]
+    pub(crate) unsafe fn replace(&self, value: T) {
+        // SAFETY: the slot is the caller's, and its value is there (I2).
+        self.0.with_mut(|slot| unsafe { *slot.cast::<T>() = value });
+    }
+
     /// Takes the value out.
     ///
     /// # Safety
@@ -126,6 +148,17 @@ impl<T> Slot<T> {
     pub(crate) fn as_ptr(&self) -> *const T {
         self.0.with(|slot| slot.cast())
     }
+}
+
+/// The values in slots, as memory.
+///
+/// # Safety
+/// All slots are full, and nobody writes them as long as the result lives.
+#[cfg(not(unc_model))]
+#[inline]
+pub(crate) unsafe fn values<T>(slots: &[Slot<T>]) -> &[T] {
+    // SAFETY: a slot is laid out as its value, which is there (I2).
+    unsafe { std::slice::from_raw_parts(slots.as_ptr().cast(), slots.len()) }
 }
 
 #[cfg(test)]

@@ -3,36 +3,12 @@
 //!     RUSTFLAGS="--cfg unc_model" cargo test --release -p uncontended-ring --test model --target-dir target/model
 #![cfg(unc_model)]
 
-use uncontended_model::real::{Explorer, Memory, Report, spawn, spin_loop};
+mod exploring;
+
+use exploring::{caught, holds};
+use uncontended_model::real::{spawn, spin_loop};
 use uncontended_ring::spsc::{self, Producer};
-use uncontended_ring::{PopError, PushError, mutant};
-
-const BOTH: [Memory; 2] = [Memory::C11, Memory::Tso];
-
-fn explore(memory: Memory, bug: &'static str, scenario: impl Fn() + 'static) -> Report {
-    mutant::seed(bug);
-    let report = Explorer::new(memory).explore(scenario).unwrap();
-    mutant::seed("");
-    report
-}
-
-fn holds(scenario: fn()) {
-    for memory in BOTH {
-        let report = explore(memory, "", scenario);
-        assert!(report.holds(), "{memory:?}: {report}");
-        println!("{memory:?}: {report}");
-    }
-}
-
-/// Every bug is caught under C11; those named `on_tso` under TSO too.
-fn caught(scenario: fn(), bugs: &[&'static str], on_tso: &[&'static str]) {
-    let runs = bugs.iter().map(|bug| (Memory::C11, bug));
-    for (memory, bug) in runs.chain(on_tso.iter().map(|bug| (Memory::Tso, bug))) {
-        let report = explore(memory, bug, scenario);
-        let violation = report.violation().unwrap_or_else(|| panic!("{memory:?}: {bug}: {report}"));
-        println!("{memory:?}: {bug}: {} (after {})", violation.failure, violation.after);
-    }
-}
+use uncontended_ring::{PopError, PushError};
 
 fn push(producer: &mut Producer<u32>, value: u32) {
     while let Err(error) = producer.push(value) {

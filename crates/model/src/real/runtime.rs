@@ -180,14 +180,15 @@ impl Run {
     }
 }
 
-/// The exploration that the caller runs in, unless it is unwinding.
+/// The exploration that the caller runs in, unless it is unwinding or over.
 pub(crate) fn current() -> Option<Rc<Run>> {
     let run = CURRENT.with(|current| current.try_borrow().ok().and_then(|run| run.clone()))?;
     if std::thread::panicking() {
         run.count_unwinding_request();
         return None;
     }
-    Some(run)
+    // What a thread that never ran was given is dropped after the end.
+    (!run.over.get()).then_some(run)
 }
 
 /// Answers `request`, or `None` outside an exploration.

@@ -1,0 +1,121 @@
+//! Values read in place, and released.
+
+use super::Consumer;
+use crate::bell::{Bell, Silent};
+use crate::position::Position;
+use std::fmt;
+use uncontended_atomic::Ordering::Release;
+
+/// Values that a consumer may read, from [`Consumer::read`]; at least one. What is not released, by
+/// [`release`](Batch::release) or in part, is there again at the next read.
+#[must_use = "what is not released is read again, and holds the producer up"]
+pub struct Batch<'c, T, B: Bell = Silent> {
+    pub(super) consumer: &'c mut Consumer<T, B>,
+    pub(super) len: usize,
+}
+
+impl<T, B: Bell> Batch<'_, T, B> {
+    /// How many values there are.
+    #[allow(clippy::len_without_is_empty, reason = "a batch is never empty")]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The number of the first value, counted from the beginning of the broadcast.
+    pub fn first(&self) -> u64 {
+        self.consumer.from.steps()
+    }
+
+    /// The values, oldest first.
+    pub fn iter(&self) -> Iter<'_, T, B> {
+        Iter { consumer: self.consumer, next: self.consumer.from, left: self.len }
+    }
+
+    /// The values as memory: up to the end of the ring's array, and the rest from its beginning.
+    #[cfg(not(unc_model))]
+    pub fn as_slices(&self) -> (&[T], &[T]) {
+        let (one, two) = self.consumer.ring.slots.run(self.consumer.from, self.len);
+        // SAFETY: these slots are written, and held by this consumer until it releases them, which takes the batch (I1, I2).
+        let one = unsafe { crate::slots::values(one) };
+        // SAFETY: as above.
+        (one, unsafe { crate::slots::values(two) })
+    }
+
+    /// Releases all values.
+    #[inline]
+    pub fn release(self) {
+        let len = self.len;
+        self.consumer.release(len as u64);
+    }
+
+    /// Releases the oldest `count` values, or all if there are no more; the others are there again at the next read.
+    pub fn release_first(self, count: usize) {
+        let count = count.min(self.len);
+        if count > 0 {
+            self.consumer.release(count as u64);
+        }
+    }
+}
+
+impl<'b, T, B: Bell> IntoIterator for &'b Batch<'_, T, B> {
+    type Item = &'b T;
+    type IntoIter = Iter<'b, T, B>;
+
+    fn into_iter(self) -> Iter<'b, T, B> {
+        self.iter()
+    }
+}
+
+impl<T, B: Bell> fmt::Debug for Batch<'_, T, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Batch").field("first", &self.first()).field("len", &self.len).finish()
+    }
+}
+
+/// The values of a [`Batch`], oldest first.
+pub struct Iter<'b, T, B: Bell = Silent> {
+    consumer: &'b Consumer<T, B>,
+    next: Position,
+    left: usize,
+}
+
+impl<'b, T, B: Bell> Iterator for Iter<'b, T, B> {
+    type Item = &'b T;
+
+    #[inline]
+    fn next(&mut self) -> Option<&'b T> {
+        self.left = self.left.checked_sub(1)?;
+        let slot = self.consumer.ring.slots.at(self.next);
+        self.next = self.next.plus(1);
+        // SAFETY: the slot is written, and held by this consumer as long as the batch is borrowed (I1, I2).
+        Some(unsafe { &*slot.as_ptr() })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}
+
+impl<T, B: Bell> ExactSizeIterator for Iter<'_, T, B> {}
+
+impl<T, B: Bell> fmt::Debug for Iter<'_, T, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Iter").field("left", &self.left).finish_non_exhaustive()
+    }
+}
+
+impl<T, B: Bell> Consumer<T, B> {
+    /// Releases the oldest `count` values that were handed out, at least one.
+    #[inline]
+    fn release(&mut self, count: u64) {
+        self.from = self.from.plus(count);
+        // EDGE broadcast-release (release): what is before has been read.
+        let order = crate::mutant::order("broadcast: release is relaxed", Release);
+        match self.held() {
+            None => self.stage().front.store(self.from, order),
+            Some(held) if self.from == self.to => held.store(Position::END, order),
+            Some(held) => held.store(self.from, order),
+        }
+        self.tell();
+    }
+}

@@ -1,0 +1,70 @@
+//! Room claimed for several values, published at once.
+
+use super::Producer;
+use crate::bell::{Bell, Silent};
+use std::fmt;
+
+/// Room for values, from [`Producer::claim`]. Values put here are seen by nobody until [`Claim::publish`]; dropped without
+/// that, none of them ever is.
+///
+/// ```
+/// use uncontended_ring::broadcast::Plan;
+///
+/// let (mut producer, mut consumers) = Plan::new(8).consumer("sum", &[]).polling()?;
+/// let mut sum = consumers.take("sum").unwrap();
+/// let mut claim = producer.claim(3)?;
+/// for value in [1, 2, 3] {
+///     claim.push(value).unwrap();
+/// }
+/// claim.publish();
+/// let batch = sum.read(usize::MAX)?;
+/// assert_eq!(batch.iter().sum::<i32>(), 6);
+/// batch.release();
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use = "values are seen only after `publish`"]
+pub struct Claim<'p, T, B: Bell = Silent> {
+    producer: &'p mut Producer<T, B>,
+    /// How many values there is room for, and how many have been put there.
+    count: u64,
+    filled: u64,
+}
+
+impl<'p, T, B: Bell> Claim<'p, T, B> {
+    pub(super) fn new(producer: &'p mut Producer<T, B>, count: u64) -> Claim<'p, T, B> {
+        Claim { producer, count, filled: 0 }
+    }
+
+    /// Puts `value` in the next slot of the claim.
+    ///
+    /// # Errors
+    /// The value, when the claim is filled.
+    #[inline]
+    pub fn push(&mut self, value: T) -> Result<(), T> {
+        if self.filled == self.count {
+            return Err(value);
+        }
+        self.producer.write(self.producer.next.plus(self.filled), value);
+        self.filled += 1;
+        Ok(())
+    }
+
+    /// For how many more values there is room.
+    pub fn room(&self) -> usize {
+        (self.count - self.filled) as usize
+    }
+
+    /// Publishes what was put here, filled or not, and returns how many values that is.
+    pub fn publish(self) -> usize {
+        if self.filled > 0 {
+            self.producer.publish(self.filled);
+        }
+        self.filled as usize
+    }
+}
+
+impl<T, B: Bell> fmt::Debug for Claim<'_, T, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Claim").field("room", &self.room()).finish_non_exhaustive()
+    }
+}

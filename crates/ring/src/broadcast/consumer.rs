@@ -1,0 +1,218 @@
+//! A side that reads: a stage by itself, or a member of a group.
+
+use super::Batch;
+use super::ring::{Ring, Stage};
+use crate::bell::{Bell, Silent};
+use crate::padded::Padded;
+use crate::position::{Cursor, Mark, Position};
+use crate::{PopError, mutant};
+use std::fmt;
+use uncontended_atomic::Arc;
+use uncontended_atomic::Ordering::{AcqRel, Relaxed, Release};
+
+/// The consumers of a broadcast, to be taken by the names of their stages. Those that are left when this is dropped have
+/// gone: nobody waits for them, and who comes after them sees nothing.
+pub struct Consumers<T, B: Bell = Silent>(Vec<Consumer<T, B>>);
+
+impl<T, B: Bell> Consumers<T, B> {
+    pub(super) fn new(ring: &Arc<Ring<T, B>>) -> Consumers<T, B> {
+        let readers = |index: usize| (0..ring.stages[index].readers()).map(move |m| (index, m));
+        let all = (0..ring.stages.len()).flat_map(readers);
+        let consumer = |(stage, member)| Consumer {
+            ring: Arc::clone(ring),
+            stage,
+            member,
+            from: Position::new(0),
+            to: Position::new(0),
+            reach: Mark::START,
+        };
+        Consumers(all.map(consumer).collect())
+    }
+
+    /// The consumer of the stage of this name, or the next member of the group. None: there is no such stage, or all of its
+    /// consumers have been taken.
+    pub fn take(&mut self, stage: &str) -> Option<Consumer<T, B>> {
+        let index = self.0.iter().position(|consumer| consumer.stage().name == stage)?;
+        Some(self.0.remove(index))
+    }
+}
+
+impl<T, B: Bell> fmt::Debug for Consumers<T, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(&self.0).finish()
+    }
+}
+
+/// A side that reads: the consumer of a stage, or a member of a group. It cannot be cloned.
+///
+/// ```
+/// use uncontended_ring::PopError;
+/// use uncontended_ring::broadcast::Plan;
+///
+/// let plan = Plan::new(8).consumer("journal", &[]).consumer("apply", &["journal"]);
+/// let (mut producer, mut consumers) = plan.polling()?;
+/// let (mut journal, mut apply) = (consumers.take("journal").unwrap(), consumers.take("apply").unwrap());
+/// producer.push("order")?;
+/// assert_eq!(apply.read(1).err(), Some(PopError::Empty)); // it is not in the journal yet
+/// journal.read(1)?.release();
+/// assert_eq!(apply.read(1)?.iter().next(), Some(&"order"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Consumer<T, B: Bell = Silent> {
+    pub(super) ring: Arc<Ring<T, B>>,
+    stage: usize,
+    member: usize,
+    /// From where to where values were handed to this consumer and are not released.
+    pub(super) from: Position,
+    pub(super) to: Position,
+    /// What a member last saw of how far its group may read.
+    reach: Mark,
+}
+
+impl<T, B: Bell> Consumer<T, B> {
+    /// The oldest values that this consumer has not released, at most `most` (0 counts as 1). A member of a group claims
+    /// that many at once, and others claim others.
+    ///
+    /// # Errors
+    /// There are none, or there will never be any.
+    #[inline]
+    pub fn read(&mut self, most: usize) -> Result<Batch<'_, T, B>, PopError> {
+        let len = self.find(most)?;
+        Ok(Batch { consumer: self, len })
+    }
+
+    /// Makes sure that there is a value, and says how many there are, up to `most`.
+    #[inline]
+    pub(super) fn find(&mut self, most: usize) -> Result<usize, PopError> {
+        let most = most.max(1) as u64;
+        if self.from == self.to {
+            match self.held() {
+                None => self.look()?,
+                Some(_) => self.claim(most)?,
+            }
+        }
+        Ok(self.to.since(self.from).min(most) as usize)
+    }
+
+    /// Sees how far a stage of one may read.
+    #[inline]
+    fn look(&mut self) -> Result<(), PopError> {
+        let reach = self.ring.reach(self.stage());
+        if reach.position() > self.to {
+            self.to = reach.position();
+            return Ok(());
+        }
+        Err(none_before(reach))
+    }
+
+    /// Claims values for a member of a group.
+    fn claim(&mut self, most: u64) -> Result<(), PopError> {
+        loop {
+            let front = self.stage().front.load(Relaxed).position();
+            if front >= self.reach.position() {
+                self.reach = self.ring.reach(self.stage());
+                if front >= self.reach.position() {
+                    return Err(none_before(self.reach));
+                }
+            }
+            let to = front.plus(self.reach.position().since(front).min(most));
+            if self.hold_and_claim(front, to) {
+                (self.from, self.to) = (front, to);
+                return Ok(());
+            }
+        }
+    }
+
+    /// Says what this member is about to hold, then claims it (I3). If another was faster, that is taken back, and told:
+    /// it may have held up somebody for a moment.
+    fn hold_and_claim(&self, front: Position, to: Position) -> bool {
+        let (stage, held) = (self.stage(), self.held().expect("a member"));
+        let late = mutant::is("broadcast: claim before it is held");
+        if !late {
+            // EDGE broadcast-release (release): what this member read before. EDGE broadcast-claim carries this store on.
+            held.store(front, mutant::order("broadcast: hold is relaxed", Release));
+        }
+        // EDGE broadcast-claim (release): who sees this claim sees what is held.
+        let is_claimed =
+            stage.front.advance(front, to, mutant::order("broadcast: claim is relaxed", Release));
+        if late {
+            // EDGE broadcast-release (release): too late.
+            held.store(if is_claimed { front } else { Position::END }, Release);
+        }
+        if !is_claimed {
+            // EDGE broadcast-release (release): this member reads nothing.
+            held.store(Position::END, Release);
+            self.tell();
+        }
+        is_claimed
+    }
+
+    #[inline]
+    pub(super) fn stage(&self) -> &Stage {
+        &self.ring.stages[self.stage]
+    }
+
+    /// Where a member of a group says what it holds.
+    #[inline]
+    pub(super) fn held(&self) -> Option<&Padded<Cursor>> {
+        self.stage().held.get(self.member)
+    }
+
+    /// Tells those who wait for this consumer.
+    #[inline]
+    pub(super) fn tell(&self) {
+        self.ring.room.ring();
+        if self.stage().is_followed {
+            self.ring.values.ring();
+        }
+    }
+
+    /// The name of its stage.
+    pub fn name(&self) -> &str {
+        &self.stage().name
+    }
+
+    /// How many values have been published that its stage has not released (a group: not claimed) yet.
+    pub fn lag(&self) -> usize {
+        let published = self.ring.published.load(Relaxed).position();
+        let front = self.stage().front.load(Relaxed).position();
+        // A group's `front` may be newer than what is seen here of `published`.
+        published.max(front).since(front) as usize
+    }
+
+    /// Whether the producer has gone. What it left can still be read.
+    pub fn is_closed(&self) -> bool {
+        self.ring.published.load(Relaxed).is_gone()
+    }
+}
+
+/// Why there is nothing behind what one may read.
+fn none_before(reach: Mark) -> PopError {
+    if reach.is_gone() { PopError::Closed } else { PopError::Empty }
+}
+
+impl<T, B: Bell> Drop for Consumer<T, B> {
+    fn drop(&mut self) {
+        let stage = self.stage();
+        // EDGE broadcast-release (release): what was read before it went.
+        match self.held() {
+            None => stage.front.store_gone(self.from, Release),
+            Some(held) => {
+                let holds = if self.from == self.to { Position::END } else { self.from };
+                held.store_gone(holds, Release);
+                // EDGE broadcast-last (acq-rel): the last member to go sees where the others moved `front`.
+                if stage.living.fetch_sub(1, AcqRel) == 1 {
+                    // EDGE broadcast-release (release): nobody will claim more.
+                    stage.front.store_gone(stage.front.load(Relaxed).position(), Release);
+                }
+            }
+        }
+        self.tell();
+    }
+}
+
+impl<T, B: Bell> fmt::Debug for Consumer<T, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Consumer").field("stage", &self.name()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,146 @@
+//! The side that publishes.
+
+use super::Claim;
+use super::ring::Ring;
+use crate::bell::{Bell, Silent};
+use crate::position::Position;
+use crate::{ClaimError, PushError, mutant};
+use std::fmt;
+use uncontended_atomic::Arc;
+use uncontended_atomic::Ordering::{Relaxed, Release};
+
+/// The side that publishes. There is one, and it cannot be cloned.
+pub struct Producer<T, B: Bell = Silent> {
+    pub(super) ring: Arc<Ring<T, B>>,
+    /// What `ring.published` is: nobody else stores it (I4).
+    pub(super) next: Position,
+    /// Where the ring is full, by what was last seen of the stages. It only refuses too early, never too late.
+    pub(super) limit: Position,
+    /// How many positions have been written, published or not (I5).
+    written: u64,
+}
+
+impl<T, B: Bell> Producer<T, B> {
+    pub(super) fn new(ring: Arc<Ring<T, B>>) -> Producer<T, B> {
+        let next = Position::new(0);
+        let limit = next.plus(ring.capacity);
+        Producer { ring, next, limit, written: 0 }
+    }
+
+    /// Publishes `value`, if there is room.
+    ///
+    /// # Errors
+    /// The value, when the ring is full: for now, or for ever because all consumers have gone.
+    #[inline]
+    pub fn push(&mut self, value: T) -> Result<(), PushError<T>> {
+        match self.find(1) {
+            Ok(()) => {}
+            Err(ClaimError::Closed) => return Err(PushError::Closed(value)),
+            Err(_) => return Err(PushError::Full(value)),
+        }
+        if mutant::is("broadcast: publish before the slot is written") {
+            // EDGE broadcast-publish (release): too early.
+            self.ring.published.store(self.next.plus(1), Release);
+        }
+        self.write(self.next, value);
+        self.publish(1);
+        Ok(())
+    }
+
+    /// Claims room for exactly `count` values, to be published at once.
+    ///
+    /// # Errors
+    /// There is not that much room now or, beyond the capacity, ever; or all consumers have gone.
+    pub fn claim(&mut self, count: usize) -> Result<Claim<'_, T, B>, ClaimError> {
+        self.find(count)?;
+        Ok(Claim::new(self, count as u64))
+    }
+
+    /// Makes sure that there is room for `count` values.
+    #[inline]
+    pub(super) fn find(&mut self, count: usize) -> Result<(), ClaimError> {
+        if self.limit.since(self.next) < count as u64 {
+            self.look(count)?;
+        }
+        Ok(())
+    }
+
+    /// Sees how far the stages have come.
+    fn look(&mut self, count: usize) -> Result<(), ClaimError> {
+        if count > self.capacity() {
+            return Err(ClaimError::TooLong { most: self.capacity() });
+        }
+        let gate = self.ring.gate().position();
+        if gate == Position::END {
+            return Err(ClaimError::Closed);
+        }
+        let extra = u64::from(mutant::is("broadcast: one slot too many"));
+        // A member that fails to claim an old position says for a moment that it holds it: what was free stays free.
+        self.limit = self.limit.max(gate.plus(self.ring.capacity + extra));
+        if self.limit.since(self.next) < count as u64 { Err(ClaimError::Full) } else { Ok(()) }
+    }
+
+    /// Writes the slot of a position that was found free and is not published yet.
+    #[inline]
+    pub(super) fn write(&mut self, position: Position, value: T) {
+        let (slot, step) = (self.ring.slots.at(position), position.steps());
+        let is_full = step < self.written || step >= self.ring.slots.len() as u64;
+        if std::mem::needs_drop::<T>() && is_full {
+            // SAFETY: the slot is the producer's (I1), and holds a value (I5).
+            unsafe { slot.replace(value) };
+        } else {
+            // SAFETY: the slot is the producer's (I1), and is empty (I5), or its value needs no drop.
+            unsafe { slot.write(value) };
+        }
+        self.written = self.written.max(step + 1);
+    }
+
+    /// Publishes the next `count` values, which have been written.
+    #[inline]
+    pub(super) fn publish(&mut self, count: u64) {
+        self.next = self.next.plus(count);
+        // EDGE broadcast-publish (release): who sees this sees the values.
+        let order = mutant::order("broadcast: publish is relaxed", Release);
+        self.ring.published.store(self.next, order);
+        self.ring.values.ring();
+    }
+
+    /// How many values there is room for now; there can only be more later. 0 when all consumers have gone.
+    pub fn room(&mut self) -> usize {
+        match self.look(0) {
+            Ok(()) => self.limit.since(self.next) as usize,
+            Err(_) => 0,
+        }
+    }
+
+    /// How many values the slowest living consumer has not released.
+    pub fn lag(&self) -> usize {
+        let gate = self.ring.gate().position();
+        if gate == Position::END { 0 } else { self.next.since(gate) as usize }
+    }
+
+    /// How many values the ring takes.
+    pub fn capacity(&self) -> usize {
+        self.ring.capacity as usize
+    }
+
+    /// Whether all consumers have gone.
+    pub fn is_closed(&self) -> bool {
+        self.ring.gate().position() == Position::END
+    }
+}
+
+impl<T, B: Bell> Drop for Producer<T, B> {
+    fn drop(&mut self) {
+        self.ring.written.store(self.written, Relaxed);
+        // EDGE broadcast-publish (release): who sees that the producer has gone sees all its values.
+        self.ring.published.store_gone(self.next, Release);
+        self.ring.values.ring();
+    }
+}
+
+impl<T, B: Bell> fmt::Debug for Producer<T, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Producer").field("capacity", &self.capacity()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,156 @@
+//! What all sides of a broadcast share, and the two questions asked of a stage.
+//!
+//! The header of [`broadcast`](super) has the invariants and the edges.
+
+use super::plan::{Checked, Plan, Readers};
+use super::{Consumers, PlanError, Producer};
+use crate::bell::{Bell, Silent};
+use crate::mutant;
+use crate::padded::Padded;
+use crate::position::{Cursor, Mark, Position};
+use crate::slots::{Slot, Slots};
+use uncontended_atomic::Ordering::{Acquire, Relaxed};
+use uncontended_atomic::{Arc, AtomicU64, AtomicUsize};
+
+/// All sides of a broadcast.
+pub type Sides<T, B = Silent> = (Producer<T, B>, Consumers<T, B>);
+
+/// What all sides share.
+pub(super) struct Ring<T, B> {
+    pub(super) published: Padded<Cursor>,
+    /// For those who wait for values, and for room.
+    pub(super) values: Padded<B>,
+    pub(super) room: Padded<B>,
+    pub(super) stages: Box<[Stage]>,
+    pub(super) slots: Slots<Slot<T>>,
+    pub(super) capacity: u64,
+    /// How many positions have been written; stored when the producer goes (I5).
+    pub(super) written: AtomicU64,
+}
+
+/// A consumer, or a group.
+pub(super) struct Stage {
+    pub(super) name: String,
+    pub(super) front: Padded<Cursor>,
+    /// What each member holds; empty for a consumer.
+    pub(super) held: Box<[Padded<Cursor>]>,
+    /// How many members have not gone.
+    pub(super) living: AtomicUsize,
+    /// The stages that come before.
+    after: Box<[usize]>,
+    pub(super) is_followed: bool,
+}
+
+impl Plan {
+    /// A broadcast by this plan whose sides poll.
+    ///
+    /// # Errors
+    /// The plan cannot be carried out, or there is no memory for its capacity.
+    pub fn polling<T: Send + Sync>(&self) -> Result<Sides<T>, PlanError> {
+        self.build::<T, Silent>()
+    }
+
+    pub(super) fn build<T: Send + Sync, B: Bell>(&self) -> Result<Sides<T, B>, PlanError> {
+        let stages = self.check()?;
+        let slots = Slots::new(self.capacity, |_| Slot::new()).map_err(PlanError::Capacity)?;
+        let ring = Arc::new(Ring {
+            published: Padded(Cursor::new(Position::new(0))),
+            values: Padded(B::default()),
+            room: Padded(B::default()),
+            stages: stages.into_iter().map(Stage::new).collect(),
+            slots,
+            capacity: self.capacity as u64,
+            written: AtomicU64::new(0),
+        });
+        Ok((Producer::new(Arc::clone(&ring)), Consumers::new(&ring)))
+    }
+}
+
+impl Stage {
+    fn new(stage: Checked) -> Stage {
+        let members = match stage.readers {
+            Readers::One => 0,
+            Readers::Group(members) => members,
+        };
+        Stage {
+            name: stage.name,
+            front: Padded(Cursor::new(Position::new(0))),
+            held: (0..members).map(|_| Padded(Cursor::new(Position::END))).collect(),
+            living: AtomicUsize::new(members),
+            after: stage.after,
+            is_followed: stage.is_followed,
+        }
+    }
+
+    /// How many consumers read at it.
+    pub(super) fn readers(&self) -> usize {
+        self.held.len().max(1)
+    }
+
+    /// The least of what the stage holds back. `front` comes first: whoever moved it past a position that is still read has
+    /// said so in `held`, and that is seen then (I3).
+    #[inline]
+    fn least(&self, of: impl Fn(Mark) -> Mark) -> Mark {
+        let late = mutant::is("broadcast: members are looked at before the claim");
+        let early = late.then(|| self.least_held(&of));
+        // EDGE broadcast-release (acquire): a consumer has read what is before. EDGE broadcast-claim (acquire): a member
+        // that claimed what is before says what it holds.
+        let front = of(self.front.load(mutant::order("broadcast: front is read relaxed", Acquire)));
+        front.least(early.unwrap_or_else(|| self.least_held(&of)))
+    }
+
+    #[inline]
+    fn least_held(&self, of: &impl Fn(Mark) -> Mark) -> Mark {
+        // EDGE broadcast-release (acquire): the member has read what it does not hold any more.
+        let order = mutant::order("broadcast: what is held is read relaxed", Acquire);
+        self.held.iter().fold(Mark::END, |least, held| least.least(of(held.load(order))))
+    }
+
+    /// Up to where those who come after may read.
+    #[inline]
+    fn released(&self) -> Mark {
+        if mutant::is("broadcast: comes after nobody") {
+            return Mark::END;
+        }
+        if mutant::is("broadcast: who has gone is passed") {
+            return self.gate();
+        }
+        self.least(|mark| mark)
+    }
+
+    /// Up to where the producer may take slots again: who has gone holds nothing up.
+    #[inline]
+    fn gate(&self) -> Mark {
+        self.least(|mark| if mark.is_gone() { Mark::END } else { mark })
+    }
+}
+
+impl<T, B> Ring<T, B> {
+    /// Up to where the consumers of `stage` may read.
+    #[inline]
+    pub(super) fn reach(&self, stage: &Stage) -> Mark {
+        // EDGE broadcast-publish (acquire): the values up to there have been written.
+        let order = mutant::order("broadcast: publish is read relaxed", Acquire);
+        let published = self.published.load(order);
+        let before = stage.after.iter().map(|&before| self.stages[before].released());
+        before.fold(published, Mark::least)
+    }
+
+    /// What the slowest living stage holds back; `END` when none lives.
+    #[inline]
+    pub(super) fn gate(&self) -> Mark {
+        self.stages.iter().fold(Mark::END, |least, stage| least.least(stage.gate()))
+    }
+}
+
+impl<T, B> Drop for Ring<T, B> {
+    fn drop(&mut self) {
+        if !std::mem::needs_drop::<T>() {
+            return;
+        }
+        for step in 0..self.written.load(Relaxed).min(self.slots.len() as u64) {
+            // SAFETY: slots of written positions hold values (I5); each is taken once, by the last who can reach them.
+            drop(unsafe { self.slots.at(Position::new(step)).read() });
+        }
+    }
+}

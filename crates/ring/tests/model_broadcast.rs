@@ -1,0 +1,206 @@
+//! The broadcast ring, explored: every execution that C11 or x86-TSO allows of a few operations a side.
+//!
+//!     RUSTFLAGS="--cfg unc_model" cargo test --release -p uncontended-ring --test model_broadcast --target-dir target/model
+#![cfg(unc_model)]
+
+mod exploring;
+
+use exploring::{caught, holds};
+use std::sync::atomic::Ordering::Relaxed;
+use uncontended_model::real::{Arc, AtomicU32, spawn, spin_loop};
+use uncontended_ring::broadcast::{Consumer, Plan, Producer};
+use uncontended_ring::{PopError, PushError};
+
+fn feed(mut producer: Producer<u32>, count: u32) {
+    for value in 1..=count {
+        while let Err(error) = producer.push(value) {
+            assert_eq!(error, PushError::Full(value), "nobody went");
+            spin_loop();
+        }
+    }
+}
+
+/// The values that a consumer sees until none will come.
+fn drain(consumer: Consumer<u32>, most: usize) -> Vec<u32> {
+    drain_with(consumer, most, |_| ())
+}
+
+fn drain_with(mut consumer: Consumer<u32>, most: usize, see: impl Fn(u32)) -> Vec<u32> {
+    let mut seen = Vec::new();
+    loop {
+        match consumer.read(most) {
+            Ok(batch) => {
+                batch.iter().for_each(|&value| see(value));
+                seen.extend(batch.iter());
+                batch.release();
+            }
+            Err(PopError::Empty) => spin_loop(),
+            Err(PopError::Closed) => return seen,
+        }
+    }
+}
+
+/// Two consumers see two values each through a ring of one.
+fn both_see_all() {
+    let plan = Plan::new(1).consumer("a", &[]).consumer("b", &[]);
+    let (producer, mut consumers) = plan.polling().unwrap();
+    let (a, b) = (consumers.take("a").unwrap(), consumers.take("b").unwrap());
+    let one = spawn(move || assert_eq!(drain(a, 1), [1, 2]));
+    let other = spawn(move || assert_eq!(drain(b, 2), [1, 2]));
+    feed(producer, 2);
+    one.join().unwrap();
+    other.join().unwrap();
+}
+
+/// One consumer, three values through a ring of two.
+fn one_sees_all() {
+    let (producer, mut consumers) = Plan::new(2).consumer("a", &[]).polling().unwrap();
+    let a = consumers.take("a").unwrap();
+    let reader = spawn(move || assert_eq!(drain(a, 2), [1, 2, 3]));
+    feed(producer, 3);
+    reader.join().unwrap();
+}
+
+/// One consumer after another: what the first did with a value is done when the second sees it.
+fn one_after_the_other() {
+    let plan = Plan::new(1).consumer("a", &[]).consumer("b", &["a"]);
+    let (producer, mut consumers) = plan.polling().unwrap();
+    let (a, b) = (consumers.take("a").unwrap(), consumers.take("b").unwrap());
+    let (written, done) = shared(AtomicU32::new(0));
+    let first = spawn(move || drain_with(a, 1, |value| written.store(value, Relaxed)));
+    let second = spawn(move || drain_with(b, 1, |value| assert!(done.load(Relaxed) >= value)));
+    feed(producer, 2);
+    assert_eq!(first.join().unwrap(), [1, 2]);
+    assert_eq!(second.join().unwrap(), [1, 2]);
+}
+
+fn shared<T>(value: T) -> (Arc<T>, Arc<T>) {
+    let value = Arc::new(value);
+    (Arc::clone(&value), value)
+}
+
+/// Each of two values goes to one of two members, through a ring of one.
+fn each_goes_to_one() {
+    let (producer, mut consumers) = Plan::new(1).group("g", 2, &[]).polling().unwrap();
+    let members = [consumers.take("g").unwrap(), consumers.take("g").unwrap()];
+    let members = members.map(|member| spawn(move || drain(member, 1)));
+    feed(producer, 2);
+    let mut all: Vec<u32> = members.into_iter().flat_map(|m| m.join().unwrap()).collect();
+    all.sort_unstable();
+    assert_eq!(all, [1, 2]);
+}
+
+/// The only member of a group says what it holds next before the producer has seen that it released what it held before.
+fn one_member_goes_on() {
+    let (mut producer, mut consumers) = Plan::new(2).group("g", 1, &[]).polling().unwrap();
+    let member = consumers.take("g").unwrap();
+    producer.push(1).unwrap();
+    producer.push(2).unwrap();
+    let reader = spawn(move || {
+        let seen = drain(member, 1);
+        assert_eq!(seen, [1, 2, 3]);
+    });
+    while producer.push(3).is_err() {
+        spin_loop();
+    }
+    drop(producer);
+    reader.join().unwrap();
+}
+
+/// A consumer after a group sees what both members released.
+fn one_after_a_group() {
+    let plan = Plan::new(2).group("g", 2, &[]).consumer("after", &["g"]);
+    let (mut producer, mut consumers) = plan.polling().unwrap();
+    let members = [consumers.take("g").unwrap(), consumers.take("g").unwrap()];
+    producer.push(1).unwrap();
+    producer.push(2).unwrap();
+    let members = members.map(|mut member| {
+        spawn(move || {
+            let batch = member.read(1).unwrap();
+            let value = *batch.iter().next().unwrap();
+            batch.release();
+            std::mem::forget(member);
+            value
+        })
+    });
+    let mut after = consumers.take("after").unwrap();
+    let mut seen = Vec::new();
+    while let Ok(batch) = after.read(2) {
+        seen.extend(batch.iter().copied());
+        batch.release();
+    }
+    assert_eq!(seen, (1..=seen.len() as u32).collect::<Vec<_>>());
+    let mut all = members.map(|member| member.join().unwrap());
+    all.sort_unstable();
+    assert_eq!(all, [1, 2]);
+}
+
+/// A consumer that goes with what it read is waited for no more, and not passed by who comes after it.
+fn who_goes_is_waited_for_no_more() {
+    let plan = Plan::new(1).consumer("a", &[]).consumer("b", &["a"]);
+    let (mut producer, mut consumers) = plan.polling().unwrap();
+    let (mut a, b) = (consumers.take("a").unwrap(), consumers.take("b").unwrap());
+    let first = spawn(move || {
+        while a.read(1).map(|batch| batch.release()).is_err() {
+            spin_loop();
+        }
+    });
+    let second = spawn(move || assert_eq!(drain(b, 1), [1]));
+    let mut value = 1;
+    while value <= 2 {
+        match producer.push(value) {
+            Ok(()) => value += 1,
+            Err(PushError::Full(_)) => spin_loop(),
+            Err(PushError::Closed(_)) => break,
+        }
+    }
+    drop(producer);
+    first.join().unwrap();
+    second.join().unwrap();
+}
+
+const SOLO: [&str; 5] = [
+    "broadcast: publish is relaxed",
+    "broadcast: publish is read relaxed",
+    "broadcast: publish before the slot is written",
+    "broadcast: release is relaxed",
+    "broadcast: one slot too many",
+];
+
+#[test]
+fn every_consumer_sees_all_and_the_mutants_do_not() {
+    holds(one_sees_all);
+    holds(both_see_all);
+    caught(one_sees_all, &SOLO, &[SOLO[2], SOLO[4]]);
+    caught(both_see_all, &SOLO, &[SOLO[2], SOLO[4]]);
+    caught(both_see_all, &["broadcast: front is read relaxed"], &[]);
+}
+
+#[test]
+fn who_comes_after_is_held_back_and_the_mutants_are_not() {
+    holds(one_after_the_other);
+    caught(
+        one_after_the_other,
+        &["broadcast: comes after nobody"],
+        &["broadcast: comes after nobody"],
+    );
+    holds(who_goes_is_waited_for_no_more);
+    let bug = "broadcast: who has gone is passed";
+    caught(who_goes_is_waited_for_no_more, &[bug], &[bug]);
+}
+
+const GROUP: [&str; 4] = [
+    "broadcast: members are looked at before the claim",
+    "broadcast: claim before it is held",
+    "broadcast: claim is relaxed",
+    "broadcast: what is held is read relaxed",
+];
+
+#[test]
+fn a_group_shares_and_its_mutants_do_not() {
+    holds(each_goes_to_one);
+    holds(one_after_a_group);
+    caught(each_goes_to_one, &GROUP, &GROUP[..2]);
+    holds(one_member_goes_on);
+    caught(one_member_goes_on, &["broadcast: hold is relaxed"], &[]);
+}
