@@ -93,8 +93,8 @@ impl Stage {
     fn least(&self, of: impl Fn(Mark) -> Mark) -> Mark {
         let late = mutant::is("broadcast: members are looked at before the claim");
         let early = late.then(|| self.least_held(&of));
-        // EDGE broadcast-release (acquire): a consumer has read what is before. EDGE broadcast-claim (acquire): a member
-        // that claimed what is before says what it holds.
+        // EDGE broadcast-release (acquire): a consumer has read what is before.
+        // EDGE broadcast-claim (acquire): a member that claimed what is before says what it holds.
         let front = of(self.front.load(mutant::order("broadcast: front is read relaxed", Acquire)));
         front.least(early.unwrap_or_else(|| self.least_held(&of)))
     }
