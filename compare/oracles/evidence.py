@@ -1,6 +1,6 @@
 """Judges lines of `n s p uniform jeffreys above below` (the last five as the bits of doubles) in Arb's ball arithmetic: no log evidence may
 exceed that of its prior, integrated exactly. Prints cases, violations, and by prior the largest shortfall where the
-evidence is at least 3 (one to twenty). Needs python-flint. See compare/src/bin/evidence.rs."""
+evidence is at least 3 (one to twenty). Needs python-flint. See compare/src/evidence.rs."""
 import math
 import struct
 import sys

@@ -1,6 +1,6 @@
 """Judges lines of `n s p L` (hexadecimal; p and L as the bits of doubles) in Arb's ball arithmetic: L must never be below
 ln((n+1) C(n,s) p^s (1-p)^(n-s)). Prints the number of cases, of violations, and the largest slack relative to max(1, |L|).
-Needs python-flint. See compare/src/bin/robbins.rs."""
+Needs python-flint. See compare/src/robbins.rs."""
 import struct
 import sys
 

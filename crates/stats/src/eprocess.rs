@@ -17,7 +17,7 @@
 //! successes seen beforehand: with integer counts every price reduces to Robbins' criterion and a tail of the Beta.
 //! # Evidence
 //! tests/truth_engine.rs (identities, Type I error judged by the engine), tests/truth_power.rs (sample sizes);
-//! compare/src/bin/evidence.rs: every prior against its integral in Arb.
+//! compare/src/evidence.rs: every prior against its integral in Arb.
 //! # Sources
 //! Robbins 1970; Howard, Ramdas, McAuliffe, Sekhon, arXiv 1810.08240; Ville 1939.
 

@@ -10,7 +10,7 @@
 //! of |ln m|, so that ln m is within 2.3 U. For k /= 0 the high part of k ln 2 is exact, its low part is within U of
 //! itself, and |k ln 2 + ln m| >= |ln m|: two more roundings make 4 U at most.
 //! # Evidence
-//! tests/truth_robbins.rs; `cargo run --manifest-path compare/Cargo.toml --bin robbins` against Arb.
+//! tests/truth_robbins.rs; `cargo run --manifest-path compare/Cargo.toml -- robbins` against Arb.
 //! # Sources
 //! The shape of the reduction: Tang 1990; the split of ln 2: Cody and Waite 1980.
 

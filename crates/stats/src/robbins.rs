@@ -10,7 +10,7 @@
 //! of the uniform mixture against p, an e-process, and Ville's inequality bounds its chance of ever reaching 1/epsilon.
 //! # Evidence
 //! tests/truth_robbins.rs: published cases, 600 references, random cases against exact integers.
-//! `cargo run --release --manifest-path compare/Cargo.toml --bin robbins`: millions of cases against Arb.
+//! `cargo run --release --manifest-path compare/Cargo.toml -- robbins`: millions of cases against Arb.
 //! # Sources
 //! Robbins 1970; Ding, Gandy and Hahn, arXiv 1611.01675; Loader 2000; Khuong's csm for the demand of one-sided rounding.
 

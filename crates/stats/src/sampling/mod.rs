@@ -9,7 +9,7 @@
 //! * [`SparseSet`]: draw again if already there; two arrays of `population`; what the others are measured against.
 //! # Evidence
 //! tests/truth_sampling.rs (subsets and orders, judged by this crate's own tests), tests/truth_sampling_allocations.rs;
-//! compare/src/bin/how_fast_is_sampling.rs.
+//! compare/src/how_fast_is_sampling.rs.
 //! # Sources
 //! Briggs and Torczon 1993 (sparse sets); Bentley and Floyd 1987; Fisher and Yates by way of Durstenfeld 1964.
 

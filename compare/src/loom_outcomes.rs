@@ -5,7 +5,7 @@
 //! loom finds an outcome that ours does not (but for one that C11 forbids); outcomes that loom loses are printed. Times are of whole explorations, taken
 //! in turns in one run; they depend on the machine, the numbers of executions do not.
 //!
-//!     cargo run --release --manifest-path compare/Cargo.toml --bin loom_outcomes
+//!     cargo run --release --manifest-path compare/Cargo.toml -- loom_outcomes
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -251,7 +251,7 @@ fn run_ours(program: Program) -> (Outcomes, u64, Duration) {
     (outcomes.into_keys().collect(), report.executions + report.blocked, time)
 }
 
-fn main() {
+pub fn main(_: &[String]) -> Result<(), String> {
     macro_rules! table {
         ($($name:ident)*) => { [$((stringify!($name), theirs::$name as Program, ours::$name as Program)),*] };
     }
@@ -284,4 +284,5 @@ fn main() {
     // SB with SeqCst accesses: C11 forbids (0, 0), and loom reports it because it weakens those accesses to AcqRel.
     println!("\noutcomes that loom finds alone: {lost_by_ours}; 1 is its false alarm in sb_seqcst");
     assert_eq!(lost_by_ours, 1, "an execution that loom finds is missing");
+    Ok(())
 }

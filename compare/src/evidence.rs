@@ -1,17 +1,20 @@
 //! Question: is the evidence of any prior ever above the truth, and how far below is it where a decision is near?
 //!
 //! Writes random cases with the crate's answers, a line each, for `compare/oracles/evidence.py`:
-//! `cargo run --release --manifest-path compare/Cargo.toml --bin evidence -- 100000 SEED | python3 compare/oracles/evidence.py`
+//! `cargo run --release --manifest-path compare/Cargo.toml -- evidence 100000 SEED | python3 compare/oracles/evidence.py`
 //! (the oracle needs python-flint).
 
 use std::io::{BufWriter, Write, stdout};
 
 use uncontended_stats::{Counts, Prior, Rate, Rng};
 
-fn main() -> std::io::Result<()> {
-    let mut arguments = std::env::args()
-        .skip(1)
-        .map(|a| a.parse::<u64>().expect("CASES and SEED are whole numbers"));
+pub fn main(arguments: &[String]) -> Result<(), String> {
+    write(arguments).map_err(|error| error.to_string())
+}
+
+fn write(arguments: &[String]) -> std::io::Result<()> {
+    let mut arguments =
+        arguments.iter().map(|a| a.parse::<u64>().expect("CASES and SEED are whole numbers"));
     let (cases, seed) = (arguments.next().unwrap_or(10_000), arguments.next().unwrap_or(1));
     let (mut rng, mut out) = (Rng::new(seed), BufWriter::new(stdout().lock()));
     for _ in 0..cases {

@@ -3,7 +3,7 @@
 //! Population 10,000, the sample sizes of the original measurement; every way visits its sample once, from the same kind of
 //! generator. Interleaved round by round; the median of the rounds' ratios, with the anytime-valid interval of that median.
 //! Not measured: cold caches, larger populations.
-//! `cargo run --release --manifest-path compare/Cargo.toml --bin how_fast_is_sampling [ROUNDS]`
+//! `cargo run --release --manifest-path compare/Cargo.toml -- how_fast_is_sampling [ROUNDS]`
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -16,9 +16,9 @@ const POPULATION: u32 = 10_000;
 const SIZES: [u32; 19] =
     [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 20, 40, 80, 160, 320, 640, 1000, 2000, 2500];
 
-fn main() {
+pub fn main(arguments: &[String]) -> Result<(), String> {
     let rounds: u32 =
-        std::env::args().nth(1).map_or(40, |a| a.parse().expect("ROUNDS is a whole number"));
+        arguments.first().map_or(40, |a| a.parse().expect("ROUNDS is a whole number"));
     let (mut sampler, mut sparse) = (Sampler::new(POPULATION, 2500), SparseSet::new(POPULATION));
     let (mut rng, mut theirs) = (Rng::new(1), SmallRng::seed_from_u64(1));
     println!("n | ours ns/sample | of the sparse set's time (99 % interval) | of rand's time");
@@ -47,6 +47,7 @@ fn main() {
         };
         println!("{n:4} | {:9.1} | {} | {}", own[own.len() / 2], show(&of_sparse), show(&of_rand));
     }
+    Ok(())
 }
 
 /// Nanoseconds a call.

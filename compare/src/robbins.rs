@@ -1,17 +1,20 @@
 //! Question: is the certified bound of Robbins' criterion ever below the truth, and how far above is it?
 //!
 //! Writes random cases with the crate's answer, a line each, for `compare/oracles/robbins.py` to judge in ball arithmetic of any precision:
-//! `cargo run --release --manifest-path compare/Cargo.toml --bin robbins -- 1000000 SEED | python3 compare/oracles/robbins.py`
+//! `cargo run --release --manifest-path compare/Cargo.toml -- robbins 1000000 SEED | python3 compare/oracles/robbins.py`
 //! (the oracle needs python-flint). Numbers are written in hexadecimal, so that nothing is rounded on the way.
 
 use std::io::{BufWriter, Write, stdout};
 
 use uncontended_stats::{Counts, Rate, Rng, robbins};
 
-fn main() -> std::io::Result<()> {
-    let mut arguments = std::env::args()
-        .skip(1)
-        .map(|a| a.parse::<u64>().expect("CASES and SEED are whole numbers"));
+pub fn main(arguments: &[String]) -> Result<(), String> {
+    write(arguments).map_err(|error| error.to_string())
+}
+
+fn write(arguments: &[String]) -> std::io::Result<()> {
+    let mut arguments =
+        arguments.iter().map(|a| a.parse::<u64>().expect("CASES and SEED are whole numbers"));
     let (cases, seed) = (arguments.next().unwrap_or(100_000), arguments.next().unwrap_or(1));
     let (mut rng, mut out) = (Rng::new(seed), BufWriter::new(stdout().lock()));
     for _ in 0..cases {

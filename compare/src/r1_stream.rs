@@ -1,0 +1,61 @@
+//! Question: how many items a second does a stream from one thread to another carry?
+//!
+//! Rivals: rtrb, ringbuf, crossbeam's queue and channel, kanal, flume, crossfire, the disruptor, std's bounded channel. Those
+//! that do not block are polled with the processor's spin hint. Every item is written in full, read in full and checksummed.
+//! Not measured: more than one producer or consumer, idle time (r4), wake-ups (r3), one CPU (r6).
+
+use std::time::Duration;
+use uncontended_bench::{Bench, Block, Options, Place, Ratio};
+
+use crate::rivals::payload::{Payload, Words, checksum};
+use crate::rivals::pipe::{Pipe, warm};
+use crate::rivals::{ours, pipes};
+
+pub fn main(flags: &[String]) -> Result<(), String> {
+    let options = Options::parse(flags.iter().cloned())?;
+    let mut bench = Bench::new("r1_stream", "how many items a second does a stream carry")
+        .places([Place::TwoCpus])
+        .per("item")
+        .ratio(Ratio::Speed)
+        .baseline("rtrb")
+        .block(Duration::from_millis(5))
+        .note("Polling rivals spin with the processor's hint; chunks and batches are of at most 64 items.");
+    for capacity in [64, 1_024, 65_536] {
+        bench = subjects::<Words<1>>(bench.case(format!("{capacity} × 8 B")), capacity);
+        bench = subjects::<Words<8>>(bench.case(format!("{capacity} × 64 B")), capacity);
+        bench = subjects::<Words<32>>(bench.case(format!("{capacity} × 256 B")), capacity);
+    }
+    let report = bench.show(&options)?;
+    if options.markdown {
+        print!("{}", uncontended_bench::matrix(&report));
+    }
+    Ok(())
+}
+
+fn subjects<T: Payload>(bench: Bench, capacity: usize) -> Bench {
+    bench
+        .subject("rtrb", stream::<T, pipes::Rtrb>(capacity))
+        .subject("ours, polled", stream::<T, ours::Silent>(capacity))
+        .subject("ringbuf", stream::<T, pipes::Ringbuf>(capacity))
+        .subject("disruptor, poller", stream::<T, pipes::Disruptor>(capacity))
+        .subject("crossbeam-queue", stream::<T, pipes::CrossbeamQueue>(capacity))
+        .subject("rtrb, chunks", stream::<T, pipes::RtrbChunks>(capacity))
+        .subject("crossbeam-channel", stream::<T, pipes::CrossbeamChannel>(capacity))
+        .subject("crossfire", stream::<T, pipes::Crossfire>(capacity))
+        .subject("kanal", stream::<T, pipes::Kanal>(capacity))
+        .subject("flume", stream::<T, pipes::Flume>(capacity))
+        .subject("std sync_channel", stream::<T, pipes::Std>(capacity))
+}
+
+/// One block: a fresh queue, filled and emptied once, then as many items as the block asks for.
+pub fn stream<T: Payload, P: Pipe<T>>(capacity: usize) -> impl FnMut(&mut Block) + Send + 'static {
+    move |block| {
+        let n = block.operations();
+        let (mut sender, mut receiver) = P::new(capacity);
+        let from = warm::<T, P>(&mut sender, &mut receiver, capacity);
+        block.pair(
+            || P::send(&mut sender, from, from + n),
+            || assert_eq!(P::receive(&mut receiver, n), checksum::<T>(from, from + n)),
+        );
+    }
+}

@@ -1,0 +1,43 @@
+//! A bounded queue from one thread to another, as the benchmarks use it.
+
+use super::payload::Payload;
+
+/// A rival, with the calls that it recommends.
+pub trait Pipe<T: Payload>: 'static {
+    /// The producer's side.
+    type Sender: Send;
+    /// The consumer's side.
+    type Receiver: Send;
+
+    /// A queue for `capacity` items.
+    fn new(capacity: usize) -> (Self::Sender, Self::Receiver);
+
+    /// Hands over the items numbered `from..to`, waiting for room in the rival's own way.
+    fn send(sender: &mut Self::Sender, from: u64, to: u64);
+
+    /// Takes `count` items, waiting for each in the rival's own way, and adds up their checksums.
+    fn receive(receiver: &mut Self::Receiver, count: u64) -> u64;
+}
+
+/// Fills and empties a queue once, so that its memory is there before anything is timed. Gives the number of items.
+pub fn warm<T: Payload, P: Pipe<T>>(
+    sender: &mut P::Sender,
+    receiver: &mut P::Receiver,
+    capacity: usize,
+) -> u64 {
+    let count = capacity as u64;
+    P::send(sender, 0, count);
+    assert_eq!(P::receive(receiver, count), super::payload::checksum::<T>(0, count));
+    count
+}
+
+/// Tries until `attempt` gives something, with the processor's hint for such loops.
+#[inline(always)]
+pub fn spin<R>(mut attempt: impl FnMut() -> Option<R>) -> R {
+    loop {
+        match attempt() {
+            Some(result) => return result,
+            None => std::hint::spin_loop(),
+        }
+    }
+}

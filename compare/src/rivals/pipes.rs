@@ -1,0 +1,214 @@
+//! The rivals' queues.
+
+use crossbeam_channel as channel;
+use crossbeam_queue::ArrayQueue;
+use disruptor::{BusySpin, Polling, Producer as _, SingleConsumerBarrier};
+use ringbuf::traits::{Consumer as _, Producer as _, Split as _};
+use std::sync::{Arc, mpsc};
+
+use super::payload::Payload;
+use super::pipe::{Pipe, spin};
+
+/// A pipe whose calls are given item by item.
+macro_rules! pipe {
+    ($(#[$doc:meta])* $name:ident, $sender:ty, $receiver:ty, $new:expr, $send:expr, $receive:expr) => {
+        $(#[$doc])*
+        pub struct $name;
+
+        impl<T: Payload> Pipe<T> for $name {
+            type Sender = $sender;
+            type Receiver = $receiver;
+
+            fn new(capacity: usize) -> ($sender, $receiver) {
+                $new(capacity)
+            }
+
+            #[inline(always)]
+            fn send(sender: &mut $sender, from: u64, to: u64) {
+                (from..to).for_each(|number| $send(sender, T::new(number)));
+            }
+
+            #[inline(always)]
+            fn receive(receiver: &mut $receiver, count: u64) -> u64 {
+                (0..count).fold(0, |sum, _| sum.wrapping_add(T::sum(&$receive(receiver))))
+            }
+        }
+    };
+}
+pub(crate) use pipe;
+
+/// Pushes until there is room.
+#[inline(always)]
+pub fn insist<T>(value: T, mut push: impl FnMut(T) -> Result<(), T>) {
+    let mut left = Some(value);
+    spin(|| match push(left.take()?) {
+        Ok(()) => Some(()),
+        Err(value) => {
+            left = Some(value);
+            None
+        }
+    });
+}
+
+pipe!(
+    /// rtrb, item by item.
+    Rtrb,
+    rtrb::Producer<T>,
+    rtrb::Consumer<T>,
+    rtrb::RingBuffer::new,
+    |to: &mut rtrb::Producer<T>, item| insist(item, |item| to.push(item).map_err(|rtrb::PushError::Full(item)| item)),
+    |from: &mut rtrb::Consumer<T>| spin(|| from.pop().ok())
+);
+
+pipe!(
+    /// ringbuf's caching sides, item by item.
+    Ringbuf,
+    ringbuf::HeapProd<T>,
+    ringbuf::HeapCons<T>,
+    |capacity| ringbuf::HeapRb::new(capacity).split(),
+    |to: &mut ringbuf::HeapProd<T>, item| insist(item, |item| to.try_push(item)),
+    |from: &mut ringbuf::HeapCons<T>| spin(|| from.try_pop())
+);
+
+pipe!(
+    /// crossbeam's array queue.
+    CrossbeamQueue,
+    Arc<ArrayQueue<T>>,
+    Arc<ArrayQueue<T>>,
+    |capacity| {
+        let queue = Arc::new(ArrayQueue::new(capacity));
+        (queue.clone(), queue)
+    },
+    |to: &mut Arc<ArrayQueue<T>>, item| insist(item, |item| to.push(item)),
+    |from: &mut Arc<ArrayQueue<T>>| spin(|| from.pop())
+);
+
+pipe!(
+    /// crossbeam's bounded channel; blocks.
+    CrossbeamChannel,
+    channel::Sender<T>,
+    channel::Receiver<T>,
+    channel::bounded,
+    |to: &mut channel::Sender<T>, item| to.send(item).expect("the receiver lives"),
+    |from: &mut channel::Receiver<T>| from.recv().expect("the sender lives")
+);
+
+pipe!(
+    /// kanal's bounded channel; blocks.
+    Kanal,
+    kanal::Sender<T>,
+    kanal::Receiver<T>,
+    kanal::bounded,
+    |to: &mut kanal::Sender<T>, item| to.send(item).expect("the receiver lives"),
+    |from: &mut kanal::Receiver<T>| from.recv().expect("the sender lives")
+);
+
+pipe!(
+    /// flume's bounded channel; blocks.
+    Flume,
+    flume::Sender<T>,
+    flume::Receiver<T>,
+    flume::bounded,
+    |to: &mut flume::Sender<T>, item| assert!(to.send(item).is_ok(), "the receiver lives"),
+    |from: &mut flume::Receiver<T>| from.recv().expect("the sender lives")
+);
+
+pipe!(
+    /// crossfire's bounded channel for one producer and one consumer; blocks.
+    Crossfire,
+    crossfire::Tx<crossfire::spsc::Array<T>>,
+    crossfire::Rx<crossfire::spsc::Array<T>>,
+    |capacity| {
+        // What its documentation advises at the start of a program.
+        crossfire::detect_backoff_cfg();
+        crossfire::spsc::bounded_blocking(capacity)
+    },
+    |to: &mut crossfire::Tx<crossfire::spsc::Array<T>>, item| assert!(to.send(item).is_ok(), "the receiver lives"),
+    |from: &mut crossfire::Rx<crossfire::spsc::Array<T>>| from.recv().expect("the sender lives")
+);
+
+pipe!(
+    /// The standard library's bounded channel; blocks.
+    Std,
+    mpsc::SyncSender<T>,
+    mpsc::Receiver<T>,
+    mpsc::sync_channel,
+    |to: &mut mpsc::SyncSender<T>, item| to.send(item).expect("the receiver lives"),
+    |from: &mut mpsc::Receiver<T>| from.recv().expect("the sender lives")
+);
+
+/// The disruptor's poller, with batches as they come: what it recommends for threads of one's own.
+pub struct Disruptor;
+
+impl<T: Payload> Pipe<T> for Disruptor {
+    type Sender = disruptor::SingleProducer<T, SingleConsumerBarrier>;
+    type Receiver = disruptor::EventPoller<T, disruptor::SingleProducerBarrier>;
+
+    fn new(capacity: usize) -> (Self::Sender, Self::Receiver) {
+        let builder = disruptor::build_single_producer(capacity, T::default, BusySpin);
+        let (poller, builder) = builder.new_event_poller();
+        (builder.build(), poller)
+    }
+
+    #[inline(always)]
+    fn send(sender: &mut Self::Sender, from: u64, to: u64) {
+        (from..to).for_each(|number| sender.publish(|slot| *slot = T::new(number)));
+    }
+
+    #[inline(always)]
+    fn receive(receiver: &mut Self::Receiver, count: u64) -> u64 {
+        let (mut sum, mut left) = (0u64, count);
+        while left > 0 {
+            match receiver.take(left) {
+                Ok(mut events) => {
+                    left -= (&mut events).len() as u64;
+                    sum = (&mut events).fold(sum, |sum, event| sum.wrapping_add(event.sum()));
+                }
+                Err(Polling::NoEvents) => std::hint::spin_loop(),
+                Err(Polling::Shutdown) => panic!("the producer lives"),
+            }
+        }
+        sum
+    }
+}
+
+/// rtrb, by chunks of what is there, at most 64: its interface for many items.
+pub struct RtrbChunks;
+
+/// How many items a chunk or batch has at most.
+pub const BATCH: u64 = 64;
+
+impl<T: Payload> Pipe<T> for RtrbChunks {
+    type Sender = rtrb::Producer<T>;
+    type Receiver = rtrb::Consumer<T>;
+
+    fn new(capacity: usize) -> (Self::Sender, Self::Receiver) {
+        rtrb::RingBuffer::new(capacity)
+    }
+
+    #[inline(always)]
+    fn send(sender: &mut Self::Sender, from: u64, to: u64) {
+        let mut next = from;
+        while next < to {
+            let count = spin(|| Some(sender.slots()).filter(|&slots| slots > 0));
+            let count = (count as u64).min(BATCH).min(to - next);
+            let chunk =
+                sender.write_chunk_uninit(count as usize).expect("as many slots as there are");
+            chunk.fill_from_iter((next..next + count).map(T::new));
+            next += count;
+        }
+    }
+
+    #[inline(always)]
+    fn receive(receiver: &mut Self::Receiver, count: u64) -> u64 {
+        let (mut sum, mut left) = (0u64, count);
+        while left > 0 {
+            let count = spin(|| Some(receiver.slots()).filter(|&slots| slots > 0));
+            let count = (count as u64).min(BATCH).min(left);
+            let chunk = receiver.read_chunk(count as usize).expect("as many items as there are");
+            sum = chunk.into_iter().fold(sum, |sum, item| sum.wrapping_add(item.sum()));
+            left -= count;
+        }
+        sum
+    }
+}

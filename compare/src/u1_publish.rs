@@ -1,0 +1,179 @@
+//! Question: what does it cost to publish when nobody waits, the payload included?
+//!
+//! Every operation writes an item into a slot of a small ring, then publishes it. Rivals: a bare release store (the floor: it
+//! can wake nobody); the pieces that an event count can be made of, by hand; Concurrency Kit's event count in C, its loop
+//! compiled with its inline functions; event-listener; a mutex with a condition variable; ours in all forms.
+//! Not measured: a consumer that reads along (r1), somebody to wake (u2), cold caches.
+
+use event_listener::Event;
+use std::hint::black_box;
+use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release, SeqCst};
+use std::sync::atomic::{AtomicU32, AtomicU64, compiler_fence, fence};
+use std::sync::{Condvar, Mutex};
+use std::time::Duration;
+use uncontended_bench::{Bench, Block, Options, Place};
+
+use crate::rivals::concurrency_kit::{self, Count};
+
+const SLOTS: usize = 1_024;
+
+pub fn main(flags: &[String]) -> Result<(), String> {
+    let options = Options::parse(flags.iter().cloned())?;
+    let mut bench = Bench::new("u1_publish", "what does it cost to publish when nobody waits")
+        .places([Place::TwoCpus])
+        .per("publish")
+        .baseline("bare release store")
+        .block(Duration::from_millis(1));
+    bench = subjects::<1>(bench.case("8 B"));
+    bench = subjects::<8>(bench.case("64 B"));
+    if concurrency_kit::forms().is_empty() {
+        bench = bench.note(concurrency_kit::MISSING);
+    }
+    bench.show(&options).map(|_| ())
+}
+
+fn subjects<const WORDS: usize>(mut bench: Bench) -> Bench {
+    let word = || &*black_box(Box::leak(Box::new(Line::default())));
+    let (bare, two, fenced) = (word(), word(), word());
+    bench = bench
+        .subject("bare release store", publish::<WORDS>(move |i| bare.cursor.store(i, Release)))
+        .subject(
+            "two words by hand",
+            publish::<WORDS>(move |i| {
+                two.cursor.store(i, Release);
+                compiler_fence(SeqCst);
+                if two.flag.load(Relaxed) != 0 {
+                    unexpected();
+                }
+            }),
+        );
+    #[cfg(target_arch = "x86_64")]
+    {
+        bench = by_instruction::<WORDS>(bench);
+    }
+    for &form in concurrency_kit::forms() {
+        bench = bench.subject(form.name, from_c::<WORDS>(Count::new(form)));
+    }
+    let (event, locked) = (Event::new(), (Mutex::new(0u64), Condvar::new()));
+    let cursor = word();
+    bench
+        .subject("locked xadd", {
+            let line = word();
+            publish::<WORDS>(move |_| {
+                if line.flag.fetch_add(2, AcqRel) & 1 != 0 {
+                    unexpected();
+                }
+            })
+        })
+        .subject(
+            "store, full fence, flag",
+            publish::<WORDS>(move |i| {
+                fenced.cursor.store(i, Relaxed);
+                fence(SeqCst);
+                if fenced.flag.load(Relaxed) != 0 {
+                    unexpected();
+                }
+            }),
+        )
+        .subject(
+            "event-listener",
+            publish::<WORDS>(move |i| {
+                cursor.cursor.store(i, Release);
+                event.notify(usize::MAX);
+            }),
+        )
+        .subject(
+            "Mutex and Condvar",
+            publish::<WORDS>(move |i| {
+                *locked.0.lock().expect("nobody panics") = i;
+                locked.1.notify_all();
+            }),
+        )
+}
+
+/// A word to publish and a flag, alone on their cache lines, where no compiler can see who else has them.
+#[derive(Default)]
+#[repr(align(128))]
+struct Line {
+    cursor: AtomicU64,
+    flag: AtomicU32,
+}
+
+/// What would wake somebody.
+#[cold]
+#[inline(never)]
+fn unexpected() {
+    panic!("nobody waits here");
+}
+
+/// A block of writing an item and publishing it.
+fn publish<const WORDS: usize>(
+    mut publish: impl FnMut(u64) + Send + 'static,
+) -> impl FnMut(&mut Block) + Send + 'static {
+    let slots: Box<[[AtomicU64; WORDS]; SLOTS]> =
+        Box::new(std::array::from_fn(|_| std::array::from_fn(|_| AtomicU64::new(0))));
+    move |block| {
+        let n = block.operations();
+        let slots = black_box(&slots);
+        block.measure(|| {
+            for i in 0..n {
+                slots[i as usize % SLOTS].iter().for_each(|word| word.store(i, Relaxed));
+                publish(i);
+            }
+        });
+        let last = &slots[(n - 1) as usize % SLOTS];
+        assert!(last.iter().all(|word| word.load(Relaxed) == n - 1));
+    }
+}
+
+/// The same in C.
+fn from_c<const WORDS: usize>(count: Count) -> impl FnMut(&mut Block) + Send + 'static {
+    let mut slots = vec![0u64; WORDS * SLOTS];
+    move |block| {
+        let (n, before) = (block.operations(), count.value());
+        block.measure(|| count.publish(&mut slots, WORDS as u64, n));
+        assert_eq!((count.value().wrapping_sub(before) ^ n) as u32 & 0x3fff_ffff, 0);
+        assert_eq!(slots[WORDS * ((n - 1) as usize % SLOTS)], n - 1);
+    }
+}
+
+/// Single instructions that nobody else may interleave with on this CPU, but that are not atomic to others.
+#[cfg(target_arch = "x86_64")]
+fn by_instruction<const WORDS: usize>(bench: Bench) -> Bench {
+    use std::arch::asm;
+    let word = || black_box(Box::leak(Box::new(Line::default()))).cursor.as_ptr() as usize;
+    let (inc, add, xadd) = (word(), word(), word());
+    bench
+        .subject(
+            "inc, by hand",
+            publish::<WORDS>(move |_| {
+                // SAFETY: the word is never freed, and nobody else writes it; a jump leads to a call that panics.
+                unsafe {
+                    asm!("inc dword ptr [{word}]", "jle {cold}", word = in(reg) inc, cold = label { unexpected() })
+                }
+            }),
+        )
+        .subject(
+            "add and flag test, by hand",
+            publish::<WORDS>(move |_| {
+                // SAFETY: as above.
+                unsafe {
+                    asm!(
+                        "add qword ptr [{word}], 2", "test byte ptr [{word}], 1", "jnz {cold}",
+                        word = in(reg) add, cold = label { unexpected() }
+                    )
+                }
+            }),
+        )
+        .subject(
+            "plain xadd",
+            publish::<WORDS>(move |_| {
+                let mut old = 2u64;
+                // SAFETY: as above, without a jump.
+                unsafe { asm!("xadd qword ptr [{word}], {old}", word = in(reg) xadd, old = inout(reg) old) };
+                if old & 1 != 0 {
+                    unexpected();
+                }
+            }),
+        )
+}
