@@ -3,6 +3,7 @@
 //! # Contract
 //! - [`spsc`]: one producer, one consumer. Wait-free; no atomic read-modify-write anywhere.
 //! - [`broadcast`]: one producer; consumers who each see every value, or share, some of them after others.
+//! - [`lossy`]: one producer that never waits; observers who are told what they lost.
 //!
 //! A ring of capacity n takes n values, whatever n is; its slots are rounded up to a power of two. A push that fails gives
 //! the value back. Sides are handles that cannot be cloned unless the ring allows many of them. When a side goes (it is
@@ -20,13 +21,16 @@
 pub mod bell;
 pub mod broadcast;
 mod error;
+pub mod lossy;
 #[doc(hidden)]
 pub mod mutant;
 mod padded;
+mod plain;
 mod position;
 mod slots;
 pub mod spsc;
 
 pub use bell::Silent;
 pub use error::{CapacityError, ClaimError, PopError, PushError};
+pub use plain::Plain;
 pub use slots::MAX_CAPACITY;

@@ -1,0 +1,115 @@
+//! One producer that never waits; observers who are told what they lost.
+//!
+//! # Contract
+//! [`Producer::push`] is wait-free: it overwrites the oldest value, seen or not. Any number of observers read, each at its
+//! own pace. One that is less than the capacity behind loses nothing. One that was lapped is told by
+//! [`ObserveError::Lost`] how many values it missed, and goes on in the middle of what is there, so that it is not lapped
+//! at once again. Loss is normal here. A value is never torn: it is seen as it was pushed, or lost.
+//!
+//! Values are [`Plain`]: an observer may copy words while they are overwritten. The copy is thrown away then.
+//!
+//! # State
+//! Each slot: `sequence`, then the words of a value. All are atomics, so there is no data race. `published`: how many values
+//! there have been, and whether the producer has gone.
+//!
+//! I1: `sequence` is `2 p + 1` while value number p is written, `2 p + 2` while it is there. It only grows.
+//! I2: the producer alone stores; there is one.
+//! I3: between two loads of the same even `sequence`, none of the words loaded was another value's.
+//!
+//! # Edges
+//! lossy-publish: `push` stores the even `sequence` -> an observer's first load of it. Carries the words.
+//! lossy-overwrite: `push` fences after the odd `sequence` -> an observer fences after it loaded the words. Carries the odd
+//!     one: who saw a word of the next value sees that it was begun. This is I3.
+//! None for `published`: it is a count, and carries nothing.
+//!
+//! # Evidence
+//! Tests below; tests/model_lossy.rs, where each step left out and each order weakened is caught.
+//!
+//! # Sources
+//! Boehm, Can seqlocks get along with programming language memory models?, MSPC 2012. Lapping receivers: Agrona.
+
+mod observer;
+mod producer;
+#[cfg(all(test, not(unc_model)))]
+mod tests;
+
+pub use self::observer::{ObserveError, Observer};
+pub use self::producer::Producer;
+
+use crate::CapacityError;
+use crate::bell::{Bell, Silent};
+use crate::padded::Padded;
+use crate::plain::{Plain, words};
+use crate::position::{Cursor, Position};
+use crate::slots::slots_for;
+use std::marker::PhantomData;
+use uncontended_atomic::{Arc, AtomicU64};
+
+/// Both sides of a lossy ring.
+pub type Sides<T, B = Silent> = (Producer<T, B>, Observer<T, B>);
+
+/// A lossy ring whose observers may be `capacity` values behind; its observers poll. Clone the observer for more.
+///
+/// ```
+/// use uncontended_ring::lossy::{self, ObserveError};
+///
+/// let (mut producer, mut observer) = lossy::ring(4)?;
+/// (0..10).for_each(|value: u64| producer.push(value));
+/// assert_eq!(observer.read(), Err(ObserveError::Lost(8)));
+/// assert_eq!((observer.read(), observer.read()), (Ok(8), Ok(9)));
+/// assert_eq!(observer.read(), Err(ObserveError::Empty));
+/// # Ok::<(), uncontended_ring::CapacityError>(())
+/// ```
+///
+/// # Errors
+/// Zero, or more than [`MAX_CAPACITY`](crate::MAX_CAPACITY) or than there is memory for.
+pub fn ring<T: Plain>(capacity: usize) -> Result<Sides<T>, CapacityError> {
+    build(capacity)
+}
+
+fn build<T: Plain, B: Bell>(capacity: usize) -> Result<Sides<T, B>, CapacityError> {
+    let slots = slots_for(capacity)?;
+    let mut memory = Vec::new();
+    let count = slots.checked_mul(1 + words::<T>()).ok_or(CapacityError::TooLarge)?;
+    memory.try_reserve_exact(count).map_err(|_| CapacityError::TooLarge)?;
+    memory.extend((0..count).map(|_| AtomicU64::new(0)));
+    let ring = Arc::new(Ring {
+        published: Padded(Cursor::new(Position::new(0))),
+        values: Padded(B::default()),
+        memory: memory.into_boxed_slice(),
+        mask: slots as u64 - 1,
+        capacity: capacity as u64,
+        holds: PhantomData,
+    });
+    Ok((Producer::new(Arc::clone(&ring)), Observer::new(ring, Position::new(0))))
+}
+
+/// What all sides share.
+struct Ring<T, B> {
+    published: Padded<Cursor>,
+    /// For those who wait for values.
+    values: Padded<B>,
+    /// The slots, one after the other.
+    memory: Box<[AtomicU64]>,
+    mask: u64,
+    capacity: u64,
+    holds: PhantomData<T>,
+}
+
+impl<T: Plain, B> Ring<T, B> {
+    /// The slot at `position`: its sequence and its words.
+    #[inline(always)]
+    fn at(&self, position: Position) -> (&AtomicU64, &[AtomicU64]) {
+        let length = 1 + words::<T>();
+        let from = (position.steps() & self.mask) as usize * length;
+        let slot = &self.memory[from..from + length];
+        (&slot[0], &slot[1..])
+    }
+}
+
+/// The sequence of a slot while the value at `position` is written, and while it is there.
+#[inline(always)]
+const fn sequences(position: Position) -> (u64, u64) {
+    let begun = position.steps() * 2 + 1;
+    (begun, begun + 1)
+}

@@ -1,0 +1,140 @@
+//! A side that reads at its own pace, and may be lapped.
+
+use super::{Ring, sequences};
+use crate::bell::{Bell, Silent};
+use crate::mutant;
+use crate::plain::{self, Plain};
+use crate::position::Position;
+use std::fmt;
+use uncontended_atomic::Ordering::{Acquire, Relaxed};
+use uncontended_atomic::{Arc, fence};
+
+/// Why no value was seen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ObserveError {
+    /// There is none now.
+    Empty,
+    /// There is none, and none will ever come.
+    Closed,
+    /// So many values were overwritten before they were seen; those after them can be read.
+    Lost(u64),
+}
+
+impl fmt::Display for ObserveError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ObserveError::Empty => f.write_str("there is nothing new"),
+            ObserveError::Closed => f.write_str("there is nothing new, and the producer has gone"),
+            ObserveError::Lost(count) => write!(f, "{count} values were overwritten unseen"),
+        }
+    }
+}
+
+impl std::error::Error for ObserveError {}
+
+/// A side that sees values as long as they are there. Clones go on from the same value, each at its own pace.
+pub struct Observer<T: Plain, B: Bell = Silent> {
+    ring: Arc<Ring<T, B>>,
+    next: Position,
+    lost: u64,
+}
+
+impl<T: Plain, B: Bell> Observer<T, B> {
+    pub(super) fn new(ring: Arc<Ring<T, B>>, next: Position) -> Observer<T, B> {
+        Observer { ring, next, lost: 0 }
+    }
+
+    /// The next value, as it was pushed.
+    ///
+    /// # Errors
+    /// There is none now, or will never be one; or some were lost, and the next read goes on after them.
+    #[inline]
+    pub fn read(&mut self) -> Result<T, ObserveError> {
+        let (sequence, words) = self.ring.at(self.next);
+        let (_, there) = sequences(self.next);
+        // EDGE lossy-publish (acquire): the words of this value have been stored.
+        let first = sequence.load(mutant::order("lossy: publish is read relaxed", Acquire));
+        if first < there {
+            return Err(self.nothing_yet());
+        }
+        if first == there {
+            let value = plain::value(|index| words[index].load(Relaxed));
+            if !mutant::is("lossy: no fence after the words") {
+                // EDGE lossy-overwrite (acquire): if a word was the next value's, that one is seen to be begun.
+                fence(Acquire);
+            }
+            if sequence.load(Relaxed) == there
+                || mutant::is("lossy: the sequence is not looked at again")
+            {
+                self.next = self.next.plus(1);
+                return Ok(value);
+            }
+        }
+        Err(self.lapped())
+    }
+
+    /// Why the value that is next is not there.
+    #[cold]
+    fn nothing_yet(&self) -> ObserveError {
+        // Whatever it was when: if it says that there are no more than were seen, there are none.
+        let published = self.ring.published.load(Relaxed);
+        let is_all = published.position() == self.next || mutant::is("lossy: the end comes early");
+        if published.is_gone() && is_all { ObserveError::Closed } else { ObserveError::Empty }
+    }
+
+    /// Goes on in the middle of what is there.
+    #[cold]
+    fn lapped(&mut self) -> ObserveError {
+        // Old news makes this go on too early at worst, and be lapped again.
+        let published = self.ring.published.load(Relaxed).position();
+        let behind = self.ring.capacity.div_ceil(2);
+        let middle = published.steps().saturating_sub(behind);
+        ObserveError::Lost(self.skip_to(middle.max(self.next.steps() + 1)))
+    }
+
+    fn skip_to(&mut self, step: u64) -> u64 {
+        let count = step - self.next.steps();
+        self.lost += count;
+        self.next = Position::new(step);
+        count
+    }
+
+    /// Goes on with the newest value, and returns how many unseen ones were left out; they count as lost.
+    pub fn skip_to_newest(&mut self) -> u64 {
+        let published = self.ring.published.load(Relaxed).position().steps();
+        self.skip_to(published.saturating_sub(1).max(self.next.steps()))
+    }
+
+    /// How many values were there to see so far: seen or lost.
+    pub fn count(&self) -> u64 {
+        self.next.steps()
+    }
+
+    /// How many values it has lost so far.
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// How many values there are that it has not seen, lost ones among them.
+    pub fn lag(&self) -> u64 {
+        let published = self.ring.published.load(Relaxed).position();
+        // What was read may be newer than what is seen here of `published`.
+        published.max(self.next).since(self.next)
+    }
+}
+
+impl<T: Plain, B: Bell> Clone for Observer<T, B> {
+    fn clone(&self) -> Observer<T, B> {
+        Observer { ring: Arc::clone(&self.ring), next: self.next, lost: self.lost }
+    }
+}
+
+impl<T: Plain, B: Bell> fmt::Debug for Observer<T, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counts = (self.count(), self.lost);
+        f.debug_struct("Observer")
+            .field("count", &counts.0)
+            .field("lost", &counts.1)
+            .finish_non_exhaustive()
+    }
+}

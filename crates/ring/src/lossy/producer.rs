@@ -1,0 +1,72 @@
+//! The side that never waits.
+
+use super::{Observer, Ring, sequences};
+use crate::bell::{Bell, Silent};
+use crate::mutant;
+use crate::plain::{Plain, word};
+use crate::position::Position;
+use std::fmt;
+use uncontended_atomic::Ordering::{Relaxed, Release};
+use uncontended_atomic::{Arc, fence};
+
+/// The side that pushes, and never waits. There is one, and it cannot be cloned.
+pub struct Producer<T: Plain, B: Bell = Silent> {
+    ring: Arc<Ring<T, B>>,
+    next: Position,
+}
+
+impl<T: Plain, B: Bell> Producer<T, B> {
+    pub(super) fn new(ring: Arc<Ring<T, B>>) -> Producer<T, B> {
+        Producer { ring, next: Position::new(0) }
+    }
+
+    /// Puts `value` in the place of the oldest.
+    #[inline]
+    pub fn push(&mut self, value: T) {
+        let (sequence, words) = self.ring.at(self.next);
+        let (begun, there) = sequences(self.next);
+        if !mutant::is("lossy: no mark before the words") {
+            sequence.store(begun, Relaxed);
+        }
+        if !mutant::is("lossy: no fence before the words") {
+            // EDGE lossy-overwrite (release): who sees a word of this value sees that it was begun.
+            fence(Release);
+        }
+        for (index, slot) in words.iter().enumerate() {
+            slot.store(word(&value, index), Relaxed);
+        }
+        // EDGE lossy-publish (release): who sees this sees all words, or later ones.
+        sequence.store(there, mutant::order("lossy: publish is relaxed", Release));
+        self.next = self.next.plus(1);
+        self.ring.published.store(self.next, Relaxed);
+        self.ring.values.ring();
+    }
+
+    /// Another observer, who begins with the next value.
+    pub fn observer(&self) -> Observer<T, B> {
+        Observer::new(Arc::clone(&self.ring), self.next)
+    }
+
+    /// How many values there have been.
+    pub fn count(&self) -> u64 {
+        self.next.steps()
+    }
+
+    /// How far an observer may be behind.
+    pub fn capacity(&self) -> usize {
+        self.ring.capacity as usize
+    }
+}
+
+impl<T: Plain, B: Bell> Drop for Producer<T, B> {
+    fn drop(&mut self) {
+        self.ring.published.store_gone(self.next, Relaxed);
+        self.ring.values.ring();
+    }
+}
+
+impl<T: Plain, B: Bell> fmt::Debug for Producer<T, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Producer").field("count", &self.count()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,47 @@
+//! The lossy broadcast, explored: every execution that C11 or x86-TSO allows of a few operations a side.
+//!
+//!     RUSTFLAGS="--cfg unc_model" cargo test --release -p uncontended-ring --test model_lossy --target-dir target/model
+#![cfg(unc_model)]
+
+mod exploring;
+
+use exploring::{caught, holds};
+use uncontended_model::real::{spawn, spin_loop};
+use uncontended_ring::lossy::{self, ObserveError};
+
+/// Values of two words through a ring of `CAPACITY`: whole, in order, seen or counted as lost.
+fn observe<const CAPACITY: usize, const COUNT: u64>() {
+    let (mut producer, mut observer) = lossy::ring::<[u64; 2]>(CAPACITY).unwrap();
+    let sender = spawn(move || (1..=COUNT).for_each(|value| producer.push([value; 2])));
+    let mut next = 1;
+    loop {
+        match observer.read() {
+            Ok(value) => {
+                assert_eq!(value, [next; 2]);
+                next += 1;
+            }
+            Err(ObserveError::Lost(count)) => next += count,
+            Err(ObserveError::Empty) => spin_loop(),
+            Err(ObserveError::Closed) => break,
+        }
+    }
+    assert_eq!(next, COUNT + 1, "all were seen or lost");
+    sender.join().unwrap();
+}
+
+const LOSSY: [&str; 7] = [
+    "lossy: no mark before the words",
+    "lossy: the sequence is not looked at again",
+    "lossy: the end comes early",
+    "lossy: no fence before the words",
+    "lossy: no fence after the words",
+    "lossy: publish is relaxed",
+    "lossy: publish is read relaxed",
+];
+
+#[test]
+fn nothing_is_torn_or_forgotten_and_the_mutants_do_it() {
+    holds(observe::<1, 2>);
+    holds(observe::<2, 3>);
+    caught(observe::<1, 2>, &LOSSY, &LOSSY[..3]);
+}
