@@ -1,23 +1,83 @@
-//! Sleeping on a word, in the checker's words.
+//! Sleeping on a word, in the kernel or in the checker.
 
-use core::sync::atomic::AtomicU32;
-use uncontended_sys::futex;
+use crate::{AtomicU32, AtomicU64};
+pub use uncontended_sys::futex::{Scope, Wait};
 
-/// Why a wait ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Wait {
-    /// Somebody woke the thread, or the kernel did for no reason: look at the word again.
-    Woken,
-    /// The word did not hold the value.
-    Changed,
+/// A word to sleep on: 32 bits, or the low half of 64.
+#[cfg(not(unc_model))]
+pub trait FutexWord: sealed::Word {}
+
+/// A word to sleep on: 32 bits, or the low half of 64.
+#[cfg(unc_model)]
+pub trait FutexWord: Modelled {}
+
+impl FutexWord for AtomicU32 {}
+impl FutexWord for AtomicU64 {}
+
+#[cfg(not(unc_model))]
+mod sealed {
+    use super::{AtomicU32, AtomicU64};
+
+    pub trait Word {
+        fn low(&self) -> &AtomicU32;
+    }
+
+    impl Word for AtomicU32 {
+        fn low(&self) -> &AtomicU32 {
+            self
+        }
+    }
+
+    impl Word for AtomicU64 {
+        fn low(&self) -> &AtomicU32 {
+            let low = self.as_ptr().cast::<u32>();
+            let low = if cfg!(target_endian = "big") { low.wrapping_add(1) } else { low };
+            // SAFETY: I1: half of an atomic that is borrowed as long, and more strictly aligned; the kernel alone reads
+            // through it, as it may with any memory.
+            unsafe { AtomicU32::from_ptr(low) }
+        }
+    }
 }
 
-/// Waits while `word` holds `expected`, until a wake.
-pub fn futex_wait(word: &AtomicU32, expected: u32) -> Wait {
-    if futex::wait(word, expected) { Wait::Woken } else { Wait::Changed }
+#[cfg(unc_model)]
+use uncontended_model::real::FutexWord as Modelled;
+
+/// Sleeps while `word` (its low half) holds `expected`: until a wake, or until `CLOCK_MONOTONIC` comes to `deadline_ns`.
+///
+/// Under the checker the clock stands still: a sleep with a deadline may end by itself at any time.
+#[cfg_attr(unc_model, track_caller)]
+pub fn futex_wait(
+    word: &impl FutexWord,
+    expected: u32,
+    deadline_ns: Option<u64>,
+    scope: Scope,
+) -> Wait {
+    #[cfg(not(unc_model))]
+    return uncontended_sys::futex::wait(word.low(), expected, deadline_ns, scope);
+    #[cfg(unc_model)]
+    {
+        use uncontended_model::real;
+        let _ = scope;
+        let ended = match deadline_ns {
+            None => real::futex_wait(word, expected),
+            Some(_) => real::futex_wait_timeout(word, expected),
+        };
+        match ended {
+            real::Wait::Woken => Wait::Woken,
+            real::Wait::Changed => Wait::Changed,
+            real::Wait::TimedOut => Wait::TimedOut,
+        }
+    }
 }
 
-/// Wakes the `count` threads that have waited longest and returns how many that were.
-pub fn futex_wake(word: &AtomicU32, count: u32) -> usize {
-    futex::wake(word, count)
+/// Wakes the `count` threads that have slept longest on `word` (its low half), and returns how many that were.
+#[cfg_attr(unc_model, track_caller)]
+pub fn futex_wake(word: &impl FutexWord, count: u32, scope: Scope) -> usize {
+    #[cfg(not(unc_model))]
+    return uncontended_sys::futex::wake(word.low(), count, scope);
+    #[cfg(unc_model)]
+    {
+        let _ = scope;
+        uncontended_model::real::futex_wake(word, count)
+    }
 }

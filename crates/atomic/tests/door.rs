@@ -4,7 +4,8 @@
 
 use uncontended_atomic::Ordering::{self, Acquire, Relaxed, Release};
 use uncontended_atomic::{
-    Arc, AtomicU32, Condvar, Mutex, UnsafeCell, futex_wait, futex_wake, park, spawn, spin_loop,
+    Arc, AtomicU32, Condvar, Mutex, Scope, UnsafeCell, futex_wait, futex_wake, park, spawn,
+    spin_loop,
 };
 
 struct Mailbox {
@@ -39,14 +40,14 @@ fn sleep_and_wake(change_first: bool) {
     let theirs = Arc::clone(&word);
     let sleeper = spawn(move || {
         while theirs.load(Acquire) == 0 {
-            futex_wait(&theirs, 0);
+            futex_wait(&*theirs, 0, None, Scope::Private);
         }
     });
     if change_first {
         word.store(1, Release);
-        futex_wake(&word, 1);
+        futex_wake(&*word, 1, Scope::Private);
     } else {
-        futex_wake(&word, 1);
+        futex_wake(&*word, 1, Scope::Private);
         word.store(1, Release);
     }
     sleeper.join().unwrap();
@@ -81,7 +82,10 @@ fn every_scenario_ends_with_real_threads() {
     let mut cell = UnsafeCell::new(1);
     *cell.get_mut() += 1;
     assert_eq!((cell.into_inner(), Relaxed), (2, Ordering::Relaxed));
-    assert_eq!(futex_wait(&AtomicU32::new(0), 1), uncontended_atomic::Wait::Changed);
+    assert_eq!(
+        futex_wait(&AtomicU32::new(0), 1, None, Scope::Private),
+        uncontended_atomic::Wait::Changed
+    );
 }
 
 #[cfg(unc_model)]

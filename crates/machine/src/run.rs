@@ -25,7 +25,7 @@ use std::io;
 use std::sync::{Mutex, PoisonError};
 use uncontended_model::outcome::Outcome;
 use uncontended_model::program::{Op, Program};
-use uncontended_sys::{affinity, code::Code, membarrier};
+use uncontended_sys::{affinity, code::Code, membarrier::Reach};
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,8 +109,8 @@ fn prepare<'p>(program: &'p Program, setup: &Setup) -> Result<Shared<'p>, Refusa
     }
     let barriers = program.threads.iter().flat_map(|thread| &thread.code);
     if barriers.into_iter().any(|op| *op == Op::Membarrier) {
-        membarrier::register_expedited().map_err(failed("registering for membarrier"))?;
-        membarrier::expedited().map_err(failed("calling membarrier"))?;
+        Reach::Private.register().map_err(failed("registering for membarrier"))?;
+        Reach::Private.barrier().map_err(failed("calling membarrier"))?;
     }
     let registers = program.threads.iter().map(|thread| thread.registers.len());
     Ok(Shared {

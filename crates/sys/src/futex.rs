@@ -1,54 +1,134 @@
-//! Sleeping on a word of memory, and waking who sleeps there, within one process.
+//! Sleeping on a word of memory, and waking who sleeps there.
 //!
+//! # Contract
+//! A sleeper is told why it came back, and has to look at what it waits for whatever the reason: signals and reasons of
+//! the kernel's own count as [`Wait::Woken`]. A deadline is absolute, so that waiting again after an early return never
+//! makes it later. Where the kernel refuses the call (a filter that has no room for it), sleeping degrades to naps of a
+//! millisecond and waking to nothing: slow, and nobody is lost.
 //! # Sources
-//! `futex(2)`: `FUTEX_WAIT`, `FUTEX_WAKE`, both private.
+//! `futex(2)`: `FUTEX_WAIT_BITSET` (its time limit is absolute, on `CLOCK_MONOTONIC`), `FUTEX_WAKE`.
 
 use std::sync::atomic::AtomicU32;
 
-/// Sleeps while `word` holds `expected`, until a wake, a signal, or for no reason at all: look at the word again. False:
-/// the word held something else.
-pub fn wait(word: &AtomicU32, expected: u32) -> bool {
-    let forever = std::ptr::null::<libc::timespec>();
-    let command = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
-    // SAFETY: the word is borrowed for the whole call, and no time limit is read through a null pointer.
-    let result =
-        unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), command, expected, forever) };
-    result == 0 || std::io::Error::last_os_error().raw_os_error() != Some(libc::EAGAIN)
+/// Who may sleep on a word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Scope {
+    /// Threads of this process.
+    #[default]
+    Private,
+    /// Threads of every process that has the word's memory mapped.
+    Shared,
+}
+
+/// Why a sleep ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wait {
+    /// Somebody woke the thread, a signal did, or the kernel for no reason: look again.
+    Woken,
+    /// The word held something else.
+    Changed,
+    /// The deadline has passed.
+    TimedOut,
+}
+
+/// Sleeps while `word` holds `expected`: until a wake, or until `CLOCK_MONOTONIC` has come to `deadline_ns`.
+pub fn wait(word: &AtomicU32, expected: u32, deadline_ns: Option<u64>, scope: Scope) -> Wait {
+    let deadline = deadline_ns.map(timespec);
+    let limit = deadline.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+    let command = command(libc::FUTEX_WAIT_BITSET, scope);
+    let (unused, any) = (std::ptr::null::<u32>(), libc::FUTEX_BITSET_MATCH_ANY);
+    // SAFETY: the word is borrowed for the whole call; `limit` is null or points to `deadline`, which outlives the call.
+    let result = unsafe {
+        libc::syscall(libc::SYS_futex, word.as_ptr(), command, expected, limit, unused, any)
+    };
+    let error = if result == 0 { None } else { std::io::Error::last_os_error().raw_os_error() };
+    match error {
+        None | Some(libc::EINTR) => Wait::Woken,
+        Some(libc::EAGAIN) => Wait::Changed,
+        Some(libc::ETIMEDOUT) => Wait::TimedOut,
+        Some(_) => nap(deadline_ns),
+    }
 }
 
 /// Wakes up to `count` threads that sleep on `word`, and returns how many that were.
-pub fn wake(word: &AtomicU32, count: u32) -> usize {
-    let command = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
+pub fn wake(word: &AtomicU32, count: u32, scope: Scope) -> usize {
     let count = libc::c_int::try_from(count).unwrap_or(libc::c_int::MAX);
+    let command = command(libc::FUTEX_WAKE, scope);
     // SAFETY: waking reads no memory of ours; the word is only an address.
     let woken = unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), command, count) };
     usize::try_from(woken).unwrap_or(0)
 }
 
+fn command(command: libc::c_int, scope: Scope) -> libc::c_int {
+    match scope {
+        Scope::Private => command | libc::FUTEX_PRIVATE_FLAG,
+        Scope::Shared => command,
+    }
+}
+
+fn timespec(ns: u64) -> libc::timespec {
+    let tv_sec = libc::time_t::try_from(ns / 1_000_000_000).unwrap_or(libc::time_t::MAX);
+    libc::timespec { tv_sec, tv_nsec: (ns % 1_000_000_000) as libc::c_long }
+}
+
+/// What a sleep is where the kernel refuses to let anybody sleep on a word.
+#[cold]
+fn nap(deadline_ns: Option<u64>) -> Wait {
+    let now = crate::clock::monotonic_ns();
+    if deadline_ns.is_some_and(|deadline| deadline <= now) {
+        return Wait::TimedOut;
+    }
+    let left = deadline_ns.map_or(u64::MAX, |deadline| deadline - now);
+    std::thread::sleep(std::time::Duration::from_nanos(left.min(1_000_000)));
+    Wait::Woken
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::monotonic_ns;
     use std::sync::atomic::Ordering::SeqCst;
 
     #[test]
     fn a_sleeper_is_woken_and_another_value_does_not_sleep() {
-        let word = AtomicU32::new(0);
-        assert!(!wait(&word, 1));
-        assert_eq!(wake(&word, u32::MAX), 0);
-        std::thread::scope(|scope| {
-            let sleeper = scope.spawn(|| {
-                while word.load(SeqCst) == 0 {
-                    wait(&word, 0);
+        for scope in [Scope::Private, Scope::Shared] {
+            let word = AtomicU32::new(0);
+            assert_eq!(wait(&word, 1, None, scope), Wait::Changed);
+            assert_eq!(wake(&word, u32::MAX, scope), 0);
+            std::thread::scope(|threads| {
+                let sleeper = threads.spawn(|| {
+                    while word.load(SeqCst) == 0 {
+                        wait(&word, 0, None, scope);
+                    }
+                });
+                while wake(&word, 1, scope) == 0 {
+                    std::thread::yield_now();
+                }
+                word.store(1, SeqCst);
+                while !sleeper.is_finished() {
+                    wake(&word, 1, scope);
+                    std::thread::yield_now();
                 }
             });
-            while wake(&word, 1) == 0 {
-                std::thread::yield_now();
-            }
-            word.store(1, SeqCst);
-            while !sleeper.is_finished() {
-                wake(&word, 1);
-                std::thread::yield_now();
-            }
-        });
+        }
+    }
+
+    #[test]
+    fn a_deadline_is_absolute_and_never_early() {
+        let word = AtomicU32::new(0);
+        let deadline = monotonic_ns() + 20_000_000;
+        while wait(&word, 0, Some(deadline), Scope::Private) != Wait::TimedOut {}
+        assert!(monotonic_ns() >= deadline);
+        assert_eq!(wait(&word, 0, Some(deadline), Scope::Private), Wait::TimedOut, "in the past");
+        assert_eq!(wait(&word, 0, Some(0), Scope::Private), Wait::TimedOut, "long in the past");
+        assert_eq!(wait(&word, 1, Some(u64::MAX), Scope::Private), Wait::Changed, "far ahead");
+    }
+
+    #[test]
+    fn where_the_kernel_refuses_a_sleep_is_a_nap_within_the_deadline() {
+        assert_eq!(nap(None), Wait::Woken);
+        let deadline = monotonic_ns() + 100_000;
+        while nap(Some(deadline)) == Wait::Woken {}
+        assert!(monotonic_ns() >= deadline);
     }
 }

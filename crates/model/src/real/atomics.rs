@@ -357,6 +357,12 @@ impl<T> AtomicPtr<T> {
     }
 }
 
+impl AtomicU64 {
+    pub(crate) fn word(&self) -> &Word {
+        &self.word
+    }
+}
+
 impl AtomicU32 {
     pub(crate) fn word(&self) -> &Word {
         &self.word

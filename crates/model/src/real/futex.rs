@@ -10,7 +10,7 @@
 //! # Sources
 //! futex(2); Linux `kernel/futex/core.c`, the comment on ordering at its top.
 
-use super::atomics::AtomicU32;
+use super::atomics::{AtomicU32, AtomicU64};
 use super::core::Request;
 use super::op::{Function, Op, Order, queued};
 use super::runtime;
@@ -27,36 +27,65 @@ pub enum Wait {
     TimedOut,
 }
 
+/// A word to wait on: 32 bits, or the low half of 64.
+pub trait FutexWord: sealed::Located {}
+
+impl FutexWord for AtomicU32 {}
+impl FutexWord for AtomicU64 {}
+
+mod sealed {
+    pub trait Located {
+        fn location(&self) -> Option<u32>;
+    }
+}
+
+impl sealed::Located for AtomicU32 {
+    fn location(&self) -> Option<u32> {
+        self.word().location()
+    }
+}
+
+impl sealed::Located for AtomicU64 {
+    fn location(&self) -> Option<u32> {
+        self.word().location()
+    }
+}
+
 /// Waits while `word` holds `expected`, until a wake.
 #[track_caller]
-pub fn futex_wait(word: &AtomicU32, expected: u32) -> Wait {
+pub fn futex_wait(word: &impl FutexWord, expected: u32) -> Wait {
     wait(word, expected, false, Site::caller())
 }
 
 /// The same, but the wait may also end by itself at any time.
 #[track_caller]
-pub fn futex_wait_timeout(word: &AtomicU32, expected: u32) -> Wait {
+pub fn futex_wait_timeout(word: &impl FutexWord, expected: u32) -> Wait {
     wait(word, expected, true, Site::caller())
 }
 
 /// Wakes the `count` oldest waiting threads and returns how many that were.
 #[track_caller]
-pub fn futex_wake(word: &AtomicU32, count: u32) -> usize {
+pub fn futex_wake(word: &impl FutexWord, count: u32) -> usize {
     let site = Site::caller();
-    let Some(location) = word.word().location() else { return 0 };
+    let Some(location) = word.location() else { return 0 };
     let queue = queue_of(location);
     wake(queue, u64::from(count), site)
 }
 
-fn wait(word: &AtomicU32, expected: u32, may_time_out: bool, site: &'static Site<'static>) -> Wait {
-    let Some(location) = word.word().location() else {
+fn wait(
+    word: &impl FutexWord,
+    expected: u32,
+    may_time_out: bool,
+    site: &'static Site<'static>,
+) -> Wait {
+    let Some(location) = word.location() else {
         std::thread::yield_now();
         return Wait::Changed;
     };
     let queue = queue_of(location);
     enqueue(queue, site);
     let load = Op::Load { order: Order::RELAXED };
-    if ask(load, location, site) != u64::from(expected) {
+    if ask(load, location, site) as u32 != expected {
         if !leave(queue, site) {
             runtime::impossible();
         }

@@ -82,7 +82,7 @@ pub use self::atomics::{
 pub use self::cell::UnsafeCell;
 pub use self::clock::MAX_THREADS;
 pub use self::explorer::Explorer;
-pub use self::futex::{Wait, futex_wait, futex_wait_timeout, futex_wake};
+pub use self::futex::{FutexWord, Wait, futex_wait, futex_wait_timeout, futex_wake};
 pub use self::memory::Memory;
 pub use self::sync::{Condvar, Mutex, MutexGuard};
 pub use self::thread::{

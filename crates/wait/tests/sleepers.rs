@@ -1,0 +1,120 @@
+//! Sleepers with real threads: nothing is lost, deadlines are kept, a panic strands nobody.
+
+use std::sync::atomic::{AtomicU64, Ordering::*};
+use std::time::Duration;
+use uncontended_wait::{Deadline, Sleepers, TimedOut};
+
+const HAND_OFFS: u64 = 20_000;
+
+/// One thread counts up, one follows, in turns that make each sleep for the other.
+#[test]
+fn two_threads_take_turns_and_no_turn_is_lost() {
+    let (sleepers, turn) = (Sleepers::new(), AtomicU64::new(0));
+    let take = |mine: u64| {
+        for round in 0..HAND_OFFS {
+            let wanted = 2 * round + mine;
+            sleepers.sleep_until(|| (turn.load(Acquire) == wanted).then_some(()));
+            turn.store(wanted + 1, Release);
+            sleepers.wake();
+        }
+    };
+    std::thread::scope(|threads| {
+        threads.spawn(|| take(0));
+        threads.spawn(|| take(1));
+    });
+    assert_eq!(turn.load(Relaxed), 2 * HAND_OFFS);
+}
+
+#[test]
+fn one_sleeper_is_woken_for_each_token_and_every_token_is_taken() {
+    let (sleepers, tokens, taken) = (Sleepers::new(), AtomicU64::new(0), AtomicU64::new(0));
+    let take = || {
+        let claim = |tokens: u64| tokens.checked_sub(1);
+        tokens.fetch_update(AcqRel, Relaxed, claim).ok()
+    };
+    std::thread::scope(|threads| {
+        for _ in 0..4 {
+            threads.spawn(|| {
+                for _ in 0..HAND_OFFS / 8 {
+                    sleepers.sleep_until(take);
+                    taken.fetch_add(1, Relaxed);
+                }
+            });
+        }
+        for _ in 0..HAND_OFFS / 2 {
+            tokens.fetch_add(1, Release);
+            sleepers.wake_one();
+        }
+    });
+    assert_eq!((tokens.load(Relaxed), taken.load(Relaxed)), (0, HAND_OFFS / 2));
+}
+
+#[test]
+fn a_deadline_is_never_early_and_one_in_the_past_looks_once() {
+    let sleepers = Sleepers::new();
+    let deadline = Deadline::after(Duration::from_millis(20));
+    assert_eq!(sleepers.sleep_until_deadline(|| None::<()>, deadline), Err(TimedOut));
+    assert!(deadline.has_passed() && deadline.remaining().is_zero());
+    let mut looks = 0;
+    let mut look = |value: Option<u32>| {
+        sleepers.sleep_until_deadline(
+            || {
+                looks += 1;
+                value
+            },
+            Deadline::at_ns(1),
+        )
+    };
+    assert_eq!((look(None), look(Some(7))), (Err(TimedOut), Ok(7)));
+    assert_eq!(looks, 2);
+    assert_eq!(sleepers.wakes(), 0);
+}
+
+#[test]
+fn whoever_panics_in_a_look_wakes_the_others() {
+    let (sleepers, tokens) = (Sleepers::new(), AtomicU64::new(0));
+    std::thread::scope(|threads| {
+        let clumsy = threads.spawn(|| {
+            let looks = std::cell::Cell::new(0);
+            sleepers.sleep_until(|| {
+                looks.set(looks.get() + 1);
+                assert!(tokens.load(Acquire) == 0, "clumsy: panics on purpose");
+                None::<()>
+            })
+        });
+        while !sleepers.has_waiters() {
+            std::thread::yield_now();
+        }
+        let patient = threads.spawn(|| {
+            let claim = |tokens: u64| tokens.checked_sub(1);
+            sleepers.sleep_until(|| tokens.fetch_update(AcqRel, Relaxed, claim).ok())
+        });
+        std::thread::sleep(Duration::from_millis(20));
+        tokens.store(1, Release);
+        sleepers.wake_one();
+        // The wake-up may have gone to either; the token goes to the patient one.
+        assert_eq!(patient.join().unwrap(), 1);
+        sleepers.wake();
+        drop(clumsy.join());
+    });
+}
+
+#[test]
+fn sleepers_between_processes_serve_within_one_as_well() {
+    let (sleepers, cursor) = (Sleepers::shared(), AtomicU64::new(0));
+    if let Err(refused) = sleepers.attach() {
+        println!("sleeping for bounded times: {refused}");
+    }
+    assert!(format!("{sleepers:?}").contains("Shared"));
+    std::thread::scope(|threads| {
+        threads.spawn(|| {
+            for wanted in 1..=1000 {
+                sleepers.sleep_until(|| (cursor.load(Acquire) >= wanted).then_some(()));
+            }
+        });
+        for _ in 0..1000 {
+            cursor.fetch_add(1, Release);
+            sleepers.wake();
+        }
+    });
+}
