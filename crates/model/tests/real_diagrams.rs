@@ -56,11 +56,11 @@ fn lost_wake_up() {
     let (d, b) = (Arc::clone(&data), Arc::clone(&bed));
     let waiter = spawn(move || {
         if d.load(SeqCst) == 0 {
-            futex_wait(&b, 0);
+            futex_wait(&*b, 0);
         }
     });
     data.store(1, SeqCst);
-    futex_wake(&bed, 1);
+    futex_wake(&*bed, 1);
     waiter.join().unwrap();
 }
 

@@ -142,9 +142,9 @@ fn a_futex_wait_ends_in_every_way_it_can() {
         let other = Arc::clone(&word);
         let waker = spawn(move || {
             other.store(1, Relaxed);
-            futex_wake(&other, 1)
+            futex_wake(&*other, 1)
         });
-        let end = match futex_wait(&word, 0) {
+        let end = match futex_wait(&*word, 0) {
             Wait::Woken => "woken",
             Wait::Changed => "changed",
             Wait::TimedOut => unreachable!(),
@@ -165,12 +165,12 @@ fn a_wake_reaches_the_oldest_waiter_only() {
         let word = Arc::new(AtomicU32::new(0));
         let waiters = [0, 1].map(|_| {
             let word = Arc::clone(&word);
-            spawn(move || futex_wait(&word, 0))
+            spawn(move || futex_wait(&*word, 0))
         });
         // Nobody changes the word: each needs a wake of its own.
         let mut woken = 0;
         while woken < 2 {
-            woken += futex_wake(&word, 1);
+            woken += futex_wake(&*word, 1);
             if woken < 2 {
                 yield_now();
             }
