@@ -158,7 +158,7 @@ mod stand_in {
     pub(crate) fn barrier(_: Scope) -> Result<(), Refused> {
         #[cfg(unc_model)]
         uncontended_atomic::heavy_fence();
-        // SeqCst: against the SeqCst fence that a light fence is in Miri.
+        // SeqCst: keeps what is written before it before what is read after it, as a light fence does in Miri.
         #[cfg(not(unc_model))]
         uncontended_atomic::fence(uncontended_atomic::Ordering::SeqCst);
         Ok(())

@@ -70,7 +70,7 @@ pub fn heavy() -> Result<(), Refused> {
     match backend() {
         Backend::Expedited => bare::heavy(Scope::Private),
         Backend::FullFences(_) => {
-            // SeqCst: against the SeqCst fence that every light fence is here (I1).
+            // SeqCst: keeps what is written before it before what is read after it, as every light fence does here (I1).
             fence(SeqCst);
             Ok(())
         }

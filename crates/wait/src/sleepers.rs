@@ -41,11 +41,8 @@
 use crate::deadline::{Deadline, TimedOut};
 use crate::patience::{Naps, spin};
 use std::fmt;
-use uncontended_atomic::{
-    AtomicU32,
-    Ordering::{Acquire, Relaxed, Release},
-    Scope, Wait, futex_wait, futex_wake, mutant, unless_mutant,
-};
+use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
+use uncontended_atomic::{AtomicU32, Scope, Wait, futex_wait, futex_wake, mutant, unless_mutant};
 use uncontended_fence::{Refused, bare};
 
 const ASLEEP: u32 = 1;
@@ -242,7 +239,7 @@ impl Sleepers {
     /// The word with the flag set; `None` if it changed under our hands.
     #[cfg_attr(unc_model, track_caller)]
     fn flag(&self) -> Option<u32> {
-        let found = self.word.load(Acquire);
+        let found = self.word.load(Relaxed);
         if found & ASLEEP != 0 {
             return Some(found);
         }
@@ -274,8 +271,8 @@ impl Sleepers {
             if mutant("sleepers: wake before the flag is cleared") {
                 futex_wake(&self.word, u32::MAX, self.scope());
             }
-            let order = unless_mutant("sleepers: woken is relaxed", Release);
             // EDGE woken (release): what was published. The carry out of the flag advances the count (I1).
+            let order = unless_mutant("sleepers: woken is relaxed", Release);
             match self.word.compare_exchange(found, found.wrapping_add(ASLEEP), order, Relaxed) {
                 Ok(_) if mutant("sleepers: wake before the flag is cleared") => return,
                 Ok(_) => {
