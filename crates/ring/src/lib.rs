@@ -4,6 +4,7 @@
 //! - [`spsc`]: one producer, one consumer. Wait-free; no atomic read-modify-write anywhere.
 //! - [`broadcast`]: one producer; consumers who each see every value, or share, some of them after others.
 //! - [`lossy`]: one producer that never waits; observers who are told what they lost.
+//! - [`records`]: byte records of any length, written and read in place, from one producer or many to one consumer.
 //!
 //! A ring of capacity n takes n values, whatever n is; its slots are rounded up to a power of two. A push that fails gives
 //! the value back. Sides are handles that cannot be cloned unless the ring allows many of them. When a side goes (it is
@@ -27,6 +28,7 @@ pub mod mutant;
 mod padded;
 mod plain;
 mod position;
+pub mod records;
 mod slots;
 pub mod spsc;
 

@@ -1,0 +1,80 @@
+//! Room for a record, being filled.
+
+use super::sides::{Claimed, Writer};
+use std::fmt;
+
+/// Room for a record, to be filled in place: it is a slice of bytes. Dropped without [`Chunk::commit`] it is aborted.
+///
+/// ```
+/// let (mut producer, mut consumer) = uncontended_ring::records::spsc::ring(4096)?;
+/// let mut chunk = producer.claim(5)?;
+/// chunk.copy_from_slice(b"hello");
+/// chunk.commit();
+/// drop(producer.claim(100)?); // aborted
+/// let record = consumer.read()?;
+/// assert_eq!(&*record, b"hello");
+/// record.release();
+/// assert!(consumer.read().is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use = "a chunk that is not committed is aborted"]
+pub struct Chunk<'p, P: Writer> {
+    producer: &'p mut P,
+    claimed: Claimed,
+}
+
+impl<'p, P: Writer> Chunk<'p, P> {
+    pub(super) fn new(producer: &'p mut P, claimed: Claimed) -> Chunk<'p, P> {
+        Chunk { producer, claimed }
+    }
+
+    /// Lets the consumer see the record.
+    #[inline]
+    pub fn commit(self) {
+        let mut chunk = std::mem::ManuallyDrop::new(self);
+        let claimed = chunk.claimed;
+        chunk.producer.commit(claimed);
+    }
+
+    /// Copies as many bytes as the chunk has.
+    #[inline]
+    pub(super) fn fill(&mut self, bytes: &[u8]) {
+        assert_eq!(bytes.len(), self.claimed.len);
+        // SAFETY: the range was claimed for this chunk (I2 of `words`).
+        unsafe { self.producer.words().write(self.claimed.at, bytes) };
+    }
+}
+
+#[cfg(not(unc_model))]
+impl<P: Writer> std::ops::Deref for Chunk<'_, P> {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        let payload = self.producer.words().payload(self.claimed.at).as_ptr();
+        // SAFETY: so many bytes were claimed for this chunk, and are initialised (I1, I2 of `words`).
+        unsafe { std::slice::from_raw_parts(payload, self.claimed.len) }
+    }
+}
+
+#[cfg(not(unc_model))]
+impl<P: Writer> std::ops::DerefMut for Chunk<'_, P> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [u8] {
+        let payload = self.producer.words().payload(self.claimed.at).as_ptr();
+        // SAFETY: so many bytes were claimed for this chunk alone, and are initialised (I1, I2 of `words`).
+        unsafe { std::slice::from_raw_parts_mut(payload, self.claimed.len) }
+    }
+}
+
+impl<P: Writer> Drop for Chunk<'_, P> {
+    fn drop(&mut self) {
+        self.producer.abort(self.claimed);
+    }
+}
+
+impl<P: Writer> fmt::Debug for Chunk<'_, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Chunk").field("len", &self.claimed.len).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,357 @@
+//! Byte records from many producers to one consumer.
+//!
+//! # Contract
+//! A claim is one compare-and-swap when nobody else claims at that moment; producers fill their chunks at the same time, and
+//! each commits its own. Records come in the order of the claims, so one that is claimed and not yet committed or aborted
+//! holds up those behind it. The rest is said in [`records`](super).
+//!
+//! A chunk that is leaked (`mem::forget`), or whose process died, holds them up for ever: [`Consumer::unblock`] passes over
+//! it. When all producers have gone, that happens by itself.
+//!
+//! # State
+//! `tail`, moved by the producers, and `head`, written by the consumer, in words; a header before each record.
+//!
+//! I1: `0 <= tail - head <= words`.
+//! I2: a range between `head` and `tail` is its producer's from the claim to the commit or abort, then the consumer's.
+//! I3: words that nobody has claimed are zeros: no header is found where none was stored.
+//! I4: there is one consumer, and it needs `&mut self`.
+//!
+//! # Edges
+//! records-commit: `commit` and `abort` store a header -> the consumer loads it. Carries the record.
+//! records-free: the consumer stores `head` -> a producer loads it. Carries the end of the last read, and the zeros.
+//! records-last: a producer goes -> the consumer sees that there is none left. Carries all that it committed.
+//! None for `tail`: who claims after another learns nothing of it.
+//!
+//! # Evidence
+//! Tests in `records`; tests/model_records.rs; fuzz target `records`.
+//!
+//! # Sources
+//! Agrona's many-to-one ring buffer for the shape, and `unblock`; its issue 160 (a full ring) does not arise: positions do
+//! not wrap.
+
+use super::header::{Header, words_for};
+use super::record::{Found, judge};
+use super::sides::{Claimed, Place, Reader, Writer};
+use super::words::Words;
+use super::{Chunk, Record, RecordError};
+use crate::bell::{Bell, Silent};
+use crate::padded::Padded;
+use crate::position::{Cursor, Position};
+use crate::{CapacityError, ClaimError, mutant};
+use std::fmt;
+use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
+use uncontended_atomic::{Arc, AtomicUsize};
+
+/// A first producer, to be cloned, and the consumer.
+pub type Sides<B = Silent> = (Producer<B>, Consumer<B>);
+
+/// A ring of at least `capacity` bytes, whose sides poll.
+///
+/// ```
+/// let (producer, mut consumer) = uncontended_ring::records::mpsc::ring(4096)?;
+/// let producers = [producer.clone(), producer];
+/// let threads = producers.map(|mut producer| std::thread::spawn(move || producer.push(b"here").unwrap()));
+/// threads.into_iter().for_each(|thread| thread.join().unwrap());
+/// for _ in 0..2 {
+///     let record = consumer.read()?;
+///     assert_eq!(&*record, b"here");
+///     record.release();
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// Zero, or more than [`MAX_CAPACITY`](crate::MAX_CAPACITY) or than there is memory for.
+pub fn ring(capacity: usize) -> Result<Sides, CapacityError> {
+    build(capacity)
+}
+
+/// What all sides share.
+struct Ring<B> {
+    tail: Padded<Cursor>,
+    head: Padded<Cursor>,
+    /// For those who wait for records, and for room.
+    values: Padded<B>,
+    room: Padded<B>,
+    /// How many producers have not gone.
+    living: AtomicUsize,
+    words: Words,
+}
+
+fn build<B: Bell>(capacity: usize) -> Result<Sides<B>, CapacityError> {
+    let start = Position::new(0);
+    let ring = Arc::new(Ring {
+        tail: Padded(Cursor::new(start)),
+        head: Padded(Cursor::new(start)),
+        values: Padded(B::default()),
+        room: Padded(B::default()),
+        living: AtomicUsize::new(1),
+        words: Words::new(capacity)?,
+    });
+    let limit = start.plus(ring.words.len());
+    Ok((Producer { ring: Arc::clone(&ring), limit }, Consumer { ring, head: start }))
+}
+
+/// A side that writes records. Clone it for more.
+pub struct Producer<B: Bell = Silent> {
+    ring: Arc<Ring<B>>,
+    /// Up to where there was room when this producer last saw `head`.
+    limit: Position,
+}
+
+impl<B: Bell> Producer<B> {
+    /// Claims room for a record of `len` bytes.
+    ///
+    /// # Errors
+    /// There is not that much room now or, beyond the longest record, ever; or the ring is full and its consumer has gone.
+    #[inline]
+    pub fn claim(&mut self, len: usize) -> Result<Chunk<'_, Self>, ClaimError> {
+        let claimed = self.find(len)?;
+        Ok(Chunk::new(self, claimed))
+    }
+
+    /// Puts a copy of `bytes` in.
+    ///
+    /// # Errors
+    /// As for [`claim`](Producer::claim).
+    #[inline]
+    pub fn push(&mut self, bytes: &[u8]) -> Result<(), ClaimError> {
+        let mut chunk = self.claim(bytes.len())?;
+        chunk.fill(bytes);
+        chunk.commit();
+        Ok(())
+    }
+
+    #[inline]
+    fn find(&mut self, len: usize) -> Result<Claimed, ClaimError> {
+        let claimed = self.reserve(len)?;
+        self.mark(claimed);
+        Ok(claimed)
+    }
+
+    /// Moves `tail` past room for a record.
+    #[inline]
+    pub(super) fn reserve(&mut self, len: usize) -> Result<Claimed, ClaimError> {
+        let words = &self.ring.words;
+        if len > words.longest() {
+            return Err(ClaimError::TooLong { most: words.longest() });
+        }
+        let span = words_for(len);
+        loop {
+            let tail = self.ring.tail.load(Relaxed).position();
+            let to_end = words.to_end(tail);
+            let padding = if span > to_end { to_end } else { 0 };
+            let end = tail.plus(padding + span);
+            if end > self.limit {
+                // EDGE records-free (acquire): the consumer has read what was there, and cleared it.
+                let order = mutant::order("records: free is read relaxed", Acquire);
+                let head = self.ring.head.load(order);
+                self.limit = head.position().plus(words.len());
+                // `tail` may be older than that; then it passes here, and the claim fails.
+                if end > self.limit {
+                    return Err(if head.is_gone() { ClaimError::Closed } else { ClaimError::Full });
+                }
+            }
+            if mutant::is("records: claimed without a look at who was faster") {
+                self.ring.tail.store(end, Relaxed);
+                return Ok(Claimed { at: tail.plus(padding), padding, len });
+            }
+            if self.ring.tail.advance(tail, end, Relaxed) {
+                return Ok(Claimed { at: tail.plus(padding), padding, len });
+            }
+        }
+    }
+
+    /// Says what was claimed, so that it can be passed over if this producer dies.
+    #[inline]
+    fn mark(&self, claimed: Claimed) {
+        let words = &self.ring.words;
+        if claimed.padding > 0 {
+            let at = Position::new(claimed.at.steps() - claimed.padding);
+            // EDGE records-commit (release): this store comes before the consumer clears the word.
+            words.store(at, Header::skip(claimed.padding), Release);
+        }
+        // EDGE records-commit (release): as above, if it is the last.
+        words.store(claimed.at, Header::Claimed(claimed.len as u32), Release);
+    }
+
+    /// The longest record, in bytes.
+    pub fn longest(&self) -> usize {
+        self.ring.words.longest()
+    }
+
+    /// Whether the consumer has gone.
+    pub fn is_closed(&self) -> bool {
+        self.ring.head.load(Relaxed).is_gone()
+    }
+}
+
+impl<B: Bell> Writer for Producer<B> {
+    #[inline(always)]
+    fn words(&self) -> &Words {
+        &self.ring.words
+    }
+
+    #[inline]
+    fn commit(&mut self, claimed: Claimed) {
+        // EDGE records-commit (release): who sees this sees the record.
+        let order = mutant::order("records: commit is relaxed", Release);
+        self.ring.words.store(claimed.at, Header::Record(claimed.len as u32), order);
+        self.ring.values.ring();
+    }
+
+    fn abort(&mut self, claimed: Claimed) {
+        // EDGE records-commit (release): this producer writes there no more.
+        let order = mutant::order("records: abort is relaxed", Release);
+        self.ring.words.store(claimed.at, Header::Skip(claimed.len as u32), order);
+        // The consumer passes over it, which may be what others wait for.
+        self.ring.values.ring();
+    }
+}
+
+impl<B: Bell> Clone for Producer<B> {
+    fn clone(&self) -> Producer<B> {
+        self.ring.living.fetch_add(1, Relaxed);
+        Producer { ring: Arc::clone(&self.ring), limit: self.limit }
+    }
+}
+
+impl<B: Bell> Drop for Producer<B> {
+    fn drop(&mut self) {
+        // EDGE records-last (release): all that this one committed.
+        let order = mutant::order("records: last is relaxed", Release);
+        self.ring.living.fetch_sub(1, order);
+        self.ring.values.ring();
+    }
+}
+
+impl<B: Bell> fmt::Debug for Producer<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Producer").field("longest", &self.longest()).finish_non_exhaustive()
+    }
+}
+
+/// The side that reads records.
+pub struct Consumer<B: Bell = Silent> {
+    ring: Arc<Ring<B>>,
+    /// What `ring.head` is: nobody else stores it.
+    head: Position,
+}
+
+impl<B: Bell> Consumer<B> {
+    /// The oldest record that was not released.
+    ///
+    /// # Errors
+    /// There is none now, or will never be one.
+    #[inline]
+    pub fn read(&mut self) -> Result<Record<'_, Self>, RecordError> {
+        let place = self.find()?;
+        Ok(Record::new(self, place))
+    }
+
+    #[inline]
+    fn find(&mut self) -> Result<Place, RecordError> {
+        let mut is_last = false;
+        loop {
+            match self.look()? {
+                Found::Record(len) => return Ok(Place { at: self.head, len }),
+                Found::Skip(span) => self.free(span),
+                // Whatever is claimed and not committed when nobody is left never will be.
+                Found::Claimed(span) if is_last => self.free(span),
+                Found::Nothing if is_last => return Err(RecordError::Closed),
+                Found::Nothing | Found::Claimed(_) => {
+                    // EDGE records-last (acquire): all that the producers committed is seen by the next look.
+                    let order = mutant::order("records: last is read relaxed", Acquire);
+                    if self.ring.living.load(order) > 0 {
+                        return Err(RecordError::Empty);
+                    }
+                    is_last = true;
+                    if mutant::is("records: no look after the last") {
+                        return Err(RecordError::Closed);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What is next.
+    #[inline]
+    fn look(&self) -> Result<Found, RecordError> {
+        let words = &self.ring.words;
+        // EDGE records-commit (acquire): the record has been written, or its producer has done with it.
+        let order = mutant::order("records: commit is read relaxed", Acquire);
+        judge(words, self.head, words.load(self.head, order), words.len())
+    }
+
+    /// Gives `span` words back, cleared (I3).
+    #[inline]
+    fn free(&mut self, span: u64) {
+        if !mutant::is("records: what is freed is not cleared") {
+            // SAFETY: the range is the consumer's since it found its header (I2), and `look` saw it lie in the memory.
+            unsafe { self.ring.words.clear(self.head, span) };
+        }
+        self.head = self.head.plus(span);
+        // EDGE records-free (release): this has been read and cleared.
+        self.ring.head.store(self.head, mutant::order("records: free is relaxed", Release));
+        self.ring.room.ring();
+    }
+
+    /// Passes over what a producer that died or leaked its chunk has claimed, if the next record is such a one. Returns how
+    /// many bytes that gave back; 0: no claim is in the way.
+    ///
+    /// # Safety
+    /// The claim that is next will never be committed or aborted, nor written to, and no living producer is inside of `claim`
+    /// or `push` now. Producers may hold other chunks.
+    pub unsafe fn unblock(&mut self) -> Result<usize, RecordError> {
+        let span = match self.look()? {
+            Found::Record(_) | Found::Skip(_) => return Ok(0),
+            Found::Claimed(span) => span,
+            Found::Nothing => self.unmarked(),
+        };
+        if span > 0 {
+            self.free(span);
+        }
+        Ok(span as usize * super::header::WORD)
+    }
+
+    /// How many words from `head` on were claimed by one who died before it could say so: up to the next header, the end
+    /// of the memory, or `tail`. It wrote nothing else there.
+    fn unmarked(&self) -> u64 {
+        let words = &self.ring.words;
+        let claimed = self.ring.tail.load(Relaxed).position().since(self.head);
+        let most = claimed.min(words.to_end(self.head));
+        let is_none = |&step: &u64| words.load(self.head.plus(step), Relaxed) == Header::None;
+        (0..most).take_while(is_none).count() as u64
+    }
+
+    /// Whether all producers have gone. What they left can still be read.
+    pub fn is_closed(&self) -> bool {
+        self.ring.living.load(Relaxed) == 0
+    }
+}
+
+impl<B: Bell> Reader for Consumer<B> {
+    #[inline(always)]
+    fn words(&self) -> &Words {
+        &self.ring.words
+    }
+
+    #[inline]
+    fn release(&mut self, record: Place) {
+        self.free(words_for(record.len));
+    }
+}
+
+impl<B: Bell> Drop for Consumer<B> {
+    fn drop(&mut self) {
+        // EDGE records-free (release): who sees that the consumer has gone sees what it read.
+        self.ring.head.store_gone(self.head, Release);
+        self.ring.room.ring();
+    }
+}
+
+impl<B: Bell> fmt::Debug for Consumer<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Consumer").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,42 @@
+//! What chunks and records ask of the sides that they came from.
+
+use super::words::Words;
+use crate::position::Position;
+
+/// Room for a record.
+#[derive(Clone, Copy, Debug)]
+pub struct Claimed {
+    /// Where its header goes.
+    pub(super) at: Position,
+    /// How many words of padding are before that.
+    pub(super) padding: u64,
+    /// Its length in bytes.
+    pub(super) len: usize,
+}
+
+/// Where a record is.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// Where its header is.
+    pub(super) at: Position,
+    /// Its length in bytes.
+    pub(super) len: usize,
+}
+
+/// A side that chunks go back to. Sealed: nobody outside can name it.
+pub trait Writer {
+    #[doc(hidden)]
+    fn words(&self) -> &Words;
+    #[doc(hidden)]
+    fn commit(&mut self, claimed: Claimed);
+    #[doc(hidden)]
+    fn abort(&mut self, claimed: Claimed);
+}
+
+/// A side that records go back to. Sealed: nobody outside can name it.
+pub trait Reader {
+    #[doc(hidden)]
+    fn words(&self) -> &Words;
+    #[doc(hidden)]
+    fn release(&mut self, place: Place);
+}

@@ -1,0 +1,259 @@
+//! Byte records from one producer to one consumer.
+//!
+//! # Contract
+//! Wait-free on both sides; no atomic read-modify-write. A claim moves nothing that the consumer sees, so an aborted one
+//! leaves no trace. The rest is said in [`records`](super).
+//!
+//! # State
+//! `tail`, written by the producer, and `head`, written by the consumer, in words.
+//!
+//! I1: `0 <= tail - head <= words`.
+//! I2: words from `head` to `tail` are whole records and are the consumer's; the others are the producer's.
+//! I3: there is one producer and one consumer; both need `&mut self`.
+//!
+//! # Edges
+//! records-publish: `commit` stores `tail` -> the consumer loads it. Carries the record, its header and the padding before it.
+//! records-vacate: the consumer stores `head` -> the producer loads it. Carries the end of the last read.
+//!
+//! # Evidence
+//! Tests in `records`; tests/model_records.rs; fuzz target `records`.
+//!
+//! # Sources
+//! Agrona's one-to-one ring buffer for the shape: claim, commit, abort, padding.
+
+use super::header::{Header, words_for};
+use super::record::{Found, judge};
+use super::sides::{Claimed, Place, Reader, Writer};
+use super::words::Words;
+use super::{Chunk, Record, RecordError};
+use crate::bell::{Bell, Silent};
+use crate::padded::Padded;
+use crate::position::{Cursor, Mark, Position};
+use crate::{CapacityError, ClaimError, mutant};
+use std::fmt;
+use uncontended_atomic::Arc;
+use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
+
+/// Both sides of a ring.
+pub type Sides<B = Silent> = (Producer<B>, Consumer<B>);
+
+/// A ring of at least `capacity` bytes, whose sides poll.
+///
+/// # Errors
+/// Zero, or more than [`MAX_CAPACITY`](crate::MAX_CAPACITY) or than there is memory for.
+pub fn ring(capacity: usize) -> Result<Sides, CapacityError> {
+    build(capacity)
+}
+
+/// What both sides share.
+struct Ring<B> {
+    tail: Padded<Cursor>,
+    head: Padded<Cursor>,
+    /// For those who wait for records, and for room.
+    values: Padded<B>,
+    room: Padded<B>,
+    words: Words,
+}
+
+fn build<B: Bell>(capacity: usize) -> Result<Sides<B>, CapacityError> {
+    let start = Position::new(0);
+    let ring = Arc::new(Ring {
+        tail: Padded(Cursor::new(start)),
+        head: Padded(Cursor::new(start)),
+        values: Padded(B::default()),
+        room: Padded(B::default()),
+        words: Words::new(capacity)?,
+    });
+    let limit = start.plus(ring.words.len());
+    let producer = Producer { ring: Arc::clone(&ring), tail: start, limit };
+    Ok((producer, Consumer { ring, head: start, seen: start }))
+}
+
+/// The side that writes records.
+pub struct Producer<B: Bell = Silent> {
+    ring: Arc<Ring<B>>,
+    /// What `ring.tail` is: nobody else stores it.
+    tail: Position,
+    /// Up to where there was room when `head` was last seen.
+    limit: Position,
+}
+
+impl<B: Bell> Producer<B> {
+    /// Claims room for a record of `len` bytes.
+    ///
+    /// # Errors
+    /// There is not that much room now or, beyond the longest record, ever; or the ring is full and its consumer has gone.
+    #[inline]
+    pub fn claim(&mut self, len: usize) -> Result<Chunk<'_, Self>, ClaimError> {
+        let claimed = self.find(len)?;
+        Ok(Chunk::new(self, claimed))
+    }
+
+    /// Puts a copy of `bytes` in.
+    ///
+    /// # Errors
+    /// As for [`claim`](Producer::claim).
+    #[inline]
+    pub fn push(&mut self, bytes: &[u8]) -> Result<(), ClaimError> {
+        let mut chunk = self.claim(bytes.len())?;
+        chunk.fill(bytes);
+        chunk.commit();
+        Ok(())
+    }
+
+    #[inline]
+    fn find(&mut self, len: usize) -> Result<Claimed, ClaimError> {
+        let words = &self.ring.words;
+        if len > words.longest() {
+            return Err(ClaimError::TooLong { most: words.longest() });
+        }
+        let (span, to_end) = (words_for(len), words.to_end(self.tail));
+        let padding = if span > to_end { to_end } else { 0 };
+        if self.limit.since(self.tail) < padding + span {
+            // EDGE records-vacate (acquire): the consumer has read what was there.
+            let order = mutant::order("records: vacate is read relaxed", Acquire);
+            let head = self.ring.head.load(order);
+            let extra = u64::from(mutant::is("records: one word too many"));
+            self.limit = head.position().plus(words.len() + extra);
+            if self.limit.since(self.tail) < padding + span {
+                return Err(if head.is_gone() { ClaimError::Closed } else { ClaimError::Full });
+            }
+        }
+        Ok(Claimed { at: self.tail.plus(padding), padding, len })
+    }
+
+    /// The longest record, in bytes.
+    pub fn longest(&self) -> usize {
+        self.ring.words.longest()
+    }
+
+    /// Whether the consumer has gone.
+    pub fn is_closed(&self) -> bool {
+        self.ring.head.load(Relaxed).is_gone()
+    }
+}
+
+impl<B: Bell> Writer for Producer<B> {
+    #[inline(always)]
+    fn words(&self) -> &Words {
+        &self.ring.words
+    }
+
+    #[inline]
+    fn commit(&mut self, claimed: Claimed) {
+        let words = &self.ring.words;
+        if claimed.padding > 0 && !mutant::is("records: padding has no header") {
+            words.store(self.tail, Header::skip(claimed.padding), Relaxed);
+        }
+        words.store(claimed.at, Header::Record(claimed.len as u32), Relaxed);
+        self.tail = claimed.at.plus(words_for(claimed.len));
+        // EDGE records-publish (release): who sees this sees the record.
+        let order = mutant::order("records: publish is relaxed", Release);
+        self.ring.tail.store(self.tail, order);
+        self.ring.values.ring();
+    }
+
+    fn abort(&mut self, _: Claimed) {}
+}
+
+impl<B: Bell> Drop for Producer<B> {
+    fn drop(&mut self) {
+        // EDGE records-publish (release): who sees that the producer has gone sees all its records.
+        self.ring.tail.store_gone(self.tail, Release);
+        self.ring.values.ring();
+    }
+}
+
+impl<B: Bell> fmt::Debug for Producer<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Producer").field("longest", &self.longest()).finish_non_exhaustive()
+    }
+}
+
+/// The side that reads records.
+pub struct Consumer<B: Bell = Silent> {
+    ring: Arc<Ring<B>>,
+    /// What `ring.head` is, or further on by padding: nobody else stores it.
+    head: Position,
+    /// What was last seen of `tail`.
+    seen: Position,
+}
+
+impl<B: Bell> Consumer<B> {
+    /// The oldest record that was not released.
+    ///
+    /// # Errors
+    /// There is none now, or will never be one.
+    #[inline]
+    pub fn read(&mut self) -> Result<Record<'_, Self>, RecordError> {
+        let place = self.find()?;
+        Ok(Record::new(self, place))
+    }
+
+    #[inline]
+    fn find(&mut self) -> Result<Place, RecordError> {
+        loop {
+            if self.head == self.seen {
+                let tail = self.look();
+                if self.head == self.seen {
+                    return Err(if tail.is_gone() {
+                        RecordError::Closed
+                    } else {
+                        RecordError::Empty
+                    });
+                }
+            }
+            let words = &self.ring.words;
+            let left = self.seen.since(self.head);
+            match judge(words, self.head, words.load(self.head, Relaxed), left)? {
+                Found::Record(len) => return Ok(Place { at: self.head, len }),
+                // A record follows; its release frees this too.
+                Found::Skip(span) => self.head = self.head.plus(span),
+                Found::Nothing | Found::Claimed(_) => return Err(RecordError::Corrupt),
+            }
+        }
+    }
+
+    /// Sees how far the producer has come.
+    fn look(&mut self) -> Mark {
+        // EDGE records-publish (acquire): the records up to there have been written.
+        let order = mutant::order("records: publish is read relaxed", Acquire);
+        let tail = self.ring.tail.load(order);
+        self.seen = tail.position();
+        tail
+    }
+
+    /// Whether the producer has gone. What it left can still be read.
+    pub fn is_closed(&self) -> bool {
+        self.ring.tail.load(Relaxed).is_gone()
+    }
+}
+
+impl<B: Bell> Reader for Consumer<B> {
+    #[inline(always)]
+    fn words(&self) -> &Words {
+        &self.ring.words
+    }
+
+    #[inline]
+    fn release(&mut self, record: Place) {
+        self.head = record.at.plus(words_for(record.len));
+        // EDGE records-vacate (release): the record has been read.
+        self.ring.head.store(self.head, mutant::order("records: vacate is relaxed", Release));
+        self.ring.room.ring();
+    }
+}
+
+impl<B: Bell> Drop for Consumer<B> {
+    fn drop(&mut self) {
+        // EDGE records-vacate (release): who sees that the consumer has gone sees what it read.
+        self.ring.head.store_gone(self.head, Release);
+        self.ring.room.ring();
+    }
+}
+
+impl<B: Bell> fmt::Debug for Consumer<B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Consumer").finish_non_exhaustive()
+    }
+}

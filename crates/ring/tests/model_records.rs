@@ -1,0 +1,149 @@
+//! The byte rings, explored: every execution that C11 or x86-TSO allows of a few operations a side.
+//!
+//!     RUSTFLAGS="--cfg unc_model" cargo test --release -p uncontended-ring --test model_records --target-dir target/model
+#![cfg(unc_model)]
+
+mod exploring;
+
+use exploring::{caught, holds};
+use uncontended_model::real::{spawn, spin_loop};
+use uncontended_ring::ClaimError;
+use uncontended_ring::records::{RecordError, mpsc, spsc};
+
+/// Four words: a record of eight bytes takes two, an empty one takes one.
+const CAPACITY: usize = 32;
+
+/// What a header would be that says: a record of eight bytes. Whoever takes a payload for a header falls for it.
+const FORGED: [u8; 8] = (2u64 << 32 | 8).to_ne_bytes();
+
+/// Reads all records until none will come.
+macro_rules! drain {
+    ($consumer:expr) => {{
+        let mut seen = Vec::new();
+        loop {
+            match $consumer.read() {
+                Ok(record) => {
+                    seen.push(record.to_vec());
+                    assert!(seen.len() < 6, "more than there are");
+                    record.release();
+                }
+                Err(RecordError::Empty) => spin_loop(),
+                Err(error) => {
+                    assert_eq!(error, RecordError::Closed);
+                    break seen;
+                }
+            }
+        }
+    }};
+}
+
+macro_rules! push {
+    ($producer:expr, $bytes:expr) => {
+        while let Err(error) = $producer.push($bytes) {
+            assert_eq!(error, ClaimError::Full);
+            spin_loop();
+        }
+    };
+}
+
+/// A record that leaves one word to the end, one that does not fit there, and an aborted one.
+fn from_one() {
+    let (mut producer, mut consumer) = spsc::ring(CAPACITY).unwrap();
+    let sender = spawn(move || {
+        push!(producer, &[1; 8]);
+        push!(producer, &[]);
+        drop(producer.claim(3));
+        push!(producer, &[2; 8]);
+    });
+    assert_eq!(drain!(consumer), [vec![1; 8], vec![], vec![2; 8]]);
+    sender.join().unwrap();
+}
+
+/// The same, where one word of room is missing.
+fn from_one_tightly() {
+    let (mut producer, mut consumer) = spsc::ring(CAPACITY).unwrap();
+    let sender = spawn(move || {
+        push!(producer, &[]);
+        push!(producer, &[1; 8]);
+        push!(producer, &[2; 8]);
+    });
+    assert_eq!(drain!(consumer), [vec![], vec![1; 8], vec![2; 8]]);
+    sender.join().unwrap();
+}
+
+/// Two producers, a record each.
+fn from_two() {
+    let (mut one, mut consumer) = mpsc::ring(CAPACITY).unwrap();
+    let mut two = one.clone();
+    let senders = [spawn(move || push!(one, &[1; 8])), spawn(move || push!(two, &[2; 5]))];
+    let mut seen = drain!(consumer);
+    seen.sort();
+    assert_eq!(seen, [vec![1; 8], vec![2; 5]]);
+    senders.into_iter().for_each(|sender| sender.join().unwrap());
+}
+
+/// Records that wrap around and look like headers, and an aborted one.
+fn from_one_of_many() {
+    let (mut producer, mut consumer) = mpsc::ring(CAPACITY).unwrap();
+    let sender = spawn(move || {
+        push!(producer, &FORGED);
+        push!(producer, &[]);
+        drop(producer.claim(0));
+        push!(producer, &[]);
+        push!(producer, &[3; 8]);
+    });
+    assert_eq!(drain!(consumer), [FORGED.to_vec(), vec![], vec![], vec![3; 8]]);
+    sender.join().unwrap();
+}
+
+/// Two producers compete for the last room, again and again.
+fn for_the_last_room() {
+    let (mut one, mut consumer) = mpsc::ring(CAPACITY).unwrap();
+    let mut two = one.clone();
+    push!(one, &FORGED);
+    push!(one, &[1]);
+    let senders = [spawn(move || push!(one, &[2])), spawn(move || push!(two, &[3]))];
+    let mut seen = drain!(consumer);
+    seen[2..].sort();
+    assert_eq!(seen, [FORGED.to_vec(), vec![1], vec![2], vec![3]]);
+    senders.into_iter().for_each(|sender| sender.join().unwrap());
+}
+
+const ONE: [&str; 6] = [
+    "records: one word too many",
+    "records: padding has no header",
+    "records: publish is relaxed",
+    "records: publish is read relaxed",
+    "records: vacate is relaxed",
+    "records: vacate is read relaxed",
+];
+
+#[test]
+fn one_producer_passes_all_and_its_mutants_do_not() {
+    holds(from_one);
+    holds(from_one_tightly);
+    caught(from_one, &ONE[1..], &ONE[1..2]);
+    caught(from_one_tightly, &ONE[..2], &ONE[..2]);
+}
+
+const MANY: [&str; 9] = [
+    "records: what is freed is not cleared",
+    "records: claimed without a look at who was faster",
+    "records: no look after the last",
+    "records: commit is relaxed",
+    "records: commit is read relaxed",
+    "records: free is relaxed",
+    "records: free is read relaxed",
+    "records: last is relaxed",
+    "records: last is read relaxed",
+];
+
+#[test]
+fn many_producers_pass_all_and_their_mutants_do_not() {
+    holds(from_two);
+    holds(from_one_of_many);
+    holds(for_the_last_room);
+    caught(from_one_of_many, &MANY[..1], &MANY[..1]);
+    caught(from_two, &MANY[1..5], &MANY[1..3]);
+    caught(from_one_of_many, &MANY[5..], &[]);
+}
