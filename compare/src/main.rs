@@ -4,38 +4,35 @@ mod evidence;
 mod how_fast_is_sampling;
 mod loom_outcomes;
 mod r1_stream;
+mod r2_bursts;
+mod r3_ping_pong;
+mod r4_idle;
+mod r5_broadcast;
+mod r6_one_cpu;
 mod rivals;
 mod robbins;
 mod u1_publish;
+mod u2_wake;
 
 use std::process::ExitCode;
 
 /// A question's name, what it answers, and its code.
 type Question = (&'static str, &'static str, fn(&[String]) -> Result<(), String>);
 
+#[rustfmt::skip]
 const QUESTIONS: &[Question] = &[
     ("u1_publish", "what does it cost to publish when nobody waits", u1_publish::main),
+    ("u2_wake", "what does it cost to wake one sleeper, and when does it run", u2_wake::main),
     ("r1_stream", "how many items a second does a stream carry", r1_stream::main),
-    (
-        "robbins",
-        "is the certified bound ever below the truth (for oracles/robbins.py)",
-        robbins::main,
-    ),
-    (
-        "evidence",
-        "is any prior's evidence ever above its integral (for oracles/evidence.py)",
-        evidence::main,
-    ),
-    (
-        "how_fast_is_sampling",
-        "what does a sample without replacement cost",
-        how_fast_is_sampling::main,
-    ),
-    (
-        "loom_outcomes",
-        "does the checker of real code find all that loom finds",
-        loom_outcomes::main,
-    ),
+    ("r2_bursts", "what does an item cost when items come in bursts", r2_bursts::main),
+    ("r3_ping_pong", "how long does a message take there and back", r3_ping_pong::main),
+    ("r4_idle", "what does a consumer cost that has nothing to do", r4_idle::main),
+    ("r5_broadcast", "how many items a second reach two consumers on two CPUs", r5_broadcast::main),
+    ("r6_one_cpu", "how much slower is a stream whose ends share a CPU", r6_one_cpu::main),
+    ("robbins", "is the certified bound ever below the truth (for oracles/robbins.py)", robbins::main),
+    ("evidence", "is any prior's evidence ever above its integral (for oracles/evidence.py)", evidence::main),
+    ("how_fast_is_sampling", "what does a sample without replacement cost", how_fast_is_sampling::main),
+    ("loom_outcomes", "does the checker of real code find all that loom finds", loom_outcomes::main),
 ];
 
 fn main() -> ExitCode {
@@ -48,7 +45,10 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Some((name, flags)) => match QUESTIONS.iter().find(|question| question.0 == name) {
-            None => usage(),
+            None => {
+                eprintln!("{name}: no such question; --list shows them");
+                usage()
+            }
             Some((.., run)) => run(flags).map_or_else(
                 |problem| {
                     eprintln!("{name}: {problem}");

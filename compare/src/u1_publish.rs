@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, compiler_fence, fence};
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 use uncontended_bench::{Bench, Block, Options, Place};
+use uncontended_wait::Sleepers;
 
 use crate::rivals::concurrency_kit::{self, Count};
 
@@ -34,7 +35,8 @@ pub fn main(flags: &[String]) -> Result<(), String> {
 
 fn subjects<const WORDS: usize>(mut bench: Bench) -> Bench {
     let word = || &*black_box(Box::leak(Box::new(Line::default())));
-    let (bare, two, fenced) = (word(), word(), word());
+    let (bare, two, fenced, slept) = (word(), word(), word(), word());
+    let sleepers = &*black_box(Box::leak(Box::new(Sleepers::new())));
     bench = bench
         .subject("bare release store", publish::<WORDS>(move |i| bare.cursor.store(i, Release)))
         .subject(
@@ -47,6 +49,13 @@ fn subjects<const WORDS: usize>(mut bench: Bench) -> Bench {
                 }
             }),
         );
+    bench = bench.subject(
+        "ours, Sleepers",
+        publish::<WORDS>(move |i| {
+            slept.cursor.store(i, Release);
+            sleepers.wake();
+        }),
+    );
     #[cfg(target_arch = "x86_64")]
     {
         bench = by_instruction::<WORDS>(bench);

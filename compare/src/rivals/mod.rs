@@ -1,7 +1,9 @@
 //! The code that is compared, behind interfaces small enough that nothing is added to it: every use is compiled for its rival.
 
+pub mod broadcasts;
 pub mod concurrency_kit;
 pub mod ours;
 pub mod payload;
 pub mod pipe;
 pub mod pipes;
+pub mod signal;

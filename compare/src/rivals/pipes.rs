@@ -161,7 +161,7 @@ impl<T: Payload> Pipe<T> for Disruptor {
         while left > 0 {
             match receiver.take(left) {
                 Ok(mut events) => {
-                    left -= (&mut events).len() as u64;
+                    left -= ExactSizeIterator::len(&&mut events) as u64;
                     sum = (&mut events).fold(sum, |sum, event| sum.wrapping_add(event.sum()));
                 }
                 Err(Polling::NoEvents) => std::hint::spin_loop(),

@@ -15,6 +15,8 @@ pub struct Options {
     pub only: Vec<String>,
     /// Only cases whose name contains one of these; empty for all.
     pub cases: Vec<String>,
+    /// Compare with this subject instead of the benchmark's own baseline.
+    pub baseline: Option<String>,
     /// Stop once every interval's upper end is at most this part above its lower one.
     pub width: f64,
     /// The largest chance that any interval of a table is wrong, over all its looks and rows together.
@@ -38,6 +40,7 @@ impl Default for Options {
             places: Vec::new(),
             only: Vec::new(),
             cases: Vec::new(),
+            baseline: None,
             width: 0.05,
             max_error: 0.01,
             rounds: 1_000,
@@ -51,11 +54,11 @@ impl Default for Options {
 
 impl Options {
     /// The flags, a line each.
-    pub const HELP: &str = "\
-  --seconds N      how long all tables together may take (60)
+    pub const HELP: &str = "  --seconds N      how long all tables together may take (60)
   --place P        one-cpu, smt-siblings, two-cpus, two-packages, free; may be repeated
   --only NAME      only subjects with NAME in their name, and the baseline; may be repeated
   --case NAME      only cases with NAME in their name; may be repeated
+  --baseline NAME  compare with the subject of that name
   --width W        stop once every interval is this narrow (5%)
   --max-error E    chance that any interval of a table is wrong, over all looks (1%)
   --rounds N       most rounds of a table (1000)
@@ -109,6 +112,7 @@ impl Options {
             }
             "--only" => self.only.push(value.to_owned()),
             "--case" => self.cases.push(value.to_owned()),
+            "--baseline" => self.baseline = Some(value.to_owned()),
             "--width" => self.width = number(value).ok_or(wrong("not a part or a percentage"))?,
             "--max-error" => {
                 let error = number(value).filter(|&error| error > 0.0 && error < 0.5);

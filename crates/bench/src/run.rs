@@ -39,7 +39,8 @@ struct Runner<'b> {
 pub(crate) fn run(mut bench: Bench, options: &Options) -> Report {
     let facts = machine::facts(bench.cpus.len());
     let mut cases = std::mem::take(&mut bench.cases);
-    cases.retain(|case| Options::wants(&options.cases, &case.name));
+    cases.retain(|case| Options::wants(&options.cases, &case.name) && !case.subjects.is_empty());
+    bench.baseline = options.baseline.clone().or(bench.baseline);
     for case in &mut cases {
         let baseline = bench.baseline.clone().unwrap_or_else(|| case.subjects[0].name.clone());
         let kept = |name: &str| name == baseline || Options::wants(&options.only, name);

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::bench::Ratio;
-use crate::report::{Estimate, Measurement, Report, Role, Row, Stopped, Table};
+use crate::report::{Estimate, Measurement, Report, Role, Row, Stopped};
 
 /// The report for a terminal.
 #[must_use]
@@ -17,33 +17,39 @@ pub fn markdown(report: &Report) -> String {
     whole(report, &piped)
 }
 
-/// All tables of one place in one, as Markdown: a row for each subject, a column for each case, with the ratios alone.
+/// All tables of one place in one, as Markdown, with the ratios alone: subjects down and cases across, or the other way
+/// round if there are more cases.
 #[must_use]
 pub fn matrix(report: &Report) -> String {
     let mut text = String::new();
     let mut places: Vec<_> = report.tables.iter().map(|table| table.place).collect();
     places.dedup();
     for place in places {
-        let tables: Vec<&Table> = report.tables.iter().filter(|it| it.place == place).collect();
-        let of = |table: &&Table| table.outcome.as_ref().ok().cloned();
-        let measured: Vec<Measurement> = tables.iter().filter_map(of).collect();
-        let Some(first) = measured.first() else { continue };
-        let mut rows = vec![
-            std::iter::once(format!("{}, {place}", heading(report, first)))
-                .chain(tables.iter().map(|table| table.case.clone()))
-                .collect::<Vec<_>>(),
-        ];
+        let at_place = report.tables.iter().filter(|table| table.place == place);
+        let measured: Vec<(&str, &Measurement)> =
+            at_place.filter_map(|it| Some((it.case.as_str(), it.outcome.as_ref().ok()?))).collect();
+        let Some((_, first)) = measured.first() else { continue };
+        let mut cells = vec![vec![format!("{}, {place}", heading(report, first))]];
+        cells[0].extend(measured.iter().map(|(case, _)| (*case).to_owned()));
         for name in first.rows.iter().map(|row| &row.name) {
-            let cell = |table: &Measurement| {
+            let row_of = |table: &Measurement| {
                 let row = table.rows.iter().find(|row| row.name == *name);
                 row.map_or(String::new(), of_baseline)
             };
-            rows.push(std::iter::once(name.clone()).chain(measured.iter().map(cell)).collect());
+            let ratios = measured.iter().map(|(_, table)| row_of(table));
+            cells.push(std::iter::once(name.clone()).chain(ratios).collect());
         }
-        text += &piped(&rows);
-        text.push('\n');
+        if cells[0].len() > cells.len() {
+            cells = transposed(&cells);
+        }
+        text += &piped(&cells);
     }
     text
+}
+
+fn transposed(cells: &[Vec<String>]) -> Vec<Vec<String>> {
+    let columns = cells.first().map_or(0, Vec::len);
+    (0..columns).map(|at| cells.iter().map(|row| row[at].clone()).collect()).collect()
 }
 
 fn whole(report: &Report, render: &dyn Fn(&[Vec<String>]) -> String) -> String {

@@ -1,0 +1,65 @@
+//! Question: what does a consumer cost that has nothing to do?
+//!
+//! A block is 200 ms in which a consumer waits for an item that comes after them. The baseline is such a block without any consumer: what
+//! the measurement itself takes. CPU time is the column "CPUs" (1 is one CPU busy), wake-ups are "sleeps/s".
+//! Rivals: as in r1, with the disruptor's managed consumer in each of its strategies.
+//! Not measured: memory; a producer that waits for room.
+
+use std::time::Duration;
+use uncontended_bench::{Bench, Block, Options, Place, Ratio};
+
+use crate::rivals::broadcasts::{Managed, Strategy};
+use crate::rivals::payload::Words;
+use crate::rivals::pipe::Pipe;
+use crate::rivals::pipes;
+
+type Item = Words<1>;
+const IDLE: Duration = Duration::from_millis(200);
+const SETTLE: Duration = Duration::from_millis(10);
+
+pub fn main(flags: &[String]) -> Result<(), String> {
+    let options = Options::parse(flags.iter().cloned())?;
+    let mut bench = Bench::new("r4_idle", "what does a consumer cost that has nothing to do")
+        .places([Place::TwoCpus])
+        .per("wait of 200 ms")
+        .ratio(Ratio::Cpu)
+        .block(IDLE)
+        .subject("nobody waits", wait)
+        .subject("crossbeam-channel", idle::<pipes::CrossbeamChannel>())
+        .subject("crossfire", idle::<pipes::Crossfire>())
+        .subject("kanal", idle::<pipes::Kanal>())
+        .subject("flume", idle::<pipes::Flume>())
+        .subject("std sync_channel", idle::<pipes::Std>())
+        .subject("rtrb, polled", idle::<pipes::Rtrb>());
+    for strategy in Strategy::ALL {
+        bench = bench.subject(strategy.name(), move |block: &mut Block| {
+            let disruptor = Managed::new::<Item>(64, strategy, 1, block.seats());
+            wait(block);
+            drop(disruptor);
+        });
+    }
+    bench.show(&options).map(|_| ())
+}
+
+/// Times 200 ms without work, once everybody had time to fall asleep.
+fn wait(block: &mut Block) {
+    std::thread::sleep(SETTLE);
+    block.measure(|| std::thread::sleep(IDLE));
+    // One wait, however many the block was asked for.
+    block.counts(IDLE.as_nanos() as u64, 1);
+}
+
+fn idle<P: Pipe<Item>>() -> impl FnMut(&mut Block) + Send + 'static {
+    |block| {
+        let (mut sender, mut receiver) = P::new(64);
+        let seats = block.seats().clone();
+        std::thread::scope(|threads| {
+            threads.spawn(|| {
+                seats.take(1);
+                assert_eq!(P::receive(&mut receiver, 1), 1);
+            });
+            wait(block);
+            P::send(&mut sender, 1, 2);
+        });
+    }
+}
