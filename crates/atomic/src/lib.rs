@@ -16,6 +16,7 @@
 //! # Evidence
 //! tests/door.rs: scenarios by real threads or explored.
 
+mod ahead;
 mod backoff;
 #[cfg(not(unc_model))]
 mod cell;
@@ -26,6 +27,7 @@ mod padded;
 #[cfg(not(unc_model))]
 pub use self::cell::UnsafeCell;
 pub use self::{
+    ahead::{prefetch_to_read, prefetch_to_write},
     backoff::Backoff,
     futex::{FutexWord, Scope, Wait, futex_wait, futex_wake},
     padded::CachePadded,

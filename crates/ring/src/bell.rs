@@ -1,9 +1,11 @@
 //! Bells: how a ring tells those who may wait for a change that it happened.
 //!
 //! # Contract
-//! A ring calls [`Bell::ring`] after each store that may end somebody's waiting: after the store, in program order, so
+//! There are two: [`Silent`] for those who poll, and [`Sleepers`] for those who sleep. A ring calls [`Bell::ring`] after each store that may end somebody's waiting: after the store, in program order, so
 //! that whoever is woken by it finds the change. A bell decides by itself whether anybody is asleep. The trait is sealed:
 //! what it costs to ring is part of each ring's promise.
+
+use uncontended_wait::Sleepers;
 
 mod sealed {
     pub trait Sealed {}
@@ -24,4 +26,15 @@ impl sealed::Sealed for Silent {}
 impl Bell for Silent {
     #[inline(always)]
     fn ring(&self) {}
+}
+
+/// Wakes all who sleep. While nobody does, that is a load and a branch: whoever goes to sleep pays for the order of things.
+impl sealed::Sealed for Sleepers {}
+
+impl Bell for Sleepers {
+    #[inline(always)]
+    #[cfg_attr(unc_model, track_caller)]
+    fn ring(&self) {
+        self.wake();
+    }
 }

@@ -13,7 +13,8 @@
 //! Rings never sleep. After each change that somebody might wait for they ring a [`bell`]: [`Silent`] for those who poll.
 //!
 //! # State
-//! The pieces that all rings share: `position` (where in the stream, and whether its writer has gone), `slots` (the array),
+//! The pieces that all rings share: `position` (where in the stream, and whether its writer has gone), `slots` (the array) and `view` (how a side finds and
+//! fetches them),
 //! [`bell`], `error`, `padded`.
 //!
 //! # Evidence
@@ -31,6 +32,7 @@ mod position;
 pub mod records;
 mod slots;
 pub mod spsc;
+mod view;
 
 pub use bell::Silent;
 pub use error::{CapacityError, ClaimError, PopError, PushError};

@@ -33,6 +33,25 @@ impl Position {
     /// The place of one that holds nobody up: behind every other.
     pub(crate) const END: Position = Position(u64::MAX ^ GONE);
 
+    /// `steps` back.
+    #[inline(always)]
+    pub(crate) const fn minus(self, steps: u64) -> Position {
+        Position(self.0.wrapping_sub(steps * STEP))
+    }
+
+    /// The nearest position from here back whose steps are a multiple of `unit`, a power of two.
+    pub(crate) const fn aligned_down(self, unit: u64) -> Position {
+        Position(self.0 & !(unit * STEP - 1))
+    }
+
+    /// The earlier of this and `bound`, which are at most 2^62 steps apart. There is no branch in it, so that a CPU that
+    /// guesses how later branches go cannot get past the bound either.
+    #[inline(always)]
+    pub(crate) fn at_most(self, bound: Position) -> Position {
+        let is_past = (bound.0.wrapping_sub(self.0) as i64) < 0;
+        Position(std::hint::select_unpredictable(is_past, bound.0, self.0))
+    }
+
     /// How many steps it is from `earlier` to here.
     #[inline(always)]
     pub(crate) const fn since(self, earlier: Position) -> u64 {
@@ -120,6 +139,11 @@ mod tests {
         assert_eq!(before.steps(), (1 << 63) - 1);
         let after = before.plus(3);
         assert_eq!((after.steps(), after.since(before)), (2, 3));
+        assert_eq!(after.minus(3), before);
+        assert_eq!(after.aligned_down(2), after);
+        assert_eq!(before.aligned_down(8).steps(), (1 << 63) - 8);
+        assert_eq!((after.at_most(before), before.at_most(after)), (before, before));
+        assert_eq!(after.at_most(after), after);
     }
 
     #[test]

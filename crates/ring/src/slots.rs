@@ -5,11 +5,12 @@
 //! beside each value bring a struct of their own.
 //!
 //! # State
-//! I1: `base` points to `mask + 1` slots, all of them made, for as long as `self` lives.
+//! I1: the view has all slots, made by `new` and freed by `drop`.
 //! I2: whoever reads or writes a slot's value has it from the ring's own rules; nothing here says whose it is.
 
 use crate::CapacityError;
 use crate::position::Position;
+use crate::view::View;
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -28,12 +29,9 @@ pub(crate) const fn slots_for(capacity: usize) -> Result<usize, CapacityError> {
     }
 }
 
-/// A power of two of slots.
+/// A power of two of slots, owned.
 pub(crate) struct Slots<S> {
-    base: NonNull<S>,
-    mask: u64,
-    /// Whether the memory is ours to give back.
-    owned: bool,
+    view: View<S>,
     /// It drops slots.
     holds: PhantomData<S>,
 }
@@ -54,44 +52,41 @@ impl<S> Slots<S> {
         slots.try_reserve_exact(count).map_err(|_| CapacityError::TooLarge)?;
         slots.extend((0..count).map(make));
         let base = NonNull::from(Box::leak(slots.into_boxed_slice())).cast();
-        Ok(Slots { base, mask: count as u64 - 1, owned: true, holds: PhantomData })
+        // SAFETY: so many slots were leaked just now (I1).
+        let view = unsafe { View::new(base, count) };
+        Ok(Slots { view, holds: PhantomData })
     }
 
     /// How many slots there are.
     pub(crate) fn len(&self) -> usize {
-        self.mask as usize + 1
+        self.view.len()
+    }
+
+    /// Where they are.
+    pub(crate) fn view(&self) -> View<S> {
+        self.view
     }
 
     /// The slot at `position`.
     #[inline(always)]
     pub(crate) fn at(&self, position: Position) -> &S {
-        let index = (position.steps() & self.mask) as usize;
-        // SAFETY: the index is at most `mask` (I1).
-        let slot = unsafe { self.base.add(index) };
-        // SAFETY: every slot has been made, and is only reached by shared references (I1).
-        unsafe { slot.as_ref() }
+        // SAFETY: `self` lives (I1).
+        unsafe { self.view.at(position) }
     }
 
     /// The `count` slots from `position` on: up to the end of the array, and the rest from its beginning.
     #[inline]
     #[cfg(not(unc_model))]
     pub(crate) fn run(&self, position: Position, count: usize) -> (&[S], &[S]) {
-        debug_assert!(count <= self.len());
-        // SAFETY: every slot has been made, and is only reached by shared references (I1).
-        let all = unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.len()) };
-        let first = (position.steps() & self.mask) as usize;
-        let whole = count.min(self.len() - first);
-        (&all[first..first + whole], &all[..count - whole])
+        // SAFETY: `self` lives (I1).
+        unsafe { self.view.run(position, count) }
     }
 }
 
 impl<S> Drop for Slots<S> {
     fn drop(&mut self) {
-        if self.owned {
-            let slots = std::ptr::slice_from_raw_parts_mut(self.base.as_ptr(), self.len());
-            // SAFETY: `new` leaked a box of that many (I1).
-            drop(unsafe { Box::from_raw(slots) });
-        }
+        // SAFETY: `new` leaked a box of that many (I1).
+        drop(unsafe { Box::from_raw(self.view.as_slice_ptr()) });
     }
 }
 
@@ -159,6 +154,14 @@ impl<T> Slot<T> {
 pub(crate) unsafe fn values<T>(slots: &[Slot<T>]) -> &[T] {
     // SAFETY: a slot is laid out as its value, which is there (I2).
     unsafe { std::slice::from_raw_parts(slots.as_ptr().cast(), slots.len()) }
+}
+
+/// The memory of slots.
+#[cfg(not(unc_model))]
+#[inline]
+pub(crate) fn as_memory<T>(slots: &[Slot<T>]) -> *mut [MaybeUninit<T>] {
+    // A slot is laid out as a cell of its memory.
+    std::ptr::slice_from_raw_parts_mut(slots.as_ptr().cast_mut().cast(), slots.len())
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@
 //! observer: [`memfd`]; system calls from its process: [`kernel`]. What observing costs:
 //! [`pair_cost`]. Time: [`clock`]. A word of each thread: [`tls`]. What the kernel sees of a program: [`perf`],
 //! [`tracefs`]. Locks of a program's own: [`annotate`]. Measuring a command: [`supervise`], [`interrupts`]; oneself: [`usage`].
-//! A barrier on all threads: [`membarrier`]; sleeping on a word: [`futex`]. Where a thread runs: [`affinity`]; machine code made at run time: [`code`].
+//! A barrier on all threads: [`membarrier`]; sleeping on a word: [`futex`]. Cache lines in time: [`prefetch`].
+//! Where a thread runs: [`affinity`]; machine code made at run time: [`code`].
 
 pub mod affinity;
 pub mod annotate;
@@ -18,6 +19,7 @@ pub mod membarrier;
 pub mod memfd;
 pub mod pair_cost;
 pub mod perf;
+pub mod prefetch;
 pub mod process;
 pub mod signals;
 pub mod supervise;

@@ -1,6 +1,8 @@
 //! Exactly once, in order, one drop a value, for any capacity and across the wrap of positions.
 
 use super::*;
+use crate::{ClaimError, PopError, PushError};
+use std::mem::MaybeUninit;
 use std::sync::Arc as Count;
 use std::thread;
 
@@ -108,6 +110,88 @@ fn values_of_any_size_and_alignment() {
     }
     assert_eq!(producer.push(()), Err(PushError::Full(())));
     assert_eq!(consumer.available(), 3);
+}
+
+#[test]
+fn batches_are_claimed_written_read_and_released_in_place() {
+    for start in STARTS {
+        let (mut producer, mut consumer) = small(5, start);
+        assert_eq!(producer.claim(6).err(), Some(ClaimError::TooLong { most: 5 }));
+        assert_eq!(producer.claim(0).unwrap().publish(), 0);
+        for round in 0..4 {
+            let mut claim = producer.claim(5).unwrap();
+            for value in 0..4 {
+                assert_eq!(claim.push(round * 10 + value), Ok(()));
+            }
+            assert_eq!(claim.room(), 1);
+            assert_eq!(consumer.read(9).err(), Some(PopError::Empty), "nothing is published yet");
+            assert_eq!(claim.publish(), 4);
+            assert_eq!(producer.claim(2).err(), Some(ClaimError::Full));
+            let batch = consumer.read(3).unwrap();
+            assert_eq!(
+                batch.iter().collect::<Vec<_>>(),
+                [0, 1, 2].map(|v| round * 10 + v).each_ref()
+            );
+            let (one, two) = batch.as_slices();
+            assert_eq!([one, two].concat(), [0, 1, 2].map(|v| round * 10 + v));
+            batch.release_first(1);
+            let mut taken = consumer.read(9).unwrap().into_iter();
+            assert_eq!((taken.len(), taken.next()), (3, Some(round * 10 + 1)));
+            drop(taken);
+            consumer.read(9).unwrap().release();
+            assert_eq!(consumer.pop(), Err(PopError::Empty));
+        }
+        let mut claim = producer.claim(3).unwrap();
+        assert_eq!((0..4).map(|value| claim.push(value)).last(), Some(Err(3)));
+        drop(claim);
+        assert_eq!(consumer.pop(), Err(PopError::Empty), "what was not published never was");
+        assert_eq!(producer.push_slice(&[1, 2, 3, 4, 5, 6]), 5);
+        let mut all = [0; 9];
+        assert_eq!((consumer.pop_slice(&mut all), all), (5, [1, 2, 3, 4, 5, 0, 0, 0, 0]));
+        drop(consumer);
+        assert_eq!(producer.push_slice(&[1, 2, 3, 4, 5, 6]), 5);
+        assert_eq!(producer.claim(1).err(), Some(ClaimError::Closed));
+    }
+}
+
+#[test]
+fn memory_is_written_in_place() {
+    let (mut producer, mut consumer) = small(4, STARTS[1]);
+    producer.push_slice(&[0, 0]);
+    assert_eq!(consumer.pop_slice(&mut [9, 9]), 2);
+    let mut claim = producer.claim(4).unwrap();
+    claim.push(1).unwrap();
+    let (one, two) = claim.as_uninit();
+    assert_eq!(one.len() + two.len(), 3);
+    one.iter_mut().chain(two).zip(2..).for_each(|(slot, value)| *slot = MaybeUninit::new(value));
+    // SAFETY: three were written just now (I5).
+    unsafe { claim.assume_written(3) };
+    assert_eq!(claim.publish(), 4);
+    assert_eq!(consumer.read(4).unwrap().into_iter().collect::<Vec<_>>(), [1, 2, 3, 4]);
+}
+
+#[test]
+fn a_batch_drops_every_value_once_wherever_it_ends() {
+    let value = Count::new(());
+    let count = || Count::strong_count(&value) - 1;
+    let (mut producer, mut consumer) = small(4, STARTS[1]);
+    let mut fill = |publish: bool| {
+        let mut claim = producer.claim(4).unwrap();
+        (0..4).for_each(|_| drop(claim.push(Count::clone(&value))));
+        publish.then(|| claim.publish())
+    };
+    assert_eq!((fill(false), count()), (None, 0));
+    assert_eq!((fill(true), count()), (Some(4), 4));
+    drop(consumer.read(4));
+    consumer.read(4).unwrap().into_iter().next();
+    assert_eq!(count(), 3);
+    consumer.read(4).unwrap().release_first(2);
+    assert_eq!(count(), 1);
+    consumer.read(4).unwrap().release();
+    assert_eq!((fill(true), count()), (Some(4), 4));
+    drop(producer);
+    drop(consumer);
+    assert_eq!(Count::strong_count(&value), 1);
 }
 
 /// Streams boxed numbers through a ring; each must come once, in order.

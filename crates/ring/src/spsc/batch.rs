@@ -1,0 +1,156 @@
+//! Values read in place, and released at once. The header of [`spsc`](super) has the invariants and the edges.
+
+use super::Consumer;
+use crate::bell::{Bell, Silent};
+use std::fmt;
+
+/// Values that a consumer may read, from [`Consumer::read`]; at least one. What is not released or taken out is there again
+/// at the next read.
+#[must_use = "what is neither released nor taken out stays in the ring"]
+pub struct Batch<'c, T, B: Bell = Silent> {
+    pub(super) consumer: &'c mut Consumer<T, B>,
+    /// I6: the first `len` slots from `head` on hold values.
+    pub(super) len: u64,
+}
+
+impl<'c, T, B: Bell> Batch<'c, T, B> {
+    /// How many values there are.
+    #[allow(clippy::len_without_is_empty, reason = "a batch is never empty")]
+    pub fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    /// The values, oldest first.
+    pub fn iter(&self) -> Iter<'_, T, B> {
+        Iter { consumer: self.consumer, next: 0, len: self.len }
+    }
+
+    /// The values as memory: up to the end of the ring's array, and the rest from its beginning.
+    #[cfg(not(unc_model))]
+    pub fn as_slices(&self) -> (&[T], &[T]) {
+        let (one, two) = self.consumer.full_slots(self.len);
+        // SAFETY: these slots hold values, which stay until the batch is gone (I6, I3).
+        let one = unsafe { crate::slots::values(one) };
+        // SAFETY: as for the first.
+        (one, unsafe { crate::slots::values(two) })
+    }
+
+    /// Drops all values, and gives their slots back.
+    pub fn release(self) {
+        let len = self.len();
+        self.release_first(len);
+    }
+
+    /// Drops the oldest `count` values, or all if there are no more, and gives their slots back at once.
+    pub fn release_first(self, count: usize) {
+        let mut taken = self.into_iter();
+        for _ in 0..count {
+            if taken.next().is_none() {
+                break;
+            }
+        }
+    }
+}
+
+impl<'b, T, B: Bell> IntoIterator for &'b Batch<'_, T, B> {
+    type Item = &'b T;
+    type IntoIter = Iter<'b, T, B>;
+
+    fn into_iter(self) -> Iter<'b, T, B> {
+        self.iter()
+    }
+}
+
+/// Takes values out; the slots of those taken are given back when the iterator goes.
+impl<'c, T, B: Bell> IntoIterator for Batch<'c, T, B> {
+    type Item = T;
+    type IntoIter = Taken<'c, T, B>;
+
+    fn into_iter(self) -> Taken<'c, T, B> {
+        Taken { taken: 0, len: self.len, consumer: self.consumer }
+    }
+}
+
+impl<T, B: Bell> fmt::Debug for Batch<'_, T, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Batch").field("len", &self.len).finish_non_exhaustive()
+    }
+}
+
+/// The values of a [`Batch`], oldest first.
+pub struct Iter<'b, T, B: Bell = Silent> {
+    consumer: &'b Consumer<T, B>,
+    next: u64,
+    len: u64,
+}
+
+impl<'b, T, B: Bell> Iterator for Iter<'b, T, B> {
+    type Item = &'b T;
+
+    #[inline]
+    fn next(&mut self) -> Option<&'b T> {
+        if self.next == self.len {
+            return None;
+        }
+        // SAFETY: the batch has `len` values, which stay as long as it is borrowed (I6).
+        let value = unsafe { self.consumer.value(self.next) };
+        self.next += 1;
+        Some(value)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = (self.len - self.next) as usize;
+        (left, Some(left))
+    }
+}
+
+impl<T, B: Bell> ExactSizeIterator for Iter<'_, T, B> {}
+
+impl<T, B: Bell> fmt::Debug for Iter<'_, T, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Iter").field("left", &self.len()).finish_non_exhaustive()
+    }
+}
+
+/// The values of a [`Batch`] taken out, oldest first. What is left when it goes stays in the ring.
+pub struct Taken<'c, T, B: Bell = Silent> {
+    consumer: &'c mut Consumer<T, B>,
+    taken: u64,
+    len: u64,
+}
+
+impl<T, B: Bell> Iterator for Taken<'_, T, B> {
+    type Item = T;
+
+    #[inline]
+    fn next(&mut self) -> Option<T> {
+        if self.taken == self.len {
+            return None;
+        }
+        // SAFETY: the batch has `len` values, of which `taken` are taken (I6); this one is given back below, or sooner.
+        let value = unsafe { self.consumer.take(self.taken) };
+        self.taken += 1;
+        Some(value)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = (self.len - self.taken) as usize;
+        (left, Some(left))
+    }
+}
+
+impl<T, B: Bell> ExactSizeIterator for Taken<'_, T, B> {}
+
+impl<T, B: Bell> Drop for Taken<'_, T, B> {
+    fn drop(&mut self) {
+        if self.taken > 0 {
+            self.consumer.vacate(self.taken);
+        }
+    }
+}
+
+impl<T, B: Bell> fmt::Debug for Taken<'_, T, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Taken").field("left", &self.len()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,238 @@
+//! The side that pops. The header of [`spsc`](super) has the invariants and the edges.
+
+use super::{Batch, Control, Owned, Place};
+use crate::PopError;
+use crate::bell::{Bell, Silent};
+use crate::mutant;
+use crate::position::{Mark, Position};
+use crate::slots::Slot;
+use std::fmt;
+use uncontended_atomic::Arc;
+use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
+
+/// The side that pops.
+///
+/// ```
+/// use uncontended_ring::PopError;
+/// let (mut producer, mut consumer) = uncontended_ring::spsc::ring(4)?;
+/// assert_eq!(consumer.pop(), Err(PopError::Empty));
+/// producer.push(1).unwrap();
+/// drop(producer);
+/// assert_eq!(consumer.peek(), Ok(&1));
+/// assert_eq!(consumer.pop(), Ok(1));
+/// assert_eq!(consumer.pop(), Err(PopError::Closed));
+/// # Ok::<(), uncontended_ring::CapacityError>(())
+/// ```
+// Aligned so that two sides made together, and used by two threads where they are, share no line.
+#[repr(align(128))]
+pub struct Consumer<T, B: Bell = Silent> {
+    place: Place<T, B>,
+    /// What the ring's `head` is: nobody else stores it.
+    pub(super) head: Position,
+    /// What was last seen of `tail`.
+    seen: Position,
+    /// How far ahead of `head`, and how far at most, slots are fetched to be read.
+    ahead: u64,
+    fetch: Position,
+    _keeper: Arc<Owned<T, B>>,
+}
+
+// SAFETY: it is the only consumer (I3), and what it shares with the producer it shares by atomics, so it may move to another
+// thread with the values it pops.
+unsafe impl<T: Send, B: Bell> Send for Consumer<T, B> {}
+
+impl<T, B: Bell> Consumer<T, B> {
+    pub(super) fn new(
+        place: Place<T, B>,
+        head: Position,
+        keeper: Arc<Owned<T, B>>,
+    ) -> Consumer<T, B> {
+        let (ahead, fetch) = (place.slots.ahead(), place.slots.last_whole_line(head));
+        Consumer { place, head, seen: head, ahead, fetch, _keeper: keeper }
+    }
+
+    #[inline(always)]
+    pub(super) fn control<'k>(&self) -> &'k Control<B> {
+        // SAFETY: the keeper is ours, and goes last (I4).
+        unsafe { self.place.control() }
+    }
+
+    /// Takes the oldest value out.
+    ///
+    /// # Errors
+    /// There is none, or there will never be one.
+    #[inline]
+    pub fn pop(&mut self) -> Result<T, PopError> {
+        self.find()?;
+        if mutant::is("spsc: vacate before the slot is read") {
+            // EDGE vacate (release): too early.
+            self.control().head.store(self.head.plus(1), Release);
+        }
+        // SAFETY: `find` found a value (I2), which is the ring's no more from here on.
+        let value = unsafe { self.take(0) };
+        self.vacate(1);
+        Ok(value)
+    }
+
+    /// The oldest value, left where it is.
+    ///
+    /// # Errors
+    /// There is none, or there will never be one.
+    pub fn peek(&mut self) -> Result<&T, PopError> {
+        self.find()?;
+        // SAFETY: `find` found a value, which stays (I2) until `head` moves, and that takes `&mut self` (I3).
+        Ok(unsafe { self.value(0) })
+    }
+
+    /// The oldest values, at most `most` of them (0 counts as 1), to be read in place; they stay until they are released.
+    ///
+    /// # Errors
+    /// There are none, or there will never be any.
+    pub fn read(&mut self, most: usize) -> Result<Batch<'_, T, B>, PopError> {
+        if self.seen.since(self.head) < most as u64 {
+            self.look();
+        }
+        self.find()?;
+        // Whatever a faulty producer in another process wrote, no more than all slots.
+        let there = self.seen.since(self.head).min(self.place.capacity);
+        Ok(Batch { len: (most.max(1) as u64).min(there), consumer: self })
+    }
+
+    /// Pops as many values as there are and `into` has room for, and returns how many that is.
+    pub fn pop_slice(&mut self, into: &mut [T]) -> usize
+    where
+        T: Copy,
+    {
+        let count = into.len().min(self.available());
+        for (offset, value) in into[..count].iter_mut().enumerate() {
+            // SAFETY: so many values are there (I2).
+            *value = unsafe { self.take(offset as u64) };
+        }
+        if count > 0 {
+            self.vacate(count as u64);
+        }
+        count
+    }
+
+    /// Makes sure that there is a value.
+    #[inline(always)]
+    fn find(&mut self) -> Result<(), PopError> {
+        if self.head == self.seen {
+            let tail = self.look();
+            if self.head == self.seen {
+                return Err(if tail.is_gone() { PopError::Closed } else { PopError::Empty });
+            }
+        }
+        Ok(())
+    }
+
+    /// The slot `offset` after `head`.
+    ///
+    /// # Safety
+    /// More than `offset` values are there.
+    #[inline(always)]
+    unsafe fn slot(&self, offset: u64) -> &Slot<T> {
+        // The bound is for what a CPU does ahead of the check.
+        let at = self.head.plus(offset).at_most(self.seen.minus(1));
+        // SAFETY: the slots live (I4).
+        unsafe { self.place.slots.at(at) }
+    }
+
+    /// Fetches a slot that comes later than the one `offset` after `head`.
+    #[inline(always)]
+    fn fetch_ahead_of(&self, offset: u64) {
+        let at = self.head.plus(offset + self.ahead);
+        self.place.slots.prefetch_to_read(at.at_most(self.fetch));
+    }
+
+    /// Takes the value `offset` after `head` out.
+    ///
+    /// # Safety
+    /// It is there, and is not used again.
+    #[inline(always)]
+    pub(super) unsafe fn take(&self, offset: u64) -> T {
+        // SAFETY: the value is there.
+        let slot = unsafe { self.slot(offset) };
+        // SAFETY: the slot holds a value and is the consumer's (I2).
+        let value = unsafe { slot.read() };
+        self.fetch_ahead_of(offset);
+        value
+    }
+
+    /// The value `offset` after `head`.
+    ///
+    /// # Safety
+    /// It is there, and stays as long as the caller says.
+    #[inline(always)]
+    pub(super) unsafe fn value<'v>(&self, offset: u64) -> &'v T {
+        // SAFETY: the value is there.
+        let slot = unsafe { self.slot(offset) };
+        self.fetch_ahead_of(offset);
+        // SAFETY: the slot holds a value and is the consumer's (I2).
+        unsafe { &*slot.as_ptr() }
+    }
+
+    /// Gives the `count` slots from `head` on back, whose values have been taken.
+    #[inline(always)]
+    pub(super) fn vacate(&mut self, count: u64) {
+        self.head = self.head.plus(count);
+        let control = self.control();
+        if mutant::is("spsc: bell before vacate") {
+            control.room.ring();
+        }
+        // EDGE vacate (release): the slots have been read.
+        control.head.store(self.head, mutant::order("spsc: vacate is relaxed", Release));
+        if !mutant::is("spsc: bell before vacate") && !mutant::is("spsc: no bell after vacate") {
+            control.room.ring();
+        }
+    }
+
+    /// Sees how far the producer has come.
+    #[inline]
+    fn look(&mut self) -> Mark {
+        // EDGE publish (acquire): the values up to there have been written.
+        let order = mutant::order("spsc: publish is read relaxed", Acquire);
+        let tail = self.control().tail.load(order);
+        self.seen = tail.position();
+        self.fetch = self.place.slots.last_whole_line(self.seen);
+        tail
+    }
+
+    /// How many values are there now; there can only be more later.
+    pub fn available(&mut self) -> usize {
+        self.look();
+        self.seen.since(self.head).min(self.place.capacity) as usize
+    }
+
+    /// How many values the ring takes.
+    pub fn capacity(&self) -> usize {
+        self.place.capacity as usize
+    }
+
+    /// Whether the producer has gone. What it left can still be popped.
+    pub fn is_closed(&self) -> bool {
+        self.control().tail.load(Relaxed).is_gone()
+    }
+
+    #[cfg(not(unc_model))]
+    pub(super) fn full_slots(&self, count: u64) -> (&[Slot<T>], &[Slot<T>]) {
+        // SAFETY: the slots live (I4).
+        unsafe { self.place.slots.run(self.head, count as usize) }
+    }
+}
+
+impl<T, B: Bell> Drop for Consumer<T, B> {
+    fn drop(&mut self) {
+        // EDGE vacate (release): who sees that the consumer has gone sees what it took.
+        self.control().head.store_gone(self.head, Release);
+        if !mutant::is("spsc: the consumer goes without a bell") {
+            self.control().room.ring();
+        }
+    }
+}
+
+impl<T, B: Bell> fmt::Debug for Consumer<T, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Consumer").field("capacity", &self.capacity()).finish_non_exhaustive()
+    }
+}

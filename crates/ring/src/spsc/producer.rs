@@ -1,0 +1,218 @@
+//! The side that pushes. The header of [`spsc`](super) has the invariants and the edges.
+
+use super::{Claim, Control, Owned, Place};
+use crate::bell::{Bell, Silent};
+use crate::mutant;
+use crate::position::{Mark, Position};
+use crate::{ClaimError, PushError};
+use std::fmt;
+use uncontended_atomic::Arc;
+use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
+
+/// The side that pushes.
+///
+/// ```
+/// use uncontended_ring::PushError;
+/// let (mut producer, consumer) = uncontended_ring::spsc::ring(1)?;
+/// assert_eq!(producer.push(1), Ok(()));
+/// assert_eq!(producer.push(2), Err(PushError::Full(2)));
+/// drop(consumer);
+/// assert_eq!(producer.push(2), Err(PushError::Closed(2)));
+/// # Ok::<(), uncontended_ring::CapacityError>(())
+/// ```
+// Aligned so that two sides made together, and used by two threads where they are, share no line.
+#[repr(align(128))]
+pub struct Producer<T, B: Bell = Silent> {
+    place: Place<T, B>,
+    /// What the ring's `tail` is: nobody else stores it.
+    pub(super) tail: Position,
+    /// Where the ring is full, by what was last seen of `head`. It only refuses too early, never too late.
+    limit: Position,
+    /// How far ahead of `tail`, and how far at most, slots are fetched to be written.
+    ahead: u64,
+    fetch: Position,
+    _keeper: Arc<Owned<T, B>>,
+}
+
+// SAFETY: it is the only producer (I3), and what it shares with the consumer it shares by atomics, so it may move to another
+// thread with the values it pushes.
+unsafe impl<T: Send, B: Bell> Send for Producer<T, B> {}
+
+impl<T, B: Bell> Producer<T, B> {
+    pub(super) fn new(
+        place: Place<T, B>,
+        tail: Position,
+        head: Position,
+        keeper: Arc<Owned<T, B>>,
+    ) -> Producer<T, B> {
+        let limit = head.plus(place.capacity);
+        let (ahead, fetch) = (place.slots.ahead(), place.slots.last_whole_line(limit));
+        Producer { place, tail, limit, ahead, fetch, _keeper: keeper }
+    }
+
+    #[inline(always)]
+    pub(super) fn control<'k>(&self) -> &'k Control<B> {
+        // SAFETY: the keeper is ours, and goes last (I4).
+        unsafe { self.place.control() }
+    }
+
+    /// Puts `value` in, if there is room.
+    ///
+    /// # Errors
+    /// The value, when the ring is full, or full and its consumer has gone.
+    #[inline]
+    pub fn push(&mut self, value: T) -> Result<(), PushError<T>> {
+        if self.tail == self.limit {
+            let head = self.look();
+            if self.tail == self.limit {
+                // Made in place, not by a constructor that is chosen: else a large value goes through memory once more.
+                return Err(match head.is_gone() {
+                    true => PushError::Closed(value),
+                    false => PushError::Full(value),
+                });
+            }
+        }
+        if mutant::is("spsc: publish before the slot is written") {
+            // EDGE publish (release): too early.
+            self.control().tail.store(self.tail.plus(1), Release);
+        }
+        // SAFETY: there is room, so the slot is the producer's, and empty (I1, I2).
+        unsafe { self.write(0, value) };
+        self.publish(1);
+        Ok(())
+    }
+
+    /// Writes `value` into the slot `offset` after `tail`, and fetches a later one.
+    ///
+    /// # Safety
+    /// There is room for more than `offset` values.
+    #[inline(always)]
+    pub(super) unsafe fn write(&mut self, offset: u64, value: T) {
+        let at = self.tail.plus(offset);
+        // The bound is for what a CPU does ahead of the check.
+        let slot = at.at_most(self.limit.minus(1));
+        // SAFETY: the slots live (I4).
+        let slot = unsafe { self.place.slots.at(slot) };
+        // SAFETY: there is room, so the slot is empty and the producer's (I1, I2), and there is one producer (I3).
+        unsafe { slot.write(value) };
+        self.place.slots.prefetch_to_write(at.plus(self.ahead).at_most(self.fetch));
+    }
+
+    /// Publishes the `count` slots after `tail`, which have been written.
+    #[inline(always)]
+    pub(super) fn publish(&mut self, count: u64) {
+        self.tail = self.tail.plus(count);
+        let control = self.control();
+        if mutant::is("spsc: bell before publish") {
+            control.values.ring();
+        }
+        // EDGE publish (release): who sees this tail sees the values.
+        control.tail.store(self.tail, mutant::order("spsc: publish is relaxed", Release));
+        if !mutant::is("spsc: bell before publish") && !mutant::is("spsc: no bell after publish") {
+            control.values.ring();
+        }
+    }
+
+    /// Sees how far the consumer has come.
+    #[inline]
+    fn look(&mut self) -> Mark {
+        // EDGE vacate (acquire): whoever freed those slots has read them.
+        let order = mutant::order("spsc: vacate is read relaxed", Acquire);
+        let head = self.control().head.load(order);
+        let extra = u64::from(mutant::is("spsc: one slot too many"));
+        self.limit = head.position().plus(self.place.capacity + extra);
+        self.fetch = self.place.slots.last_whole_line(self.limit);
+        head
+    }
+
+    /// Claims room for exactly `count` values, to be written in place and published at once.
+    ///
+    /// ```
+    /// let (mut producer, mut consumer) = uncontended_ring::spsc::ring(4)?;
+    /// let mut claim = producer.claim(3)?;
+    /// (1..=3).for_each(|value| claim.push(value).unwrap());
+    /// assert_eq!(claim.publish(), 3);
+    /// assert_eq!(consumer.read(9)?.iter().sum::<i32>(), 6);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// There is not that much room now or, beyond the capacity, ever; or the consumer has gone.
+    pub fn claim(&mut self, count: usize) -> Result<Claim<'_, T, B>, ClaimError> {
+        if count > self.capacity() {
+            return Err(ClaimError::TooLong { most: self.capacity() });
+        }
+        if self.limit.since(self.tail) < count as u64 {
+            let head = self.look();
+            if self.limit.since(self.tail) < count as u64 {
+                return Err(if head.is_gone() { ClaimError::Closed } else { ClaimError::Full });
+            }
+        }
+        Ok(Claim::new(self, count))
+    }
+
+    /// Pushes as many of `values` as there is room for, and returns how many that is.
+    pub fn push_slice(&mut self, values: &[T]) -> usize
+    where
+        T: Copy,
+    {
+        let count = values.len().min(self.room());
+        for (offset, value) in values[..count].iter().enumerate() {
+            // SAFETY: there is room for `count` values (I2).
+            unsafe { self.write(offset as u64, *value) };
+        }
+        if count > 0 {
+            self.publish(count as u64);
+        }
+        count
+    }
+
+    /// How many values there is room for now; there can only be more later.
+    pub fn room(&mut self) -> usize {
+        self.look();
+        self.limit.since(self.tail) as usize
+    }
+
+    /// How many values the ring takes.
+    pub fn capacity(&self) -> usize {
+        self.place.capacity as usize
+    }
+
+    /// Whether the consumer has gone.
+    pub fn is_closed(&self) -> bool {
+        self.control().head.load(Relaxed).is_gone()
+    }
+
+    /// Takes the value `offset` after `tail` back, before it is published.
+    ///
+    /// # Safety
+    /// It has been written, and is not taken back twice.
+    pub(super) unsafe fn take_back(&self, offset: u64) -> T {
+        // SAFETY: the slots live (I4).
+        let slot = unsafe { self.place.slots.at(self.tail.plus(offset)) };
+        // SAFETY: it holds a value that is still the producer's.
+        unsafe { slot.read() }
+    }
+
+    #[cfg(not(unc_model))]
+    pub(super) fn free_slots(&self, offset: u64, count: usize) -> super::claim::Pair<'_, T> {
+        // SAFETY: the slots live (I4).
+        unsafe { self.place.slots.run(self.tail.plus(offset), count) }
+    }
+}
+
+impl<T, B: Bell> Drop for Producer<T, B> {
+    fn drop(&mut self) {
+        // EDGE publish (release): who sees that the producer has gone sees all its values.
+        self.control().tail.store_gone(self.tail, Release);
+        if !mutant::is("spsc: the producer goes without a bell") {
+            self.control().values.ring();
+        }
+    }
+}
+
+impl<T, B: Bell> fmt::Debug for Producer<T, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Producer").field("capacity", &self.capacity()).finish_non_exhaustive()
+    }
+}
