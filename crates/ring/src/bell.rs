@@ -1,9 +1,10 @@
 //! Bells: how a ring tells those who may wait for a change that it happened.
 //!
 //! # Contract
-//! There are two: [`Silent`] for those who poll, and [`Sleepers`] for those who sleep. A ring calls [`Bell::ring`] after each store that may end somebody's waiting: after the store, in program order, so
-//! that whoever is woken by it finds the change. A bell decides by itself whether anybody is asleep. The trait is sealed:
-//! what it costs to ring is part of each ring's promise.
+//! There are two: [`Silent`] for those who poll, and [`Sleepers`] for those who sleep. A ring calls [`Bell::ring`] after each
+//! store that may end somebody's waiting: after the store, in program order, so that whoever is woken by it finds the change.
+//! A bell decides by itself whether anybody is asleep. The trait is sealed: what it costs to ring is part of each ring's
+//! promise.
 
 use uncontended_wait::Sleepers;
 
@@ -28,9 +29,9 @@ impl Bell for Silent {
     fn ring(&self) {}
 }
 
-/// Wakes all who sleep. While nobody does, that is a load and a branch: whoever goes to sleep pays for the order of things.
 impl sealed::Sealed for Sleepers {}
 
+/// While nobody sleeps, to ring is a load and a branch: whoever goes to sleep pays for the order of things.
 impl Bell for Sleepers {
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]

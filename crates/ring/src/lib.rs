@@ -10,12 +10,12 @@
 //! the value back. Sides are handles that cannot be cloned unless the ring allows many of them. When a side goes (it is
 //! dropped, by a panic too), the other is told: what was pushed can still be popped, then comes `Closed`.
 //!
-//! Rings never sleep. After each change that somebody might wait for they ring a [`bell`]: [`Silent`] for those who poll.
+//! Rings never sleep. After each change that somebody might wait for they ring a [`bell`]: [`Silent`] for those who poll,
+//! [`Sleepers`](uncontended_wait::Sleepers) for those who sleep.
 //!
 //! # State
-//! The pieces that all rings share: `position` (where in the stream, and whether its writer has gone), `slots` (the array) and `view` (how a side finds and
-//! fetches them),
-//! [`bell`], `error`, `padded`.
+//! The pieces that all rings share: `position` (where in the stream, and whether its writer has gone), `slots` (the array),
+//! `view` (how a side finds and fetches slots), [`bell`], `error`, `padded`.
 //!
 //! # Evidence
 //! Unit tests, also under Miri and on AArch64. tests/model.rs: every execution of the very code that C11 or x86-TSO allows.
