@@ -151,7 +151,7 @@ impl<T, B: Bell> Consumer<T, B> {
     /// It is there, and is not used again.
     #[inline(always)]
     pub(super) unsafe fn take(&self, offset: u64) -> T {
-        // SAFETY: the value is there.
+        // SAFETY: more than `offset` values are there (I2).
         let slot = unsafe { self.slot(offset) };
         // SAFETY: the slot holds a value and is the consumer's (I2).
         let value = unsafe { slot.read() };
@@ -165,7 +165,7 @@ impl<T, B: Bell> Consumer<T, B> {
     /// It is there, and stays as long as the caller says.
     #[inline(always)]
     pub(super) unsafe fn value<'v>(&self, offset: u64) -> &'v T {
-        // SAFETY: the value is there.
+        // SAFETY: more than `offset` values are there (I2).
         let slot = unsafe { self.slot(offset) };
         self.fetch_ahead_of(offset);
         // SAFETY: the slot holds a value and is the consumer's (I2).
