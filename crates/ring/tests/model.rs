@@ -6,6 +6,7 @@
 mod exploring;
 
 use exploring::{caught, holds};
+use std::cell::Cell;
 use uncontended_model::real::{spawn, spin_loop};
 use uncontended_ring::spsc::{self, Producer};
 use uncontended_ring::{PopError, PushError};
@@ -52,4 +53,131 @@ fn spsc_passes_all_in_order_and_its_mutants_do_not() {
     holds(pass::<2>);
     caught(pass::<1>, &SPSC, &SPSC[4..]);
     caught(pass::<2>, &SPSC, &SPSC[4..]);
+}
+
+/// Claims and batches: two values published at once, read in place, released at once.
+fn batches() {
+    let (mut producer, mut consumer) = spsc::ring(2).unwrap();
+    let sender = spawn(move || {
+        for first in [1, 3] {
+            let mut claim = loop {
+                match producer.claim(2) {
+                    Ok(claim) => break claim,
+                    Err(_) => spin_loop(),
+                }
+            };
+            claim.push(first).unwrap();
+            claim.push(first + 1).unwrap();
+            claim.publish();
+        }
+    });
+    let mut seen = Vec::new();
+    loop {
+        match consumer.read(2) {
+            Ok(batch) => {
+                assert_eq!(batch.len(), 2, "a claim is published as a whole");
+                seen.extend(batch.iter().copied());
+                batch.release();
+            }
+            Err(PopError::Empty) => spin_loop(),
+            Err(PopError::Closed) => break,
+        }
+    }
+    assert_eq!(seen, [1, 2, 3, 4]);
+    sender.join().unwrap();
+}
+
+#[test]
+fn spsc_batches_are_seen_as_a_whole_and_its_mutants_are_caught() {
+    holds(batches);
+    caught(batches, &SPSC[..4], &[]);
+}
+
+thread_local! {
+    // Explored threads share it.
+    static DROPPED: Cell<u32> = const { Cell::new(0) };
+}
+
+struct Counted;
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        DROPPED.set(DROPPED.get() + 1);
+    }
+}
+
+/// Each of three values is dropped once, whoever goes first and wherever it is then.
+fn drops() {
+    DROPPED.set(0);
+    let (mut producer, mut consumer) = spsc::ring(2).unwrap();
+    let sender = spawn(move || {
+        drop(producer.push(Counted));
+        drop(producer.push(Counted));
+        drop(producer.push(Counted));
+    });
+    drop(consumer.pop());
+    drop(consumer);
+    sender.join().unwrap();
+    assert_eq!(DROPPED.get(), 3);
+}
+
+#[test]
+fn spsc_drops_every_value_once() {
+    holds(drops);
+}
+
+/// Values through a ring whose sides sleep; then the end.
+fn sleep_and_pass<const CAPACITY: usize, const VALUES: u32>() {
+    let (mut producer, mut consumer) = spsc::blocking(CAPACITY).unwrap();
+    let sender = spawn(move || (1..=VALUES).for_each(|value| producer.push_wait(value).unwrap()));
+    for expected in 1..=VALUES {
+        assert_eq!(consumer.pop_wait(), Some(expected));
+    }
+    assert_eq!(consumer.pop_wait(), None);
+    sender.join().unwrap();
+}
+
+/// A producer that sleeps for room is told that the consumer went.
+fn nobody_sleeps_for_who_went() {
+    let (mut producer, mut consumer) = spsc::blocking(1).unwrap();
+    let sender = spawn(move || {
+        let pushed = (1..=3).take_while(|&value| producer.push_wait(value).is_ok()).count();
+        assert!((1..=2).contains(&pushed), "one, or a second into the place of the first");
+    });
+    assert_eq!(consumer.pop_wait(), Some(1));
+    drop(consumer);
+    sender.join().unwrap();
+}
+
+#[test]
+fn sleeping_sides_lose_nothing_and_their_mutants_do() {
+    holds(sleep_and_pass::<1, 2>);
+    holds(sleep_and_pass::<2, 2>);
+    if std::env::var("UNC_DEPTH").is_ok_and(|depth| depth == "full") {
+        holds(sleep_and_pass::<2, 3>);
+    } else {
+        println!(
+            "SKIPPED three values through two slots, asleep: 171,776 executions, with UNC_DEPTH=full"
+        );
+    }
+    holds(nobody_sleeps_for_who_went);
+    let bells = [
+        "spsc: no bell after publish",
+        "spsc: bell before publish",
+        "spsc: no bell after vacate",
+        "spsc: bell before vacate",
+        "spsc: the producer goes without a bell",
+    ];
+    caught(sleep_and_pass::<1, 2>, &bells, &bells);
+    let gone = ["spsc: the consumer goes without a bell"];
+    caught(nobody_sleeps_for_who_went, &gone, &gone);
+    // The bell's own, in this use of it.
+    let sleepers = [
+        "sleepers: no light fence",
+        "sleepers: no heavy fence",
+        "sleepers: no look after the fence",
+        "sleepers: heavy fence before the flag",
+        "sleepers: wake before the flag is cleared",
+    ];
+    caught(sleep_and_pass::<1, 2>, &sleepers, &[]);
 }

@@ -126,6 +126,11 @@ impl<T, B: Bell> Consumer<T, B> {
         Ok(())
     }
 
+    /// Whether there is a value, or will never be one: no more waiting.
+    pub(super) fn has_values(&mut self) -> bool {
+        self.find() != Err(PopError::Empty)
+    }
+
     /// The slot `offset` after `head`.
     ///
     /// # Safety

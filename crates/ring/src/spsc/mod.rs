@@ -29,6 +29,9 @@
 //! Lamport, 1983; the cached opposite index: Lee, Bu, Chandranmenon, MCRingBuffer, 2010. Fetching ahead: `view`.
 
 mod batch;
+mod blocking;
+#[cfg(all(test, not(unc_model)))]
+mod blocking_tests;
 mod claim;
 mod consumer;
 mod producer;
@@ -36,6 +39,7 @@ mod producer;
 mod tests;
 
 pub use self::batch::{Batch, Iter, Taken};
+pub use self::blocking::blocking;
 pub use self::claim::Claim;
 pub use self::consumer::Consumer;
 pub use self::producer::Producer;

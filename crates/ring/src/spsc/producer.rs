@@ -125,6 +125,13 @@ impl<T, B: Bell> Producer<T, B> {
         head
     }
 
+    /// Whether there is room for `count` values, or will never be: no more waiting.
+    pub(super) fn has_room(&mut self, count: u64) -> bool {
+        self.limit.since(self.tail) >= count
+            || self.look().is_gone()
+            || self.limit.since(self.tail) >= count
+    }
+
     /// Claims room for exactly `count` values, to be written in place and published at once.
     ///
     /// ```

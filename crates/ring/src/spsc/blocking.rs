@@ -1,0 +1,143 @@
+//! Sides that sleep: [`Sleepers`] as bells, and the calls that wait.
+//!
+//! # Contract
+//! A call that waits tries first; it sleeps only while its try fails. What ends its sleep is a push, a pop, or the other side's
+//! going: each rings after its store (`bell`), and [`Sleepers`] loses none of them. Nothing here is shared that is not in
+//! [`spsc`](super).
+//!
+//! # Evidence
+//! tests/model.rs: explored with [`Sleepers`]' asymmetric fences, under C11 and x86-TSO, with mutants. Tests below.
+
+use super::{Batch, Claim, Consumer, Producer, Sides, ring_at};
+use crate::position::Position;
+use crate::{CapacityError, ClaimError, PopError, PushError};
+use uncontended_wait::{Deadline, Sleepers, TimedOut};
+
+/// A ring for at most `capacity` values, whose sides may sleep.
+///
+/// ```
+/// let (mut producer, mut consumer) = uncontended_ring::spsc::blocking(2)?;
+/// let sender = std::thread::spawn(move || (1..=100).try_for_each(|value| producer.push_wait(value)));
+/// let mut sum = 0;
+/// while let Some(value) = consumer.pop_wait() {
+///     sum += value;
+/// }
+/// assert_eq!(sum, 5050);
+/// # sender.join().unwrap().unwrap();
+/// # Ok::<(), uncontended_ring::CapacityError>(())
+/// ```
+///
+/// # Errors
+/// Zero, or more than [`MAX_CAPACITY`](crate::MAX_CAPACITY) or than there is memory for.
+pub fn blocking<T>(capacity: usize) -> Result<Sides<T, Sleepers>, CapacityError> {
+    ring_at(capacity, Position::new(0))
+}
+
+impl<T> Producer<T, Sleepers> {
+    /// Puts `value` in, and sleeps until there is room for it.
+    ///
+    /// # Errors
+    /// The value, when the ring is full and its consumer has gone.
+    #[inline]
+    pub fn push_wait(&mut self, value: T) -> Result<(), T> {
+        self.push_deadline(value, Deadline::NEVER).map_err(PushError::into_inner)
+    }
+
+    /// The same, but not longer than to `deadline`.
+    ///
+    /// # Errors
+    /// The value: the ring is still full, or full and its consumer has gone.
+    #[inline]
+    pub fn push_deadline(&mut self, value: T, deadline: Deadline) -> Result<(), PushError<T>> {
+        match self.push(value) {
+            Err(PushError::Full(value)) => {
+                // After a deadline that passed, one more try says how things stand.
+                let _ = self.wait_for_room(1, deadline);
+                self.push(value)
+            }
+            done => done,
+        }
+    }
+
+    /// Claims room for exactly `count` values, and sleeps until there is so much.
+    ///
+    /// # Errors
+    /// As for [`claim`](Producer::claim), but never [`ClaimError::Full`].
+    pub fn claim_wait(&mut self, count: usize) -> Result<Claim<'_, T, Sleepers>, ClaimError> {
+        self.claim_deadline(count, Deadline::NEVER)
+    }
+
+    /// The same, but not longer than to `deadline`.
+    ///
+    /// # Errors
+    /// As for [`claim`](Producer::claim).
+    pub fn claim_deadline(
+        &mut self,
+        count: usize,
+        deadline: Deadline,
+    ) -> Result<Claim<'_, T, Sleepers>, ClaimError> {
+        if count <= self.capacity() && !self.has_room(count as u64) {
+            let _ = self.wait_for_room(count as u64, deadline);
+        }
+        self.claim(count)
+    }
+
+    /// Sleeps until there is room for `count` values, or never will be.
+    #[cold]
+    #[cfg_attr(unc_model, track_caller)]
+    fn wait_for_room(&mut self, count: u64, deadline: Deadline) -> Result<(), TimedOut> {
+        let room = &*self.control().room;
+        room.sleep_until_deadline(|| self.has_room(count).then_some(()), deadline)
+    }
+}
+
+impl<T> Consumer<T, Sleepers> {
+    /// Takes the oldest value out, and sleeps until there is one. `None`: there will never be one.
+    #[inline]
+    pub fn pop_wait(&mut self) -> Option<T> {
+        self.pop_deadline(Deadline::NEVER).ok()
+    }
+
+    /// The same, but not longer than to `deadline`.
+    ///
+    /// # Errors
+    /// There is still none, or there will never be one.
+    #[inline]
+    pub fn pop_deadline(&mut self, deadline: Deadline) -> Result<T, PopError> {
+        match self.pop() {
+            Err(PopError::Empty) => {
+                let _ = self.wait_for_values(deadline);
+                self.pop()
+            }
+            done => done,
+        }
+    }
+
+    /// The oldest values, at most `most` of them (0 counts as 1); sleeps until there is one. `None`: there will never be one.
+    pub fn read_wait(&mut self, most: usize) -> Option<Batch<'_, T, Sleepers>> {
+        self.read_deadline(most, Deadline::NEVER).ok()
+    }
+
+    /// The same, but not longer than to `deadline`.
+    ///
+    /// # Errors
+    /// There are still none, or there will never be any.
+    pub fn read_deadline(
+        &mut self,
+        most: usize,
+        deadline: Deadline,
+    ) -> Result<Batch<'_, T, Sleepers>, PopError> {
+        if !self.has_values() {
+            let _ = self.wait_for_values(deadline);
+        }
+        self.read(most)
+    }
+
+    /// Sleeps until there is a value, or will never be one.
+    #[cold]
+    #[cfg_attr(unc_model, track_caller)]
+    fn wait_for_values(&mut self, deadline: Deadline) -> Result<(), TimedOut> {
+        let values = &*self.control().values;
+        values.sleep_until_deadline(|| self.has_values().then_some(()), deadline)
+    }
+}
