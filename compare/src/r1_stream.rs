@@ -19,7 +19,7 @@ pub fn main(flags: &[String]) -> Result<(), String> {
         .ratio(Ratio::Speed)
         .baseline("rtrb")
         .block(Duration::from_millis(5))
-        .note("Polling rivals spin with the processor's hint; chunks and batches are of at most 64 items.");
+        .note("Those that are polled spin with the processor's hint, but for one row; chunks and batches are of at most 64 items.");
     for capacity in [64, 1_024, 65_536] {
         bench = subjects::<Words<1>>(bench.case(format!("{capacity} × 8 B")), capacity);
         bench = subjects::<Words<8>>(bench.case(format!("{capacity} × 64 B")), capacity);
@@ -35,11 +35,13 @@ pub fn main(flags: &[String]) -> Result<(), String> {
 fn subjects<T: Payload>(bench: Bench, capacity: usize) -> Bench {
     bench
         .subject("rtrb", stream::<T, pipes::Rtrb>(capacity))
-        .subject("ours, polled", stream::<T, ours::Silent>(capacity))
+        .subject("ours, polled", stream::<T, ours::Polled>(capacity))
+        .subject("rtrb, no spin hint", stream::<T, pipes::RtrbUnhinted>(capacity))
         .subject("ringbuf", stream::<T, pipes::Ringbuf>(capacity))
         .subject("disruptor, poller", stream::<T, pipes::Disruptor>(capacity))
         .subject("crossbeam-queue", stream::<T, pipes::CrossbeamQueue>(capacity))
         .subject("rtrb, chunks", stream::<T, pipes::RtrbChunks>(capacity))
+        .subject("ours, batches", stream::<T, ours::PolledBatches>(capacity))
         .subject("crossbeam-channel", stream::<T, pipes::CrossbeamChannel>(capacity))
         .subject("crossfire", stream::<T, pipes::Crossfire>(capacity))
         .subject("kanal", stream::<T, pipes::Kanal>(capacity))

@@ -47,7 +47,7 @@ fn subjects(bench: Bench, burst: u64, pause: Duration) -> Bench {
         .subject("flume", bursts::<pipes::Flume>(burst, pause))
         .subject("rtrb, polled", bursts::<pipes::Rtrb>(burst, pause))
         .subject("disruptor, poller", bursts::<pipes::Disruptor>(burst, pause));
-    bench.subject("ours, polled", bursts::<ours::Silent>(burst, pause))
+    bench.subject("ours, polled", bursts::<ours::Polled>(burst, pause))
 }
 
 fn bursts<P: Pipe<Item>>(burst: u64, pause: Duration) -> impl FnMut(&mut Block) + Send + 'static {

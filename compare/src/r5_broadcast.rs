@@ -9,6 +9,7 @@ use std::time::Duration;
 use uncontended_bench::{Bench, Block, Options, Place, Ratio};
 
 use crate::rivals::broadcasts::{Broadcast, Managed, Pollers, Seen, Strategy, slowest};
+use crate::rivals::ours;
 use crate::rivals::payload::{Words, checksum};
 
 type Item = Words<8>;
@@ -27,6 +28,7 @@ pub fn main(flags: &[String]) -> Result<(), String> {
         bench = bench.subject(strategy.name(), managed(strategy));
     }
     bench = bench.subject("disruptor, pollers", own::<Pollers>());
+    bench = bench.subject("ours, polled", own::<ours::PolledBroadcast>());
     bench.show(&options).map(|_| ())
 }
 

@@ -28,7 +28,7 @@ pub fn main(flags: &[String]) -> Result<(), String> {
     let bench = both::<pipes::Std>(bench, "std sync_channel");
     let bench = both::<pipes::Rtrb>(bench, "rtrb, polled");
     let bench = both::<pipes::Disruptor>(bench, "disruptor, poller");
-    let bench = both::<ours::Silent>(bench, "ours, polled");
+    let bench = both::<ours::Polled>(bench, "ours, polled");
     let report = bench.show(&options)?;
     if options.markdown {
         print!("{}", uncontended_bench::matrix(&report));

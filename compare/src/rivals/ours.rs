@@ -1,17 +1,102 @@
-//! Ours, behind the same interface.
+//! Ours, behind the same interfaces.
 
-use uncontended_ring::spsc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Release;
+use uncontended_ring::{PushError, broadcast, spsc};
 
+use super::broadcasts::Broadcast;
 use super::payload::Payload;
 use super::pipe::{Pipe, spin};
-use super::pipes::{insist, pipe};
+use super::pipes::{BATCH, insist, pipe};
 
 pipe!(
     /// The ring that is polled, item by item.
-    Silent,
+    Polled,
     spsc::Producer<T>,
     spsc::Consumer<T>,
     |capacity| spsc::ring(capacity).expect("a small capacity"),
-    |to: &mut spsc::Producer<T>, item| insist(item, |item| to.push(item).map_err(uncontended_ring::PushError::into_inner)),
+    |to: &mut spsc::Producer<T>, item| insist(item, |item| to
+        .push(item)
+        .map_err(PushError::into_inner)),
     |from: &mut spsc::Consumer<T>| spin(|| from.pop().ok())
 );
+
+/// The ring that is polled, by batches of what is there, at most as many as the rivals' chunks.
+pub struct PolledBatches;
+
+impl<T: Payload> Pipe<T> for PolledBatches {
+    type Sender = spsc::Producer<T>;
+    type Receiver = spsc::Consumer<T>;
+
+    fn new(capacity: usize) -> (Self::Sender, Self::Receiver) {
+        spsc::ring(capacity).expect("a small capacity")
+    }
+
+    #[inline(always)]
+    fn send(sender: &mut Self::Sender, from: u64, to: u64) {
+        let mut next = from;
+        while next < to {
+            let room = spin(|| Some(sender.room() as u64).filter(|&room| room > 0));
+            let count = room.min(BATCH).min(to - next);
+            let mut claim = sender.claim(count as usize).expect("as much room as there is");
+            for number in next..next + count {
+                assert!(claim.push(T::new(number)).is_ok(), "as much as was claimed");
+            }
+            claim.publish();
+            next += count;
+        }
+    }
+
+    #[inline(always)]
+    fn receive(receiver: &mut Self::Receiver, count: u64) -> u64 {
+        let (mut sum, mut left) = (0u64, count);
+        while left > 0 {
+            let Ok(batch) = receiver.read(left.min(BATCH) as usize) else {
+                std::hint::spin_loop();
+                continue;
+            };
+            sum = batch.iter().fold(sum, |sum, item| sum.wrapping_add(item.sum()));
+            left -= batch.len() as u64;
+            batch.release();
+        }
+        sum
+    }
+}
+
+/// The broadcast that is polled.
+pub struct PolledBroadcast;
+
+impl<T: Payload> Broadcast<T> for PolledBroadcast {
+    type Sender = broadcast::Producer<T>;
+    type Receiver = broadcast::Consumer<T>;
+
+    fn new(capacity: usize) -> (Self::Sender, [Self::Receiver; 2]) {
+        let plan = broadcast::Plan::new(capacity).consumer("one", &[]).consumer("two", &[]);
+        let (producer, mut consumers) = plan.polling().expect("a small capacity");
+        let mut take = |name| consumers.take(name).expect("it is in the plan");
+        (producer, [take("one"), take("two")])
+    }
+
+    #[inline(always)]
+    fn send(sender: &mut Self::Sender, from: u64, to: u64) {
+        for number in from..to {
+            insist(T::new(number), |item| sender.push(item).map_err(PushError::into_inner));
+        }
+    }
+
+    #[inline(always)]
+    fn receive(receiver: &mut Self::Receiver, count: u64, seen: &AtomicU64) -> u64 {
+        let (mut sum, mut done) = (0u64, 0);
+        while done < count {
+            let Ok(batch) = receiver.read((count - done) as usize) else {
+                std::hint::spin_loop();
+                continue;
+            };
+            sum = batch.iter().fold(sum, |sum, item| sum.wrapping_add(item.sum()));
+            done += batch.len() as u64;
+            batch.release();
+            seen.store(done, Release);
+        }
+        sum
+    }
+}
