@@ -11,7 +11,7 @@
 use super::{Batch, Claim, Consumer, Producer, Sides, ring_at};
 use crate::position::Position;
 use crate::{CapacityError, ClaimError, PopError, PushError};
-use uncontended_wait::{Deadline, Sleepers, TimedOut};
+use uncontended_wait::{Deadline, Sleepers};
 
 /// A ring for at most `capacity` values, whose sides may sleep.
 ///
@@ -51,8 +51,7 @@ impl<T> Producer<T, Sleepers> {
     pub fn push_deadline(&mut self, value: T, deadline: Deadline) -> Result<(), PushError<T>> {
         match self.push(value) {
             Err(PushError::Full(value)) => {
-                // After a deadline that passed, one more try says how things stand.
-                let _ = self.wait_for_room(1, deadline);
+                self.wait_for_room(1, deadline);
                 self.push(value)
             }
             done => done,
@@ -77,7 +76,7 @@ impl<T> Producer<T, Sleepers> {
         deadline: Deadline,
     ) -> Result<Claim<'_, T, Sleepers>, ClaimError> {
         if count <= self.capacity() && !self.has_room(count as u64) {
-            let _ = self.wait_for_room(count as u64, deadline);
+            self.wait_for_room(count as u64, deadline);
         }
         self.claim(count)
     }
@@ -85,9 +84,15 @@ impl<T> Producer<T, Sleepers> {
     /// Sleeps until there is room for `count` values, or never will be.
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
-    fn wait_for_room(&mut self, count: u64, deadline: Deadline) -> Result<(), TimedOut> {
+    fn wait_for_room(&mut self, count: u64, deadline: Deadline) {
         let room = &*self.control().room;
-        room.sleep_until_deadline(|| self.has_room(count).then_some(()), deadline)
+        let mut patience = std::mem::take(&mut self.patience);
+        let ready = |this: &mut Self| this.has_room(count);
+        patience.wait(self, ready, deadline, |this| {
+            // After a deadline that passed, the caller's next try says how things stand.
+            let _ = room.sleep_until_deadline(|| ready(this).then_some(()), deadline);
+        });
+        self.patience = patience;
     }
 }
 
@@ -106,7 +111,7 @@ impl<T> Consumer<T, Sleepers> {
     pub fn pop_deadline(&mut self, deadline: Deadline) -> Result<T, PopError> {
         match self.pop() {
             Err(PopError::Empty) => {
-                let _ = self.wait_for_values(deadline);
+                self.wait_for_values(deadline);
                 self.pop()
             }
             done => done,
@@ -128,7 +133,7 @@ impl<T> Consumer<T, Sleepers> {
         deadline: Deadline,
     ) -> Result<Batch<'_, T, Sleepers>, PopError> {
         if !self.has_values() {
-            let _ = self.wait_for_values(deadline);
+            self.wait_for_values(deadline);
         }
         self.read(most)
     }
@@ -136,8 +141,13 @@ impl<T> Consumer<T, Sleepers> {
     /// Sleeps until there is a value, or will never be one.
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
-    fn wait_for_values(&mut self, deadline: Deadline) -> Result<(), TimedOut> {
+    fn wait_for_values(&mut self, deadline: Deadline) {
         let values = &*self.control().values;
-        values.sleep_until_deadline(|| self.has_values().then_some(()), deadline)
+        let mut patience = std::mem::take(&mut self.patience);
+        patience.wait(self, Self::has_values, deadline, |this| {
+            // After a deadline that passed, the caller's next try says how things stand.
+            let _ = values.sleep_until_deadline(|| this.has_values().then_some(()), deadline);
+        });
+        self.patience = patience;
     }
 }

@@ -4,6 +4,7 @@ use super::{Batch, Control, Owned, Place};
 use crate::PopError;
 use crate::bell::{Bell, Silent};
 use crate::mutant;
+use crate::patience::Patience;
 use crate::position::{Mark, Position};
 use crate::slots::Slot;
 use std::fmt;
@@ -34,6 +35,8 @@ pub struct Consumer<T, B: Bell = Silent> {
     /// How far ahead of `head`, and how far at most, slots are fetched to be read.
     ahead: u64,
     fetch: Position,
+    /// How long to spin before a sleep.
+    pub(super) patience: Patience,
     _keeper: Arc<Owned<T, B>>,
 }
 
@@ -48,7 +51,15 @@ impl<T, B: Bell> Consumer<T, B> {
         keeper: Arc<Owned<T, B>>,
     ) -> Consumer<T, B> {
         let (ahead, fetch) = (place.slots.ahead(), place.slots.last_whole_line(head));
-        Consumer { place, head, seen: head, ahead, fetch, _keeper: keeper }
+        Consumer {
+            place,
+            head,
+            seen: head,
+            ahead,
+            fetch,
+            patience: Patience::default(),
+            _keeper: keeper,
+        }
     }
 
     #[inline(always)]
