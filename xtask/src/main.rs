@@ -1,6 +1,8 @@
-//! Chores of the workspace. `cargo xtask tidy` holds the rules of STYLE.md, `cargo xtask licences` those of the licences.
+//! Chores of the workspace. `cargo xtask tidy` holds the rules of STYLE.md, `cargo xtask licences` those of the licences;
+//! `cargo xtask header` writes the C header of the library.
 #![forbid(unsafe_code)]
 
+mod header;
 mod licences;
 mod metadata;
 mod tidy;
@@ -13,8 +15,9 @@ fn main() -> ExitCode {
     match chores.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["tidy"] => report("tidy", tidy::check(root())),
         ["licences"] => report("licences", licences::check(root())),
+        ["header"] => report("header", header::write(root()).map(|()| Vec::new())),
         _ => {
-            eprintln!("usage: cargo xtask tidy | licences");
+            eprintln!("usage: cargo xtask tidy | licences | header");
             ExitCode::from(2)
         }
     }

@@ -1,7 +1,30 @@
 //! What programs use of Uncontended.
 //!
-//! Today: annotations, which make a lock of one's own (a spinlock that the compiler inlines, say) a row in the report of
-//! `unc run`. C and C++ have the same in `include/uncontended.h`.
+//! - [`ring`]: hand work from one thread to another: one producer and one consumer, many producers, or a broadcast. Sides poll
+//!   or sleep, and sleeping costs the other side a load and a branch.
+//! - [`wait`]: what sleeping is made of: event counts, sleepers, deadlines.
+//! - [`fence`]: asymmetric fences, free for the side that passes often.
+//! - Annotations, which make a lock of one's own (a spinlock that the compiler inlines, say) a row in the report of `unc run`.
+//!
+//! C and C++ have the annotations in `include/uncontended.h`, which needs no library, and event counts and rings in
+//! `include/uncontended_lib.h` (feature `c`).
+//!
+//! ```
+//! let (mut producer, mut consumer) = uncontended::ring::spsc::blocking(64)?;
+//! let worker = std::thread::spawn(move || {
+//!     let mut sum = 0;
+//!     while let Some(order) = consumer.pop_wait() {
+//!         sum += order;
+//!     }
+//!     sum
+//! });
+//! (1..=1000).try_for_each(|order| producer.push_wait(order)).expect("the worker is there");
+//! drop(producer);
+//! assert_eq!(worker.join().unwrap(), 500_500);
+//! # Ok::<(), uncontended::ring::CapacityError>(())
+//! ```
+//!
+//! An annotated lock:
 //!
 //! ```
 //! use std::sync::atomic::{AtomicBool, Ordering::{Acquire, Relaxed, Release}};
@@ -31,13 +54,19 @@
 //! assert!(!spin.0.load(Relaxed));
 //! ```
 //!
-//! # Contract
-//! Each macro takes a reference to whatever stands for the lock; only its address counts. Without an observer a macro costs
+//! Each annotation takes a reference to whatever stands for the lock; only its address counts. Without an observer a macro costs
 //! a load, a comparison and a branch not taken; nothing is linked but the C library.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
+#[cfg(feature = "c")]
+#[allow(unsafe_code)]
+pub mod c;
+
+pub use uncontended_fence as fence;
+pub use uncontended_ring as ring;
 #[doc(hidden)]
 pub use uncontended_sys::annotate as __annotate;
+pub use uncontended_wait as wait;
 
 /// The calling thread begins to wait for the lock; to be called before the first moment of waiting.
 #[macro_export]

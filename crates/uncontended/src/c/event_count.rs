@@ -1,0 +1,117 @@
+//! Event counts for C: one 64-bit version, and who sleeps until it changes.
+//!
+//! # Contract
+//! `unc_event_count` is plain memory of the caller's, zero at the beginning. An increment is inlined C (`inline.h`): by the one
+//! thread that increments a release store, by any of several an atomic addition; then a compiler barrier, a load and a
+//! branch. What is here is the rare part: sleeping and waking.
+//!
+//! # State
+//! I1: an `unc_event_count` has the layout of `Shared`, and its user only reaches it through these functions.
+//!
+//! # Edges
+//! c-event: `unc_event_count_add`, in C, stores `version` -> `unc_event_count_wait` loads it. What happened before.
+//!
+//! # Evidence
+//! tests/c_library.rs, from C and C++. The sleepers are those of the crate `wait`, where they are explored.
+
+use std::mem::offset_of;
+use uncontended_atomic::AtomicU64;
+use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
+use uncontended_wait::{Deadline, Sleepers};
+
+/// A count of events. Zero-initialised memory is one (UNC_EVENT_COUNT_INIT). For threads of one process.
+#[repr(C)]
+#[derive(Debug)]
+pub struct EventCount {
+    /// How many events there were, modulo 2^64. For the inlined functions alone.
+    pub version: u64,
+    /// Bit 0 of the first says that somebody sleeps. For the inlined functions alone.
+    pub sleepers: [u32; 2],
+}
+
+/// The same memory, as it is used.
+#[repr(C)]
+struct Shared {
+    version: AtomicU64,
+    sleepers: Sleepers,
+}
+
+const _: () = {
+    assert!(size_of::<EventCount>() == size_of::<Shared>());
+    assert!(align_of::<EventCount>() == align_of::<Shared>());
+    assert!(offset_of!(EventCount, sleepers) == offset_of!(Shared, sleepers));
+};
+
+/// # Safety
+/// `count` points to an event count that outlives the reference.
+unsafe fn shared<'a>(count: *const EventCount) -> &'a Shared {
+    // SAFETY: by the contract; both have one layout, and all zero is a value of both (I1).
+    unsafe { &*count.cast::<Shared>() }
+}
+
+/// Waits until the count differs from `old`, and returns what it is then.
+///
+/// # Safety
+/// `count` points to an event count that outlives the call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn unc_event_count_wait(count: *const EventCount, old: u64) -> u64 {
+    // SAFETY: by the contract (I1).
+    let count = unsafe { shared(count) };
+    count.sleepers.sleep_until(|| changed(count, old))
+}
+
+/// The same, but not longer than to `deadline_ns`. True: the count differs from `old`, and is `*now`. False: the deadline has
+/// passed, and the count was still `old`, as `*now` says.
+///
+/// # Safety
+/// `count` points to an event count that outlives the call, `now` to a number or is null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn unc_event_count_wait_until(
+    count: *const EventCount,
+    old: u64,
+    deadline_ns: u64,
+    now: *mut u64,
+) -> bool {
+    // SAFETY: by the contract (I1).
+    let count = unsafe { shared(count) };
+    let deadline = Deadline::at_ns(deadline_ns);
+    let changed = count.sleepers.sleep_until_deadline(|| changed(count, old), deadline);
+    if !now.is_null() {
+        // SAFETY: by the contract a number is there.
+        unsafe { now.write(changed.unwrap_or(old)) };
+    }
+    changed.is_ok()
+}
+
+/// Wakes everybody who sleeps at the count: what the inlined increments call when somebody does.
+///
+/// # Safety
+/// `count` points to an event count that outlives the call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn unc_event_count_wake(count: *const EventCount) {
+    // SAFETY: by the contract (I1).
+    unsafe { shared(count) }.sleepers.wake();
+}
+
+/// The count, if it is not `old`.
+fn changed(count: &Shared, old: u64) -> Option<u64> {
+    // EDGE c-event (acquire): what happened before the increment.
+    Some(count.version.load(Acquire)).filter(|&version| version != old)
+}
+
+/// Counts `events` events, from the one thread that does: what the inlined function does, for callers that are not C.
+///
+/// # Safety
+/// `count` points to an event count that outlives the call, and no other thread counts events there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn unc_event_count_add_call(count: *const EventCount, events: u64) {
+    if events == 0 {
+        return;
+    }
+    // SAFETY: by the contract (I1).
+    let count = unsafe { shared(count) };
+    let version = count.version.load(Relaxed);
+    // EDGE c-event (release): what happened before the increment.
+    count.version.store(version.wrapping_add(events), Release);
+    count.sleepers.wake();
+}

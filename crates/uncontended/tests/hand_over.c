@@ -1,0 +1,149 @@
+/* Event counts and rings from C and from C++: every function, every status. Ends with 0 if all of it holds. */
+#include <uncontended_lib.h>
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define REQUIRE(what)                                                   \
+    do {                                                                \
+        if (!(what)) {                                                  \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #what);  \
+            exit(1);                                                    \
+        }                                                               \
+    } while (0)
+
+enum { EVENTS = 20000, THREADS = 3, VALUES = 100000, CAPACITY = 8 };
+static const uint64_t MS = 1000000;
+
+static pthread_t start(void *(*body)(void *), void *argument) {
+    pthread_t thread;
+    REQUIRE(pthread_create(&thread, NULL, body, argument) == 0);
+    return thread;
+}
+
+static unc_event_count happened = UNC_EVENT_COUNT_INIT;
+static uint64_t written[EVENTS];
+
+/* Writes down each event before it counts it. */
+static void *happen(void *unused) {
+    for (uint64_t event = 0; event < EVENTS; event++) {
+        written[event] = event * event;
+        if (event % 2) unc_event_count_increment(&happened);
+        else unc_event_count_add_call(&happened, 1);
+    }
+    return unused;
+}
+
+/* Sees everything that was counted, and sleeps for what was not. */
+static void events_are_seen_in_order(void) {
+    pthread_t producer = start(happen, NULL);
+    uint64_t seen = 0;
+    while (seen < EVENTS) {
+        uint64_t now = unc_event_count_wait(&happened, seen);
+        REQUIRE(now > seen && now <= EVENTS);
+        for (; seen < now; seen++) REQUIRE(written[seen] == seen * seen);
+    }
+    REQUIRE(pthread_join(producer, NULL) == 0);
+    REQUIRE(unc_event_count_value(&happened) == EVENTS);
+}
+
+static unc_event_count many = UNC_EVENT_COUNT_INIT;
+
+static void *count_many(void *unused) {
+    for (int event = 0; event < EVENTS; event++) unc_event_count_add_many(&many, 2);
+    return unused;
+}
+
+static void many_producers_lose_no_event(void) {
+    const uint64_t all = 2 * (uint64_t)EVENTS * THREADS;
+    pthread_t producers[THREADS];
+    for (int i = 0; i < THREADS; i++) producers[i] = start(count_many, NULL);
+    uint64_t seen = 0;
+    while (seen < all) seen = unc_event_count_wait(&many, seen);
+    for (int i = 0; i < THREADS; i++) REQUIRE(pthread_join(producers[i], NULL) == 0);
+    REQUIRE(unc_event_count_add_many(&many, 0) == all);
+}
+
+/* Waits for the event that comes only once this thread sleeps. */
+static void *sleep_for_event(void *argument) {
+    unc_event_count *count = (unc_event_count *)argument;
+    REQUIRE(unc_event_count_wait(count, 0) == 5);
+    return NULL;
+}
+
+static void deadlines_and_sleepers(void) {
+    unc_event_count count = UNC_EVENT_COUNT_INIT;
+    uint64_t now = 7;
+    REQUIRE(!unc_event_count_wait_until(&count, 0, 1, &now) && now == 0);
+    uint64_t deadline = unc_deadline_after(5 * MS);
+    REQUIRE(!unc_event_count_wait_until(&count, 0, deadline, NULL));
+    REQUIRE(unc_deadline_after(0) >= deadline);
+    unc_event_count_add(&count, 0);
+    REQUIRE(unc_event_count_value(&count) == 0);
+    pthread_t sleeper = start(sleep_for_event, &count);
+    while (!unc_event_count_has_waiters(&count)) sched_yield();
+    unc_event_count_add(&count, 5);
+    REQUIRE(pthread_join(sleeper, NULL) == 0);
+    REQUIRE(!unc_event_count_has_waiters(&count));
+    REQUIRE(unc_event_count_wait_until(&count, 0, 1, &now) && now == 5);
+}
+
+static void *push_all(void *argument) {
+    unc_producer *producer = (unc_producer *)argument;
+    for (uint64_t value = 0; value < VALUES; value++)
+        REQUIRE(unc_ring_push(producer, value, UNC_NEVER) == UNC_STATUS_OK);
+    unc_ring_close_producer(producer);
+    return NULL;
+}
+
+static void values_come_once_and_in_order(void) {
+    unc_producer *producer;
+    unc_consumer *consumer;
+    REQUIRE(unc_ring_create(CAPACITY, &producer, &consumer) == UNC_STATUS_OK);
+    pthread_t pushes = start(push_all, producer);
+    uint64_t value = 0;
+    for (uint64_t expected = 0; expected < VALUES; expected++) {
+        REQUIRE(unc_ring_pop(consumer, &value, UNC_NEVER) == UNC_STATUS_OK);
+        REQUIRE(value == expected);
+    }
+    REQUIRE(unc_ring_pop(consumer, &value, UNC_NEVER) == UNC_STATUS_CLOSED);
+    REQUIRE(unc_ring_try_pop(consumer, &value) == UNC_STATUS_CLOSED);
+    REQUIRE(pthread_join(pushes, NULL) == 0);
+    unc_ring_close_consumer(consumer);
+}
+
+static void every_status(void) {
+    unc_producer *producer = NULL;
+    unc_consumer *consumer = NULL;
+    uint64_t some[4] = {1, 2, 3, 4}, value = 0;
+    REQUIRE(unc_ring_create(0, &producer, &consumer) == UNC_STATUS_ZERO_CAPACITY);
+    REQUIRE(unc_ring_create(SIZE_MAX, &producer, &consumer) == UNC_STATUS_TOO_LARGE);
+    REQUIRE(producer == NULL && consumer == NULL);
+    REQUIRE(unc_ring_create(3, &producer, &consumer) == UNC_STATUS_OK);
+    REQUIRE(unc_ring_try_pop(consumer, &value) == UNC_STATUS_EMPTY);
+    REQUIRE(unc_ring_pop(consumer, &value, unc_deadline_after(MS)) == UNC_STATUS_EMPTY);
+    REQUIRE(unc_ring_try_push_many(producer, some, 4) == 3 && unc_ring_try_push_many(producer, some, 0) == 0);
+    REQUIRE(unc_ring_try_push(producer, 9) == UNC_STATUS_FULL);
+    REQUIRE(unc_ring_push(producer, 9, 1) == UNC_STATUS_FULL);
+    REQUIRE(unc_ring_try_pop_many(consumer, some, 2) == 2 && some[0] == 1 && some[1] == 2);
+    REQUIRE(unc_ring_try_pop(consumer, &value) == UNC_STATUS_OK && value == 3);
+    REQUIRE(unc_ring_try_pop_many(consumer, some, 2) == 0);
+    unc_ring_close_consumer(consumer);
+    for (int i = 0; i < 3; i++) REQUIRE(unc_ring_try_push(producer, 1) == UNC_STATUS_OK);
+    REQUIRE(unc_ring_push(producer, 9, UNC_NEVER) == UNC_STATUS_CLOSED);
+    unc_ring_close_producer(producer);
+    unc_ring_close_producer(NULL);
+    unc_ring_close_consumer(NULL);
+}
+
+int main(void) {
+    events_are_seen_in_order();
+    many_producers_lose_no_event();
+    deadlines_and_sleepers();
+    values_come_once_and_in_order();
+    every_status();
+    printf("%s\n", unc_backend());
+    return 0;
+}
