@@ -1,12 +1,22 @@
 //! Waiting that costs the others nothing: sleepers that pay for the publishers they wait for.
 //!
 //! # Contract
-//! [`Sleepers`] is the foundation: threads sleep until a condition of any kind holds, and whoever makes conditions hold
-//! calls `wake`, which is a load and a branch while nobody sleeps. A [`Deadline`] is absolute.
+//! - [`Sleepers`], the foundation: threads sleep until a condition of any kind holds, and whoever makes conditions hold
+//!   calls `wake`, which is a load and a branch while nobody sleeps.
+//! - [`EventCount`]: a number of events, and threads that wait for it to change. [`single`] producer, whose increment is
+//!   no atomic read-modify-write, or [`many`].
+//! - A [`Deadline`] is absolute, so that a wait begun again is not a longer one.
 
 mod deadline;
+pub mod event_count;
+mod flagged;
 mod patience;
 mod sleepers;
+mod width;
 
 pub use deadline::{Deadline, TimedOut};
+pub use event_count::{ClaimError, Closed, EventCount, Producer, WaitError, many, single};
 pub use sleepers::Sleepers;
+pub use uncontended_atomic::Scope;
+pub use uncontended_fence::{Backend, Reason, Refused, backend};
+pub use width::Width;

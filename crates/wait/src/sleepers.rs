@@ -11,27 +11,20 @@
 //! wake-up missed is a delay of at most 16 ms, never a hang.
 //!
 //! # State
-//! ```text
-//! word:  31 bits: how often sleepers were woken | 1 bit ASLEEP: somebody may sleep
-//! mode:  bit 0 SHARED: between processes | bit 1 TIMED: some process is not reached by heavy fences
-//! ```
-//! The futex is the word. It wraps after 2^31 wake-ups; a waiter that is preempted between setting the flag and sleeping
-//! for exactly that many can miss them all.
+//! A [`Flagged`] word whose count says how often sleepers were woken. It wraps after 2^31 wake-ups; a waiter that is
+//! preempted between setting the flag and sleeping for exactly that many can miss them all.
 //!
 //! # Edges
-//! woken: `wake` that finds the flag -> `sleep_until` that comes back. What the publisher wrote before.
-//! And one of fences, `bare::light` in `wake` against `bare::heavy` in `sleep_until`, which is the argument itself:
+//! None by release and acquire; one of fences, [`bare::light`] in `wake` against `bare::heavy` in `sleep_until`:
 //! - The light fence first: what the publisher stored before it is seen by the look after the heavy fence (I3).
 //! - The heavy fence first: the flag set before it is seen by the publisher's load after the light one, unless it was
-//!   cleared since; then the word has changed (I2), and the kernel does not let the waiter sleep on it.
+//!   cleared since; then the word has changed (I6), and the kernel does not let the waiter sleep on it.
+//!
+//! What the publisher wrote is carried by its own release store to the acquire load of the look.
 //!
 //! # Invariants
-//! I1: the flag is set only by a compare-and-swap that keeps the count, and cleared only with the count advanced.
-//! I2: so the word never holds the same flagged value again after a clear, and every clear is followed by a wake-up of all.
-//! I3: a waiter sleeps on a word only after: the flag seen set in it, a heavy fence, a look, in that order. Without the
-//!     fence it sleeps with a time limit.
-//! I4: `wake_one` leaves the flag while it finds somebody asleep, advances the count, and clears the flag by I2 otherwise.
-//! I5: a waiter that unwinds out of its look wakes all others: it may have been the one that a `wake_one` chose.
+//! I1 to I5: those of [`Flagged`].
+//! I6: every clear, and every `wake_one`, advances the count: the word never holds the same flagged value again.
 //!
 //! # Evidence
 //! tests/model.rs: explored under C11 and TSO with mutants; tests/sleepers.rs.
@@ -39,16 +32,15 @@
 //! Seastar issue 856 (a barrier prepaid by who sleeps); Concurrency Kit's `ck_ec`; futex(2), membarrier(2).
 
 use crate::deadline::{Deadline, TimedOut};
-use crate::patience::{Naps, spin};
+use crate::flagged::{Flagged, Publishers};
 use std::fmt;
-use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
-use uncontended_atomic::{AtomicU32, Scope, Wait, futex_wait, futex_wake, mutant, unless_mutant};
+use uncontended_atomic::Ordering::Relaxed;
+use uncontended_atomic::{Scope, mutant};
 use uncontended_fence::{Refused, bare};
 
-const ASLEEP: u32 = 1;
-const ONE_WAKE: u32 = 2;
-const SHARED: u32 = 1;
-const TIMED: u32 = 2;
+/// Carried out of the flag into the count.
+const CLEAR_AND_COUNT: u32 = 1;
+const COUNT: u32 = 2;
 
 /// Threads that sleep until a condition holds.
 ///
@@ -65,12 +57,8 @@ const TIMED: u32 = 2;
 ///     assert_eq!(reader.join().unwrap(), 3);
 /// });
 /// ```
-#[derive(Default)]
-#[repr(C)]
-pub struct Sleepers {
-    word: AtomicU32,
-    mode: AtomicU32,
-}
+#[repr(transparent)]
+pub struct Sleepers(Flagged<u32>);
 
 #[cfg(not(unc_model))]
 const _: () = assert!(size_of::<Sleepers>() == 8 && align_of::<Sleepers>() == 4);
@@ -79,19 +67,19 @@ impl Sleepers {
     /// For threads of one process. Zeroed memory is the same.
     #[cfg(not(unc_model))]
     pub const fn new() -> Sleepers {
-        Sleepers { word: AtomicU32::new(0), mode: AtomicU32::new(0) }
+        Sleepers(Flagged::zeroed(uncontended_atomic::AtomicU32::new(0)))
     }
 
     /// For threads of one process.
     #[cfg(unc_model)]
     pub fn new() -> Sleepers {
-        Sleepers { word: AtomicU32::new(0), mode: AtomicU32::new(0) }
+        Sleepers(Flagged::new(Scope::Private))
     }
 
     /// For threads of several processes that map its memory. Each process calls [`attach`](Sleepers::attach) before
     /// anything else, the one that made it too.
     pub fn shared() -> Sleepers {
-        Sleepers { word: AtomicU32::new(0), mode: AtomicU32::new(SHARED) }
+        Sleepers(Flagged::new(Scope::Shared))
     }
 
     /// Makes this process's publishers ones that the waiters' heavy fences reach. Where that is refused, every waiter sleeps
@@ -100,23 +88,12 @@ impl Sleepers {
     /// # Errors
     /// Why it was refused; the sleepers can be used all the same.
     pub fn attach(&self) -> Result<(), Refused> {
-        if self.scope() == Scope::Private {
-            return Ok(());
-        }
-        let registered = bare::register(Scope::Shared);
-        if registered.is_err() {
-            self.mode.fetch_or(TIMED, Relaxed);
-        }
-        // SeqCst: keeps what is written above (registration included) before the look for a flag below; a waiter's heavy
-        // fence keeps its flag before its look at the mode. So either it knows of us, or we wake it to find out.
-        uncontended_atomic::fence(uncontended_atomic::Ordering::SeqCst);
-        self.wake_all();
-        registered
+        self.0.attach()
     }
 
     /// Who may sleep here.
     pub fn scope(&self) -> Scope {
-        if self.mode.load(Relaxed) & SHARED == 0 { Scope::Private } else { Scope::Shared }
+        self.0.scope()
     }
 
     /// Wakes everybody who sleeps, if anybody does: the condition that the caller's last release store made hold may be
@@ -141,21 +118,23 @@ impl Sleepers {
 
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
-    fn is_flagged_after_publishing(&self) -> bool {
-        if !mutant("sleepers: no light fence") {
+    pub(crate) fn is_flagged_after_publishing(&self) -> bool {
+        if !mutant("publisher: no light fence") && !mutant("no fence on either side") {
             bare::light();
         }
-        self.word.load(Relaxed) & ASLEEP != 0
+        self.has_waiters()
     }
 
     /// Whether somebody may be asleep.
+    #[inline(always)]
+    #[cfg_attr(unc_model, track_caller)]
     pub fn has_waiters(&self) -> bool {
-        self.word.load(Relaxed) & ASLEEP != 0
+        self.0.is_flagged()
     }
 
     /// How often somebody was woken, modulo 2^31.
     pub fn wakes(&self) -> u32 {
-        self.word.load(Relaxed) / ONE_WAKE
+        self.0.word.load(Relaxed) / COUNT
     }
 
     /// Waits until `ready` gives a value, and returns it. It is called at least once and more often than somebody wakes,
@@ -173,135 +152,51 @@ impl Sleepers {
     ///
     /// # Errors
     /// The deadline has passed, and `ready` had still nothing to give.
+    #[inline]
     #[cfg_attr(unc_model, track_caller)]
     pub fn sleep_until_deadline<R>(
         &self,
-        mut ready: impl FnMut() -> Option<R>,
+        ready: impl FnMut() -> Option<R>,
         deadline: Deadline,
     ) -> Result<R, TimedOut> {
-        let on_unwind = WakeOthers(self);
-        let result = match ready() {
-            Some(value) => Ok(value),
-            None => self.sleep(&mut ready, deadline),
-        };
-        std::mem::forget(on_unwind);
-        result
+        self.0.sleep_until_deadline(ready, deadline, Publishers::Beside)
     }
 
+    /// What an event count on top keeps in the same word.
+    pub(crate) fn flagged(&self) -> &Flagged<u32> {
+        &self.0
+    }
+
+    /// Clears the flag, then wakes all who slept under it (I2, I6).
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
-    fn sleep<R>(
-        &self,
-        ready: &mut impl FnMut() -> Option<R>,
-        deadline: Deadline,
-    ) -> Result<R, TimedOut> {
-        let mut naps = Naps::default();
-        if !deadline.has_passed()
-            && let Some(value) = spin(&mut *ready)
-        {
-            return Ok(value);
+    pub(crate) fn wake_all(&self) {
+        if mutant("waker: wakes before the flag is cleared") {
+            self.0.rouse(u32::MAX);
+            self.0.advance(|word| word.wrapping_add(CLEAR_AND_COUNT));
+            return;
         }
-        while !deadline.has_passed() {
-            let Some(word) = self.flag() else {
-                // Somebody woke meanwhile, or set the flag first: look again.
-                if let Some(value) = ready() {
-                    return Ok(value);
-                }
-                continue;
-            };
-            let is_ordered = self.order_before_publishers();
-            if !mutant("sleepers: no look after the fence")
-                && let Some(value) = ready()
-            {
-                return Ok(value);
-            }
-            // I3: the flag, the fence, the look; now the kernel compares and queues in one step.
-            let until = if is_ordered { deadline } else { naps.next(deadline) };
-            let end = if is_ordered || cfg!(not(unc_model)) {
-                futex_wait(&self.word, word, until.limit_ns(), self.scope())
-            } else {
-                // To the checker a bounded sleep is a poll: one that may end at any time is more executions than can be.
-                uncontended_atomic::spin_loop();
-                Wait::Woken
-            };
-            // EDGE woken (acquire): the publisher's store is seen by the look below.
-            self.word.load(unless_mutant("sleepers: woken is relaxed", Acquire));
-            if let Some(value) = ready() {
-                return Ok(value);
-            }
-            if end == Wait::TimedOut && until == deadline {
-                return Err(TimedOut);
-            }
+        let counts = !mutant("waker: clears the flag without counting");
+        let cleared =
+            |word: u32| if counts { word.wrapping_add(CLEAR_AND_COUNT) } else { word - 1 };
+        if self.0.advance(cleared) {
+            self.0.rouse(u32::MAX);
         }
-        Err(TimedOut)
     }
 
-    /// The word with the flag set; `None` if it changed under our hands.
-    #[cfg_attr(unc_model, track_caller)]
-    fn flag(&self) -> Option<u32> {
-        let found = self.word.load(Relaxed);
-        if found & ASLEEP != 0 {
-            return Some(found);
-        }
-        if mutant("sleepers: heavy fence before the flag") {
-            let _ = bare::heavy(self.scope());
-        }
-        self.word.compare_exchange(found, found | ASLEEP, Relaxed, Relaxed).ok()?;
-        Some(found | ASLEEP)
-    }
-
-    /// The heavy fence between flag and look. False: some publisher may be neither before its store nor past its load.
-    #[cfg_attr(unc_model, track_caller)]
-    fn order_before_publishers(&self) -> bool {
-        if mutant("sleepers: no heavy fence") || mutant("sleepers: heavy fence before the flag") {
-            return true;
-        }
-        if mutant("timed") {
-            return false;
-        }
-        bare::heavy(self.scope()).is_ok() && self.mode.load(Relaxed) & TIMED == 0
-    }
-
-    /// Clears the flag, then wakes all who slept under it (I2).
+    /// Advances the count, then wakes one; if none slept there, clears the flag as `wake_all` does (I4, I6).
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
-    fn wake_all(&self) {
-        let mut found = self.word.load(Relaxed);
-        while found & ASLEEP != 0 {
-            if mutant("sleepers: wake before the flag is cleared") {
-                futex_wake(&self.word, u32::MAX, self.scope());
-            }
-            // EDGE woken (release): what was published. The carry out of the flag advances the count (I1).
-            let order = unless_mutant("sleepers: woken is relaxed", Release);
-            match self.word.compare_exchange(found, found.wrapping_add(ASLEEP), order, Relaxed) {
-                Ok(_) if mutant("sleepers: wake before the flag is cleared") => return,
-                Ok(_) => {
-                    futex_wake(&self.word, u32::MAX, self.scope());
-                    return;
-                }
-                Err(now) => found = now,
-            }
+    pub(crate) fn wake_oldest(&self) {
+        if self.0.advance(|word| word.wrapping_add(COUNT)) && self.0.rouse(1) == 0 {
+            self.wake_all();
         }
     }
+}
 
-    /// Advances the count, then wakes one; if none slept there, clears the flag as `wake_all` does (I4).
-    #[cold]
-    #[cfg_attr(unc_model, track_caller)]
-    fn wake_oldest(&self) {
-        let mut found = self.word.load(Relaxed);
-        while found & ASLEEP != 0 {
-            // EDGE woken (release): what was published.
-            match self.word.compare_exchange(found, found.wrapping_add(ONE_WAKE), Release, Relaxed)
-            {
-                Ok(_) => {
-                    if futex_wake(&self.word, 1, self.scope()) == 0 {
-                        self.wake_all();
-                    }
-                    return;
-                }
-                Err(now) => found = now,
-            }
-        }
+impl Default for Sleepers {
+    fn default() -> Sleepers {
+        Sleepers::new()
     }
 }
 
@@ -312,14 +207,5 @@ impl fmt::Debug for Sleepers {
             .field("has_waiters", &self.has_waiters())
             .field("scope", &self.scope())
             .finish()
-    }
-}
-
-/// Wakes everybody when a look panics (I5).
-struct WakeOthers<'s>(&'s Sleepers);
-
-impl Drop for WakeOthers<'_> {
-    fn drop(&mut self) {
-        self.0.wake_all();
     }
 }

@@ -160,7 +160,7 @@ fn every_token_is_taken_when_each_wakes_one() {
 #[test]
 fn without_barriers_bounded_sleeps_lose_nothing_either() {
     for memory in BOTH {
-        let report = explore(memory, "timed", one_publisher_and_one_waiter);
+        let report = explore(memory, "barriers are refused", one_publisher_and_one_waiter);
         assert!(report.holds(), "{memory:?}: {report}");
     }
 }
@@ -169,14 +169,19 @@ fn without_barriers_bounded_sleeps_lose_nothing_either() {
 fn every_seeded_bug_is_caught() {
     for memory in BOTH {
         for mutant in [
-            "sleepers: no heavy fence",
-            "sleepers: heavy fence before the flag",
-            "sleepers: no look after the fence",
-            "sleepers: wake before the flag is cleared",
+            "waiter: no heavy fence",
+            "no fence on either side",
+            "waiter: heavy fence before the flag",
+            "waiter: no look after the fence",
+            "waker: wakes before the flag is cleared",
         ] {
             caught(memory, mutant, one_publisher_and_one_waiter);
         }
     }
+    for memory in BOTH {
+        let mutant = "waker: clears the flag without counting";
+        caught(memory, mutant, one_publisher_and_two_waiters);
+    }
     // Only C11 needs this one: TSO keeps program order but for buffers, which the heavy fence drains.
-    caught(Memory::C11, "sleepers: no light fence", one_publisher_and_one_waiter);
+    caught(Memory::C11, "publisher: no light fence", one_publisher_and_one_waiter);
 }

@@ -1,0 +1,195 @@
+//! The event count itself: reading it, waiting for it, and for the form of many producers, incrementing it.
+
+use super::form::{Form, Layout};
+use super::one_word::{Locked, OneWord};
+use super::{Closed, WaitError};
+use crate::deadline::Deadline;
+use crate::width::Width;
+use std::fmt;
+use uncontended_atomic::Scope;
+use uncontended_fence::Refused;
+
+/// A number of events, and the threads that wait for it to change. For the forms `F` see [`single`](super::single) and
+/// [`many`](super::many).
+///
+/// ```
+/// use uncontended_wait::{Closed, many};
+/// let done = many::EventCount32::new();
+/// std::thread::scope(|threads| {
+///     for _ in 0..3 {
+///         threads.spawn(|| done.increment());
+///     }
+///     assert_eq!(done.wait_until(|finished| finished == 3), Ok(3));
+/// });
+/// done.close();
+/// assert_eq!(done.wait(3), Err(Closed));
+/// ```
+#[repr(transparent)]
+pub struct EventCount<F: Form>(pub(crate) F);
+
+impl<F: Form> EventCount<F> {
+    /// A count of no events, for threads of one process.
+    pub fn new() -> EventCount<F> {
+        EventCount(F::new(Scope::Private))
+    }
+
+    /// A count of no events, for threads of several processes that map its memory. Each process calls
+    /// [`attach`](EventCount::attach) before anything else, the one that made it too.
+    pub fn shared() -> EventCount<F> {
+        EventCount(F::new(Scope::Shared))
+    }
+
+    /// Makes this process one that the heavy fences of other processes' waiters reach. Where that is refused, all waiters
+    /// of this count sleep for bounded times from now on. Within one process it is not needed and does nothing.
+    ///
+    /// # Errors
+    /// Why it was refused; the count can be used all the same.
+    pub fn attach(&self) -> Result<(), Refused> {
+        self.0.flagged().attach()
+    }
+
+    /// Who may wait here.
+    pub fn scope(&self) -> Scope {
+        self.0.flagged().scope()
+    }
+
+    /// How many events there were, modulo 2^31 or 2^63. What happened before each of them is seen.
+    #[inline(always)]
+    #[cfg_attr(unc_model, track_caller)]
+    pub fn value(&self) -> F::Value {
+        self.0.load()
+    }
+
+    /// Whether somebody may be asleep.
+    #[cfg_attr(unc_model, track_caller)]
+    pub fn has_waiters(&self) -> bool {
+        self.0.flagged().is_flagged()
+    }
+
+    /// How often an event found somebody to wake, modulo 2^31 at least.
+    pub fn wakes(&self) -> u32 {
+        self.0.wakes()
+    }
+
+    /// Whether no more events come.
+    #[cfg_attr(unc_model, track_caller)]
+    pub fn is_closed(&self) -> bool {
+        self.0.flagged().is_closed()
+    }
+
+    /// Waits until the count is no longer `old`, and returns what it is then.
+    ///
+    /// # Errors
+    /// It is still `old`, and no more events come.
+    #[cfg_attr(unc_model, track_caller)]
+    pub fn wait(&self, old: F::Value) -> Result<F::Value, Closed> {
+        self.wait_until(|value| value != old)
+    }
+
+    /// The same, but not longer than to `deadline`, never a moment less; if that has passed, one look is taken.
+    ///
+    /// # Errors
+    /// It is still `old`, and the deadline has passed, or no more events come.
+    #[cfg_attr(unc_model, track_caller)]
+    pub fn wait_deadline(&self, old: F::Value, deadline: Deadline) -> Result<F::Value, WaitError> {
+        self.wait_until_deadline(|value| value != old, deadline)
+    }
+
+    /// Waits until `is_enough` says so of the count, and returns that count. It is asked after events, but not after each.
+    ///
+    /// # Errors
+    /// It says no of the last event there will be.
+    #[cfg_attr(unc_model, track_caller)]
+    pub fn wait_until(
+        &self,
+        mut is_enough: impl FnMut(F::Value) -> bool,
+    ) -> Result<F::Value, Closed> {
+        loop {
+            match self.wait_until_deadline(&mut is_enough, Deadline::NEVER) {
+                Ok(value) => return Ok(value),
+                Err(WaitError::Closed) => return Err(Closed),
+                Err(WaitError::TimedOut) => {}
+            }
+        }
+    }
+
+    /// The same, but not longer than to `deadline`.
+    ///
+    /// # Errors
+    /// The deadline has passed, or no more events come, and it says still no.
+    #[inline]
+    #[cfg_attr(unc_model, track_caller)]
+    pub fn wait_until_deadline(
+        &self,
+        mut is_enough: impl FnMut(F::Value) -> bool,
+        deadline: Deadline,
+    ) -> Result<F::Value, WaitError> {
+        let mut enough = || Some(self.0.load()).filter(|&value| is_enough(value));
+        let look = || match enough() {
+            // The last value is the one that is there once the count is closed.
+            None if self.is_closed() => Some(enough().ok_or(WaitError::Closed)),
+            value => value.map(Ok),
+        };
+        let result = self.0.sleep_until_deadline(look, deadline)?;
+        if result.is_err() {
+            self.0.leave_closed();
+        }
+        result
+    }
+}
+
+impl<W: Width> EventCount<OneWord<W, Locked>> {
+    /// Counts one event and wakes all who wait. Returns the count before it.
+    #[inline(always)]
+    #[cfg_attr(unc_model, track_caller)]
+    pub fn increment(&self) -> W {
+        self.add(W::ONE)
+    }
+
+    /// Counts `events` events and wakes all who wait; none is no event. Returns the count before them.
+    #[inline(always)]
+    #[cfg_attr(unc_model, track_caller)]
+    pub fn add(&self, events: W) -> W {
+        let (before, asleep) = self.0.publish(events);
+        if asleep && events.wrapped() != W::ZERO {
+            self.0.wake_all();
+        }
+        before
+    }
+
+    /// The same, but wakes only the one who has waited longest: for events of which each is for one waiter.
+    #[inline(always)]
+    #[cfg_attr(unc_model, track_caller)]
+    pub fn add_and_wake_one(&self, events: W) -> W {
+        let (before, asleep) = self.0.publish(events);
+        if asleep && events.wrapped() != W::ZERO {
+            self.0.wake_oldest();
+        }
+        before
+    }
+
+    /// Says that no more events come, and wakes all who wait. Events counted nevertheless are counted, and seen by
+    /// who reads the count.
+    #[cfg_attr(unc_model, track_caller)]
+    pub fn close(&self) {
+        self.0.flagged().close();
+        self.0.wake_after_close();
+    }
+}
+
+impl<F: Form> Default for EventCount<F> {
+    fn default() -> EventCount<F> {
+        EventCount::new()
+    }
+}
+
+impl<F: Form> fmt::Debug for EventCount<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EventCount")
+            .field("value", &self.value())
+            .field("has_waiters", &self.has_waiters())
+            .field("is_closed", &self.is_closed())
+            .field("scope", &self.scope())
+            .finish()
+    }
+}

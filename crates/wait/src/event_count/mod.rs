@@ -1,0 +1,139 @@
+//! Event counts: a number that grows with every event, and threads that wait for it to change.
+//!
+//! # Contract
+//! Whoever makes something happen writes it down, then increments the count. Whoever waits reads the count, looks whether
+//! anything is there for it, and if not waits until the count is no longer what it read. Then nothing is missed, and
+//! what happened before an increment is seen by whoever sees it counted. `add(n)` counts n events at once, so that the
+//! count can be the cursor of a log or a ring.
+//!
+//! Values are modulo 2^31 (`u32`) or 2^63 (`u64`): compare them for equality or by distance, never by size. Waiting for a
+//! change misses a multiple of 2^31 (2^63) events that fall between reading and sleeping.
+//!
+//! | | increments | increment while nobody sleeps | needs of a sleeper |
+//! |---|---|---|---|
+//! | [`single::portable`] | one thread | a store, a load, a branch | a heavy fence |
+//! | `single::one_word` (x86-64) | one thread | an addition to memory without LOCK, a test, a branch | a heavy fence |
+//! | [`many`] | any thread | a LOCKed addition, a branch | nothing |
+//!
+//! All but `many` therefore ask the crate `fence` for membarriers; where those are refused, their sleepers sleep for bounded
+//! times.
+
+mod count;
+mod form;
+mod one_word;
+mod producer;
+mod two_words;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod unlocked;
+
+pub use count::EventCount;
+pub use form::{Form, SingleProducer, Valued};
+#[cfg(target_arch = "x86_64")]
+pub use one_word::Unlocked;
+pub use one_word::{Locked, OneWord};
+pub use producer::Producer;
+pub use two_words::TwoWords;
+
+/// Event counts with one producer, which a [`Producer`] stands for.
+pub mod single {
+    /// 31 bits, in this machine's better form.
+    pub type EventCount32 = portable::EventCount32;
+    /// 63 bits, in this machine's better form.
+    pub type EventCount64 = portable::EventCount64;
+
+    /// A version and sleepers in two words, on every processor.
+    pub mod portable {
+        /// 31 bits.
+        pub type EventCount32 = crate::event_count::EventCount<crate::event_count::TwoWords<u32>>;
+        /// 63 bits.
+        pub type EventCount64 = crate::event_count::EventCount<crate::event_count::TwoWords<u64>>;
+    }
+
+    /// A version and a flag in one word, by an x86 instruction.
+    #[cfg(target_arch = "x86_64")]
+    pub mod one_word {
+        use crate::event_count::{EventCount, OneWord, Unlocked};
+
+        /// 31 bits.
+        pub type EventCount32 = EventCount<OneWord<u32, Unlocked>>;
+        /// 63 bits.
+        pub type EventCount64 = EventCount<OneWord<u64, Unlocked>>;
+    }
+}
+
+/// Event counts that any thread increments.
+pub mod many {
+    use super::{EventCount, Locked, OneWord};
+
+    /// 31 bits.
+    pub type EventCount32 = EventCount<OneWord<u32, Locked>>;
+    /// 63 bits.
+    pub type EventCount64 = EventCount<OneWord<u64, Locked>>;
+}
+
+use crate::deadline::TimedOut;
+use std::fmt;
+
+/// No more events come, and the last one was not what was waited for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Closed;
+
+impl fmt::Display for Closed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the event count is closed")
+    }
+}
+
+impl std::error::Error for Closed {}
+
+/// Why a wait with a deadline ended without what it waited for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WaitError {
+    /// The deadline has passed.
+    TimedOut,
+    /// No more events come.
+    Closed,
+}
+
+impl fmt::Display for WaitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WaitError::TimedOut => TimedOut.fmt(f),
+            WaitError::Closed => Closed.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for WaitError {}
+
+impl From<TimedOut> for WaitError {
+    fn from(_: TimedOut) -> WaitError {
+        WaitError::TimedOut
+    }
+}
+
+impl From<Closed> for WaitError {
+    fn from(_: Closed) -> WaitError {
+        WaitError::Closed
+    }
+}
+
+/// Why an event count has no producer to give.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ClaimError {
+    /// There is one.
+    Taken,
+    /// There was one, and it has closed the count.
+    Closed,
+}
+
+impl fmt::Display for ClaimError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ClaimError::Taken => f.write_str("the event count has a producer"),
+            ClaimError::Closed => Closed.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ClaimError {}

@@ -1,0 +1,125 @@
+//! The one producer of an event count, as a value that cannot be copied.
+//!
+//! # State
+//! The producer keeps the count and never loads it from shared memory.
+//!
+//! # Invariants
+//! I1: a count has at most one producer at a time: it is claimed by a read-modify-write, and `&mut self` counts events.
+//! I2: a producer that is dropped, by a panic too, closes the count: nobody waits for what can't come.
+
+use super::form::SingleProducer;
+use super::{ClaimError, EventCount};
+use crate::width::Sealed as _;
+use std::fmt;
+use std::ops::Deref;
+
+/// The producer of an [`EventCount`] that it reaches by `C`: a reference, an `Arc`.
+///
+/// ```
+/// use uncontended_wait::{ClaimError, Closed, single};
+/// let log = single::EventCount64::new();
+/// let mut writer = log.producer().unwrap();
+/// assert_eq!(log.producer().unwrap_err(), ClaimError::Taken);
+/// std::thread::scope(|threads| {
+///     let reader = threads.spawn(|| log.wait_until(|bytes| bytes >= 300));
+///     writer.add(100);
+///     writer.add(200);
+///     assert_eq!(reader.join().unwrap(), Ok(300));
+/// });
+/// drop(writer);
+/// assert_eq!(log.wait(300), Err(Closed));
+/// ```
+pub struct Producer<F: SingleProducer, C: Deref<Target = EventCount<F>>> {
+    count: C,
+    value: F::Value,
+    is_released: bool,
+}
+
+impl<F: SingleProducer> EventCount<F> {
+    /// The producer. Dropped, it closes the count for good; [`Producer::release`] lets another go on.
+    ///
+    /// # Errors
+    /// There is one, or it has closed the count.
+    pub fn producer(&self) -> Result<Producer<F, &EventCount<F>>, ClaimError> {
+        Producer::claim(self)
+    }
+}
+
+impl<F: SingleProducer, C: Deref<Target = EventCount<F>>> Producer<F, C> {
+    /// As [`EventCount::producer`], for a count that is reached in another way.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn claim(count: C) -> Result<Producer<F, C>, ClaimError> {
+        count.0.flagged().claim()?;
+        let value = count.value();
+        Ok(Producer { count, value, is_released: false })
+    }
+
+    /// How many events there were.
+    #[inline(always)]
+    pub fn value(&self) -> F::Value {
+        self.value
+    }
+
+    /// The count.
+    pub fn count(&self) -> &EventCount<F> {
+        &self.count
+    }
+
+    /// Counts one event and wakes all who wait.
+    #[inline(always)]
+    #[cfg_attr(unc_model, track_caller)]
+    pub fn increment(&mut self) {
+        self.add(F::Value::ONE);
+    }
+
+    /// Counts `events` events and wakes all who wait; none is no event.
+    #[inline(always)]
+    #[cfg_attr(unc_model, track_caller)]
+    pub fn add(&mut self, events: F::Value) {
+        if self.publish(events) {
+            self.count.0.wake_all();
+        }
+    }
+
+    /// The same, but wakes only the one who has waited longest: for events of which each is for one waiter.
+    #[inline(always)]
+    #[cfg_attr(unc_model, track_caller)]
+    pub fn add_and_wake_one(&mut self, events: F::Value) {
+        if self.publish(events) {
+            self.count.0.wake_oldest();
+        }
+    }
+
+    #[inline(always)]
+    #[cfg_attr(unc_model, track_caller)]
+    fn publish(&mut self, events: F::Value) -> bool {
+        if events.wrapped() == F::Value::ZERO {
+            return false;
+        }
+        self.value = self.value.plus(events).wrapped();
+        self.count.0.publish(self.value, events)
+    }
+
+    /// Gives the claim back without closing the count.
+    pub fn release(mut self) {
+        self.is_released = true;
+    }
+}
+
+impl<F: SingleProducer, C: Deref<Target = EventCount<F>>> Drop for Producer<F, C> {
+    fn drop(&mut self) {
+        if self.is_released {
+            return self.count.0.flagged().release();
+        }
+        self.count.0.flagged().close();
+        self.count.0.wake_after_close();
+    }
+}
+
+impl<F: SingleProducer, C: Deref<Target = EventCount<F>>> fmt::Debug for Producer<F, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Producer").field("value", &self.value).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,101 @@
+//! The portable single-producer form: a version, and beside it the sleepers.
+//!
+//! # Contract
+//! An increment is a release store of the version and [`Sleepers::wake`]: a load and a branch. Nothing in it is specific
+//! to a processor.
+//!
+//! # State
+//! `version` counts modulo 2^31 or 2^63 and is stored by the one producer alone, which keeps a copy and so never loads it.
+//!
+//! # Edges
+//! event: `publish` -> `load`. What happened before the increment.
+//!
+//! # Evidence
+//! tests/model_event_counts.rs: under C11 and TSO.
+
+use crate::deadline::{Deadline, TimedOut};
+use crate::event_count::form::{Form, Layout, Publish, SingleProducer, Valued};
+use crate::flagged::Flagged;
+use crate::sleepers::Sleepers;
+use crate::width::Width;
+use uncontended_atomic::Ordering::{Acquire, Release};
+use uncontended_atomic::{Scope, unless_mutant};
+
+/// Form: a version and sleepers, on every processor.
+#[derive(Debug)]
+#[repr(C)]
+pub struct TwoWords<W: Width> {
+    version: W::Atomic,
+    sleepers: Sleepers,
+}
+
+impl<W: Width> Layout for TwoWords<W> {
+    type Word = u32;
+
+    fn new(scope: Scope) -> TwoWords<W> {
+        let sleepers = if scope == Scope::Shared { Sleepers::shared() } else { Sleepers::new() };
+        TwoWords { version: W::atomic(W::ZERO), sleepers }
+    }
+
+    fn flagged(&self) -> &Flagged<u32> {
+        self.sleepers.flagged()
+    }
+
+    #[inline(always)]
+    #[cfg_attr(unc_model, track_caller)]
+    fn load(&self) -> W {
+        // EDGE event (acquire): what happened before.
+        W::load(&self.version, Acquire)
+    }
+
+    #[cfg_attr(unc_model, track_caller)]
+    fn wake_all(&self) {
+        self.sleepers.wake_all();
+    }
+
+    #[cfg_attr(unc_model, track_caller)]
+    fn wake_oldest(&self) {
+        self.sleepers.wake_oldest();
+    }
+
+    fn wakes(&self) -> u32 {
+        self.sleepers.wakes()
+    }
+
+    #[cfg_attr(unc_model, track_caller)]
+    fn wake_after_close(&self) {
+        self.sleepers.wake();
+    }
+
+    /// Nothing: a flag that was cleared never comes back with the same count (I6 of [`Sleepers`]).
+    fn leave_closed(&self) {}
+
+    #[inline]
+    #[cfg_attr(unc_model, track_caller)]
+    fn sleep_until_deadline<R>(
+        &self,
+        ready: impl FnMut() -> Option<R>,
+        deadline: Deadline,
+    ) -> Result<R, TimedOut> {
+        self.sleepers.sleep_until_deadline(ready, deadline)
+    }
+}
+
+impl<W: Width> Form for TwoWords<W> {}
+
+impl<W: Width> Valued for TwoWords<W> {
+    type Value = W;
+}
+
+impl<W: Width> SingleProducer for TwoWords<W> {}
+
+impl<W: Width> Publish for TwoWords<W> {
+    #[inline(always)]
+    #[cfg_attr(unc_model, track_caller)]
+    fn publish(&self, value: W, _: W) -> bool {
+        // EDGE event (release): what happened before.
+        let order = unless_mutant("two words: the version is relaxed", Release);
+        W::store(&self.version, value, order);
+        self.sleepers.is_flagged_after_publishing()
+    }
+}
