@@ -2,6 +2,7 @@
 //!
 //! # Contract
 //! - [`spsc`]: one producer, one consumer. Wait-free; no atomic read-modify-write anywhere.
+//! - [`mpsc`]: many producers, one consumer. A push claims its slot by a compare-and-swap.
 //! - [`broadcast`]: one producer; consumers who each see every value, or share, some of them after others.
 //! - [`lossy`]: one producer that never waits; observers who are told what they lost.
 //! - [`records`]: byte records of any length, written and read in place, from one producer or many to one consumer.
@@ -25,6 +26,7 @@ pub mod bell;
 pub mod broadcast;
 mod error;
 pub mod lossy;
+pub mod mpsc;
 #[doc(hidden)]
 pub mod mutant;
 mod padded;

@@ -48,8 +48,13 @@ impl Position {
     /// guesses how later branches go cannot get past the bound either.
     #[inline(always)]
     pub(crate) fn at_most(self, bound: Position) -> Position {
-        let is_past = (bound.0.wrapping_sub(self.0) as i64) < 0;
-        Position(std::hint::select_unpredictable(is_past, bound.0, self.0))
+        Position(std::hint::select_unpredictable(self.is_after(bound), bound.0, self.0))
+    }
+
+    /// Whether it comes after `bound`, from which it is at most 2^62 steps away.
+    #[inline(always)]
+    pub(crate) const fn is_after(self, bound: Position) -> bool {
+        (bound.0.wrapping_sub(self.0) as i64) < 0
     }
 
     /// How many steps it is from `earlier` to here.
@@ -144,6 +149,7 @@ mod tests {
         assert_eq!(before.aligned_down(8).steps(), (1 << 63) - 8);
         assert_eq!((after.at_most(before), before.at_most(after)), (before, before));
         assert_eq!(after.at_most(after), after);
+        assert!(after.is_after(before) && !before.is_after(after) && !after.is_after(after));
     }
 
     #[test]

@@ -1,0 +1,168 @@
+//! The side that pops. The header of [`mpsc`](super) has the invariants and the edges.
+
+use super::Ring;
+use crate::PopError;
+use crate::bell::{Bell, Silent};
+use crate::mutant;
+use crate::patience::Patience;
+use crate::position::Position;
+use std::fmt;
+use uncontended_atomic::Arc;
+use uncontended_atomic::Ordering::{Acquire, Release};
+
+/// The side that pops.
+// Aligned so that sides made together share no line.
+#[repr(align(128))]
+pub struct Consumer<T, B: Bell = Silent> {
+    pub(super) ring: Arc<Ring<T, B>>,
+    /// What the ring's `head` is: nobody else stores it.
+    head: Position,
+    pub(super) patience: Patience,
+}
+
+impl<T, B: Bell> Consumer<T, B> {
+    pub(super) fn new(ring: Arc<Ring<T, B>>, head: Position) -> Consumer<T, B> {
+        Consumer { ring, head, patience: Patience::default() }
+    }
+
+    /// Takes the oldest value out.
+    ///
+    /// # Errors
+    /// There is none: its claimer has not published it yet, or nobody has claimed it, or nobody ever will.
+    #[inline]
+    pub fn pop(&mut self) -> Result<T, PopError> {
+        self.find()?;
+        if mutant::is("mpsc: vacate before the slot is read") {
+            // EDGE mpsc-vacate (release): too early.
+            self.ring.head.store(self.head.plus(1), Release);
+        }
+        // SAFETY: `find` found a value.
+        let value = unsafe { self.take(self.head) };
+        self.vacate(1);
+        Ok(value)
+    }
+
+    /// The oldest value, left where it is.
+    ///
+    /// # Errors
+    /// As for [`pop`](Consumer::pop).
+    pub fn peek(&mut self) -> Result<&T, PopError> {
+        self.find()?;
+        let slot = &self.ring.slots.at(self.head).slot;
+        // SAFETY: `find` found a value, which stays (I2) until `head` moves, and that takes `&mut self` (I4).
+        Ok(unsafe { &*slot.as_ptr() })
+    }
+
+    /// Pops values as long as there are any, but at most `most`, onto the end of `into`; gives their slots back at once, and
+    /// returns how many they are.
+    ///
+    /// # Errors
+    /// There are none, as for [`pop`](Consumer::pop).
+    pub fn pop_into(&mut self, into: &mut Vec<T>, most: usize) -> Result<usize, PopError> {
+        self.find()?;
+        let mut batch = Popped { consumer: self, count: 0 };
+        while batch.count < most as u64 {
+            let at = batch.consumer.head.plus(batch.count);
+            if batch.count >= batch.consumer.ring.capacity || !batch.consumer.is_published(at) {
+                break;
+            }
+            // Makes room first: to grow may panic, and then this value stays in the ring.
+            into.reserve(1);
+            // SAFETY: it is published, and not taken before.
+            into.push(unsafe { batch.consumer.take(at) });
+            batch.count += 1;
+        }
+        Ok(batch.count as usize)
+    }
+
+    /// Makes sure that there is a value.
+    #[inline(always)]
+    fn find(&self) -> Result<(), PopError> {
+        if self.is_published(self.head) { Ok(()) } else { self.end() }
+    }
+
+    #[inline(always)]
+    fn is_published(&self, at: Position) -> bool {
+        // EDGE mpsc-publish (acquire): the value has been written.
+        let order = mutant::order("mpsc: publish is read relaxed", Acquire);
+        self.ring.slots.at(at).sequence.load(order).position() == at.plus(1)
+    }
+
+    /// After a look that found no value: whether one may come, or has come before the last producer went.
+    fn end(&self) -> Result<(), PopError> {
+        // EDGE mpsc-end (acquire): what was ever published is seen from here on.
+        let tail = self.ring.tail.load(mutant::order("mpsc: the end is read relaxed", Acquire));
+        match tail.is_gone() {
+            true if tail.position() == self.head => Err(PopError::Closed),
+            true => Ok(()),
+            false => Err(PopError::Empty),
+        }
+    }
+
+    /// Takes the value at `at` out.
+    ///
+    /// # Safety
+    /// It is published, and not taken before.
+    #[inline(always)]
+    unsafe fn take(&self, at: Position) -> T {
+        // SAFETY: the slot holds a value and is the consumer's (I2).
+        unsafe { self.ring.slots.at(at).slot.read() }
+    }
+
+    /// Gives the `count` slots from `head` on back, whose values have been taken.
+    #[inline]
+    fn vacate(&mut self, count: u64) {
+        self.head = self.head.plus(count);
+        // EDGE mpsc-vacate (release): the slots have been read.
+        self.ring.head.store(self.head, mutant::order("mpsc: vacate is relaxed", Release));
+        if !mutant::is("mpsc: no bell after vacate") {
+            self.ring.room.ring();
+        }
+    }
+
+    /// Whether there is a value, or will never be one: no more waiting.
+    pub(super) fn has_values(&mut self) -> bool {
+        self.find() != Err(PopError::Empty)
+    }
+
+    /// How many values the ring takes.
+    pub fn capacity(&self) -> usize {
+        self.ring.capacity as usize
+    }
+
+    /// Whether all producers have gone. What they left can still be popped.
+    pub fn is_closed(&self) -> bool {
+        // EDGE mpsc-end (acquire): what was ever published is seen from here on.
+        self.ring.tail.load(Acquire).is_gone()
+    }
+}
+
+/// Values taken out but not given back yet: that happens when this goes, by a panic too.
+struct Popped<'c, T, B: Bell> {
+    consumer: &'c mut Consumer<T, B>,
+    count: u64,
+}
+
+impl<T, B: Bell> Drop for Popped<'_, T, B> {
+    fn drop(&mut self) {
+        if self.count > 0 {
+            self.consumer.vacate(self.count);
+        }
+    }
+}
+
+impl<T, B: Bell> Drop for Consumer<T, B> {
+    fn drop(&mut self) {
+        // EDGE mpsc-vacate (release): who sees that the consumer has gone sees what it took.
+        self.ring.head.store_gone(self.head, Release);
+        if !mutant::is("mpsc: the consumer goes without a bell") {
+            self.ring.room.ring();
+        }
+    }
+}
+
+impl<T, B: Bell> fmt::Debug for Consumer<T, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Consumer").field("capacity", &self.capacity()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,124 @@
+//! Many producers, one consumer.
+//!
+//! # Contract
+//! Producers are cloned and used by as many threads; values of one producer come out in the order in which it pushed them.
+//! `push` is lock-free: a try that another producer's came before is made again. `pop` is wait-free.
+//!
+//! A producer first claims a slot, then writes and publishes it, and the consumer waits for the oldest claim. Between claiming
+//! and publishing only moves of values happen, no code of the user's: so nothing can panic there, and the consumer is never
+//! left waiting for a value that does not come. (A thread stopped there, by a debugger or for want of a CPU, does hold
+//! the consumer up.) Batches are given as a whole for the same reason: [`Producer::push_all`].
+//!
+//! When the last producer goes, the consumer pops what is left, then sees [`PopError::Closed`](crate::PopError::Closed). When
+//! the consumer goes, pushes may go on to succeed until the ring is full; then comes
+//! [`PushError::Closed`](crate::PushError::Closed).
+//!
+//! # State
+//! `tail`: the next slot to be claimed; `head`: the next to be popped, written by the consumer. Each slot has a sequence: the
+//! position after the value that was last published in it.
+//!
+//! I1: `0 <= tail - head <= capacity`.
+//! I2: a slot between `head` and `tail` is its claimer's until its sequence says that it is published, then the consumer's; the
+//!     others are empty.
+//! I3: a position is claimed once: by a compare-and-swap of `tail`, which never comes back to a value.
+//! I4: there is one consumer, and it needs `&mut self`.
+//! I5: `producers` counts the handles; who takes it to zero is the last who touches `tail`.
+//!
+//! # Edges
+//! mpsc-publish: `Producer::publish` stores a slot's sequence -> `Consumer::is_published` loads it. Carries the value.
+//! mpsc-vacate: `Consumer::vacate` stores `head` -> `Producer::look` loads it. Carries the end of the last read.
+//! mpsc-last: each producer's drop -> the last one's. Carries their claims.
+//! mpsc-end: the last producer's drop marks `tail` -> `Consumer::end` loads it. Carries all that was published.
+//!
+//! # Evidence
+//! Tests below; tests/model_mpsc.rs.
+//!
+//! # Sources
+//! Vyukov's bounded queue, 2010 (a sequence in each slot); here the consumer is one, and capacity is any number.
+
+mod blocking;
+mod consumer;
+mod producer;
+#[cfg(all(test, not(unc_model)))]
+mod tests;
+
+pub use self::blocking::blocking;
+pub use self::consumer::Consumer;
+pub use self::producer::Producer;
+
+use crate::CapacityError;
+use crate::bell::{Bell, Silent};
+use crate::padded::Padded;
+use crate::position::{Cursor, Position};
+use crate::slots::{Slot, Slots};
+use uncontended_atomic::Ordering::Relaxed;
+use uncontended_atomic::{Arc, AtomicUsize};
+
+/// A producer, to be cloned, and the consumer.
+pub type Sides<T, B = Silent> = (Producer<T, B>, Consumer<T, B>);
+
+/// A ring for at most `capacity` values, whose sides poll.
+///
+/// ```
+/// let (producer, mut consumer) = uncontended_ring::mpsc::ring(8)?;
+/// let threads = [1, 2, 3].map(|value| {
+///     let mut producer = producer.clone();
+///     std::thread::spawn(move || producer.push(value).unwrap())
+/// });
+/// threads.map(|thread| thread.join().unwrap());
+/// assert_eq!((0..3).map(|_| consumer.pop().unwrap()).sum::<i32>(), 6);
+/// # Ok::<(), uncontended_ring::CapacityError>(())
+/// ```
+///
+/// # Errors
+/// Zero, or more than [`MAX_CAPACITY`](crate::MAX_CAPACITY) or than there is memory for.
+pub fn ring<T>(capacity: usize) -> Result<Sides<T>, CapacityError> {
+    ring_at(capacity, Position::new(0))
+}
+
+/// What all sides share.
+struct Ring<T, B> {
+    tail: Padded<Cursor>,
+    head: Padded<Cursor>,
+    /// For who waits for values, and for those who wait for room.
+    values: Padded<B>,
+    room: Padded<B>,
+    producers: AtomicUsize,
+    slots: Slots<Sequenced<T>>,
+    capacity: u64,
+}
+
+/// A slot, and the position after the value last published in it.
+struct Sequenced<T> {
+    sequence: Cursor,
+    slot: Slot<T>,
+}
+
+/// A ring whose first value is at `start`.
+fn ring_at<T, B: Bell>(capacity: usize, start: Position) -> Result<Sides<T, B>, CapacityError> {
+    // Nothing is published: the sequence of the first value in each slot is at least `start + 1`.
+    let empty = |_| Sequenced { sequence: Cursor::new(start), slot: Slot::new() };
+    let ring = Arc::new(Ring {
+        tail: Padded(Cursor::new(start)),
+        head: Padded(Cursor::new(start)),
+        values: Padded(B::default()),
+        room: Padded(B::default()),
+        producers: AtomicUsize::new(1),
+        slots: Slots::new(capacity, empty)?,
+        capacity: capacity as u64,
+    });
+    Ok((Producer::new(Arc::clone(&ring), start), Consumer::new(ring, start)))
+}
+
+impl<T, B> Drop for Ring<T, B> {
+    fn drop(&mut self) {
+        // All sides have gone, so what was claimed is published, and nobody moves these any more.
+        let tail = self.tail.load(Relaxed).position();
+        let mut head = self.head.load(Relaxed).position();
+        while std::mem::needs_drop::<T>() && head != tail {
+            // SAFETY: slots from `head` to `tail` hold values (I2), each taken once.
+            drop(unsafe { self.slots.at(head).slot.read() });
+            head = head.plus(1);
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! A side that pushes. The header of [`mpsc`](super) has the invariants and the edges.
+
+use super::{Ring, Sequenced};
+use crate::bell::{Bell, Silent};
+use crate::mutant;
+use crate::patience::Patience;
+use crate::position::{Mark, Position};
+use crate::{ClaimError, PushError};
+use std::fmt;
+use uncontended_atomic::Arc;
+use uncontended_atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use uncontended_atomic::spin_loop;
+
+/// A side that pushes; a clone is one more.
+// Aligned so that sides made together share no line.
+#[repr(align(128))]
+pub struct Producer<T, B: Bell = Silent> {
+    pub(super) ring: Arc<Ring<T, B>>,
+    /// Where the ring is full, by what this producer last saw of `head`. It only refuses too early, never too late.
+    limit: Position,
+    pub(super) patience: Patience,
+}
+
+impl<T, B: Bell> Producer<T, B> {
+    pub(super) fn new(ring: Arc<Ring<T, B>>, head: Position) -> Producer<T, B> {
+        let limit = head.plus(ring.capacity);
+        Producer { ring, limit, patience: Patience::default() }
+    }
+
+    /// Puts `value` in, if there is room.
+    ///
+    /// # Errors
+    /// The value, when the ring is full, or full and its consumer has gone.
+    #[inline]
+    pub fn push(&mut self, value: T) -> Result<(), PushError<T>> {
+        match self.claim(1) {
+            Ok(at) => {
+                // SAFETY: the slot was claimed just now, for this value.
+                unsafe { self.publish(at, value) };
+                self.ring_for_values();
+                Ok(())
+            }
+            Err(ClaimError::Closed) => Err(PushError::Closed(value)),
+            Err(_) => Err(PushError::Full(value)),
+        }
+    }
+
+    /// Puts all `values` in, one behind the other with none of another producer's between them, if there is room for all:
+    /// then `values` is empty afterwards, with its memory. Otherwise it is as before.
+    ///
+    /// ```
+    /// let (mut producer, mut consumer) = uncontended_ring::mpsc::ring(4)?;
+    /// let mut values = vec![1, 2, 3];
+    /// producer.push_all(&mut values)?;
+    /// assert!(values.is_empty());
+    /// assert_eq!(consumer.pop_into(&mut values, 9), Ok(3));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// There is not that much room now or, beyond the capacity, ever; or the consumer has gone.
+    pub fn push_all(&mut self, values: &mut Vec<T>) -> Result<(), ClaimError> {
+        if values.is_empty() {
+            return Ok(());
+        }
+        let first = self.claim(values.len())?;
+        for (offset, value) in values.drain(..).enumerate() {
+            // SAFETY: so many slots were claimed, each for one value. To drain a vector moves values and does no more.
+            unsafe { self.publish(first.plus(offset as u64), value) };
+        }
+        self.ring_for_values();
+        Ok(())
+    }
+
+    /// Claims `count` slots, at least one, and gives the first.
+    #[inline]
+    fn claim(&mut self, count: usize) -> Result<Position, ClaimError> {
+        let most = self.capacity();
+        if count > most {
+            return Err(ClaimError::TooLong { most });
+        }
+        loop {
+            let tail = self.ring.tail.load(Relaxed).position();
+            let next = tail.plus(count as u64);
+            if next.is_after(self.limit) {
+                let head = self.look();
+                if next.is_after(self.limit) {
+                    // If others have come before meanwhile, there is even less room.
+                    return Err(if head.is_gone() { ClaimError::Closed } else { ClaimError::Full });
+                }
+            }
+            if mutant::is("mpsc: claim by a load and a store") {
+                self.ring.tail.store(next, Relaxed);
+                return Ok(tail);
+            }
+            // What the slots held has been read: `look` saw that. The claim itself carries nothing.
+            if self.ring.tail.advance(tail, next, Relaxed) {
+                return Ok(tail);
+            }
+            spin_loop();
+        }
+    }
+
+    /// Writes and publishes a slot.
+    ///
+    /// # Safety
+    /// It is claimed by this producer, and not published yet.
+    #[inline]
+    unsafe fn publish(&self, at: Position, value: T) {
+        let Sequenced { sequence, slot } = self.ring.slots.at(at);
+        if mutant::is("mpsc: publish before the slot is written") {
+            // EDGE mpsc-publish (release): too early.
+            sequence.store(at.plus(1), Release);
+        }
+        // SAFETY: the slot is this producer's, and empty (I2).
+        unsafe { slot.write(value) };
+        // EDGE mpsc-publish (release): who sees this sequence sees the value.
+        sequence.store(at.plus(1), mutant::order("mpsc: publish is relaxed", Release));
+    }
+
+    #[inline]
+    fn ring_for_values(&self) {
+        if !mutant::is("mpsc: no bell after publish") {
+            self.ring.values.ring();
+        }
+    }
+
+    /// Sees how far the consumer has come.
+    fn look(&mut self) -> Mark {
+        // EDGE mpsc-vacate (acquire): the slots before have been read.
+        let order = mutant::order("mpsc: vacate is read relaxed", Acquire);
+        let head = self.ring.head.load(order);
+        let extra = u64::from(mutant::is("mpsc: one slot too many"));
+        self.limit = head.position().plus(self.ring.capacity + extra);
+        head
+    }
+
+    /// Whether there is room for `count` values just now, or will never be: no more waiting.
+    pub(super) fn has_room(&mut self, count: u64) -> bool {
+        let head = self.look();
+        let tail = self.ring.tail.load(Relaxed).position();
+        head.is_gone() || !tail.plus(count).is_after(self.limit)
+    }
+
+    /// How many values the ring takes.
+    pub fn capacity(&self) -> usize {
+        self.ring.capacity as usize
+    }
+
+    /// Whether the consumer has gone.
+    pub fn is_closed(&self) -> bool {
+        self.ring.head.load(Relaxed).is_gone()
+    }
+}
+
+impl<T, B: Bell> Clone for Producer<T, B> {
+    fn clone(&self) -> Producer<T, B> {
+        // There is one already, `self`, so the count is not zero (I5).
+        self.ring.producers.fetch_add(1, Relaxed);
+        let ring = Arc::clone(&self.ring);
+        Producer { ring, limit: self.limit, patience: Patience::default() }
+    }
+}
+
+impl<T, B: Bell> Drop for Producer<T, B> {
+    fn drop(&mut self) {
+        // EDGE mpsc-last (acq-rel): what the others claimed is known to the last who goes.
+        let order = mutant::order("mpsc: producers go relaxed", AcqRel);
+        if self.ring.producers.fetch_sub(1, order) > 1 {
+            return;
+        }
+        let tail = self.ring.tail.load(Relaxed).position();
+        // EDGE mpsc-end (release): all has been published; nobody claims any more (I5).
+        self.ring.tail.store_gone(tail, mutant::order("mpsc: the end is relaxed", Release));
+        if !mutant::is("mpsc: the last producer goes without a bell") {
+            self.ring.values.ring();
+        }
+    }
+}
+
+impl<T, B: Bell> fmt::Debug for Producer<T, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Producer").field("capacity", &self.capacity()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,179 @@
+//! Many producers, explored: every execution that C11 or x86-TSO allows of a few operations a side.
+//!
+//!     RUSTFLAGS="--cfg unc_model" cargo test --release -p uncontended-ring --test model_mpsc --target-dir target/model
+#![cfg(unc_model)]
+
+mod exploring;
+
+use exploring::{caught, holds};
+use uncontended_model::real::{spawn, spin_loop};
+use uncontended_ring::mpsc::{self, Consumer, Producer};
+use uncontended_ring::{PopError, PushError};
+
+fn push(mut producer: Producer<u32>, values: &[u32]) {
+    for &value in values {
+        while let Err(error) = producer.push(value) {
+            assert_eq!(error, PushError::Full(value), "nobody went");
+            spin_loop();
+        }
+    }
+}
+
+/// All that comes, to the end.
+fn drain(consumer: &mut Consumer<u32>) -> Vec<u32> {
+    let mut seen = Vec::new();
+    loop {
+        match consumer.pop() {
+            Ok(value) => seen.push(value),
+            Err(PopError::Empty) => spin_loop(),
+            Err(PopError::Closed) => return seen,
+        }
+    }
+}
+
+/// Two producers, three values; each value once, those of one producer in order.
+fn two_producers<const CAPACITY: usize>() {
+    let (one, mut consumer) = mpsc::ring(CAPACITY).unwrap();
+    let other = one.clone();
+    let first = spawn(move || push(one, &[1, 2]));
+    let second = spawn(move || push(other, &[10]));
+    let mut seen = drain(&mut consumer);
+    let order = |value| seen.iter().position(|&seen| seen == value);
+    assert!(order(1) < order(2), "{seen:?}");
+    seen.sort_unstable();
+    assert_eq!(seen, [1, 2, 10]);
+    first.join().unwrap();
+    second.join().unwrap();
+}
+
+/// One producer, against the consumer alone: more rounds.
+fn one_producer() {
+    let (producer, mut consumer) = mpsc::ring(1).unwrap();
+    let sender = spawn(move || push(producer, &[1, 2, 3]));
+    assert_eq!(drain(&mut consumer), [1, 2, 3]);
+    sender.join().unwrap();
+}
+
+/// A batch goes in as a whole: nothing of another producer's is between its values.
+fn batches() {
+    let (mut producer, mut consumer) = mpsc::ring(2).unwrap();
+    let other = producer.clone();
+    let first = spawn(move || {
+        while producer.push_all(&mut vec![1, 2]).is_err() {
+            spin_loop();
+        }
+    });
+    let second = spawn(move || push(other, &[10]));
+    let mut seen = Vec::new();
+    loop {
+        match consumer.pop_into(&mut seen, 2) {
+            Ok(_) => {}
+            Err(PopError::Empty) => spin_loop(),
+            Err(PopError::Closed) => break,
+        }
+    }
+    assert!(seen == [1, 2, 10] || seen == [10, 1, 2], "{seen:?}");
+    first.join().unwrap();
+    second.join().unwrap();
+}
+
+#[test]
+fn mpsc_passes_all_once_and_its_mutants_do_not() {
+    holds(two_producers::<1>);
+    holds(two_producers::<2>);
+    holds(one_producer);
+    holds(batches);
+    let bugs = [
+        "mpsc: publish before the slot is written",
+        "mpsc: vacate before the slot is read",
+        "mpsc: one slot too many",
+        "mpsc: publish is relaxed",
+        "mpsc: publish is read relaxed",
+        "mpsc: vacate is relaxed",
+        "mpsc: vacate is read relaxed",
+    ];
+    caught(one_producer, &bugs, &bugs[..3]);
+    caught(two_producers::<1>, &bugs, &bugs[..3]);
+    let races = ["mpsc: claim by a load and a store"];
+    caught(two_producers::<2>, &races, &races);
+}
+
+#[test]
+fn the_end_comes_after_all_values_and_the_mutants_forget_some() {
+    let bugs =
+        ["mpsc: producers go relaxed", "mpsc: the end is relaxed", "mpsc: the end is read relaxed"];
+    caught(two_producers::<2>, &bugs, &[]);
+}
+
+/// A consumer that sleeps for a value, and nobody goes.
+fn consumer_sleeps() {
+    let (mut producer, mut consumer) = mpsc::blocking(1).unwrap();
+    let another = producer.clone();
+    let sender = spawn(move || producer.push(1).unwrap());
+    assert_eq!(consumer.pop_wait(), Some(1));
+    sender.join().unwrap();
+    drop(another);
+    assert_eq!(consumer.pop_wait(), None);
+}
+
+/// A consumer that sleeps until the last producer goes.
+fn consumer_sleeps_to_the_end() {
+    let (mut producer, mut consumer) = mpsc::blocking(1).unwrap();
+    let sender = spawn(move || producer.push(1).unwrap());
+    assert_eq!((consumer.pop_wait(), consumer.pop_wait()), (Some(1), None));
+    sender.join().unwrap();
+}
+
+/// A producer that sleeps for room.
+fn producer_sleeps() {
+    let (mut producer, mut consumer) = mpsc::blocking(1).unwrap();
+    producer.push(1).unwrap();
+    let sender = spawn(move || producer.push_wait(2).unwrap());
+    assert_eq!(consumer.pop(), Ok(1));
+    sender.join().unwrap();
+    assert_eq!(consumer.pop(), Ok(2));
+}
+
+/// Both sides sleep, each for the other.
+fn both_sleep() {
+    let (mut producer, mut consumer) = mpsc::blocking(1).unwrap();
+    let sender = spawn(move || (1..=2).for_each(|value| producer.push_wait(value).unwrap()));
+    assert_eq!([consumer.pop_wait(), consumer.pop_wait()], [Some(1), Some(2)]);
+    sender.join().unwrap();
+}
+
+/// Producers who sleep for room are told that the consumer went, all of them.
+fn nobody_sleeps_for_who_went<const PRODUCERS: usize>() {
+    let (mut producer, consumer) = mpsc::blocking(1).unwrap();
+    producer.push(1).unwrap();
+    let sleepers = [(); PRODUCERS].map(|()| {
+        let mut producer = producer.clone();
+        spawn(move || assert_eq!(producer.push_wait(2), Err(2)))
+    });
+    drop(consumer);
+    sleepers.map(|sleeper| sleeper.join().unwrap());
+}
+
+#[test]
+fn sleeping_sides_lose_nothing_and_their_mutants_do() {
+    holds(consumer_sleeps);
+    holds(consumer_sleeps_to_the_end);
+    holds(producer_sleeps);
+    if std::env::var("UNC_DEPTH").is_ok_and(|depth| depth == "full") {
+        holds(both_sleep);
+        holds(nobody_sleeps_for_who_went::<2>);
+    } else {
+        println!(
+            "SKIPPED both sides, or two producers, asleep: half a million executions, with UNC_DEPTH=full"
+        );
+    }
+    holds(nobody_sleeps_for_who_went::<1>);
+    let values = ["mpsc: no bell after publish"];
+    caught(consumer_sleeps, &values, &values);
+    let end = ["mpsc: the last producer goes without a bell"];
+    caught(consumer_sleeps_to_the_end, &end, &end);
+    let room = ["mpsc: no bell after vacate"];
+    caught(producer_sleeps, &room, &room);
+    let gone = ["mpsc: the consumer goes without a bell"];
+    caught(nobody_sleeps_for_who_went::<1>, &gone, &gone);
+}
