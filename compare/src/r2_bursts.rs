@@ -40,14 +40,15 @@ pub fn main(flags: &[String]) -> Result<(), String> {
 }
 
 fn subjects(bench: Bench, burst: u64, pause: Duration) -> Bench {
-    let bench = bench
+    bench
         .subject("crossbeam-channel", bursts::<pipes::CrossbeamChannel>(burst, pause))
+        .subject("ours, blocking", bursts::<ours::Blocking>(burst, pause))
         .subject("crossfire", bursts::<pipes::Crossfire>(burst, pause))
         .subject("kanal", bursts::<pipes::Kanal>(burst, pause))
         .subject("flume", bursts::<pipes::Flume>(burst, pause))
         .subject("rtrb, polled", bursts::<pipes::Rtrb>(burst, pause))
-        .subject("disruptor, poller", bursts::<pipes::Disruptor>(burst, pause));
-    bench.subject("ours, polled", bursts::<ours::Polled>(burst, pause))
+        .subject("disruptor, poller", bursts::<pipes::Disruptor>(burst, pause))
+        .subject("ours, polled", bursts::<ours::Polled>(burst, pause))
 }
 
 fn bursts<P: Pipe<Item>>(burst: u64, pause: Duration) -> impl FnMut(&mut Block) + Send + 'static {

@@ -9,7 +9,7 @@ use uncontended_sys::clock::{Moment, ticks};
 
 use crate::rivals::payload::{Words, checksum};
 use crate::rivals::pipe::{Pipe, warm};
-use crate::rivals::pipes;
+use crate::rivals::{ours, pipes};
 
 type Item = Words<1>;
 const CAPACITY: usize = 64;
@@ -22,6 +22,7 @@ pub fn main(flags: &[String]) -> Result<(), String> {
         .baseline("crossbeam-channel")
         .note("rtrb, polled, spins on both ends; on one CPU it waits for the scheduler to take turns.")
         .subject("crossbeam-channel", echo::<pipes::CrossbeamChannel>())
+        .subject("ours, blocking", echo::<ours::Blocking>())
         .subject("crossfire", echo::<pipes::Crossfire>())
         .subject("kanal", echo::<pipes::Kanal>())
         .subject("flume", echo::<pipes::Flume>())

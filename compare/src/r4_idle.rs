@@ -11,7 +11,7 @@ use uncontended_bench::{Bench, Block, Options, Place, Ratio};
 use crate::rivals::broadcasts::{Managed, Strategy};
 use crate::rivals::payload::Words;
 use crate::rivals::pipe::Pipe;
-use crate::rivals::pipes;
+use crate::rivals::{ours, pipes};
 
 type Item = Words<1>;
 const IDLE: Duration = Duration::from_millis(200);
@@ -25,6 +25,7 @@ pub fn main(flags: &[String]) -> Result<(), String> {
         .ratio(Ratio::Cpu)
         .block(IDLE)
         .subject("nobody waits", wait)
+        .subject("ours, blocking", idle::<ours::Blocking>())
         .subject("crossbeam-channel", idle::<pipes::CrossbeamChannel>())
         .subject("crossfire", idle::<pipes::Crossfire>())
         .subject("kanal", idle::<pipes::Kanal>())

@@ -21,6 +21,7 @@ pub fn main(flags: &[String]) -> Result<(), String> {
         .places([Place::Free])
         .per("item")
         .block(Duration::from_millis(20));
+    let bench = both::<ours::Blocking>(bench, "ours, blocking");
     let bench = both::<pipes::CrossbeamChannel>(bench, "crossbeam-channel");
     let bench = both::<pipes::Crossfire>(bench, "crossfire");
     let bench = both::<pipes::Kanal>(bench, "kanal");

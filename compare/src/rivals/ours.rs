@@ -3,6 +3,7 @@
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Release;
 use uncontended_ring::{PushError, broadcast, spsc};
+use uncontended_wait::Sleepers;
 
 use super::broadcasts::Broadcast;
 use super::payload::Payload;
@@ -63,6 +64,45 @@ impl<T: Payload> Pipe<T> for PolledBatches {
     }
 }
 
+/// The ring whose sides sleep, by batches.
+pub struct BlockingBatches;
+
+impl<T: Payload> Pipe<T> for BlockingBatches {
+    type Sender = spsc::Producer<T, Sleepers>;
+    type Receiver = spsc::Consumer<T, Sleepers>;
+
+    fn new(capacity: usize) -> (Self::Sender, Self::Receiver) {
+        spsc::blocking(capacity).expect("a small capacity")
+    }
+
+    #[inline(always)]
+    fn send(sender: &mut Self::Sender, from: u64, to: u64) {
+        let mut next = from;
+        while next < to {
+            let room = (sender.room() as u64).max(1);
+            let count = room.min(BATCH).min(to - next);
+            let mut claim = sender.claim_wait(count as usize).expect("the consumer lives");
+            for number in next..next + count {
+                assert!(claim.push(T::new(number)).is_ok(), "as much as was claimed");
+            }
+            claim.publish();
+            next += count;
+        }
+    }
+
+    #[inline(always)]
+    fn receive(receiver: &mut Self::Receiver, count: u64) -> u64 {
+        let (mut sum, mut left) = (0u64, count);
+        while left > 0 {
+            let batch = receiver.read_wait(left.min(BATCH) as usize).expect("the producer lives");
+            sum = batch.iter().fold(sum, |sum, item| sum.wrapping_add(item.sum()));
+            left -= batch.len() as u64;
+            batch.release();
+        }
+        sum
+    }
+}
+
 /// The broadcast that is polled.
 pub struct PolledBroadcast;
 
@@ -100,3 +140,13 @@ impl<T: Payload> Broadcast<T> for PolledBroadcast {
         sum
     }
 }
+
+pipe!(
+    /// The ring whose sides sleep, item by item.
+    Blocking,
+    spsc::Producer<T, Sleepers>,
+    spsc::Consumer<T, Sleepers>,
+    |capacity| spsc::blocking(capacity).expect("a small capacity"),
+    |to: &mut spsc::Producer<T, Sleepers>, item| assert!(to.push_wait(item).is_ok(), "the consumer lives"),
+    |from: &mut spsc::Consumer<T, Sleepers>| from.pop_wait().expect("the producer lives")
+);

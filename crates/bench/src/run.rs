@@ -28,6 +28,17 @@ struct Contender {
     tally: Tally,
 }
 
+impl Contender {
+    /// Corrects the length of the next block where this one was far off: some subjects change their pace.
+    fn adapt(&mut self, block: &Measured, target: u64) {
+        if block.elapsed_ns < target / 4 {
+            self.operations = self.operations.saturating_mul(2);
+        } else if block.elapsed_ns > target.saturating_mul(4) {
+            self.operations = (self.operations / 2).max(1);
+        }
+    }
+}
+
 struct Runner<'b> {
     bench: &'b Bench,
     options: &'b Options,
@@ -175,16 +186,18 @@ impl Runner<'_> {
             }
             self.progress.step(&format!("{label} · warming up {}", contender.tally.name));
             contender.operations = 16;
+            let mut fits = false;
             for _ in 0..20 {
                 let Some(measured) = self.block(case, contender) else { break };
-                let operations = contender.operations;
-                if measured.elapsed_ns >= target / 2 {
-                    let fits = target as f64 / measured.elapsed_ns as f64 * operations as f64;
-                    contender.operations = (fits.round() as u64).max(1);
+                // Twice: one block may be slow by chance.
+                let long = measured.elapsed_ns >= target / 2;
+                if long && fits {
                     break;
                 }
-                let growth = (target / measured.elapsed_ns.max(1)).clamp(2, 16);
-                contender.operations = operations.saturating_mul(growth);
+                fits = long;
+                let scale = target as f64 / measured.elapsed_ns.max(1) as f64;
+                let operations = (contender.operations as f64 * scale.min(16.0)).round();
+                contender.operations = (operations as u64).max(1);
             }
             found[contender.subject] = Some(contender.operations);
         }
@@ -204,6 +217,7 @@ impl Runner<'_> {
         for (contender, block) in contenders.iter_mut().zip(&blocks) {
             if let Some(block) = block {
                 contender.tally.take(block, baseline.as_ref(), self.bench.ratio);
+                contender.adapt(block, self.bench.block.as_nanos() as u64);
             }
         }
     }
