@@ -16,6 +16,7 @@ pub fn main(flags: &[String]) -> Result<(), String> {
     let mut bench = Bench::new("r1_stream", "how many items a second does a stream carry")
         .places([Place::TwoCpus])
         .per("item")
+        .summarised()
         .ratio(Ratio::Speed)
         .baseline("rtrb")
         .block(Duration::from_millis(5))
@@ -25,11 +26,7 @@ pub fn main(flags: &[String]) -> Result<(), String> {
         bench = subjects::<Words<8>>(bench.case(format!("{capacity} × 64 B")), capacity);
         bench = subjects::<Words<32>>(bench.case(format!("{capacity} × 256 B")), capacity);
     }
-    let report = bench.show(&options)?;
-    if options.markdown {
-        print!("{}", uncontended_bench::matrix(&report));
-    }
-    Ok(())
+    bench.show(&options).map(|_| ())
 }
 
 fn subjects<T: Payload>(bench: Bench, capacity: usize) -> Bench {

@@ -23,6 +23,7 @@ pub fn main(flags: &[String]) -> Result<(), String> {
     let mut bench = Bench::new("r2_bursts", "what does an item cost when items come in bursts")
         .places([Place::TwoCpus])
         .per("item")
+        .summarised()
         .baseline("crossbeam-channel")
         .block(Duration::from_millis(30))
         .note("CPU time is of the whole block, pauses included. rtrb and the disruptor's poller are polled without a break.");
@@ -32,11 +33,7 @@ pub fn main(flags: &[String]) -> Result<(), String> {
             bench = subjects(bench.case(format!("{burst} every {pause:?}")), burst, pause);
         }
     }
-    let report = bench.show(&options)?;
-    if options.markdown {
-        print!("{}", uncontended_bench::matrix(&report));
-    }
-    Ok(())
+    bench.show(&options).map(|_| ())
 }
 
 fn subjects(bench: Bench, burst: u64, pause: Duration) -> Bench {

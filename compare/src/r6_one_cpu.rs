@@ -20,6 +20,7 @@ pub fn main(flags: &[String]) -> Result<(), String> {
     let bench = Bench::new("r6_one_cpu", "how much slower is a stream whose ends share a CPU")
         .places([Place::Free])
         .per("item")
+        .summarised()
         .block(Duration::from_millis(20));
     let bench = both::<ours::Blocking>(bench, "ours, blocking");
     let bench = both::<pipes::CrossbeamChannel>(bench, "crossbeam-channel");
@@ -30,11 +31,7 @@ pub fn main(flags: &[String]) -> Result<(), String> {
     let bench = both::<pipes::Rtrb>(bench, "rtrb, polled");
     let bench = both::<pipes::Disruptor>(bench, "disruptor, poller");
     let bench = both::<ours::Polled>(bench, "ours, polled");
-    let report = bench.show(&options)?;
-    if options.markdown {
-        print!("{}", uncontended_bench::matrix(&report));
-    }
-    Ok(())
+    bench.show(&options).map(|_| ())
 }
 
 fn both<P: Pipe<Item>>(bench: Bench, name: &str) -> Bench {

@@ -75,6 +75,7 @@ pub struct Bench {
     pub(crate) block: Duration,
     pub(crate) limit: Duration,
     pub(crate) notes: Vec<String>,
+    pub(crate) summarised: bool,
     pub(crate) instruments: Arc<dyn Instruments>,
     pub(crate) cpus: Vec<Cpu>,
 }
@@ -100,6 +101,7 @@ impl Bench {
             block: Duration::from_millis(10),
             limit: Duration::from_secs(20),
             notes: Vec::new(),
+            summarised: false,
             instruments: Arc::new(Machine),
             cpus: Cpu::allowed().unwrap_or_default(),
         }
@@ -144,6 +146,13 @@ impl Bench {
     #[must_use]
     pub fn note(mut self, note: impl Into<String>) -> Bench {
         self.notes.push(note.into());
+        self
+    }
+
+    /// As Markdown, shows the ratios of all cases in one table for each place, instead of a table a case.
+    #[must_use]
+    pub fn summarised(mut self) -> Bench {
+        self.summarised = true;
         self
     }
 
@@ -205,9 +214,14 @@ impl Bench {
     /// # Errors
     /// If the JSON cannot be written: the path and why.
     pub fn show(self, options: &Options) -> Result<Report, String> {
+        let summarised = self.summarised;
         let report = self.run(options);
         let json_to_stdout = options.json.as_ref().is_some_and(|path| path.as_os_str() == "-");
-        let text = if options.markdown { table::markdown(&report) } else { table::text(&report) };
+        let text = match (options.markdown, summarised) {
+            (false, _) => table::text(&report),
+            (true, false) => table::markdown(&report),
+            (true, true) => table::matrix(&report),
+        };
         if json_to_stdout {
             eprint!("{text}");
             print!("{}", json::text(&report));

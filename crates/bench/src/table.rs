@@ -14,14 +14,19 @@ pub fn text(report: &Report) -> String {
 /// The report as Markdown.
 #[must_use]
 pub fn markdown(report: &Report) -> String {
-    whole(report, &piped)
+    listed(&whole(report, &piped))
 }
 
-/// All tables of one place in one, as Markdown, with the ratios alone: subjects down and cases across, or the other way
-/// round if there are more cases.
+/// Warnings as a list: lines would flow into each other.
+fn listed(text: &str) -> String {
+    text.replace("\nwarning: ", "\n- warning: ")
+}
+
+/// The report as Markdown with one table for each place, of ratios alone: subjects down and cases across, or the other way
+/// round if there are more cases. The baseline shows its time.
 #[must_use]
 pub fn matrix(report: &Report) -> String {
-    let mut text = String::new();
+    let mut text = head(report);
     let mut places: Vec<_> = report.tables.iter().map(|table| table.place).collect();
     places.dedup();
     for place in places {
@@ -29,22 +34,36 @@ pub fn matrix(report: &Report) -> String {
         let measured: Vec<(&str, &Measurement)> =
             at_place.filter_map(|it| Some((it.case.as_str(), it.outcome.as_ref().ok()?))).collect();
         let Some((_, first)) = measured.first() else { continue };
-        let mut cells = vec![vec![format!("{}, {place}", heading(report, first))]];
+        let rounds = measured.iter().map(|(_, table)| table.rounds);
+        let (fewest, most) = (rounds.clone().min().unwrap_or(0), rounds.max().unwrap_or(0));
+        let _ = writeln!(
+            text,
+            "{}, {place}; {fewest} to {most} rounds, intervals hold at {}.\n",
+            heading(report, first),
+            percent(1.0 - report.max_error)
+        );
+        let mut cells = vec![vec![String::new()]];
         cells[0].extend(measured.iter().map(|(case, _)| (*case).to_owned()));
-        for name in first.rows.iter().map(|row| &row.name) {
-            let row_of = |table: &Measurement| {
-                let row = table.rows.iter().find(|row| row.name == *name);
-                row.map_or(String::new(), of_baseline)
+        for (name, role) in first.rows.iter().map(|row| (&row.name, row.role)) {
+            let cell = |table: &Measurement| {
+                let row = table.rows.iter().find(|row| row.name == *name)?;
+                let ns = row.ns_per_operation.filter(|_| role == Role::Baseline);
+                Some(ns.map_or_else(|| of_baseline(row), |ns| format!("{} ns", figure(ns))))
             };
-            let ratios = measured.iter().map(|(_, table)| row_of(table));
+            let ratios = measured.iter().map(|(_, table)| cell(table).unwrap_or_default());
             cells.push(std::iter::once(name.clone()).chain(ratios).collect());
         }
         if cells[0].len() > cells.len() {
             cells = transposed(&cells);
         }
         text += &piped(&cells);
+        for (case, table) in measured {
+            for warning in &table.warnings {
+                let _ = writeln!(text, "warning: {case}: {warning}");
+            }
+        }
     }
-    text
+    listed(&(text + &foot(report)))
 }
 
 fn transposed(cells: &[Vec<String>]) -> Vec<Vec<String>> {
@@ -52,15 +71,25 @@ fn transposed(cells: &[Vec<String>]) -> Vec<Vec<String>> {
     (0..columns).map(|at| cells.iter().map(|row| row[at].clone()).collect()).collect()
 }
 
-fn whole(report: &Report, render: &dyn Fn(&[Vec<String>]) -> String) -> String {
+/// What was asked, and on what machine.
+fn head(report: &Report) -> String {
     let facts = &report.facts;
-    let mut text = format!("{}: {}\n", report.name, report.question);
     let load = facts.load.map_or(String::new(), |load| format!(", load {load:.1}"));
-    let _ = writeln!(
-        text,
-        "{}, {} CPUs, Linux {}{load}; a tick is {:.3} ns\n",
-        facts.processor, facts.cpus, facts.kernel, facts.tick_ns
-    );
+    format!(
+        "{}: {}\n{}, {} CPUs, Linux {}{load}; a tick is {:.3} ns\n\n",
+        report.name, report.question, facts.processor, facts.cpus, facts.kernel, facts.tick_ns
+    )
+}
+
+/// What holds for all tables.
+fn foot(report: &Report) -> String {
+    let notes = report.notes.iter().cloned();
+    let warnings = report.warnings.iter().map(|warning| format!("warning: {warning}"));
+    notes.chain(warnings).map(|line| line + "\n").collect()
+}
+
+fn whole(report: &Report, render: &dyn Fn(&[Vec<String>]) -> String) -> String {
+    let mut text = head(report);
     for table in &report.tables {
         let case = if table.case.is_empty() { String::new() } else { format!("{}, ", table.case) };
         match &table.outcome {
@@ -77,13 +106,7 @@ fn whole(report: &Report, render: &dyn Fn(&[Vec<String>]) -> String) -> String {
             }
         }
     }
-    for note in &report.notes {
-        let _ = writeln!(text, "{note}");
-    }
-    for warning in &report.warnings {
-        let _ = writeln!(text, "warning: {warning}");
-    }
-    text
+    text + &foot(report)
 }
 
 /// How many rounds there were, and why no more.
