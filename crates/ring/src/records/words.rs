@@ -2,8 +2,8 @@
 //!
 //! # State
 //! I1: `base` points to `mask + 1` words, a power of two, all of them initialised, for as long as `self` lives.
-//! I2: a range of words is the caller's by the ring's own rules; headers in it may be looked at by the other side, by
-//!     atomics, but the payload is not.
+//! I2: a range of words is the caller's by the ring's own rules, but for its header where the other side may look at that:
+//!     then both use atomics for it.
 //!
 //! Under the checker a payload is stored in the same atomics word by word, so that what is left of it is found where a header
 //! is looked for; and whose the range is, is held against cells.
@@ -91,7 +91,8 @@ impl Words {
     /// Writes what no producer writes into the first word.
     #[cfg(all(test, not(unc_model)))]
     pub(super) fn scribble(&self, word: u64) {
-        self.word(Position::new(0)).store(word, Ordering::Relaxed);
+        // SAFETY: there is a first word (I1), and nobody else looks at it while the test writes it (I2).
+        unsafe { self.base.as_ptr().cast::<u64>().write(word) };
     }
 
     #[inline(always)]
@@ -107,6 +108,28 @@ impl Words {
     pub(super) fn payload(&self, at: Position) -> NonNull<u8> {
         // SAFETY: the index is at most `mask`, so this is at most one past the last word (I1).
         unsafe { self.base.add(self.index(at) + 1) }.cast()
+    }
+
+    /// Writes the header of a range that is the caller's alone, header included.
+    ///
+    /// # Safety
+    /// As for [`write`](Words::write).
+    #[inline(always)]
+    pub(super) unsafe fn put(&self, at: Position, header: Header) {
+        let target = self.word(at).as_ptr();
+        // SAFETY: the word is the caller's (I2).
+        unsafe { target.write(header.word()) };
+    }
+
+    /// Reads the header of a range that is the caller's alone.
+    ///
+    /// # Safety
+    /// As for [`write`](Words::write).
+    #[inline(always)]
+    pub(super) unsafe fn get(&self, at: Position) -> Header {
+        let source = self.word(at).as_ptr();
+        // SAFETY: the word is the caller's (I2), and initialised (I1).
+        Header::of(unsafe { source.read() })
     }
 
     /// Copies `bytes` behind the header at a position.
@@ -138,6 +161,16 @@ impl Words {
 impl Words {
     fn own(&self, at: Position) {
         self.owners[self.index(at)].with_mut(|_| ());
+    }
+
+    pub(super) unsafe fn put(&self, at: Position, header: Header) {
+        self.own(at);
+        self.store(at, header, Ordering::Relaxed);
+    }
+
+    pub(super) unsafe fn get(&self, at: Position) -> Header {
+        self.owners[self.index(at)].with(|_| ());
+        self.load(at, Ordering::Relaxed)
     }
 
     pub(super) unsafe fn write(&self, at: Position, bytes: &[u8]) {
