@@ -161,8 +161,10 @@ impl<T, B: Bell> Consumer<T, B> {
     /// Tells those who wait for this consumer.
     #[inline]
     pub(super) fn tell(&self) {
-        self.ring.room.ring();
-        if self.stage().is_followed {
+        if !mutant::is("broadcast: no bell for the producer") {
+            self.ring.room.ring();
+        }
+        if self.stage().is_followed && !mutant::is("broadcast: no bell for those after") {
             self.ring.values.ring();
         }
     }

@@ -40,6 +40,9 @@
 //! the way of a group: say what you hold, then claim it.
 
 mod batch;
+mod blocking;
+#[cfg(all(test, not(unc_model)))]
+mod blocking_tests;
 mod claim;
 mod consumer;
 mod plan;

@@ -28,11 +28,13 @@
 //! # Sources
 //! Boehm, Can seqlocks get along with programming language memory models?, MSPC 2012. Lapping receivers: Agrona.
 
+mod blocking;
 mod observer;
 mod producer;
 #[cfg(all(test, not(unc_model)))]
 mod tests;
 
+pub use self::blocking::blocking;
 pub use self::observer::{ObserveError, Observer};
 pub use self::producer::Producer;
 

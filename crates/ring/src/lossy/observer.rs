@@ -34,7 +34,7 @@ impl std::error::Error for ObserveError {}
 
 /// A side that sees values as long as they are there. Clones go on from the same value, each at its own pace.
 pub struct Observer<T: Plain, B: Bell = Silent> {
-    ring: Arc<Ring<T, B>>,
+    pub(super) ring: Arc<Ring<T, B>>,
     next: Position,
     lost: u64,
 }

@@ -1,5 +1,7 @@
 use super::*;
 use std::thread;
+use std::time::Duration;
+use uncontended_wait::Deadline;
 
 #[test]
 fn who_keeps_up_sees_everything() {
@@ -99,4 +101,42 @@ fn nothing_is_torn_and_everything_is_seen_or_counted() {
             });
         });
     }
+}
+
+#[test]
+fn who_sleeps_sees_all_that_is_not_lost_and_the_end() {
+    let count = if cfg!(miri) { 50 } else { 20_000 };
+    for capacity in [1, 64] {
+        let (mut producer, observer) = blocking::<[u64; 2]>(capacity).unwrap();
+        thread::scope(|scope| {
+            for mut observer in [observer.clone(), observer] {
+                scope.spawn(move || {
+                    let mut next = 0;
+                    loop {
+                        match observer.read_wait() {
+                            Ok(value) => {
+                                assert_eq!(value, [next; 2]);
+                                next += 1;
+                            }
+                            Err(ObserveError::Lost(more)) => next += more,
+                            Err(error) => break assert_eq!(error, ObserveError::Closed),
+                        }
+                    }
+                    assert_eq!(next, count);
+                });
+            }
+            scope.spawn(move || {
+                for value in 0..count {
+                    producer.push([value; 2]);
+                    if value % 100 == 0 {
+                        thread::yield_now();
+                    }
+                }
+            });
+        });
+    }
+    let (_producer, mut observer) = blocking::<u8>(1).unwrap();
+    let deadline = Deadline::after(Duration::from_millis(2));
+    assert_eq!(observer.read_deadline(deadline), Err(ObserveError::Empty));
+    assert!(deadline.has_passed());
 }

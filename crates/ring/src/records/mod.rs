@@ -11,6 +11,9 @@
 //!
 //! A chunk is not cleared: there may be bytes of earlier records in it.
 
+mod blocking;
+#[cfg(all(test, not(unc_model)))]
+mod blocking_tests;
 mod chunk;
 mod header;
 pub mod mpsc;

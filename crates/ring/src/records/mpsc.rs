@@ -41,6 +41,7 @@ use crate::{CapacityError, ClaimError, mutant};
 use std::fmt;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 use uncontended_atomic::{Arc, AtomicUsize};
+use uncontended_wait::Sleepers;
 
 /// A first producer, to be cloned, and the consumer.
 pub type Sides<B = Silent> = (Producer<B>, Consumer<B>);
@@ -66,13 +67,21 @@ pub fn ring(capacity: usize) -> Result<Sides, CapacityError> {
     build(capacity)
 }
 
+/// The same, whose sides may sleep.
+///
+/// # Errors
+/// As for [`ring`].
+pub fn blocking(capacity: usize) -> Result<Sides<Sleepers>, CapacityError> {
+    build(capacity)
+}
+
 /// What all sides share.
-struct Ring<B> {
+pub(super) struct Ring<B> {
     tail: Padded<Cursor>,
     head: Padded<Cursor>,
     /// For those who wait for records, and for room.
-    values: Padded<B>,
-    room: Padded<B>,
+    pub(super) values: Padded<B>,
+    pub(super) room: Padded<B>,
     /// How many producers have not gone.
     living: AtomicUsize,
     words: Words,
@@ -94,7 +103,7 @@ fn build<B: Bell>(capacity: usize) -> Result<Sides<B>, CapacityError> {
 
 /// A side that writes records. Clone it for more.
 pub struct Producer<B: Bell = Silent> {
-    ring: Arc<Ring<B>>,
+    pub(super) ring: Arc<Ring<B>>,
     /// Up to where there was room when this producer last saw `head`.
     limit: Position,
 }
@@ -123,7 +132,7 @@ impl<B: Bell> Producer<B> {
     }
 
     #[inline]
-    fn find(&mut self, len: usize) -> Result<Claimed, ClaimError> {
+    pub(super) fn find(&mut self, len: usize) -> Result<Claimed, ClaimError> {
         let claimed = self.reserve(len)?;
         self.mark(claimed);
         Ok(claimed)
@@ -197,7 +206,9 @@ impl<B: Bell> Writer for Producer<B> {
         // EDGE records-commit (release): who sees this sees the record.
         let order = mutant::order("records: commit is relaxed", Release);
         self.ring.words.store(claimed.at, Header::Record(claimed.len as u32), order);
-        self.ring.values.ring();
+        if !mutant::is("records: no bell after commit") {
+            self.ring.values.ring();
+        }
     }
 
     fn abort(&mut self, claimed: Claimed) {
@@ -205,7 +216,9 @@ impl<B: Bell> Writer for Producer<B> {
         let order = mutant::order("records: abort is relaxed", Release);
         self.ring.words.store(claimed.at, Header::Skip(claimed.len as u32), order);
         // The consumer passes over it, which may be what others wait for.
-        self.ring.values.ring();
+        if !mutant::is("records: no bell after abort") {
+            self.ring.values.ring();
+        }
     }
 }
 
@@ -221,7 +234,9 @@ impl<B: Bell> Drop for Producer<B> {
         // EDGE records-last (release): all that this one committed.
         let order = mutant::order("records: last is relaxed", Release);
         self.ring.living.fetch_sub(1, order);
-        self.ring.values.ring();
+        if !mutant::is("records: a producer goes without a bell") {
+            self.ring.values.ring();
+        }
     }
 }
 
@@ -233,7 +248,7 @@ impl<B: Bell> fmt::Debug for Producer<B> {
 
 /// The side that reads records.
 pub struct Consumer<B: Bell = Silent> {
-    ring: Arc<Ring<B>>,
+    pub(super) ring: Arc<Ring<B>>,
     /// What `ring.head` is: nobody else stores it.
     head: Position,
 }
@@ -250,7 +265,7 @@ impl<B: Bell> Consumer<B> {
     }
 
     #[inline]
-    fn find(&mut self) -> Result<Place, RecordError> {
+    pub(super) fn find(&mut self) -> Result<Place, RecordError> {
         let mut is_last = false;
         loop {
             match self.look()? {
@@ -293,7 +308,9 @@ impl<B: Bell> Consumer<B> {
         self.head = self.head.plus(span);
         // EDGE records-free (release): this has been read and cleared.
         self.ring.head.store(self.head, mutant::order("records: free is relaxed", Release));
-        self.ring.room.ring();
+        if !mutant::is("records: no bell after release") {
+            self.ring.room.ring();
+        }
     }
 
     /// Passes over what a producer that died or leaked its chunk has claimed, if the next record is such a one. Returns how
@@ -346,7 +363,9 @@ impl<B: Bell> Drop for Consumer<B> {
     fn drop(&mut self) {
         // EDGE records-free (release): who sees that the consumer has gone sees what it read.
         self.ring.head.store_gone(self.head, Release);
-        self.ring.room.ring();
+        if !mutant::is("records: the consumer goes without a bell") {
+            self.ring.room.ring();
+        }
     }
 }
 

@@ -33,6 +33,7 @@ use crate::{CapacityError, ClaimError, mutant};
 use std::fmt;
 use uncontended_atomic::Arc;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
+use uncontended_wait::Sleepers;
 
 /// Both sides of a ring.
 pub type Sides<B = Silent> = (Producer<B>, Consumer<B>);
@@ -45,13 +46,21 @@ pub fn ring(capacity: usize) -> Result<Sides, CapacityError> {
     build(capacity)
 }
 
+/// The same, whose sides may sleep.
+///
+/// # Errors
+/// As for [`ring`].
+pub fn blocking(capacity: usize) -> Result<Sides<Sleepers>, CapacityError> {
+    build(capacity)
+}
+
 /// What both sides share.
-struct Ring<B> {
+pub(super) struct Ring<B> {
     tail: Padded<Cursor>,
     head: Padded<Cursor>,
     /// For those who wait for records, and for room.
-    values: Padded<B>,
-    room: Padded<B>,
+    pub(super) values: Padded<B>,
+    pub(super) room: Padded<B>,
     words: Words,
 }
 
@@ -71,7 +80,7 @@ fn build<B: Bell>(capacity: usize) -> Result<Sides<B>, CapacityError> {
 
 /// The side that writes records.
 pub struct Producer<B: Bell = Silent> {
-    ring: Arc<Ring<B>>,
+    pub(super) ring: Arc<Ring<B>>,
     /// What `ring.tail` is: nobody else stores it.
     tail: Position,
     /// Up to where there was room when `head` was last seen.
@@ -102,7 +111,7 @@ impl<B: Bell> Producer<B> {
     }
 
     #[inline]
-    fn find(&mut self, len: usize) -> Result<Claimed, ClaimError> {
+    pub(super) fn find(&mut self, len: usize) -> Result<Claimed, ClaimError> {
         let words = &self.ring.words;
         if len > words.longest() {
             return Err(ClaimError::TooLong { most: words.longest() });
@@ -152,7 +161,9 @@ impl<B: Bell> Writer for Producer<B> {
         // EDGE records-publish (release): who sees this sees the record.
         let order = mutant::order("records: publish is relaxed", Release);
         self.ring.tail.store(self.tail, order);
-        self.ring.values.ring();
+        if !mutant::is("records: no bell after commit") {
+            self.ring.values.ring();
+        }
     }
 
     fn abort(&mut self, _: Claimed) {}
@@ -162,7 +173,9 @@ impl<B: Bell> Drop for Producer<B> {
     fn drop(&mut self) {
         // EDGE records-publish (release): who sees that the producer has gone sees all its records.
         self.ring.tail.store_gone(self.tail, Release);
-        self.ring.values.ring();
+        if !mutant::is("records: a producer goes without a bell") {
+            self.ring.values.ring();
+        }
     }
 }
 
@@ -174,7 +187,7 @@ impl<B: Bell> fmt::Debug for Producer<B> {
 
 /// The side that reads records.
 pub struct Consumer<B: Bell = Silent> {
-    ring: Arc<Ring<B>>,
+    pub(super) ring: Arc<Ring<B>>,
     /// What `ring.head` is, or further on by padding: nobody else stores it.
     head: Position,
     /// What was last seen of `tail`.
@@ -193,7 +206,7 @@ impl<B: Bell> Consumer<B> {
     }
 
     #[inline]
-    fn find(&mut self) -> Result<Place, RecordError> {
+    pub(super) fn find(&mut self) -> Result<Place, RecordError> {
         loop {
             if self.head == self.seen {
                 let tail = self.look();
@@ -244,7 +257,9 @@ impl<B: Bell> Reader for Consumer<B> {
         self.head = record.at.plus(words_for(record.len));
         // EDGE records-vacate (release): the record has been read.
         self.ring.head.store(self.head, mutant::order("records: vacate is relaxed", Release));
-        self.ring.room.ring();
+        if !mutant::is("records: no bell after release") {
+            self.ring.room.ring();
+        }
     }
 }
 
@@ -252,7 +267,9 @@ impl<B: Bell> Drop for Consumer<B> {
     fn drop(&mut self) {
         // EDGE records-vacate (release): who sees that the consumer has gone sees what it read.
         self.ring.head.store_gone(self.head, Release);
-        self.ring.room.ring();
+        if !mutant::is("records: the consumer goes without a bell") {
+            self.ring.room.ring();
+        }
     }
 }
 

@@ -1,0 +1,142 @@
+//! Sides that sleep: [`Sleepers`] as bells, and the calls that wait.
+//!
+//! # Contract
+//! A call that waits tries first; it sleeps only while its try fails. What ends its sleep is a publication, a release, or a
+//! side's going: each rings after its store (`bell`), and [`Sleepers`] loses none of them. All consumers sleep in one
+//! place, the producer in another; a release wakes consumers only if some come after it.
+//!
+//! # Evidence
+//! tests/model_broadcast.rs: explored with [`Sleepers`]' asymmetric fences, with mutants. Tests below.
+
+use super::{Batch, Claim, Consumer, Plan, PlanError, Producer, Sides};
+use crate::{ClaimError, PopError, PushError};
+use uncontended_atomic::Arc;
+use uncontended_wait::{Deadline, Sleepers};
+
+impl Plan {
+    /// A broadcast by this plan whose sides may sleep.
+    ///
+    /// ```
+    /// use uncontended_ring::broadcast::Plan;
+    ///
+    /// let plan = Plan::new(4).consumer("sum", &[]).consumer("count", &[]);
+    /// let (mut producer, mut consumers) = plan.blocking()?;
+    /// let (mut sum, mut count) = (consumers.take("sum").unwrap(), consumers.take("count").unwrap());
+    /// std::thread::scope(|threads| {
+    ///     threads.spawn(move || (1..=100).try_for_each(|value| producer.push_wait(value)));
+    ///     threads.spawn(move || {
+    ///         let mut total = 0;
+    ///         while let Some(batch) = sum.read_wait(usize::MAX) {
+    ///             total += batch.iter().sum::<u32>();
+    ///             batch.release();
+    ///         }
+    ///         assert_eq!(total, 5050);
+    ///     });
+    ///     let mut total = 0;
+    ///     while let Some(batch) = count.read_wait(usize::MAX) {
+    ///         total += batch.len();
+    ///         batch.release();
+    ///     }
+    ///     assert_eq!(total, 100);
+    /// });
+    /// # Ok::<(), uncontended_ring::broadcast::PlanError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`polling`](Plan::polling).
+    pub fn blocking<T: Send + Sync>(&self) -> Result<Sides<T, Sleepers>, PlanError> {
+        self.build()
+    }
+}
+
+impl<T> Producer<T, Sleepers> {
+    /// Publishes `value`, and sleeps until there is room for it.
+    ///
+    /// # Errors
+    /// The value, when the ring is full and all consumers have gone.
+    #[inline]
+    pub fn push_wait(&mut self, value: T) -> Result<(), T> {
+        self.push_deadline(value, Deadline::NEVER).map_err(PushError::into_inner)
+    }
+
+    /// The same, but not longer than to `deadline`.
+    ///
+    /// # Errors
+    /// The value: the ring is still full, or full and all consumers have gone.
+    #[inline]
+    pub fn push_deadline(&mut self, value: T, deadline: Deadline) -> Result<(), PushError<T>> {
+        if self.find(1) == Err(ClaimError::Full) {
+            self.wait_for_room(1, deadline);
+        }
+        self.push(value)
+    }
+
+    /// Claims room for exactly `count` values, and sleeps until there is so much.
+    ///
+    /// # Errors
+    /// As for [`claim`](Producer::claim), but never [`ClaimError::Full`].
+    #[inline]
+    pub fn claim_wait(&mut self, count: usize) -> Result<Claim<'_, T, Sleepers>, ClaimError> {
+        self.claim_deadline(count, Deadline::NEVER)
+    }
+
+    /// The same, but not longer than to `deadline`.
+    ///
+    /// # Errors
+    /// As for [`claim`](Producer::claim).
+    #[inline]
+    pub fn claim_deadline(
+        &mut self,
+        count: usize,
+        deadline: Deadline,
+    ) -> Result<Claim<'_, T, Sleepers>, ClaimError> {
+        if self.find(count) == Err(ClaimError::Full) {
+            self.wait_for_room(count, deadline);
+        }
+        self.claim(count)
+    }
+
+    /// Sleeps until there is room for `count` values, or never will be; the caller's next try tells which, or that the
+    /// deadline has passed.
+    #[cold]
+    #[cfg_attr(unc_model, track_caller)]
+    fn wait_for_room(&mut self, count: usize, deadline: Deadline) {
+        let ring = Arc::clone(&self.ring);
+        let is_over = || (self.find(count) != Err(ClaimError::Full)).then_some(());
+        let _ = ring.room.sleep_until_deadline(is_over, deadline);
+    }
+}
+
+impl<T> Consumer<T, Sleepers> {
+    /// The oldest values that this consumer has not released, as by [`read`](Consumer::read); sleeps until there is one.
+    /// `None`: there will never be one.
+    #[inline]
+    pub fn read_wait(&mut self, most: usize) -> Option<Batch<'_, T, Sleepers>> {
+        self.read_deadline(most, Deadline::NEVER).ok()
+    }
+
+    /// The same, but not longer than to `deadline`.
+    ///
+    /// # Errors
+    /// There are still none, or there will never be any.
+    #[inline]
+    pub fn read_deadline(
+        &mut self,
+        most: usize,
+        deadline: Deadline,
+    ) -> Result<Batch<'_, T, Sleepers>, PopError> {
+        if self.find(most) == Err(PopError::Empty) {
+            self.wait_for_values(most, deadline);
+        }
+        self.read(most)
+    }
+
+    /// Sleeps until there is a value, or never will be.
+    #[cold]
+    #[cfg_attr(unc_model, track_caller)]
+    fn wait_for_values(&mut self, most: usize, deadline: Deadline) {
+        let ring = Arc::clone(&self.ring);
+        let is_over = || (self.find(most) != Err(PopError::Empty)).then_some(());
+        let _ = ring.values.sleep_until_deadline(is_over, deadline);
+    }
+}

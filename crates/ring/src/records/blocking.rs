@@ -1,0 +1,103 @@
+//! Sides that sleep: [`Sleepers`] as bells, and the calls that wait; the same for one producer and for many.
+//!
+//! # Contract
+//! A call that waits tries first; it sleeps only while its try fails. What ends its sleep is a commit, an abort, a release,
+//! or a side's going: each rings after its store (`bell`), and [`Sleepers`] loses none of them.
+//!
+//! # Evidence
+//! tests/model_records.rs: explored with [`Sleepers`]' asymmetric fences, with mutants. Tests in `records`.
+
+use super::{Chunk, Record, RecordError, mpsc, spsc};
+use crate::ClaimError;
+use uncontended_atomic::Arc;
+use uncontended_wait::{Deadline, Sleepers};
+
+macro_rules! sleeping_sides {
+    ($kind:ident) => {
+        impl $kind::Producer<Sleepers> {
+            /// Claims room for a record of `len` bytes, and sleeps until there is so much.
+            ///
+            /// # Errors
+            /// As for [`claim`](Self::claim), but never [`ClaimError::Full`].
+            #[inline]
+            pub fn claim_wait(&mut self, len: usize) -> Result<Chunk<'_, Self>, ClaimError> {
+                self.claim_deadline(len, Deadline::NEVER)
+            }
+
+            /// The same, but not longer than to `deadline`.
+            ///
+            /// # Errors
+            /// As for [`claim`](Self::claim).
+            #[inline]
+            pub fn claim_deadline(
+                &mut self,
+                len: usize,
+                deadline: Deadline,
+            ) -> Result<Chunk<'_, Self>, ClaimError> {
+                let claimed = match self.find(len) {
+                    Err(ClaimError::Full) => {
+                        let ring = Arc::clone(&self.ring);
+                        let found = || {
+                            Some(self.find(len))
+                                .filter(|found| !matches!(found, Err(ClaimError::Full)))
+                        };
+                        let slept = ring.room.sleep_until_deadline(found, deadline);
+                        slept.unwrap_or(Err(ClaimError::Full))?
+                    }
+                    found => found?,
+                };
+                Ok(Chunk::new(self, claimed))
+            }
+
+            /// Puts a copy of `bytes` in, and sleeps until there is room for it.
+            ///
+            /// # Errors
+            /// As for [`claim_wait`](Self::claim_wait).
+            #[inline]
+            pub fn push_wait(&mut self, bytes: &[u8]) -> Result<(), ClaimError> {
+                let mut chunk = self.claim_wait(bytes.len())?;
+                chunk.fill(bytes);
+                chunk.commit();
+                Ok(())
+            }
+        }
+
+        impl $kind::Consumer<Sleepers> {
+            /// The oldest record that was not released; sleeps until there is one.
+            ///
+            /// # Errors
+            /// There will never be one; never [`RecordError::Empty`].
+            #[inline]
+            pub fn read_wait(&mut self) -> Result<Record<'_, Self>, RecordError> {
+                self.read_deadline(Deadline::NEVER)
+            }
+
+            /// The same, but not longer than to `deadline`.
+            ///
+            /// # Errors
+            /// There is still none, or will never be one.
+            #[inline]
+            pub fn read_deadline(
+                &mut self,
+                deadline: Deadline,
+            ) -> Result<Record<'_, Self>, RecordError> {
+                let place = match self.find() {
+                    Err(RecordError::Empty) => {
+                        let ring = Arc::clone(&self.ring);
+                        let found = || {
+                            Some(self.find())
+                                .filter(|found| !matches!(found, Err(RecordError::Empty)))
+                        };
+                        let slept = ring.values.sleep_until_deadline(found, deadline);
+                        slept.unwrap_or(Err(RecordError::Empty))?
+                    }
+                    found => found?,
+                };
+                Ok(Record::new(self, place))
+            }
+        }
+    };
+}
+
+sleeping_sides!(spsc);
+sleeping_sides!(mpsc);
