@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::{ClaimError, PopError, PushError};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
+use uncontended_atomic::{AtomicU64, Ordering::Relaxed};
 use uncontended_wait::{Deadline, Sleepers};
 
 type Sleeping = (Producer<u64, Sleepers>, Vec<Consumer<u64, Sleepers>>);
