@@ -16,8 +16,7 @@
 //!
 //! # State
 //! The pieces that all rings share: `position` (where in the stream, and whether its writer has gone), `slots` (the array),
-//! `view` (how a side finds and fetches slots), [`bell`], `patience` (how long to spin
-//! before a sleep), `error`, `padded`.
+//! `view` (how a side finds and fetches slots), [`bell`], `error`, `padded`.
 //!
 //! # Evidence
 //! Unit tests, also under Miri and on AArch64. tests/model.rs: every execution of the very code that C11 or x86-TSO allows.
@@ -30,7 +29,6 @@ pub mod mpsc;
 #[doc(hidden)]
 pub mod mutant;
 mod padded;
-mod patience;
 mod plain;
 mod position;
 pub mod records;

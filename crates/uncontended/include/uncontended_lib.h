@@ -41,7 +41,7 @@ typedef struct unc_event_count {
   // How many events there were, modulo 2^64. For the inlined functions alone.
   uint64_t version;
   // Bit 0 of the first says that somebody sleeps. For the inlined functions alone.
-  uint32_t sleepers[2];
+  uint32_t sleepers[4];
 } unc_event_count;
 
 #ifdef __cplusplus
@@ -149,7 +149,7 @@ const char *unc_backend(void);
 
 /* What every increment runs, inlined. */
 
-#define UNC_EVENT_COUNT_INIT {0, {0, 0}}
+#define UNC_EVENT_COUNT_INIT {0, {0, 0, 0, 0}}
 #define UNC_NEVER UINT64_MAX
 
 #ifdef __cplusplus

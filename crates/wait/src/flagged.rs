@@ -32,7 +32,7 @@
 
 use crate::ClaimError;
 use crate::deadline::{Deadline, TimedOut};
-use crate::patience::{Naps, spin};
+use crate::patience::{Naps, Patience};
 use crate::width::Width;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use uncontended_atomic::{AtomicU32, Scope, Wait, futex_wait, futex_wake, mutant};
@@ -48,6 +48,7 @@ const CLAIMED: u32 = 8;
 pub(crate) struct Flagged<W: Width> {
     pub(crate) word: W::Atomic,
     mode: AtomicU32,
+    patience: Patience,
 }
 
 impl<W: Width> std::fmt::Debug for Flagged<W> {
@@ -72,12 +73,12 @@ pub(crate) enum Publishers {
 impl<W: Width> Flagged<W> {
     #[cfg(not(unc_model))]
     pub(crate) const fn zeroed(word: W::Atomic) -> Flagged<W> {
-        Flagged { word, mode: AtomicU32::new(0) }
+        Flagged { word, mode: AtomicU32::new(0), patience: Patience::new() }
     }
 
     pub(crate) fn new(scope: Scope) -> Flagged<W> {
         let mode = if scope == Scope::Shared { SHARED } else { 0 };
-        Flagged { word: W::atomic(W::ZERO), mode: AtomicU32::new(mode) }
+        Flagged { word: W::atomic(W::ZERO), mode: AtomicU32::new(mode), patience: Patience::new() }
     }
 
     pub(crate) fn scope(&self) -> Scope {
@@ -144,7 +145,9 @@ impl<W: Width> Flagged<W> {
         let on_unwind = WakeOthers(self);
         let result = match ready() {
             Some(value) => Ok(value),
-            None => self.sleep(&mut ready, deadline, publishers),
+            None => self
+                .patience
+                .wait(&mut ready, deadline, |ready| self.sleep(ready, deadline, publishers)),
         };
         std::mem::forget(on_unwind);
         result
@@ -158,11 +161,6 @@ impl<W: Width> Flagged<W> {
         deadline: Deadline,
         publishers: Publishers,
     ) -> Result<R, TimedOut> {
-        if !deadline.has_passed()
-            && let Some(value) = spin(&mut *ready)
-        {
-            return Ok(value);
-        }
         let (mut naps, mut debt) = (Naps::default(), Debt { flagged: self, set: None });
         while !deadline.has_passed() {
             let flagged = self.flag(&mut debt);

@@ -1,26 +1,83 @@
 //! How long to spin before a sleep, and how long to sleep where a wake-up may be missed.
 
-use crate::deadline::{Deadline, now_ns};
-use uncontended_atomic::spin_loop;
+use crate::deadline::{Deadline, TimedOut, now_ns};
+use std::time::Duration;
+use uncontended_atomic::{AtomicU32, Ordering::Relaxed, spin_loop, yield_now};
 
-/// Rounds of spinning before a sleep: about as long as falling asleep takes, so that a wait costs at most twice the
-/// better choice.
-const SPIN_ROUNDS: u32 = 6;
-
-/// Looks after pauses, each pause twice as long as the last. Never where the process has one CPU: nobody could
-/// make the condition hold meanwhile. Not at all under the checker, to which a look is a look.
-pub(crate) fn spin<R>(mut ready: impl FnMut() -> Option<R>) -> Option<R> {
-    let rounds = if cfg!(unc_model) || is_single_cpu() { 0 } else { SPIN_ROUNDS };
-    (0..rounds).find_map(|round| {
-        (0..1u32 << round).for_each(|_| spin_loop());
-        ready()
-    })
+/// How long the threads that wait at one place look again and again before they sleep. All zero is as long as ever.
+///
+/// To fall asleep and be woken costs some microseconds, in a virtual machine some tens, and who is woken that late often keeps
+/// the other waiting so long that it sleeps as well. But to spin for that long each time that nothing will come for a while
+/// is a waste. So a place learns: a wait that ended while it spun, or soon after it fell asleep, lets the next one spin for
+/// [`LONGEST`]; one that did not halves that, six times at most. Other threads of its CPU are let run meanwhile, so
+/// that on one CPU the look comes after whoever is waited for. Nothing depends on it, so loads and stores are relaxed.
+#[derive(Debug)]
+pub(crate) struct Patience {
+    /// How often [`LONGEST`] was halved.
+    halved: AtomicU32,
 }
 
-fn is_single_cpu() -> bool {
-    use std::sync::OnceLock;
-    static SINGLE: OnceLock<bool> = OnceLock::new();
-    *SINGLE.get_or_init(|| std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() == 1))
+const LONGEST: Duration = Duration::from_micros(50);
+const MOST_HALVED: u32 = 6;
+/// A look comes after twice as many hints as the last one did, at most after so many; then after the others had the CPU.
+const HINTS: u32 = 8;
+
+impl Patience {
+    #[cfg(not(unc_model))]
+    pub(crate) const fn new() -> Patience {
+        Patience { halved: AtomicU32::new(0) }
+    }
+
+    #[cfg(unc_model)]
+    pub(crate) fn new() -> Patience {
+        Patience { halved: AtomicU32::new(0) }
+    }
+
+    /// Looks until `ready` gives a value; then sleeps by `sleep` if patience comes to its end before. Not under the
+    /// checker, to which a look is a look.
+    #[cfg_attr(unc_model, track_caller)]
+    pub(crate) fn wait<R, F: FnMut() -> Option<R>>(
+        &self,
+        ready: &mut F,
+        deadline: Deadline,
+        sleep: impl FnOnce(&mut F) -> Result<R, TimedOut>,
+    ) -> Result<R, TimedOut> {
+        if cfg!(unc_model) {
+            return sleep(ready);
+        }
+        // In shared memory another process may have written anything.
+        let halved = self.halved.load(Relaxed).min(MOST_HALVED);
+        let found = spin(&mut *ready, Deadline::after(LONGEST / (1 << halved)).min(deadline));
+        let soon = Deadline::after(LONGEST);
+        let is_found = found.is_some();
+        let result = found.map_or_else(|| sleep(ready), Ok);
+        let learnt = match is_found || !soon.has_passed() {
+            true => 0,
+            false => (halved + 1).min(MOST_HALVED),
+        };
+        // Publishers read this line.
+        if learnt != halved {
+            self.halved.store(learnt, Relaxed);
+        }
+        result
+    }
+}
+
+/// Looks again and again until `ready` gives a value, or `end`.
+fn spin<R>(mut ready: impl FnMut() -> Option<R>, end: Deadline) -> Option<R> {
+    let mut hints = 1;
+    while !end.has_passed() {
+        if hints <= HINTS {
+            (0..hints).for_each(|_| spin_loop());
+            hints *= 2;
+        } else {
+            yield_now();
+        }
+        if let Some(value) = ready() {
+            return Some(value);
+        }
+    }
+    None
 }
 
 /// Bounded sleeps for where no barrier reaches the publishers: each up to twice as long as the last, from 50 µs to 16 ms,
@@ -65,23 +122,27 @@ mod tests {
     }
 
     #[test]
-    fn spinning_is_bounded_and_stops_at_the_first_success() {
-        if !is_single_cpu() {
-            let mut looks = 0;
-            let found = spin(|| {
-                looks += 1;
-                (looks == 2).then_some(7)
+    fn patience_comes_and_goes() {
+        let patience = Patience::new();
+        for _ in 0..20 {
+            let late = patience.wait(&mut || None, Deadline::NEVER, |_| {
+                std::thread::sleep(2 * LONGEST);
+                Ok(7)
             });
-            assert_eq!((found, looks), (Some(7), 2));
+            assert_eq!(late, Ok(7));
         }
-        let mut looks = 0;
+        assert_eq!(patience.halved.load(Relaxed), MOST_HALVED);
+        // On a busy machine this thread may not run again before its patience is at its end.
+        while patience.halved.load(Relaxed) == MOST_HALVED {
+            let found =
+                patience.wait(&mut || Some(3), Deadline::NEVER, |look| look().ok_or(TimedOut));
+            assert_eq!(found, Ok(3));
+        }
+        assert_eq!(patience.halved.load(Relaxed), 0);
+        let no_time = || -> Option<u32> { unreachable!("no time to look") };
         assert_eq!(
-            spin(|| {
-                looks += 1;
-                None::<()>
-            }),
-            None
+            patience.wait(&mut { no_time }, Deadline::at_ns(0), |_| Err(TimedOut)),
+            Err(TimedOut)
         );
-        assert!(looks == 0 || looks == SPIN_ROUNDS);
     }
 }

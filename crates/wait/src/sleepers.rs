@@ -61,7 +61,7 @@ const COUNT: u32 = 2;
 pub struct Sleepers(Flagged<u32>);
 
 #[cfg(not(unc_model))]
-const _: () = assert!(size_of::<Sleepers>() == 8 && align_of::<Sleepers>() == 4);
+const _: () = assert!(size_of::<Sleepers>() == 12 && align_of::<Sleepers>() == 4);
 
 impl Sleepers {
     /// For threads of one process. Zeroed memory is the same.

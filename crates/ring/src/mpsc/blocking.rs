@@ -74,13 +74,8 @@ impl<T> Producer<T, Sleepers> {
     #[cfg_attr(unc_model, track_caller)]
     fn wait_for_room(&mut self, count: u64, deadline: Deadline) {
         let ring = uncontended_atomic::Arc::clone(&self.ring);
-        let mut patience = std::mem::take(&mut self.patience);
-        let ready = |this: &mut Self| this.has_room(count);
-        patience.wait(self, ready, deadline, |this| {
-            // After a deadline that passed, the caller's next try says how things stand.
-            let _ = ring.room.sleep_until_deadline(|| ready(this).then_some(()), deadline);
-        });
-        self.patience = patience;
+        // After a deadline that passed, the caller's next try says how things stand.
+        let _ = ring.room.sleep_until_deadline(|| self.has_room(count).then_some(()), deadline);
     }
 }
 
@@ -109,11 +104,7 @@ impl<T> Consumer<T, Sleepers> {
     #[cfg_attr(unc_model, track_caller)]
     fn wait_for_values(&mut self, deadline: Deadline) {
         let ring = uncontended_atomic::Arc::clone(&self.ring);
-        let mut patience = std::mem::take(&mut self.patience);
-        patience.wait(self, Self::has_values, deadline, |this| {
-            // After a deadline that passed, the caller's next try says how things stand.
-            let _ = ring.values.sleep_until_deadline(|| this.has_values().then_some(()), deadline);
-        });
-        self.patience = patience;
+        // After a deadline that passed, the caller's next try says how things stand.
+        let _ = ring.values.sleep_until_deadline(|| self.has_values().then_some(()), deadline);
     }
 }

@@ -4,7 +4,6 @@ use super::Ring;
 use crate::PopError;
 use crate::bell::{Bell, Silent};
 use crate::mutant;
-use crate::patience::Patience;
 use crate::position::Position;
 use std::fmt;
 use uncontended_atomic::Arc;
@@ -17,12 +16,11 @@ pub struct Consumer<T, B: Bell = Silent> {
     pub(super) ring: Arc<Ring<T, B>>,
     /// What the ring's `head` is: nobody else stores it.
     head: Position,
-    pub(super) patience: Patience,
 }
 
 impl<T, B: Bell> Consumer<T, B> {
     pub(super) fn new(ring: Arc<Ring<T, B>>, head: Position) -> Consumer<T, B> {
-        Consumer { ring, head, patience: Patience::default() }
+        Consumer { ring, head }
     }
 
     /// Takes the oldest value out.

@@ -3,7 +3,6 @@
 use super::{Ring, Sequenced};
 use crate::bell::{Bell, Silent};
 use crate::mutant;
-use crate::patience::Patience;
 use crate::position::{Mark, Position};
 use crate::{ClaimError, PushError};
 use std::fmt;
@@ -18,13 +17,12 @@ pub struct Producer<T, B: Bell = Silent> {
     pub(super) ring: Arc<Ring<T, B>>,
     /// Where the ring is full, by what this producer last saw of `head`. It only refuses too early, never too late.
     limit: Position,
-    pub(super) patience: Patience,
 }
 
 impl<T, B: Bell> Producer<T, B> {
     pub(super) fn new(ring: Arc<Ring<T, B>>, head: Position) -> Producer<T, B> {
         let limit = head.plus(ring.capacity);
-        Producer { ring, limit, patience: Patience::default() }
+        Producer { ring, limit }
     }
 
     /// Puts `value` in, if there is room.
@@ -158,7 +156,7 @@ impl<T, B: Bell> Clone for Producer<T, B> {
         // There is one already, `self`, so the count is not zero (I5).
         self.ring.producers.fetch_add(1, Relaxed);
         let ring = Arc::clone(&self.ring);
-        Producer { ring, limit: self.limit, patience: Patience::default() }
+        Producer { ring, limit: self.limit }
     }
 }
 

@@ -4,7 +4,6 @@ use super::{Batch, Control, Owned, Place};
 use crate::PopError;
 use crate::bell::{Bell, Silent};
 use crate::mutant;
-use crate::patience::Patience;
 use crate::position::{Mark, Position};
 use crate::slots::Slot;
 use std::fmt;
@@ -35,8 +34,6 @@ pub struct Consumer<T, B: Bell = Silent> {
     /// How far ahead of `head`, and how far at most, slots are fetched to be read.
     ahead: u64,
     fetch: Position,
-    /// How long to spin before a sleep.
-    pub(super) patience: Patience,
     _keeper: Arc<Owned<T, B>>,
 }
 
@@ -51,15 +48,7 @@ impl<T, B: Bell> Consumer<T, B> {
         keeper: Arc<Owned<T, B>>,
     ) -> Consumer<T, B> {
         let (ahead, fetch) = (place.slots.ahead(), place.slots.last_whole_line(head));
-        Consumer {
-            place,
-            head,
-            seen: head,
-            ahead,
-            fetch,
-            patience: Patience::default(),
-            _keeper: keeper,
-        }
+        Consumer { place, head, seen: head, ahead, fetch, _keeper: keeper }
     }
 
     #[inline(always)]

@@ -3,7 +3,6 @@
 use super::{Claim, Control, Owned, Place};
 use crate::bell::{Bell, Silent};
 use crate::mutant;
-use crate::patience::Patience;
 use crate::position::{Mark, Position};
 use crate::{ClaimError, PushError};
 use std::fmt;
@@ -32,8 +31,6 @@ pub struct Producer<T, B: Bell = Silent> {
     /// How far ahead of `tail`, and how far at most, slots are fetched to be written.
     ahead: u64,
     fetch: Position,
-    /// How long to spin before a sleep.
-    pub(super) patience: Patience,
     _keeper: Arc<Owned<T, B>>,
 }
 
@@ -50,15 +47,7 @@ impl<T, B: Bell> Producer<T, B> {
     ) -> Producer<T, B> {
         let limit = head.plus(place.capacity);
         let (ahead, fetch) = (place.slots.ahead(), place.slots.last_whole_line(limit));
-        Producer {
-            place,
-            tail,
-            limit,
-            ahead,
-            fetch,
-            patience: Patience::default(),
-            _keeper: keeper,
-        }
+        Producer { place, tail, limit, ahead, fetch, _keeper: keeper }
     }
 
     #[inline(always)]

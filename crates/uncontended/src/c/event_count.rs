@@ -26,7 +26,7 @@ pub struct EventCount {
     /// How many events there were, modulo 2^64. For the inlined functions alone.
     pub version: u64,
     /// Bit 0 of the first says that somebody sleeps. For the inlined functions alone.
-    pub sleepers: [u32; 2],
+    pub sleepers: [u32; 4],
 }
 
 /// The same memory, as it is used.
@@ -34,6 +34,7 @@ pub struct EventCount {
 struct Shared {
     version: AtomicU64,
     sleepers: Sleepers,
+    _spare: u32,
 }
 
 const _: () = {

@@ -1,6 +1,6 @@
 /* What every increment runs, inlined. */
 
-#define UNC_EVENT_COUNT_INIT {0, {0, 0}}
+#define UNC_EVENT_COUNT_INIT {0, {0, 0, 0, 0}}
 #define UNC_NEVER UINT64_MAX
 
 #ifdef __cplusplus
