@@ -204,3 +204,78 @@ fn a_group_shares_and_its_mutants_do_not() {
     holds(one_member_goes_on);
     caught(one_member_goes_on, &["broadcast: hold is relaxed"], &[]);
 }
+
+/// A consumer that sleeps for a value.
+fn sleep_for_a_value() {
+    let (mut producer, mut consumers) = Plan::new(1).consumer("a", &[]).blocking().unwrap();
+    let mut a = consumers.take("a").unwrap();
+    let sender = spawn(move || {
+        producer.push(1).unwrap();
+        producer
+    });
+    a.read_wait(1).unwrap().release();
+    drop(sender.join().unwrap());
+}
+
+/// A consumer that sleeps for a value, then for the end.
+fn sleep_for_the_end() {
+    let (mut producer, mut consumers) = Plan::new(1).consumer("a", &[]).blocking().unwrap();
+    let mut a = consumers.take("a").unwrap();
+    let sender = spawn(move || producer.push(1).unwrap());
+    a.read_wait(1).unwrap().release();
+    assert!(a.read_wait(1).is_none());
+    sender.join().unwrap();
+}
+
+/// A producer that sleeps for room.
+fn sleep_for_room() {
+    let (mut producer, mut consumers) = Plan::new(1).consumer("a", &[]).blocking().unwrap();
+    let mut a = consumers.take("a").unwrap();
+    producer.push(1).unwrap();
+    let reader = spawn(move || {
+        a.read(1).unwrap().release();
+        a
+    });
+    producer.push_wait(2).unwrap();
+    reader.join().unwrap();
+}
+
+/// One consumer sleeps until the other has released.
+fn sleep_after_the_other() {
+    let plan = Plan::new(1).consumer("a", &[]).consumer("b", &["a"]);
+    let (mut producer, mut consumers) = plan.blocking().unwrap();
+    let (mut a, mut b) = (consumers.take("a").unwrap(), consumers.take("b").unwrap());
+    producer.push(1).unwrap();
+    let first = spawn(move || a.read(1).unwrap().release());
+    b.read_wait(1).unwrap().release();
+    assert!(b.read_wait(1).is_none(), "a has gone");
+    first.join().unwrap();
+}
+
+/// A producer that sleeps for room is told that the last consumer went.
+fn nobody_sleeps_for_who_went() {
+    let (mut producer, mut consumers) = Plan::new(1).consumer("a", &[]).blocking().unwrap();
+    let a = consumers.take("a").unwrap();
+    producer.push(1).unwrap();
+    let goes = spawn(move || drop(a));
+    assert_eq!(producer.push_wait(2), Err(2));
+    goes.join().unwrap();
+}
+
+#[test]
+fn sleeping_sides_lose_nothing_and_their_mutants_do() {
+    holds(sleep_for_a_value);
+    holds(sleep_for_the_end);
+    holds(sleep_for_room);
+    holds(sleep_after_the_other);
+    holds(nobody_sleeps_for_who_went);
+    let bells = ["broadcast: no bell after publish"];
+    caught(sleep_for_a_value, &bells, &bells);
+    let bells = ["broadcast: the producer goes without a bell"];
+    caught(sleep_for_the_end, &bells, &bells);
+    let bells = ["broadcast: no bell for the producer"];
+    caught(sleep_for_room, &bells, &bells);
+    caught(nobody_sleeps_for_who_went, &bells, &bells);
+    let bells = ["broadcast: no bell for those after"];
+    caught(sleep_after_the_other, &bells, &bells);
+}

@@ -45,3 +45,31 @@ fn nothing_is_torn_or_forgotten_and_the_mutants_do_it() {
     holds(observe::<2, 3>);
     caught(observe::<1, 2>, &LOSSY, &LOSSY[..3]);
 }
+
+/// An observer that sleeps for the end.
+fn wake_for_the_end() {
+    let (producer, mut observer) = lossy::blocking::<u64>(1).unwrap();
+    let sender = spawn(move || drop(producer));
+    assert_eq!(observer.read_wait(), Err(ObserveError::Closed));
+    sender.join().unwrap();
+}
+
+/// An observer that sleeps for one value.
+fn wake_for_one() {
+    let (mut producer, mut observer) = lossy::blocking::<u64>(1).unwrap();
+    let sender = spawn(move || {
+        producer.push(1);
+        producer
+    });
+    assert_eq!(observer.read_wait(), Ok(1));
+    sender.join().unwrap();
+}
+
+#[test]
+fn sleeping_observers_miss_nothing_and_the_mutants_do() {
+    holds(wake_for_the_end);
+    holds(wake_for_one);
+    let bells = ["lossy: no bell after publish", "lossy: the producer goes without a bell"];
+    caught(wake_for_one, &bells[..1], &bells[..1]);
+    caught(wake_for_the_end, &bells[1..], &bells[1..]);
+}

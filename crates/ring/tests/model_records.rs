@@ -147,3 +147,94 @@ fn many_producers_pass_all_and_their_mutants_do_not() {
     caught(from_two, &MANY[1..5], &MANY[1..3]);
     caught(from_one_of_many, &MANY[5..], &[]);
 }
+
+macro_rules! asleep {
+    ($kind:ident, $record:ident, $end:ident, $room:ident, $go:ident) => {
+        /// A consumer that sleeps for a record.
+        fn $record() {
+            let (mut producer, mut consumer) = $kind::blocking(CAPACITY).unwrap();
+            let sender = spawn(move || {
+                producer.push(&[1]).unwrap();
+                producer
+            });
+            let record = consumer.read_wait().unwrap();
+            assert_eq!(record.to_vec(), [1]);
+            record.release();
+            drop(sender.join().unwrap());
+        }
+
+        /// A consumer that sleeps for a record, then for the end.
+        fn $end() {
+            let (mut producer, mut consumer) = $kind::blocking(CAPACITY).unwrap();
+            let sender = spawn(move || producer.push(&[1]).unwrap());
+            consumer.read_wait().unwrap().release();
+            assert_eq!(consumer.read_wait().err(), Some(RecordError::Closed));
+            sender.join().unwrap();
+        }
+
+        /// A producer that sleeps for room.
+        fn $room() {
+            let (mut producer, mut consumer) = $kind::blocking(CAPACITY).unwrap();
+            producer.push(&[1; 8]).unwrap();
+            producer.push(&[2; 8]).unwrap();
+            let reader = spawn(move || {
+                consumer.read().unwrap().release();
+                consumer
+            });
+            producer.push_wait(&[3]).unwrap();
+            reader.join().unwrap();
+        }
+
+        /// A producer that sleeps for room is told that the consumer went.
+        fn $go() {
+            let (mut producer, consumer) = $kind::blocking(CAPACITY).unwrap();
+            producer.push(&[1; 8]).unwrap();
+            producer.push(&[2; 8]).unwrap();
+            let goes = spawn(move || drop(consumer));
+            assert_eq!(producer.push_wait(&[]), Err(ClaimError::Closed));
+            goes.join().unwrap();
+        }
+    };
+}
+
+asleep!(spsc, one_for_a_record, one_for_the_end, one_for_room, one_told);
+asleep!(mpsc, many_for_a_record, many_for_the_end, many_for_room, many_told);
+
+/// What is in the way is aborted while the consumer sleeps for what comes after it.
+fn an_abort_wakes() {
+    let (mut one, mut consumer) = mpsc::blocking(CAPACITY).unwrap();
+    let mut two = one.clone();
+    let aborts = spawn(move || {
+        let chunk = one.claim(0).unwrap();
+        two.push(&[2]).unwrap();
+        drop(chunk);
+        (one, two)
+    });
+    let record = consumer.read_wait().unwrap();
+    assert_eq!(record.to_vec(), [2]);
+    record.release();
+    aborts.join().unwrap();
+}
+
+const BELLS: [&str; 4] = [
+    "records: no bell after commit",
+    "records: no bell after release",
+    "records: a producer goes without a bell",
+    "records: the consumer goes without a bell",
+];
+
+#[test]
+fn sleeping_sides_lose_nothing_and_their_mutants_do() {
+    for scenarios in [
+        [one_for_a_record as fn(), one_for_room, one_for_the_end, one_told],
+        [many_for_a_record, many_for_room, many_for_the_end, many_told],
+    ] {
+        for (scenario, bell) in scenarios.into_iter().zip(&BELLS) {
+            holds(scenario);
+            caught(scenario, &[*bell], &[*bell]);
+        }
+    }
+    holds(an_abort_wakes);
+    let abort = ["records: no bell after abort"];
+    caught(an_abort_wakes, &abort, &abort);
+}

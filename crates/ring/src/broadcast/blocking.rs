@@ -5,12 +5,14 @@
 //! side's going: each rings after its store (`bell`), and [`Sleepers`] loses none of them. All consumers sleep in one
 //! place, the producer in another; a release wakes consumers only if some come after it.
 //!
+//! # State
+//! I1: a side never lets go of its ring before it is dropped.
+//!
 //! # Evidence
 //! tests/model_broadcast.rs: explored with [`Sleepers`]' asymmetric fences, with mutants. Tests below.
 
 use super::{Batch, Claim, Consumer, Plan, PlanError, Producer, Sides};
 use crate::{ClaimError, PopError, PushError};
-use uncontended_atomic::Arc;
 use uncontended_wait::{Deadline, Sleepers};
 
 impl Plan {
@@ -101,7 +103,9 @@ impl<T> Producer<T, Sleepers> {
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
     fn wait_for_room(&mut self, count: usize, deadline: Deadline) {
-        let ring = Arc::clone(&self.ring);
+        let ring = std::ptr::from_ref(&*self.ring);
+        // SAFETY: this side keeps the ring alive for the whole call; only its own fields change meanwhile (I1).
+        let ring = unsafe { &*ring };
         let is_over = || (self.find(count) != Err(ClaimError::Full)).then_some(());
         let _ = ring.room.sleep_until_deadline(is_over, deadline);
     }
@@ -135,7 +139,9 @@ impl<T> Consumer<T, Sleepers> {
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
     fn wait_for_values(&mut self, most: usize, deadline: Deadline) {
-        let ring = Arc::clone(&self.ring);
+        let ring = std::ptr::from_ref(&*self.ring);
+        // SAFETY: this side keeps the ring alive for the whole call; only its own fields change meanwhile (I1).
+        let ring = unsafe { &*ring };
         let is_over = || (self.find(most) != Err(PopError::Empty)).then_some(());
         let _ = ring.values.sleep_until_deadline(is_over, deadline);
     }

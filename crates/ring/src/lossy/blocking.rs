@@ -1,11 +1,13 @@
 //! Observers that sleep. The producer never waits, with these either.
 //!
+//! # State
+//! I1: a side never lets go of its ring before it is dropped.
+//!
 //! # Evidence
 //! tests/model_lossy.rs, with mutants. Tests below.
 
 use super::{ObserveError, Observer, Sides, build};
 use crate::{CapacityError, Plain};
-use uncontended_atomic::Arc;
 use uncontended_wait::{Deadline, Sleepers};
 
 /// A lossy ring whose observers may be `capacity` values behind, and may sleep. Clone the observer for more.
@@ -59,7 +61,9 @@ impl<T: Plain> Observer<T, Sleepers> {
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
     fn wait_for_value(&mut self, deadline: Deadline) -> Result<T, ObserveError> {
-        let ring = Arc::clone(&self.ring);
+        let ring = std::ptr::from_ref(&*self.ring);
+        // SAFETY: this side keeps the ring alive for the whole call; only its own fields change meanwhile (I1).
+        let ring = unsafe { &*ring };
         let news = || Some(self.read()).filter(|read| !matches!(read, Err(ObserveError::Empty)));
         ring.values.sleep_until_deadline(news, deadline).unwrap_or(Err(ObserveError::Empty))
     }

@@ -4,12 +4,14 @@
 //! A call that waits tries first; it sleeps only while its try fails. What ends its sleep is a commit, an abort, a release,
 //! or a side's going: each rings after its store (`bell`), and [`Sleepers`] loses none of them.
 //!
+//! # State
+//! I1: a side never lets go of its ring before it is dropped.
+//!
 //! # Evidence
 //! tests/model_records.rs: explored with [`Sleepers`]' asymmetric fences, with mutants. Tests in `records`.
 
 use super::{Chunk, Record, RecordError, mpsc, spsc};
 use crate::ClaimError;
-use uncontended_atomic::Arc;
 use uncontended_wait::{Deadline, Sleepers};
 
 macro_rules! sleeping_sides {
@@ -36,7 +38,9 @@ macro_rules! sleeping_sides {
             ) -> Result<Chunk<'_, Self>, ClaimError> {
                 let claimed = match self.find(len) {
                     Err(ClaimError::Full) => {
-                        let ring = Arc::clone(&self.ring);
+                        let ring = std::ptr::from_ref(&*self.ring);
+                        // SAFETY: this side keeps the ring alive for the whole call; only its own fields change meanwhile (I1).
+                        let ring = unsafe { &*ring };
                         let found = || {
                             Some(self.find(len))
                                 .filter(|found| !matches!(found, Err(ClaimError::Full)))
@@ -83,7 +87,9 @@ macro_rules! sleeping_sides {
             ) -> Result<Record<'_, Self>, RecordError> {
                 let place = match self.find() {
                     Err(RecordError::Empty) => {
-                        let ring = Arc::clone(&self.ring);
+                        let ring = std::ptr::from_ref(&*self.ring);
+                        // SAFETY: this side keeps the ring alive for the whole call; only its own fields change meanwhile (I1).
+                        let ring = unsafe { &*ring };
                         let found = || {
                             Some(self.find())
                                 .filter(|found| !matches!(found, Err(RecordError::Empty)))
