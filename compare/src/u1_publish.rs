@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, compiler_fence, fence};
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 use uncontended_bench::{Bench, Block, Options, Place};
-use uncontended_wait::Sleepers;
+use uncontended_wait::{Sleepers, many, single};
 
 use crate::rivals::concurrency_kit::{self, Count};
 
@@ -49,6 +49,7 @@ fn subjects<const WORDS: usize>(mut bench: Bench) -> Bench {
                 }
             }),
         );
+    bench = ours::<WORDS>(bench);
     bench = bench.subject(
         "ours, Sleepers",
         publish::<WORDS>(move |i| {
@@ -100,6 +101,45 @@ fn subjects<const WORDS: usize>(mut bench: Bench) -> Bench {
         )
 }
 
+/// Ours in all forms, each behind an address that no compiler sees through.
+fn ours<const WORDS: usize>(bench: Bench) -> Bench {
+    macro_rules! single {
+        ($count:ty) => {{
+            let count = &*black_box(Box::leak(Box::<Alone<$count>>::default()));
+            let slots = slots();
+            move |block: &mut Block| {
+                // A local, as in a loop that publishes.
+                let mut producer = count.0.producer().expect("the only one");
+                run::<WORDS>(block, &slots, |_| producer.increment());
+                producer.release();
+            }
+        }};
+    }
+    macro_rules! many {
+        ($count:ty) => {{
+            let count = &*black_box(Box::leak(Box::<Alone<$count>>::default()));
+            publish::<WORDS>(move |_| {
+                count.0.increment();
+            })
+        }};
+    }
+    let bench = bench
+        .subject("ours, two words, 32 bit", single!(single::portable::EventCount32))
+        .subject("ours, two words, 64 bit", single!(single::portable::EventCount64))
+        .subject("ours, many, 32 bit", many!(many::EventCount32))
+        .subject("ours, many, 64 bit", many!(many::EventCount64));
+    #[cfg(target_arch = "x86_64")]
+    let bench = bench
+        .subject("ours, one word, 32 bit", single!(single::one_word::EventCount32))
+        .subject("ours, one word, 64 bit", single!(single::one_word::EventCount64));
+    bench
+}
+
+/// A value alone on its cache lines.
+#[derive(Default)]
+#[repr(align(128))]
+struct Alone<T>(T);
+
 /// A word to publish and a flag, alone on their cache lines, where no compiler can see who else has them.
 #[derive(Default)]
 #[repr(align(128))]
@@ -115,24 +155,32 @@ fn unexpected() {
     panic!("nobody waits here");
 }
 
-/// A block of writing an item and publishing it.
+type Slots<const WORDS: usize> = Box<[[AtomicU64; WORDS]; SLOTS]>;
+
+fn slots<const WORDS: usize>() -> Slots<WORDS> {
+    Box::new(std::array::from_fn(|_| std::array::from_fn(|_| AtomicU64::new(0))))
+}
+
+/// Blocks of writing an item and publishing it.
 fn publish<const WORDS: usize>(
     mut publish: impl FnMut(u64) + Send + 'static,
 ) -> impl FnMut(&mut Block) + Send + 'static {
-    let slots: Box<[[AtomicU64; WORDS]; SLOTS]> =
-        Box::new(std::array::from_fn(|_| std::array::from_fn(|_| AtomicU64::new(0))));
-    move |block| {
-        let n = block.operations();
-        let slots = black_box(&slots);
-        block.measure(|| {
-            for i in 0..n {
-                slots[i as usize % SLOTS].iter().for_each(|word| word.store(i, Relaxed));
-                publish(i);
-            }
-        });
-        let last = &slots[(n - 1) as usize % SLOTS];
-        assert!(last.iter().all(|word| word.load(Relaxed) == n - 1));
-    }
+    let slots = slots();
+    move |block| run::<WORDS>(block, &slots, &mut publish)
+}
+
+#[inline(always)]
+fn run<const WORDS: usize>(block: &mut Block, slots: &Slots<WORDS>, mut publish: impl FnMut(u64)) {
+    let n = block.operations();
+    let slots = black_box(slots);
+    block.measure(|| {
+        for i in 0..n {
+            slots[i as usize % SLOTS].iter().for_each(|word| word.store(i, Relaxed));
+            publish(i);
+        }
+    });
+    let last = &slots[(n - 1) as usize % SLOTS];
+    assert!(last.iter().all(|word| word.load(Relaxed) == n - 1));
 }
 
 /// The same in C.

@@ -15,7 +15,8 @@ use uncontended_sys::clock::{Moment, ticks};
 
 use crate::rivals::concurrency_kit::{self, Count};
 use crate::rivals::signal::{
-    BareFutex, Condition, Listened, OurSleepers, Signal, TimedFutex, Unpark,
+    BareFutex, Condition, Listened, Many32, Many64, OurSleepers, Signal, TimedFutex, TwoWords32,
+    TwoWords64, Unpark,
 };
 
 pub fn main(flags: &[String]) -> Result<(), String> {
@@ -27,9 +28,20 @@ pub fn main(flags: &[String]) -> Result<(), String> {
             .subject("futex call", wake(BareFutex::default))
             .subject("futex call, waiter looks every 2 ms", wake(TimedFutex::default))
             .subject("ours, Sleepers", wake(OurSleepers::default))
+            .subject("ours, two words, 32 bit", wake(TwoWords32::default))
+            .subject("ours, two words, 64 bit", wake(TwoWords64::default))
+            .subject("ours, many, 32 bit", wake(Many32::default))
+            .subject("ours, many, 64 bit", wake(Many64::default))
             .subject("unpark", wake(Unpark::default))
             .subject("Condvar", wake(Condition::default))
             .subject("event-listener", wake(Listened::default));
+    #[cfg(target_arch = "x86_64")]
+    {
+        use crate::rivals::signal::{OneWord32, OneWord64};
+        bench = bench
+            .subject("ours, one word, 32 bit", wake(OneWord32::default))
+            .subject("ours, one word, 64 bit", wake(OneWord64::default));
+    }
     for &form in concurrency_kit::forms() {
         bench = bench.subject(form.name, wake(move || Count::new(form)));
     }
@@ -51,13 +63,14 @@ fn wake<S: Signal>(
         let start = Moment::now();
         block.pair(
             || {
+                let mut publish = signal.publisher();
                 let sleeper = Sleeper::new(names.recv().expect("the waiter says who it is"));
                 for value in 1..=n {
                     while back.load(Acquire) < value - 1 || !sleeper.sleeps() {
                         std::thread::yield_now();
                     }
                     called.push(ticks());
-                    signal.publish(value);
+                    publish(value);
                     returned.push(ticks());
                 }
             },

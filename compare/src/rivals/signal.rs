@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::{Condvar, Mutex, OnceLock};
 use std::thread::Thread;
 use uncontended_sys::futex::Scope;
-use uncontended_wait::Sleepers;
+use uncontended_wait::{Sleepers, many, single};
 
 /// A count that one thread advances and one waits for.
 pub trait Signal: Send + Sync + 'static {
     /// Called by the waiter before anything else.
     fn enlist(&self) {}
-    /// Makes the count `value` and wakes the waiter.
-    fn publish(&self, value: u64);
+    /// What makes the count a value, the next one, and wakes the waiter; asked for once.
+    fn publisher(&self) -> impl FnMut(u64) + Send;
     /// Sleeps until the count is at least `value`.
     fn wait_for(&self, value: u64);
 }
@@ -24,10 +24,11 @@ pub trait Signal: Send + Sync + 'static {
 pub struct BareFutex(AtomicU32);
 
 impl Signal for BareFutex {
-    #[inline]
-    fn publish(&self, value: u64) {
-        self.0.store(value as u32, Release);
-        uncontended_sys::futex::wake(&self.0, 1, Scope::Private);
+    fn publisher(&self) -> impl FnMut(u64) + Send {
+        |value| {
+            self.0.store(value as u32, Release);
+            uncontended_sys::futex::wake(&self.0, 1, Scope::Private);
+        }
     }
 
     fn wait_for(&self, value: u64) {
@@ -47,10 +48,11 @@ impl Signal for BareFutex {
 pub struct TimedFutex(AtomicU32);
 
 impl Signal for TimedFutex {
-    #[inline]
-    fn publish(&self, value: u64) {
-        self.0.store(value as u32, Release);
-        uncontended_sys::futex::wake(&self.0, 1, Scope::Private);
+    fn publisher(&self) -> impl FnMut(u64) + Send {
+        |value| {
+            self.0.store(value as u32, Release);
+            uncontended_sys::futex::wake(&self.0, 1, Scope::Private);
+        }
     }
 
     fn wait_for(&self, value: u64) {
@@ -78,10 +80,11 @@ impl Signal for Unpark {
         self.waiter.get_or_init(std::thread::current);
     }
 
-    #[inline]
-    fn publish(&self, value: u64) {
-        self.count.store(value, Release);
-        self.waiter.get().expect("the waiter has enlisted").unpark();
+    fn publisher(&self) -> impl FnMut(u64) + Send {
+        |value| {
+            self.count.store(value, Release);
+            self.waiter.get().expect("the waiter has enlisted").unpark();
+        }
     }
 
     fn wait_for(&self, value: u64) {
@@ -97,10 +100,11 @@ impl Signal for Unpark {
 pub struct Condition(Mutex<u64>, Condvar);
 
 impl Signal for Condition {
-    #[inline]
-    fn publish(&self, value: u64) {
-        *self.0.lock().expect("nobody panics") = value;
-        self.1.notify_one();
+    fn publisher(&self) -> impl FnMut(u64) + Send {
+        |value| {
+            *self.0.lock().expect("nobody panics") = value;
+            self.1.notify_one();
+        }
     }
 
     fn wait_for(&self, value: u64) {
@@ -118,10 +122,11 @@ pub struct Listened {
 }
 
 impl Signal for Listened {
-    #[inline]
-    fn publish(&self, value: u64) {
-        self.count.store(value, SeqCst);
-        self.event.notify(1);
+    fn publisher(&self) -> impl FnMut(u64) + Send {
+        |value| {
+            self.count.store(value, SeqCst);
+            self.event.notify(1);
+        }
     }
 
     fn wait_for(&self, value: u64) {
@@ -143,10 +148,11 @@ pub struct OurSleepers {
 }
 
 impl Signal for OurSleepers {
-    #[inline]
-    fn publish(&self, value: u64) {
-        self.count.store(value, Release);
-        self.sleepers.wake();
+    fn publisher(&self) -> impl FnMut(u64) + Send {
+        |value| {
+            self.count.store(value, Release);
+            self.sleepers.wake();
+        }
     }
 
     fn wait_for(&self, value: u64) {
@@ -155,9 +161,10 @@ impl Signal for OurSleepers {
 }
 
 impl Signal for super::concurrency_kit::Count {
-    #[inline]
-    fn publish(&self, _: u64) {
-        self.increment();
+    fn publisher(&self) -> impl FnMut(u64) + Send {
+        |_| {
+            self.increment();
+        }
     }
 
     fn wait_for(&self, value: u64) {
@@ -169,4 +176,45 @@ impl Signal for super::concurrency_kit::Count {
             self.wait(now);
         }
     }
+}
+
+/// Increments by the one producer, which is kept: it closes the count when it goes.
+macro_rules! by_producer {
+    ($count:expr) => {{
+        let mut producer = std::mem::ManuallyDrop::new($count.producer().expect("the first one"));
+        move |_| producer.increment()
+    }};
+}
+
+macro_rules! our_counts {
+    ($($name:ident, $count:ty, $value:ty, |$from:ident| $publisher:expr;)*) => {$(
+        /// A form of our event counts.
+        #[derive(Default)]
+        #[repr(align(128))]
+        pub struct $name($count);
+
+        impl Signal for $name {
+            fn publisher(&self) -> impl FnMut(u64) + Send {
+                let $from = &self.0;
+                $publisher
+            }
+
+            fn wait_for(&self, value: u64) {
+                self.0.wait_until(|now| now >= value as $value).expect("it is not closed");
+            }
+        }
+    )*};
+}
+
+our_counts! {
+    TwoWords32, single::portable::EventCount32, u32, |count| by_producer!(count);
+    TwoWords64, single::portable::EventCount64, u64, |count| by_producer!(count);
+    Many32, many::EventCount32, u32, |count| move |_| { count.increment(); };
+    Many64, many::EventCount64, u64, |count| move |_| { count.increment(); };
+}
+
+#[cfg(target_arch = "x86_64")]
+our_counts! {
+    OneWord32, single::one_word::EventCount32, u32, |count| by_producer!(count);
+    OneWord64, single::one_word::EventCount64, u64, |count| by_producer!(count);
 }
