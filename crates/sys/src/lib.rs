@@ -4,13 +4,14 @@
 //! observer: [`memfd`]; system calls from its process: [`kernel`]. What observing costs:
 //! [`pair_cost`]. Time: [`clock`]. A word of each thread: [`tls`]. What the kernel sees of a program: [`perf`],
 //! [`tracefs`]. Locks of a program's own: [`annotate`]. Measuring a command: [`supervise`], [`interrupts`]; oneself: [`usage`].
-//! A barrier on all threads: [`membarrier`]; sleeping on a word: [`futex`]. Cache lines in time: [`prefetch`].
+//! A barrier on all threads: [`membarrier`]; sleeping on a word: [`futex`]; forbidding a system call: [`filter`]. Cache lines in time: [`prefetch`].
 //! Where a thread runs: [`affinity`]; machine code made at run time: [`code`].
 
 pub mod affinity;
 pub mod annotate;
 pub mod clock;
 pub mod code;
+pub mod filter;
 pub mod futex;
 pub mod inherited;
 pub mod interrupts;

@@ -6,6 +6,9 @@ use std::time::Duration;
 use uncontended_wait::event_count::{EventCount, Form, SingleProducer};
 use uncontended_wait::{ClaimError, Closed, Deadline, Producer, WaitError, many, single};
 
+/// Miri takes a thousand times as long.
+const SCALE: u64 = if cfg!(miri) { 1 } else { 1_000 };
+
 /// Values as numbers, whatever their width.
 trait Number: uncontended_wait::Width {
     const BITS: u32;
@@ -40,7 +43,7 @@ where
 {
     let count = EventCount::<F>::new();
     let mut producer = count.producer().unwrap();
-    let events = 20_000;
+    let events = 20 * SCALE;
     std::thread::scope(|threads| {
         threads.spawn(|| {
             let mut seen = F::Value::of(0);
@@ -76,7 +79,7 @@ where
     F::Value: Number,
 {
     let counts = [EventCount::<F>::new(), EventCount::new()];
-    let turns = 5_000;
+    let turns = 5 * SCALE;
     std::thread::scope(|threads| {
         for me in 0..2 {
             let counts = &counts;
@@ -198,12 +201,12 @@ where
 {
     let sum = AtomicU64::new(0);
     std::thread::scope(|threads| {
-        let waiter = threads.spawn(|| count.wait_until(|value| value.get() == 6_000));
+        let waiter = threads.spawn(|| count.wait_until(|value| value.get() == 6 * SCALE));
         let never = threads.spawn(|| count.wait_until(|_| false));
         let producers = [1, 2, 3].map(|events| {
             let (add, sum) = (&add, &sum);
             threads.spawn(move || {
-                for _ in 0..1_000 {
+                for _ in 0..SCALE {
                     add(events);
                     sum.fetch_add(events, Relaxed);
                 }
@@ -212,12 +215,12 @@ where
         for producer in producers {
             producer.join().unwrap();
         }
-        assert_eq!(waiter.join().unwrap().map(Number::get), Ok(6_000));
+        assert_eq!(waiter.join().unwrap().map(Number::get), Ok(6 * SCALE));
         close();
         assert_eq!(never.join().unwrap(), Err(Closed));
     });
-    assert_eq!((count.value().get(), sum.load(Relaxed)), (6_000, 6_000));
-    let over = (1 << F::Value::BITS) - 6_000;
+    assert_eq!((count.value().get(), sum.load(Relaxed)), (6 * SCALE, 6 * SCALE));
+    let over = (1 << F::Value::BITS) - 6 * SCALE;
     add(over);
     assert_eq!(count.value().get(), 0, "wraps");
     add(0);
@@ -241,17 +244,17 @@ fn one_waiter_is_woken_for_each_job() {
     std::thread::scope(|threads| {
         for _ in 0..3 {
             threads.spawn(|| {
-                for _ in 0..1_000 {
+                for _ in 0..SCALE {
                     count.wait_until(|_| take()).unwrap();
                 }
             });
         }
-        for _ in 0..3_000 {
+        for _ in 0..3 * SCALE {
             left.fetch_add(1, Release);
             count.add_and_wake_one(1);
         }
     });
-    assert_eq!((left.load(Relaxed), count.value()), (0, 3_000));
+    assert_eq!((left.load(Relaxed), count.value()), (0, 3 * SCALE as u32));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering::*};
 use std::time::Duration;
 use uncontended_wait::{Deadline, Sleepers, TimedOut};
 
-const HAND_OFFS: u64 = 20_000;
+const HAND_OFFS: u64 = if cfg!(miri) { 40 } else { 20_000 };
 
 /// One thread counts up, one follows, in turns that make each sleep for the other.
 #[test]
@@ -108,11 +108,11 @@ fn sleepers_between_processes_serve_within_one_as_well() {
     assert!(format!("{sleepers:?}").contains("Shared"));
     std::thread::scope(|threads| {
         threads.spawn(|| {
-            for wanted in 1..=1000 {
+            for wanted in 1..=HAND_OFFS / 20 {
                 sleepers.sleep_until(|| (cursor.load(Acquire) >= wanted).then_some(()));
             }
         });
-        for _ in 0..1000 {
+        for _ in 0..HAND_OFFS / 20 {
             cursor.fetch_add(1, Release);
             sleepers.wake();
         }

@@ -1,0 +1,79 @@
+//! Membarrier forbidden by a filter, before the first fence or after it. Each case is a process of its own: filters are
+//! for ever, and the choice of a backend is made once.
+
+#![cfg(not(any(miri, unc_model)))]
+
+use std::process::Command;
+use uncontended_fence::{Backend, Reason, Scope, backend, bare, heavy, light};
+use uncontended_sys::{filter, membarrier};
+
+const CASE: &str = "UNC_FENCE_CASE";
+
+fn forbid() -> bool {
+    let number = i64::try_from(membarrier::NUMBER).unwrap();
+    match filter::forbid(number, 1) {
+        Ok(()) => true,
+        Err(error) => {
+            println!("SKIPPED refused: no filters here: {error}");
+            false
+        }
+    }
+}
+
+/// Runs the test of that name again, alone, in a process that is told to be the case.
+fn in_a_process_of_its_own(test: &str) {
+    let exe = std::env::current_exe().unwrap();
+    let mut child = Command::new(exe);
+    child.args(["--exact", test, "--nocapture"]).env(CASE, test);
+    let output = child.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    print!("{said}");
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn is_child(test: &str) -> bool {
+    std::env::var(CASE).is_ok_and(|case| case == test)
+}
+
+#[test]
+fn forbidden_from_the_start() {
+    if !is_child("forbidden_from_the_start") {
+        return in_a_process_of_its_own("forbidden_from_the_start");
+    }
+    if !forbid() {
+        return;
+    }
+    let Backend::FullFences(refused) = backend() else { panic!("{}", backend()) };
+    assert_eq!((refused.reason, refused.errno), (Reason::Forbidden, 1));
+    assert_eq!(backend().to_string(), "full fences: a filter forbids membarrier");
+    light();
+    assert_eq!(heavy(), Ok(()), "full fences on both sides");
+    assert_eq!(bare::heavy(Scope::Private), Err(refused));
+    assert_eq!(bare::register(Scope::Shared), Err(refused));
+}
+
+#[test]
+fn forbidden_after_it_worked() {
+    if !is_child("forbidden_after_it_worked") {
+        return in_a_process_of_its_own("forbidden_after_it_worked");
+    }
+    if backend() != Backend::Expedited {
+        println!("SKIPPED forbidden_after_it_worked: {}", backend());
+        return;
+    }
+    assert_eq!(heavy(), Ok(()));
+    // On one thread only: there it is an error, elsewhere it works on.
+    let elsewhere = std::thread::spawn(|| forbid().then(heavy)).join().unwrap();
+    if let Some(result) = elsewhere {
+        assert_eq!(result.unwrap_err().reason, Reason::Forbidden);
+    }
+    assert_eq!(heavy(), Ok(()));
+    if forbid() {
+        assert_eq!(heavy().unwrap_err().reason, Reason::Forbidden);
+        assert_eq!(
+            backend(),
+            Backend::Expedited,
+            "what was decided stays: light fences rely on it"
+        );
+    }
+}
