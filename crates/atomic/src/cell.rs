@@ -23,12 +23,14 @@ impl<T: ?Sized> UnsafeCell<T> {
     /// Reads the memory. The pointer is good inside `f` only.
     #[inline(always)]
     pub fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
+        crate::pause::step();
         f(self.0.get())
     }
 
     /// Writes the memory. The pointer is good inside `f` only.
     #[inline(always)]
     pub fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
+        crate::pause::step();
         f(self.0.get())
     }
 

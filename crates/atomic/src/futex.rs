@@ -20,11 +20,17 @@ mod sealed {
 
     pub trait Word {
         fn low(&self) -> &AtomicU32;
+        /// Miri takes an access to half of an atomic for a race with accesses to the whole.
+        fn is_half(&self) -> bool;
     }
 
     impl Word for AtomicU32 {
         fn low(&self) -> &AtomicU32 {
             self
+        }
+
+        fn is_half(&self) -> bool {
+            false
         }
     }
 
@@ -35,6 +41,10 @@ mod sealed {
             // SAFETY: I1: half of an atomic that is borrowed as long, and more strictly aligned; the kernel alone reads
             // through it, as it may with any memory.
             unsafe { AtomicU32::from_ptr(low) }
+        }
+
+        fn is_half(&self) -> bool {
+            true
         }
     }
 }
@@ -53,7 +63,16 @@ pub fn futex_wait(
     scope: Scope,
 ) -> Wait {
     #[cfg(not(unc_model))]
-    return uncontended_sys::futex::wait(word.low(), expected, deadline_ns, scope);
+    {
+        crate::pause::step();
+        if cfg!(miri) && word.is_half() {
+            std::thread::yield_now();
+            let is_over =
+                deadline_ns.is_some_and(|at| at <= uncontended_sys::clock::monotonic_ns());
+            return if is_over { Wait::TimedOut } else { Wait::Woken };
+        }
+        uncontended_sys::futex::wait(word.low().raw(), expected, deadline_ns, scope)
+    }
     #[cfg(unc_model)]
     {
         use uncontended_model::real;
@@ -74,7 +93,13 @@ pub fn futex_wait(
 #[cfg_attr(unc_model, track_caller)]
 pub fn futex_wake(word: &impl FutexWord, count: u32, scope: Scope) -> usize {
     #[cfg(not(unc_model))]
-    return uncontended_sys::futex::wake(word.low(), count, scope);
+    {
+        crate::pause::step();
+        if cfg!(miri) && word.is_half() {
+            return 0;
+        }
+        uncontended_sys::futex::wake(word.low().raw(), count, scope)
+    }
     #[cfg(unc_model)]
     {
         let _ = scope;

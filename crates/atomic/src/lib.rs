@@ -1,9 +1,14 @@
 //! The one door to atomics, and to what threads wait on.
 //!
 //! # Contract
-//! Floors 1 and above name atomics through this crate alone, so that one place decides what they are: std's own, or, under
-//! `--cfg unc_model`, the model checker's stand-ins, with which the same code is explored in every execution that C11 or
-//! x86-TSO allows. What explored code may wait on has to be swapped with them, and so is here too: threads, mutexes and
+//! Floors 1 and above name atomics through this crate alone, so that one place decides what they are. They have three faces:
+//!
+//! - std's own, under a name that a lint can tell from std's (clippy's `disallowed_types` keeps those out elsewhere);
+//! - under `--cfg unc_pause` the same, but threads stop at random, for up to 50 ms, before any of their steps (`pause`);
+//! - under `--cfg unc_model` the model checker's stand-ins, with which the same code is explored in every execution that
+//!   C11 or x86-TSO allows.
+//!
+//! What explored code may wait on has to be swapped with them, and so is here too: threads, mutexes and
 //! conditions, futexes. `UnsafeCell` is here because a data race on it is what the checker looks for, `Arc` because its
 //! counters order what its owners did. [`CachePadded`] and [`Backoff`] are the same under both.
 //!
@@ -12,27 +17,39 @@
 //!
 //! # Invariants
 //! I1: an atomic of 64 bits is two of 32 that are aligned and live as long.
+//! I2: an atomic here is std's atomic of the same value, and nothing else.
 //!
 //! # Evidence
 //! tests/door.rs: scenarios by real threads or explored.
 
 mod ahead;
+#[cfg(not(unc_model))]
+mod atomics;
 mod backoff;
 #[cfg(not(unc_model))]
 mod cell;
 mod futex;
 mod mutant;
 mod padded;
+#[cfg(not(unc_model))]
+mod pause;
 
 #[cfg(not(unc_model))]
+pub use self::atomics::{
+    AtomicBool, AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicPtr, AtomicU8,
+    AtomicU16, AtomicU32, AtomicU64, AtomicUsize, compiler_fence, fence,
+};
+#[cfg(not(unc_model))]
 pub use self::cell::UnsafeCell;
+#[cfg(unc_pause)]
+pub use self::pause::{inject_pauses, pauses};
 pub use self::{
     ahead::{prefetch_to_read, prefetch_to_write},
     backoff::Backoff,
     futex::{FutexWord, Scope, Wait, futex_wait, futex_wake},
     padded::CachePadded,
 };
-#[cfg(unc_model)]
+#[cfg(any(unc_model, unc_pause))]
 #[doc(hidden)]
 pub use mutant::seed_mutant;
 #[doc(hidden)]
@@ -40,10 +57,7 @@ pub use mutant::{mutant, unless_mutant};
 #[cfg(not(unc_model))]
 pub use std::{
     hint::spin_loop,
-    sync::atomic::{
-        AtomicBool, AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicPtr, AtomicU8,
-        AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering, compiler_fence, fence,
-    },
+    sync::atomic::Ordering,
     sync::{Arc, Condvar, Mutex, MutexGuard},
     thread::{JoinHandle, Thread, current, park, spawn, yield_now},
 };

@@ -1,5 +1,7 @@
 //! Threads, waiting and bounds: what blocks, what is told apart, and what is no verdict.
 
+#![allow(clippy::disallowed_types, clippy::disallowed_methods)] // Threads outside of the exploration.
+
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -7,6 +7,8 @@
 //! A barrier on all threads: [`membarrier`]; sleeping on a word: [`futex`]; forbidding a system call: [`filter`]. Cache lines in time: [`prefetch`].
 //! Where a thread runs: [`affinity`]; machine code made at run time: [`code`].
 
+#![allow(clippy::disallowed_types, clippy::disallowed_methods)] // Floor 0: below the door.
+
 pub mod affinity;
 pub mod annotate;
 pub mod clock;

@@ -1,5 +1,7 @@
 //! A spinlock of one's own under two threads: `unc run -- target/debug/examples/annotated_spinlock` shows it as a row.
 
+#![allow(clippy::disallowed_types, clippy::disallowed_methods)] // A user's own atomics.
+
 use std::sync::atomic::{AtomicBool, Ordering::Acquire, Ordering::Release};
 use std::time::Duration;
 

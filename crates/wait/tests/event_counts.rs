@@ -1,5 +1,7 @@
 //! Every form of event count with real threads: nothing lost, nothing invented, wraparound, closing, deadlines.
 
+#![allow(clippy::disallowed_types, clippy::disallowed_methods)] // A user's own atomics.
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::*};
 use std::time::Duration;
@@ -114,12 +116,13 @@ where
     let soon = Deadline::after(Duration::from_millis(5));
     assert_eq!(count.wait_deadline(F::Value::of(0), soon), Err(WaitError::TimedOut));
     assert!(soon.has_passed(), "never early");
-    assert!(count.has_waiters(), "the next event clears it");
+    // The next event clears the flag, if the wait came to setting it before it was over.
+    let is_flagged = count.has_waiters();
     assert_eq!(count.wait_deadline(F::Value::of(7), Deadline::at_ns(1)).map(Number::get), Ok(0));
     // The last value before the count wraps, and over.
     let last = (1 << F::Value::BITS) - 1;
     producer.add(F::Value::of(last));
-    assert!(!count.has_waiters() && count.wakes() == 1);
+    assert!(!count.has_waiters() && count.wakes() == u32::from(is_flagged));
     assert_eq!((count.value().get(), producer.value().get()), (last, last));
     let theirs = Arc::clone(&count);
     let waiter = std::thread::spawn(move || theirs.wait(F::Value::of(last)).unwrap().get());

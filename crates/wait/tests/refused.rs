@@ -3,6 +3,7 @@
 //!
 //! A tenth of the hand-offs by default; `UNC_DEPTH=full` does 100,000 a form.
 
+#![allow(clippy::disallowed_types, clippy::disallowed_methods)] // A user's own atomics.
 #![cfg(not(any(miri, unc_model)))]
 
 use std::process::Command;

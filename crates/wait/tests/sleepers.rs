@@ -1,5 +1,7 @@
 //! Sleepers with real threads: nothing is lost, deadlines are kept, a panic strands nobody.
 
+#![allow(clippy::disallowed_types, clippy::disallowed_methods)] // A user's own atomics.
+
 use std::sync::atomic::{AtomicU64, Ordering::*};
 use std::time::Duration;
 use uncontended_wait::{Deadline, Sleepers, TimedOut};

@@ -1,4 +1,5 @@
 //! A scripted machine, and subjects that cost what they say.
+#![allow(clippy::disallowed_types, clippy::disallowed_methods)] // A user's own atomics.
 #![allow(dead_code, unreachable_pub)]
 
 use std::sync::Arc;

@@ -1,4 +1,5 @@
 //! What the tests of `unc` share: running it, folders that go away, programs compiled on the spot.
+#![allow(clippy::disallowed_types, clippy::disallowed_methods)] // A user's own atomics.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 use std::path::{Path, PathBuf};

@@ -1,0 +1,67 @@
+//! Faults injected between any two steps: under `--cfg unc_pause` threads stop, at random and for up to 50 ms, before
+//! atomic operations, fences, sleeps, wake-ups and accesses to shared cells. Without it nothing is left of this.
+//!
+//! A thread that is preempted, or whose virtual CPU is taken away, stops in the same way, but so seldom at the one
+//! instruction that matters that no test would ever see it.
+
+/// Before every operation.
+#[cfg(not(unc_pause))]
+#[inline(always)]
+pub(crate) fn step() {}
+
+#[cfg(unc_pause)]
+pub(crate) use injected::step;
+#[cfg(unc_pause)]
+pub use injected::{inject_pauses, pauses};
+
+#[cfg(unc_pause)]
+mod injected {
+    use std::cell::Cell;
+    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+    use std::time::Duration;
+
+    const LONGEST_NS: u64 = 50_000_000;
+
+    /// A pause before one in so many steps; 0 for none.
+    static ONE_IN: AtomicU64 = AtomicU64::new(0);
+    static TAKEN: AtomicU64 = AtomicU64::new(0);
+    static SEED: AtomicU64 = AtomicU64::new(0);
+
+    thread_local! {
+        static RANDOM: Cell<u64> = const { Cell::new(0) };
+    }
+
+    /// From now on, threads pause before one in `one_in` steps; each new thread draws from `seed` and its number.
+    pub fn inject_pauses(one_in: u64, seed: u64) {
+        SEED.store(seed << 20, Relaxed);
+        ONE_IN.store(one_in, Relaxed);
+    }
+
+    /// How many pauses there were.
+    pub fn pauses() -> u64 {
+        TAKEN.load(Relaxed)
+    }
+
+    pub(crate) fn step() {
+        let one_in = ONE_IN.load(Relaxed);
+        if one_in > 0 && draw().is_multiple_of(one_in) {
+            TAKEN.fetch_add(1, Relaxed);
+            std::thread::sleep(Duration::from_nanos(draw() % LONGEST_NS));
+        }
+    }
+
+    /// SplitMix64; not at all in a thread whose locals are gone.
+    fn draw() -> u64 {
+        let next = |state: &Cell<u64>| {
+            if state.get() == 0 {
+                state.set((SEED.fetch_add(1, Relaxed) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+            }
+            state.set(state.get().wrapping_add(0x9e37_79b9_7f4a_7c15));
+            let z = state.get();
+            let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            z ^ (z >> 31)
+        };
+        RANDOM.try_with(next).unwrap_or(1)
+    }
+}
