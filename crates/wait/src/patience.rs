@@ -34,7 +34,7 @@ impl Patience {
     }
 
     /// Looks until `ready` gives a value; then sleeps by `sleep` if patience comes to its end before. Not under the
-    /// checker, to which a look is a look.
+    /// checker, to which a look is a look, nor where faults are injected, so that they fall into sleeps.
     #[cfg_attr(unc_model, track_caller)]
     pub(crate) fn wait<R, F: FnMut() -> Option<R>>(
         &self,
@@ -42,7 +42,7 @@ impl Patience {
         deadline: Deadline,
         sleep: impl FnOnce(&mut F) -> Result<R, TimedOut>,
     ) -> Result<R, TimedOut> {
-        if cfg!(unc_model) {
+        if cfg!(any(unc_model, unc_pause)) {
             return sleep(ready);
         }
         // In shared memory another process may have written anything.

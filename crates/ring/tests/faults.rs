@@ -1,0 +1,307 @@
+//! Rings whose threads are disturbed: all on one CPU, in a real-time class, hit by signals, without membarrier, or stopped for
+//! up to 50 ms between any two steps. Nothing is lost, doubled, torn, out of order, or asleep for ever.
+//!
+//! Under `--cfg unc_pause` nobody spins before a sleep, so that each hand-off wakes somebody.
+//!
+//!     UNC_DEPTH=full cargo test --release -p uncontended-ring --test faults -- --nocapture --test-threads=1
+//!     UNC_DEPTH=full RUSTFLAGS="--cfg unc_pause" cargo test --release -p uncontended-ring --test faults --target-dir target/pause -- --nocapture --test-threads=1
+#![cfg(not(any(unc_model, miri)))]
+
+use std::process::Command;
+use std::sync::Mutex;
+use std::thread;
+use uncontended_atomic::{AtomicBool, Ordering::Relaxed};
+use uncontended_ring::broadcast::Plan;
+use uncontended_ring::{mpsc, records, spsc};
+use uncontended_sys::{affinity, filter, membarrier};
+
+/// What a disturbance does to a thread that takes part; called by it first.
+type Disturb = fn();
+/// Hands `count` values over through a small ring and checks them.
+type Pipeline = fn(u64, Disturb);
+
+const PIPELINES: [(&str, Pipeline); 6] = [
+    ("spsc", by_spsc),
+    ("mpsc", by_mpsc),
+    ("broadcast", by_broadcast),
+    ("group", by_group),
+    ("records, one producer", by_records),
+    ("records, many producers", by_many_records),
+];
+
+fn by_spsc(count: u64, disturb: Disturb) {
+    let (mut producer, mut consumer) = spsc::blocking(1).unwrap();
+    thread::scope(|threads| {
+        threads.spawn(move || {
+            disturb();
+            (0..count).for_each(|value| producer.push_wait(Box::new(value)).unwrap());
+        });
+        threads.spawn(move || {
+            disturb();
+            (0..count).for_each(|value| assert_eq!(consumer.pop_wait().as_deref(), Some(&value)));
+            assert_eq!(consumer.pop_wait(), None);
+        });
+    });
+}
+
+fn by_mpsc(count: u64, disturb: Disturb) {
+    let (first, mut consumer) = mpsc::blocking(2).unwrap();
+    thread::scope(|threads| {
+        for (mine, mut producer) in [first.clone(), first].into_iter().enumerate() {
+            threads.spawn(move || {
+                disturb();
+                (0..count / 2).for_each(|value| producer.push_wait((mine, value)).unwrap());
+            });
+        }
+        threads.spawn(move || {
+            disturb();
+            let mut next = [0; 2];
+            while let Some((from, value)) = consumer.pop_wait() {
+                assert_eq!(value, next[from]);
+                next[from] += 1;
+            }
+            assert_eq!(next, [count / 2; 2]);
+        });
+    });
+}
+
+fn by_broadcast(count: u64, disturb: Disturb) {
+    let plan = Plan::new(2).consumer("a", &[]).consumer("b", &["a"]);
+    let (mut producer, mut consumers) = plan.blocking().unwrap();
+    thread::scope(|threads| {
+        for name in ["a", "b"] {
+            let mut consumer = consumers.take(name).unwrap();
+            threads.spawn(move || {
+                disturb();
+                let mut next = 0;
+                while let Some(batch) = consumer.read_wait(2) {
+                    batch.iter().for_each(|value| {
+                        assert_eq!(*value, next);
+                        next += 1;
+                    });
+                    batch.release();
+                }
+                assert_eq!(next, count);
+            });
+        }
+        threads.spawn(move || {
+            disturb();
+            (0..count).for_each(|value| producer.push_wait(value).unwrap());
+        });
+    });
+}
+
+fn by_group(count: u64, disturb: Disturb) {
+    let (mut producer, mut members) = Plan::new(2).group("g", 2, &[]).blocking().unwrap();
+    let sums = thread::scope(|threads| {
+        let take = std::iter::from_fn(|| members.take("g"));
+        let members: Vec<_> = take
+            .map(|mut member| {
+                threads.spawn(move || {
+                    disturb();
+                    let (mut seen, mut sum) = (0, 0);
+                    while let Some(batch) = member.read_wait(1) {
+                        (seen, sum) = (seen + 1, sum + batch.iter().sum::<u64>());
+                        batch.release();
+                    }
+                    (seen, sum)
+                })
+            })
+            .collect();
+        disturb();
+        (0..count).for_each(|value| producer.push_wait(value).unwrap());
+        drop(producer);
+        members.into_iter().map(|member| member.join().unwrap()).collect::<Vec<_>>()
+    });
+    let all = sums.into_iter().fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
+    assert_eq!(all, (count, count * (count - 1) / 2));
+}
+
+/// The record with this number: of some length, each byte of which tells the number.
+fn record(value: u64) -> Vec<u8> {
+    vec![value as u8; value as usize % 13]
+}
+
+fn by_records(count: u64, disturb: Disturb) {
+    let (mut producer, mut consumer) = records::spsc::blocking(64).unwrap();
+    thread::scope(|threads| {
+        threads.spawn(move || {
+            disturb();
+            (0..count).for_each(|value| producer.push_wait(&record(value)).unwrap());
+        });
+        threads.spawn(move || {
+            disturb();
+            for value in 0..count {
+                let found = consumer.read_wait().unwrap();
+                assert_eq!(found.to_vec(), record(value));
+                found.release();
+            }
+            assert!(consumer.read_wait().is_err());
+        });
+    });
+}
+
+fn by_many_records(count: u64, disturb: Disturb) {
+    let (first, mut consumer) = records::mpsc::blocking(64).unwrap();
+    thread::scope(|threads| {
+        for mut producer in [first.clone(), first] {
+            threads.spawn(move || {
+                disturb();
+                (0..count / 2).for_each(|value| producer.push_wait(&record(value)).unwrap());
+            });
+        }
+        threads.spawn(move || {
+            disturb();
+            let mut bytes = 0;
+            while let Ok(found) = consumer.read_wait() {
+                assert!(found.windows(2).all(|pair| pair[0] == pair[1]), "torn: {:?}", &*found);
+                bytes += found.len();
+                found.release();
+            }
+            assert_eq!(bytes, (0..count / 2).map(|value| 2 * record(value).len()).sum::<usize>());
+        });
+    });
+}
+
+/// How many there shall be: `UNC_DEPTH=full` and `UNC_DEPTH=tenth` do `full` and a tenth of it.
+fn count(short: u64, full: u64) -> u64 {
+    match std::env::var("UNC_DEPTH").as_deref() {
+        Ok("full") => full,
+        Ok("tenth") => full / 10,
+        _ => {
+            println!("{short}; UNC_DEPTH=full does {full}, UNC_DEPTH=tenth a tenth");
+            short
+        }
+    }
+}
+
+/// So many hand-offs, by all rings in turn.
+fn all(hand_offs: u64, disturb: Disturb) {
+    let count = hand_offs / PIPELINES.len() as u64;
+    for (name, pipeline) in PIPELINES {
+        let begun = std::time::Instant::now();
+        pipeline(count, disturb);
+        println!("{name}: {count} in {:?}", begun.elapsed());
+    }
+}
+
+/// Runs `case` in a process of its own, for what can't be undone.
+fn in_a_process_of_its_own(test: &str, case: impl FnOnce()) {
+    const CASE: &str = "UNC_RING_CASE";
+    if std::env::var(CASE).is_ok_and(|case| case == test) {
+        return case();
+    }
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    let output = child.args(["--exact", test, "--nocapture"]).env(CASE, test).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    print!("{said}");
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Onto the first CPU that this thread may use.
+fn to_one_cpu() {
+    affinity::pin(affinity::allowed().unwrap()[0]).unwrap();
+}
+
+#[test]
+fn all_on_one_cpu() {
+    all(count(12_000, 10_000_000), to_one_cpu);
+}
+
+/// Into the class SCHED_FIFO, where nobody of the same priority is ever preempted. False: not allowed.
+fn to_real_time() -> bool {
+    let parameters = libc::sched_param { sched_priority: 1 };
+    // SAFETY: 0 names the calling thread; the parameters live until the call returns.
+    unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) == 0 }
+}
+
+#[test]
+fn in_a_real_time_class_on_one_cpu() {
+    if !thread::spawn(to_real_time).join().unwrap() {
+        println!("SKIPPED in_a_real_time_class_on_one_cpu: SCHED_FIFO is not allowed here");
+        return;
+    }
+    all(count(12_000, 10_000_000), || {
+        to_one_cpu();
+        assert!(to_real_time());
+    });
+}
+
+static DISTURBED: Mutex<Vec<libc::c_long>> = Mutex::new(Vec::new());
+
+/// From now on the calling thread gets signals.
+fn get_signals() {
+    // SAFETY: asks for this thread's number.
+    DISTURBED.lock().unwrap().push(unsafe { libc::syscall(libc::SYS_gettid) });
+}
+
+extern "C" fn ignore(_: libc::c_int) {}
+
+/// From now on a signal interrupts whatever call its thread is in.
+fn handle_signals() {
+    // SAFETY: plain data for which all zeroes is a value: no flags, so that calls are interrupted.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    action.sa_sigaction = ignore as extern "C" fn(libc::c_int) as libc::sighandler_t;
+    let nothing = std::ptr::null_mut();
+    // SAFETY: the handler does nothing; `action` lives until the call returns.
+    let done = unsafe { libc::sigaction(libc::SIGUSR1, &raw const action, nothing) };
+    assert_eq!(done, 0);
+}
+
+/// False: the thread has ended.
+fn send_signal(thread: libc::c_long) -> bool {
+    let process = std::process::id();
+    // SAFETY: a signal with a handler, to a thread of this process or to none.
+    unsafe { libc::syscall(libc::SYS_tgkill, process, thread, libc::SIGUSR1) == 0 }
+}
+
+#[test]
+fn hit_by_signals_that_interrupt_every_call() {
+    in_a_process_of_its_own("hit_by_signals_that_interrupt_every_call", || {
+        handle_signals();
+        let is_over = AtomicBool::new(false);
+        thread::scope(|threads| {
+            threads.spawn(|| {
+                let mut sent = 0;
+                while !is_over.load(Relaxed) {
+                    for &thread in DISTURBED.lock().unwrap().iter().rev().take(4) {
+                        sent += u64::from(send_signal(thread));
+                    }
+                    thread::yield_now();
+                }
+                println!("{sent} signals");
+                assert!(sent > 0);
+            });
+            all(count(12_000, 10_000_000), get_signals);
+            is_over.store(true, Relaxed);
+        });
+    });
+}
+
+#[test]
+fn without_membarrier() {
+    in_a_process_of_its_own("without_membarrier", || {
+        if let Err(error) = filter::forbid(i64::try_from(membarrier::NUMBER).unwrap(), 1) {
+            println!("SKIPPED without_membarrier: no filters here: {error}");
+            return;
+        }
+        all(count(1_800, 100_000), || {});
+    });
+}
+
+/// Many pipelines at once, since they mostly sleep.
+#[cfg(unc_pause)]
+#[test]
+fn stopped_between_any_two_steps() {
+    use uncontended_atomic::{inject_pauses, pauses};
+    let wanted = count(300, 10_000);
+    inject_pauses(20, 1);
+    while pauses() < wanted {
+        thread::scope(|threads| {
+            for (_, pipeline) in PIPELINES.iter().cycle().take(60) {
+                threads.spawn(|| pipeline(20, || {}));
+            }
+        });
+    }
+    println!("{} pauses", pauses());
+}
