@@ -29,6 +29,7 @@ pub fn main(flags: &[String]) -> Result<(), String> {
     }
     bench = bench.subject("disruptor, pollers", own::<Pollers>());
     bench = bench.subject("ours, polled", own::<ours::PolledBroadcast>());
+    bench = bench.subject("ours, asleep", own::<ours::SleepingBroadcast>());
     bench.show(&options).map(|_| ())
 }
 

@@ -141,6 +141,41 @@ impl<T: Payload> Broadcast<T> for PolledBroadcast {
     }
 }
 
+/// The broadcast whose sides sleep.
+pub struct SleepingBroadcast;
+
+impl<T: Payload> Broadcast<T> for SleepingBroadcast {
+    type Sender = broadcast::Producer<T, Sleepers>;
+    type Receiver = broadcast::Consumer<T, Sleepers>;
+
+    fn new(capacity: usize) -> (Self::Sender, [Self::Receiver; 2]) {
+        let plan = broadcast::Plan::new(capacity).consumer("one", &[]).consumer("two", &[]);
+        let (producer, mut consumers) = plan.blocking().expect("a small capacity");
+        let mut take = |name| consumers.take(name).expect("it is in the plan");
+        (producer, [take("one"), take("two")])
+    }
+
+    #[inline(always)]
+    fn send(sender: &mut Self::Sender, from: u64, to: u64) {
+        for number in from..to {
+            assert!(sender.push_wait(T::new(number)).is_ok(), "the consumers live");
+        }
+    }
+
+    #[inline(always)]
+    fn receive(receiver: &mut Self::Receiver, count: u64, seen: &AtomicU64) -> u64 {
+        let (mut sum, mut done) = (0u64, 0);
+        while done < count {
+            let batch = receiver.read_wait((count - done) as usize).expect("the producer lives");
+            sum = batch.iter().fold(sum, |sum, item| sum.wrapping_add(item.sum()));
+            done += batch.len() as u64;
+            batch.release();
+            seen.store(done, Release);
+        }
+        sum
+    }
+}
+
 pipe!(
     /// The ring whose sides sleep, item by item.
     Blocking,
