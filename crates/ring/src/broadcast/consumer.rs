@@ -58,6 +58,7 @@ impl<T, B: Bell> fmt::Debug for Consumers<T, B> {
 /// assert_eq!(apply.read(1)?.iter().next(), Some(&"order"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[repr(align(128))]
 pub struct Consumer<T, B: Bell = Silent> {
     pub(super) ring: Arc<Ring<T, B>>,
     stage: usize,

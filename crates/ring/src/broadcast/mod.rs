@@ -24,6 +24,7 @@
 //!     in its `held` before it moved `front` past that position; `held` is `END` while it may read none.
 //! I4: each cursor has one writer at a time, but the `front` of a group, which its members move by compare-and-swap.
 //! I5: a slot holds a value once one of its positions was written, published or not; `written` tells how many were.
+//! I6: the slots live as long as the ring, which every side keeps.
 //!
 //! # Edges
 //! broadcast-publish: the producer stores `published` -> a consumer loads it. Carries the values.

@@ -4,27 +4,40 @@ use super::Claim;
 use super::ring::Ring;
 use crate::bell::{Bell, Silent};
 use crate::position::Position;
+use crate::slots::Slot;
+use crate::view::View;
 use crate::{ClaimError, PushError, mutant};
 use std::fmt;
 use uncontended_atomic::Arc;
 use uncontended_atomic::Ordering::{Relaxed, Release};
 
 /// The side that publishes. There is one, and it cannot be cloned.
+// Aligned so that two sides made together, and used by two threads where they are, share no line.
+#[repr(align(128))]
 pub struct Producer<T, B: Bell = Silent> {
     pub(super) ring: Arc<Ring<T, B>>,
     /// What `ring.published` is: nobody else stores it (I4).
     pub(super) next: Position,
     /// Where the ring is full, by what was last seen of the stages. It only refuses too early, never too late.
     pub(super) limit: Position,
+    slots: View<Slot<T>>,
+    /// How far ahead of `next`, and how far at most, slots are fetched to be written.
+    ahead: u64,
+    fetch: Position,
     /// How many positions have been written, published or not (I5).
     written: u64,
 }
 
+// SAFETY: only values of types that threads may send and share get in (`Plan::build`), and what is shared is atomics, and slots
+// by the rules of I1.
+unsafe impl<T, B: Bell> Send for Producer<T, B> {}
+
 impl<T, B: Bell> Producer<T, B> {
     pub(super) fn new(ring: Arc<Ring<T, B>>) -> Producer<T, B> {
         let next = Position::new(0);
-        let limit = next.plus(ring.capacity);
-        Producer { ring, next, limit, written: 0 }
+        let (limit, slots) = (next.plus(ring.capacity), ring.slots.view());
+        let (ahead, fetch) = (slots.ahead(), slots.last_whole_line(limit));
+        Producer { ring, next, limit, slots, ahead, fetch, written: 0 }
     }
 
     /// Publishes `value`, if there is room.
@@ -77,14 +90,18 @@ impl<T, B: Bell> Producer<T, B> {
         let extra = u64::from(mutant::is("broadcast: one slot too many"));
         // A member that fails to claim an old position says for a moment that it holds it: what was free stays free.
         self.limit = self.limit.max(gate.plus(self.ring.capacity + extra));
+        self.fetch = self.slots.last_whole_line(self.limit);
         if self.limit.since(self.next) < count as u64 { Err(ClaimError::Full) } else { Ok(()) }
     }
 
     /// Writes the slot of a position that was found free and is not published yet.
     #[inline]
     pub(super) fn write(&mut self, position: Position, value: T) {
-        let (slot, step) = (self.ring.slots.at(position), position.steps());
-        let is_full = step < self.written || step >= self.ring.slots.len() as u64;
+        // The bound is for what a CPU does ahead of the check (`view`).
+        // SAFETY: the ring keeps the slots (I6).
+        let slot = unsafe { self.slots.at(position.at_most(self.limit.minus(1))) };
+        let step = position.steps();
+        let is_full = step < self.written || step >= self.slots.len() as u64;
         if std::mem::needs_drop::<T>() && is_full {
             // SAFETY: the slot is the producer's (I1), and holds a value (I5).
             unsafe { slot.replace(value) };
@@ -93,6 +110,7 @@ impl<T, B: Bell> Producer<T, B> {
             unsafe { slot.write(value) };
         }
         self.written = self.written.max(step + 1);
+        self.slots.prefetch_to_write(position.plus(self.ahead).at_most(self.fetch));
     }
 
     /// Publishes the next `count` values, which have been written.
