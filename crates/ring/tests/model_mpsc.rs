@@ -151,7 +151,9 @@ fn nobody_sleeps_for_who_went<const PRODUCERS: usize>() {
         spawn(move || assert_eq!(producer.push_wait(2), Err(2)))
     });
     drop(consumer);
-    sleepers.map(|sleeper| sleeper.join().unwrap());
+    for sleeper in sleepers {
+        sleeper.join().unwrap();
+    }
 }
 
 #[test]

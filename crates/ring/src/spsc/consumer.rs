@@ -1,13 +1,12 @@
 //! The side that pops. The header of [`spsc`](super) has the invariants and the edges.
 
-use super::{Batch, Control, Owned, Place};
+use super::{Batch, Control, Keeper, Place};
 use crate::PopError;
 use crate::bell::{Bell, Silent};
 use crate::mutant;
 use crate::position::{Mark, Position};
 use crate::slots::Slot;
 use std::fmt;
-use uncontended_atomic::Arc;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// The side that pops.
@@ -34,7 +33,7 @@ pub struct Consumer<T, B: Bell = Silent> {
     /// How far ahead of `head`, and how far at most, slots are fetched to be read.
     ahead: u64,
     fetch: Position,
-    _keeper: Arc<Owned<T, B>>,
+    _keeper: Keeper<T, B>,
 }
 
 // SAFETY: it is the only consumer (I3), and what it shares with the producer it shares by atomics, so it may move to another
@@ -42,11 +41,7 @@ pub struct Consumer<T, B: Bell = Silent> {
 unsafe impl<T: Send, B: Bell> Send for Consumer<T, B> {}
 
 impl<T, B: Bell> Consumer<T, B> {
-    pub(super) fn new(
-        place: Place<T, B>,
-        head: Position,
-        keeper: Arc<Owned<T, B>>,
-    ) -> Consumer<T, B> {
+    pub(super) fn new(place: Place<T, B>, head: Position, keeper: Keeper<T, B>) -> Consumer<T, B> {
         let (ahead, fetch) = (place.slots.ahead(), place.slots.last_whole_line(head));
         Consumer { place, head, seen: head, ahead, fetch, _keeper: keeper }
     }

@@ -35,6 +35,8 @@ mod blocking_tests;
 mod claim;
 mod consumer;
 mod producer;
+#[cfg(not(unc_model))]
+pub mod shared;
 #[cfg(all(test, not(unc_model)))]
 mod tests;
 
@@ -101,7 +103,16 @@ impl<B: Bell> Control<B> {
     }
 }
 
-/// A ring in memory of its own: what keeps that.
+/// What keeps a ring's memory.
+enum Keeper<T, B> {
+    /// The heap.
+    Owned { _ring: Arc<Owned<T, B>> },
+    /// The caller, as long as the role is held.
+    #[cfg(not(unc_model))]
+    Given(#[allow(dead_code, reason = "it is for its drop")] shared::Claimed),
+}
+
+/// A ring in memory of its own.
 struct Owned<T, B> {
     control: Control<B>,
     slots: Slots<Slot<T>>,
@@ -110,14 +121,15 @@ struct Owned<T, B> {
 /// A ring whose first value is at `start`.
 fn ring_at<T, B: Bell>(capacity: usize, start: Position) -> Result<Sides<T, B>, CapacityError> {
     let slots = Slots::new(capacity, |_| Slot::new())?;
-    let keeper = Arc::new(Owned { control: Control::new(start), slots });
+    let ring = Arc::new(Owned { control: Control::new(start), slots });
     let place = Place {
-        control: NonNull::from(&keeper.control),
-        slots: keeper.slots.view(),
+        control: NonNull::from(&ring.control),
+        slots: ring.slots.view(),
         capacity: capacity as u64,
     };
-    let producer = Producer::new(place, start, start, Arc::clone(&keeper));
-    Ok((producer, Consumer::new(place, start, keeper)))
+    let keeper = Keeper::Owned { _ring: Arc::clone(&ring) };
+    let producer = Producer::new(place, start, start, keeper);
+    Ok((producer, Consumer::new(place, start, Keeper::Owned { _ring: ring })))
 }
 
 impl<T, B> Drop for Owned<T, B> {

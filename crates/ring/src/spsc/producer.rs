@@ -1,12 +1,11 @@
 //! The side that pushes. The header of [`spsc`](super) has the invariants and the edges.
 
-use super::{Claim, Control, Owned, Place};
+use super::{Claim, Control, Keeper, Place};
 use crate::bell::{Bell, Silent};
 use crate::mutant;
 use crate::position::{Mark, Position};
 use crate::{ClaimError, PushError};
 use std::fmt;
-use uncontended_atomic::Arc;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// The side that pushes.
@@ -31,7 +30,7 @@ pub struct Producer<T, B: Bell = Silent> {
     /// How far ahead of `tail`, and how far at most, slots are fetched to be written.
     ahead: u64,
     fetch: Position,
-    _keeper: Arc<Owned<T, B>>,
+    _keeper: Keeper<T, B>,
 }
 
 // SAFETY: it is the only producer (I3), and what it shares with the consumer it shares by atomics, so it may move to another
@@ -43,7 +42,7 @@ impl<T, B: Bell> Producer<T, B> {
         place: Place<T, B>,
         tail: Position,
         head: Position,
-        keeper: Arc<Owned<T, B>>,
+        keeper: Keeper<T, B>,
     ) -> Producer<T, B> {
         let limit = head.plus(place.capacity);
         let (ahead, fetch) = (place.slots.ahead(), place.slots.last_whole_line(limit));
@@ -177,7 +176,8 @@ impl<T, B: Bell> Producer<T, B> {
     /// How many values there is room for now; there can only be more later.
     pub fn room(&mut self) -> usize {
         self.look();
-        self.limit.since(self.tail) as usize
+        // Whatever a faulty consumer in another process wrote, no more than all slots.
+        self.limit.since(self.tail).min(self.place.capacity) as usize
     }
 
     /// How many values the ring takes.

@@ -1,0 +1,121 @@
+//! Given memory, checked; roles, held and given up. What takes processes is in tests/processes.rs.
+
+use super::*;
+use crate::{CapacityError, PopError};
+
+/// Memory for tests: aligned, and larger than any ring here.
+#[repr(C, align(4096))]
+struct Page([u8; 4096]);
+
+fn page() -> (NonNull<u8>, Box<Page>) {
+    let mut page = Box::new(Page([0; 4096]));
+    (NonNull::from(&mut page.0).cast(), page)
+}
+
+/// A ring of `capacity` numbers, and where it is.
+fn ring(capacity: usize) -> (NonNull<u8>, Shared<u64>) {
+    let memory = NonNull::from(Box::leak(Box::new(Page([0xff; 4096])))).cast();
+    // SAFETY: a page leaked just now (I1).
+    (memory, unsafe { create(memory, 4096, capacity, ()) }.unwrap())
+}
+
+fn attach_again<T: Plain>(base: NonNull<u8>) -> Result<Shared<T>, AttachError> {
+    // SAFETY: a page that was leaked, for a ring (I1).
+    unsafe { attach(base, 4096, ()) }
+}
+
+fn refusal<T>(result: Result<T, RoleError>) -> Option<RoleError> {
+    result.err()
+}
+
+#[test]
+fn a_ring_is_made_found_used_and_closed() {
+    let (base, made) = ring(3);
+    let found = attach_again::<u64>(base).unwrap();
+    assert_eq!((made.capacity(), found.capacity()), (3, 3));
+    let mut producer = made.producer().unwrap();
+    let mut consumer = found.consumer().unwrap();
+    for round in 0..5 {
+        assert_eq!(producer.push_slice(&[round, 1, 2, 3]), 3);
+        let batch = consumer.read(9).unwrap();
+        assert_eq!(batch.iter().copied().collect::<Vec<_>>(), [round, 1, 2]);
+        batch.release();
+    }
+    producer.push_wait(7).unwrap();
+    drop(producer);
+    assert_eq!((consumer.pop_wait(), consumer.pop()), (Some(7), Err(PopError::Closed)));
+}
+
+#[test]
+fn a_second_holder_of_a_role_is_refused_and_a_role_given_up_is_closed() {
+    let (base, made) = ring(2);
+    let (producer, consumer) = (made.producer().unwrap(), made.consumer().unwrap());
+    let found = attach_again::<u64>(base).unwrap();
+    let held = Some(RoleError::Held { pid: std::process::id() });
+    assert_eq!((refusal(found.producer()), refusal(found.consumer())), (held, held));
+    assert_eq!(
+        (refusal(found.take_over_producer()), refusal(found.take_over_consumer())),
+        (held, held)
+    );
+    drop(producer);
+    drop(consumer);
+    let gone = Some(RoleError::GivenUp);
+    assert_eq!((refusal(found.producer()), refusal(found.consumer())), (gone, gone));
+    assert_eq!(
+        (refusal(found.take_over_producer()), refusal(found.take_over_consumer())),
+        (gone, gone)
+    );
+}
+
+#[test]
+fn what_is_kept_goes_with_the_last_that_needs_it() {
+    let (base, memory) = page();
+    let kept = std::sync::Arc::new(memory);
+    // SAFETY: a page that is kept (I1).
+    let shared = unsafe { create::<u64>(base, 4096, 2, std::sync::Arc::clone(&kept)) }.unwrap();
+    let (mut producer, mut consumer) = (shared.producer().unwrap(), shared.consumer().unwrap());
+    drop(shared);
+    producer.push(1).unwrap();
+    drop(producer);
+    assert_eq!((consumer.pop(), std::sync::Arc::strong_count(&kept)), (Ok(1), 2));
+    drop(consumer);
+    assert_eq!(std::sync::Arc::strong_count(&kept), 1);
+}
+
+#[test]
+fn memory_that_is_no_such_ring_is_told_from_one() {
+    let (base, page) = page();
+    // SAFETY: in all these, a page that lives to the end of this test (I1).
+    let try_create = |at, bytes, capacity| unsafe { create::<u64>(at, bytes, capacity, ()) }.err();
+    assert_eq!(attach_again::<u64>(base).err(), Some(AttachError::NoRing));
+    assert_eq!(try_create(base, 4096, 0), Some(AttachError::Capacity(CapacityError::Zero)));
+    let too_large = Some(AttachError::Capacity(CapacityError::TooLarge));
+    assert_eq!(try_create(base, 4096, usize::MAX), too_large);
+    assert_eq!(try_create(base, 640 + 31, 3), Some(AttachError::TooSmall { needed: 640 + 32 }));
+    // SAFETY: within the page (I1).
+    let odd = unsafe { base.add(64) };
+    assert_eq!(try_create(odd, 2048, 3), Some(AttachError::Misaligned { to: 128 }));
+    assert_eq!(try_create(base, 640 + 32, 3), None);
+    assert_eq!(attach_again::<u32>(base).err(), Some(AttachError::Element { size: 8, align: 8 }));
+    let garble = |offset: usize, byte: u8| {
+        // SAFETY: within the page (I1).
+        let at = unsafe { base.add(offset) };
+        // SAFETY: within the page (I1), which nobody else reaches now.
+        let byte = unsafe { at.replace(byte) };
+        let found = attach_again::<u64>(base).err();
+        // SAFETY: as for the replacement.
+        unsafe { at.write(byte) };
+        found
+    };
+    assert_eq!(garble(0, 1), Some(AttachError::NoRing));
+    assert_eq!(garble(8, 9), Some(AttachError::Version { found: 9 }));
+    assert_eq!(garble(12, 9), Some(AttachError::Kind { found: 9 }));
+    assert_eq!(garble(16, 9), Some(AttachError::Element { size: 9, align: 8 }));
+    assert_eq!(garble(32, 0), Some(AttachError::Capacity(CapacityError::Zero)));
+    assert_eq!(garble(35, 9), Some(AttachError::TooSmall { needed: 640 + (8 << 28) }));
+    assert_eq!(garble(39, 9), too_large);
+    assert_eq!(garble(128 + 6, 9), Some(AttachError::Corrupt));
+    assert_eq!(garble(256 + 6, 9), Some(AttachError::Corrupt));
+    assert!(attach_again::<u64>(base).is_ok());
+    drop(page);
+}
