@@ -83,7 +83,7 @@ fn as_a_child() {
             assert_eq!(consumer.pop_wait(), None);
         }
         "second" => {
-            // SAFETY: it takes no pointer.
+            // SAFETY: the call takes nothing and only returns a number.
             let parent = unsafe { libc::getppid() } as u32;
             let held = Some(RoleError::Held { pid: parent });
             assert_eq!((ring.producer().err(), ring.take_over_producer().err()), (held, held));

@@ -7,20 +7,35 @@ use crate::{CapacityError, PopError};
 #[repr(C, align(4096))]
 struct Page([u8; 4096]);
 
-fn page() -> (NonNull<u8>, Box<Page>) {
-    let mut page = Box::new(Page([0; 4096]));
-    (NonNull::from(&mut page.0).cast(), page)
+/// A page of the heap, reached by its address alone.
+struct Heap(NonNull<Page>);
+
+// SAFETY: whoever has the address may use the page as long as this lives (I1).
+unsafe impl Send for Heap {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Heap {}
+
+impl Drop for Heap {
+    fn drop(&mut self) {
+        // SAFETY: it was boxed by `page`, and what was kept by it is gone (I1).
+        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+    }
+}
+
+fn page(byte: u8) -> (NonNull<u8>, Heap) {
+    let page = NonNull::from(Box::leak(Box::new(Page([byte; 4096]))));
+    (page.cast(), Heap(page))
 }
 
 /// A ring of `capacity` numbers, and where it is.
 fn ring(capacity: usize) -> (NonNull<u8>, Shared<u64>) {
-    let memory = NonNull::from(Box::leak(Box::new(Page([0xff; 4096])))).cast();
-    // SAFETY: a page leaked just now (I1).
-    (memory, unsafe { create(memory, 4096, capacity, ()) }.unwrap())
+    let (base, heap) = page(0xff);
+    // SAFETY: the page is kept (I1).
+    (base, unsafe { create(base, 4096, capacity, heap) }.unwrap())
 }
 
 fn attach_again<T: Plain>(base: NonNull<u8>) -> Result<Shared<T>, AttachError> {
-    // SAFETY: a page that was leaked, for a ring (I1).
+    // SAFETY: a page that lives as long as the test (I1).
     unsafe { attach(base, 4096, ()) }
 }
 
@@ -69,7 +84,7 @@ fn a_second_holder_of_a_role_is_refused_and_a_role_given_up_is_closed() {
 
 #[test]
 fn what_is_kept_goes_with_the_last_that_needs_it() {
-    let (base, memory) = page();
+    let (base, memory) = page(0);
     let kept = std::sync::Arc::new(memory);
     // SAFETY: a page that is kept (I1).
     let shared = unsafe { create::<u64>(base, 4096, 2, std::sync::Arc::clone(&kept)) }.unwrap();
@@ -84,7 +99,7 @@ fn what_is_kept_goes_with_the_last_that_needs_it() {
 
 #[test]
 fn memory_that_is_no_such_ring_is_told_from_one() {
-    let (base, page) = page();
+    let (base, _page) = page(0);
     // SAFETY: in all these, a page that lives to the end of this test (I1).
     let try_create = |at, bytes, capacity| unsafe { create::<u64>(at, bytes, capacity, ()) }.err();
     assert_eq!(attach_again::<u64>(base).err(), Some(AttachError::NoRing));
@@ -117,5 +132,4 @@ fn memory_that_is_no_such_ring_is_told_from_one() {
     assert_eq!(garble(128 + 6, 9), Some(AttachError::Corrupt));
     assert_eq!(garble(256 + 6, 9), Some(AttachError::Corrupt));
     assert!(attach_again::<u64>(base).is_ok());
-    drop(page);
 }
