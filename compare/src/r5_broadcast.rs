@@ -28,8 +28,9 @@ pub fn main(flags: &[String]) -> Result<(), String> {
         bench = bench.subject(strategy.name(), managed(strategy));
     }
     bench = bench.subject("disruptor, pollers", own::<Pollers>());
-    bench = bench.subject("ours, polled", own::<ours::PolledBroadcast>());
-    bench = bench.subject("ours, asleep", own::<ours::SleepingBroadcast>());
+    bench = bench
+        .subject("ours, blocking", own::<ours::BlockingBroadcast>())
+        .subject("ours, polled", own::<ours::PolledBroadcast>());
     bench.show(&options).map(|_| ())
 }
 

@@ -141,10 +141,20 @@ impl<T: Payload> Broadcast<T> for PolledBroadcast {
     }
 }
 
-/// The broadcast whose sides sleep.
-pub struct SleepingBroadcast;
+pipe!(
+    /// The ring whose sides sleep, item by item.
+    Blocking,
+    spsc::Producer<T, Sleepers>,
+    spsc::Consumer<T, Sleepers>,
+    |capacity| spsc::blocking(capacity).expect("a small capacity"),
+    |to: &mut spsc::Producer<T, Sleepers>, item| assert!(to.push_wait(item).is_ok(), "the consumer lives"),
+    |from: &mut spsc::Consumer<T, Sleepers>| from.pop_wait().expect("the producer lives")
+);
 
-impl<T: Payload> Broadcast<T> for SleepingBroadcast {
+/// The broadcast whose sides sleep.
+pub struct BlockingBroadcast;
+
+impl<T: Payload> Broadcast<T> for BlockingBroadcast {
     type Sender = broadcast::Producer<T, Sleepers>;
     type Receiver = broadcast::Consumer<T, Sleepers>;
 
@@ -175,13 +185,3 @@ impl<T: Payload> Broadcast<T> for SleepingBroadcast {
         sum
     }
 }
-
-pipe!(
-    /// The ring whose sides sleep, item by item.
-    Blocking,
-    spsc::Producer<T, Sleepers>,
-    spsc::Consumer<T, Sleepers>,
-    |capacity| spsc::blocking(capacity).expect("a small capacity"),
-    |to: &mut spsc::Producer<T, Sleepers>, item| assert!(to.push_wait(item).is_ok(), "the consumer lives"),
-    |from: &mut spsc::Consumer<T, Sleepers>| from.pop_wait().expect("the producer lives")
-);
