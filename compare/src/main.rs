@@ -15,6 +15,7 @@ mod u1_publish;
 mod u2_wake;
 
 use std::process::ExitCode;
+use uncontended_bench::{Bench, Options};
 
 /// A question's name, what it answers, and its code.
 type Question = (&'static str, &'static str, fn(&[String]) -> Result<(), String>);
@@ -60,10 +61,20 @@ fn main() -> ExitCode {
     }
 }
 
+/// Measures and prints. A rival that fails is a row that says so; one of ours that fails is an error.
+fn answer(bench: Bench, options: &Options) -> Result<(), String> {
+    let report = bench.show(options)?;
+    let tables = report.tables.iter().filter_map(|table| table.outcome.as_ref().ok());
+    let ours = tables.flat_map(|table| &table.rows).filter(|row| row.name.starts_with("ours"));
+    let failed: Vec<String> =
+        ours.filter_map(|row| Some(format!("{}: {}", row.name, row.failed.as_ref()?))).collect();
+    if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
+}
+
 fn usage() -> ExitCode {
     eprintln!(
         "usage: compare --list | QUESTION [flags]\nflags of the benchmarks:\n{}",
-        uncontended_bench::Options::HELP
+        Options::HELP
     );
     ExitCode::from(2)
 }

@@ -26,7 +26,7 @@ pub fn main(flags: &[String]) -> Result<(), String> {
         bench = subjects::<Words<8>>(bench.case(format!("{capacity} × 64 B")), capacity);
         bench = subjects::<Words<32>>(bench.case(format!("{capacity} × 256 B")), capacity);
     }
-    bench.show(&options).map(|_| ())
+    crate::answer(bench, &options)
 }
 
 fn subjects<T: Payload>(bench: Bench, capacity: usize) -> Bench {

@@ -33,7 +33,7 @@ pub fn main(flags: &[String]) -> Result<(), String> {
             bench = subjects(bench.case(format!("{burst} every {pause:?}")), burst, pause);
         }
     }
-    bench.show(&options).map(|_| ())
+    crate::answer(bench, &options)
 }
 
 fn subjects(bench: Bench, burst: u64, pause: Duration) -> Bench {

@@ -28,7 +28,7 @@ pub fn main(flags: &[String]) -> Result<(), String> {
         .subject("flume", echo::<pipes::Flume>())
         .subject("std sync_channel", echo::<pipes::Std>())
         .subject("rtrb, polled", echo::<pipes::Rtrb>());
-    bench.show(&options).map(|_| ())
+    crate::answer(bench, &options)
 }
 
 fn echo<P: Pipe<Item>>() -> impl FnMut(&mut Block) + Send + 'static {

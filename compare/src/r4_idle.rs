@@ -39,7 +39,7 @@ pub fn main(flags: &[String]) -> Result<(), String> {
             drop(disruptor);
         });
     }
-    bench.show(&options).map(|_| ())
+    crate::answer(bench, &options)
 }
 
 /// Times 200 ms without work, once everybody had time to fall asleep.

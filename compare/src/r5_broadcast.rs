@@ -31,7 +31,7 @@ pub fn main(flags: &[String]) -> Result<(), String> {
     bench = bench
         .subject("ours, blocking", own::<ours::BlockingBroadcast>())
         .subject("ours, polled", own::<ours::PolledBroadcast>());
-    bench.show(&options).map(|_| ())
+    crate::answer(bench, &options)
 }
 
 fn managed(strategy: Strategy) -> impl FnMut(&mut Block) + Send + 'static {

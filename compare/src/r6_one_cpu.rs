@@ -31,7 +31,7 @@ pub fn main(flags: &[String]) -> Result<(), String> {
     let bench = both::<pipes::Rtrb>(bench, "rtrb, polled");
     let bench = both::<pipes::Disruptor>(bench, "disruptor, poller");
     let bench = both::<ours::Polled>(bench, "ours, polled");
-    bench.show(&options).map(|_| ())
+    crate::answer(bench, &options)
 }
 
 fn both<P: Pipe<Item>>(bench: Bench, name: &str) -> Bench {

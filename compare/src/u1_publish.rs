@@ -30,7 +30,7 @@ pub fn main(flags: &[String]) -> Result<(), String> {
     if concurrency_kit::forms().is_empty() {
         bench = bench.note(concurrency_kit::MISSING);
     }
-    bench.show(&options).map(|_| ())
+    crate::answer(bench, &options)
 }
 
 fn subjects<const WORDS: usize>(mut bench: Bench) -> Bench {

@@ -196,7 +196,7 @@ impl Runner<'_> {
                 }
                 fits = long;
                 let scale = target as f64 / measured.elapsed_ns.max(1) as f64;
-                let operations = (contender.operations as f64 * scale.min(16.0)).round();
+                let operations = (contender.operations as f64 * scale.min(64.0)).round();
                 contender.operations = (operations as u64).max(1);
             }
             found[contender.subject] = Some(contender.operations);

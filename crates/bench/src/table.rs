@@ -57,13 +57,28 @@ pub fn matrix(report: &Report) -> String {
             cells = transposed(&cells);
         }
         text += &piped(&cells);
-        for (case, table) in measured {
-            for warning in &table.warnings {
-                let _ = writeln!(text, "warning: {case}: {warning}");
+        text += &gathered(&measured);
+    }
+    listed(&(text + &foot(report)))
+}
+
+/// The warnings of many tables: each kind once, with where it was met first.
+fn gathered(tables: &[(&str, &Measurement)]) -> String {
+    let kind = |text: &str| text.chars().filter(|c| c.is_alphabetic()).collect::<String>();
+    let mut kinds: Vec<(String, usize, String)> = Vec::new();
+    for (case, table) in tables {
+        for warning in &table.warnings {
+            match kinds.iter_mut().find(|(known, ..)| *known == kind(warning)) {
+                Some((_, count, _)) => *count += 1,
+                None => kinds.push((kind(warning), 1, format!("{case}: {warning}"))),
             }
         }
     }
-    listed(&(text + &foot(report)))
+    let line = |(_, count, first): &(String, usize, String)| match count {
+        1 => format!("warning: {first}\n"),
+        _ => format!("warning: in {count} of {} tables; {first}\n", tables.len()),
+    };
+    kinds.iter().map(line).collect()
 }
 
 fn transposed(cells: &[Vec<String>]) -> Vec<Vec<String>> {

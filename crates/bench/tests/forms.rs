@@ -122,3 +122,21 @@ fn two_threads_run_on_their_cpus_at_the_same_time_and_are_timed_on_the_machine()
     assert_eq!(pair.failed, None);
     assert!(pair.ns_per_operation.unwrap() > 0.0 && pair.cpu_share.unwrap() > 0.0, "{pair:?}");
 }
+
+#[test]
+fn a_matrix_gathers_the_warnings_of_its_tables() {
+    let script = Script::new();
+    script.steals(1, 2);
+    let bench = Bench::new("forms", "what is gathered").places([Place::Free]);
+    let report =
+        ["small", "large"].iter().fold(bench.on(script.clone(), cpus(2)), |bench, case| {
+            bench
+                .case(*case)
+                .subject("one", costs(&script, |_| 100))
+                .subject("gone", |_| panic!("gone"))
+        });
+    let text = uncontended_bench::matrix(&report.run(&Options { rounds: 20, ..options() }));
+    assert!(text.contains("- warning: in 2 of 2 tables; small: the hypervisor took"), "{text}");
+    assert!(text.contains("in 2 of 2 tables; small: gone: panicked: gone"), "{text}");
+    assert!(text.contains("| one | 100 ns | 100 ns |"), "{text}");
+}
