@@ -5,17 +5,21 @@
 //!   calls `wake`, which is a load and a branch while nobody sleeps.
 //! - [`EventCount`]: a number of events, and threads that wait for it to change. [`single`] producer, whose increment is
 //!   no atomic read-modify-write, or [`many`].
+//! - A [`Parker`]: a token for one thread. [`idle`]: what a loop does that polls instead.
 //! - A [`Deadline`] is absolute, so that a wait begun again is not a longer one.
 
 mod deadline;
 pub mod event_count;
 mod flagged;
+pub mod idle;
+mod parker;
 mod patience;
 mod sleepers;
 mod width;
 
 pub use deadline::{Deadline, TimedOut};
 pub use event_count::{ClaimError, Closed, EventCount, Producer, WaitError, many, single};
+pub use parker::{Parker, Unparker};
 pub use sleepers::Sleepers;
 pub use uncontended_atomic::Scope;
 pub use uncontended_fence::{Backend, Reason, Refused, backend};

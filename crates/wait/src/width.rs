@@ -42,8 +42,6 @@ pub trait Sealed: Sized {
     /// The count in the upper bits.
     fn lower(self) -> Self;
     fn plus(self, value: Self) -> Self;
-    /// Without the top bit: what counts modulo 2^31 or 2^63.
-    fn wrapped(self) -> Self;
 }
 
 macro_rules! width {
@@ -129,11 +127,6 @@ macro_rules! width {
             #[inline(always)]
             fn plus(self, value: Self) -> Self {
                 self.wrapping_add(value)
-            }
-
-            #[inline(always)]
-            fn wrapped(self) -> Self {
-                self & ($value::MAX >> 1)
             }
         }
     };

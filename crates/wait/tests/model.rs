@@ -5,7 +5,7 @@
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 use uncontended_atomic::{Arc, AtomicU32, UnsafeCell, seed_mutant, spawn};
 use uncontended_model::real::{Explorer, Memory, Report};
-use uncontended_wait::{Deadline, Sleepers};
+use uncontended_wait::{Deadline, Parker, Sleepers};
 
 const BOTH: [Memory; 2] = [Memory::C11, Memory::Tso];
 
@@ -184,4 +184,46 @@ fn every_seeded_bug_is_caught() {
     }
     // Only C11 needs this one: TSO keeps program order but for buffers, which the heavy fence drains.
     caught(Memory::C11, "publisher: no light fence", one_publisher_and_one_waiter);
+}
+
+/// Tokens given twice, with what they are about, to a thread that parks for each; the second may be taken with the first.
+fn tokens() {
+    let letter = Arc::new(Letter(UnsafeCell::new(0)));
+    let (mut parker, theirs) = (Parker::new(), Arc::clone(&letter));
+    let unparker = parker.unparker();
+    let other = spawn(move || {
+        // SAFETY: nobody reads before the token is given (edge `token`).
+        theirs.0.with_mut(|letter| unsafe { *letter = 7 });
+        unparker.unpark();
+    });
+    parker.park();
+    // SAFETY: the token was given (edge `token`).
+    assert_eq!(letter.0.with(|letter| unsafe { *letter }), 7);
+    other.join().unwrap();
+}
+
+/// A park that may end by its deadline at any moment; the token is there then or later, and not lost.
+fn tokens_and_a_deadline() {
+    let mut parker = Parker::new();
+    let unparker = parker.unparker();
+    let other = spawn(move || unparker.unpark());
+    if parker.park_deadline(Deadline::at_ns(2)).is_err() {
+        parker.park();
+    }
+    other.join().unwrap();
+}
+
+struct Letter(UnsafeCell<u32>);
+
+// SAFETY: written before the token is given, read after it was taken.
+unsafe impl Sync for Letter {}
+// SAFETY: a number may go to any thread.
+unsafe impl Send for Letter {}
+
+#[test]
+fn tokens_are_not_lost_and_carry_what_they_are_about() {
+    holds(tokens);
+    holds(tokens_and_a_deadline);
+    caught(Memory::C11, "parker: the token is given relaxed", tokens);
+    caught(Memory::C11, "parker: the token is taken relaxed", tokens);
 }

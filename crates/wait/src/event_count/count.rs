@@ -151,7 +151,7 @@ impl<W: Width> EventCount<OneWord<W, Locked>> {
     #[cfg_attr(unc_model, track_caller)]
     pub fn add(&self, events: W) -> W {
         let (before, asleep) = self.0.publish(events);
-        if asleep && events.wrapped() != W::ZERO {
+        if asleep && events.raise() != W::ZERO {
             self.0.wake_all();
         }
         before
@@ -162,7 +162,7 @@ impl<W: Width> EventCount<OneWord<W, Locked>> {
     #[cfg_attr(unc_model, track_caller)]
     pub fn add_and_wake_one(&self, events: W) -> W {
         let (before, asleep) = self.0.publish(events);
-        if asleep && events.wrapped() != W::ZERO {
+        if asleep && events.raise() != W::ZERO {
             self.0.wake_oldest();
         }
         before

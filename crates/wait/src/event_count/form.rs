@@ -44,6 +44,7 @@ pub(crate) trait Layout: Valued + Sized {
 
 /// What a producer does.
 pub(crate) trait Publish: Form {
-    /// Makes the count `value` by adding `events`, and tells whether somebody may sleep. For the producer alone.
-    fn publish(&self, value: Self::Value, events: Self::Value) -> bool;
+    /// Makes the count `sum` by adding `events`, both as they stand in the upper bits of a word, and tells whether
+    /// somebody may sleep. For the producer alone.
+    fn publish(&self, sum: Self::Value, events: Self::Value) -> bool;
 }

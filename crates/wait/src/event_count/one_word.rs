@@ -177,6 +177,6 @@ impl<W: Width> crate::event_count::form::Publish for OneWord<W, Unlocked> {
     #[cfg_attr(unc_model, track_caller)]
     fn publish(&self, _: W, events: W) -> bool {
         // EDGE event (release): what happened before, because x86 keeps the order of stores (`unlocked`).
-        W::add_unlocked(&self.flagged.word, events.raise())
+        W::add_unlocked(&self.flagged.word, events)
     }
 }

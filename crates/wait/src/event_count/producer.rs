@@ -30,8 +30,14 @@ use std::ops::Deref;
 /// assert_eq!(log.wait(300), Err(Closed));
 /// ```
 pub struct Producer<F: SingleProducer, C: Deref<Target = EventCount<F>>> {
+    claim: Claim<F, C>,
+    /// As it stands in the upper bits of a word.
+    raised: F::Value,
+}
+
+/// What is dropped with a producer: apart from the count, so that the count can stay in a register.
+struct Claim<F: SingleProducer, C: Deref<Target = EventCount<F>>> {
     count: C,
-    value: F::Value,
     is_released: bool,
 }
 
@@ -52,19 +58,19 @@ impl<F: SingleProducer, C: Deref<Target = EventCount<F>>> Producer<F, C> {
     /// As there.
     pub fn claim(count: C) -> Result<Producer<F, C>, ClaimError> {
         count.0.flagged().claim()?;
-        let value = count.value();
-        Ok(Producer { count, value, is_released: false })
+        let raised = count.value().raise();
+        Ok(Producer { claim: Claim { count, is_released: false }, raised })
     }
 
     /// How many events there were.
     #[inline(always)]
     pub fn value(&self) -> F::Value {
-        self.value
+        self.raised.lower()
     }
 
     /// The count.
     pub fn count(&self) -> &EventCount<F> {
-        &self.count
+        &self.claim.count
     }
 
     /// Counts one event and wakes all who wait.
@@ -79,7 +85,7 @@ impl<F: SingleProducer, C: Deref<Target = EventCount<F>>> Producer<F, C> {
     #[cfg_attr(unc_model, track_caller)]
     pub fn add(&mut self, events: F::Value) {
         if self.publish(events) {
-            self.count.0.wake_all();
+            self.claim.count.0.wake_all();
         }
     }
 
@@ -88,27 +94,28 @@ impl<F: SingleProducer, C: Deref<Target = EventCount<F>>> Producer<F, C> {
     #[cfg_attr(unc_model, track_caller)]
     pub fn add_and_wake_one(&mut self, events: F::Value) {
         if self.publish(events) {
-            self.count.0.wake_oldest();
+            self.claim.count.0.wake_oldest();
         }
     }
 
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
     fn publish(&mut self, events: F::Value) -> bool {
-        if events.wrapped() == F::Value::ZERO {
+        let events = events.raise();
+        if events == F::Value::ZERO {
             return false;
         }
-        self.value = self.value.plus(events).wrapped();
-        self.count.0.publish(self.value, events)
+        self.raised = self.raised.plus(events);
+        self.claim.count.0.publish(self.raised, events)
     }
 
     /// Gives the claim back without closing the count.
     pub fn release(mut self) {
-        self.is_released = true;
+        self.claim.is_released = true;
     }
 }
 
-impl<F: SingleProducer, C: Deref<Target = EventCount<F>>> Drop for Producer<F, C> {
+impl<F: SingleProducer, C: Deref<Target = EventCount<F>>> Drop for Claim<F, C> {
     fn drop(&mut self) {
         if self.is_released {
             return self.count.0.flagged().release();
@@ -120,6 +127,6 @@ impl<F: SingleProducer, C: Deref<Target = EventCount<F>>> Drop for Producer<F, C
 
 impl<F: SingleProducer, C: Deref<Target = EventCount<F>>> fmt::Debug for Producer<F, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Producer").field("value", &self.value).finish_non_exhaustive()
+        f.debug_struct("Producer").field("value", &self.value()).finish_non_exhaustive()
     }
 }

@@ -5,7 +5,8 @@
 //! to a processor.
 //!
 //! # State
-//! `version` counts modulo 2^31 or 2^63 and is stored by the one producer alone, which keeps a copy and so never loads it.
+//! `version` counts in its upper 31 or 63 bits, as in the other forms, and is stored by the one producer alone, which
+//! keeps a copy and so never loads it.
 //!
 //! # Edges
 //! event: `publish` -> `load`. What happened before the increment.
@@ -45,7 +46,7 @@ impl<W: Width> Layout for TwoWords<W> {
     #[cfg_attr(unc_model, track_caller)]
     fn load(&self) -> W {
         // EDGE event (acquire): what happened before.
-        W::load(&self.version, Acquire)
+        W::load(&self.version, Acquire).lower()
     }
 
     #[cfg_attr(unc_model, track_caller)]
@@ -92,10 +93,10 @@ impl<W: Width> SingleProducer for TwoWords<W> {}
 impl<W: Width> Publish for TwoWords<W> {
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
-    fn publish(&self, value: W, _: W) -> bool {
+    fn publish(&self, sum: W, _: W) -> bool {
         // EDGE event (release): what happened before.
         let order = unless_mutant("two words: the version is relaxed", Release);
-        W::store(&self.version, value, order);
+        W::store(&self.version, sum, order);
         self.sleepers.is_flagged_after_publishing()
     }
 }

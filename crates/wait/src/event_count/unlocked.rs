@@ -23,17 +23,38 @@ use uncontended_atomic::Ordering::{Relaxed, Release};
 use uncontended_atomic::mutant;
 use uncontended_atomic::{AtomicU32, AtomicU64};
 
+/// One event, as it stands in the upper bits.
+#[cfg(not(any(miri, unc_model)))]
+const ONE: u8 = 2;
+
 macro_rules! add {
-    ($name:ident, $atomic:ident, $value:ident, $instruction:literal) => {
+    ($name:ident, $atomic:ident, $value:ident, $size:literal, $register:literal) => {
         /// Adds, and tells whether the flag is set afterwards.
         #[cfg(not(any(miri, unc_model)))]
         #[inline(always)]
         pub(crate) fn $name(word: &$atomic, value: $value) -> bool {
+            if value == $value::from(ONE) {
+                // An immediate operand: some processors then need not wait for the last addition to reach memory.
+                // SAFETY: the word is borrowed, aligned and only ever accessed atomically; an aligned x86 access of this
+                // size is atomic, and the race for bit 0 is the algorithm (I1).
+                unsafe {
+                    std::arch::asm!(
+                        concat!("add ", $size, " ptr [{word}], {one}"),
+                        "test byte ptr [{word}], 1",
+                        "jnz {asleep}",
+                        word = in(reg) word.as_ptr(),
+                        one = const ONE,
+                        asleep = label { return true },
+                        options(nostack),
+                    );
+                }
+                return false;
+            }
             // SAFETY: the word is borrowed, aligned and only ever accessed atomically; an aligned x86 access of this size is
             // atomic, and the race for bit 0 is the algorithm (I1).
             unsafe {
                 std::arch::asm!(
-                    $instruction,
+                    concat!("add ", $size, " ptr [{word}], ", $register),
                     "test byte ptr [{word}], 1",
                     "jnz {asleep}",
                     word = in(reg) word.as_ptr(),
@@ -69,5 +90,5 @@ macro_rules! add {
     };
 }
 
-add!(add_u32, AtomicU32, u32, "add dword ptr [{word}], {value:e}");
-add!(add_u64, AtomicU64, u64, "add qword ptr [{word}], {value:r}");
+add!(add_u32, AtomicU32, u32, "dword", "{value:e}");
+add!(add_u64, AtomicU64, u64, "qword", "{value:r}");

@@ -1,0 +1,188 @@
+//! What a loop does that polls and finds nothing: strategies as types.
+//!
+//! # Contract
+//! [`Idle::idle`] is called after a look that found nothing, [`Idle::reset`] after one that found something. Nobody has to
+//! wake anybody. For a wait without polling see [`Sleepers`](crate::Sleepers).
+//!
+//! | | CPU while idle | latency |
+//! |---|---|---|
+//! | [`Spin`] | all of it, at full power | the least |
+//! | [`HintedSpin`] | all of it; leaves a hyperthread's sibling more | a pause of the processor |
+//! | [`Yield`] | all that nobody else wants | a system call |
+//! | [`Park`] | little | up to its longest nap |
+//! | [`Backoff`] | little after a while | grows from the second's to the fourth's |
+
+use crate::deadline::Deadline;
+use std::time::Duration;
+use uncontended_atomic::{AtomicU32, Scope, futex_wait, spin_loop, yield_now};
+
+/// What to do after a look that found nothing.
+///
+/// ```
+/// use uncontended_wait::idle::{Backoff, Idle};
+/// let mut idle = Backoff::default();
+/// let mut left = 100;
+/// let found = loop {
+///     left -= 1;
+///     if left == 0 {
+///         idle.reset();
+///         break "it";
+///     }
+///     idle.idle();
+/// };
+/// assert_eq!(found, "it");
+/// ```
+pub trait Idle {
+    /// Nothing was found: lets some time pass, or does not.
+    fn idle(&mut self);
+
+    /// Something was found.
+    fn reset(&mut self) {}
+}
+
+/// Looks again at once.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Spin;
+
+impl Idle for Spin {
+    #[inline(always)]
+    fn idle(&mut self) {}
+}
+
+/// Tells the processor that it spins.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HintedSpin;
+
+impl Idle for HintedSpin {
+    #[inline(always)]
+    fn idle(&mut self) {
+        spin_loop();
+    }
+}
+
+/// Lets other threads of its CPU run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Yield;
+
+impl Idle for Yield {
+    fn idle(&mut self) {
+        yield_now();
+    }
+}
+
+/// Naps, each twice as long as the last, up to a limit.
+#[derive(Clone, Copy, Debug)]
+pub struct Park {
+    shortest: Duration,
+    longest: Duration,
+    next: Duration,
+}
+
+impl Park {
+    /// Naps from `shortest` to `longest`. The kernel adds some 50 µs to each.
+    pub const fn new(shortest: Duration, longest: Duration) -> Park {
+        Park { shortest, longest, next: shortest }
+    }
+}
+
+impl Default for Park {
+    /// From 1 µs to 1 ms.
+    fn default() -> Park {
+        Park::new(Duration::from_micros(1), Duration::from_millis(1))
+    }
+}
+
+impl Idle for Park {
+    fn idle(&mut self) {
+        if cfg!(unc_model) {
+            return yield_now();
+        }
+        // On a word that nobody knows; a sleep that ends early is as good.
+        let nobody = AtomicU32::new(0);
+        futex_wait(&nobody, 0, Deadline::after(self.next).limit_ns(), Scope::Private);
+        self.next = (self.next * 2).min(self.longest);
+    }
+
+    fn reset(&mut self) {
+        self.next = self.shortest;
+    }
+}
+
+/// First hints, then yields, then naps.
+#[derive(Clone, Copy, Debug)]
+pub struct Backoff {
+    hints: u32,
+    yields: u32,
+    taken: u32,
+    park: Park,
+}
+
+impl Backoff {
+    /// So many hints, then so many yields, then the naps of `park`.
+    pub const fn new(hints: u32, yields: u32, park: Park) -> Backoff {
+        Backoff { hints, yields, taken: 0, park }
+    }
+}
+
+impl Default for Backoff {
+    /// 100 hints, 10 yields, naps from 1 µs to 1 ms.
+    fn default() -> Backoff {
+        Backoff::new(100, 10, Park::default())
+    }
+}
+
+impl Idle for Backoff {
+    fn idle(&mut self) {
+        if self.taken < self.hints {
+            spin_loop();
+        } else if self.taken - self.hints < self.yields {
+            yield_now();
+        } else {
+            return self.park.idle();
+        }
+        self.taken += 1;
+    }
+
+    fn reset(&mut self) {
+        self.taken = 0;
+        self.park.reset();
+    }
+}
+
+#[cfg(all(test, not(unc_model)))]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    #[test]
+    fn naps_double_up_to_the_longest_and_begin_anew() {
+        let (shortest, longest) = (Duration::from_micros(100), Duration::from_millis(1));
+        let mut park = Park::new(shortest, longest);
+        let began = Instant::now();
+        (0..6).for_each(|_| park.idle());
+        assert_eq!(park.next, longest);
+        assert!(began.elapsed() >= Duration::from_micros(1_500 + 2 * 1_000));
+        park.reset();
+        assert_eq!(park.next, shortest);
+    }
+
+    #[test]
+    fn backoff_goes_through_all_its_stages() {
+        let mut backoff = Backoff::new(2, 1, Park::default());
+        for _ in 0..3 {
+            backoff.idle();
+            assert_eq!(backoff.park.next, backoff.park.shortest);
+        }
+        backoff.idle();
+        assert!(backoff.park.next > backoff.park.shortest);
+        backoff.reset();
+        assert_eq!((backoff.taken, backoff.park.next), (0, backoff.park.shortest));
+        fn poll(mut idle: impl Idle) {
+            (0..3).for_each(|_| idle.idle());
+            idle.reset();
+        }
+        poll(Spin);
+        poll(HintedSpin);
+        poll(Yield);
+    }
+}
