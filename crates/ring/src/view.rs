@@ -98,7 +98,7 @@ impl<S> View<S> {
     /// How many slots to fetch ahead: a few lines, but only a small part of a small ring.
     pub(crate) fn ahead(&self) -> u64 {
         let most = AHEAD / size_of::<S>().clamp(1, AHEAD);
-        most.min(self.len() / 4).max(1) as u64
+        most.min(self.len() / 8).max(1) as u64
     }
 
     /// The last slot before `end` whose line is wholly before it.
