@@ -8,7 +8,7 @@ use std::time::Duration;
 use uncontended_bench::{Bench, Block, Options, Place, Ratio};
 
 use crate::rivals::payload::{Payload, Words, checksum};
-use crate::rivals::pipe::{Pipe, warm};
+use crate::rivals::pipe::{Pipe, sides, warm};
 use crate::rivals::{ours, pipes};
 
 pub fn main(flags: &[String]) -> Result<(), String> {
@@ -52,7 +52,7 @@ fn subjects<T: Payload>(bench: Bench, capacity: usize) -> Bench {
 pub fn stream<T: Payload, P: Pipe<T>>(capacity: usize) -> impl FnMut(&mut Block) + Send + 'static {
     move |block| {
         let n = block.operations();
-        let (mut sender, mut receiver) = P::new(capacity);
+        let (mut sender, mut receiver) = sides::<T, P>(capacity);
         let from = warm::<T, P>(&mut sender, &mut receiver, capacity);
         block.pair(
             || P::send(&mut sender, from, from + n),

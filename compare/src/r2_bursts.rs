@@ -12,7 +12,7 @@ use uncontended_bench::{Bench, Block, Options, Place};
 use uncontended_sys::clock::monotonic_ns;
 
 use crate::rivals::payload::{Words, checksum};
-use crate::rivals::pipe::{Pipe, warm};
+use crate::rivals::pipe::{Pipe, sides, warm};
 use crate::rivals::{ours, pipes};
 
 type Item = Words<1>;
@@ -52,7 +52,7 @@ fn bursts<P: Pipe<Item>>(burst: u64, pause: Duration) -> impl FnMut(&mut Block) 
     move |block| {
         // At least one burst, and whole ones only.
         let count = block.operations().div_ceil(burst);
-        let (mut sender, mut receiver) = P::new(CAPACITY);
+        let (mut sender, mut receiver) = sides::<Item, P>(CAPACITY);
         let first = warm::<Item, P>(&mut sender, &mut receiver, CAPACITY);
         let taken = AtomicU64::new(0);
         let (mut began, mut ended) = (Vec::new(), Vec::new());

@@ -8,7 +8,7 @@ use uncontended_bench::{Bench, Block, Options, Place};
 use uncontended_sys::clock::{Moment, ticks};
 
 use crate::rivals::payload::{Words, checksum};
-use crate::rivals::pipe::{Pipe, warm};
+use crate::rivals::pipe::{Pipe, sides, warm};
 use crate::rivals::{ours, pipes};
 
 type Item = Words<1>;
@@ -35,7 +35,7 @@ fn echo<P: Pipe<Item>>() -> impl FnMut(&mut Block) + Send + 'static {
     move |block| {
         let n = block.operations();
         let ((mut there, mut arrives), (mut back, mut returns)) =
-            (P::new(CAPACITY), P::new(CAPACITY));
+            (sides::<Item, P>(CAPACITY), sides::<Item, P>(CAPACITY));
         let from = warm::<Item, P>(&mut there, &mut arrives, CAPACITY);
         warm::<Item, P>(&mut back, &mut returns, CAPACITY);
         let mut times = Vec::with_capacity(n as usize);

@@ -10,7 +10,7 @@ use uncontended_bench::{Bench, Block, Options, Place, Ratio};
 
 use crate::rivals::broadcasts::{Managed, Strategy};
 use crate::rivals::payload::Words;
-use crate::rivals::pipe::Pipe;
+use crate::rivals::pipe::{Pipe, sides};
 use crate::rivals::{ours, pipes};
 
 type Item = Words<1>;
@@ -52,7 +52,7 @@ fn wait(block: &mut Block) {
 
 fn idle<P: Pipe<Item>>() -> impl FnMut(&mut Block) + Send + 'static {
     |block| {
-        let (mut sender, mut receiver) = P::new(64);
+        let (mut sender, mut receiver) = sides::<Item, P>(64);
         let seats = block.seats().clone();
         std::thread::scope(|threads| {
             threads.spawn(|| {

@@ -49,13 +49,11 @@ impl<T> Producer<T, Sleepers> {
     /// The value: the ring is still full, or full and its consumer has gone.
     #[inline]
     pub fn push_deadline(&mut self, value: T, deadline: Deadline) -> Result<(), PushError<T>> {
-        match self.push(value) {
-            Err(PushError::Full(value)) => {
-                self.wait_for_room(1, deadline);
-                self.push(value)
-            }
-            done => done,
+        // Waits before the value is given away, so that it moves once.
+        if !self.has_room(1) {
+            self.wait_for_room(1, deadline);
         }
+        self.push(value)
     }
 
     /// Claims room for exactly `count` values, and sleeps until there is so much.
@@ -104,13 +102,10 @@ impl<T> Consumer<T, Sleepers> {
     /// There is still none, or there will never be one.
     #[inline]
     pub fn pop_deadline(&mut self, deadline: Deadline) -> Result<T, PopError> {
-        match self.pop() {
-            Err(PopError::Empty) => {
-                self.wait_for_values(deadline);
-                self.pop()
-            }
-            done => done,
+        if !self.has_values() {
+            self.wait_for_values(deadline);
         }
+        self.pop()
     }
 
     /// The oldest values, at most `most` of them (0 counts as 1); sleeps until there is one. `None`: there will never be one.

@@ -122,6 +122,7 @@ impl<T, B: Bell> Consumer<T, B> {
     }
 
     /// Whether there is a value, or will never be one: no more waiting.
+    #[inline]
     pub(super) fn has_values(&mut self) -> bool {
         self.find() != Err(PopError::Empty)
     }

@@ -125,6 +125,7 @@ impl<T, B: Bell> Producer<T, B> {
     }
 
     /// Whether there is room for `count` values, or will never be: no more waiting.
+    #[inline]
     pub(super) fn has_room(&mut self, count: u64) -> bool {
         self.limit.since(self.tail) >= count
             || self.look().is_gone()
