@@ -45,7 +45,7 @@ macro_rules! sleeping_sides {
                             Some(self.find(len))
                                 .filter(|found| !matches!(found, Err(ClaimError::Full)))
                         };
-                        let slept = ring.room.sleep_until_deadline(found, deadline);
+                        let slept = ring.room().sleep_until_deadline(found, deadline);
                         slept.unwrap_or(Err(ClaimError::Full))?
                     }
                     found => found?,
@@ -94,7 +94,7 @@ macro_rules! sleeping_sides {
                             Some(self.find())
                                 .filter(|found| !matches!(found, Err(RecordError::Empty)))
                         };
-                        let slept = ring.values.sleep_until_deadline(found, deadline);
+                        let slept = ring.values().sleep_until_deadline(found, deadline);
                         slept.unwrap_or(Err(RecordError::Empty))?
                     }
                     found => found?,

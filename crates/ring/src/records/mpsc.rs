@@ -15,6 +15,7 @@
 //! I2: a range between `head` and `tail` is its producer's from the claim to the commit or abort, then the consumer's.
 //! I3: words that nobody has claimed are zeros: no header is found where none was stored.
 //! I4: there is one consumer, and it needs `&mut self`.
+//! I5: the control block and the words live as long as the ring: they are its own, or kept.
 //!
 //! # Edges
 //! records-commit: `commit` and `abort` store a header -> the consumer loads it. Carries the record.
@@ -39,8 +40,9 @@ use crate::padded::Padded;
 use crate::position::{Cursor, Position};
 use crate::{CapacityError, ClaimError, mutant};
 use std::fmt;
+use std::ptr::NonNull;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
-use uncontended_atomic::{Arc, AtomicUsize};
+use uncontended_atomic::{Arc, AtomicU64};
 use uncontended_wait::Sleepers;
 
 /// A first producer, to be cloned, and the consumer.
@@ -75,30 +77,87 @@ pub fn blocking(capacity: usize) -> Result<Sides<Sleepers>, CapacityError> {
     build(capacity)
 }
 
-/// What all sides share.
-pub(super) struct Ring<B> {
-    tail: Padded<Cursor>,
-    head: Padded<Cursor>,
+/// What all sides see of each other.
+#[repr(C)]
+pub(super) struct Control<B> {
+    pub(super) tail: Padded<Cursor>,
+    pub(super) head: Padded<Cursor>,
     /// For those who wait for records, and for room.
     pub(super) values: Padded<B>,
     pub(super) room: Padded<B>,
-    /// How many producers have not gone.
-    living: AtomicUsize,
-    words: Words,
+    /// How many producers have not gone; and whether others may come, [`OPEN`].
+    pub(super) living: Padded<AtomicU64>,
+}
+
+/// Beside the number of producers: the ring is where others may find it, and has not been closed.
+pub(super) const OPEN: u64 = 1 << 63;
+
+/// A ring, as one process has it.
+pub(super) struct Ring<B> {
+    control: NonNull<Control<B>>,
+    pub(super) words: Words,
+    /// What keeps memory that was given; none: the memory is the ring's own.
+    keep: Option<Arc<dyn Send + Sync>>,
+}
+
+// SAFETY: it is a control block of atomics and `Words`; both are there as long as `self` (I5).
+unsafe impl<B: Bell> Send for Ring<B> {}
+// SAFETY: as for `Send`.
+unsafe impl<B: Bell> Sync for Ring<B> {}
+
+impl<B> Ring<B> {
+    /// A ring in memory that `keep` keeps.
+    ///
+    /// # Safety
+    /// I5 holds as long as `keep` is not dropped.
+    #[cfg(not(unc_model))]
+    pub(super) unsafe fn given(
+        control: NonNull<Control<B>>,
+        words: Words,
+        keep: Arc<dyn Send + Sync>,
+    ) -> Ring<B> {
+        Ring { control, words, keep: Some(keep) }
+    }
+
+    /// Where consumers sleep.
+    pub(super) fn values(&self) -> &B {
+        &self.control().values
+    }
+
+    /// Where producers sleep.
+    pub(super) fn room(&self) -> &B {
+        &self.control().room
+    }
+
+    #[inline(always)]
+    pub(super) fn control(&self) -> &Control<B> {
+        // SAFETY: the control block is there (I5), and reached by shared references only.
+        unsafe { self.control.as_ref() }
+    }
+}
+
+impl<B> Drop for Ring<B> {
+    fn drop(&mut self) {
+        if self.keep.is_none() {
+            // SAFETY: `build` leaked it from a box (I5).
+            drop(unsafe { Box::from_raw(self.control.as_ptr()) });
+        }
+    }
 }
 
 fn build<B: Bell>(capacity: usize) -> Result<Sides<B>, CapacityError> {
+    let words = Words::new(capacity)?;
     let start = Position::new(0);
-    let ring = Arc::new(Ring {
+    let control = Box::new(Control {
         tail: Padded(Cursor::new(start)),
         head: Padded(Cursor::new(start)),
         values: Padded(B::default()),
         room: Padded(B::default()),
-        living: AtomicUsize::new(1),
-        words: Words::new(capacity)?,
+        living: Padded(AtomicU64::new(0)),
     });
-    let limit = start.plus(ring.words.len());
-    Ok((Producer { ring: Arc::clone(&ring), limit }, Consumer { ring, head: start }))
+    let control = NonNull::from(Box::leak(control));
+    let ring = Arc::new(Ring { control, words, keep: None });
+    Ok((Producer::join(Arc::clone(&ring)), Consumer::go_on(ring)))
 }
 
 /// A side that writes records. Clone it for more.
@@ -109,6 +168,13 @@ pub struct Producer<B: Bell = Silent> {
 }
 
 impl<B: Bell> Producer<B> {
+    /// One more producer.
+    pub(super) fn join(ring: Arc<Ring<B>>) -> Producer<B> {
+        ring.control().living.fetch_add(1, Relaxed);
+        // It has not looked for room yet.
+        Producer { limit: Position::new(0), ring }
+    }
+
     /// Claims room for a record of `len` bytes.
     ///
     /// # Errors
@@ -147,14 +213,14 @@ impl<B: Bell> Producer<B> {
         }
         let span = words_for(len);
         loop {
-            let tail = self.ring.tail.load(Relaxed).position();
+            let tail = self.ring.control().tail.load(Relaxed).position();
             let to_end = words.to_end(tail);
             let padding = if span > to_end { to_end } else { 0 };
             let end = tail.plus(padding + span);
             if end > self.limit {
                 // EDGE records-free (acquire): the consumer has read what was there, and cleared it.
                 let order = mutant::order("records: free is read relaxed", Acquire);
-                let head = self.ring.head.load(order);
+                let head = self.ring.control().head.load(order);
                 self.limit = head.position().plus(words.len());
                 // `tail` may be older than that; then it passes here, and the claim fails.
                 if end > self.limit {
@@ -162,10 +228,10 @@ impl<B: Bell> Producer<B> {
                 }
             }
             if mutant::is("records: claimed without a look at who was faster") {
-                self.ring.tail.store(end, Relaxed);
+                self.ring.control().tail.store(end, Relaxed);
                 return Ok(Claimed { at: tail.plus(padding), padding, len });
             }
-            if self.ring.tail.advance(tail, end, Relaxed) {
+            if self.ring.control().tail.advance(tail, end, Relaxed) {
                 return Ok(Claimed { at: tail.plus(padding), padding, len });
             }
         }
@@ -191,7 +257,7 @@ impl<B: Bell> Producer<B> {
 
     /// Whether the consumer has gone.
     pub fn is_closed(&self) -> bool {
-        self.ring.head.load(Relaxed).is_gone()
+        self.ring.control().head.load(Relaxed).is_gone()
     }
 }
 
@@ -207,7 +273,7 @@ impl<B: Bell> Writer for Producer<B> {
         let order = mutant::order("records: commit is relaxed", Release);
         self.ring.words.store(claimed.at, Header::Record(claimed.len as u32), order);
         if !mutant::is("records: no bell after commit") {
-            self.ring.values.ring();
+            self.ring.control().values.ring();
         }
     }
 
@@ -217,15 +283,14 @@ impl<B: Bell> Writer for Producer<B> {
         self.ring.words.store(claimed.at, Header::Skip(claimed.len as u32), order);
         // The consumer passes over it, which may be what others wait for.
         if !mutant::is("records: no bell after abort") {
-            self.ring.values.ring();
+            self.ring.control().values.ring();
         }
     }
 }
 
 impl<B: Bell> Clone for Producer<B> {
     fn clone(&self) -> Producer<B> {
-        self.ring.living.fetch_add(1, Relaxed);
-        Producer { ring: Arc::clone(&self.ring), limit: self.limit }
+        Producer::join(Arc::clone(&self.ring))
     }
 }
 
@@ -233,9 +298,9 @@ impl<B: Bell> Drop for Producer<B> {
     fn drop(&mut self) {
         // EDGE records-last (release): all that this one committed.
         let order = mutant::order("records: last is relaxed", Release);
-        self.ring.living.fetch_sub(1, order);
+        self.ring.control().living.fetch_sub(1, order);
         if !mutant::is("records: a producer goes without a bell") {
-            self.ring.values.ring();
+            self.ring.control().values.ring();
         }
     }
 }
@@ -254,6 +319,13 @@ pub struct Consumer<B: Bell = Silent> {
 }
 
 impl<B: Bell> Consumer<B> {
+    /// The consumer, where the last one left off.
+    pub(super) fn go_on(ring: Arc<Ring<B>>) -> Consumer<B> {
+        // Only a consumer that was here before has stored it, or one that died.
+        let head = ring.control().head.load(Relaxed).position();
+        Consumer { ring, head }
+    }
+
     /// The oldest record that was not released.
     ///
     /// # Errors
@@ -277,7 +349,7 @@ impl<B: Bell> Consumer<B> {
                 Found::Nothing | Found::Claimed(_) => {
                     // EDGE records-last (acquire): all that the producers committed is seen by the next look.
                     let order = mutant::order("records: last is read relaxed", Acquire);
-                    if self.ring.living.load(order) > 0 {
+                    if self.ring.control().living.load(order) > 0 {
                         return Err(RecordError::Empty);
                     }
                     is_last = true;
@@ -307,9 +379,12 @@ impl<B: Bell> Consumer<B> {
         }
         self.head = self.head.plus(span);
         // EDGE records-free (release): this has been read and cleared.
-        self.ring.head.store(self.head, mutant::order("records: free is relaxed", Release));
+        self.ring
+            .control()
+            .head
+            .store(self.head, mutant::order("records: free is relaxed", Release));
         if !mutant::is("records: no bell after release") {
-            self.ring.room.ring();
+            self.ring.control().room.ring();
         }
     }
 
@@ -335,7 +410,7 @@ impl<B: Bell> Consumer<B> {
     /// of the memory, or `tail`. It wrote nothing else there.
     fn unmarked(&self) -> u64 {
         let words = &self.ring.words;
-        let claimed = self.ring.tail.load(Relaxed).position().since(self.head);
+        let claimed = self.ring.control().tail.load(Relaxed).position().since(self.head);
         let most = claimed.min(words.to_end(self.head));
         let is_none = |&step: &u64| words.load(self.head.plus(step), Relaxed) == Header::None;
         (0..most).take_while(is_none).count() as u64
@@ -343,7 +418,7 @@ impl<B: Bell> Consumer<B> {
 
     /// Whether all producers have gone. What they left can still be read.
     pub fn is_closed(&self) -> bool {
-        self.ring.living.load(Relaxed) == 0
+        self.ring.control().living.load(Relaxed) == 0
     }
 }
 
@@ -362,9 +437,9 @@ impl<B: Bell> Reader for Consumer<B> {
 impl<B: Bell> Drop for Consumer<B> {
     fn drop(&mut self) {
         // EDGE records-free (release): who sees that the consumer has gone sees what it read.
-        self.ring.head.store_gone(self.head, Release);
+        self.ring.control().head.store_gone(self.head, Release);
         if !mutant::is("records: the consumer goes without a bell") {
-            self.ring.room.ring();
+            self.ring.control().room.ring();
         }
     }
 }

@@ -59,9 +59,21 @@ pub(super) struct Ring<B> {
     tail: Padded<Cursor>,
     head: Padded<Cursor>,
     /// For those who wait for records, and for room.
-    pub(super) values: Padded<B>,
-    pub(super) room: Padded<B>,
+    values: Padded<B>,
+    room: Padded<B>,
     words: Words,
+}
+
+impl<B> Ring<B> {
+    /// Where the consumer sleeps.
+    pub(super) fn values(&self) -> &B {
+        &self.values
+    }
+
+    /// Where the producer sleeps.
+    pub(super) fn room(&self) -> &B {
+        &self.room
+    }
 }
 
 fn build<B: Bell>(capacity: usize) -> Result<Sides<B>, CapacityError> {

@@ -23,6 +23,8 @@ const LEAST: usize = 4;
 pub struct Words {
     base: NonNull<AtomicU64>,
     mask: u64,
+    /// Whether the memory is ours to give back.
+    is_owned: bool,
     #[cfg(unc_model)]
     owners: Box<[uncontended_atomic::UnsafeCell<()>]>,
 }
@@ -32,23 +34,42 @@ unsafe impl Send for Words {}
 // SAFETY: as above.
 unsafe impl Sync for Words {}
 
+/// How many words a capacity of so many bytes is rounded up to.
+pub(super) const fn count_for(capacity: usize) -> Result<usize, CapacityError> {
+    match capacity {
+        0 => Err(CapacityError::Zero),
+        1..=MAX_CAPACITY => {
+            let count = capacity.div_ceil(WORD).next_power_of_two();
+            Ok(if count < LEAST { LEAST } else { count })
+        }
+        _ => Err(CapacityError::TooLarge),
+    }
+}
+
 impl Words {
     /// Memory of at least `capacity` bytes.
     pub(super) fn new(capacity: usize) -> Result<Words, CapacityError> {
-        let count = match capacity {
-            0 => return Err(CapacityError::Zero),
-            1..=MAX_CAPACITY => capacity.div_ceil(WORD).next_power_of_two().max(LEAST),
-            _ => return Err(CapacityError::TooLarge),
-        };
+        let count = count_for(capacity)?;
         let mut words = Vec::new();
         words.try_reserve_exact(count).map_err(|_| CapacityError::TooLarge)?;
         words.extend((0..count).map(|_| AtomicU64::new(0)));
         Ok(Words {
             base: NonNull::from(Box::leak(words.into_boxed_slice())).cast(),
             mask: count as u64 - 1,
+            is_owned: true,
             #[cfg(unc_model)]
             owners: (0..count).map(|_| uncontended_atomic::UnsafeCell::new(())).collect(),
         })
+    }
+
+    /// The `count` words at `base`.
+    ///
+    /// # Safety
+    /// They are there and initialised as long as the result, a power of two of them (I1), and used by nobody but as a ring.
+    #[cfg(not(unc_model))]
+    pub(super) unsafe fn given(base: NonNull<AtomicU64>, count: usize) -> Words {
+        debug_assert!(count.is_power_of_two());
+        Words { base, mask: count as u64 - 1, is_owned: false }
     }
 
     /// How many words there are.
@@ -205,8 +226,10 @@ impl Words {
 impl Drop for Words {
     fn drop(&mut self) {
         let words = std::ptr::slice_from_raw_parts_mut(self.base.as_ptr(), self.mask as usize + 1);
-        // SAFETY: `new` leaked a box of that many (I1).
-        drop(unsafe { Box::from_raw(words) });
+        if self.is_owned {
+            // SAFETY: `new` leaked a box of that many (I1).
+            drop(unsafe { Box::from_raw(words) });
+        }
     }
 }
 
