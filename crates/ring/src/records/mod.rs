@@ -7,7 +7,8 @@
 //!
 //! The capacity is in bytes, rounded up to a power of two. A record takes 8 bytes and its own, rounded up to 8, all in one
 //! piece: if there is less than that to the end of the memory, that is skipped. So the longest record is a little less
-//! than half of the capacity; a longer one is told at once ([`ClaimError::TooLong`](crate::ClaimError)).
+//! than half of the capacity; a longer one is told at once ([`ClaimError::TooLong`](crate::ClaimError)). In memory that
+//! several processes map: [`shared`].
 //!
 //! A chunk is not cleared: there may be bytes of earlier records in it.
 
@@ -18,6 +19,10 @@ mod chunk;
 mod header;
 pub mod mpsc;
 mod record;
+#[cfg(not(unc_model))]
+pub mod shared;
+#[cfg(all(test, not(unc_model)))]
+mod shared_tests;
 mod sides;
 pub mod spsc;
 #[cfg(all(test, not(unc_model)))]

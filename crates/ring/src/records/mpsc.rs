@@ -42,7 +42,7 @@ use crate::{CapacityError, ClaimError, mutant};
 use std::fmt;
 use std::ptr::NonNull;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
-use uncontended_atomic::{Arc, AtomicU64};
+use uncontended_atomic::{Arc, AtomicU64, fence};
 use uncontended_wait::Sleepers;
 
 /// A first producer, to be cloned, and the consumer.
@@ -97,7 +97,10 @@ pub(super) struct Ring<B> {
     control: NonNull<Control<B>>,
     pub(super) words: Words,
     /// What keeps memory that was given; none: the memory is the ring's own.
-    keep: Option<Arc<dyn Send + Sync>>,
+    keep: Option<Box<dyn Send + Sync>>,
+    /// In memory that was given: who the consumer is.
+    #[cfg(not(unc_model))]
+    consumer: Option<NonNull<crate::spsc::shared::role::Role>>,
 }
 
 // SAFETY: it is a control block of atomics and `Words`; both are there as long as `self` (I5).
@@ -114,9 +117,17 @@ impl<B> Ring<B> {
     pub(super) unsafe fn given(
         control: NonNull<Control<B>>,
         words: Words,
-        keep: Arc<dyn Send + Sync>,
+        consumer: NonNull<crate::spsc::shared::role::Role>,
+        keep: impl Send + Sync + 'static,
     ) -> Ring<B> {
-        Ring { control, words, keep: Some(keep) }
+        Ring { control, words, keep: Some(Box::new(keep)), consumer: Some(consumer) }
+    }
+
+    /// Who the consumer is, in memory that was given.
+    #[cfg(not(unc_model))]
+    pub(super) fn consumer(&self) -> Option<&crate::spsc::shared::role::Role> {
+        // SAFETY: it lies in the same memory as the control block (I5), and is reached by shared references only.
+        self.consumer.map(|role| unsafe { role.as_ref() })
     }
 
     /// Where consumers sleep.
@@ -156,7 +167,13 @@ fn build<B: Bell>(capacity: usize) -> Result<Sides<B>, CapacityError> {
         living: Padded(AtomicU64::new(0)),
     });
     let control = NonNull::from(Box::leak(control));
-    let ring = Arc::new(Ring { control, words, keep: None });
+    let ring = Arc::new(Ring {
+        control,
+        words,
+        keep: None,
+        #[cfg(not(unc_model))]
+        consumer: None,
+    });
     Ok((Producer::join(Arc::clone(&ring)), Consumer::go_on(ring)))
 }
 
@@ -374,8 +391,15 @@ impl<B: Bell> Consumer<B> {
     #[inline]
     fn free(&mut self, span: u64) {
         if !mutant::is("records: what is freed is not cleared") {
+            let words = &self.ring.words;
+            // Whenever this process dies, the next consumer finds something to pass over, or zeros up to the next header.
+            words.store(self.head, Header::skip(span), Relaxed);
+            // EDGE records-commit (release): the header says so before the payload goes.
+            fence(Release);
             // SAFETY: the range is the consumer's since it found its header (I2), and `look` saw it lie in the memory.
-            unsafe { self.ring.words.clear(self.head, span) };
+            unsafe { words.clear(self.head.plus(1), span - 1) };
+            // EDGE records-commit (release): the payload has gone before the header does.
+            words.store(self.head, Header::None, Release);
         }
         self.head = self.head.plus(span);
         // EDGE records-free (release): this has been read and cleared.
@@ -440,6 +464,10 @@ impl<B: Bell> Drop for Consumer<B> {
         self.ring.control().head.store_gone(self.head, Release);
         if !mutant::is("records: the consumer goes without a bell") {
             self.ring.control().room.ring();
+        }
+        #[cfg(not(unc_model))]
+        if let Some(role) = self.ring.consumer() {
+            role.give_up();
         }
     }
 }

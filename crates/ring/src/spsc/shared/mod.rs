@@ -31,7 +31,7 @@
 //! Tests below; tests/processes.rs; fuzz/fuzz_targets/ring_header.rs.
 
 mod error;
-mod role;
+pub(crate) mod role;
 #[cfg(test)]
 mod tests;
 

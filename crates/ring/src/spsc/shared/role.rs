@@ -18,21 +18,21 @@ const GIVEN_UP: u64 = u64::MAX;
 
 /// The word.
 #[repr(transparent)]
-pub(super) struct Role(AtomicU64);
+pub(crate) struct Role(AtomicU64);
 
 impl Role {
-    pub(super) fn new() -> Role {
+    pub(crate) fn new() -> Role {
         Role(AtomicU64::new(FREE))
     }
 
     /// Takes a role that nobody has had.
-    pub(super) fn claim(&self) -> Result<(), RoleError> {
+    pub(crate) fn claim(&self) -> Result<(), RoleError> {
         // Relaxed: what a role brings with it is in the positions, which have edges of their own.
         self.0.compare_exchange(FREE, me(), Relaxed, Relaxed).map(drop).map_err(refusal)
     }
 
     /// Takes a role from who died with it, or that nobody has had.
-    pub(super) fn take_over(&self) -> Result<(), RoleError> {
+    pub(crate) fn take_over(&self) -> Result<(), RoleError> {
         let holder = self.0.load(Relaxed);
         match if holder == FREE { None } else { Some(refusal(holder)) } {
             None | Some(RoleError::Died { .. }) => {
@@ -41,6 +41,11 @@ impl Role {
             }
             Some(refusal) => Err(refusal),
         }
+    }
+
+    /// Gives it up for ever, by who holds it.
+    pub(crate) fn give_up(&self) {
+        self.0.store(GIVEN_UP, Relaxed);
     }
 }
 
@@ -69,7 +74,7 @@ impl Drop for Claimed {
     fn drop(&mut self) {
         // SAFETY: the memory is kept (I1 of `shared`).
         let role = unsafe { self.role.as_ref() };
-        role.0.store(GIVEN_UP, Relaxed);
+        role.give_up();
     }
 }
 

@@ -1,0 +1,264 @@
+//! Byte records from many producers to one consumer in memory that the caller gives: mapped by several processes, or by one.
+//!
+//! # Contract
+//! [`create`] lays a ring out, [`attach`] finds it there and checks all that its header says. A [`Shared`] gives out any number
+//! of producers, and the one consumer's role, to one holder in any process. Sides are those of [`mpsc`](super::mpsc), polling
+//! or sleeping. The ring is open until somebody calls [`Shared::close`]: only then, when no producer is left, is the
+//! consumer told [`RecordError::Closed`](super::RecordError).
+//!
+//! A producer that dies in a claim holds the consumer up, until it calls [`unblock`](super::mpsc::Consumer::unblock). One that
+//! dies without that is only missed at the end, as one that has not gone. A consumer that died has its role taken over; its
+//! successor reads again what was not released, and calls `unblock` first: the dead may have been about to give room back.
+//!
+//! Whatever another process writes there, nothing outside of the memory is touched: positions are masked, the size is this
+//! process's own after `attach`, and a record that would go over the end is
+//! [`RecordError::Corrupt`](super::RecordError). Whether its bytes are what was committed is up to the others' following the
+//! same rules.
+//!
+//! # State
+//! ```text
+//! 0    magic u64 | version u32 | kind u32 | words u64 | consumer u64: who holds the role
+//! 128  tail | 256  head | 384  sleepers for records | 512  sleepers for room | 640  producers, and whether open
+//! 768  words
+//! ```
+//! All in the machine's own byte order: it is memory, not a file.
+//! I1: the memory is there, aligned, and large enough for the layout, as long as its keeper.
+//!
+//! # Edges
+//! records-made: `create` stores the magic, last -> `attach` loads it, first. Carries the header.
+//!
+//! # Evidence
+//! Tests in `records`; fuzz/fuzz_targets/records.rs.
+
+use super::mpsc::{Consumer, Control, OPEN, Producer, Ring};
+use super::words::{Words, count_for};
+use crate::CapacityError;
+use crate::padded::Padded;
+use crate::position::{Cursor, Position};
+use crate::spsc::shared::role::Role;
+pub use crate::spsc::shared::{AttachError, RoleError};
+use std::fmt;
+use std::ptr::NonNull;
+use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
+use uncontended_atomic::{Arc, AtomicU32, AtomicU64};
+use uncontended_wait::Sleepers;
+
+const MAGIC: u64 = u64::from_ne_bytes(*b"unc ring");
+const VERSION: u32 = 1;
+/// Of the rings in given memory: `spsc` is 1.
+const KIND_RECORDS: u32 = 2;
+
+#[repr(C)]
+struct Header {
+    magic: AtomicU64,
+    version: AtomicU32,
+    kind: AtomicU32,
+    words: AtomicU64,
+    consumer: Role,
+}
+
+#[repr(C, align(128))]
+struct Memory {
+    header: Header,
+    control: Aligned,
+}
+
+#[repr(C, align(128))]
+struct Aligned(Control<Sleepers>);
+
+const _: () = assert!(size_of::<Memory>() == 768 && std::mem::offset_of!(Memory, control) == 128);
+
+/// To what the memory has to be aligned; pages always are.
+pub const ALIGN: usize = align_of::<Memory>();
+
+/// How many bytes of memory a ring of at least `capacity` bytes takes.
+///
+/// # Errors
+/// Zero, or more than [`MAX_CAPACITY`](crate::MAX_CAPACITY).
+pub const fn bytes_for(capacity: usize) -> Result<usize, CapacityError> {
+    match count_for(capacity) {
+        Ok(words) => Ok(size_of::<Memory>() + words * size_of::<u64>()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Lays out an empty ring of at least `capacity` bytes in the `bytes` bytes at `base`, and attaches to it. `keep` is dropped
+/// when the last that was made of it is: what unmaps the memory, say.
+///
+/// # Errors
+/// The memory is too small or not aligned, or the capacity cannot be.
+///
+/// # Safety
+/// The memory can be read and written until `keep` is dropped, and nobody uses it as a ring yet, nor as anything else ever.
+pub unsafe fn create(
+    base: NonNull<u8>,
+    bytes: usize,
+    capacity: usize,
+    keep: impl Send + Sync + 'static,
+) -> Result<Shared, AttachError> {
+    check_memory(base, bytes, capacity)?;
+    let words = count_for(capacity).map_err(AttachError::Capacity)?;
+    let memory = base.cast::<Memory>();
+    let made = Memory {
+        header: Header {
+            magic: AtomicU64::new(0),
+            version: AtomicU32::new(VERSION),
+            kind: AtomicU32::new(KIND_RECORDS),
+            words: AtomicU64::new(words as u64),
+            consumer: Role::new(),
+        },
+        control: Aligned(Control {
+            tail: Padded(Cursor::new(Position::new(0))),
+            head: Padded(Cursor::new(Position::new(0))),
+            values: Padded(Sleepers::shared()),
+            room: Padded(Sleepers::shared()),
+            living: Padded(AtomicU64::new(OPEN)),
+        }),
+    };
+    // SAFETY: the memory is large enough and aligned, as was checked, and the caller's to give (I1).
+    unsafe { memory.write(made) };
+    // SAFETY: the words are behind that, as was checked too (I1).
+    unsafe { words_of(memory).cast::<u64>().write_bytes(0, words) };
+    // SAFETY: as for the write; from now on it is reached by shared references only.
+    let header = unsafe { &memory.as_ref().header };
+    // EDGE records-made (release): who sees the magic sees the header.
+    header.magic.store(MAGIC, Release);
+    Ok(Shared::new(memory, words, keep))
+}
+
+/// Attaches to the ring in the `bytes` bytes at `base`. `keep` is dropped when the last that was made of it is.
+///
+/// # Errors
+/// There is no ring, or one of another kind or layout, or it does not fit into the memory.
+///
+/// # Safety
+/// The memory can be read and written until `keep` is dropped, and is used by nobody but as a ring.
+pub unsafe fn attach(
+    base: NonNull<u8>,
+    bytes: usize,
+    keep: impl Send + Sync + 'static,
+) -> Result<Shared, AttachError> {
+    check_memory(base, bytes, 1)?;
+    let memory = base.cast::<Memory>();
+    // SAFETY: it is large enough and aligned, as was checked, any bytes are a header, and it is reached by atomics only (I1).
+    let header = unsafe { &memory.as_ref().header };
+    // EDGE records-made (acquire): the header.
+    if header.magic.load(Acquire) != MAGIC {
+        return Err(AttachError::NoRing);
+    }
+    let (version, kind) = (header.version.load(Relaxed), header.kind.load(Relaxed));
+    if version != VERSION {
+        return Err(AttachError::Version { found: version });
+    }
+    if kind != KIND_RECORDS {
+        return Err(AttachError::Kind { found: kind });
+    }
+    let words = usize::try_from(header.words.load(Relaxed)).unwrap_or(usize::MAX);
+    let capacity = words.saturating_mul(size_of::<u64>());
+    if count_for(capacity) != Ok(words) {
+        return Err(AttachError::Corrupt);
+    }
+    check_memory(base, bytes, capacity)?;
+    Ok(Shared::new(memory, words, keep))
+}
+
+/// Where the words are.
+fn words_of(memory: NonNull<Memory>) -> NonNull<AtomicU64> {
+    NonNull::new(memory.as_ptr().wrapping_add(1).cast()).expect("memory is behind it")
+}
+
+/// Whether a ring can be there.
+fn check_memory(base: NonNull<u8>, bytes: usize, capacity: usize) -> Result<(), AttachError> {
+    let needed = bytes_for(capacity).map_err(AttachError::Capacity)?;
+    if bytes < needed {
+        return Err(AttachError::TooSmall { needed });
+    }
+    match base.as_ptr().addr().is_multiple_of(ALIGN) {
+        true => Ok(()),
+        false => Err(AttachError::Misaligned { to: ALIGN }),
+    }
+}
+
+/// A ring in given memory, as this process has attached to it.
+///
+/// ```
+/// use std::ptr::NonNull;
+/// use uncontended_ring::records::shared::{attach, create};
+///
+/// #[repr(align(128))]
+/// struct Memory([u8; 4096]);
+/// let memory = Box::leak(Box::new(Memory([0; 4096])));
+/// let base = NonNull::from(&mut memory.0).cast();
+/// // SAFETY: the memory is never given back, and a ring and nothing else.
+/// let (made, found) = unsafe { (create(base, 4096, 1024, ())?, attach(base, 4096, ())?) };
+/// made.producer().push(b"hello")?;
+/// let mut consumer = found.consumer()?;
+/// assert_eq!(&*consumer.read()?, b"hello");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Shared {
+    ring: Arc<Ring<Sleepers>>,
+}
+
+impl Shared {
+    fn new(memory: NonNull<Memory>, words: usize, keep: impl Send + Sync + 'static) -> Shared {
+        // SAFETY: both are parts of the memory (I1).
+        let (control, consumer) = unsafe {
+            let memory = memory.as_ref();
+            (NonNull::from(&memory.control.0), NonNull::from(&memory.header.consumer))
+        };
+        // SAFETY: so many words are behind the header (I1), any bytes are one, and nobody has them but rings.
+        let words = unsafe { Words::given(words_of(memory), words) };
+        // SAFETY: all of it is there as long as `keep` (I1).
+        let ring = unsafe { Ring::given(control, words, consumer, keep) };
+        // Where the fence that reaches other processes is refused, sleepers wake up by themselves now and then.
+        let _ = ring.values().attach();
+        let _ = ring.room().attach();
+        Shared { ring: Arc::new(ring) }
+    }
+
+    /// One more producer.
+    pub fn producer(&self) -> Producer<Sleepers> {
+        Producer::join(Arc::clone(&self.ring))
+    }
+
+    /// Takes the consumer's role.
+    ///
+    /// # Errors
+    /// Somebody holds it, or died with it, or has given it up, which closed the ring.
+    pub fn consumer(&self) -> Result<Consumer<Sleepers>, RoleError> {
+        self.role().claim()?;
+        Ok(Consumer::go_on(Arc::clone(&self.ring)))
+    }
+
+    /// Takes the consumer's role over from who died with it.
+    ///
+    /// # Errors
+    /// Somebody lives who holds it, or it has been given up. One that nobody holds is taken.
+    pub fn take_over_consumer(&self) -> Result<Consumer<Sleepers>, RoleError> {
+        self.role().take_over()?;
+        Ok(Consumer::go_on(Arc::clone(&self.ring)))
+    }
+
+    fn role(&self) -> &Role {
+        self.ring.consumer().expect("a ring in given memory has the role there")
+    }
+
+    /// Says that there will be no more producers than there are. When they have gone, the ring is closed.
+    pub fn close(&self) {
+        // EDGE records-last (release): as when the last producer goes.
+        self.ring.control().living.fetch_and(!OPEN, Release);
+        self.ring.values().wake();
+    }
+
+    /// The longest record, in bytes.
+    pub fn longest(&self) -> usize {
+        self.ring.words.longest()
+    }
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").field("longest", &self.longest()).finish_non_exhaustive()
+    }
+}

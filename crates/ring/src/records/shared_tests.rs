@@ -1,0 +1,81 @@
+//! Rings in memory that is given: found, refused, shared, closed.
+
+use super::RecordError;
+use super::shared::{AttachError, RoleError, Shared, attach, create};
+use crate::{CapacityError, ClaimError};
+use std::ptr::NonNull;
+
+const BYTES: usize = 1024;
+
+#[repr(align(128))]
+struct Memory([u8; BYTES]);
+
+/// Memory that is never given back: the tests use it as a ring and for nothing else (I1 of `shared`).
+fn given() -> NonNull<u8> {
+    NonNull::from(&mut Box::leak(Box::new(Memory([0; BYTES]))).0).cast()
+}
+
+fn make(base: NonNull<u8>, bytes: usize, capacity: usize) -> Result<Shared, AttachError> {
+    // SAFETY: the memory is `given` (I1 of `shared`).
+    unsafe { create(base, bytes, capacity, ()) }
+}
+
+fn find(base: NonNull<u8>, bytes: usize) -> Result<Shared, AttachError> {
+    // SAFETY: as for `create` (I1).
+    unsafe { attach(base, bytes, ()) }
+}
+
+#[test]
+fn wrong_memory_is_told() {
+    let base = given();
+    assert_eq!(find(base, BYTES).err(), Some(AttachError::NoRing));
+    assert_eq!(make(base, 800, 64).err(), Some(AttachError::TooSmall { needed: 832 }));
+    let zero = AttachError::Capacity(CapacityError::Zero);
+    assert_eq!(make(base, BYTES, 0).err(), Some(zero));
+    let (made, found) = (make(base, BYTES, 64).unwrap(), find(base, BYTES).unwrap());
+    assert_eq!((made.longest(), found.longest()), (24, 24));
+    assert_eq!(find(base, 800).err(), Some(AttachError::TooSmall { needed: 832 }));
+    // SAFETY: eight bytes on is within the memory (I1 of `shared`).
+    let off = unsafe { base.add(8) };
+    assert_eq!(find(off, BYTES - 8).err(), Some(AttachError::Misaligned { to: 128 }));
+    for (at, error) in [
+        (8, AttachError::Version { found: 77 }),
+        (12, AttachError::Kind { found: 77 }),
+        (16, AttachError::Corrupt),
+    ] {
+        // SAFETY: the header is within the memory (I1 of `shared`).
+        let field = unsafe { base.add(at) }.cast::<u32>();
+        // SAFETY: as above, and only this thread uses it.
+        let before = unsafe { field.replace(77) };
+        assert_eq!(find(base, BYTES).err(), Some(error));
+        // SAFETY: as above.
+        unsafe { field.write(before) };
+    }
+}
+
+#[test]
+fn sides_come_and_go_until_the_ring_is_closed() {
+    let base = given();
+    let (made, found) = (make(base, BYTES, 64).unwrap(), find(base, BYTES).unwrap());
+    let mut consumer = found.consumer().unwrap();
+    assert!(matches!(made.consumer(), Err(RoleError::Held { .. })));
+    for value in 0..20u8 {
+        made.producer().push_wait(&[value; 9]).unwrap();
+        let record = consumer.read_wait().unwrap();
+        assert_eq!(&*record, [value; 9]);
+        record.release();
+    }
+    assert_eq!(consumer.read().err(), Some(RecordError::Empty), "others may come");
+    let mut last = found.producer();
+    last.push(b"last").unwrap();
+    made.close();
+    made.close();
+    consumer.read().unwrap().release();
+    assert_eq!(consumer.read().err(), Some(RecordError::Empty), "one may go on");
+    drop(last);
+    assert_eq!(consumer.read_wait().err(), Some(RecordError::Closed));
+    drop(consumer);
+    assert!(matches!(made.take_over_consumer(), Err(RoleError::GivenUp)));
+    (0..8).for_each(|_| made.producer().push(&[]).unwrap_or(()));
+    assert_eq!(made.producer().push(&[]), Err(ClaimError::Closed));
+}
