@@ -161,7 +161,7 @@ impl<W: Width> Flagged<W> {
         deadline: Deadline,
         publishers: Publishers,
     ) -> Result<R, TimedOut> {
-        let (mut naps, mut debt) = (Naps::default(), Debt { flagged: self, set: None });
+        let (mut naps, mut debt) = (Naps::default(), Debt::new(self));
         while !deadline.has_passed() {
             let flagged = self.flag(&mut debt);
             let is_ordered = flagged.is_some() && self.order(publishers);
@@ -188,7 +188,7 @@ impl<W: Width> Flagged<W> {
 
     /// The low half of the word with the flag set; `None` if it changed under our hands.
     #[cfg_attr(unc_model, track_caller)]
-    fn flag(&self, debt: &mut Debt<'_, W>) -> Option<u32> {
+    pub(crate) fn flag(&self, debt: &mut Debt<'_, W>) -> Option<u32> {
         // EDGE flag (acquire): where no fence follows, this puts the look after all that was published before a clear.
         let found = W::load(&self.word, Acquire);
         if found.is_flagged() {
@@ -241,23 +241,47 @@ impl<W: Width> Flagged<W> {
         false
     }
 
-    /// Wakes the `count` who have slept longest, and returns how many there were.
+    /// Wakes the `count` who have slept longest, threads before tasks, and returns how many there were.
     #[cfg_attr(unc_model, track_caller)]
     pub(crate) fn rouse(&self, count: u32) -> usize {
-        futex_wake(&self.word, count, self.scope())
+        let threads = futex_wake(&self.word, count, self.scope());
+        #[cfg(feature = "async")]
+        {
+            let left = if count == u32::MAX { usize::MAX } else { count as usize - threads };
+            threads + crate::tasks::wake(self.address(), left)
+        }
+        #[cfg(not(feature = "async"))]
+        threads
+    }
+}
+
+#[cfg(feature = "async")]
+impl<W: Width> Flagged<W> {
+    /// What tells this word from others.
+    pub(crate) fn address(&self) -> usize {
+        (&raw const self.word).addr()
+    }
+
+    /// As [`Flagged::order`]; and publishers of other processes don't know this one's tasks.
+    pub(crate) fn order_for_task(&self, publishers: Publishers) -> bool {
+        self.order(publishers) && self.scope() == Scope::Private
     }
 }
 
 /// A flag that this waiter has set and that a publisher may have stored away unseen (I6).
-struct Debt<'f, W: Width> {
+pub(crate) struct Debt<'f, W: Width> {
     flagged: &'f Flagged<W>,
     set: Option<W>,
 }
 
-impl<W: Width> Debt<'_, W> {
+impl<'f, W: Width> Debt<'f, W> {
+    pub(crate) fn new(flagged: &'f Flagged<W>) -> Debt<'f, W> {
+        Debt { flagged, set: None }
+    }
+
     /// Wakes who may have fallen asleep under the flag, if it is gone; once an order found it there it can't go unseen.
     #[cfg_attr(unc_model, track_caller)]
-    fn settle(&mut self, publishers: Publishers, is_ordered: bool) {
+    pub(crate) fn settle(&mut self, publishers: Publishers, is_ordered: bool) {
         if publishers != Publishers::Unlocked || mutant("waiter: a lost flag is not made good") {
             self.set = None;
         }

@@ -6,6 +6,7 @@
 //! - [`EventCount`]: a number of events, and threads that wait for it to change. [`single`] producer, whose increment is
 //!   no atomic read-modify-write, or [`many`].
 //! - A [`Parker`]: a token for one thread. [`idle`]: what a loop does that polls instead.
+//! - With the feature `async`, tasks wait for the same things beside threads.
 //! - A [`Deadline`] is absolute, so that a wait begun again is not a longer one.
 
 mod deadline;
@@ -15,6 +16,8 @@ pub mod idle;
 mod parker;
 mod patience;
 mod sleepers;
+#[cfg(feature = "async")]
+mod tasks;
 mod width;
 
 pub use deadline::{Deadline, TimedOut};

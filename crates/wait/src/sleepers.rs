@@ -162,6 +162,13 @@ impl Sleepers {
         self.0.sleep_until_deadline(ready, deadline, Publishers::Beside)
     }
 
+    /// A future that is ready once `ready` gives a value: for async tasks, whose deadlines are their executor's business. It
+    /// may be dropped at any time.
+    #[cfg(feature = "async")]
+    pub fn until<R>(&self, ready: impl FnMut() -> Option<R>) -> impl Future<Output = R> {
+        crate::tasks::until(&self.0, Publishers::Beside, ready)
+    }
+
     /// What an event count on top keeps in the same word.
     pub(crate) fn flagged(&self) -> &Flagged<u32> {
         &self.0

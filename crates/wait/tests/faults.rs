@@ -173,7 +173,7 @@ fn under_a_storm_of_signals() {
     let set = unsafe { libc::sigaction(libc::SIGUSR1, &raw const action, std::ptr::null_mut()) };
     assert_eq!(set, 0);
     let (targets, over) = (std::sync::Mutex::new(Vec::new()), AtomicBool::new(false));
-    let sent = AtomicU64::new(0);
+    let (sent, process) = (AtomicU64::new(0), std::process::id());
     let be_a_target = || {
         // SAFETY: names the calling thread.
         targets.lock().unwrap().push(unsafe { libc::syscall(libc::SYS_gettid) });
@@ -183,9 +183,7 @@ fn under_a_storm_of_signals() {
             while !over.load(Relaxed) {
                 for target in targets.lock().unwrap().iter() {
                     // SAFETY: a thread of this process, or one that has ended, which is an error and no more.
-                    unsafe {
-                        libc::syscall(libc::SYS_tgkill, libc::getpid(), *target, libc::SIGUSR1)
-                    };
+                    unsafe { libc::syscall(libc::SYS_tgkill, process, *target, libc::SIGUSR1) };
                     sent.fetch_add(1, Relaxed);
                 }
                 std::thread::yield_now();

@@ -124,17 +124,42 @@ impl<F: Form> EventCount<F> {
         mut is_enough: impl FnMut(F::Value) -> bool,
         deadline: Deadline,
     ) -> Result<F::Value, WaitError> {
-        let mut enough = || Some(self.0.load()).filter(|&value| is_enough(value));
-        let look = || match enough() {
-            // The last value is the one that is there once the count is closed.
-            None if self.is_closed() => Some(enough().ok_or(WaitError::Closed)),
-            value => value.map(Ok),
-        };
-        let result = self.0.sleep_until_deadline(look, deadline)?;
+        let result = self.0.sleep_until_deadline(self.look(&mut is_enough), deadline)?;
+        if result.is_err() {
+            self.0.leave_closed();
+        }
+        result.map_err(|Closed| WaitError::Closed)
+    }
+
+    /// A future of [`EventCount::wait_until`]: for async tasks, whose deadlines are their executor's business. It may be
+    /// dropped at any time.
+    ///
+    /// # Errors
+    /// As there.
+    #[cfg(feature = "async")]
+    pub async fn until(
+        &self,
+        mut is_enough: impl FnMut(F::Value) -> bool,
+    ) -> Result<F::Value, Closed> {
+        let result = self.0.until(self.look(&mut is_enough)).await;
         if result.is_err() {
             self.0.leave_closed();
         }
         result
+    }
+
+    /// Looks whether the count is enough, or is not and will never be.
+    #[cfg_attr(unc_model, track_caller)]
+    fn look(
+        &self,
+        is_enough: &mut impl FnMut(F::Value) -> bool,
+    ) -> impl FnMut() -> Option<Result<F::Value, Closed>> {
+        let mut enough = || Some(self.0.load()).filter(|&value| is_enough(value));
+        move || match enough() {
+            // The last value is the one that is there once the count is closed.
+            None if self.is_closed() => Some(enough().ok_or(Closed)),
+            value => value.map(Ok),
+        }
     }
 }
 

@@ -40,6 +40,8 @@ pub(crate) trait Layout: Valued + Sized {
         ready: impl FnMut() -> Option<R>,
         deadline: Deadline,
     ) -> Result<R, TimedOut>;
+    #[cfg(feature = "async")]
+    fn until<R>(&self, ready: impl FnMut() -> Option<R>) -> impl Future<Output = R>;
 }
 
 /// What a producer does.

@@ -147,6 +147,11 @@ impl<W: Width, A: Addition> Layout for OneWord<W, A> {
     ) -> Result<R, TimedOut> {
         self.flagged.sleep_until_deadline(ready, deadline, A::PUBLISHERS)
     }
+
+    #[cfg(feature = "async")]
+    fn until<R>(&self, ready: impl FnMut() -> Option<R>) -> impl Future<Output = R> {
+        crate::tasks::until(&self.flagged, A::PUBLISHERS, ready)
+    }
 }
 
 #[allow(private_bounds)]

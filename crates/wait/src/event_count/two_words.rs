@@ -80,6 +80,11 @@ impl<W: Width> Layout for TwoWords<W> {
     ) -> Result<R, TimedOut> {
         self.sleepers.sleep_until_deadline(ready, deadline)
     }
+
+    #[cfg(feature = "async")]
+    fn until<R>(&self, ready: impl FnMut() -> Option<R>) -> impl Future<Output = R> {
+        self.sleepers.until(ready)
+    }
 }
 
 impl<W: Width> Form for TwoWords<W> {}

@@ -1,0 +1,206 @@
+//! Tasks that wait: what the kernel's futex is to threads, for the wakers of async tasks.
+//!
+//! # Contract
+//! [`until`] is a future that is ready once a look gives a value. Publishers need not know whether threads or tasks wait:
+//! whoever finds the flag wakes both. A future may be dropped at any time. It is polled again only when somebody woke, or,
+//! where barriers are refused or publishers are in other processes, every few milliseconds by a thread that lives as long
+//! as such a task waits.
+//!
+//! # State
+//! A fixed table of lists, by the address of the flagged word; each list under a lock.
+//!
+//! # Invariants
+//! I1: a task is in the list before it sees the flag set, and looks after its order (I3 of [`Flagged`]). Who clears that
+//!     flag takes it from the list afterwards: the list's lock lets nobody read an older flag than the one cleared before
+//!     the last locking. So a task that returned "pending" is woken at the first clear, and never relies on a flag that
+//!     was set anew.
+//! I2: a task that was chosen by a `wake_one` chooses another one when it leaves, with or without a value: it may have
+//!     found that value before it was chosen, for the next.
+//!
+//! # Evidence
+//! tests/tasks.rs. Not explored by the checker: the table is a static, and locked.
+
+use crate::flagged::{Debt, Flagged, Publishers};
+use crate::width::Width;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+struct Waiting {
+    address: usize,
+    ticket: u64,
+    /// Nobody, once it was chosen.
+    waker: Option<Waker>,
+}
+
+struct List {
+    waiting: Vec<Waiting>,
+    next_ticket: u64,
+}
+
+const LISTS: usize = 64;
+
+static TABLE: [Mutex<List>; LISTS] =
+    [const { Mutex::new(List { waiting: Vec::new(), next_ticket: 0 }) }; LISTS];
+
+fn list(address: usize) -> MutexGuard<'static, List> {
+    // Wakers are woken and dropped outside of the lock, so nothing panics inside.
+    TABLE[(address >> 3) % LISTS].lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Wakes up to `count` tasks that wait at `address`, those who came first, and returns how many that were.
+pub(crate) fn wake(address: usize, count: usize) -> usize {
+    let mut woken = Vec::new();
+    {
+        let mut list = list(address);
+        let here = list.waiting.iter_mut().filter(|waiting| waiting.address == address);
+        woken.extend(here.filter_map(|waiting| waiting.waker.take()).take(count));
+        if count == usize::MAX {
+            // Not chosen but called with all others: nothing to hand on.
+            list.waiting.retain(|waiting| waiting.address != address);
+        }
+    }
+    let number = woken.len();
+    woken.into_iter().for_each(Waker::wake);
+    number
+}
+
+/// Puts a task last, or where it stands already.
+fn register(address: usize, ticket: Option<u64>, waker: &Waker) -> u64 {
+    let waker = waker.clone();
+    let (replaced, ticket) = {
+        let mut list = list(address);
+        let known = |waiting: &&mut Waiting| Some(waiting.ticket) == ticket;
+        if let Some(mine) = list.waiting.iter_mut().find(known) {
+            (mine.waker.replace(waker), mine.ticket)
+        } else {
+            let ticket = list.next_ticket;
+            list.next_ticket += 1;
+            list.waiting.push(Waiting { address, ticket, waker: Some(waker) });
+            (None, ticket)
+        }
+    };
+    drop(replaced);
+    ticket
+}
+
+/// Takes a task out. True: it had been chosen.
+fn leave(address: usize, ticket: u64) -> bool {
+    let mine = {
+        let mut list = list(address);
+        let at = list.waiting.iter().position(|waiting| waiting.ticket == ticket);
+        at.map(|at| list.waiting.remove(at))
+    };
+    mine.is_some_and(|mine| mine.waker.is_none())
+}
+
+/// A future that is ready once `ready` gives a value.
+pub(crate) fn until<'f, W: Width, R, F: FnMut() -> Option<R>>(
+    flagged: &'f Flagged<W>,
+    publishers: Publishers,
+    ready: F,
+) -> Until<'f, W, F> {
+    Until { flagged, publishers, ready, ticket: None }
+}
+
+pub(crate) struct Until<'f, W: Width, F> {
+    flagged: &'f Flagged<W>,
+    publishers: Publishers,
+    ready: F,
+    ticket: Option<u64>,
+}
+
+// The look is called by reference and never pinned.
+impl<W: Width, F> Unpin for Until<'_, W, F> {}
+
+impl<W: Width, R, F: FnMut() -> Option<R>> Future for Until<'_, W, F> {
+    type Output = R;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<R> {
+        let this = self.get_mut();
+        if let Some(value) = (this.ready)() {
+            this.leave();
+            return Poll::Ready(value);
+        }
+        // I1: first the list, then flag, order, look.
+        this.ticket = Some(register(this.flagged.address(), this.ticket, context.waker()));
+        let mut debt = Debt::new(this.flagged);
+        loop {
+            let is_flagged = this.flagged.flag(&mut debt).is_some();
+            let is_ordered = is_flagged && this.flagged.order_for_task(this.publishers);
+            debt.settle(this.publishers, is_ordered);
+            if let Some(value) = (this.ready)() {
+                this.leave();
+                return Poll::Ready(value);
+            }
+            if is_flagged {
+                if !is_ordered {
+                    poll_again_soon(context.waker().clone());
+                }
+                return Poll::Pending;
+            }
+        }
+    }
+}
+
+impl<W: Width, F> Until<'_, W, F> {
+    fn leave(&mut self) {
+        if let Some(ticket) = self.ticket.take()
+            && leave(self.flagged.address(), ticket)
+        {
+            self.flagged.rouse(1);
+        }
+    }
+}
+
+impl<W: Width, F> Drop for Until<'_, W, F> {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+/// Tasks to be polled again though nobody may wake them.
+struct Soon {
+    tasks: Vec<Waker>,
+    has_thread: bool,
+}
+
+static SOON: Mutex<Soon> = Mutex::new(Soon { tasks: Vec::new(), has_thread: false });
+
+fn soon() -> MutexGuard<'static, Soon> {
+    SOON.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn poll_again_soon(task: Waker) {
+    let mut soon = soon();
+    soon.tasks.push(task);
+    if !soon.has_thread {
+        soon.has_thread = std::thread::Builder::new().spawn(poll_all_again).is_ok();
+    }
+    if !soon.has_thread {
+        // No thread to be had: at once is soon.
+        let tasks = std::mem::take(&mut soon.tasks);
+        drop(soon);
+        tasks.into_iter().for_each(Waker::wake);
+    }
+}
+
+fn poll_all_again() {
+    loop {
+        std::thread::sleep(Duration::from_millis(4));
+        let tasks = {
+            let mut soon = soon();
+            soon.has_thread = !soon.tasks.is_empty();
+            std::mem::take(&mut soon.tasks)
+        };
+        if tasks.is_empty() {
+            return;
+        }
+        // A waker that panics ends this thread for nobody else.
+        let wake =
+            |task: Waker| std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| task.wake()));
+        tasks.into_iter().for_each(|task| drop(wake(task)));
+    }
+}

@@ -1,0 +1,161 @@
+//! Async tasks that wait beside threads: nothing lost, whatever is dropped, and where barriers are refused.
+
+#![cfg(not(unc_model))]
+#![allow(clippy::disallowed_types)] // A user's own atomics.
+
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::*};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
+use uncontended_wait::event_count::{EventCount, SingleProducer, TwoWords};
+use uncontended_wait::{Closed, Parker, Sleepers, Unparker, many};
+
+const SCALE: u64 = if cfg!(miri) { 10 } else { 2_000 };
+
+struct Unpark(Mutex<Unparker>, AtomicUsize);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.1.fetch_add(1, Relaxed);
+        self.0.lock().unwrap().unpark();
+    }
+}
+
+/// Polls until it is ready, and parks in between.
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    let mut parker = Parker::new();
+    let unpark = Arc::new(Unpark(Mutex::new(parker.unparker()), AtomicUsize::new(0)));
+    let waker = Waker::from(unpark);
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(value) => return value,
+            Poll::Pending => parker.park(),
+        }
+    }
+}
+
+fn take(tokens: &AtomicU64) -> Option<()> {
+    tokens.fetch_update(AcqRel, Relaxed, |tokens| tokens.checked_sub(1)).ok().map(drop)
+}
+
+fn follow<F: SingleProducer<Value = u64> + Sync>() {
+    let count = EventCount::<F>::new();
+    let mut producer = count.producer().unwrap();
+    std::thread::scope(|threads| {
+        for _ in 0..2 {
+            threads.spawn(|| {
+                block_on(async {
+                    for wanted in (1..=SCALE).step_by(7) {
+                        assert!(count.until(|value| value >= wanted).await.unwrap() >= wanted);
+                    }
+                    assert_eq!(count.until(|_| false).await, Err(Closed));
+                });
+            });
+        }
+        threads.spawn(|| assert_eq!(count.wait_until(|value| value == SCALE), Ok(SCALE)));
+        for event in 0..SCALE {
+            producer.increment();
+            if event % 16 == 0 {
+                std::thread::yield_now();
+            }
+        }
+        drop(producer);
+    });
+}
+
+#[test]
+fn tasks_follow_a_single_producer_beside_threads() {
+    follow::<TwoWords<u64>>();
+    #[cfg(target_arch = "x86_64")]
+    follow::<uncontended_wait::event_count::OneWord<u64, uncontended_wait::event_count::Unlocked>>(
+    );
+}
+
+#[test]
+fn each_token_finds_a_thread_or_a_task() {
+    let (sleepers, tokens, taken) = (Sleepers::new(), AtomicU64::new(0), AtomicU64::new(0));
+    std::thread::scope(|threads| {
+        for is_task in [true, false, true, false] {
+            let (sleepers, tokens, taken) = (&sleepers, &tokens, &taken);
+            threads.spawn(move || {
+                for _ in 0..SCALE / 4 {
+                    match is_task {
+                        true => block_on(sleepers.until(|| take(tokens))),
+                        false => sleepers.sleep_until(|| take(tokens)),
+                    }
+                    taken.fetch_add(1, Relaxed);
+                }
+            });
+        }
+        for _ in 0..SCALE / 4 * 4 {
+            tokens.fetch_add(1, Release);
+            sleepers.wake_one();
+        }
+    });
+    assert_eq!((tokens.load(Relaxed), taken.load(Relaxed)), (0, SCALE / 4 * 4));
+}
+
+fn waker() -> (Waker, Arc<Unpark>) {
+    let unpark = Arc::new(Unpark(Mutex::new(Parker::new().unparker()), AtomicUsize::new(0)));
+    (Waker::from(Arc::clone(&unpark)), unpark)
+}
+
+#[test]
+fn a_task_that_was_chosen_and_dropped_hands_it_on() {
+    let (sleepers, tokens) = (Sleepers::new(), AtomicU64::new(0));
+    let (first_waker, first_woken) = waker();
+    let (second_waker, second_woken) = waker();
+    let mut first = Box::pin(sleepers.until(|| take(&tokens)));
+    let mut second = Box::pin(sleepers.until(|| take(&tokens)));
+    fn poll<T>(future: &mut Pin<Box<impl Future<Output = T>>>, waker: &Waker) -> Poll<T> {
+        future.as_mut().poll(&mut Context::from_waker(waker))
+    }
+    assert!(poll(&mut first, &first_waker).is_pending());
+    assert!(poll(&mut first, &first_waker).is_pending(), "polled for no reason");
+    assert!(poll(&mut second, &second_waker).is_pending());
+    tokens.store(1, Release);
+    let (before, others) = (first_woken.1.load(Relaxed), second_woken.1.load(Relaxed));
+    sleepers.wake_one();
+    assert!(first_woken.1.load(Relaxed) > before, "who came first");
+    if others == 0 && second_woken.1.load(Relaxed) == 0 {
+        drop(first);
+        assert_eq!(second_woken.1.load(Relaxed), 1, "handed on");
+    }
+    assert!(poll(&mut second, &second_waker).is_ready());
+    // A future that never waits leaves nothing behind, and one that waits can be dropped.
+    drop(sleepers.until(|| None::<()>));
+    let mut third = Box::pin(sleepers.until(|| None::<()>));
+    assert!(poll(&mut third, &second_waker).is_pending());
+    drop(third);
+    sleepers.wake();
+}
+
+#[test]
+fn many_producers_and_a_close_wake_tasks() {
+    let count = many::EventCount32::new();
+    std::thread::scope(|threads| {
+        threads.spawn(|| assert_eq!(block_on(count.until(|value| value == 3)), Ok(3)));
+        threads.spawn(|| assert_eq!(block_on(count.until(|_| false)), Err(Closed)));
+        for _ in 0..3 {
+            count.increment();
+        }
+        while count.value() < 3 {}
+        block_on(count.until(|value| value == 3)).unwrap();
+        count.close();
+    });
+}
+
+#[test]
+fn tasks_of_this_process_wait_at_a_shared_place_too() {
+    let (sleepers, ready) = (Sleepers::shared(), AtomicU64::new(0));
+    std::thread::scope(|threads| {
+        let task =
+            threads.spawn(|| block_on(sleepers.until(|| (ready.load(Acquire) == 1).then_some(7))));
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        // Another process would wake nobody here: the task looks by itself.
+        ready.store(1, Release);
+        assert_eq!(task.join().unwrap(), 7);
+    });
+}
