@@ -1,5 +1,6 @@
 //! The side that pops. The header of [`spsc`](super) has the invariants and the edges.
 
+use super::pace::Pace;
 use super::{Batch, Control, Keeper, Place};
 use crate::PopError;
 use crate::bell::{Bell, Silent};
@@ -33,6 +34,7 @@ pub struct Consumer<T, B: Bell = Silent> {
     /// How far ahead of `head`, and how far at most, slots are fetched to be read.
     ahead: u64,
     fetch: Position,
+    pace: Pace,
     _keeper: Keeper<T, B>,
 }
 
@@ -43,7 +45,7 @@ unsafe impl<T: Send, B: Bell> Send for Consumer<T, B> {}
 impl<T, B: Bell> Consumer<T, B> {
     pub(super) fn new(place: Place<T, B>, head: Position, keeper: Keeper<T, B>) -> Consumer<T, B> {
         let (ahead, fetch) = (place.slots.ahead(), place.slots.last_whole_line(head));
-        Consumer { place, head, seen: head, ahead, fetch, _keeper: keeper }
+        Consumer { place, head, seen: head, ahead, fetch, pace: Pace::default(), _keeper: keeper }
     }
 
     #[inline(always)]
@@ -115,7 +117,12 @@ impl<T, B: Bell> Consumer<T, B> {
         if self.head == self.seen {
             let tail = self.look();
             if self.head == self.seen {
+                self.pace.found_nothing();
                 return Err(if tail.is_gone() { PopError::Closed } else { PopError::Empty });
+            }
+            if self.pace.is_too_close(self.seen.since(self.head), self.place.capacity) {
+                self.pace.linger();
+                self.look();
             }
         }
         Ok(())

@@ -11,7 +11,7 @@
 //!
 //! # State
 //! `tail`, written by the producer, and `head`, written by the consumer, each on lines of its own. Each side keeps what it
-//! last saw of the other's, and looks again only when that says full or empty.
+//! last saw of the other's, and looks again only when that says full or empty; a consumer in a stream not at once (`pace`).
 //!
 //! I1: `0 <= tail - head <= capacity`.
 //! I2: slots from `head` to `tail` hold values and are the consumer's; the others are empty and the producer's.
@@ -34,6 +34,7 @@ mod blocking;
 mod blocking_tests;
 mod claim;
 mod consumer;
+mod pace;
 mod producer;
 #[cfg(not(unc_model))]
 pub mod shared;
