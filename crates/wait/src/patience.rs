@@ -20,7 +20,7 @@ pub(crate) struct Patience {
 const LONGEST: Duration = Duration::from_micros(50);
 const MOST_HALVED: u32 = 6;
 /// A look comes after twice as many hints as the last one did, at most after so many; then after the others had the CPU.
-const HINTS: u32 = 8;
+const HINTS: u32 = 2;
 
 impl Patience {
     #[cfg(not(unc_model))]
