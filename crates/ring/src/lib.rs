@@ -16,7 +16,7 @@
 //!
 //! # State
 //! The pieces that all rings share: `position` (where in the stream, and whether its writer has gone), `slots` (the array),
-//! `view` (how a side finds and fetches slots), [`bell`], `error`, `padded`.
+//! `view` (how a side finds and fetches slots), [`bell`], `error`.
 //!
 //! # Evidence
 //! Unit tests, also under Miri and on AArch64. tests/model.rs: every execution of the very code that C11 or x86-TSO allows.
@@ -28,7 +28,6 @@ pub mod lossy;
 pub mod mpsc;
 #[doc(hidden)]
 pub mod mutant;
-mod padded;
 mod plain;
 mod position;
 pub mod records;

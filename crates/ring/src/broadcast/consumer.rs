@@ -3,11 +3,11 @@
 use super::Batch;
 use super::ring::{Ring, Stage};
 use crate::bell::{Bell, Silent};
-use crate::padded::Padded;
 use crate::position::{Cursor, Mark, Position};
 use crate::{PopError, mutant};
 use std::fmt;
 use uncontended_atomic::Arc;
+use uncontended_atomic::CachePadded;
 use uncontended_atomic::Ordering::{AcqRel, Relaxed, Release};
 
 /// The consumers of a broadcast, to be taken by the names of their stages. Those that are left when this is dropped have
@@ -155,7 +155,7 @@ impl<T, B: Bell> Consumer<T, B> {
 
     /// Where a member of a group says what it holds.
     #[inline]
-    pub(super) fn held(&self) -> Option<&Padded<Cursor>> {
+    pub(super) fn held(&self) -> Option<&CachePadded<Cursor>> {
         self.stage().held.get(self.member)
     }
 

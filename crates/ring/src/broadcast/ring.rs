@@ -6,9 +6,9 @@ use super::plan::{Checked, Plan, Readers};
 use super::{Consumers, PlanError, Producer};
 use crate::bell::{Bell, Silent};
 use crate::mutant;
-use crate::padded::Padded;
 use crate::position::{Cursor, Mark, Position};
 use crate::slots::{Slot, Slots};
+use uncontended_atomic::CachePadded;
 use uncontended_atomic::Ordering::{Acquire, Relaxed};
 use uncontended_atomic::{Arc, AtomicU64, AtomicUsize};
 
@@ -17,10 +17,10 @@ pub type Sides<T, B = Silent> = (Producer<T, B>, Consumers<T, B>);
 
 /// What all sides share.
 pub(super) struct Ring<T, B> {
-    pub(super) published: Padded<Cursor>,
+    pub(super) published: CachePadded<Cursor>,
     /// For those who wait for values, and for room.
-    pub(super) values: Padded<B>,
-    pub(super) room: Padded<B>,
+    pub(super) values: CachePadded<B>,
+    pub(super) room: CachePadded<B>,
     pub(super) stages: Box<[Stage]>,
     pub(super) slots: Slots<Slot<T>>,
     pub(super) capacity: u64,
@@ -31,9 +31,9 @@ pub(super) struct Ring<T, B> {
 /// A consumer, or a group.
 pub(super) struct Stage {
     pub(super) name: String,
-    pub(super) front: Padded<Cursor>,
+    pub(super) front: CachePadded<Cursor>,
     /// What each member holds; empty for a consumer.
-    pub(super) held: Box<[Padded<Cursor>]>,
+    pub(super) held: Box<[CachePadded<Cursor>]>,
     /// How many members have not gone.
     pub(super) living: AtomicUsize,
     /// The stages that come before.
@@ -54,9 +54,9 @@ impl Plan {
         let stages = self.check()?;
         let slots = Slots::new(self.capacity, |_| Slot::new()).map_err(PlanError::Capacity)?;
         let ring = Arc::new(Ring {
-            published: Padded(Cursor::new(Position::new(0))),
-            values: Padded(B::default()),
-            room: Padded(B::default()),
+            published: CachePadded::new(Cursor::new(Position::new(0))),
+            values: CachePadded::new(B::default()),
+            room: CachePadded::new(B::default()),
             stages: stages.into_iter().map(Stage::new).collect(),
             slots,
             capacity: self.capacity as u64,
@@ -74,8 +74,8 @@ impl Stage {
         };
         Stage {
             name: stage.name,
-            front: Padded(Cursor::new(Position::new(0))),
-            held: (0..members).map(|_| Padded(Cursor::new(Position::END))).collect(),
+            front: CachePadded::new(Cursor::new(Position::new(0))),
+            held: (0..members).map(|_| CachePadded::new(Cursor::new(Position::END))).collect(),
             living: AtomicUsize::new(members),
             after: stage.after,
             is_followed: stage.is_followed,

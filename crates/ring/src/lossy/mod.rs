@@ -40,11 +40,11 @@ pub use self::producer::Producer;
 
 use crate::CapacityError;
 use crate::bell::{Bell, Silent};
-use crate::padded::Padded;
 use crate::plain::{Plain, words};
 use crate::position::{Cursor, Position};
 use crate::slots::slots_for;
 use std::marker::PhantomData;
+use uncontended_atomic::CachePadded;
 use uncontended_atomic::{Arc, AtomicU64};
 
 /// Both sides of a lossy ring.
@@ -76,8 +76,8 @@ fn build<T: Plain, B: Bell>(capacity: usize) -> Result<Sides<T, B>, CapacityErro
     memory.try_reserve_exact(count).map_err(|_| CapacityError::TooLarge)?;
     memory.extend((0..count).map(|_| AtomicU64::new(0)));
     let ring = Arc::new(Ring {
-        published: Padded(Cursor::new(Position::new(0))),
-        values: Padded(B::default()),
+        published: CachePadded::new(Cursor::new(Position::new(0))),
+        values: CachePadded::new(B::default()),
         memory: memory.into_boxed_slice(),
         mask: slots as u64 - 1,
         capacity: capacity as u64,
@@ -88,9 +88,9 @@ fn build<T: Plain, B: Bell>(capacity: usize) -> Result<Sides<T, B>, CapacityErro
 
 /// What all sides share.
 struct Ring<T, B> {
-    published: Padded<Cursor>,
+    published: CachePadded<Cursor>,
     /// For those who wait for values.
-    values: Padded<B>,
+    values: CachePadded<B>,
     /// The slots, one after the other.
     memory: Box<[AtomicU64]>,
     mask: u64,

@@ -48,9 +48,9 @@ pub use self::producer::Producer;
 
 use crate::CapacityError;
 use crate::bell::{Bell, Silent};
-use crate::padded::Padded;
 use crate::position::{Cursor, Position};
 use crate::slots::{Slot, Slots};
+use uncontended_atomic::CachePadded;
 use uncontended_atomic::Ordering::Relaxed;
 use uncontended_atomic::{Arc, AtomicUsize};
 
@@ -78,11 +78,11 @@ pub fn ring<T>(capacity: usize) -> Result<Sides<T>, CapacityError> {
 
 /// What all sides share.
 struct Ring<T, B> {
-    tail: Padded<Cursor>,
-    head: Padded<Cursor>,
+    tail: CachePadded<Cursor>,
+    head: CachePadded<Cursor>,
     /// For who waits for values, and for those who wait for room.
-    values: Padded<B>,
-    room: Padded<B>,
+    values: CachePadded<B>,
+    room: CachePadded<B>,
     producers: AtomicUsize,
     slots: Slots<Sequenced<T>>,
     capacity: u64,
@@ -99,10 +99,10 @@ fn ring_at<T, B: Bell>(capacity: usize, start: Position) -> Result<Sides<T, B>, 
     // Nothing is published: the sequence of the first value in each slot is at least `start + 1`.
     let empty = |_| Sequenced { sequence: Cursor::new(start), slot: Slot::new() };
     let ring = Arc::new(Ring {
-        tail: Padded(Cursor::new(start)),
-        head: Padded(Cursor::new(start)),
-        values: Padded(B::default()),
-        room: Padded(B::default()),
+        tail: CachePadded::new(Cursor::new(start)),
+        head: CachePadded::new(Cursor::new(start)),
+        values: CachePadded::new(B::default()),
+        room: CachePadded::new(B::default()),
         producers: AtomicUsize::new(1),
         slots: Slots::new(capacity, empty)?,
         capacity: capacity as u64,

@@ -36,11 +36,11 @@ use super::sides::{Claimed, Place, Reader, Writer};
 use super::words::Words;
 use super::{Chunk, Record, RecordError};
 use crate::bell::{Bell, Silent};
-use crate::padded::Padded;
 use crate::position::{Cursor, Position};
 use crate::{CapacityError, ClaimError, mutant};
 use std::fmt;
 use std::ptr::NonNull;
+use uncontended_atomic::CachePadded;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 use uncontended_atomic::{Arc, AtomicU64, fence};
 use uncontended_wait::Sleepers;
@@ -80,13 +80,13 @@ pub fn blocking(capacity: usize) -> Result<Sides<Sleepers>, CapacityError> {
 /// What all sides see of each other.
 #[repr(C)]
 pub(super) struct Control<B> {
-    pub(super) tail: Padded<Cursor>,
-    pub(super) head: Padded<Cursor>,
+    pub(super) tail: CachePadded<Cursor>,
+    pub(super) head: CachePadded<Cursor>,
     /// For those who wait for records, and for room.
-    pub(super) values: Padded<B>,
-    pub(super) room: Padded<B>,
+    pub(super) values: CachePadded<B>,
+    pub(super) room: CachePadded<B>,
     /// How many producers have not gone; and whether others may come, [`OPEN`].
-    pub(super) living: Padded<AtomicU64>,
+    pub(super) living: CachePadded<AtomicU64>,
 }
 
 /// Beside the number of producers: the ring is where others may find it, and has not been closed.
@@ -160,11 +160,11 @@ fn build<B: Bell>(capacity: usize) -> Result<Sides<B>, CapacityError> {
     let words = Words::new(capacity)?;
     let start = Position::new(0);
     let control = Box::new(Control {
-        tail: Padded(Cursor::new(start)),
-        head: Padded(Cursor::new(start)),
-        values: Padded(B::default()),
-        room: Padded(B::default()),
-        living: Padded(AtomicU64::new(0)),
+        tail: CachePadded::new(Cursor::new(start)),
+        head: CachePadded::new(Cursor::new(start)),
+        values: CachePadded::new(B::default()),
+        room: CachePadded::new(B::default()),
+        living: CachePadded::new(AtomicU64::new(0)),
     });
     let control = NonNull::from(Box::leak(control));
     let ring = Arc::new(Ring {

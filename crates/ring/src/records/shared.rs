@@ -33,12 +33,12 @@
 use super::mpsc::{Consumer, Control, OPEN, Producer, Ring};
 use super::words::{Words, count_for};
 use crate::CapacityError;
-use crate::padded::Padded;
 use crate::position::{Cursor, Position};
 use crate::spsc::shared::role::Role;
 pub use crate::spsc::shared::{AttachError, RoleError};
 use std::fmt;
 use std::ptr::NonNull;
+use uncontended_atomic::CachePadded;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 use uncontended_atomic::{Arc, AtomicU32, AtomicU64};
 use uncontended_wait::Sleepers;
@@ -108,11 +108,11 @@ pub unsafe fn create(
             consumer: Role::new(),
         },
         control: Aligned(Control {
-            tail: Padded(Cursor::new(Position::new(0))),
-            head: Padded(Cursor::new(Position::new(0))),
-            values: Padded(Sleepers::shared()),
-            room: Padded(Sleepers::shared()),
-            living: Padded(AtomicU64::new(OPEN)),
+            tail: CachePadded::new(Cursor::new(Position::new(0))),
+            head: CachePadded::new(Cursor::new(Position::new(0))),
+            values: CachePadded::new(Sleepers::shared()),
+            room: CachePadded::new(Sleepers::shared()),
+            living: CachePadded::new(AtomicU64::new(OPEN)),
         }),
     };
     // SAFETY: the memory is large enough and aligned, as was checked, and the caller's to give (I1).

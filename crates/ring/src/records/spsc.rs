@@ -27,11 +27,11 @@ use super::sides::{Claimed, Place, Reader, Writer};
 use super::words::Words;
 use super::{Chunk, Record, RecordError};
 use crate::bell::{Bell, Silent};
-use crate::padded::Padded;
 use crate::position::{Cursor, Mark, Position};
 use crate::{CapacityError, ClaimError, mutant};
 use std::fmt;
 use uncontended_atomic::Arc;
+use uncontended_atomic::CachePadded;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 use uncontended_wait::Sleepers;
 
@@ -56,11 +56,11 @@ pub fn blocking(capacity: usize) -> Result<Sides<Sleepers>, CapacityError> {
 
 /// What both sides share.
 pub(super) struct Ring<B> {
-    tail: Padded<Cursor>,
-    head: Padded<Cursor>,
+    tail: CachePadded<Cursor>,
+    head: CachePadded<Cursor>,
     /// For those who wait for records, and for room.
-    values: Padded<B>,
-    room: Padded<B>,
+    values: CachePadded<B>,
+    room: CachePadded<B>,
     words: Words,
 }
 
@@ -79,10 +79,10 @@ impl<B> Ring<B> {
 fn build<B: Bell>(capacity: usize) -> Result<Sides<B>, CapacityError> {
     let start = Position::new(0);
     let ring = Arc::new(Ring {
-        tail: Padded(Cursor::new(start)),
-        head: Padded(Cursor::new(start)),
-        values: Padded(B::default()),
-        room: Padded(B::default()),
+        tail: CachePadded::new(Cursor::new(start)),
+        head: CachePadded::new(Cursor::new(start)),
+        values: CachePadded::new(B::default()),
+        room: CachePadded::new(B::default()),
         words: Words::new(capacity)?,
     });
     let limit = start.plus(ring.words.len());

@@ -49,12 +49,12 @@ pub use self::producer::Producer;
 
 use crate::CapacityError;
 use crate::bell::{Bell, Silent};
-use crate::padded::Padded;
 use crate::position::{Cursor, Position};
 use crate::slots::{Slot, Slots};
 use crate::view::View;
 use std::ptr::NonNull;
 use uncontended_atomic::Arc;
+use uncontended_atomic::CachePadded;
 use uncontended_atomic::Ordering::Relaxed;
 
 /// Both sides of a ring.
@@ -85,21 +85,21 @@ pub fn ring<T>(capacity: usize) -> Result<Sides<T>, CapacityError> {
 #[repr(C)]
 pub(crate) struct Control<B> {
     /// Where the next value goes; only the producer stores it.
-    pub(crate) tail: Padded<Cursor>,
+    pub(crate) tail: CachePadded<Cursor>,
     /// Where the next value is; only the consumer stores it.
-    pub(crate) head: Padded<Cursor>,
+    pub(crate) head: CachePadded<Cursor>,
     /// For those who wait for values, and for room.
-    pub(crate) values: Padded<B>,
-    pub(crate) room: Padded<B>,
+    pub(crate) values: CachePadded<B>,
+    pub(crate) room: CachePadded<B>,
 }
 
 impl<B: Bell> Control<B> {
     fn new(start: Position) -> Control<B> {
         Control {
-            tail: Padded(Cursor::new(start)),
-            head: Padded(Cursor::new(start)),
-            values: Padded(B::default()),
-            room: Padded(B::default()),
+            tail: CachePadded::new(Cursor::new(start)),
+            head: CachePadded::new(Cursor::new(start)),
+            values: CachePadded::new(B::default()),
+            room: CachePadded::new(B::default()),
         }
     }
 }

@@ -133,10 +133,10 @@ pub unsafe fn create<T: Plain>(
             consumer: Role::new(),
         },
         control: ControlBlock(Control {
-            tail: crate::padded::Padded(Cursor::new(start)),
-            head: crate::padded::Padded(Cursor::new(start)),
-            values: crate::padded::Padded(Sleepers::shared()),
-            room: crate::padded::Padded(Sleepers::shared()),
+            tail: uncontended_atomic::CachePadded::new(Cursor::new(start)),
+            head: uncontended_atomic::CachePadded::new(Cursor::new(start)),
+            values: uncontended_atomic::CachePadded::new(Sleepers::shared()),
+            room: uncontended_atomic::CachePadded::new(Sleepers::shared()),
         }),
     };
     // SAFETY: the memory is large enough and aligned, as was checked, and the caller's to give (I1).
