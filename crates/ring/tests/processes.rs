@@ -1,76 +1,26 @@
 //! Rings between processes: streams, a second holder, one that is killed, by children that are this very program again.
 #![cfg(not(unc_model))]
 
-use std::fs::File;
-use std::os::fd::{AsRawFd, FromRawFd};
-use std::process::{Child, Command, ExitStatus};
-use std::ptr::NonNull;
+mod mapped;
+
+use mapped::{as_child, die, killed, memory, start};
 use uncontended_ring::PopError;
 use uncontended_ring::spsc::shared::{self, RoleError, Shared};
 
-const CHILD: &str = "UNC_RING_CHILD";
-const FD: &str = "UNC_RING_FD";
 const VALUES: u64 = 20_000;
-
-/// A mapping of a file, which it keeps.
-struct Mapping {
-    base: NonNull<u8>,
-    bytes: usize,
-    _file: File,
-}
-
-// SAFETY: the memory is mapped as long as this lives, for whoever has the address (I1 of `spsc::shared`).
-unsafe impl Send for Mapping {}
-// SAFETY: as for `Send`.
-unsafe impl Sync for Mapping {}
-
-impl Mapping {
-    fn new(file: File) -> Mapping {
-        let bytes = file.metadata().unwrap().len() as usize;
-        let access = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: a new mapping, at an address of the kernel's choice, disturbs no other memory.
-        let base = unsafe {
-            libc::mmap(std::ptr::null_mut(), bytes, access, libc::MAP_SHARED, file.as_raw_fd(), 0)
-        };
-        assert_ne!(base, libc::MAP_FAILED, "{}", std::io::Error::last_os_error());
-        Mapping { base: NonNull::new(base.cast()).unwrap(), bytes, _file: file }
-    }
-}
-
-impl Drop for Mapping {
-    fn drop(&mut self) {
-        // SAFETY: the mapping made above; what was kept by it is gone (I1 of `spsc::shared`).
-        unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
-    }
-}
 
 /// A ring for `capacity` numbers in a file that children inherit.
 fn ring(capacity: usize) -> (Shared<u64>, i32) {
-    // SAFETY: the name ends in NUL.
-    let fd = unsafe { libc::memfd_create(c"ring".as_ptr(), 0) };
-    assert!(fd >= 0, "{}", std::io::Error::last_os_error());
-    // SAFETY: the descriptor is new, so nobody else owns it.
-    let file = unsafe { File::from_raw_fd(fd) };
-    file.set_len(shared::bytes_for::<u64>(capacity).unwrap() as u64).unwrap();
-    let mapping = Mapping::new(file);
+    let (mapping, fd) = memory(shared::bytes_for::<u64>(capacity).unwrap());
     let (base, bytes) = (mapping.base, mapping.bytes);
     // SAFETY: the mapping is kept, and a ring and nothing else (I1 of `spsc::shared`).
     (unsafe { shared::create(base, bytes, capacity, mapping) }.unwrap(), fd)
 }
 
-fn start(child: &str, fd: i32) -> Child {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "as_a_child", "--nocapture", "--test-threads=1"]);
-    command.env(CHILD, child).env(FD, fd.to_string()).spawn().unwrap()
-}
-
 /// What children do; in the test's own process, nothing.
 #[test]
 fn as_a_child() {
-    let Ok(child) = std::env::var(CHILD) else { return };
-    let fd = std::env::var(FD).unwrap().parse().unwrap();
-    // SAFETY: the descriptor was inherited for this, and nobody else here owns it.
-    let mapping = Mapping::new(unsafe { File::from_raw_fd(fd) });
+    let Some((child, mapping)) = as_child() else { return };
     let (base, bytes) = (mapping.base, mapping.bytes);
     // SAFETY: the mapping is kept, and a ring and nothing else (I1 of `spsc::shared`).
     let ring: Shared<u64> = unsafe { shared::attach(base, bytes, mapping) }.unwrap();
@@ -104,16 +54,6 @@ fn as_a_child() {
         }
         _ => panic!("no such child"),
     }
-}
-
-fn die() -> ! {
-    // SAFETY: the signal goes to this process alone.
-    unsafe { libc::raise(libc::SIGKILL) };
-    unreachable!("killed")
-}
-
-fn killed(status: ExitStatus) -> bool {
-    std::os::unix::process::ExitStatusExt::signal(&status) == Some(libc::SIGKILL)
 }
 
 #[test]

@@ -8,15 +8,28 @@ use std::ptr::NonNull;
 const BYTES: usize = 1024;
 
 #[repr(align(128))]
-struct Memory([u8; BYTES]);
+struct Memory {
+    _bytes: [u8; BYTES],
+}
 
-/// Memory that is never given back: the tests use it as a ring and for nothing else (I1 of `shared`).
-fn given() -> NonNull<u8> {
-    NonNull::from(&mut Box::leak(Box::new(Memory([0; BYTES]))).0).cast()
+/// Memory that lives longer than what a test makes of it, which is rings and nothing else (I1 of `shared`).
+struct Given(NonNull<Memory>);
+
+impl Given {
+    fn new() -> Given {
+        Given(NonNull::from(Box::leak(Box::new(Memory { _bytes: [0; BYTES] }))))
+    }
+}
+
+impl Drop for Given {
+    fn drop(&mut self) {
+        // SAFETY: `new` leaked it from a box (I1 of `shared`).
+        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+    }
 }
 
 fn make(base: NonNull<u8>, bytes: usize, capacity: usize) -> Result<Shared, AttachError> {
-    // SAFETY: the memory is `given` (I1 of `shared`).
+    // SAFETY: the memory is a `Given`'s (I1 of `shared`).
     unsafe { create(base, bytes, capacity, ()) }
 }
 
@@ -27,7 +40,8 @@ fn find(base: NonNull<u8>, bytes: usize) -> Result<Shared, AttachError> {
 
 #[test]
 fn wrong_memory_is_told() {
-    let base = given();
+    let given = Given::new();
+    let base = given.0.cast();
     assert_eq!(find(base, BYTES).err(), Some(AttachError::NoRing));
     assert_eq!(make(base, 800, 64).err(), Some(AttachError::TooSmall { needed: 832 }));
     let zero = AttachError::Capacity(CapacityError::Zero);
@@ -55,7 +69,8 @@ fn wrong_memory_is_told() {
 
 #[test]
 fn sides_come_and_go_until_the_ring_is_closed() {
-    let base = given();
+    let given = Given::new();
+    let base = given.0.cast();
     let (made, found) = (make(base, BYTES, 64).unwrap(), find(base, BYTES).unwrap());
     let mut consumer = found.consumer().unwrap();
     assert!(matches!(made.consumer(), Err(RoleError::Held { .. })));

@@ -1,0 +1,78 @@
+//! Memory that several processes map, and children that are the test program again.
+
+use std::fs::File;
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::process::{Child, Command, ExitStatus};
+use std::ptr::NonNull;
+
+const CHILD: &str = "UNC_RING_CHILD";
+const FD: &str = "UNC_RING_FD";
+
+/// A mapping of a file, which it keeps.
+pub(crate) struct Mapping {
+    pub(crate) base: NonNull<u8>,
+    pub(crate) bytes: usize,
+    _file: File,
+}
+
+// SAFETY: the memory is mapped as long as this lives, for whoever has the address (I1 of `shared`).
+unsafe impl Send for Mapping {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    fn of(file: File) -> Mapping {
+        let bytes = file.metadata().unwrap().len() as usize;
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: a new mapping, at an address of the kernel's choice, disturbs no other memory.
+        let base = unsafe {
+            libc::mmap(std::ptr::null_mut(), bytes, access, libc::MAP_SHARED, file.as_raw_fd(), 0)
+        };
+        assert_ne!(base, libc::MAP_FAILED, "{}", std::io::Error::last_os_error());
+        Mapping { base: NonNull::new(base.cast()).unwrap(), bytes, _file: file }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: the mapping made above; what was kept by it is gone (I1 of `shared`).
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
+    }
+}
+
+/// So much memory in a file that children inherit.
+pub(crate) fn memory(bytes: usize) -> (Mapping, i32) {
+    // SAFETY: the name ends in NUL.
+    let fd = unsafe { libc::memfd_create(c"ring".as_ptr(), 0) };
+    assert!(fd >= 0, "{}", std::io::Error::last_os_error());
+    // SAFETY: the descriptor is new, so nobody else owns it.
+    let file = unsafe { File::from_raw_fd(fd) };
+    file.set_len(bytes as u64).unwrap();
+    (Mapping::of(file), fd)
+}
+
+/// In a child: what it is to do, and the memory that it inherited.
+pub(crate) fn as_child() -> Option<(String, Mapping)> {
+    let child = std::env::var(CHILD).ok()?;
+    let fd = std::env::var(FD).unwrap().parse().unwrap();
+    // SAFETY: the descriptor was inherited for this, and nobody else here owns it.
+    Some((child, Mapping::of(unsafe { File::from_raw_fd(fd) })))
+}
+
+/// Starts a child, which runs the test `as_a_child` alone.
+pub(crate) fn start(child: &str, fd: i32) -> Child {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "as_a_child", "--nocapture", "--test-threads=1"]);
+    command.env(CHILD, child).env(FD, fd.to_string()).spawn().unwrap()
+}
+
+/// Ends this process as from outside.
+pub(crate) fn die() -> ! {
+    // SAFETY: the signal goes to this process alone.
+    unsafe { libc::raise(libc::SIGKILL) };
+    unreachable!("killed")
+}
+
+pub(crate) fn killed(status: ExitStatus) -> bool {
+    std::os::unix::process::ExitStatusExt::signal(&status) == Some(libc::SIGKILL)
+}
