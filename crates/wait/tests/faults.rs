@@ -1,6 +1,10 @@
 //! Hand-offs under what the system does to threads: signals by the thousand, real-time priority, one CPU for all.
 //!
-//! 20,000 hand-offs each by default; `UNC_HAND_OFFS` sets another number, `UNC_DEPTH=full` does ten million.
+//! 20,000 hand-offs each by default; `UNC_HAND_OFFS` sets another number, `UNC_DEPTH=full` does ten million. Waiters spin
+//! before they sleep, so that most hand-offs are quicker than a sleep; under `--cfg unc_pause`, here without any
+//! pause, they sleep at once:
+//!
+//!     RUSTFLAGS="--cfg unc_pause" cargo test --release -p uncontended-wait --test faults --target-dir target/pause
 
 #![cfg(not(any(miri, unc_model)))]
 #![allow(clippy::disallowed_types)] // A user's own atomics.
@@ -35,6 +39,7 @@ fn by_sleepers(turns: u64, each: impl Fn() + Sync) {
         threads.spawn(|| take(1));
     });
     assert_eq!(turn.load(Relaxed), turns);
+    println!("{turns} turns, {} sleepers woken", sleepers.wakes());
 }
 
 /// The same by two event counts.
