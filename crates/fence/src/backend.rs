@@ -69,9 +69,9 @@ pub fn backend() -> Backend {
 }
 
 #[cfg(not(any(miri, unc_model)))]
-pub(crate) use real::{barrier, decide, works};
+pub(crate) use real::{barrier, decide, register, works};
 #[cfg(any(miri, unc_model))]
-pub(crate) use stand_in::{barrier, decide, works};
+pub(crate) use stand_in::{barrier, decide, decide as register, works};
 
 #[cfg(not(any(miri, unc_model)))]
 mod real {
@@ -118,10 +118,21 @@ mod real {
         }
     }
 
+    /// Asks the kernel whatever was decided: by whoever forked, perhaps, for another process.
+    pub(crate) fn register(scope: Scope) -> Result<(), Refused> {
+        decide(scope)?;
+        decision(scope).1.register().map_err(said)
+    }
+
     pub(crate) fn barrier(scope: Scope) -> Result<(), Refused> {
         decide(scope)?;
         let (_, reach) = decision(scope);
-        reach.barrier().map_err(|error: io::Error| refused(error.raw_os_error().unwrap_or(0)))
+        // A forked process whose registration stayed behind gets the error that a filter gives.
+        reach.barrier().or_else(|_| reach.register().and_then(|()| reach.barrier())).map_err(said)
+    }
+
+    fn said(error: io::Error) -> Refused {
+        refused(error.raw_os_error().unwrap_or(0))
     }
 
     fn refused(errno: i32) -> Refused {

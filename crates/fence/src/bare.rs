@@ -36,5 +36,5 @@ pub fn heavy(scope: Scope) -> Result<(), Refused> {
 /// # Errors
 /// Registration is refused: this process's light fences are nothing to the heavy ones of others.
 pub fn register(scope: Scope) -> Result<(), Refused> {
-    backend::decide(scope)
+    backend::register(scope)
 }

@@ -1,0 +1,98 @@
+//! Sleepers and event counts in memory that two processes share: hand-offs between them, and a process whose light fences no
+//! barrier reaches.
+
+#![cfg(not(any(miri, unc_model)))]
+#![allow(clippy::disallowed_types)] // A user's own atomics.
+
+use std::sync::atomic::{AtomicU64, Ordering::*};
+use uncontended_sys::{filter, membarrier};
+use uncontended_wait::{EventCount, Scope, Sleepers, single};
+
+/// What both processes have mapped.
+struct Shared {
+    sleepers: Sleepers,
+    turn: AtomicU64,
+    count: single::EventCount64,
+    refused: AtomicU64,
+}
+
+fn share() -> &'static Shared {
+    let (read_write, shared) =
+        (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_ANONYMOUS);
+    let size = size_of::<Shared>();
+    // SAFETY: a new mapping disturbs no other memory.
+    let memory = unsafe { libc::mmap(std::ptr::null_mut(), size, read_write, shared, -1, 0) };
+    assert_ne!(memory, libc::MAP_FAILED);
+    let memory = memory.cast::<Shared>();
+    let (turn, refused) = (AtomicU64::new(0), AtomicU64::new(0));
+    let made = Shared { sleepers: Sleepers::shared(), turn, count: EventCount::shared(), refused };
+    // SAFETY: the mapping is that large, aligned to a page, ours alone so far, and never unmapped.
+    unsafe { memory.write(made) };
+    // SAFETY: written just now.
+    unsafe { &*memory }
+}
+
+const TURNS: u64 = 4_000;
+
+/// Takes every second turn, then counts 1,000 events for the other side.
+fn child(shared: &Shared, is_forbidden: bool) -> bool {
+    if is_forbidden && filter::forbid(membarrier::NUMBER.cast_signed(), 1).is_err() {
+        shared.refused.store(2, Release);
+    }
+    let attached = shared.sleepers.attach().is_ok() && shared.count.attach().is_ok();
+    if !attached {
+        shared.refused.store(1, Release);
+        let _ = shared.count.attach();
+    }
+    for wanted in (1..TURNS).step_by(2) {
+        shared.sleepers.sleep_until(|| (shared.turn.load(Acquire) == wanted).then_some(()));
+        shared.turn.store(wanted + 1, Release);
+        shared.sleepers.wake();
+    }
+    let Ok(mut producer) = shared.count.producer() else { return false };
+    for _ in 0..1_000 {
+        producer.increment();
+    }
+    drop(producer);
+    shared.count.is_closed()
+}
+
+fn hand_over(is_forbidden: bool) -> u64 {
+    let shared = share();
+    assert_eq!((shared.sleepers.scope(), shared.count.scope()), (Scope::Shared, Scope::Shared));
+    let attached = (shared.sleepers.attach(), shared.count.attach());
+    println!("this side: {attached:?}");
+    // SAFETY: the child runs no more than system calls and atomics, neither of which needs the parent's other threads.
+    let process = unsafe { libc::fork() };
+    assert!(process >= 0);
+    if process == 0 {
+        let status = i32::from(!child(shared, is_forbidden));
+        // SAFETY: ends the child at once, without what the parent has to do at its own end.
+        unsafe { libc::_exit(status) };
+    }
+    for wanted in (0..TURNS).step_by(2) {
+        shared.sleepers.sleep_until(|| (shared.turn.load(Acquire) == wanted).then_some(()));
+        shared.turn.store(wanted + 1, Release);
+        shared.sleepers.wake();
+    }
+    assert_eq!(shared.count.wait_until(|events| events == 1_000), Ok(1_000));
+    assert!(shared.count.wait(1_000).is_err(), "the child has dropped its producer");
+    let mut status = 0;
+    // SAFETY: `status` lives until the call returns.
+    assert_eq!(unsafe { libc::waitpid(process, &raw mut status, 0) }, process);
+    assert_eq!(status, 0);
+    shared.refused.load(Acquire)
+}
+
+#[test]
+fn hand_offs_between_two_processes() {
+    println!("refused: {}", hand_over(false));
+}
+
+#[test]
+fn hand_offs_with_a_process_that_no_barrier_reaches() {
+    match hand_over(true) {
+        2 => println!("SKIPPED hand_offs_with_a_process_that_no_barrier_reaches: no filters here"),
+        refused => assert_eq!(refused, 1, "it is told so"),
+    }
+}
