@@ -28,7 +28,7 @@ fn share() -> &'static Shared {
     let made = Shared { sleepers: Sleepers::shared(), turn, count: EventCount::shared(), refused };
     // SAFETY: the mapping is that large, aligned to a page, ours alone so far, and never unmapped.
     unsafe { memory.write(made) };
-    // SAFETY: written just now.
+    // SAFETY: what was written just now, in a mapping that stays.
     unsafe { &*memory }
 }
 
