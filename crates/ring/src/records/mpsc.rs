@@ -230,7 +230,12 @@ impl<B: Bell> Producer<B> {
         }
         let span = words_for(len);
         loop {
-            let tail = self.ring.control().tail.load(Relaxed).position();
+            let tail = self.ring.control().tail.load(Relaxed);
+            if tail.is_gone() {
+                // No side of this ring says that of all producers: somebody else wrote it, and no claim can succeed.
+                return Err(ClaimError::Closed);
+            }
+            let tail = tail.position();
             let to_end = words.to_end(tail);
             let padding = if span > to_end { to_end } else { 0 };
             let end = tail.plus(padding + span);

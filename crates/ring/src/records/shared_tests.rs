@@ -94,3 +94,28 @@ fn sides_come_and_go_until_the_ring_is_closed() {
     (0..8).for_each(|_| made.producer().push(&[]).unwrap_or(()));
     assert_eq!(made.producer().push(&[]), Err(ClaimError::Closed));
 }
+
+#[test]
+fn positions_that_no_side_wrote_do_no_harm() {
+    for (tail, head) in [(1, 0), (u64::MAX, 0), (u64::MAX - 1, 2), (8, u64::MAX), (2, 1 << 63)] {
+        let given = Given::new();
+        let base = given.0.cast::<u8>();
+        let ring = make(base, BYTES, 64).unwrap();
+        for (at, position) in [(128, tail), (256, head)] {
+            // SAFETY: the positions are within the memory (I1 of `shared`).
+            let field = unsafe { base.add(at) }.cast::<u64>();
+            // SAFETY: as above, and no side has been made yet.
+            unsafe { field.write(position) };
+        }
+        let (mut producer, mut consumer) = (ring.producer(), ring.consumer().unwrap());
+        for round in 0..20 {
+            let _ = producer.push(&[1; 24][..round]);
+            if let Ok(record) = consumer.read() {
+                assert!(record.len() <= 24);
+                record.release();
+            }
+            // SAFETY: this thread alone uses the ring, and holds no chunk.
+            let _ = unsafe { consumer.unblock() };
+        }
+    }
+}
