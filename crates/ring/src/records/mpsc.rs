@@ -264,7 +264,7 @@ impl<B: Bell> Producer<B> {
     fn mark(&self, claimed: Claimed) {
         let words = &self.ring.words;
         if claimed.padding > 0 {
-            let at = Position::new(claimed.at.steps() - claimed.padding);
+            let at = claimed.at.minus(claimed.padding);
             // EDGE records-commit (release): this store comes before the consumer clears the word.
             words.store(at, Header::skip(claimed.padding), Release);
         }

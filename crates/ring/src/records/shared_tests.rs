@@ -97,7 +97,14 @@ fn sides_come_and_go_until_the_ring_is_closed() {
 
 #[test]
 fn positions_that_no_side_wrote_do_no_harm() {
-    for (tail, head) in [(1, 0), (u64::MAX, 0), (u64::MAX - 1, 2), (8, u64::MAX), (2, 1 << 63)] {
+    for (tail, head) in [
+        (1, 0),
+        (u64::MAX - 3, u64::MAX - 5),
+        (u64::MAX, 0),
+        (u64::MAX - 1, 2),
+        (8, u64::MAX),
+        (2, 1 << 63),
+    ] {
         let given = Given::new();
         let base = given.0.cast::<u8>();
         let ring = make(base, BYTES, 64).unwrap();
