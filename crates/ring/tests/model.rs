@@ -171,13 +171,13 @@ fn sleeping_sides_lose_nothing_and_their_mutants_do() {
     caught(sleep_and_pass::<1, 2>, &bells, &bells);
     let gone = ["spsc: the consumer goes without a bell"];
     caught(nobody_sleeps_for_who_went, &gone, &gone);
-    // The bell's own, in this use of it.
+    // The bell's own (`wait`), in this use of it.
     let sleepers = [
-        "sleepers: no light fence",
-        "sleepers: no heavy fence",
-        "sleepers: no look after the fence",
-        "sleepers: heavy fence before the flag",
-        "sleepers: wake before the flag is cleared",
+        "no fence on either side",
+        "waiter: no heavy fence",
+        "waiter: no look after the fence",
+        "waiter: heavy fence before the flag",
+        "waker: wakes before the flag is cleared",
     ];
     caught(sleep_and_pass::<1, 2>, &sleepers, &[]);
 }
