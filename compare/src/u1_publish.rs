@@ -64,7 +64,8 @@ fn subjects<const WORDS: usize>(mut bench: Bench) -> Bench {
     for &form in concurrency_kit::forms() {
         bench = bench.subject(form.name, from_c::<WORDS>(Count::new(form)));
     }
-    let (event, locked) = (Event::new(), (Mutex::new(0u64), Condvar::new()));
+    let event = &*Box::leak(Box::new(Event::new()));
+    let locked = &*Box::leak(Box::new((Mutex::new(0u64), Condvar::new())));
     let cursor = word();
     bench
         .subject("locked xadd", {
@@ -109,9 +110,9 @@ fn ours<const WORDS: usize>(bench: Bench) -> Bench {
             let slots = slots();
             move |block: &mut Block| {
                 // A local, as in a loop that publishes.
-                let mut producer = count.0.producer().expect("the only one");
-                run::<WORDS>(block, &slots, |_| producer.increment());
-                producer.release();
+                let producer = count.0.producer().expect("the only one");
+                run::<WORDS, _>(block, &slots, producer, |producer, _| producer.increment())
+                    .release();
             }
         }};
     }
@@ -163,24 +164,34 @@ fn slots<const WORDS: usize>() -> Slots<WORDS> {
 
 /// Blocks of writing an item and publishing it.
 fn publish<const WORDS: usize>(
-    mut publish: impl FnMut(u64) + Send + 'static,
+    publish: impl FnMut(u64) + Send + Copy + 'static,
 ) -> impl FnMut(&mut Block) + Send + 'static {
     let slots = slots();
-    move |block| run::<WORDS>(block, &slots, &mut publish)
+    move |block| {
+        run::<WORDS, _>(block, &slots, publish, |publish, i| publish(i));
+    }
 }
 
+/// One block: `publish` with a state of its own, which stays in registers if it can.
 #[inline(always)]
-fn run<const WORDS: usize>(block: &mut Block, slots: &Slots<WORDS>, mut publish: impl FnMut(u64)) {
+fn run<const WORDS: usize, S>(
+    block: &mut Block,
+    slots: &Slots<WORDS>,
+    mut state: S,
+    mut publish: impl FnMut(&mut S, u64),
+) -> S {
     let n = block.operations();
     let slots = black_box(slots);
-    block.measure(|| {
+    let state = block.measure(move || {
         for i in 0..n {
             slots[i as usize % SLOTS].iter().for_each(|word| word.store(i, Relaxed));
-            publish(i);
+            publish(&mut state, i);
         }
+        state
     });
     let last = &slots[(n - 1) as usize % SLOTS];
     assert!(last.iter().all(|word| word.load(Relaxed) == n - 1));
+    state
 }
 
 /// The same in C.
