@@ -12,7 +12,7 @@ use uncontended_bench::{Bench, Block, Options, Place};
 use uncontended_sys::clock::monotonic_ns;
 
 use crate::rivals::payload::{Words, checksum};
-use crate::rivals::pipe::{Pipe, sides, warm};
+use crate::rivals::pipe::{Apart, Pipe, sides, warm};
 use crate::rivals::{ours, pipes};
 
 type Item = Words<1>;
@@ -54,8 +54,8 @@ fn bursts<P: Pipe<Item>>(burst: u64, pause: Duration) -> impl FnMut(&mut Block) 
         let count = block.operations().div_ceil(burst);
         let (mut sender, mut receiver) = sides::<Item, P>(CAPACITY);
         let first = warm::<Item, P>(&mut sender, &mut receiver, CAPACITY);
-        let taken = AtomicU64::new(0);
-        let (mut began, mut ended) = (Vec::new(), Vec::new());
+        let taken = Apart(AtomicU64::new(0));
+        let (mut began, mut ended) = (Apart(Vec::new()), Apart(Vec::new()));
         block.pair(
             || {
                 for number in 0..count {
@@ -82,7 +82,7 @@ fn bursts<P: Pipe<Item>>(burst: u64, pause: Duration) -> impl FnMut(&mut Block) 
                 }
             },
         );
-        let spent = began.iter().zip(&ended).map(|(from, to)| to.saturating_sub(*from)).sum();
+        let spent = began.iter().zip(ended.iter()).map(|(from, to)| to.saturating_sub(*from)).sum();
         block.counts(spent, count * burst);
     }
 }

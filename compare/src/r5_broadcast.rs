@@ -11,6 +11,7 @@ use uncontended_bench::{Bench, Block, Options, Place, Ratio};
 use crate::rivals::broadcasts::{Broadcast, Managed, Pollers, Seen, Strategy, slowest};
 use crate::rivals::ours;
 use crate::rivals::payload::{Words, checksum};
+use crate::rivals::pipe::Apart;
 
 type Item = Words<8>;
 const CAPACITY: usize = 1_024;
@@ -59,10 +60,12 @@ fn managed(strategy: Strategy) -> impl FnMut(&mut Block) + Send + 'static {
 fn own<B: Broadcast<Item>>() -> impl FnMut(&mut Block) + Send + 'static {
     move |block| {
         let n = block.operations();
-        let (mut sender, receivers) = B::new(CAPACITY);
+        let (sender, receivers) = B::new(CAPACITY);
+        let mut sender = Apart(sender);
         let seen = [Seen::default(), Seen::default()];
         let mut lag = 0;
-        let consumers = receivers.into_iter().zip(&seen).map(|(mut receiver, seen)| {
+        let consumers = receivers.into_iter().zip(&seen).map(|(receiver, seen)| {
+            let mut receiver = Apart(receiver);
             let work = move || {
                 assert_eq!(B::receive(&mut receiver, n, &seen.count), checksum::<Item>(0, n));
             };

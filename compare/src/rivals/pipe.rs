@@ -22,7 +22,7 @@ pub trait Pipe<T: Payload>: 'static {
 /// On cache lines of its own, as a side is that its thread owns. Side by side in one stack frame two small handles share a line,
 /// which makes rtrb, say, some times slower than it is.
 #[repr(align(128))]
-pub struct Apart<S>(S);
+pub struct Apart<S>(pub S);
 
 impl<S> std::ops::Deref for Apart<S> {
     type Target = S;
