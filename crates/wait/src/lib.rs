@@ -27,3 +27,8 @@ pub use sleepers::Sleepers;
 pub use uncontended_atomic::Scope;
 pub use uncontended_fence::{Backend, Reason, Refused, backend};
 pub use width::Width;
+
+/// Compiles the README's example.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

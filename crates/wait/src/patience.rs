@@ -132,6 +132,9 @@ mod tests {
             assert_eq!(late, Ok(7));
         }
         assert_eq!(patience.halved.load(Relaxed), MOST_HALVED);
+        if cfg!(miri) {
+            return; // There no look is over before the shortest patience is.
+        }
         // On a busy machine this thread may not run again before its patience is at its end.
         while patience.halved.load(Relaxed) == MOST_HALVED {
             let found =
