@@ -1,9 +1,8 @@
-//! Event counts, explored, and every seeded bug caught by name. The invariants that are checked, as the scenarios cite them:
+//! Event counts, explored, and every seeded bug caught by name. The invariants V1 to V7 that the scenarios cite are those of
+//! the module `event_count`. V2 broken is a deadlock to the checker.
 //!
-//! V1: the final count is the number of events. V2: nobody sleeps for ever while the count has changed (a deadlock to the
-//! checker). V3: with barriers refused, every sleeper comes back by itself. V4: "changed" is returned only if it did.
-//! V5: every clear of the flag is followed by a wake-up (V2 again). V6: what happened before an event is seen after it.
-//! V7: a close wakes all who wait.
+//! Of the mutants that the literature knows, "the flag is cleared after the increment" breaks forms whose flag lies outside
+//! of the word that waiters sleep on. Here it lies inside, where the like of it is to clear it without the count advancing.
 
 #![cfg(unc_model)]
 

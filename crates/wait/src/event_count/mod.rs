@@ -17,6 +17,21 @@
 //!
 //! All but `many` therefore ask the crate `fence` for membarriers; where those are refused, their sleepers sleep for bounded
 //! times.
+//!
+//! # Invariants
+//! V1: the final value is the number of events, modulo its width.
+//! V2: nobody sleeps without a time limit for a value to change that has changed, once stores have arrived and wake-ups are made.
+//!     (Who was left asleep by `add_and_wake_one`, on purpose, waits for the next.)
+//! V3: where barriers are refused, whoever sleeps comes back by itself within one nap.
+//! V4: "changed" is said only if it did.
+//! V5: every clear of the flag is followed by a wake-up of all.
+//! V6: what happened before an event is seen by whoever sees it counted.
+//! V7: a close, and a producer's end by whatever way, wakes all who wait.
+//! V8: no deadline is early.
+//!
+//! # Evidence
+//! tests/model_event_counts.rs: V1 to V7 explored, with mutants; tests/event_counts.rs: all of them with real threads, V8 and
+//! wraparound; tests/refused.rs: V3; tests/pause.rs, tests/faults.rs: under faults. compare/: `u1_publish`, `u2_wake`.
 
 mod count;
 mod form;
