@@ -51,9 +51,9 @@ pub use two_words::TwoWords;
 
 /// Event counts with one producer, which a [`Producer`] stands for.
 ///
-/// Both forms cost what a bare release store costs, where both were measured. The portable one is the default on x86-64
-/// too: it does so for any `add(n)`, not only for those whose operand is an immediate; C11 covers every step of it; and a
-/// waiter need not make good flags that an increment has stored away.
+/// Where both were measured, an increment costs what a bare release store costs in either form. The portable one is the
+/// default on x86-64 too: C11 covers each of its steps, no increment ever stores a flag away, and `add(n)` of a number known at
+/// run time only, three times a bare store, is the quicker one there.
 pub mod single {
     /// 31 bits, in the default form.
     pub type EventCount32 = portable::EventCount32;
