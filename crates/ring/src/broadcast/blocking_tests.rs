@@ -27,8 +27,8 @@ fn drain(mut consumer: Consumer<u64, Sleepers>, most: usize) -> (u64, u64) {
 
 #[test]
 fn a_stream_reaches_all_however_often_they_sleep() {
-    let count = if cfg!(miri) { 30 } else { 10_000 };
-    for capacity in [1, 2, 64] {
+    let (count, most) = if cfg!(miri) { (8, 1) } else { (10_000, 64) };
+    for capacity in [1, 2, 64].into_iter().filter(|&capacity| capacity <= most) {
         let plan =
             Plan::new(capacity).consumer("a", &[]).consumer("b", &["g"]).group("g", 2, &["a"]);
         let (mut producer, all) = sleeping(&plan, &["a", "b", "g", "g"]);

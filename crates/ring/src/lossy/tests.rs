@@ -67,7 +67,7 @@ fn a_producer_that_panics_has_gone() {
 /// Values whose words all say the same: a torn one would not.
 #[test]
 fn nothing_is_torn_and_everything_is_seen_or_counted() {
-    let count = if cfg!(miri) { 200 } else { 100_000 };
+    let count = if cfg!(miri) { 30 } else { 100_000 };
     for capacity in [1, 2, 64] {
         let (mut producer, observer) = ring::<[u32; 7]>(capacity).unwrap();
         thread::scope(|scope| {
@@ -105,7 +105,7 @@ fn nothing_is_torn_and_everything_is_seen_or_counted() {
 
 #[test]
 fn who_sleeps_sees_all_that_is_not_lost_and_the_end() {
-    let count = if cfg!(miri) { 50 } else { 20_000 };
+    let count = if cfg!(miri) { 16 } else { 20_000 };
     for capacity in [1, 64] {
         let (mut producer, observer) = blocking::<[u64; 2]>(capacity).unwrap();
         thread::scope(|scope| {

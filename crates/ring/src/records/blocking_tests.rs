@@ -14,7 +14,7 @@ macro_rules! both {
 
             #[test]
             fn a_stream_comes_whole_however_often_sides_sleep() {
-                let count = if cfg!(miri) { 20u32 } else { 10_000 };
+                let count = if cfg!(miri) { 8u32 } else { 10_000 };
                 for capacity in [32, 256] {
                     let (mut producer, mut consumer) = blocking(capacity).unwrap();
                     let longest = producer.longest() as u32;

