@@ -16,7 +16,7 @@
 //!
 //! # State
 //! The pieces that all rings share: `position` (where in the stream, and whether its writer has gone), `slots` (the array),
-//! `view` (how a side finds and fetches slots), [`bell`], `error`.
+//! `view` (how a side finds and fetches slots), `pace` (how a consumer keeps out of the way), [`bell`], `error`.
 //!
 //! # Evidence
 //! Unit tests, also under Miri and on AArch64. tests/model.rs: every execution of the very code that C11 or x86-TSO allows.
@@ -28,6 +28,7 @@ pub mod lossy;
 pub mod mpsc;
 #[doc(hidden)]
 pub mod mutant;
+mod pace;
 mod plain;
 mod position;
 pub mod records;

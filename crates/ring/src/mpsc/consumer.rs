@@ -4,10 +4,11 @@ use super::Ring;
 use crate::PopError;
 use crate::bell::{Bell, Silent};
 use crate::mutant;
+use crate::pace::Pace;
 use crate::position::Position;
 use std::fmt;
 use uncontended_atomic::Arc;
-use uncontended_atomic::Ordering::{Acquire, Release};
+use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// The side that pops.
 // Aligned so that sides made together share no line.
@@ -16,11 +17,19 @@ pub struct Consumer<T, B: Bell = Silent> {
     pub(super) ring: Arc<Ring<T, B>>,
     /// What the ring's `head` is: nobody else stores it.
     head: Position,
+    /// What was last seen of `tail`: slots before have been claimed, and are published or will be.
+    seen: Position,
+    /// How far ahead of `head`, and how far at most, slots are fetched to be read.
+    ahead: u64,
+    fetch: Position,
+    pace: Pace,
 }
 
 impl<T, B: Bell> Consumer<T, B> {
     pub(super) fn new(ring: Arc<Ring<T, B>>, head: Position) -> Consumer<T, B> {
-        Consumer { ring, head }
+        let view = ring.slots.view();
+        let (ahead, fetch) = (view.ahead(), view.last_whole_line(head));
+        Consumer { ring, head, seen: head, ahead, fetch, pace: Pace::default() }
     }
 
     /// Takes the oldest value out.
@@ -61,7 +70,7 @@ impl<T, B: Bell> Consumer<T, B> {
         let mut batch = Popped { consumer: self, count: 0 };
         while batch.count < most as u64 {
             let at = batch.consumer.head.plus(batch.count);
-            if batch.count >= batch.consumer.ring.capacity || !batch.consumer.is_published(at) {
+            if at == batch.consumer.seen || !batch.consumer.is_published(at) {
                 break;
             }
             // Makes room first: to grow may panic, and then this value stays in the ring.
@@ -75,8 +84,21 @@ impl<T, B: Bell> Consumer<T, B> {
 
     /// Makes sure that there is a value.
     #[inline(always)]
-    fn find(&self) -> Result<(), PopError> {
-        if self.is_published(self.head) { Ok(()) } else { self.end() }
+    fn find(&mut self) -> Result<(), PopError> {
+        let is_published = self.is_published(self.head);
+        if self.head != self.seen {
+            return if is_published { Ok(()) } else { Err(PopError::Empty) };
+        }
+        if !is_published {
+            self.pace.found_nothing();
+            return Err(if self.is_end() { PopError::Closed } else { PopError::Empty });
+        }
+        self.look();
+        if self.pace.is_too_close(self.seen.since(self.head), self.ring.capacity) {
+            self.pace.linger();
+            self.look();
+        }
+        Ok(())
     }
 
     #[inline(always)]
@@ -86,15 +108,18 @@ impl<T, B: Bell> Consumer<T, B> {
         self.ring.slots.at(at).sequence.load(order).position() == at.plus(1)
     }
 
-    /// After a look that found no value: whether one may come, or has come before the last producer went.
-    fn end(&self) -> Result<(), PopError> {
-        // EDGE mpsc-end (acquire): what was ever published is seen from here on.
-        let tail = self.ring.tail.load(mutant::order("mpsc: the end is read relaxed", Acquire));
-        match tail.is_gone() {
-            true if tail.position() == self.head => Err(PopError::Closed),
-            true => Ok(()),
-            false => Err(PopError::Empty),
-        }
+    /// Sees how far producers have claimed. Only after a value was found: producers swap that word, and wait for its line.
+    fn look(&mut self) {
+        // Relaxed: claims carry nothing; the one that was found is among them, since its value came after it.
+        self.seen = self.ring.tail.load(Relaxed).position();
+        self.fetch = self.ring.slots.view().last_whole_line(self.seen);
+    }
+
+    /// Whether the next value will never come.
+    fn is_end(&self) -> bool {
+        // Relaxed: who has popped up to the end has seen all there was.
+        let end = self.ring.end.load(Relaxed);
+        end.is_gone() && end.position() == self.head
     }
 
     /// Takes the value at `at` out.
@@ -104,7 +129,10 @@ impl<T, B: Bell> Consumer<T, B> {
     #[inline(always)]
     unsafe fn take(&self, at: Position) -> T {
         // SAFETY: the slot holds a value and is the consumer's (I2).
-        unsafe { self.ring.slots.at(at).slot.read() }
+        let value = unsafe { self.ring.slots.at(at).slot.read() };
+        let later = at.plus(self.ahead).at_most(self.fetch);
+        self.ring.slots.view().prefetch_to_read(later);
+        value
     }
 
     /// Gives the `count` slots from `head` on back, whose values have been taken.
@@ -130,8 +158,7 @@ impl<T, B: Bell> Consumer<T, B> {
 
     /// Whether all producers have gone. What they left can still be popped.
     pub fn is_closed(&self) -> bool {
-        // EDGE mpsc-end (acquire): what was ever published is seen from here on.
-        self.ring.tail.load(Acquire).is_gone()
+        self.ring.end.load(Relaxed).is_gone()
     }
 }
 

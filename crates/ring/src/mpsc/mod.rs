@@ -14,21 +14,20 @@
 //! [`PushError::Closed`](crate::PushError::Closed).
 //!
 //! # State
-//! `tail`: the next slot to be claimed; `head`: the next to be popped, written by the consumer. Each slot has a sequence: the
-//! position after the value that was last published in it.
+//! `tail`: the next slot to be claimed; `head`: the next to be popped, written by the consumer; `end`: where the values end, once
+//! the last producer has gone. Each slot has a sequence: the position after the value that was last published in it.
 //!
 //! I1: `0 <= tail - head <= capacity`.
 //! I2: a slot between `head` and `tail` is its claimer's until its sequence says that it is published, then the consumer's; the
 //!     others are empty.
 //! I3: a position is claimed once: by a compare-and-swap of `tail`, which never comes back to a value.
 //! I4: there is one consumer, and it needs `&mut self`.
-//! I5: `producers` counts the handles; who takes it to zero is the last who touches `tail`.
+//! I5: `producers` counts the handles; who takes it to zero is the last who reads `tail`.
 //!
 //! # Edges
 //! mpsc-publish: `Producer::publish` stores a slot's sequence -> `Consumer::is_published` loads it. Carries the value.
 //! mpsc-vacate: `Consumer::vacate` stores `head` -> `Producer::look` loads it. Carries the end of the last read.
 //! mpsc-last: each producer's drop -> the last one's. Carries their claims.
-//! mpsc-end: the last producer's drop marks `tail` -> `Consumer::end` loads it. Carries all that was published.
 //!
 //! # Evidence
 //! Tests below; tests/model_mpsc.rs.
@@ -84,6 +83,8 @@ struct Ring<T, B> {
     values: CachePadded<B>,
     room: CachePadded<B>,
     producers: AtomicUsize,
+    /// Where the values end, once the last producer has gone.
+    end: Cursor,
     slots: Slots<Sequenced<T>>,
     capacity: u64,
 }
@@ -104,6 +105,7 @@ fn ring_at<T, B: Bell>(capacity: usize, start: Position) -> Result<Sides<T, B>, 
         values: CachePadded::new(B::default()),
         room: CachePadded::new(B::default()),
         producers: AtomicUsize::new(1),
+        end: Cursor::new(start),
         slots: Slots::new(capacity, empty)?,
         capacity: capacity as u64,
     });

@@ -17,12 +17,16 @@ pub struct Producer<T, B: Bell = Silent> {
     pub(super) ring: Arc<Ring<T, B>>,
     /// Where the ring is full, by what this producer last saw of `head`. It only refuses too early, never too late.
     limit: Position,
+    /// How far ahead of a claim, and how far at most, slots are fetched to be written.
+    ahead: u64,
+    fetch: Position,
 }
 
 impl<T, B: Bell> Producer<T, B> {
     pub(super) fn new(ring: Arc<Ring<T, B>>, head: Position) -> Producer<T, B> {
-        let limit = head.plus(ring.capacity);
-        Producer { ring, limit }
+        let (view, limit) = (ring.slots.view(), head.plus(ring.capacity));
+        let (ahead, fetch) = (view.ahead(), view.last_whole_line(limit));
+        Producer { ring, limit, ahead, fetch }
     }
 
     /// Puts `value` in, if there is room.
@@ -114,6 +118,7 @@ impl<T, B: Bell> Producer<T, B> {
         unsafe { slot.write(value) };
         // EDGE mpsc-publish (release): who sees this sequence sees the value.
         sequence.store(at.plus(1), mutant::order("mpsc: publish is relaxed", Release));
+        self.ring.slots.view().prefetch_to_write(at.plus(self.ahead).at_most(self.fetch));
     }
 
     #[inline]
@@ -130,6 +135,7 @@ impl<T, B: Bell> Producer<T, B> {
         let head = self.ring.head.load(order);
         let extra = u64::from(mutant::is("mpsc: one slot too many"));
         self.limit = head.position().plus(self.ring.capacity + extra);
+        self.fetch = self.ring.slots.view().last_whole_line(self.limit);
         head
     }
 
@@ -156,7 +162,7 @@ impl<T, B: Bell> Clone for Producer<T, B> {
         // There is one already, `self`, so the count is not zero (I5).
         self.ring.producers.fetch_add(1, Relaxed);
         let ring = Arc::clone(&self.ring);
-        Producer { ring, limit: self.limit }
+        Producer { ring, limit: self.limit, ahead: self.ahead, fetch: self.fetch }
     }
 }
 
@@ -168,8 +174,8 @@ impl<T, B: Bell> Drop for Producer<T, B> {
             return;
         }
         let tail = self.ring.tail.load(Relaxed).position();
-        // EDGE mpsc-end (release): all has been published; nobody claims any more (I5).
-        self.ring.tail.store_gone(tail, mutant::order("mpsc: the end is relaxed", Release));
+        // Nobody claims any more (I5). Relaxed: it says how many values there are in all, and carries none.
+        self.ring.end.store_gone(tail, Relaxed);
         if !mutant::is("mpsc: the last producer goes without a bell") {
             self.ring.values.ring();
         }

@@ -1,10 +1,10 @@
 //! The side that pops. The header of [`spsc`](super) has the invariants and the edges.
 
-use super::pace::Pace;
 use super::{Batch, Control, Keeper, Place};
 use crate::PopError;
 use crate::bell::{Bell, Silent};
 use crate::mutant;
+use crate::pace::Pace;
 use crate::position::{Mark, Position};
 use crate::slots::Slot;
 use std::fmt;

@@ -34,7 +34,6 @@ mod blocking;
 mod blocking_tests;
 mod claim;
 mod consumer;
-mod pace;
 mod producer;
 #[cfg(not(unc_model))]
 pub mod shared;

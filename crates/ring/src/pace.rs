@@ -20,7 +20,7 @@ const PAUSE: u32 = 8;
 
 /// What a consumer's last looks found.
 #[derive(Debug, Default)]
-pub(super) struct Pace {
+pub(crate) struct Pace {
     found_little: u32,
     found_nothing: u32,
 }
@@ -28,7 +28,7 @@ pub(super) struct Pace {
 impl Pace {
     /// A look found nothing.
     #[inline]
-    pub(super) fn found_nothing(&mut self) {
+    pub(crate) fn found_nothing(&mut self) {
         self.found_nothing += 1;
         if self.found_nothing >= END {
             *self = Pace::default();
@@ -37,7 +37,7 @@ impl Pace {
 
     /// A look found `count` values: whether to linger before the next.
     #[inline]
-    pub(super) fn is_too_close(&mut self, count: u64, capacity: u64) -> bool {
+    pub(crate) fn is_too_close(&mut self, count: u64, capacity: u64) -> bool {
         self.found_nothing = 0;
         let is_little = count > 1 && count < capacity / 4;
         self.found_little = if is_little { (self.found_little + 1).min(STREAM) } else { 0 };
@@ -46,7 +46,7 @@ impl Pace {
 
     /// Lets the producer get ahead.
     #[cold]
-    pub(super) fn linger(&self) {
+    pub(crate) fn linger(&self) {
         (0..PAUSE).for_each(|_| spin_loop());
     }
 }
