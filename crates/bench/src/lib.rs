@@ -6,6 +6,8 @@
 //! sequential interval (`stats::Paired`), and the rounds end once all are narrow or the time is spent. The [`Report`] says
 //! which, with CPU time, switches, steal, and what to doubt. [`Options`] are the flags that every benchmark takes.
 
+#![forbid(unsafe_code)]
+
 mod bench;
 mod block;
 mod guard;

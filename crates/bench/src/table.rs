@@ -22,8 +22,8 @@ fn listed(text: &str) -> String {
     text.replace("\nwarning: ", "\n- warning: ")
 }
 
-/// The report as Markdown with one table for each place, of ratios alone: subjects down and cases across, or the other way
-/// round if there are more cases. The baseline shows its time.
+/// The report as Markdown with two tables for each place: the ratios of all cases, where the baseline shows its time, and the
+/// CPU time.
 #[must_use]
 pub fn matrix(report: &Report) -> String {
     let mut text = head(report);
@@ -42,24 +42,32 @@ pub fn matrix(report: &Report) -> String {
             heading(report, first),
             percent(1.0 - report.max_error)
         );
-        let mut cells = vec![vec![String::new()]];
-        cells[0].extend(measured.iter().map(|(case, _)| (*case).to_owned()));
-        for (name, role) in first.rows.iter().map(|row| (&row.name, row.role)) {
-            let cell = |table: &Measurement| {
-                let row = table.rows.iter().find(|row| row.name == *name)?;
-                let ns = row.ns_per_operation.filter(|_| role == Role::Baseline);
-                Some(ns.map_or_else(|| of_baseline(row), |ns| format!("{} ns", figure(ns))))
-            };
-            let ratios = measured.iter().map(|(_, table)| cell(table).unwrap_or_default());
-            cells.push(std::iter::once(name.clone()).chain(ratios).collect());
-        }
-        if cells[0].len() > cells.len() {
-            cells = transposed(&cells);
-        }
-        text += &piped(&cells);
+        let ratio = |row: &Row| match (row.role, row.ns_per_operation) {
+            (Role::Baseline, Some(ns)) => format!("{} ns", figure(ns)),
+            _ => of_baseline(row),
+        };
+        text += &piped(&crossed(&measured, &ratio));
+        let _ = writeln!(text, "CPU time of all threads, in ns/{}.\n", report.operation);
+        let cpu = |row: &Row| row.cpu_ns_per_operation.map_or(String::new(), figure);
+        text += &piped(&crossed(&measured, &cpu));
         text += &gathered(&measured);
     }
     listed(&(text + &foot(report)))
+}
+
+/// One figure of every subject in every case: subjects down and cases across, or the other way round if there are more cases.
+fn crossed(tables: &[(&str, &Measurement)], pick: &dyn Fn(&Row) -> String) -> Vec<Vec<String>> {
+    let cases = tables.iter().map(|(case, _)| (*case).to_owned());
+    let mut cells: Vec<Vec<String>> = vec![std::iter::once(String::new()).chain(cases).collect()];
+    let names = tables.first().map_or(&[][..], |(_, first)| &first.rows);
+    for name in names.iter().map(|row| &row.name) {
+        let in_table = |table: &Measurement| {
+            table.rows.iter().find(|row| row.name == *name).map_or(String::new(), pick)
+        };
+        let figures = tables.iter().map(|(_, table)| in_table(table));
+        cells.push(std::iter::once(name.clone()).chain(figures).collect());
+    }
+    if cells[0].len() > cells.len() { transposed(&cells) } else { cells }
 }
 
 /// The warnings of many tables: each kind once, with where it was met first.

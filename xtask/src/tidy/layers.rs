@@ -42,7 +42,7 @@ const TABLE: [Row; 25] = [
     row(2, "alloc", &["atomic", "percpu", "ring", "sys"], true),
     row(3, "barrierd", &["fence", "sys"], true),
     row(3, "observe", &["atomic", "trace", "sys"], true),
-    row(3, "bench", &["stats", "topology", "sys"], true),
+    row(3, "bench", &["stats", "topology", "sys"], false),
     row(3, "machine", &["model", "topology", "sys", "atomic"], true),
     row(3, "replay", &["trace", "bench", "alloc"], true),
     row(4, "store", &["delta", "ring", "wait", "recorder"], false),
