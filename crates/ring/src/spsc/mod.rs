@@ -5,8 +5,8 @@
 //! once each, in the order in which they went in. A ring of capacity n is full when n values are in it, no sooner. Several
 //! values at once: [`Producer::claim`] and [`Consumer::read`], in place; one store publishes or releases them all.
 //!
-//! When the producer goes, the consumer pops what is left, then sees [`PopError::Closed`]. When the consumer goes, pushes
-//! may go on to succeed until the ring is full, just as if they had come before; then comes [`PushError::Closed`].
+//! When the producer goes, the consumer pops what is left, then sees [`PopError::Closed`](crate::PopError). When the consumer goes, pushes
+//! may go on to succeed until the ring is full, just as if they had come before; then comes [`PushError::Closed`](crate::PushError).
 //! What nobody popped is dropped when the second side goes.
 //!
 //! # State

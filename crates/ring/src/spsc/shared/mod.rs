@@ -3,7 +3,7 @@
 //! # Contract
 //! [`create`] lays a ring out in memory, [`attach`] finds it there and checks all that its header says: what kind of ring it is,
 //! of what layout, for which element and capacity. A [`Shared`] then gives out the two roles, each to one holder in
-//! any process. They are the usual [`Producer`](super::Producer) and [`Consumer`](super::Consumer), polling or sleeping.
+//! any process. They are the usual [`Producer`] and [`Consumer`], polling or sleeping.
 //!
 //! A holder that dies without giving its role up (killed, say) can be found out, by its process and that process's start, and its
 //! role taken over; nothing of that happens by itself. A producer's successor goes on after what was published; a
