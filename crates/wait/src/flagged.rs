@@ -18,7 +18,8 @@
 //! # Invariants
 //! I1: the flag is set only by a compare-and-swap that keeps the count.
 //! I2: the flag is cleared only when the count advances or just has, so that a waiter that saw it set can't sleep on the
-//!     word any more; and every clear is followed by a wake-up of all.
+//!     word any more; and every clear is followed by a wake-up of all. (After a close the one-word forms clear it at the
+//!     same count; there whoever leaves because of the close clears it, and wakes all, once more.)
 //! I3: a waiter sleeps on a word only after: the flag seen set in it, the user's order (a heavy fence), a look, these
 //!     in turn. Without the order it sleeps with a time limit.
 //! I4: waking one leaves the flag while it finds somebody asleep, and clears it by I2 otherwise.
