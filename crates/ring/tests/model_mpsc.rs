@@ -164,7 +164,7 @@ fn sleeping_sides_lose_nothing_and_their_mutants_do() {
         holds(nobody_sleeps_for_who_went::<2>);
     } else {
         println!(
-            "SKIPPED both sides, or two producers, asleep: half a million executions, with UNC_DEPTH=full"
+            "SKIPPED both sides, or two producers, asleep: some hundred thousand executions, with UNC_DEPTH=full"
         );
     }
     holds(nobody_sleeps_for_who_went::<1>);
