@@ -7,7 +7,7 @@ use mapped::{as_child, die, killed, memory, start};
 use uncontended_ring::PopError;
 use uncontended_ring::spsc::shared::{self, RoleError, Shared};
 
-const VALUES: u64 = 20_000;
+const VALUES: u64 = 5_000;
 
 /// A ring for `capacity` numbers in a file that children inherit.
 fn ring(capacity: usize) -> (Shared<u64>, i32) {
