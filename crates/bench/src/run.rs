@@ -25,17 +25,25 @@ struct Contender {
     subject: usize,
     seats: Seats,
     operations: u64,
+    /// How many blocks took more than four times as long as they should.
+    far_too_long: u32,
+    /// Most operations of a block.
+    ceiling: u64,
     tally: Tally,
 }
 
 impl Contender {
-    /// Corrects the length of the next block where this one was far off: some subjects change their pace.
-    fn adapt(&mut self, block: &Measured, target: u64) {
-        if block.elapsed_ns < target / 4 {
-            self.operations = self.operations.saturating_mul(2);
-        } else if block.elapsed_ns > target.saturating_mul(4) {
-            self.operations = (self.operations / 2).max(1);
+    /// Corrects the length of the next block by how long this one took: at most `growth` times as much. Some subjects change their
+    /// pace with the length (a queue that is not full yet is fast): what was far too long twice is not tried again.
+    fn adapt(&mut self, block: &Measured, target: u64, growth: f64) {
+        let far_too_long = block.elapsed_ns > target.saturating_mul(4);
+        self.far_too_long += u32::from(far_too_long);
+        if far_too_long && self.far_too_long > 1 {
+            self.ceiling = self.ceiling.min(self.operations / 2);
         }
+        let scale = target as f64 / block.elapsed_ns.max(1) as f64;
+        let fits = (self.operations as f64 * scale.min(growth)).round() as u64;
+        self.operations = fits.min(self.ceiling).max(1);
     }
 }
 
@@ -164,7 +172,14 @@ impl Runner<'_> {
                     }
                     None => seats.clone(),
                 };
-                Contender { subject: at, seats, operations: 1, tally }
+                Contender {
+                    subject: at,
+                    seats,
+                    operations: 1,
+                    far_too_long: 0,
+                    ceiling: u64::MAX,
+                    tally,
+                }
             };
             let role = if at == baseline { Role::Baseline } else { Role::Subject };
             contenders.push(new(subject.name.clone(), role));
@@ -195,9 +210,11 @@ impl Runner<'_> {
                     break;
                 }
                 fits = long;
-                let scale = target as f64 / measured.elapsed_ns.max(1) as f64;
-                let operations = (contender.operations as f64 * scale.min(64.0)).round();
-                contender.operations = (operations as u64).max(1);
+                contender.adapt(
+                    &measured,
+                    target,
+                    if contender.far_too_long > 0 { 2.0 } else { 64.0 },
+                );
             }
             found[contender.subject] = Some(contender.operations);
         }
@@ -217,7 +234,10 @@ impl Runner<'_> {
         for (contender, block) in contenders.iter_mut().zip(&blocks) {
             if let Some(block) = block {
                 contender.tally.take(block, baseline.as_ref(), self.bench.ratio);
-                contender.adapt(block, self.bench.block.as_nanos() as u64);
+                let target = self.bench.block.as_nanos() as u64;
+                if !(target / 4..=target.saturating_mul(4)).contains(&block.elapsed_ns) {
+                    contender.adapt(block, target, 2.0);
+                }
             }
         }
     }

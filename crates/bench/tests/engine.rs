@@ -151,6 +151,24 @@ fn one_slow_block_does_not_make_all_blocks_short() {
 }
 
 #[test]
+fn a_subject_that_is_slow_only_in_long_blocks_does_not_take_all_the_time() {
+    let script = Script::new();
+    // Fast until a queue is full: 100 ns, then a millisecond an operation.
+    let filling = costs(&script, |n| if n < 1_000 { 100 } else { 1_000_000 });
+    let options = uncontended_bench::Options { rounds: 100, width: 1e-9, ..options() };
+    let report = bench(&script)
+        .subject("steady", costs(&script, |_| 100))
+        .subject("filling", filling)
+        .run(&options);
+    let table = report.tables[0].outcome.as_ref().unwrap();
+    assert!(
+        table.seconds < 20.0,
+        "a block of 1,000 takes a second; few are tried: {}",
+        table.seconds
+    );
+}
+
+#[test]
 fn a_panic_is_reported_and_the_others_go_on() {
     let script = Script::new();
     let mut left = 20;
