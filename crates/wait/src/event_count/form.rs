@@ -46,7 +46,7 @@ pub(crate) trait Layout: Valued + Sized {
 
 /// What a producer does.
 pub(crate) trait Publish: Form {
-    /// Adds `events`, as they stand in the upper bits of a word, and tells whether somebody may sleep. For the producer
-    /// alone.
-    fn publish(&self, events: Self::Value) -> bool;
+    /// Makes the count `sum` by adding `events`, both as they stand in the upper bits of a word, and tells whether
+    /// somebody may sleep. For the producer alone.
+    fn publish(&self, sum: Self::Value, events: Self::Value) -> bool;
 }

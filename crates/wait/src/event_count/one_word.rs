@@ -180,7 +180,7 @@ impl<W: Width> SingleProducer for OneWord<W, Unlocked> {}
 impl<W: Width> crate::event_count::form::Publish for OneWord<W, Unlocked> {
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
-    fn publish(&self, events: W) -> bool {
+    fn publish(&self, _: W, events: W) -> bool {
         // EDGE event (release): what happened before, because x86 keeps the order of stores (`unlocked`).
         W::add_unlocked(&self.flagged.word, events)
     }

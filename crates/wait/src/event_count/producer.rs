@@ -1,5 +1,8 @@
 //! The one producer of an event count, as a value that cannot be copied.
 //!
+//! # State
+//! The producer keeps the count and never loads it from shared memory.
+//!
 //! # Invariants
 //! I1: a count has at most one producer at a time: it is claimed by a read-modify-write, and `&mut self` counts events.
 //! I2: a producer that is dropped, by a panic too, closes the count: nobody waits for what can't come.
@@ -27,6 +30,13 @@ use std::ops::Deref;
 /// assert_eq!(log.wait(300), Err(Closed));
 /// ```
 pub struct Producer<F: SingleProducer, C: Deref<Target = EventCount<F>>> {
+    claim: Claim<F, C>,
+    /// As it stands in the upper bits of a word.
+    raised: F::Value,
+}
+
+/// What is dropped with a producer: apart from the count, so that the count can stay in a register.
+struct Claim<F: SingleProducer, C: Deref<Target = EventCount<F>>> {
     count: C,
     is_released: bool,
 }
@@ -48,18 +58,19 @@ impl<F: SingleProducer, C: Deref<Target = EventCount<F>>> Producer<F, C> {
     /// As there.
     pub fn claim(count: C) -> Result<Producer<F, C>, ClaimError> {
         count.0.flagged().claim()?;
-        Ok(Producer { count, is_released: false })
+        let raised = count.value().raise();
+        Ok(Producer { claim: Claim { count, is_released: false }, raised })
     }
 
     /// How many events there were.
     #[inline(always)]
     pub fn value(&self) -> F::Value {
-        self.count.value()
+        self.raised.lower()
     }
 
     /// The count.
     pub fn count(&self) -> &EventCount<F> {
-        &self.count
+        &self.claim.count
     }
 
     /// Counts one event and wakes all who wait.
@@ -74,7 +85,7 @@ impl<F: SingleProducer, C: Deref<Target = EventCount<F>>> Producer<F, C> {
     #[cfg_attr(unc_model, track_caller)]
     pub fn add(&mut self, events: F::Value) {
         if self.publish(events) {
-            self.count.0.wake_all();
+            self.claim.count.0.wake_all();
         }
     }
 
@@ -83,7 +94,7 @@ impl<F: SingleProducer, C: Deref<Target = EventCount<F>>> Producer<F, C> {
     #[cfg_attr(unc_model, track_caller)]
     pub fn add_and_wake_one(&mut self, events: F::Value) {
         if self.publish(events) {
-            self.count.0.wake_oldest();
+            self.claim.count.0.wake_oldest();
         }
     }
 
@@ -91,17 +102,20 @@ impl<F: SingleProducer, C: Deref<Target = EventCount<F>>> Producer<F, C> {
     #[cfg_attr(unc_model, track_caller)]
     fn publish(&mut self, events: F::Value) -> bool {
         let events = events.raise();
-        // An event's worth at least: what is left of none after the shift is none.
-        events != F::Value::ZERO && self.count.0.publish(events)
+        if events == F::Value::ZERO {
+            return false;
+        }
+        self.raised = self.raised.plus(events);
+        self.claim.count.0.publish(self.raised, events)
     }
 
     /// Gives the claim back without closing the count.
     pub fn release(mut self) {
-        self.is_released = true;
+        self.claim.is_released = true;
     }
 }
 
-impl<F: SingleProducer, C: Deref<Target = EventCount<F>>> Drop for Producer<F, C> {
+impl<F: SingleProducer, C: Deref<Target = EventCount<F>>> Drop for Claim<F, C> {
     fn drop(&mut self) {
         if self.is_released {
             return self.count.0.flagged().release();

@@ -5,8 +5,8 @@
 //! to a processor.
 //!
 //! # State
-//! `version` counts in its upper 31 or 63 bits, as in the other forms, and is stored by the one producer alone. It keeps no copy:
-//! where the handle lies in memory, to carry the copy from one increment to the next took longer than the increment.
+//! `version` counts in its upper 31 or 63 bits, as in the other forms, and is stored by the one producer alone, which
+//! keeps a copy and so never loads it.
 //!
 //! # Edges
 //! event: `publish` -> `load`. What happened before the increment.
@@ -19,7 +19,7 @@ use crate::event_count::form::{Form, Layout, Publish, SingleProducer, Valued};
 use crate::flagged::Flagged;
 use crate::sleepers::Sleepers;
 use crate::width::Width;
-use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
+use uncontended_atomic::Ordering::{Acquire, Release};
 use uncontended_atomic::{Scope, unless_mutant};
 
 /// Form: a version and sleepers, on every processor.
@@ -98,9 +98,7 @@ impl<W: Width> SingleProducer for TwoWords<W> {}
 impl<W: Width> Publish for TwoWords<W> {
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
-    fn publish(&self, events: W) -> bool {
-        // Nobody else stores there. On x86 this load, the sum and the store become one addition to memory.
-        let sum = W::load(&self.version, Relaxed).plus(events);
+    fn publish(&self, sum: W, _: W) -> bool {
         // EDGE event (release): what happened before.
         let order = unless_mutant("two words: the version is relaxed", Release);
         W::store(&self.version, sum, order);
