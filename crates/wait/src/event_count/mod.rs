@@ -51,10 +51,10 @@ pub use two_words::TwoWords;
 
 /// Event counts with one producer, which a [`Producer`] stands for.
 ///
-/// Where both were measured, an increment costs what a bare release store costs in either form. The portable one is the
-/// default on x86-64 too: it keeps the count in the handle, in a register where the handle is a local, so that `add` of any number
-/// costs as little, while an addition to memory is that quick with a constant only; C11 covers each of its steps; and no
-/// increment ever stores a flag away.
+/// The portable form is the default on x86-64 too. It keeps the count in the handle, in a register where the handle is a local, so
+/// that an increment, and an addition of any number, costs what a bare release store costs. An addition to memory does so
+/// only where the processor hands its sum on without going through memory. Besides, C11 covers each step of the portable
+/// form, and no increment ever stores a flag away.
 pub mod single {
     /// 31 bits, in the default form.
     pub type EventCount32 = portable::EventCount32;
