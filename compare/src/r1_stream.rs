@@ -48,10 +48,10 @@ fn subjects<T: Payload>(bench: Bench, capacity: usize) -> Bench {
         .subject("std sync_channel", stream::<T, pipes::Std>(capacity))
 }
 
-/// One block: a fresh queue, filled and emptied once, then as many items as the block asks for.
+/// One block: a fresh queue, filled and emptied once, then as many items as the block asks for, at least four times its capacity.
 pub fn stream<T: Payload, P: Pipe<T>>(capacity: usize) -> impl FnMut(&mut Block) + Send + 'static {
     move |block| {
-        let n = block.operations();
+        let n = block.at_least(4 * capacity as u64);
         let (mut sender, mut receiver) = sides::<T, P>(capacity);
         let from = warm::<T, P>(&mut sender, &mut receiver, capacity);
         block.pair(

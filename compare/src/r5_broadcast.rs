@@ -37,7 +37,7 @@ pub fn main(flags: &[String]) -> Result<(), String> {
 
 fn managed(strategy: Strategy) -> impl FnMut(&mut Block) + Send + 'static {
     move |block| {
-        let n = block.operations();
+        let n = block.at_least(4 * CAPACITY as u64);
         let mut disruptor = Managed::new::<Item>(CAPACITY, strategy, 2, block.seats());
         let mut lag = 0;
         block.measure(|| {
@@ -59,7 +59,7 @@ fn managed(strategy: Strategy) -> impl FnMut(&mut Block) + Send + 'static {
 
 fn own<B: Broadcast<Item>>() -> impl FnMut(&mut Block) + Send + 'static {
     move |block| {
-        let n = block.operations();
+        let n = block.at_least(4 * CAPACITY as u64);
         let (sender, receivers) = B::new(CAPACITY);
         let mut sender = Apart(sender);
         let seen = [Seen::default(), Seen::default()];

@@ -45,6 +45,13 @@ impl Block {
         self.operations
     }
 
+    /// The same, but no fewer than `least`: where fewer would be another question, as a queue that never fills is.
+    #[must_use]
+    pub fn at_least(&mut self, least: u64) -> u64 {
+        self.operations = self.operations.max(least);
+        self.operations
+    }
+
     /// Where this block's threads run. The calling thread is already there, as number 0.
     #[must_use]
     pub fn seats(&self) -> &Seats {

@@ -42,7 +42,7 @@ impl Contender {
             self.ceiling = self.ceiling.min(self.operations / 2);
         }
         let scale = target as f64 / block.elapsed_ns.max(1) as f64;
-        let fits = (self.operations as f64 * scale.min(growth)).round() as u64;
+        let fits = (block.operations as f64 * scale.min(growth)).round() as u64;
         self.operations = fits.min(self.ceiling).max(1);
     }
 }
