@@ -41,6 +41,15 @@ pub trait Idle {
 }
 
 /// Looks again at once.
+///
+/// ```
+/// use uncontended_wait::idle::{Idle, Spin};
+/// let (mut idle, mut looks) = (Spin, 0);
+/// while looks < 3 {
+///     looks += 1;
+///     idle.idle();
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Spin;
 
@@ -50,6 +59,15 @@ impl Idle for Spin {
 }
 
 /// Tells the processor that it spins.
+///
+/// ```
+/// use uncontended_wait::idle::{Idle, HintedSpin};
+/// let (mut idle, mut looks) = (HintedSpin, 0);
+/// while looks < 3 {
+///     looks += 1;
+///     idle.idle();
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HintedSpin;
 
@@ -61,6 +79,15 @@ impl Idle for HintedSpin {
 }
 
 /// Lets other threads of its CPU run.
+///
+/// ```
+/// use uncontended_wait::idle::{Idle, Yield};
+/// let (mut idle, mut looks) = (Yield, 0);
+/// while looks < 3 {
+///     looks += 1;
+///     idle.idle();
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Yield;
 
@@ -71,6 +98,17 @@ impl Idle for Yield {
 }
 
 /// Naps, each twice as long as the last, up to a limit.
+///
+/// ```
+/// use std::time::{Duration, Instant};
+/// use uncontended_wait::idle::{Idle, Park};
+/// let mut idle = Park::new(Duration::from_millis(1), Duration::from_millis(2));
+/// let begun = Instant::now();
+/// idle.idle();
+/// idle.idle();
+/// assert!(begun.elapsed() > Duration::ZERO);
+/// idle.reset(); // and from the shortest again
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Park {
     shortest: Duration,
@@ -109,6 +147,15 @@ impl Idle for Park {
 }
 
 /// First hints, then yields, then naps.
+///
+/// ```
+/// use uncontended_wait::idle::{Backoff, Idle, Park};
+/// let mut idle = Backoff::new(2, 1, Park::default());
+/// for _look in 0..5 {
+///     idle.idle(); // a hint, a hint, a yield, a nap of 1 µs, one of 2 µs
+/// }
+/// idle.reset();
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Backoff {
     hints: u32,

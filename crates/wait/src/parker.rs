@@ -35,6 +35,16 @@ const PARKED: u32 = 2;
 pub struct Parker(Arc<AtomicU32>);
 
 /// The side that wakes. As many as you like.
+///
+/// ```
+/// use uncontended_wait::Parker;
+/// let mut parker = Parker::new();
+/// let one = parker.unparker();
+/// let other = one.clone();
+/// one.unpark();
+/// other.unpark(); // a token is one, however often it was given
+/// parker.park();
+/// ```
 #[derive(Clone)]
 pub struct Unparker(Arc<AtomicU32>);
 

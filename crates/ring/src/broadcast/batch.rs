@@ -11,6 +11,19 @@ use uncontended_atomic::Ordering::Release;
 
 /// Values that a consumer may read, from [`Consumer::read`]; at least one. What is not released, by
 /// [`release`](Batch::release) or in part, is there again at the next read.
+///
+/// ```
+/// use uncontended_ring::broadcast::Plan;
+///
+/// let (mut producer, mut consumers) = Plan::new(4).consumer("a", &[]).polling()?;
+/// let mut a = consumers.take("a").unwrap();
+/// (10..13).try_for_each(|value| producer.push(value)).unwrap();
+/// let batch = a.read(2)?;
+/// assert_eq!((batch.first(), batch.iter().sum::<i32>()), (0, 21));
+/// batch.release_first(1);
+/// assert!(a.read(9)?.iter().eq(&[11, 12]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use = "what is not released is read again, and holds the producer up"]
 pub struct Batch<'c, T, B: Bell = Silent> {
     pub(super) consumer: &'c mut Consumer<T, B>,

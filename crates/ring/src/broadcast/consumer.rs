@@ -12,6 +12,16 @@ use uncontended_atomic::Ordering::{AcqRel, Relaxed, Release};
 
 /// The consumers of a broadcast, to be taken by the names of their stages. Those that are left when this is dropped have
 /// gone: nobody waits for them, and who comes after them sees nothing.
+///
+/// ```
+/// use uncontended_ring::broadcast::Plan;
+///
+/// let (_producer, mut consumers) = Plan::new(4).group("workers", 2, &[]).polling::<u32>()?;
+/// let workers: Vec<_> = std::iter::from_fn(|| consumers.take("workers")).collect();
+/// assert_eq!(workers.len(), 2);
+/// assert!(consumers.take("idlers").is_none());
+/// # Ok::<(), uncontended_ring::broadcast::PlanError>(())
+/// ```
 pub struct Consumers<T, B: Bell = Silent>(Vec<Consumer<T, B>>);
 
 impl<T, B: Bell> Consumers<T, B> {

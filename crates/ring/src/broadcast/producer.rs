@@ -12,6 +12,20 @@ use uncontended_atomic::Arc;
 use uncontended_atomic::Ordering::{Relaxed, Release};
 
 /// The side that publishes. There is one, and it cannot be cloned.
+///
+/// ```
+/// use uncontended_ring::PushError;
+/// use uncontended_ring::broadcast::Plan;
+///
+/// let (mut producer, mut consumers) = Plan::new(1).consumer("a", &[]).consumer("b", &[]).polling()?;
+/// let (mut a, b) = (consumers.take("a").unwrap(), consumers.take("b").unwrap());
+/// producer.push(1).unwrap();
+/// a.read(1)?.release();
+/// assert_eq!(producer.push(2), Err(PushError::Full(2))); // b has not read it
+/// drop(b); // and never will
+/// assert_eq!(producer.push(2), Ok(()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 // Aligned so that two sides made together, and used by two threads where they are, share no line.
 #[repr(align(128))]
 pub struct Producer<T, B: Bell = Silent> {

@@ -33,6 +33,16 @@ impl fmt::Display for ObserveError {
 impl std::error::Error for ObserveError {}
 
 /// A side that sees values as long as they are there. Clones go on from the same value, each at its own pace.
+///
+/// ```
+/// let (mut producer, mut fast) = uncontended_ring::lossy::ring(8)?;
+/// let mut slow = fast.clone();
+/// (0..3u64).for_each(|value| producer.push(value));
+/// assert_eq!((fast.read(), fast.lag()), (Ok(0), 2));
+/// assert_eq!(slow.skip_to_newest(), 2);
+/// assert_eq!((slow.read(), slow.lost()), (Ok(2), 2));
+/// # Ok::<(), uncontended_ring::CapacityError>(())
+/// ```
 pub struct Observer<T: Plain, B: Bell = Silent> {
     pub(super) ring: Arc<Ring<T, B>>,
     next: Position,

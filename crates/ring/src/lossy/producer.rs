@@ -10,6 +10,16 @@ use uncontended_atomic::Ordering::{Relaxed, Release};
 use uncontended_atomic::{Arc, fence};
 
 /// The side that pushes, and never waits. There is one, and it cannot be cloned.
+///
+/// ```
+/// let (mut producer, observer) = uncontended_ring::lossy::ring(2)?;
+/// drop(observer); // nobody looks, and nothing waits
+/// (0..5u64).for_each(|value| producer.push(value));
+/// let mut late = producer.observer();
+/// producer.push(5);
+/// assert_eq!((producer.count(), late.read()), (6, Ok(5)));
+/// # Ok::<(), uncontended_ring::CapacityError>(())
+/// ```
 pub struct Producer<T: Plain, B: Bell = Silent> {
     ring: Arc<Ring<T, B>>,
     next: Position,

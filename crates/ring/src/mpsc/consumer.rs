@@ -11,6 +11,19 @@ use uncontended_atomic::Arc;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// The side that pops.
+///
+/// ```
+/// use uncontended_ring::{PopError, PushError};
+///
+/// let (mut producer, mut consumer) = uncontended_ring::mpsc::ring(1)?;
+/// assert_eq!(consumer.pop(), Err(PopError::Empty));
+/// producer.push("order").unwrap();
+/// assert_eq!(consumer.pop(), Ok("order"));
+/// drop(consumer);
+/// producer.push("late").unwrap(); // there is room, if nobody to take it
+/// assert_eq!(producer.push("later"), Err(PushError::Closed("later")));
+/// # Ok::<(), uncontended_ring::CapacityError>(())
+/// ```
 // Aligned so that sides made together share no line.
 #[repr(align(128))]
 pub struct Consumer<T, B: Bell = Silent> {

@@ -11,6 +11,19 @@ use uncontended_atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use uncontended_atomic::spin_loop;
 
 /// A side that pushes; a clone is one more.
+///
+/// ```
+/// use uncontended_ring::{PopError, PushError};
+///
+/// let (mut producer, mut consumer) = uncontended_ring::mpsc::ring(2)?;
+/// let mut other = producer.clone();
+/// producer.push(1).unwrap();
+/// other.push(2).unwrap();
+/// assert_eq!(producer.push(3), Err(PushError::Full(3)));
+/// drop((producer, other));
+/// assert_eq!([consumer.pop(), consumer.pop(), consumer.pop()], [Ok(1), Ok(2), Err(PopError::Closed)]);
+/// # Ok::<(), uncontended_ring::CapacityError>(())
+/// ```
 // Aligned so that sides made together share no line.
 #[repr(align(128))]
 pub struct Producer<T, B: Bell = Silent> {

@@ -7,6 +7,15 @@ use crate::position::Position;
 use std::fmt;
 
 /// A record, read in place: it is a slice of bytes. What is not released is read again.
+///
+/// ```
+/// let (mut producer, mut consumer) = uncontended_ring::records::spsc::ring(64)?;
+/// producer.push(b"a line\n")?;
+/// let line = consumer.read()?;
+/// assert!(line.ends_with(b"\n"));
+/// line.release();
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use = "what is not released is read again, and holds the producers up"]
 pub struct Record<'c, C: Reader> {
     consumer: &'c mut C,

@@ -91,6 +91,23 @@ fn build<B: Bell>(capacity: usize) -> Result<Sides<B>, CapacityError> {
 }
 
 /// The side that writes records.
+///
+/// ```
+/// use uncontended_ring::ClaimError;
+///
+/// let (mut producer, mut consumer) = uncontended_ring::records::spsc::ring(64)?;
+/// producer.push(b"whole")?;
+/// let mut chunk = producer.claim(2)?;
+/// chunk.copy_from_slice(b"ok");
+/// chunk.commit();
+/// assert_eq!(producer.push(&[0; 1000]), Err(ClaimError::TooLong { most: producer.longest() }));
+/// for expected in [&b"whole"[..], b"ok"] {
+///     let record = consumer.read()?;
+///     assert_eq!(&*record, expected);
+///     record.release();
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Producer<B: Bell = Silent> {
     pub(super) ring: Arc<Ring<B>>,
     /// What `ring.tail` is: nobody else stores it.
@@ -198,6 +215,19 @@ impl<B: Bell> fmt::Debug for Producer<B> {
 }
 
 /// The side that reads records.
+///
+/// ```
+/// use uncontended_ring::records::RecordError;
+///
+/// let (mut producer, mut consumer) = uncontended_ring::records::spsc::ring(64)?;
+/// producer.push(b"again")?;
+/// drop(consumer.read()?); // not released
+/// consumer.read()?.release();
+/// assert_eq!(consumer.read().err(), Some(RecordError::Empty));
+/// drop(producer);
+/// assert_eq!(consumer.read().err(), Some(RecordError::Closed));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Consumer<B: Bell = Silent> {
     pub(super) ring: Arc<Ring<B>>,
     /// What `ring.head` is, or further on by padding: nobody else stores it.

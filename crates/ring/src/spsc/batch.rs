@@ -6,6 +6,16 @@ use std::fmt;
 
 /// Values that a consumer may read, from [`Consumer::read`]; at least one. What is not released or taken out is there again
 /// at the next read.
+///
+/// ```
+/// let (mut producer, mut consumer) = uncontended_ring::spsc::ring(4)?;
+/// producer.push_slice(&[1, 2, 3]);
+/// let batch = consumer.read(2)?;
+/// assert_eq!(batch.iter().sum::<i32>(), 3);
+/// batch.release_first(1);
+/// assert!(consumer.read(9)?.iter().eq(&[2, 3]));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use = "what is neither released nor taken out stays in the ring"]
 pub struct Batch<'c, T, B: Bell = Silent> {
     pub(super) consumer: &'c mut Consumer<T, B>,

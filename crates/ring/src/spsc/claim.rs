@@ -13,6 +13,21 @@ pub(super) type Pair<'c, T> = (&'c [Slot<T>], &'c [Slot<T>]);
 
 /// Room for some values, from [`Producer::claim`]. What is put here is published by [`publish`](Claim::publish), and dropped
 /// with the claim otherwise: nobody sees it.
+///
+/// ```
+/// use uncontended_ring::PopError;
+///
+/// let (mut producer, mut consumer) = uncontended_ring::spsc::ring(4)?;
+/// let mut claim = producer.claim(2)?;
+/// claim.push("draft").unwrap();
+/// drop(claim);
+/// assert_eq!(consumer.pop(), Err(PopError::Empty));
+/// let mut claim = producer.claim(2)?;
+/// claim.push("one").unwrap();
+/// claim.push("two").unwrap();
+/// assert_eq!((claim.room(), claim.publish(), consumer.pop()), (0, 2, Ok("one")));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[must_use = "nothing is published before `publish`"]
 pub struct Claim<'p, T, B: Bell = Silent> {
     producer: &'p mut Producer<T, B>,
