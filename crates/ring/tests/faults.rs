@@ -8,7 +8,7 @@
 #![cfg(not(any(unc_model, miri)))]
 
 use std::process::Command;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use uncontended_atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use uncontended_ring::broadcast::Plan;
@@ -198,6 +198,12 @@ fn in_a_process_of_its_own(test: &str, case: impl FnOnce()) {
     assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
 }
 
+/// One test at a time: pauses are for all threads of the process, and CPUs are to be had for what is disturbed.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Onto the first CPU that this thread may use.
 fn to_one_cpu() {
     affinity::pin(affinity::allowed().unwrap()[0]).unwrap();
@@ -205,6 +211,7 @@ fn to_one_cpu() {
 
 #[test]
 fn all_on_one_cpu() {
+    let _alone = alone();
     all(count(12_000, 10_000_000), to_one_cpu);
 }
 
@@ -217,6 +224,7 @@ fn to_real_time() -> bool {
 
 #[test]
 fn in_a_real_time_class_on_one_cpu() {
+    let _alone = alone();
     if !thread::spawn(to_real_time).join().unwrap() {
         println!("SKIPPED in_a_real_time_class_on_one_cpu: SCHED_FIFO is not allowed here");
         return;
@@ -257,6 +265,7 @@ fn send_signal(thread: libc::c_long) -> bool {
 
 #[test]
 fn hit_by_signals_that_interrupt_every_call() {
+    let _alone = alone();
     in_a_process_of_its_own("hit_by_signals_that_interrupt_every_call", || {
         handle_signals();
         let (is_over, sent) = (AtomicBool::new(false), AtomicU64::new(0));
@@ -286,6 +295,7 @@ fn hit_by_signals_that_interrupt_every_call() {
 
 #[test]
 fn without_membarrier() {
+    let _alone = alone();
     in_a_process_of_its_own("without_membarrier", || {
         if let Err(error) = filter::forbid(i64::try_from(membarrier::NUMBER).unwrap(), 1) {
             println!("SKIPPED without_membarrier: no filters here: {error}");
@@ -299,6 +309,7 @@ fn without_membarrier() {
 #[cfg(unc_pause)]
 #[test]
 fn stopped_between_any_two_steps() {
+    let _alone = alone();
     use uncontended_atomic::{inject_pauses, pauses};
     let wanted = count(300, 10_000);
     inject_pauses(20, 1);
@@ -309,5 +320,6 @@ fn stopped_between_any_two_steps() {
             }
         });
     }
+    inject_pauses(0, 1);
     println!("{} pauses", pauses());
 }
