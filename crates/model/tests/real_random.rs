@@ -4,67 +4,14 @@
 //! `UNC_DEPTH=full` runs fifty times as many.
 
 mod candidates;
+mod programs;
 
-use candidates::{Instruction, Mode, Model, Program, executions};
+use candidates::{Instruction, Model, Program, executions};
+use programs::{LOCATIONS, instruction, run};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use uncontended_model::random::Random;
-use uncontended_model::real::{
-    AtomicU32, Explorer, Memory, fence, heavy_fence, light_fence, spawn,
-};
-
-const LOCATIONS: usize = 2;
-
-fn mode(order: Ordering) -> Mode {
-    let (acquire, release) = match order {
-        Ordering::Relaxed => (false, false),
-        Ordering::Acquire => (true, false),
-        Ordering::Release => (false, true),
-        _ => (true, true),
-    };
-    Mode { acquire, release, sc: order == Ordering::SeqCst }
-}
-
-fn order(mode: Mode) -> Ordering {
-    match (mode.sc, mode.acquire, mode.release) {
-        (true, ..) => Ordering::SeqCst,
-        (_, true, true) => Ordering::AcqRel,
-        (_, true, false) => Ordering::Acquire,
-        (_, false, true) => Ordering::Release,
-        (_, false, false) => Ordering::Relaxed,
-    }
-}
-
-fn instruction(random: &mut Random, stored: &mut u32, with_heavy: bool) -> Instruction {
-    use Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
-    let location = random.below(LOCATIONS as u64) as usize;
-    *stored += 1;
-    match random.below(if with_heavy { 20 } else { 15 }) {
-        0..=4 => Instruction::Load(location, mode(random.choose(&[Relaxed, Acquire, SeqCst]))),
-        5..=9 => {
-            Instruction::Store(location, *stored, mode(random.choose(&[Relaxed, Release, SeqCst])))
-        }
-        10 => Instruction::Add(location, mode(random.choose(&[Relaxed, AcqRel, SeqCst, Acquire]))),
-        11 => {
-            Instruction::Swap(location, *stored, mode(random.choose(&[Relaxed, Release, SeqCst])))
-        }
-        12 => {
-            let expected = random.below(3) as u32;
-            Instruction::Cas(
-                location,
-                expected,
-                *stored,
-                mode(random.choose(&[Relaxed, Acquire, SeqCst])),
-            )
-        }
-        13 => Instruction::Unlocked(location, mode(random.choose(&[Relaxed, Release]))),
-        14 => Instruction::Fence(mode(
-            random.choose(&[Acquire, Release, AcqRel, SeqCst, SeqCst, SeqCst]),
-        )),
-        15..=17 => Instruction::Light,
-        _ => Instruction::Heavy,
-    }
-}
+use uncontended_model::real::{AtomicU32, Explorer, Memory, spawn, yield_now};
 
 fn program(random: &mut Random) -> Program {
     let threads = 2 + random.below(2) as usize;
@@ -78,28 +25,8 @@ fn program(random: &mut Random) -> Program {
         .collect()
 }
 
-fn run(instructions: &[Instruction], words: &[AtomicU32]) -> Vec<u32> {
-    let mut reads = Vec::new();
-    for &instruction in instructions {
-        match instruction {
-            Instruction::Load(x, m) => reads.push(words[x].load(order(m))),
-            Instruction::Store(x, value, m) => words[x].store(value, order(m)),
-            Instruction::Add(x, m) => reads.push(words[x].fetch_add(1, order(m))),
-            Instruction::Swap(x, value, m) => reads.push(words[x].swap(value, order(m))),
-            Instruction::Cas(x, expected, new, m) => {
-                let found = words[x].compare_exchange(expected, new, order(m), order(m));
-                reads.push(found.unwrap_or_else(|found| found));
-            }
-            Instruction::Unlocked(x, m) => reads.push(words[x].fetch_add_unlocked(1, order(m))),
-            Instruction::Fence(m) => fence(order(m)),
-            Instruction::Light => light_fence(),
-            Instruction::Heavy => heavy_fence(),
-        }
-    }
-    reads
-}
-
-fn check(program: Program, memory: Memory, model: Model) {
+/// With a hint after every instruction, or none: hints change nothing.
+fn check(program: Program, memory: Memory, model: Model, with_hints: bool) {
     let expected = executions(&program, LOCATIONS, model);
     let explored = program.clone();
     let (found, report) = Explorer::new(memory)
@@ -108,7 +35,16 @@ fn check(program: Program, memory: Memory, model: Model) {
                 Arc::new((0..LOCATIONS).map(|_| AtomicU32::new(0)).collect());
             let start = |instructions: &Vec<Instruction>| {
                 let (instructions, words) = (instructions.clone(), Arc::clone(&words));
-                spawn(move || run(&instructions, &words))
+                spawn(move || {
+                    let mut reads = Vec::new();
+                    for instruction in instructions {
+                        run(instruction, &words, &mut reads);
+                        if with_hints {
+                            yield_now();
+                        }
+                    }
+                    reads
+                })
             };
             let threads: Vec<_> = explored.iter().map(start).collect();
             let mut all: Vec<u32> =
@@ -117,7 +53,7 @@ fn check(program: Program, memory: Memory, model: Model) {
             all
         })
         .unwrap();
-    assert!(report.holds(), "{report}");
+    assert!(report.holds() && report.rounds.is_none(), "{report}");
     assert_eq!(report.blocked, 0);
     assert_eq!(
         found, expected,
@@ -125,7 +61,7 @@ fn check(program: Program, memory: Memory, model: Model) {
     );
 }
 
-fn programs(seed: u64, memory: Memory, model: Model) {
+fn many(seed: u64, memory: Memory, model: Model) {
     let full = std::env::var("UNC_DEPTH").is_ok_and(|depth| depth == "full");
     let count = if full { 3_000 } else { 60 };
     if !full {
@@ -133,21 +69,22 @@ fn programs(seed: u64, memory: Memory, model: Model) {
     }
     let mut random = Random(seed);
     for _ in 0..count {
-        check(program(&mut random), memory, model);
+        let with_hints = random.below(2) == 0;
+        check(program(&mut random), memory, model, with_hints);
     }
 }
 
 #[test]
 fn c11_agrees_with_all_candidates() {
-    programs(1, Memory::C11, Model::C11);
+    many(1, Memory::C11, Model::C11);
 }
 
 #[test]
 fn tso_agrees_with_all_candidates() {
-    programs(2, Memory::Tso, Model::Tso);
+    many(2, Memory::Tso, Model::Tso);
 }
 
 #[test]
 fn sc_agrees_with_all_candidates() {
-    programs(3, Memory::Sc, Model::Sc);
+    many(3, Memory::Sc, Model::Sc);
 }

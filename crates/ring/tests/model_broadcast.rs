@@ -79,12 +79,16 @@ fn shared<T>(value: T) -> (Arc<T>, Arc<T>) {
     (Arc::clone(&value), value)
 }
 
-/// Each of two values goes to one of two members, through a ring of one.
+/// Each of two values goes to one of two members, through a ring of one that is full when they begin.
 fn each_goes_to_one() {
-    let (producer, mut consumers) = Plan::new(1).group("g", 2, &[]).polling().unwrap();
+    let (mut producer, mut consumers) = Plan::new(1).group("g", 2, &[]).polling().unwrap();
     let members = [consumers.take("g").unwrap(), consumers.take("g").unwrap()];
+    producer.push(1).unwrap();
     let members = members.map(|member| spawn(move || drain(member, 1)));
-    feed(producer, 2);
+    while producer.push(2).is_err() {
+        spin_loop();
+    }
+    drop(producer);
     let mut all: Vec<u32> = members.into_iter().flat_map(|m| m.join().unwrap()).collect();
     all.sort_unstable();
     assert_eq!(all, [1, 2]);

@@ -87,6 +87,7 @@ impl<T: ?Sized> UnsafeCell<T> {
 
     fn access(&self, writes: bool, site: &'static Site<'static>) {
         let against = runtime::with_core(|core, thread| {
+            core.threads[thread].effects += u64::from(writes);
             let mut history = self.history.borrow_mut();
             if history.epoch != core.epoch {
                 *history = History { epoch: core.epoch, ..History::default() };

@@ -11,9 +11,11 @@
 //! C2: values that are addresses are taken from this run: an allocator may choose anew.
 
 use super::clock::Clock;
+use super::condition::Condition;
 use super::graph::{EventId, Graph, Kind, NOWHERE};
 use super::growth::Growth;
 use super::op::{EMPTY_QUEUE, Effect, Op, Order};
+use super::rounds::{Rounds, Seen, What};
 use super::verdict::{Bound, Failure};
 use std::panic::Location as Site;
 
@@ -40,6 +42,8 @@ pub(crate) enum State {
     Blocked,
     /// In a loop that has gone round without news as often as the bound allows.
     Spinning,
+    /// In a `wait_until` whose condition does not hold.
+    Awaiting,
     /// On a path that no system takes (see `futex`).
     Impossible,
     Finished,
@@ -51,16 +55,14 @@ pub(crate) struct ThreadRun {
     pub(crate) executed: usize,
     pub(crate) state: State,
     created: u32,
-    /// Reads since the last write, by place in the code: what a waiting loop reads again.
-    seen: Vec<(&'static Site<'static>, u32, EventId)>,
-    /// Reads of the current round of a waiting loop.
-    round: Vec<(u32, EventId)>,
+    /// Its waiting loops.
+    pub(crate) rounds: Rounds,
+    /// How often it has written, or started or joined a thread.
+    pub(crate) effects: u64,
+    /// The condition of a `wait_until` that it evaluates.
+    pub(crate) condition: Option<Condition>,
     /// Where its `park` waits.
     pub(crate) token: Option<std::sync::Arc<super::atomics::Word>>,
-    /// A waiting loop could not read again what it had read: others have moved on.
-    pub(crate) has_news: bool,
-    hints: u32,
-    hinted_at: Option<&'static Site<'static>>,
 }
 
 /// Why a run ends early.
@@ -74,6 +76,11 @@ pub(crate) enum Stop {
 #[derive(Debug)]
 pub(crate) struct Limits {
     pub(crate) events: usize,
+    /// Rounds without effect that a waiting loop makes before its reads are forced.
+    pub(crate) rounds: u32,
+    /// The same for a loop that stores what it found, before it is left waiting.
+    pub(crate) rewriting_rounds: u32,
+    /// Rounds without news after which a loop is taken to wait for ever.
     pub(crate) spins: u32,
 }
 
@@ -176,6 +183,17 @@ impl Core {
         if self.stop.is_some() || !self.is_born(thread, request) {
             return None;
         }
+        if let Some(answer) = self.rehearse(thread, request) {
+            return answer;
+        }
+        let answer = self.advance(thread, request);
+        if let (Some(answer), Some(condition)) = (answer, &mut self.threads[thread].condition) {
+            condition.asked.push((*request, answer));
+        }
+        answer
+    }
+
+    fn advance(&mut self, thread: usize, request: &Request) -> Option<u64> {
         if self.threads[thread].executed < self.graph.threads[thread].len() {
             return self.replay(thread, request);
         }
@@ -198,6 +216,18 @@ impl Core {
         }
         self.stop = Some(Stop::Failure(Failure::Unpublished { thread, site: request.site }));
         false
+    }
+
+    /// Answers a condition that is evaluated once more, from what it was told before. `Some(None)`: it asks for something
+    /// else, and the run is over.
+    fn rehearse(&mut self, thread: usize, request: &Request) -> Option<Option<u64>> {
+        let answer = self.threads[thread].condition.as_mut()?.rehearse(request)?;
+        if answer.is_none() {
+            let why = "asks for something else when it is evaluated again";
+            let failure = Failure::Condition { thread, site: request.site, why };
+            self.stop = Some(Stop::Failure(failure));
+        }
+        Some(answer)
     }
 
     /// Answers from the graph.
@@ -321,7 +351,7 @@ impl Core {
             | Op::Cas { .. }
             | Op::Unlocked { .. }
             | Op::AwaitCas { .. } => {
-                let only = self.repeated(thread, request, &draft.hb);
+                let only = self.forced(thread, request, &draft.hb);
                 draft.forced = only.is_some();
                 self.growth.read(&mut self.graph, thread, &draft, only);
                 if self.graph.get(id).kind == Kind::Blocked {
@@ -355,6 +385,7 @@ impl Core {
             Some(Effect::Write { value, .. }) if kind == Kind::Read => Some(value),
             _ => None,
         };
+        let is_wait = event.op.is_wait();
         let run = &mut self.threads[thread];
         run.executed += 1;
         self.log.push(id);
@@ -362,19 +393,26 @@ impl Core {
             run.executed += 1;
             self.log.push(EventId { index: id.index + 1, ..id });
         }
-        match kind {
-            Kind::Read if written.is_none_or(|written| written == value) => {
-                // A read-modify-write that changes nothing counts as a read, of itself from then on.
-                let from =
-                    if written.is_some() { EventId { index: id.index + 1, ..id } } else { from };
-                run.round.push((location, from));
-                match run.seen.iter_mut().find(|entry| entry.0 == site && entry.1 == location) {
-                    Some(entry) => entry.2 = from,
-                    None => run.seen.push((site, location, from)),
-                }
+        let what = match kind {
+            Kind::Read if written.is_none() => Some(What::Read(from)),
+            Kind::Read if written == Some(value) && !is_wait => {
+                let half = EventId { index: id.index + 1, ..id };
+                Some(What::Rewritten(value, half))
             }
-            Kind::Read | Kind::Write | Kind::Thread => run.forget(),
-            Kind::Fence | Kind::Choice | Kind::Blocked => {}
+            Kind::Choice => Some(What::Chosen(value)),
+            _ => None,
+        };
+        if !matches!(kind, Kind::Fence | Kind::Choice | Kind::Blocked)
+            && !matches!(what, Some(What::Read(_)))
+        {
+            run.effects += 1;
+        }
+        match what {
+            Some(what) => run.rounds.saw(Seen { site, location, what }),
+            None if matches!(kind, Kind::Read | Kind::Write | Kind::Thread) => {
+                run.rounds.changed(site, location)
+            }
+            None => {}
         }
         value
     }
@@ -415,32 +453,25 @@ impl Core {
     /// A hint that the thread waits for another one's write. False: it has waited as long as the bound allows.
     pub(crate) fn hint(&mut self, thread: usize, site: &'static Site<'static>) -> bool {
         let run = &mut self.threads[thread];
-        if run.hinted_at != Some(site) {
-            run.hints = 0;
-            run.hinted_at = Some(site);
-        }
-        run.hints += 1;
-        if run.hints > self.limits.spins {
+        let round = run.rounds.hint(site, self.limits.rounds);
+        let goes_on = round.hints <= self.limits.spins
+            && !(round.rewrites && round.unsuccessful > self.limits.rewriting_rounds);
+        if !goes_on {
             run.state = State::Spinning;
-            return false;
         }
-        run.round.clear();
-        true
+        goes_on
     }
 
-    /// The write that a waiting loop's repeated read must read again.
-    fn repeated(&mut self, thread: usize, request: &Request, known: &Clock) -> Option<EventId> {
-        let run = &self.threads[thread];
-        if run.hints == 0 || request.op.is_wait() {
-            return None;
-        }
-        let (site, at) = (request.site, request.location);
-        let from = run.seen.iter().find(|entry| entry.0 == site && entry.1 == at)?.2;
+    /// The write that a read must read again in a round beyond the bound.
+    fn forced(&mut self, thread: usize, request: &Request, known: &Clock) -> Option<EventId> {
+        let from = self.threads[thread].rounds.repeated(request.site, request.location)?;
+        let at = request.location;
+        let value = self.graph.value_of(at, from);
         let position = self.graph.position(at, from);
-        let is_allowed = self.graph.floor(at, known) <= position;
-        let is_free = self.graph.successor(at, position).is_none();
-        self.threads[thread].has_news |= !is_allowed || !is_free;
-        (is_allowed && is_free).then_some(from)
+        let is_possible = matches!(request.op.effect(value), Some(Effect::Read(_)))
+            && self.graph.floor(at, known) <= position;
+        self.threads[thread].rounds.has_news |= !is_possible;
+        is_possible.then_some(from)
     }
 
     /// Whether a thread that waits at the end of the run would wait for ever: nothing newer is there to be seen.
@@ -449,8 +480,13 @@ impl Core {
         match run.state {
             State::Finished | State::Ready | State::Impossible => false,
             State::Joining(child) => self.is_stuck(usize::from(child)),
-            State::Spinning => {
-                run.round.iter().all(|&(location, from)| self.graph.newest(location) == from)
+            State::Spinning | State::Awaiting => {
+                run.rounds.last().iter().all(|seen| match seen.what {
+                    What::Read(write) | What::Rewritten(_, write) => {
+                        self.graph.newest(seen.location) == write
+                    }
+                    What::Chosen(_) => true,
+                })
             }
             State::Blocked => {
                 let event = self.graph.get(self.graph.last(thread));
@@ -465,7 +501,7 @@ impl Core {
     pub(crate) fn spinning(&self) -> Vec<(usize, &'static Site<'static>)> {
         let threads =
             self.threads.iter().enumerate().filter(|(_, run)| run.state == State::Spinning);
-        threads.filter_map(|(thread, run)| Some((thread, run.hinted_at?))).collect()
+        threads.filter_map(|(thread, run)| Some((thread, run.rounds.hinted_at()?))).collect()
     }
 
     /// Threads that have not ended.
@@ -495,31 +531,25 @@ impl Core {
             }
             State::Ready => true,
             State::Joining(child) => self.threads[usize::from(child)].state == State::Finished,
-            State::Blocked | State::Spinning | State::Impossible | State::Finished => false,
+            State::Blocked
+            | State::Spinning
+            | State::Awaiting
+            | State::Impossible
+            | State::Finished => false,
         }
     }
 }
 
 impl ThreadRun {
     fn new(executed: usize) -> ThreadRun {
-        let (seen, round) = Default::default();
         ThreadRun {
             executed,
             state: State::Ready,
             created: 0,
+            rounds: Rounds::default(),
+            effects: 0,
+            condition: None,
             token: None,
-            seen,
-            round,
-            has_news: false,
-            hints: 0,
-            hinted_at: None,
         }
-    }
-
-    /// The thread has done something: what it reads from now on is news.
-    fn forget(&mut self) {
-        self.seen.clear();
-        self.round.clear();
-        self.hints = 0;
     }
 }

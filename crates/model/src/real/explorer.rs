@@ -24,13 +24,15 @@ pub struct Explorer {
     memory: Memory,
     executions: u64,
     events: usize,
+    rounds: u32,
     spins: u32,
 }
 
 impl Explorer {
-    /// Explores under `memory`, with these bounds: a million executions, 2,000 events in one, 32 rounds of a waiting loop.
+    /// Explores under `memory`, with these bounds: a million executions, 2,000 events in one, 3 rounds of a waiting loop
+    /// explored in full, 32 rounds until it is taken to wait for ever.
     pub fn new(memory: Memory) -> Explorer {
-        Explorer { memory, executions: 1_000_000, events: 2_000, spins: 32 }
+        Explorer { memory, executions: 1_000_000, events: 2_000, rounds: 3, spins: 32 }
     }
 
     /// Stops after so many executions, cut ones included, with [`Bound::Executions`].
@@ -47,12 +49,32 @@ impl Explorer {
         self
     }
 
+    /// Explores so many unsuccessful rounds in a row of a loop that calls `spin_loop` or `yield_now`: rounds that change
+    /// nothing and read what the round before them read. Later ones repeat their reads as long as they can, and a loop that
+    /// stores what it found (a `swap` that fails) is left waiting. The report then says so, "with at most so many rounds of
+    /// waiting": what a loop does that finds news in a later round was not explored. At least 1. [`wait_until`](super::wait_until)
+    /// needs no such bound.
+    #[must_use]
+    pub fn rounds(mut self, most: u32) -> Explorer {
+        self.rounds = most.max(1);
+        self
+    }
+
     /// Takes a loop that has called `spin_loop` or `yield_now` so often without news to wait for ever. A loop that gives
     /// up by itself later than that, but within 200 rounds, makes the verdict [`Bound::Spins`].
     #[must_use]
     pub fn spins(mut self, most: u32) -> Explorer {
         self.spins = most;
         self
+    }
+
+    fn limits(&self) -> Limits {
+        Limits {
+            events: self.events,
+            rounds: self.rounds,
+            rewriting_rounds: self.rounds,
+            spins: self.spins,
+        }
     }
 
     /// Explores `body` and asks only that nothing goes wrong in it.
@@ -73,7 +95,9 @@ impl Explorer {
     ) -> Result<(BTreeMap<T, u64>, Report), Diverged> {
         let mut exploration = Exploration::new(self, body);
         let report = exploration.run()?;
-        Ok((exploration.outcomes, report))
+        exploration.samples.clear();
+        let unshared = |(result, count)| Rc::into_inner(result).map(|result| (result, count));
+        Ok((exploration.outcomes.into_iter().filter_map(unshared).collect(), report))
     }
 }
 
@@ -81,20 +105,26 @@ struct Exploration<T> {
     bounds: Explorer,
     run: Rc<Run>,
     body: Rc<dyn Fn() -> T>,
-    outcomes: BTreeMap<T, u64>,
+    outcomes: BTreeMap<Rc<T>, u64>,
     executions: u64,
     blocked: u64,
     /// Runs given up at a bound.
     cut: u64,
-    /// The first execution, to be run again: code that depends on hidden state shows there if not before.
-    first: Option<Graph>,
+    /// Reads that waiting loops had to repeat.
+    forced: u64,
+    /// Runs with a loop left waiting beyond the bound on rounds.
+    left_waiting: u64,
+    /// The first execution that was run again and the newest one, with what they returned, to be run again at the end:
+    /// code that depends on hidden state shows there if not before.
+    samples: Vec<(Graph, Option<Rc<T>>)>,
+    sampled: u64,
     /// Waiting loops that have been followed for `PROBED_SPINS` rounds, and whether they give up by themselves.
     probed: Vec<(&'static Site<'static>, bool)>,
 }
 
 impl<T: Ord + 'static> Exploration<T> {
     fn new(bounds: &Explorer, body: impl Fn() -> T + 'static) -> Exploration<T> {
-        let limits = Limits { events: bounds.events, spins: bounds.spins };
+        let limits = bounds.limits();
         let growth = Growth { memory: bounds.memory, work: Vec::new(), single: false };
         let run = Run::new(Core::new(growth, limits));
         let (outcomes, body) = (BTreeMap::new(), Rc::new(body));
@@ -106,17 +136,21 @@ impl<T: Ord + 'static> Exploration<T> {
             executions: 0,
             blocked: 0,
             cut: 0,
-            first: None,
+            forced: 0,
+            left_waiting: 0,
+            samples: Vec::new(),
+            sampled: 0,
             probed: Vec::new(),
         }
     }
 
     fn run(&mut self) -> Result<Report, Diverged> {
         let mut next = Some(Default::default());
-        let mut bound = None;
+        let (mut bound, mut last) = (None, None);
         while let Some(graph) = next {
-            let result = self.execute(graph);
+            let result = self.execute(graph).map(Rc::new);
             let stop = self.run.core.borrow_mut().stop.take();
+            last = None;
             match stop {
                 Some(Stop::Diverged(why)) => return Err(Diverged(why)),
                 Some(Stop::Failure(failure)) => return self.violated(failure),
@@ -128,13 +162,11 @@ impl<T: Ord + 'static> Exploration<T> {
                     if self.gives_up_later() {
                         bound = Some(Bound::Spins(self.bounds.spins));
                         self.cut += 1;
-                    } else if let Some(failure) = self.count(result) {
+                    } else if let Some(failure) = self.count(result.clone()) {
                         return self.violated(failure);
                     }
-                    if self.first.is_none() {
-                        self.first = Some(self.run.core.borrow().graph.clone());
-                        self.repeat()?;
-                    }
+                    self.sample(result.clone())?;
+                    last = Some(result);
                 }
             }
             next = self.run.core.borrow_mut().growth.next();
@@ -143,12 +175,39 @@ impl<T: Ord + 'static> Exploration<T> {
                 break;
             }
         }
-        self.repeat()?;
+        if let Some(result) = last {
+            let graph = self.run.core.borrow().graph.clone();
+            self.samples.push((graph, result));
+        }
+        self.repeat_samples()?;
         Ok(self.report(bound.map_or(Verdict::Holds, Verdict::Unknown)))
     }
 
+    /// Runs the execution just run again if its number is a power of two, and keeps it as a sample.
+    fn sample(&mut self, result: Option<Rc<T>>) -> Result<(), Diverged> {
+        self.sampled += 1;
+        if self.sampled.is_power_of_two() {
+            let graph = self.run.core.borrow().graph.clone();
+            self.repeat(graph.clone(), result.as_deref())?;
+            self.samples.truncate(1);
+            self.samples.push((graph, result));
+        }
+        Ok(())
+    }
+
     fn report(&self, verdict: Verdict) -> Report {
-        Report { verdict, executions: self.executions, blocked: self.blocked }
+        let verdict = match verdict {
+            Verdict::Holds if self.executions == 0 => Verdict::Unknown(Bound::Assumptions),
+            verdict => verdict,
+        };
+        let is_bounded = self.forced + self.left_waiting > 0;
+        Report {
+            verdict,
+            executions: self.executions,
+            blocked: self.blocked,
+            rounds: is_bounded.then_some(self.bounds.rounds),
+            forced: self.forced,
+        }
     }
 
     fn execute(&self, graph: Graph) -> Option<T> {
@@ -165,9 +224,11 @@ impl<T: Ord + 'static> Exploration<T> {
     }
 
     /// Books a run that was not ended early, and says what is wrong with where it ended.
-    fn count(&mut self, result: Option<T>) -> Option<Failure> {
+    fn count(&mut self, result: Option<Rc<T>>) -> Option<Failure> {
         let core = self.run.core.borrow();
         let waiting: Vec<usize> = core.waiting().collect();
+        self.forced += core.graph.iter().filter(|(_, event)| event.forced).count() as u64;
+        self.left_waiting += u64::from(!core.spinning().is_empty());
         if waiting.is_empty() {
             self.executions += 1;
             let result = result.expect("thread 0 has ended");
@@ -190,7 +251,12 @@ impl<T: Ord + 'static> Exploration<T> {
         if spinning.iter().any(|&(_, site)| known(site).is_none()) {
             let graph = {
                 let mut core = self.run.core.borrow_mut();
-                core.limits = Limits { events: MOST_EVENTS, spins: PROBED_SPINS };
+                core.limits = Limits {
+                    events: MOST_EVENTS,
+                    rewriting_rounds: u32::MAX,
+                    spins: PROBED_SPINS,
+                    ..self.bounds.limits()
+                };
                 core.growth.single = true;
                 core.graph.clone()
             };
@@ -198,10 +264,11 @@ impl<T: Ord + 'static> Exploration<T> {
             {
                 let mut core = self.run.core.borrow_mut();
                 let still = core.spinning();
-                let gave_up =
-                    |here: &(usize, _)| !still.contains(here) && !core.threads[here.0].has_news;
+                let gave_up = |here: &(usize, _)| {
+                    !still.contains(here) && !core.threads[here.0].rounds.has_news
+                };
                 self.probed.extend(spinning.iter().map(|here| (here.1, gave_up(here))));
-                core.limits = Limits { events: self.bounds.events, spins: self.bounds.spins };
+                core.limits = self.bounds.limits();
                 core.growth.single = false;
             }
             self.execute(graph);
@@ -209,22 +276,25 @@ impl<T: Ord + 'static> Exploration<T> {
         spinning.iter().any(|&(_, site)| self.probed.contains(&(site, true)))
     }
 
-    /// Runs the first execution once more: it must be the same, hold again, and return what was returned before.
-    fn repeat(&mut self) -> Result<(), Diverged> {
-        let Some(graph) = self.first.clone() else { return Ok(()) };
+    fn repeat_samples(&mut self) -> Result<(), Diverged> {
+        let samples = std::mem::take(&mut self.samples);
+        samples.into_iter().try_for_each(|(graph, result)| self.repeat(graph, result.as_deref()))
+    }
+
+    /// Runs an execution once more: it must be the same, hold again, and return what it returned before.
+    fn repeat(&mut self, graph: Graph, before: Option<&T>) -> Result<(), Diverged> {
         let events = graph.len();
         self.run.core.borrow_mut().growth.single = true;
         let result = self.execute(graph);
         let mut core = self.run.core.borrow_mut();
         core.growth.single = false;
-        let known = result.is_none_or(|result| self.outcomes.contains_key(&result));
         match core.stop.take() {
-            None if known && core.graph.len() == events => Ok(()),
+            None if result.as_ref() == before && core.graph.len() == events => Ok(()),
             Some(Stop::Diverged(why)) => Err(Diverged(why)),
             Some(Stop::Failure(failure)) => {
                 Err(Diverged(format!("{failure}; but not when the same execution was run before")))
             }
-            _ => Err(Diverged("the first execution, run again, does something else".into())),
+            _ => Err(Diverged("an execution, run again, does something else".into())),
         }
     }
 
@@ -239,7 +309,7 @@ impl<T: Ord + 'static> Exploration<T> {
         let again = match stop {
             Some(Stop::Failure(again)) => Some(again),
             Some(Stop::Diverged(why)) => return Err(Diverged(why)),
-            _ => self.count(result),
+            _ => self.count(result.map(Rc::new)),
         };
         if again
             .is_none_or(|again| std::mem::discriminant(&again) != std::mem::discriminant(&failure))
@@ -248,7 +318,7 @@ impl<T: Ord + 'static> Exploration<T> {
                 "{failure}; but not when the same execution is run again"
             )));
         }
-        self.repeat()?;
+        self.repeat_samples()?;
         let violation = Violation { failure, trace, after: self.executions };
         Ok(self.report(Verdict::Violated(Box::new(violation))))
     }

@@ -7,6 +7,10 @@
 //! number of executions; violated, with a trace; or unknown, with the bound that was hit. Code that does not do the same
 //! thing twice is an error ([`Diverged`]), never a verdict.
 //!
+//! "Holds" is about every execution, with one exception that the report states: a loop that calls [`spin_loop`],
+//! [`yield_now`] or [`sleep`] is explored for a bounded number of unsuccessful rounds ([`Explorer::rounds`]). The hints
+//! themselves change nothing. [`wait_until`] waits without such a bound.
+//!
 //! ```
 //! use std::sync::Arc;
 //! use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -35,8 +39,10 @@
 //! - What a compiler does beyond C11 (no `consume`, no mixed sizes, no non-temporal stores), and everything outside the
 //!   stand-ins: `std`'s own atomics, its `Arc`'s counters (there is an [`Arc`] here), thread-locals (shared by all explored threads), files, clocks.
 //! - Under TSO and SC: what a compiler may do to relaxed accesses. Only a C11 pass speaks of portable code.
-//! - How often a waiting loop went round before it saw what it waited for, and what follows a loop that gives up by itself
-//!   after more than 200 rounds (below that: unknown, with the bound [`Explorer::spins`]).
+//! - What a waiting loop does that finds news after more rounds than [`Explorer::rounds`] (the report says so), and what
+//!   follows a loop that gives up by itself after more than 200 rounds (below that: unknown, [`Explorer::spins`]).
+//! - Hidden state that shows in no second run of a sample: the executions whose number is a power of two, and the last one,
+//!   run twice; the first one once more at the end.
 //! - Spurious failures of `compare_exchange_weak`, spurious wake-ups, and futex waiters woken in another order than
 //!   first come, first served.
 //! - Steps of a thread that is unwinding; memory that is freed too early, unless its cells are written when that happens.
@@ -47,17 +53,20 @@
 //! # Evidence
 //! tests/real_litmus.rs: outcome sets. tests/real_random.rs: every execution of random programs against an enumerator of all
 //! candidate graphs, count by count. tests/real_waiting.rs: every order under every kind of lock, and no other.
-//! tests/real_threads.rs: waiting, bounds, hidden state. tests/real_code.rs: a ring, a lock, event counts, a hazard pointer,
+//! tests/real_rounds.rs: waiting loops and `wait_until` against the same enumerator, with so many failed rounds; bugs that
+//! show after a failed round. tests/real_threads.rs: waiting, bounds, hidden state. tests/real_code.rs: a ring, a lock, event counts, a hazard pointer,
 //! a stack and a queue, and 39 mutants. crates/trace/tests/model.rs: the record's writer. compare/: loom.
 //!
 //! # Sources
-//! Each file's header; Lahav et al., PLDI 2017; Kokologiannakis et al., POPL 2022; Goldblatt, WG21 P1202.
+//! Each file's header; Lahav et al., PLDI 2017; Kokologiannakis et al., POPL 2022; Kokologiannakis, Ren, Vafeiadis:
+//! Dynamic partial order reductions for spinloops, FMCAD 2021; Goldblatt, WG21 P1202.
 
 mod arc;
 mod atomics;
 mod c11;
 mod cell;
 mod clock;
+mod condition;
 mod context;
 mod core;
 mod explorer;
@@ -67,6 +76,7 @@ mod growth;
 mod memory;
 mod op;
 mod ordered;
+mod rounds;
 mod runtime;
 mod sync;
 mod thread;
@@ -86,6 +96,7 @@ pub use self::futex::{FutexWord, Wait, futex_wait, futex_wait_timeout, futex_wak
 pub use self::memory::Memory;
 pub use self::sync::{Condvar, Mutex, MutexGuard};
 pub use self::thread::{
-    JoinHandle, Thread, current, park, park_timeout, sleep, spawn, spin_loop, yield_now,
+    JoinHandle, Thread, assume, current, park, park_timeout, sleep, spawn, spin_loop, wait_until,
+    yield_now,
 };
 pub use self::verdict::{Bound, Diverged, Failure, Report, Verdict, Violation};

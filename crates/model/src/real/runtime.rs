@@ -9,6 +9,7 @@
 //! R1: at most one coroutine of a run is running, and it holds no borrow of `core` while it is suspended.
 
 use super::atomics::Word;
+use super::condition::Condition;
 use super::context::{Coroutine, suspend};
 use super::core::{Core, Request, State, Stop};
 use super::graph::{Graph, NOWHERE};
@@ -252,6 +253,59 @@ pub(crate) fn hint(site: &'static Site<'static>) -> bool {
         first = false;
         goes_on.then_some(true)
     })
+}
+
+/// Begins to note what a condition asks for; returns the condition around it, if any. `None` outside an exploration.
+pub(crate) fn begin_condition() -> Option<Option<Condition>> {
+    with_core(|core, thread| {
+        let run = &mut core.threads[thread];
+        let condition = Condition::new(run.effects, run.rounds.read_so_far());
+        run.condition.replace(condition)
+    })
+}
+
+/// The condition holds: it becomes a part of the one around it.
+pub(crate) fn end_condition(around: Option<Condition>) {
+    with_core(|core, thread| {
+        let run = &mut core.threads[thread];
+        let inner = std::mem::replace(&mut run.condition, around);
+        if let (Some(outer), Some(inner)) = (&mut run.condition, inner) {
+            outer.asked.extend(inner.asked);
+        }
+    });
+}
+
+/// The condition does not hold: it must have had no effect. Makes ready to evaluate it again.
+pub(crate) fn rehearse_condition(site: &'static Site<'static>) {
+    let is_pure = with_core(|core, thread| {
+        let run = &mut core.threads[thread];
+        let condition = run.condition.as_mut().expect("a condition is being evaluated");
+        condition.again();
+        condition.effects == run.effects
+    });
+    if is_pure == Some(false) {
+        fail_condition("writes although it does not hold", site);
+    }
+}
+
+/// The condition of a `wait_until` breaks its contract.
+pub(crate) fn fail_condition(why: &'static str, site: &'static Site<'static>) -> ! {
+    let thread = current().expect("only explored code waits").running.get();
+    fail(Failure::Condition { thread, site, why })
+}
+
+/// Ends the run of a thread whose condition does not hold: executions in which it reads something else go on.
+pub(crate) fn await_news(site: &'static Site<'static>) -> ! {
+    let run = current().expect("only explored code waits");
+    let thread = run.running.get();
+    {
+        let mut core = run.core.borrow_mut();
+        let waiting = &mut core.threads[thread];
+        let condition = waiting.condition.take().expect("a condition is being evaluated");
+        waiting.rounds.wait_since(condition.read_before, site);
+        waiting.state = State::Awaiting;
+    }
+    run.until(|_| None)
 }
 
 /// Ends the path of the running thread: no system takes it. The other threads go on.

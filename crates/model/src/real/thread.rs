@@ -2,9 +2,8 @@
 //!
 //! # Contract
 //! Inside an exploration a thread is a coroutine of it; outside, `std`'s own. `yield_now`, `sleep` and [`spin_loop`] say
-//! the same: the thread has come back for news. What it reads again at the same place in the code, without having
-//! written anything in between, is what it read before; a newer value is found by the execution in which the loop found
-//! it at once. A thread that says so more often than the bound allows is taken to wait for ever.
+//! the same: a round of a waiting loop is over (`rounds`). They change nothing in what can be read, up to the bound on
+//! rounds ([`Explorer::rounds`](super::Explorer::rounds)). [`wait_until`] needs no bound.
 
 use super::atomics::Word;
 use super::core::Request;
@@ -155,7 +154,59 @@ pub fn park_timeout(limit: Duration) {
     }
 }
 
-/// Says that this thread waits for another one's write.
+/// Waits until `condition` holds, for as many rounds as it takes, explored as one: the round in which it holds. Threads
+/// that wait for ever are a deadlock. Outside an exploration it yields between rounds.
+///
+/// `condition` must have no effect while it does not hold: it may read, and try exchanges that fail. A write in such a
+/// round, to an atomic or to an [`UnsafeCell`](super::UnsafeCell), is a failure ([`Failure::Condition`](super::Failure)), and
+/// so is a condition that asks for something else, or holds, when it is evaluated again (twice) with the same answers. An
+/// effect on anything else, a `Cell` that counts to three say, is out of sight.
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::sync::atomic::Ordering::{Acquire, Release};
+/// use uncontended_model::real::{AtomicBool, Explorer, Memory, spawn, wait_until};
+///
+/// let report = Explorer::new(Memory::C11).explore(|| {
+///     let ready = Arc::new(AtomicBool::new(false));
+///     let other = Arc::clone(&ready);
+///     spawn(move || other.store(true, Release));
+///     wait_until(|| ready.load(Acquire));
+/// });
+/// assert_eq!(report.unwrap().executions, 1);
+/// ```
+#[track_caller]
+pub fn wait_until(condition: impl Fn() -> bool) {
+    let site = Site::caller();
+    let Some(around) = runtime::begin_condition() else {
+        while !condition() {
+            std::thread::yield_now();
+        }
+        return;
+    };
+    if condition() {
+        runtime::end_condition(around);
+        return;
+    }
+    for _ in 0..2 {
+        runtime::rehearse_condition(site);
+        if condition() {
+            runtime::fail_condition("holds when it is evaluated again with the same answers", site);
+        }
+    }
+    runtime::await_news(site);
+}
+
+/// Leaves out every execution in which `condition` does not hold here: its thread goes no further. Outside an exploration
+/// nothing happens.
+#[track_caller]
+pub fn assume(condition: bool) {
+    if !condition && runtime::current().is_some() {
+        runtime::impossible();
+    }
+}
+
+/// Says that a round of a waiting loop is over.
 #[track_caller]
 pub fn yield_now() {
     if !runtime::hint(Site::caller()) {

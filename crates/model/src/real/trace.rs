@@ -120,6 +120,9 @@ impl Drawing<'_> {
             Failure::Race { thread, site, other } => {
                 point(*thread, format!("plain access, races with {}", place(other)), place(site))
             }
+            Failure::Condition { thread, site, why } => {
+                point(*thread, format!("its condition {why}"), place(site));
+            }
             Failure::Unpublished { thread, site } => {
                 point(*thread, "uses an atomic not published to it".into(), place(site))
             }

@@ -7,7 +7,7 @@ use std::panic::Location as Site;
 /// The answer of an exploration.
 #[derive(Debug)]
 pub enum Verdict {
-    /// Every execution was explored and none broke a rule.
+    /// Every execution was explored, [`Report::rounds`] apart, and none broke a rule.
     Holds,
     /// An execution breaks a rule.
     Violated(Box<Violation>),
@@ -26,6 +26,8 @@ pub enum Bound {
     Threads(usize),
     /// A waiting loop gives up by itself after more than this many rounds, and what comes then was not explored.
     Spins(u32),
+    /// No execution came to its end: `assume` left all of them out.
+    Assumptions,
 }
 
 impl fmt::Display for Bound {
@@ -37,6 +39,7 @@ impl fmt::Display for Bound {
                 "an execution of more than {n} events (a loop that waits must call `spin_loop` or `yield_now`)"
             ),
             Bound::Threads(n) => write!(f, "more than {n} threads"),
+            Bound::Assumptions => f.write_str("no execution is left by `assume`"),
             Bound::Spins(n) => write!(f, "a loop that gives up after more than {n} rounds"),
         }
     }
@@ -68,6 +71,15 @@ pub enum Failure {
         /// Where it does so.
         site: &'static Site<'static>,
     },
+    /// The condition of a `wait_until` breaks its contract.
+    Condition {
+        /// The thread.
+        thread: usize,
+        /// Where it is.
+        site: &'static Site<'static>,
+        /// What it does.
+        why: &'static str,
+    },
     /// These threads wait for ever.
     Deadlock {
         /// The threads.
@@ -90,6 +102,9 @@ impl fmt::Display for Failure {
                     f,
                     "thread {thread} at {site} uses an atomic whose creation it can't know to have happened"
                 )
+            }
+            Failure::Condition { thread, site, why } => {
+                write!(f, "thread {thread} at {site}: the condition of a `wait_until` {why}")
             }
             Failure::Deadlock { threads } => write!(f, "threads {threads:?} wait for ever"),
         }
@@ -136,10 +151,14 @@ pub struct Report {
     pub executions: u64,
     /// Explorations that ended in a wait whose continuation is one of the others.
     pub blocked: u64,
+    /// The bound on rounds of waiting, if it kept executions out ([`Explorer::rounds`](super::Explorer::rounds)).
+    pub rounds: Option<u32>,
+    /// Reads that waiting loops repeated beyond that bound, in all executions together.
+    pub forced: u64,
 }
 
 impl Report {
-    /// Whether every execution was explored and none broke a rule.
+    /// Whether every execution was explored, those that wait for more than [`Report::rounds`] apart, and none broke a rule.
     pub fn holds(&self) -> bool {
         matches!(self.verdict, Verdict::Holds)
     }
@@ -156,7 +175,16 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.verdict {
-            Verdict::Holds => write!(f, "holds in all {} executions", self.executions)?,
+            Verdict::Holds => {
+                write!(f, "holds in all {} executions", self.executions)?;
+                if let Some(rounds) = self.rounds {
+                    write!(
+                        f,
+                        " with at most {rounds} rounds of waiting, {} reads forced",
+                        self.forced
+                    )?;
+                }
+            }
             Verdict::Violated(violation) => {
                 write!(f, "violated after {} executions: {violation}", violation.after)?
             }

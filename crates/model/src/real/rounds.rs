@@ -1,0 +1,157 @@
+//! The rounds of a thread's waiting loops: which of them had no effect.
+//!
+//! # Contract
+//! A hint (`yield_now`, `spin_loop`, `sleep`) ends a round of the loop around it. A round is *unsuccessful* if it changed
+//! nothing (a failed exchange and a read-modify-write that stores what it found change nothing) and read what the round
+//! before it read, write by write. Hints force nothing by themselves: the first `most` unsuccessful rounds are explored like
+//! any other code. The round after them, if it begins with the same reads, must repeat them: what it finds instead was
+//! found by an execution with fewer rounds, or lies beyond the bound, which the verdict then states.
+//!
+//! What the loop keeps in local variables is out of sight here: that is why nothing is forced before the bound.
+//!
+//! # Invariants
+//! W1: all state is a function of the thread's own events and hints, so a replay ends in the same state.
+//! W2: `repeating` lies inside `seen`; what it stands for was read in the round just ended.
+
+use super::graph::EventId;
+use std::panic::Location as Site;
+
+/// What a round found, or drew, at a place in the code.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum What {
+    Read(EventId),
+    /// A read-modify-write stored what it found, by this write.
+    Rewritten(u64, EventId),
+    Chosen(u64),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    pub(crate) site: &'static Site<'static>,
+    pub(crate) location: u32,
+    pub(crate) what: What,
+}
+
+impl PartialEq for Seen {
+    /// Two rounds that store what they found are alike by value: the writes are always new.
+    fn eq(&self, other: &Seen) -> bool {
+        let alike = match (self.what, other.what) {
+            (What::Rewritten(value, _), What::Rewritten(again, _)) => value == again,
+            (what, again) => what == again,
+        };
+        alike && self.site == other.site && self.location == other.location
+    }
+}
+
+/// The loop around a hint.
+#[derive(Debug)]
+struct Loop {
+    site: &'static Site<'static>,
+    /// Where in `seen` its current round began.
+    begin: usize,
+    unsuccessful: u32,
+    hints: u32,
+}
+
+/// A round that a hint has just ended.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    /// Unsuccessful rounds in a row, this one included.
+    pub(crate) unsuccessful: u32,
+    /// Hints of this loop since its thread last changed something.
+    pub(crate) hints: u32,
+    /// The round stored what it found.
+    pub(crate) rewrites: bool,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Rounds {
+    /// Everything read since the thread last changed something.
+    seen: Vec<Seen>,
+    loops: Vec<Loop>,
+    /// The part of `seen` that the current round must repeat (W2).
+    repeating: std::ops::Range<usize>,
+    /// The round that the last hint ended.
+    last: std::ops::Range<usize>,
+    hinted_at: Option<&'static Site<'static>>,
+    /// A round that had to repeat the one before could not: others have moved on.
+    pub(crate) has_news: bool,
+}
+
+impl Rounds {
+    /// Books what the thread has read, rewritten or drawn.
+    pub(crate) fn saw(&mut self, seen: Seen) {
+        if let Some(&before) = self.expected(seen.site, seen.location) {
+            self.has_news |= before != seen;
+            let is_same = before == seen;
+            self.repeating =
+                if is_same { self.repeating.start + 1..self.repeating.end } else { 0..0 };
+        } else {
+            self.repeating = 0..0;
+        }
+        self.seen.push(seen);
+    }
+
+    /// The thread has changed something, at this place: what it reads from now on is new to it.
+    pub(crate) fn changed(&mut self, site: &'static Site<'static>, location: u32) {
+        let has_news = self.has_news || self.expected(site, location).is_some();
+        *self = Rounds { hinted_at: self.hinted_at, has_news, ..Rounds::default() };
+    }
+
+    /// What the round before found here, if the current one must repeat it.
+    fn expected(&self, site: &'static Site<'static>, location: u32) -> Option<&Seen> {
+        let seen = self.seen.get(self.repeating.clone())?.first()?;
+        (seen.site == site && seen.location == location).then_some(seen)
+    }
+
+    /// Ends a round of the loop around `site`. Beyond `most` unsuccessful rounds the next one repeats this one.
+    pub(crate) fn hint(&mut self, site: &'static Site<'static>, most: u32) -> Ended {
+        let end = self.seen.len();
+        let at = self.loops.iter().position(|entry| entry.site == site).unwrap_or_else(|| {
+            self.loops.push(Loop { site, begin: end, unsuccessful: 0, hints: 0 });
+            self.loops.len() - 1
+        });
+        let entry = &mut self.loops[at];
+        let length = end - entry.begin;
+        let before = entry.begin.checked_sub(length).map(|begin| &self.seen[begin..entry.begin]);
+        let is_same = entry.hints > 0 && before == Some(&self.seen[entry.begin..]);
+        entry.unsuccessful = if is_same { entry.unsuccessful + 1 } else { 1 };
+        entry.hints += 1;
+        self.last = entry.begin..end;
+        entry.begin = end;
+        let (unsuccessful, hints) = (entry.unsuccessful, entry.hints);
+        self.hinted_at = Some(site);
+        self.repeating = if unsuccessful > most { self.last.clone() } else { 0..0 };
+        let rewrites = self.last().iter().any(|seen| matches!(seen.what, What::Rewritten(..)));
+        Ended { unsuccessful, hints, rewrites }
+    }
+
+    /// The write that a read here must read again.
+    pub(crate) fn repeated(&self, site: &'static Site<'static>, location: u32) -> Option<EventId> {
+        match self.expected(site, location)?.what {
+            What::Read(from) => Some(from),
+            _ => None,
+        }
+    }
+
+    /// How much has been read since the thread last changed something.
+    pub(crate) fn read_so_far(&self) -> usize {
+        self.seen.len()
+    }
+
+    /// What has been read since then is a round that waits.
+    pub(crate) fn wait_since(&mut self, begin: usize, site: &'static Site<'static>) {
+        self.last = begin..self.seen.len();
+        self.hinted_at = Some(site);
+    }
+
+    /// What the last round found.
+    pub(crate) fn last(&self) -> &[Seen] {
+        &self.seen[self.last.clone()]
+    }
+
+    /// Where the last hint was given.
+    pub(crate) fn hinted_at(&self) -> Option<&'static Site<'static>> {
+        self.hinted_at
+    }
+}
