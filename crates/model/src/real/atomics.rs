@@ -7,7 +7,7 @@
 //! `new` is not `const`, because an atomic's creation counts: to use it without knowing of that is a failure. Statics use
 //! `new_static`; they count as made before everything, and begin every execution with the value that they have outside.
 //!
-//! `compare_exchange_weak` fails only where `compare_exchange` does.
+//! `compare_exchange_weak` fails where `compare_exchange` does, and by itself where that is asked for.
 
 use super::core::Request;
 use super::op::{Effect, Function, Op, Order};
@@ -181,7 +181,7 @@ macro_rules! stand_in {
                 if found == expected { Ok($from(found)) } else { Err($from(found)) }
             }
 
-            /// See `std`. Does not fail by itself.
+            /// See `std`. Fails by itself only where [`Explorer::spurious`](super::Explorer::spurious) asks for it.
             ///
             /// # Errors
             /// The value found, where it is not `current`.
@@ -193,6 +193,12 @@ macro_rules! stand_in {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
+                if runtime::is_spurious(Site::caller()) {
+                    let found = self.load(failure);
+                    // With another value it is an ordinary failure: another execution.
+                    super::assume($to(found) == $to(current));
+                    return Err(found);
+                }
                 self.compare_exchange(current, new, success, failure)
             }
 

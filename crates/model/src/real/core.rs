@@ -61,6 +61,10 @@ pub(crate) struct ThreadRun {
     pub(crate) effects: u64,
     /// The condition of a `wait_until` that it evaluates.
     pub(crate) condition: Option<Condition>,
+    /// How many of its timed waits have run out.
+    timeouts: u32,
+    /// How often it has failed or woken without a cause.
+    spurious: u32,
     /// Where its `park` waits.
     pub(crate) token: Option<std::sync::Arc<super::atomics::Word>>,
 }
@@ -82,6 +86,10 @@ pub(crate) struct Limits {
     pub(crate) rewriting_rounds: u32,
     /// Rounds without news after which a loop is taken to wait for ever.
     pub(crate) spins: u32,
+    /// Time-outs of one thread.
+    pub(crate) timeouts: u32,
+    /// Failures and wake-ups of one thread that have no cause.
+    pub(crate) spurious: u32,
 }
 
 #[derive(Debug)]
@@ -96,6 +104,8 @@ pub(crate) struct Core {
     pub(crate) log: Vec<EventId>,
     pub(crate) replaying: bool,
     pub(crate) stop: Option<Stop>,
+    /// A timed wait of this run could not run out, because its thread's others had.
+    pub(crate) out_of_time: bool,
     /// Identifies the run in objects that outlive it.
     pub(crate) epoch: u32,
 }
@@ -104,7 +114,18 @@ impl Core {
     pub(crate) fn new(growth: Growth, limits: Limits) -> Core {
         let graph = Graph::default();
         let (threads, born, log) = Default::default();
-        Core { growth, graph, limits, threads, born, log, replaying: false, stop: None, epoch: 0 }
+        Core {
+            growth,
+            graph,
+            limits,
+            threads,
+            born,
+            log,
+            replaying: false,
+            stop: None,
+            out_of_time: false,
+            epoch: 0,
+        }
     }
 
     /// Makes ready to run along `graph`.
@@ -119,6 +140,7 @@ impl Core {
         self.log.clear();
         self.replaying = true;
         self.stop = None;
+        self.out_of_time = false;
         self.epoch = epoch;
     }
 
@@ -462,6 +484,28 @@ impl Core {
         goes_on
     }
 
+    /// Whether a wait of the thread may still run out.
+    pub(crate) fn may_time_out(&mut self, thread: usize) -> bool {
+        let is_left = self.threads[thread].timeouts < self.limits.timeouts;
+        self.out_of_time |= !is_left;
+        is_left
+    }
+
+    /// A wait of the thread has run out.
+    pub(crate) fn timed_out(&mut self, thread: usize) {
+        self.threads[thread].timeouts += 1;
+    }
+
+    /// Whether the thread may fail or wake once more without a cause.
+    pub(crate) fn may_be_spurious(&self, thread: usize) -> bool {
+        self.threads[thread].spurious < self.limits.spurious
+    }
+
+    /// The thread has failed or woken without a cause.
+    pub(crate) fn was_spurious(&mut self, thread: usize) {
+        self.threads[thread].spurious += 1;
+    }
+
     /// The write that a read must read again in a round beyond the bound.
     fn forced(&mut self, thread: usize, request: &Request, known: &Clock) -> Option<EventId> {
         let from = self.threads[thread].rounds.repeated(request.site, request.location)?;
@@ -549,6 +593,8 @@ impl ThreadRun {
             rounds: Rounds::default(),
             effects: 0,
             condition: None,
+            timeouts: 0,
+            spurious: 0,
             token: None,
         }
     }

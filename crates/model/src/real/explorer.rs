@@ -26,13 +26,26 @@ pub struct Explorer {
     events: usize,
     rounds: u32,
     spins: u32,
+    timeouts: u32,
+    spurious: u32,
 }
+
+/// Failures and wake-ups without a cause that `Explorer::spurious` allows each thread.
+const SPURIOUS: u32 = 2;
 
 impl Explorer {
     /// Explores under `memory`, with these bounds: a million executions, 2,000 events in one, 3 rounds of a waiting loop
-    /// explored in full, 32 rounds until it is taken to wait for ever.
+    /// explored in full, 32 rounds until it is taken to wait for ever, 3 time-outs of each thread, nothing spurious.
     pub fn new(memory: Memory) -> Explorer {
-        Explorer { memory, executions: 1_000_000, events: 2_000, rounds: 3, spins: 32 }
+        Explorer {
+            memory,
+            executions: 1_000_000,
+            events: 2_000,
+            rounds: 3,
+            spins: 32,
+            timeouts: 3,
+            spurious: 0,
+        }
     }
 
     /// Stops after so many executions, cut ones included, with [`Bound::Executions`].
@@ -68,12 +81,30 @@ impl Explorer {
         self
     }
 
+    /// Lets so many timed waits of each thread run out (`park_timeout`, `futex_wait_timeout`). A later one ends by a wake-up
+    /// or not at all; the report then says "at most so many time-outs a thread".
+    #[must_use]
+    pub fn timeouts(mut self, most: u32) -> Explorer {
+        self.timeouts = most;
+        self
+    }
+
+    /// Lets each thread fail or wake twice without a cause, in every way: `compare_exchange_weak`, `Condvar::wait`, `park` and
+    /// `futex_wait`, as their contracts allow. Otherwise none does.
+    #[must_use]
+    pub fn spurious(mut self, allowed: bool) -> Explorer {
+        self.spurious = if allowed { SPURIOUS } else { 0 };
+        self
+    }
+
     fn limits(&self) -> Limits {
         Limits {
             events: self.events,
             rounds: self.rounds,
             rewriting_rounds: self.rounds,
             spins: self.spins,
+            timeouts: self.timeouts,
+            spurious: self.spurious,
         }
     }
 
@@ -114,6 +145,8 @@ struct Exploration<T> {
     forced: u64,
     /// Runs with a loop left waiting beyond the bound on rounds.
     left_waiting: u64,
+    /// Runs in which a wait could not run out any more.
+    out_of_time: u64,
     /// The first execution that was run again and the newest one, with what they returned, to be run again at the end:
     /// code that depends on hidden state shows there if not before.
     samples: Vec<(Graph, Option<Rc<T>>)>,
@@ -138,6 +171,7 @@ impl<T: Ord + 'static> Exploration<T> {
             cut: 0,
             forced: 0,
             left_waiting: 0,
+            out_of_time: 0,
             samples: Vec::new(),
             sampled: 0,
             probed: Vec::new(),
@@ -207,6 +241,7 @@ impl<T: Ord + 'static> Exploration<T> {
             blocked: self.blocked,
             rounds: is_bounded.then_some(self.bounds.rounds),
             forced: self.forced,
+            timeouts: (self.out_of_time > 0).then_some(self.bounds.timeouts),
         }
     }
 
@@ -229,6 +264,7 @@ impl<T: Ord + 'static> Exploration<T> {
         let waiting: Vec<usize> = core.waiting().collect();
         self.forced += core.graph.iter().filter(|(_, event)| event.forced).count() as u64;
         self.left_waiting += u64::from(!core.spinning().is_empty());
+        self.out_of_time += u64::from(core.out_of_time);
         if waiting.is_empty() {
             self.executions += 1;
             let result = result.expect("thread 0 has ended");

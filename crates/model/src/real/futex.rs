@@ -5,7 +5,8 @@
 //! a bucket does. To wait is: go last in the queue, look at the word, and either leave the queue again or wait to be
 //! woken. In the kernel nobody is woken between the first two, so the path on which that happened to a thread that then
 //! finds the word changed is cut off (`runtime::impossible`): the wake-up came before or after instead, another execution.
-//! Threads are woken oldest first. There are no spurious wake-ups.
+//! Threads are woken oldest first, as the kernel does among threads of one priority. Spurious wake-ups are explored where
+//! [`Explorer::spurious`](super::Explorer::spurious) asks for them.
 //!
 //! # Sources
 //! futex(2); Linux `kernel/futex/core.c`, the comment on ordering at its top.
@@ -91,12 +92,23 @@ fn wait(
         }
         return Wait::Changed;
     }
-    let gives_up = may_time_out && ask(Op::Choice { options: 2 }, super::graph::NOWHERE, site) == 1;
-    if gives_up && leave(queue, site) {
+    if may_time_out && runtime::times_out(site) && leave(queue, site) {
         return Wait::TimedOut;
     }
-    sleep(may_time_out, site);
+    if !wakes_by_itself(queue, site) {
+        sleep(may_time_out, site);
+    }
     Wait::Woken
+}
+
+/// Whether the thread wakes without a cause, and then out of `queue`.
+pub(crate) fn wakes_by_itself(queue: u32, site: &'static Site<'static>) -> bool {
+    let does = runtime::is_spurious(site);
+    if does && !leave(queue, site) {
+        // It was woken: that is another execution.
+        runtime::impossible();
+    }
+    does
 }
 
 pub(crate) fn queue_of(location: u32) -> u32 {
@@ -116,15 +128,34 @@ pub(crate) fn sleep(timed: bool, site: &'static Site<'static>) {
     ask(Op::AwaitCas { expected: 1, new: 0, order: Order::ACQUIRE, timed }, token, site);
 }
 
+/// Wakes one thread of `queue`, any of them.
+pub(crate) fn wake_any(queue: u32, site: &'static Site<'static>) {
+    let found = ask(Op::Load { order: Order::RELAXED }, queue, site);
+    let waiting = queued(found);
+    if waiting.len() < 2 {
+        wake(queue, 1, site);
+        return;
+    }
+    let chosen = ask(Op::Choice { options: waiting.len() as u64 }, super::graph::NOWHERE, site);
+    let thread = waiting[chosen as usize];
+    if ask(on_queue(Function::Dequeue, thread), queue, site) != found {
+        // The choice was made from another queue: that is another execution.
+        runtime::impossible();
+    }
+    hand_token(thread, site);
+}
+
+fn hand_token(thread: u64, site: &'static Site<'static>) {
+    let token = runtime::with_core(|core, _| core.token_of(thread as usize))
+        .expect("inside an exploration");
+    ask(Op::Store { value: 1, order: Order::RELEASE }, token, site);
+}
+
 /// Wakes the `count` oldest threads of `queue`.
 pub(crate) fn wake(queue: u32, count: u64, site: &'static Site<'static>) -> usize {
     let waiting = queued(ask(on_queue(Function::Wake, count), queue, site));
     let woken = waiting.len().min(count as usize);
-    for &thread in &waiting[..woken] {
-        let token = runtime::with_core(|core, _| core.token_of(thread as usize))
-            .expect("inside an exploration");
-        ask(Op::Store { value: 1, order: Order::RELEASE }, token, site);
-    }
+    waiting[..woken].iter().for_each(|&thread| hand_token(thread, site));
     woken
 }
 

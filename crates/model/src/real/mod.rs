@@ -43,8 +43,8 @@
 //!   follows a loop that gives up by itself after more than 200 rounds (below that: unknown, [`Explorer::spins`]).
 //! - Hidden state that shows in no second run of a sample: the executions whose number is a power of two, and the last one,
 //!   run twice; the first one once more at the end.
-//! - Spurious failures of `compare_exchange_weak`, spurious wake-ups, and futex waiters woken in another order than
-//!   first come, first served.
+//! - Spurious failures and wake-ups, unless [`Explorer::spurious`] asks for them (then two a thread); more time-outs of a
+//!   thread than [`Explorer::timeouts`] (the report says so); futex waiters woken in another order than first come, first served.
 //! - Steps of a thread that is unwinding; memory that is freed too early, unless its cells are written when that happens.
 //! - An allocator's choice: where two runs get equal addresses for different things, the error [`Diverged`] can result.
 //! - An atomic's memory: there is no `get_mut` and no `as_ptr`; a relaxed load through `&mut` finds what `get_mut` would.

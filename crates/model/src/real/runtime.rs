@@ -242,6 +242,26 @@ pub(crate) fn token() -> Option<Arc<Word>> {
     }))
 }
 
+/// Whether a timed wait runs out here: both are explored, as often as the bound on time-outs allows.
+pub(crate) fn times_out(site: &'static Site<'static>) -> bool {
+    let may = with_core(|core, thread| core.may_time_out(thread)).unwrap_or(false);
+    let does = may && request_plain(Op::Choice { options: 2 }, site) == Some(1);
+    if does {
+        with_core(|core, thread| core.timed_out(thread));
+    }
+    does
+}
+
+/// Whether the running thread fails or wakes here without a cause: both are explored, where that is asked for.
+pub(crate) fn is_spurious(site: &'static Site<'static>) -> bool {
+    let may = with_core(|core, thread| core.may_be_spurious(thread)).unwrap_or(false);
+    let is = may && request_plain(Op::Choice { options: 2 }, site) == Some(1);
+    if is {
+        with_core(|core, thread| core.was_spurious(thread));
+    }
+    is
+}
+
 /// Says that the running thread waits for another one's write.
 pub(crate) fn hint(site: &'static Site<'static>) -> bool {
     let Some(run) = current() else { return false };

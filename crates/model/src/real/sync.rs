@@ -1,8 +1,8 @@
 //! Stand-ins for `std::sync::{Mutex, Condvar}`, never poisoned: a thread that panics ends its execution.
 //!
 //! # Contract
-//! A mutex acquires and releases. A condition's waiting threads are a queue, woken oldest first; there are no spurious
-//! wake-ups. Outside an exploration both are `std`'s own.
+//! A mutex acquires and releases. A condition wakes any of the threads that wait, and by itself nobody, unless
+//! [`Explorer::spurious`](super::Explorer::spurious) asks for it. Outside an exploration both are `std`'s own.
 
 use super::atomics::Word;
 use super::futex;
@@ -155,31 +155,32 @@ impl Condvar {
             guard.data = Some(self.alone.wait(data).unwrap_or_else(PoisonError::into_inner));
             return Ok(guard);
         };
-        futex::enqueue(futex::queue_of(location), site);
+        let queue = futex::queue_of(location);
+        futex::enqueue(queue, site);
         let mutex = guard.mutex;
         drop(guard);
-        futex::sleep(false, site);
+        if !futex::wakes_by_itself(queue, site) {
+            futex::sleep(false, site);
+        }
         mutex.lock()
     }
 
-    /// Wakes the thread that has waited longest.
+    /// Wakes one of the threads that wait, any of them.
     #[track_caller]
     pub fn notify_one(&self) {
-        self.notify(1, Site::caller());
+        match self.word.location() {
+            Some(location) => futex::wake_any(futex::queue_of(location), Site::caller()),
+            None => self.alone.notify_one(),
+        }
     }
 
     /// Wakes all waiting threads.
     #[track_caller]
     pub fn notify_all(&self) {
-        self.notify(u64::MAX, Site::caller());
-    }
-
-    fn notify(&self, count: u64, site: &'static Site<'static>) {
         match self.word.location() {
             Some(location) => {
-                futex::wake(futex::queue_of(location), count, site);
+                futex::wake(futex::queue_of(location), u64::MAX, Site::caller());
             }
-            None if count == 1 => self.alone.notify_one(),
             None => self.alone.notify_all(),
         }
     }

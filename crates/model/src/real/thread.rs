@@ -124,10 +124,13 @@ pub fn current() -> Thread {
     }
 }
 
-/// Waits until somebody unparks this thread, or has done so since the last time. Does not return by itself.
+/// Waits until somebody unparks this thread, or has done so since the last time. Returns by itself only where
+/// [`Explorer::spurious`](super::Explorer::spurious) asks for it.
 #[track_caller]
 pub fn park() {
-    park_or_end(false, Site::caller());
+    if runtime::current().is_none() || !runtime::is_spurious(Site::caller()) {
+        park_or_end(false, Site::caller());
+    }
 }
 
 fn park_or_end(timed: bool, site: &'static Site<'static>) {
@@ -145,7 +148,7 @@ fn park_or_end(timed: bool, site: &'static Site<'static>) {
 pub fn park_timeout(limit: Duration) {
     match runtime::token() {
         None => std::thread::park_timeout(limit),
-        Some(token) if super::atomics::choose(2) == 1 => {
+        Some(token) if runtime::times_out(Site::caller()) => {
             let op =
                 Op::Rmw { function: Function::Swap, operand: 0, bits: 1, order: Order::ACQUIRE };
             token.perform(op, false, Site::caller());

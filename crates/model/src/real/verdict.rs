@@ -7,7 +7,7 @@ use std::panic::Location as Site;
 /// The answer of an exploration.
 #[derive(Debug)]
 pub enum Verdict {
-    /// Every execution was explored, [`Report::rounds`] apart, and none broke a rule.
+    /// Every execution was explored, those beyond [`Report::rounds`] and [`Report::timeouts`] apart, and none broke a rule.
     Holds,
     /// An execution breaks a rule.
     Violated(Box<Violation>),
@@ -155,10 +155,13 @@ pub struct Report {
     pub rounds: Option<u32>,
     /// Reads that waiting loops repeated beyond that bound, in all executions together.
     pub forced: u64,
+    /// The bound on time-outs of a thread, if it kept executions out ([`Explorer::timeouts`](super::Explorer::timeouts)).
+    pub timeouts: Option<u32>,
 }
 
 impl Report {
-    /// Whether every execution was explored, those that wait for more than [`Report::rounds`] apart, and none broke a rule.
+    /// Whether every execution was explored, those beyond [`Report::rounds`] and [`Report::timeouts`] apart, and none broke
+    /// a rule.
     pub fn holds(&self) -> bool {
         matches!(self.verdict, Verdict::Holds)
     }
@@ -183,6 +186,9 @@ impl fmt::Display for Report {
                         " with at most {rounds} rounds of waiting, {} reads forced",
                         self.forced
                     )?;
+                }
+                if let Some(timeouts) = self.timeouts {
+                    write!(f, ", with at most {timeouts} time-outs a thread")?;
                 }
             }
             Verdict::Violated(violation) => {
