@@ -123,8 +123,7 @@ fn one_after_a_group() {
             let batch = member.read(1).unwrap();
             let value = *batch.iter().next().unwrap();
             batch.release();
-            std::mem::forget(member);
-            value
+            (value, member)
         })
     });
     let mut after = consumers.take("after").unwrap();
@@ -134,7 +133,7 @@ fn one_after_a_group() {
         batch.release();
     }
     assert_eq!(seen, (1..=seen.len() as u32).collect::<Vec<_>>());
-    let mut all = members.map(|member| member.join().unwrap());
+    let mut all = members.map(|member| member.join().unwrap().0);
     all.sort_unstable();
     assert_eq!(all, [1, 2]);
 }

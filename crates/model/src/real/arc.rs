@@ -1,30 +1,99 @@
-//! A stand-in for `std::sync::Arc`: its counting is part of the execution.
+//! Stand-ins for `std::sync::{Arc, Weak}`: their counting is part of the execution.
 //!
 //! # Contract
 //! The last one to be dropped drops the value, and knows of everything that was done through the others. With `std`'s own
 //! `Arc` the checker does not see that edge, and takes the drop for a data race unless threads are joined before it.
-//! Each clone and drop is an event, so use it where the drop matters.
+//! Each clone and drop is an event, so use it where the drop matters. An `Arc` that is never dropped is a leak.
+//!
+//! # State
+//! A1: the value is dropped or taken by whoever took `strong` to 0; or, where the execution ended before that, with the
+//!     memory. `gone` says that it was.
+//! A2: `weak` counts the `Weak`s. One is counted before it exists and uncounted after its last upgrade.
 //!
 //! # Edges
 //! last: every drop but the last -> the last. Carries all uses of the value.
+//! upgraded: a `Weak` that goes -> `get_mut`. Carries what it had upgraded to.
+
+#![allow(unsafe_code)]
 
 use super::atomics::{AtomicUsize, Ordering, fence};
+use super::heap;
+use std::cell::{Cell, UnsafeCell};
 use std::fmt;
+use std::mem::ManuallyDrop;
 use std::ops::Deref;
+use std::panic::Location as Site;
 
 /// Stands in for `std::sync::Arc`.
 pub struct Arc<T: ?Sized>(std::sync::Arc<Counted<T>>);
 
+/// Stands in for `std::sync::Weak`.
+pub struct Weak<T: ?Sized>(std::sync::Arc<Counted<T>>);
+
 struct Counted<T: ?Sized> {
-    count: AtomicUsize,
-    value: T,
+    strong: AtomicUsize,
+    weak: AtomicUsize,
+    gone: Cell<bool>,
+    value: UnsafeCell<ManuallyDrop<T>>,
+}
+
+// SAFETY: as for `std`'s: shared by reference, and dropped by one thread (A1).
+unsafe impl<T: ?Sized + Send + Sync> Send for Counted<T> {}
+// SAFETY: shared by reference, and dropped by one thread (A1).
+unsafe impl<T: ?Sized + Send + Sync> Sync for Counted<T> {}
+
+impl<T: ?Sized> Counted<T> {
+    fn end(&self) {
+        if !self.gone.replace(true) {
+            // SAFETY: nobody else has the value any more, and nobody has dropped it (A1).
+            let value = unsafe { &mut *self.value.get() };
+            // SAFETY: nobody else has the value any more, and `gone` is set once (A1).
+            unsafe { ManuallyDrop::drop(value) };
+        }
+    }
+}
+
+impl<T: ?Sized> Drop for Counted<T> {
+    fn drop(&mut self) {
+        self.end();
+    }
 }
 
 impl<T> Arc<T> {
     /// Shares `value`.
     #[track_caller]
     pub fn new(value: T) -> Arc<T> {
-        Arc(std::sync::Arc::new(Counted { count: AtomicUsize::new(1), value }))
+        let shared = std::sync::Arc::new(Counted {
+            strong: AtomicUsize::new(1),
+            weak: AtomicUsize::new(0),
+            gone: Cell::new(false),
+            value: UnsafeCell::new(ManuallyDrop::new(value)),
+        });
+        heap::watch(&raw const *shared as usize, Site::caller());
+        Arc(shared)
+    }
+
+    /// The value, if this is the only one.
+    ///
+    /// # Errors
+    /// The `Arc` itself, where there are others.
+    #[track_caller]
+    pub fn try_unwrap(this: Arc<T>) -> Result<T, Arc<T>> {
+        use Ordering::{Acquire, Relaxed};
+        if this.0.strong.compare_exchange(1, 0, Relaxed, Relaxed).is_err() {
+            return Err(this);
+        }
+        // EDGE last (acquire): all others' uses, before the value goes.
+        fence(Acquire);
+        let this = ManuallyDrop::new(this);
+        heap::unwatch(&raw const *this.0 as usize, Site::caller());
+        this.0.gone.set(true);
+        // SAFETY: `this` is never dropped, so its share of the memory is this one's.
+        let shared = unsafe { std::ptr::read(&this.0) };
+        // SAFETY: nobody else has the value (A1).
+        let value = unsafe { &mut *shared.value.get() };
+        // SAFETY: `gone` keeps it from being dropped again (A1).
+        Ok(unsafe { ManuallyDrop::take(value) })
     }
 }
 
@@ -33,22 +102,49 @@ impl<T: ?Sized> Arc<T> {
     pub fn ptr_eq(one: &Arc<T>, other: &Arc<T>) -> bool {
         std::sync::Arc::ptr_eq(&one.0, &other.0)
     }
+
+    /// The value, if nobody else shares it and no `Weak` could.
+    #[track_caller]
+    pub fn get_mut(this: &mut Arc<T>) -> Option<&mut T> {
+        // EDGE upgraded (acquire): a `Weak` that is gone has left its share in `strong`, which is looked at after it.
+        let no_weak = this.0.weak.load(Ordering::Acquire) == 0;
+        // EDGE last (acquire): all others' uses.
+        let is_only = no_weak && this.0.strong.load(Ordering::Acquire) == 1;
+        // SAFETY: the only `Arc`, borrowed mutably, and nothing to make another one from (A1, A2).
+        is_only.then(|| unsafe { &mut **this.0.value.get() })
+    }
+
+    /// A handle that does not keep the value.
+    #[track_caller]
+    pub fn downgrade(this: &Arc<T>) -> Weak<T> {
+        this.0.weak.fetch_add(1, Ordering::Relaxed);
+        Weak(std::sync::Arc::clone(&this.0))
+    }
+
+    /// How many share the value, at some moment.
+    #[track_caller]
+    pub fn strong_count(this: &Arc<T>) -> usize {
+        this.0.strong.load(Ordering::Relaxed)
+    }
 }
 
 impl<T: ?Sized> Clone for Arc<T> {
     #[track_caller]
     fn clone(&self) -> Arc<T> {
-        self.0.count.fetch_add(1, Ordering::Relaxed);
+        self.0.strong.fetch_add(1, Ordering::Relaxed);
         Arc(std::sync::Arc::clone(&self.0))
     }
 }
 
 impl<T: ?Sized> Drop for Arc<T> {
+    #[track_caller]
     fn drop(&mut self) {
         // EDGE last (release): this one's uses.
-        if self.0.count.fetch_sub(1, Ordering::Release) == 1 {
+        if self.0.strong.fetch_sub(1, Ordering::Release) == 1 {
             // EDGE last (acquire): all others' uses, before the value goes.
             fence(Ordering::Acquire);
+            heap::unwatch((&raw const *self.0).cast::<()>() as usize, Site::caller());
+            self.0.end();
         }
     }
 }
@@ -57,12 +153,51 @@ impl<T: ?Sized> Deref for Arc<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        &self.0.value
+        // SAFETY: shared references alone while an `Arc` is there (A1); `get_mut` borrows the only one.
+        unsafe { &*self.0.value.get() }
+    }
+}
+
+impl<T: ?Sized> Weak<T> {
+    /// The value, if it is still there.
+    #[track_caller]
+    pub fn upgrade(&self) -> Option<Arc<T>> {
+        use Ordering::{Acquire, Relaxed};
+        let mut count = self.0.strong.load(Relaxed);
+        while count > 0 {
+            match self.0.strong.compare_exchange(count, count + 1, Acquire, Relaxed) {
+                Ok(_) => return Some(Arc(std::sync::Arc::clone(&self.0))),
+                Err(now) => count = now,
+            }
+        }
+        None
+    }
+}
+
+impl<T: ?Sized> Clone for Weak<T> {
+    #[track_caller]
+    fn clone(&self) -> Weak<T> {
+        self.0.weak.fetch_add(1, Ordering::Relaxed);
+        Weak(std::sync::Arc::clone(&self.0))
+    }
+}
+
+impl<T: ?Sized> Drop for Weak<T> {
+    #[track_caller]
+    fn drop(&mut self) {
+        // EDGE upgraded (release): what it upgraded to is counted.
+        self.0.weak.fetch_sub(1, Ordering::Release);
     }
 }
 
 impl<T: ?Sized + fmt::Debug> fmt::Debug for Arc<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.value.fmt(f)
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for Weak<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Weak")
     }
 }

@@ -68,6 +68,7 @@ impl Word {
 
     /// Carries out `op` and returns the value found.
     pub(crate) fn perform(&self, op: Op, address: bool, site: &'static Site<'static>) -> u64 {
+        super::heap::touch((&raw const *self).addr(), site);
         let answer = self
             .location()
             .and_then(|location| runtime::request(Request { op, location, address, site }));

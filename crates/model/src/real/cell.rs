@@ -86,6 +86,7 @@ impl<T: ?Sized> UnsafeCell<T> {
     }
 
     fn access(&self, writes: bool, site: &'static Site<'static>) {
+        super::heap::touch((&raw const self.history).addr(), site);
         let against = runtime::with_core(|core, thread| {
             core.threads[thread].effects += u64::from(writes);
             let mut history = self.history.borrow_mut();

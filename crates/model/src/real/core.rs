@@ -14,6 +14,7 @@ use super::clock::Clock;
 use super::condition::Condition;
 use super::graph::{EventId, Graph, Kind, NOWHERE};
 use super::growth::Growth;
+use super::heap::Heap;
 use super::op::{EMPTY_QUEUE, Effect, Op, Order};
 use super::rounds::{Rounds, Seen, What};
 use super::verdict::{Bound, Failure};
@@ -62,9 +63,9 @@ pub(crate) struct ThreadRun {
     /// The condition of a `wait_until` that it evaluates.
     pub(crate) condition: Option<Condition>,
     /// How many of its timed waits have run out.
-    timeouts: u32,
+    pub(crate) timeouts: u32,
     /// How often it has failed or woken without a cause.
-    spurious: u32,
+    pub(crate) spurious: u32,
     /// Where its `park` waits.
     pub(crate) token: Option<std::sync::Arc<super::atomics::Word>>,
 }
@@ -100,6 +101,8 @@ pub(crate) struct Core {
     pub(crate) threads: Vec<ThreadRun>,
     /// Creating thread and how many events it had, per location of this run.
     born: Vec<Option<(u8, usize)>>,
+    /// Memory that the run took.
+    pub(crate) heap: Heap,
     /// Events in the order in which this run answered them.
     pub(crate) log: Vec<EventId>,
     pub(crate) replaying: bool,
@@ -113,13 +116,14 @@ pub(crate) struct Core {
 impl Core {
     pub(crate) fn new(growth: Growth, limits: Limits) -> Core {
         let graph = Graph::default();
-        let (threads, born, log) = Default::default();
+        let (threads, born, heap, log) = Default::default();
         Core {
             growth,
             graph,
             limits,
             threads,
             born,
+            heap,
             log,
             replaying: false,
             stop: None,
@@ -137,6 +141,7 @@ impl Core {
         self.threads.clear();
         self.threads.push(ThreadRun::new(0));
         self.born.clear();
+        self.heap.clear();
         self.log.clear();
         self.replaying = true;
         self.stop = None;
@@ -470,82 +475,6 @@ impl Core {
         self.threads[child] = ThreadRun::new(1);
         self.log.push(EventId::new(child, 1));
         Some(child)
-    }
-
-    /// A hint that the thread waits for another one's write. False: it has waited as long as the bound allows.
-    pub(crate) fn hint(&mut self, thread: usize, site: &'static Site<'static>) -> bool {
-        let run = &mut self.threads[thread];
-        let round = run.rounds.hint(site, self.limits.rounds);
-        let goes_on = round.hints <= self.limits.spins
-            && !(round.rewrites && round.unsuccessful > self.limits.rewriting_rounds);
-        if !goes_on {
-            run.state = State::Spinning;
-        }
-        goes_on
-    }
-
-    /// Whether a wait of the thread may still run out.
-    pub(crate) fn may_time_out(&mut self, thread: usize) -> bool {
-        let is_left = self.threads[thread].timeouts < self.limits.timeouts;
-        self.out_of_time |= !is_left;
-        is_left
-    }
-
-    /// A wait of the thread has run out.
-    pub(crate) fn timed_out(&mut self, thread: usize) {
-        self.threads[thread].timeouts += 1;
-    }
-
-    /// Whether the thread may fail or wake once more without a cause.
-    pub(crate) fn may_be_spurious(&self, thread: usize) -> bool {
-        self.threads[thread].spurious < self.limits.spurious
-    }
-
-    /// The thread has failed or woken without a cause.
-    pub(crate) fn was_spurious(&mut self, thread: usize) {
-        self.threads[thread].spurious += 1;
-    }
-
-    /// The write that a read must read again in a round beyond the bound.
-    fn forced(&mut self, thread: usize, request: &Request, known: &Clock) -> Option<EventId> {
-        let from = self.threads[thread].rounds.repeated(request.site, request.location)?;
-        let at = request.location;
-        let value = self.graph.value_of(at, from);
-        let position = self.graph.position(at, from);
-        let is_possible = matches!(request.op.effect(value), Some(Effect::Read(_)))
-            && self.graph.floor(at, known) <= position;
-        self.threads[thread].rounds.has_news |= !is_possible;
-        is_possible.then_some(from)
-    }
-
-    /// Whether a thread that waits at the end of the run would wait for ever: nothing newer is there to be seen.
-    pub(crate) fn is_stuck(&self, thread: usize) -> bool {
-        let run = &self.threads[thread];
-        match run.state {
-            State::Finished | State::Ready | State::Impossible => false,
-            State::Joining(child) => self.is_stuck(usize::from(child)),
-            State::Spinning | State::Awaiting => {
-                run.rounds.last().iter().all(|seen| match seen.what {
-                    What::Read(write) | What::Rewritten(_, write) => {
-                        self.graph.newest(seen.location) == write
-                    }
-                    What::Chosen(_) => true,
-                })
-            }
-            State::Blocked => {
-                let event = self.graph.get(self.graph.last(thread));
-                let newest = self.graph.value_of(event.location, self.graph.newest(event.location));
-                let is_timed = matches!(event.op, Op::AwaitCas { timed: true, .. });
-                !is_timed && event.op.effect(newest) == Some(Effect::Blocked)
-            }
-        }
-    }
-
-    /// Threads left in a waiting loop, with the place of its hint.
-    pub(crate) fn spinning(&self) -> Vec<(usize, &'static Site<'static>)> {
-        let threads =
-            self.threads.iter().enumerate().filter(|(_, run)| run.state == State::Spinning);
-        threads.filter_map(|(thread, run)| Some((thread, run.rounds.hinted_at()?))).collect()
     }
 
     /// Threads that have not ended.

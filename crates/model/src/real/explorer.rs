@@ -28,6 +28,7 @@ pub struct Explorer {
     spins: u32,
     timeouts: u32,
     spurious: u32,
+    leaks: bool,
 }
 
 /// Failures and wake-ups without a cause that `Explorer::spurious` allows each thread.
@@ -45,6 +46,7 @@ impl Explorer {
             spins: 32,
             timeouts: 3,
             spurious: 0,
+            leaks: false,
         }
     }
 
@@ -94,6 +96,13 @@ impl Explorer {
     #[must_use]
     pub fn spurious(mut self, allowed: bool) -> Explorer {
         self.spurious = if allowed { SPURIOUS } else { 0 };
+        self
+    }
+
+    /// Allows memory to stay behind at an execution's end. Otherwise that is a failure, [`Failure::Leak`].
+    #[must_use]
+    pub fn leaks(mut self, allowed: bool) -> Explorer {
+        self.leaks = allowed;
         self
     }
 
@@ -266,6 +275,10 @@ impl<T: Ord + 'static> Exploration<T> {
         self.left_waiting += u64::from(!core.spinning().is_empty());
         self.out_of_time += u64::from(core.out_of_time);
         if waiting.is_empty() {
+            let leaked = if self.bounds.leaks { None } else { core.heap.leaked() };
+            if let Some(site) = leaked {
+                return Some(Failure::Leak { site });
+            }
             self.executions += 1;
             let result = result.expect("thread 0 has ended");
             *self.outcomes.entry(result).or_insert(0) += 1;

@@ -45,7 +45,8 @@
 //!   run twice; the first one once more at the end.
 //! - Spurious failures and wake-ups, unless [`Explorer::spurious`] asks for them (then two a thread); more time-outs of a
 //!   thread than [`Explorer::timeouts`] (the report says so); futex waiters woken in another order than first come, first served.
-//! - Steps of a thread that is unwinding; memory that is freed too early, unless its cells are written when that happens.
+//! - Steps of a thread that is unwinding; memory that is freed too early or never, unless it comes from [`alloc`] or is in a
+//!   [`Box`] or [`Arc`] of this module; plain accesses to it through raw pointers.
 //! - An allocator's choice: where two runs get equal addresses for different things, the error [`Diverged`] can result.
 //! - An atomic's memory: there is no `get_mut` and no `as_ptr`; a relaxed load through `&mut` finds what `get_mut` would.
 //! - At most 16 threads, 15 of them waiting on one word.
@@ -54,7 +55,8 @@
 //! tests/real_litmus.rs: outcome sets. tests/real_random.rs: every execution of random programs against an enumerator of all
 //! candidate graphs, count by count. tests/real_waiting.rs: every order under every kind of lock, and no other.
 //! tests/real_rounds.rs: waiting loops and `wait_until` against the same enumerator, with so many failed rounds; bugs that
-//! show after a failed round. tests/real_threads.rs: waiting, bounds, hidden state. tests/real_code.rs: a ring, a lock, event counts, a hazard pointer,
+//! show after a failed round. tests/real_heap.rs: memory. tests/real_spurious.rs: what happens without a cause.
+//! tests/real_threads.rs: waiting, bounds, hidden state. tests/real_code.rs: a ring, a lock, event counts, a hazard pointer,
 //! a stack and a queue, and 39 mutants. crates/trace/tests/model.rs: the record's writer. compare/: loom.
 //!
 //! # Sources
@@ -73,6 +75,7 @@ mod explorer;
 mod futex;
 mod graph;
 mod growth;
+mod heap;
 mod memory;
 mod op;
 mod ordered;
@@ -82,8 +85,9 @@ mod sync;
 mod thread;
 mod trace;
 mod verdict;
+mod waiting;
 
-pub use self::arc::Arc;
+pub use self::arc::{Arc, Weak};
 pub use self::atomics::{
     AtomicBool, AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicPtr, AtomicU8,
     AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering, choose, compiler_fence, fence,
@@ -93,6 +97,7 @@ pub use self::cell::UnsafeCell;
 pub use self::clock::MAX_THREADS;
 pub use self::explorer::Explorer;
 pub use self::futex::{FutexWord, Wait, futex_wait, futex_wait_timeout, futex_wake};
+pub use self::heap::{Box, alloc, dealloc};
 pub use self::memory::Memory;
 pub use self::sync::{Condvar, Mutex, MutexGuard};
 pub use self::thread::{

@@ -192,6 +192,18 @@ pub(crate) fn current() -> Option<Rc<Run>> {
     (!run.over.get()).then_some(run)
 }
 
+/// The number of the run on this OS thread, over or not; 0 for none.
+pub(crate) fn epoch() -> u32 {
+    let run = CURRENT.with(|current| current.try_borrow().ok().and_then(|run| run.clone()));
+    run.map_or(0, |run| run.core.borrow().epoch)
+}
+
+/// Marks the block at `address` as freed in a run that ends. `None`: there is none; false: it was freed before.
+pub(crate) fn free_while_unwinding(address: usize, site: &'static Site<'static>) -> Option<bool> {
+    let run = CURRENT.with(|current| current.try_borrow().ok().and_then(|run| run.clone()))?;
+    run.core.borrow_mut().heap.free(address, site)
+}
+
 /// Answers `request`, or `None` outside an exploration.
 pub(crate) fn request(request: Request) -> Option<u64> {
     current().map(|run| run.request(request))

@@ -120,6 +120,19 @@ impl Drawing<'_> {
             Failure::Race { thread, site, other } => {
                 point(*thread, format!("plain access, races with {}", place(other)), place(site))
             }
+            Failure::UseAfterFree { thread, site, freed, .. } => {
+                point(*thread, format!("uses memory freed at {}", place(freed)), place(site));
+            }
+            Failure::DoubleFree { thread, site, freed, .. } => {
+                point(
+                    *thread,
+                    format!("frees again what was freed at {}", place(freed)),
+                    place(site),
+                );
+            }
+            Failure::Leak { site } => {
+                point(0, "ends with memory left".into(), format!("allocated at {}", place(site)));
+            }
             Failure::Condition { thread, site, why } => {
                 point(*thread, format!("its condition {why}"), place(site));
             }

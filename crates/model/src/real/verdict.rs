@@ -80,6 +80,33 @@ pub enum Failure {
         /// What it does.
         why: &'static str,
     },
+    /// Memory is used after it was freed, or nothing orders the use before the free.
+    UseAfterFree {
+        /// The thread that uses it.
+        thread: usize,
+        /// Where it does so.
+        site: &'static Site<'static>,
+        /// Where the memory was allocated.
+        made: &'static Site<'static>,
+        /// Where it is freed.
+        freed: &'static Site<'static>,
+    },
+    /// Memory is freed twice.
+    DoubleFree {
+        /// The thread that frees it again.
+        thread: usize,
+        /// Where it does so.
+        site: &'static Site<'static>,
+        /// Where the memory was allocated.
+        made: &'static Site<'static>,
+        /// Where it was freed first.
+        freed: &'static Site<'static>,
+    },
+    /// Memory is never freed.
+    Leak {
+        /// Where it was allocated.
+        site: &'static Site<'static>,
+    },
     /// These threads wait for ever.
     Deadlock {
         /// The threads.
@@ -105,6 +132,18 @@ impl fmt::Display for Failure {
             }
             Failure::Condition { thread, site, why } => {
                 write!(f, "thread {thread} at {site}: the condition of a `wait_until` {why}")
+            }
+            Failure::UseAfterFree { thread, site, made, freed } => write!(
+                f,
+                "use after free: thread {thread} at {site} uses memory allocated at {made}; \
+                 it is not ordered before the free at {freed}"
+            ),
+            Failure::DoubleFree { thread, site, made, freed } => write!(
+                f,
+                "double free: thread {thread} at {site} frees memory allocated at {made}, freed before at {freed}"
+            ),
+            Failure::Leak { site } => {
+                write!(f, "leak: the memory allocated at {site} is never freed")
             }
             Failure::Deadlock { threads } => write!(f, "threads {threads:?} wait for ever"),
         }

@@ -1,0 +1,332 @@
+//! Memory that explored code takes and gives back: used after it was freed, freed twice, never freed.
+//!
+//! # Contract
+//! [`alloc`], [`dealloc`] and [`Box`] take memory that the checker watches until the execution ends. What is freed stays
+//! mapped until then, so that code which uses it does no harm to the checker; each use of a stand-in (an atomic, an
+//! [`UnsafeCell`](super::UnsafeCell)) or of a [`Box`] that lies in it is told, with the places of the allocation, the free and
+//! the use. So is a use that nothing orders before the free, whichever came first in this execution. Memory still there
+//! when all threads have ended is a leak.
+//!
+//! A plain access through a raw pointer is out of sight: put an `UnsafeCell` around what is shared.
+//!
+//! # Invariants
+//! H1: a block's memory is given back by [`Heap`] alone, when the next execution begins or the exploration ends.
+//! H2: a value is dropped only by whoever turned its block's `freed` from no to yes.
+//!
+//! # Sources
+//! loom's `alloc` for the shape of the interface; FastTrack (see `cell`) for the clocks.
+
+#![allow(unsafe_code)]
+
+use super::core::Core;
+use super::runtime;
+use super::verdict::Failure;
+use std::alloc::Layout;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::panic::Location as Site;
+use std::ptr::NonNull;
+
+/// A use of a block, or its free: how many events its thread had had.
+#[derive(Clone, Copy, Debug)]
+struct Use {
+    thread: usize,
+    events: usize,
+    site: &'static Site<'static>,
+}
+
+#[derive(Debug)]
+struct Block {
+    size: usize,
+    /// Of the memory that the heap gives back; `None`: it belongs to somebody else.
+    layout: Option<Layout>,
+    made: &'static Site<'static>,
+    freed: Option<&'static Site<'static>>,
+    /// The last use by each thread.
+    uses: Vec<Use>,
+}
+
+/// The blocks of one execution, by address.
+#[derive(Debug, Default)]
+pub(crate) struct Heap {
+    blocks: BTreeMap<usize, Block>,
+}
+
+impl Heap {
+    /// Forgets the last execution's blocks and gives their memory back.
+    pub(crate) fn clear(&mut self) {
+        for (address, block) in std::mem::take(&mut self.blocks) {
+            if let Some(layout) = block.layout {
+                // SAFETY: allocated with this layout, and given back here alone (H1).
+                unsafe {
+                    std::alloc::dealloc(std::ptr::with_exposed_provenance_mut(address), layout)
+                };
+            }
+        }
+    }
+
+    pub(crate) fn add(
+        &mut self,
+        address: usize,
+        layout: Option<Layout>,
+        made: &'static Site<'static>,
+    ) {
+        let size = layout.map_or(0, |layout| layout.size());
+        let block = Block { size, layout, made, freed: None, uses: Vec::new() };
+        self.blocks.insert(address, block);
+    }
+
+    fn around(&mut self, address: usize) -> Option<&mut Block> {
+        let (&begin, block) = self.blocks.range_mut(..=address).next_back()?;
+        (address < begin + block.size).then_some(block)
+    }
+
+    /// Where a block that was never freed was made.
+    pub(crate) fn leaked(&self) -> Option<&'static Site<'static>> {
+        self.blocks.values().find(|block| block.freed.is_none()).map(|block| block.made)
+    }
+
+    /// Marks the block at `address` as freed. `None`: there is none; false: it was freed before.
+    pub(crate) fn free(&mut self, address: usize, site: &'static Site<'static>) -> Option<bool> {
+        let block = self.blocks.get_mut(&address)?;
+        let is_first = block.freed.is_none();
+        block.freed.get_or_insert(site);
+        Some(is_first)
+    }
+}
+
+impl Drop for Heap {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+impl Core {
+    /// Books a use of whatever lies at `address`.
+    pub(crate) fn touch(
+        &mut self,
+        thread: usize,
+        address: usize,
+        site: &'static Site<'static>,
+    ) -> Option<Failure> {
+        let events = self.threads[thread].executed;
+        let block = self.heap.around(address)?;
+        block.uses.retain(|earlier| earlier.thread != thread);
+        block.uses.push(Use { thread, events, site });
+        let (made, freed) = (block.made, block.freed?);
+        Some(Failure::UseAfterFree { thread, site, made, freed })
+    }
+
+    /// Frees the block at `address`. `None`: there is none.
+    fn free(
+        &mut self,
+        thread: usize,
+        address: usize,
+        site: &'static Site<'static>,
+    ) -> Option<Result<(), Failure>> {
+        let known = self.known(thread);
+        let block = self.heap.blocks.get_mut(&address)?;
+        let made = block.made;
+        if let Some(freed) = block.freed.replace(site) {
+            block.freed = Some(freed);
+            return Some(Err(Failure::DoubleFree { thread, site, made, freed }));
+        }
+        let unordered = |earlier: &&Use| {
+            earlier.thread != thread && known.get(earlier.thread) <= earlier.events
+        };
+        let race = block.uses.iter().find(unordered).map(|earlier| {
+            let (thread, used) = (earlier.thread, earlier.site);
+            Failure::UseAfterFree { thread, site: used, made, freed: site }
+        });
+        Some(race.map_or(Ok(()), Err))
+    }
+}
+
+/// Books a use of the memory at `address`; a wrong one ends the run.
+pub(crate) fn touch(address: usize, site: &'static Site<'static>) {
+    let wrong = runtime::with_core(|core, thread| core.touch(thread, address, site));
+    if let Some(Some(failure)) = wrong {
+        runtime::fail(failure);
+    }
+}
+
+/// Watches that something at `address`, whose memory is not the heap's, is ended by [`unwatch`].
+pub(crate) fn watch(address: usize, site: &'static Site<'static>) {
+    runtime::with_core(|core, _| core.heap.add(address, None, site));
+}
+
+pub(crate) fn unwatch(address: usize, site: &'static Site<'static>) {
+    free(address, site);
+}
+
+/// Who gives a value's memory back, and whether the value is still to be dropped.
+#[derive(PartialEq)]
+enum Free {
+    /// The heap will: the value is the caller's to drop.
+    First,
+    /// Freed before, or its execution is over: nothing is left to do.
+    Done,
+    /// Not the checker's memory.
+    Foreign,
+}
+
+fn free(address: usize, site: &'static Site<'static>) -> Free {
+    match runtime::with_core(|core, thread| core.free(thread, address, site)) {
+        Some(Some(Ok(()))) => Free::First,
+        Some(Some(Err(failure))) => runtime::fail(failure),
+        Some(None) => Free::Foreign,
+        // The thread unwinds.
+        None => match runtime::free_while_unwinding(address, site) {
+            Some(true) => Free::First,
+            Some(false) => Free::Done,
+            None => Free::Foreign,
+        },
+    }
+}
+
+/// Stands in for `std::alloc::alloc`. Panics where there is no memory.
+///
+/// # Safety
+/// As for `std::alloc::alloc`: the layout has a size.
+#[track_caller]
+pub unsafe fn alloc(layout: Layout) -> *mut u8 {
+    // SAFETY: the layout has a size (caller); `Box` sees to it (H1).
+    let memory = unsafe { std::alloc::alloc(layout) };
+    assert!(!memory.is_null(), "no memory");
+    let site = Site::caller();
+    runtime::with_core(|core, _| core.heap.add(memory.expose_provenance(), Some(layout), site));
+    memory
+}
+
+/// Stands in for `std::alloc::dealloc`.
+///
+/// # Safety
+/// As for `std::alloc::dealloc`, but inside an exploration memory may be freed twice: that is told.
+#[track_caller]
+pub unsafe fn dealloc(memory: *mut u8, layout: Layout) {
+    if free(memory.addr(), Site::caller()) == Free::Foreign {
+        // SAFETY: not of the heap (H1), so the caller's contract with `std` holds.
+        unsafe { std::alloc::dealloc(memory, layout) };
+    }
+}
+
+/// Stands in for `std::boxed::Box`, in memory that the checker watches. The place of a free is told as the place where the
+/// box that frees was made or taken back.
+///
+/// ```
+/// use uncontended_model::real::{Box, Explorer, Failure, Memory};
+///
+/// let report = Explorer::new(Memory::C11).explore(|| {
+///     Box::into_raw(Box::new(7));
+/// });
+/// let report = report.unwrap();
+/// assert!(matches!(report.violation().unwrap().failure, Failure::Leak { .. }));
+/// ```
+pub struct Box<T> {
+    value: NonNull<T>,
+    /// The run in which it was made or taken back: after it the value is not touched.
+    epoch: u32,
+    /// Where that was: a drop knows no place of its own.
+    site: &'static Site<'static>,
+}
+
+// SAFETY: it owns its value, as `std`'s does (H2).
+unsafe impl<T: Send> Send for Box<T> {}
+// SAFETY: a shared box gives shared references alone (H2).
+unsafe impl<T: Sync> Sync for Box<T> {}
+
+impl<T> Box<T> {
+    const LAYOUT: Layout = {
+        let layout = Layout::new::<T>();
+        let size = if layout.size() == 0 { 1 } else { layout.size() };
+        match Layout::from_size_align(size, layout.align()) {
+            Ok(layout) => layout,
+            Err(_) => panic!("the layout of a type is one"),
+        }
+    };
+
+    /// Puts `value` into new memory.
+    #[track_caller]
+    pub fn new(value: T) -> Box<T> {
+        // SAFETY: `LAYOUT` has a size (H1).
+        let memory = unsafe { alloc(Self::LAYOUT) }.cast::<T>();
+        // SAFETY: fresh memory of the value's layout (H1).
+        unsafe { memory.write(value) };
+        let value = NonNull::new(memory).expect("alloc gives memory");
+        Box { value, epoch: runtime::epoch(), site: Site::caller() }
+    }
+
+    /// Gives the value away as a pointer, to be freed by [`Box::from_raw`].
+    pub fn into_raw(this: Box<T>) -> *mut T {
+        let this = std::mem::ManuallyDrop::new(this);
+        this.value.as_ptr()
+    }
+
+    /// Takes a value back.
+    ///
+    /// # Safety
+    /// `value` comes from [`Box::into_raw`]. Inside an exploration it may have been freed since: that is told.
+    #[track_caller]
+    pub unsafe fn from_raw(value: *mut T) -> Box<T> {
+        let value = NonNull::new(value).expect("a pointer that `into_raw` gave");
+        Box { value, epoch: runtime::epoch(), site: Site::caller() }
+    }
+
+    /// The value; the memory is freed.
+    #[track_caller]
+    pub fn into_inner(this: Box<T>) -> T {
+        let site = Site::caller();
+        touch(this.value.as_ptr().addr(), site);
+        let pointer = Box::into_raw(this);
+        // SAFETY: the value is there: freed memory would have ended the run above (H2), and nobody drops it after this.
+        let value = unsafe { pointer.read() };
+        // SAFETY: the memory is ours, with this layout (H1).
+        unsafe { dealloc(pointer.cast(), Self::LAYOUT) };
+        value
+    }
+}
+
+impl<T> Deref for Box<T> {
+    type Target = T;
+
+    #[track_caller]
+    fn deref(&self) -> &T {
+        touch(self.value.as_ptr().addr(), Site::caller());
+        // SAFETY: owned, and its memory stays mapped while the execution runs (H1).
+        unsafe { self.value.as_ref() }
+    }
+}
+
+impl<T> DerefMut for Box<T> {
+    #[track_caller]
+    fn deref_mut(&mut self) -> &mut T {
+        touch(self.value.as_ptr().addr(), Site::caller());
+        // SAFETY: owned, and its memory stays mapped while the execution runs (H1).
+        unsafe { self.value.as_mut() }
+    }
+}
+
+impl<T> Drop for Box<T> {
+    fn drop(&mut self) {
+        if self.epoch != 0 && runtime::epoch() != self.epoch {
+            return; // Its execution is over, and its memory gone (H1).
+        }
+        let freed = free(self.value.as_ptr().addr(), self.site);
+        if freed == Free::Done {
+            return;
+        }
+        // SAFETY: this is the first free of the value (H2).
+        unsafe { self.value.as_ptr().drop_in_place() };
+        if freed == Free::Foreign {
+            // SAFETY: from `alloc` with this layout, and not the heap's (H1).
+            unsafe { std::alloc::dealloc(self.value.as_ptr().cast(), Self::LAYOUT) };
+        }
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Box<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
