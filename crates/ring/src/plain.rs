@@ -72,10 +72,10 @@ pub(crate) fn value<T: Plain>(load: impl Fn(usize) -> u64) -> T {
     unsafe { value.assume_init() }
 }
 
-/// Where word `index` of a value begins, and how many bytes of it there are.
+/// Where word `index` of a value begins, and how many bytes of it there are: none behind its end.
 const fn part<T>(index: usize) -> (usize, usize) {
-    let from = index * size_of::<u64>();
-    let left = size_of::<T>() - from;
+    let from = index.saturating_mul(size_of::<u64>());
+    let left = size_of::<T>().saturating_sub(from);
     (from, if left < size_of::<u64>() { left } else { size_of::<u64>() })
 }
 
@@ -97,6 +97,7 @@ mod tests {
         there_and_back([1u8, 2, 3]);
         there_and_back([1u16, 2, 3, 4, 5, 6, 7]);
         there_and_back([[1u8, 2, 3]; 7]);
+        assert_eq!((word(&[1u8; 9], 2), word(&1u64, usize::MAX)), (0, 0), "behind its end");
         assert_eq!(
             (words::<[u8; 0]>(), words::<u8>(), words::<[u8; 8]>(), words::<[u8; 9]>()),
             (0, 1, 1, 2)

@@ -269,6 +269,14 @@ impl<W: Width> Flagged<W> {
     }
 }
 
+/// Nobody waits here any more; futures that were leaked must not be woken in the place of others at this address later.
+#[cfg(feature = "async")]
+impl<W: Width> Drop for Flagged<W> {
+    fn drop(&mut self) {
+        crate::tasks::forget(self.address());
+    }
+}
+
 /// A flag that this waiter has set and that a publisher may have stored away unseen (I6).
 pub(crate) struct Debt<'f, W: Width> {
     flagged: &'f Flagged<W>,

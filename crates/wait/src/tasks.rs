@@ -67,6 +67,13 @@ pub(crate) fn wake(address: usize, count: usize) -> usize {
     number
 }
 
+/// Takes all tasks out that wait at `address`, unwoken.
+pub(crate) fn forget(address: usize) {
+    let mut leaked = Vec::new();
+    leaked.extend(list(address).waiting.extract_if(.., |waiting| waiting.address == address));
+    drop(leaked);
+}
+
 /// Puts a task last, or where it stands already.
 fn register(address: usize, ticket: Option<u64>, waker: &Waker) -> u64 {
     let waker = waker.clone();

@@ -68,15 +68,16 @@ impl<T, B: Bell> Batch<'_, T, B> {
     /// Releases all values.
     #[inline]
     pub fn release(self) {
-        let len = self.len;
-        self.consumer.release(len as u64);
+        // SAFETY: so many are held, and the batch with all references into it is at its end.
+        unsafe { self.consumer.release(self.len as u64) };
     }
 
     /// Releases the oldest `count` values, or all if there are no more; the others are there again at the next read.
     pub fn release_first(self, count: usize) {
         let count = count.min(self.len);
         if count > 0 {
-            self.consumer.release(count as u64);
+            // SAFETY: as for all.
+            unsafe { self.consumer.release(count as u64) };
         }
     }
 }
@@ -140,8 +141,11 @@ impl<T, B: Bell> fmt::Debug for Iter<'_, T, B> {
 
 impl<T, B: Bell> Consumer<T, B> {
     /// Releases the oldest `count` values that were handed out, at least one.
+    ///
+    /// # Safety
+    /// So many are held, and nobody has references to them any more.
     #[inline]
-    fn release(&mut self, count: u64) {
+    unsafe fn release(&mut self, count: u64) {
         self.from = self.from.plus(count);
         // EDGE broadcast-release (release): what is before has been read.
         let order = crate::mutant::order("broadcast: release is relaxed", Release);

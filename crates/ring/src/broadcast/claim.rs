@@ -44,7 +44,9 @@ impl<'p, T, B: Bell> Claim<'p, T, B> {
         if self.filled == self.count {
             return Err(value);
         }
-        self.producer.write(self.producer.next.plus(self.filled), value);
+        let at = self.producer.next.plus(self.filled);
+        // SAFETY: there is room for `count` values, and those before this one have been written.
+        unsafe { self.producer.write(at, value) };
         self.filled += 1;
         Ok(())
     }
@@ -57,7 +59,8 @@ impl<'p, T, B: Bell> Claim<'p, T, B> {
     /// Publishes what was put here, filled or not, and returns how many values that is.
     pub fn publish(self) -> usize {
         if self.filled > 0 {
-            self.producer.publish(self.filled);
+            // SAFETY: so many have been written.
+            unsafe { self.producer.publish(self.filled) };
         }
         self.filled as usize
     }

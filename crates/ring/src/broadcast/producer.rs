@@ -69,8 +69,10 @@ impl<T, B: Bell> Producer<T, B> {
             // EDGE broadcast-publish (release): too early.
             self.ring.published.store(self.next.plus(1), Release);
         }
-        self.write(self.next, value);
-        self.publish(1);
+        // SAFETY: there is room for one.
+        unsafe { self.write(self.next, value) };
+        // SAFETY: it was written just now.
+        unsafe { self.publish(1) };
         Ok(())
     }
 
@@ -108,9 +110,12 @@ impl<T, B: Bell> Producer<T, B> {
         if self.limit.since(self.next) < count as u64 { Err(ClaimError::Full) } else { Ok(()) }
     }
 
-    /// Writes the slot of a position that was found free and is not published yet.
+    /// Writes the slot of a position.
+    ///
+    /// # Safety
+    /// It was found free (`find`), is not published yet, and all positions before it have been written.
     #[inline]
-    pub(super) fn write(&mut self, position: Position, value: T) {
+    pub(super) unsafe fn write(&mut self, position: Position, value: T) {
         // The bound is for what a CPU does ahead of the check (`view`).
         // SAFETY: the ring keeps the slots (I6).
         let slot = unsafe { self.slots.at(position.at_most(self.limit.minus(1))) };
@@ -127,9 +132,12 @@ impl<T, B: Bell> Producer<T, B> {
         self.slots.prefetch_to_write(position.plus(self.ahead).at_most(self.fetch));
     }
 
-    /// Publishes the next `count` values, which have been written.
+    /// Publishes the next `count` values.
+    ///
+    /// # Safety
+    /// They have been written.
     #[inline]
-    pub(super) fn publish(&mut self, count: u64) {
+    pub(super) unsafe fn publish(&mut self, count: u64) {
         self.next = self.next.plus(count);
         // EDGE broadcast-publish (release): who sees this sees the values.
         let order = mutant::order("broadcast: publish is relaxed", Release);

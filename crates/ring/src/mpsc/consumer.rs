@@ -58,7 +58,8 @@ impl<T, B: Bell> Consumer<T, B> {
         }
         // SAFETY: `find` found a value.
         let value = unsafe { self.take(self.head) };
-        self.vacate(1);
+        // SAFETY: it was taken just now.
+        unsafe { self.vacate(1) };
         Ok(value)
     }
 
@@ -148,9 +149,12 @@ impl<T, B: Bell> Consumer<T, B> {
         value
     }
 
-    /// Gives the `count` slots from `head` on back, whose values have been taken.
+    /// Gives the `count` slots from `head` on back.
+    ///
+    /// # Safety
+    /// Their values have been taken.
     #[inline]
-    fn vacate(&mut self, count: u64) {
+    unsafe fn vacate(&mut self, count: u64) {
         self.head = self.head.plus(count);
         // EDGE mpsc-vacate (release): the slots have been read.
         self.ring.head.store(self.head, mutant::order("mpsc: vacate is relaxed", Release));
@@ -184,7 +188,8 @@ struct Popped<'c, T, B: Bell> {
 impl<T, B: Bell> Drop for Popped<'_, T, B> {
     fn drop(&mut self) {
         if self.count > 0 {
-            self.consumer.vacate(self.count);
+            // SAFETY: so many have been taken.
+            unsafe { self.consumer.vacate(self.count) };
         }
     }
 }

@@ -48,7 +48,8 @@ impl<T, B: Bell> Producer<T, B> {
     /// The value, when the ring is full, or full and its consumer has gone.
     #[inline]
     pub fn push(&mut self, value: T) -> Result<(), PushError<T>> {
-        match self.claim(1) {
+        // SAFETY: what is claimed is published below.
+        match unsafe { self.claim(1) } {
             Ok(at) => {
                 // SAFETY: the slot was claimed just now, for this value.
                 unsafe { self.publish(at, value) };
@@ -78,7 +79,8 @@ impl<T, B: Bell> Producer<T, B> {
         if values.is_empty() {
             return Ok(());
         }
-        let first = self.claim(values.len())?;
+        // SAFETY: what is claimed is published below.
+        let first = unsafe { self.claim(values.len()) }?;
         for (offset, value) in values.drain(..).enumerate() {
             // SAFETY: so many slots were claimed, each for one value. To drain a vector moves values and does no more.
             unsafe { self.publish(first.plus(offset as u64), value) };
@@ -88,8 +90,11 @@ impl<T, B: Bell> Producer<T, B> {
     }
 
     /// Claims `count` slots, at least one, and gives the first.
+    ///
+    /// # Safety
+    /// The caller publishes them all, without a chance to panic: the consumer waits for them, and the ring's drop relies on it.
     #[inline]
-    fn claim(&mut self, count: usize) -> Result<Position, ClaimError> {
+    unsafe fn claim(&mut self, count: usize) -> Result<Position, ClaimError> {
         let most = self.capacity();
         if count > most {
             return Err(ClaimError::TooLong { most });

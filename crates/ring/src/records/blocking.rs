@@ -50,7 +50,8 @@ macro_rules! sleeping_sides {
                     }
                     found => found?,
                 };
-                Ok(Chunk::new(self, claimed))
+                // SAFETY: it was claimed just now (I2 of the ring).
+                Ok(unsafe { Chunk::new(self, claimed) })
             }
 
             /// Puts a copy of `bytes` in, and sleeps until there is room for it.
@@ -99,7 +100,8 @@ macro_rules! sleeping_sides {
                     }
                     found => found?,
                 };
-                Ok(Record::new(self, place))
+                // SAFETY: it was found just now (I2 of the ring).
+                Ok(unsafe { Record::new(self, place) })
             }
         }
     };

@@ -24,7 +24,9 @@ pub struct Chunk<'p, P: Writer> {
 }
 
 impl<'p, P: Writer> Chunk<'p, P> {
-    pub(super) fn new(producer: &'p mut P, claimed: Claimed) -> Chunk<'p, P> {
+    /// # Safety
+    /// It was claimed from this producer just now, and is nobody else's.
+    pub(super) unsafe fn new(producer: &'p mut P, claimed: Claimed) -> Chunk<'p, P> {
         Chunk { producer, claimed }
     }
 
@@ -33,7 +35,8 @@ impl<'p, P: Writer> Chunk<'p, P> {
     pub fn commit(self) {
         let mut chunk = std::mem::ManuallyDrop::new(self);
         let claimed = chunk.claimed;
-        chunk.producer.commit(claimed);
+        // SAFETY: the range was claimed for this chunk, which is no more (I2 of `words`).
+        unsafe { chunk.producer.commit(claimed) };
     }
 
     /// Copies as many bytes as the chunk has.
@@ -69,7 +72,8 @@ impl<P: Writer> std::ops::DerefMut for Chunk<'_, P> {
 
 impl<P: Writer> Drop for Chunk<'_, P> {
     fn drop(&mut self) {
-        self.producer.abort(self.claimed);
+        // SAFETY: the range was claimed for this chunk, which is no more (I2 of `words`).
+        unsafe { self.producer.abort(self.claimed) };
     }
 }
 

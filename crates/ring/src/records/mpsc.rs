@@ -174,7 +174,9 @@ fn build<B: Bell>(capacity: usize) -> Result<Sides<B>, CapacityError> {
         #[cfg(not(unc_model))]
         consumer: None,
     });
-    Ok((Producer::join(Arc::clone(&ring)), Consumer::go_on(ring)))
+    let producer = Producer::join(Arc::clone(&ring));
+    // SAFETY: it is the first of a new ring (I4).
+    Ok((producer, unsafe { Consumer::go_on(ring) }))
 }
 
 /// A side that writes records. Clone it for more.
@@ -216,7 +218,8 @@ impl<B: Bell> Producer<B> {
     #[inline]
     pub fn claim(&mut self, len: usize) -> Result<Chunk<'_, Self>, ClaimError> {
         let claimed = self.find(len)?;
-        Ok(Chunk::new(self, claimed))
+        // SAFETY: it was claimed just now (I2).
+        Ok(unsafe { Chunk::new(self, claimed) })
     }
 
     /// Puts a copy of `bytes` in.
@@ -307,7 +310,7 @@ impl<B: Bell> Writer for Producer<B> {
     }
 
     #[inline]
-    fn commit(&mut self, claimed: Claimed) {
+    unsafe fn commit(&mut self, claimed: Claimed) {
         // EDGE records-commit (release): who sees this sees the record.
         let order = mutant::order("records: commit is relaxed", Release);
         self.ring.words.store(claimed.at, Header::Record(claimed.len as u32), order);
@@ -316,7 +319,7 @@ impl<B: Bell> Writer for Producer<B> {
         }
     }
 
-    fn abort(&mut self, claimed: Claimed) {
+    unsafe fn abort(&mut self, claimed: Claimed) {
         // EDGE records-commit (release): this producer writes there no more.
         let order = mutant::order("records: abort is relaxed", Release);
         self.ring.words.store(claimed.at, Header::Skip(claimed.len as u32), order);
@@ -372,7 +375,10 @@ pub struct Consumer<B: Bell = Silent> {
 
 impl<B: Bell> Consumer<B> {
     /// The consumer, where the last one left off.
-    pub(super) fn go_on(ring: Arc<Ring<B>>) -> Consumer<B> {
+    ///
+    /// # Safety
+    /// There is no other (I4).
+    pub(super) unsafe fn go_on(ring: Arc<Ring<B>>) -> Consumer<B> {
         // Only a consumer that was here before has stored it, or one that died.
         let head = ring.control().head.load(Relaxed).position();
         Consumer { ring, head }
@@ -385,7 +391,8 @@ impl<B: Bell> Consumer<B> {
     #[inline]
     pub fn read(&mut self) -> Result<Record<'_, Self>, RecordError> {
         let place = self.find()?;
-        Ok(Record::new(self, place))
+        // SAFETY: it was found just now (I2).
+        Ok(unsafe { Record::new(self, place) })
     }
 
     #[inline]
@@ -394,9 +401,10 @@ impl<B: Bell> Consumer<B> {
         loop {
             match self.look()? {
                 Found::Record(len) => return Ok(Place { at: self.head, len }),
-                Found::Skip(span) => self.free(span),
-                // Whatever is claimed and not committed when nobody is left never will be.
-                Found::Claimed(span) if is_last => self.free(span),
+                // SAFETY: its header was found.
+                Found::Skip(span) => unsafe { self.free(span) },
+                // SAFETY: whatever is claimed and not committed when nobody is left never will be.
+                Found::Claimed(span) if is_last => unsafe { self.free(span) },
                 Found::Nothing if is_last => return Err(RecordError::Closed),
                 Found::Nothing | Found::Claimed(_) => {
                     // EDGE records-last (acquire): all that the producers committed is seen by the next look.
@@ -423,8 +431,11 @@ impl<B: Bell> Consumer<B> {
     }
 
     /// Gives `span` words back, cleared (I3).
+    ///
+    /// # Safety
+    /// They are the consumer's: a header of that span was found, or nobody will ever commit them.
     #[inline]
-    fn free(&mut self, span: u64) {
+    unsafe fn free(&mut self, span: u64) {
         if !mutant::is("records: what is freed is not cleared") {
             let words = &self.ring.words;
             // Whenever this process dies, the next consumer finds something to pass over, or zeros up to the next header.
@@ -460,7 +471,8 @@ impl<B: Bell> Consumer<B> {
             Found::Nothing => self.unmarked(),
         };
         if span > 0 {
-            self.free(span);
+            // SAFETY: nobody will commit what is claimed there, which the caller promises.
+            unsafe { self.free(span) };
         }
         Ok(span as usize * super::header::WORD)
     }
@@ -488,8 +500,9 @@ impl<B: Bell> Reader for Consumer<B> {
     }
 
     #[inline]
-    fn release(&mut self, record: Place) {
-        self.free(words_for(record.len));
+    unsafe fn release(&mut self, record: Place) {
+        // SAFETY: the record's words are the consumer's, which has done with them (I2).
+        unsafe { self.free(words_for(record.len)) };
     }
 }
 

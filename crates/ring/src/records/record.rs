@@ -23,14 +23,17 @@ pub struct Record<'c, C: Reader> {
 }
 
 impl<'c, C: Reader> Record<'c, C> {
-    pub(super) fn new(consumer: &'c mut C, place: Place) -> Record<'c, C> {
+    /// # Safety
+    /// This consumer found it just now.
+    pub(super) unsafe fn new(consumer: &'c mut C, place: Place) -> Record<'c, C> {
         Record { consumer, place }
     }
 
     /// Gives its room back.
     #[inline]
     pub fn release(self) {
-        self.consumer.release(self.place);
+        // SAFETY: the record was found by this consumer, and is no more (I2 of `words`).
+        unsafe { self.consumer.release(self.place) };
     }
 
     /// A copy.

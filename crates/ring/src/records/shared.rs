@@ -228,7 +228,8 @@ impl Shared {
     /// Somebody holds it, or died with it, or has given it up, which closed the ring.
     pub fn consumer(&self) -> Result<Consumer<Sleepers>, RoleError> {
         self.role().claim()?;
-        Ok(Consumer::go_on(Arc::clone(&self.ring)))
+        // SAFETY: the role is this one's now.
+        Ok(unsafe { Consumer::go_on(Arc::clone(&self.ring)) })
     }
 
     /// Takes the consumer's role over from who died with it.
@@ -237,7 +238,8 @@ impl Shared {
     /// Somebody lives who holds it, or it has been given up. One that nobody holds is taken.
     pub fn take_over_consumer(&self) -> Result<Consumer<Sleepers>, RoleError> {
         self.role().take_over()?;
-        Ok(Consumer::go_on(Arc::clone(&self.ring)))
+        // SAFETY: the role is this one's now.
+        Ok(unsafe { Consumer::go_on(Arc::clone(&self.ring)) })
     }
 
     fn role(&self) -> &Role {

@@ -27,16 +27,22 @@ pub struct Place {
 pub trait Writer {
     #[doc(hidden)]
     fn words(&self) -> &Words;
+    /// # Safety
+    /// It was claimed from this side, and has been neither committed nor aborted; nobody has references into it any more.
     #[doc(hidden)]
-    fn commit(&mut self, claimed: Claimed);
+    unsafe fn commit(&mut self, claimed: Claimed);
+    /// # Safety
+    /// As for [`commit`](Writer::commit).
     #[doc(hidden)]
-    fn abort(&mut self, claimed: Claimed);
+    unsafe fn abort(&mut self, claimed: Claimed);
 }
 
 /// A side that records go back to. Sealed: nobody outside can name it.
 pub trait Reader {
     #[doc(hidden)]
     fn words(&self) -> &Words;
+    /// # Safety
+    /// It is what this side found last, and nobody has references into it any more.
     #[doc(hidden)]
-    fn release(&mut self, place: Place);
+    unsafe fn release(&mut self, place: Place);
 }

@@ -124,7 +124,8 @@ impl<B: Bell> Producer<B> {
     #[inline]
     pub fn claim(&mut self, len: usize) -> Result<Chunk<'_, Self>, ClaimError> {
         let claimed = self.find(len)?;
-        Ok(Chunk::new(self, claimed))
+        // SAFETY: it was claimed just now (I2).
+        Ok(unsafe { Chunk::new(self, claimed) })
     }
 
     /// Puts a copy of `bytes` in.
@@ -178,7 +179,7 @@ impl<B: Bell> Writer for Producer<B> {
     }
 
     #[inline]
-    fn commit(&mut self, claimed: Claimed) {
+    unsafe fn commit(&mut self, claimed: Claimed) {
         let words = &self.ring.words;
         if claimed.padding > 0 && !mutant::is("records: padding has no header") {
             // SAFETY: the padding was claimed with the record (I2).
@@ -195,7 +196,7 @@ impl<B: Bell> Writer for Producer<B> {
         }
     }
 
-    fn abort(&mut self, _: Claimed) {}
+    unsafe fn abort(&mut self, _: Claimed) {}
 }
 
 impl<B: Bell> Drop for Producer<B> {
@@ -244,7 +245,8 @@ impl<B: Bell> Consumer<B> {
     #[inline]
     pub fn read(&mut self) -> Result<Record<'_, Self>, RecordError> {
         let place = self.find()?;
-        Ok(Record::new(self, place))
+        // SAFETY: it was found just now (I2).
+        Ok(unsafe { Record::new(self, place) })
     }
 
     #[inline]
@@ -295,7 +297,7 @@ impl<B: Bell> Reader for Consumer<B> {
     }
 
     #[inline]
-    fn release(&mut self, record: Place) {
+    unsafe fn release(&mut self, record: Place) {
         self.head = record.at.plus(words_for(record.len));
         // EDGE records-vacate (release): the record has been read.
         self.ring.head.store(self.head, mutant::order("records: vacate is relaxed", Release));

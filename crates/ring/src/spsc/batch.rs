@@ -2,6 +2,7 @@
 
 use super::Consumer;
 use crate::bell::{Bell, Silent};
+use crate::position::Position;
 use std::fmt;
 
 /// Values that a consumer may read, from [`Consumer::read`]; at least one. What is not released or taken out is there again
@@ -32,7 +33,8 @@ impl<'c, T, B: Bell> Batch<'c, T, B> {
 
     /// The values, oldest first.
     pub fn iter(&self) -> Iter<'_, T, B> {
-        Iter { consumer: self.consumer, next: 0, len: self.len }
+        let next = self.consumer.head;
+        Iter { consumer: self.consumer, next, end: next.plus(self.len) }
     }
 
     /// The values as memory: up to the end of the ring's array, and the rest from its beginning.
@@ -77,7 +79,8 @@ impl<'c, T, B: Bell> IntoIterator for Batch<'c, T, B> {
     type IntoIter = Taken<'c, T, B>;
 
     fn into_iter(self) -> Taken<'c, T, B> {
-        Taken { taken: 0, len: self.len, consumer: self.consumer }
+        let next = self.consumer.set_aside(self.len);
+        Taken { next, end: next.plus(self.len), consumer: self.consumer }
     }
 }
 
@@ -90,8 +93,8 @@ impl<T, B: Bell> fmt::Debug for Batch<'_, T, B> {
 /// The values of a [`Batch`], oldest first.
 pub struct Iter<'b, T, B: Bell = Silent> {
     consumer: &'b Consumer<T, B>,
-    next: u64,
-    len: u64,
+    next: Position,
+    end: Position,
 }
 
 impl<'b, T, B: Bell> Iterator for Iter<'b, T, B> {
@@ -99,17 +102,17 @@ impl<'b, T, B: Bell> Iterator for Iter<'b, T, B> {
 
     #[inline]
     fn next(&mut self) -> Option<&'b T> {
-        if self.next == self.len {
+        if self.next == self.end {
             return None;
         }
-        // SAFETY: the batch has `len` values, which stay as long as it is borrowed (I6).
+        // SAFETY: the batch has the values up to `end`, which stay as long as it is borrowed (I6).
         let value = unsafe { self.consumer.value(self.next) };
-        self.next += 1;
+        self.next = self.next.plus(1);
         Some(value)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = (self.len - self.next) as usize;
+        let left = self.end.since(self.next) as usize;
         (left, Some(left))
     }
 }
@@ -122,11 +125,13 @@ impl<T, B: Bell> fmt::Debug for Iter<'_, T, B> {
     }
 }
 
-/// The values of a [`Batch`] taken out, oldest first. What is left when it goes stays in the ring.
+/// The values of a [`Batch`] taken out, oldest first. What is left when it goes stays in the ring; if it is leaked, all of them
+/// are.
 pub struct Taken<'c, T, B: Bell = Silent> {
+    /// I7: its `head` is `end` as long as this is there, so that nobody comes upon values that were taken, leaked or not.
     consumer: &'c mut Consumer<T, B>,
-    taken: u64,
-    len: u64,
+    next: Position,
+    end: Position,
 }
 
 impl<T, B: Bell> Iterator for Taken<'_, T, B> {
@@ -134,17 +139,17 @@ impl<T, B: Bell> Iterator for Taken<'_, T, B> {
 
     #[inline]
     fn next(&mut self) -> Option<T> {
-        if self.taken == self.len {
+        if self.next == self.end {
             return None;
         }
-        // SAFETY: the batch has `len` values, of which `taken` are taken (I6); this one is given back below, or sooner.
-        let value = unsafe { self.consumer.take(self.taken) };
-        self.taken += 1;
+        // SAFETY: the values up to `end` were set aside for this iterator (I7), which takes each once.
+        let value = unsafe { self.consumer.take(self.next) };
+        self.next = self.next.plus(1);
         Some(value)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = (self.len - self.taken) as usize;
+        let left = self.end.since(self.next) as usize;
         (left, Some(left))
     }
 }
@@ -153,9 +158,8 @@ impl<T, B: Bell> ExactSizeIterator for Taken<'_, T, B> {}
 
 impl<T, B: Bell> Drop for Taken<'_, T, B> {
     fn drop(&mut self) {
-        if self.taken > 0 {
-            self.consumer.vacate(self.taken);
-        }
+        // SAFETY: the values before `next` have been taken, those from there on not (I7).
+        unsafe { self.consumer.vacate(self.next) };
     }
 }
 

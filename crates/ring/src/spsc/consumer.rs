@@ -34,6 +34,8 @@ pub struct Consumer<T, B: Bell = Silent> {
     /// How far ahead of `head`, and how far at most, slots are fetched to be read.
     ahead: u64,
     fetch: Position,
+    /// `head` went past values that were set aside, and the ring has not been told: their iterator may have been leaked.
+    is_owing: bool,
     pace: Pace,
     _keeper: Keeper<T, B>,
 }
@@ -43,9 +45,16 @@ pub struct Consumer<T, B: Bell = Silent> {
 unsafe impl<T: Send, B: Bell> Send for Consumer<T, B> {}
 
 impl<T, B: Bell> Consumer<T, B> {
-    pub(super) fn new(place: Place<T, B>, head: Position, keeper: Keeper<T, B>) -> Consumer<T, B> {
+    /// # Safety
+    /// The place is there as long as the keeper (I4), its `head` is this, and there is no other consumer (I3).
+    pub(super) unsafe fn new(
+        place: Place<T, B>,
+        head: Position,
+        keeper: Keeper<T, B>,
+    ) -> Consumer<T, B> {
         let (ahead, fetch) = (place.slots.ahead(), place.slots.last_whole_line(head));
-        Consumer { place, head, seen: head, ahead, fetch, pace: Pace::default(), _keeper: keeper }
+        let (is_owing, pace) = (false, Pace::default());
+        Consumer { place, head, seen: head, ahead, fetch, is_owing, pace, _keeper: keeper }
     }
 
     #[inline(always)]
@@ -66,8 +75,9 @@ impl<T, B: Bell> Consumer<T, B> {
             self.control().head.store(self.head.plus(1), Release);
         }
         // SAFETY: `find` found a value (I2), which is the ring's no more from here on.
-        let value = unsafe { self.take(0) };
-        self.vacate(1);
+        let value = unsafe { self.take(self.head) };
+        // SAFETY: it was taken just now.
+        unsafe { self.vacate(self.head.plus(1)) };
         Ok(value)
     }
 
@@ -78,7 +88,7 @@ impl<T, B: Bell> Consumer<T, B> {
     pub fn peek(&mut self) -> Result<&T, PopError> {
         self.find()?;
         // SAFETY: `find` found a value, which stays (I2) until `head` moves, and that takes `&mut self` (I3).
-        Ok(unsafe { self.value(0) })
+        Ok(unsafe { self.value(self.head) })
     }
 
     /// The oldest values, at most `most` of them (0 counts as 1), to be read in place; they stay until they are released.
@@ -103,10 +113,11 @@ impl<T, B: Bell> Consumer<T, B> {
         let count = into.len().min(self.available());
         for (offset, value) in into[..count].iter_mut().enumerate() {
             // SAFETY: so many values are there (I2).
-            *value = unsafe { self.take(offset as u64) };
+            *value = unsafe { self.take(self.head.plus(offset as u64)) };
         }
         if count > 0 {
-            self.vacate(count as u64);
+            // SAFETY: so many were taken just now.
+            unsafe { self.vacate(self.head.plus(count as u64)) };
         }
         count
     }
@@ -134,56 +145,68 @@ impl<T, B: Bell> Consumer<T, B> {
         self.find() != Err(PopError::Empty)
     }
 
-    /// The slot `offset` after `head`.
+    /// The slot at `at`.
     ///
     /// # Safety
-    /// More than `offset` values are there.
+    /// A value is there.
     #[inline(always)]
-    unsafe fn slot(&self, offset: u64) -> &Slot<T> {
+    unsafe fn slot(&self, at: Position) -> &Slot<T> {
         // The bound is for what a CPU does ahead of the check.
-        let at = self.head.plus(offset).at_most(self.seen.minus(1));
         // SAFETY: the slots live (I4).
-        unsafe { self.place.slots.at(at) }
+        unsafe { self.place.slots.at(at.at_most(self.seen.minus(1))) }
     }
 
-    /// Fetches a slot that comes later than the one `offset` after `head`.
+    /// Fetches a slot that comes later than the one at `at`.
     #[inline(always)]
-    fn fetch_ahead_of(&self, offset: u64) {
-        let at = self.head.plus(offset + self.ahead);
-        self.place.slots.prefetch_to_read(at.at_most(self.fetch));
+    fn fetch_ahead_of(&self, at: Position) {
+        self.place.slots.prefetch_to_read(at.plus(self.ahead).at_most(self.fetch));
     }
 
-    /// Takes the value `offset` after `head` out.
+    /// Takes the value at `at` out.
     ///
     /// # Safety
     /// It is there, and is not used again.
     #[inline(always)]
-    pub(super) unsafe fn take(&self, offset: u64) -> T {
-        // SAFETY: more than `offset` values are there (I2).
-        let slot = unsafe { self.slot(offset) };
+    pub(super) unsafe fn take(&self, at: Position) -> T {
+        // SAFETY: a value is there (I2).
+        let slot = unsafe { self.slot(at) };
         // SAFETY: the slot holds a value and is the consumer's (I2).
         let value = unsafe { slot.read() };
-        self.fetch_ahead_of(offset);
+        self.fetch_ahead_of(at);
         value
     }
 
-    /// The value `offset` after `head`.
+    /// The value at `at`.
     ///
     /// # Safety
     /// It is there, and stays as long as the caller says.
     #[inline(always)]
-    pub(super) unsafe fn value<'v>(&self, offset: u64) -> &'v T {
-        // SAFETY: more than `offset` values are there (I2).
-        let slot = unsafe { self.slot(offset) };
-        self.fetch_ahead_of(offset);
+    pub(super) unsafe fn value<'v>(&self, at: Position) -> &'v T {
+        // SAFETY: a value is there (I2).
+        let slot = unsafe { self.slot(at) };
+        self.fetch_ahead_of(at);
         // SAFETY: the slot holds a value and is the consumer's (I2).
         unsafe { &*slot.as_ptr() }
     }
 
-    /// Gives the `count` slots from `head` on back, whose values have been taken.
+    /// Hands the `count` oldest values over to an iterator, which takes some of them and calls [`vacate`](Consumer::vacate) when
+    /// it goes. Until then they are not this side's: if the iterator is leaked, so are they, and the next look says so.
     #[inline(always)]
-    pub(super) fn vacate(&mut self, count: u64) {
-        self.head = self.head.plus(count);
+    pub(super) fn set_aside(&mut self, count: u64) -> Position {
+        let from = self.head;
+        self.head = from.plus(count);
+        self.is_owing = true;
+        from
+    }
+
+    /// Makes `head` the oldest value that is left, and gives the slots before back.
+    ///
+    /// # Safety
+    /// What is before has been taken or leaked, what is from there on has not.
+    #[inline(always)]
+    pub(super) unsafe fn vacate(&mut self, head: Position) {
+        self.head = head;
+        self.is_owing = false;
         let control = self.control();
         if mutant::is("spsc: bell before vacate") {
             control.room.ring();
@@ -198,6 +221,10 @@ impl<T, B: Bell> Consumer<T, B> {
     /// Sees how far the producer has come.
     #[inline]
     fn look(&mut self) -> Mark {
+        if self.is_owing {
+            // SAFETY: the iterator that `head` went ahead for is gone without a word, and its values with it.
+            unsafe { self.vacate(self.head) };
+        }
         // EDGE publish (acquire): the values up to there have been written.
         let order = mutant::order("spsc: publish is read relaxed", Acquire);
         let tail = self.control().tail.load(order);

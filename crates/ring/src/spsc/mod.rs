@@ -128,8 +128,10 @@ fn ring_at<T, B: Bell>(capacity: usize, start: Position) -> Result<Sides<T, B>, 
         capacity: capacity as u64,
     };
     let keeper = Keeper::Owned { _ring: Arc::clone(&ring) };
-    let producer = Producer::new(place, start, start, keeper);
-    Ok((producer, Consumer::new(place, start, Keeper::Owned { _ring: ring })))
+    // SAFETY: the ring is new, and kept by both.
+    let producer = unsafe { Producer::new(place, start, start, keeper) };
+    // SAFETY: as for the producer.
+    Ok((producer, unsafe { Consumer::new(place, start, Keeper::Owned { _ring: ring }) }))
 }
 
 impl<T, B> Drop for Owned<T, B> {

@@ -38,7 +38,9 @@ pub struct Producer<T, B: Bell = Silent> {
 unsafe impl<T: Send, B: Bell> Send for Producer<T, B> {}
 
 impl<T, B: Bell> Producer<T, B> {
-    pub(super) fn new(
+    /// # Safety
+    /// The place is there as long as the keeper (I4), its `tail` and `head` are these, and there is no other producer (I3).
+    pub(super) unsafe fn new(
         place: Place<T, B>,
         tail: Position,
         head: Position,
@@ -77,7 +79,8 @@ impl<T, B: Bell> Producer<T, B> {
         }
         // SAFETY: there is room, so the slot is the producer's, and empty (I1, I2).
         unsafe { self.write(0, value) };
-        self.publish(1);
+        // SAFETY: it was written just now.
+        unsafe { self.publish(1) };
         Ok(())
     }
 
@@ -97,9 +100,12 @@ impl<T, B: Bell> Producer<T, B> {
         self.place.slots.prefetch_to_write(at.plus(self.ahead).at_most(self.fetch));
     }
 
-    /// Publishes the `count` slots after `tail`, which have been written.
+    /// Publishes the `count` slots after `tail`.
+    ///
+    /// # Safety
+    /// They have been written.
     #[inline(always)]
-    pub(super) fn publish(&mut self, count: u64) {
+    pub(super) unsafe fn publish(&mut self, count: u64) {
         self.tail = self.tail.plus(count);
         let control = self.control();
         if mutant::is("spsc: bell before publish") {
@@ -169,7 +175,8 @@ impl<T, B: Bell> Producer<T, B> {
             unsafe { self.write(offset as u64, *value) };
         }
         if count > 0 {
-            self.publish(count as u64);
+            // SAFETY: so many were written just now.
+            unsafe { self.publish(count as u64) };
         }
         count
     }

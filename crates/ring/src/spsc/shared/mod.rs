@@ -286,7 +286,8 @@ impl<T: Plain> Shared<T> {
             return Err(RoleError::GivenUp);
         }
         let (tail, head) = self.check_positions().map_err(|_| RoleError::Corrupt)?;
-        Ok(Producer::new(self.place(), tail, head, Keeper::Given(role)))
+        // SAFETY: the role is this one's, and keeps the memory (I1); the positions were read just now.
+        Ok(unsafe { Producer::new(self.place(), tail, head, Keeper::Given(role)) })
     }
 
     /// Takes the consumer's role.
@@ -313,7 +314,8 @@ impl<T: Plain> Shared<T> {
             return Err(RoleError::GivenUp);
         }
         let (_, head) = self.check_positions().map_err(|_| RoleError::Corrupt)?;
-        Ok(Consumer::new(self.place(), head, Keeper::Given(role)))
+        // SAFETY: as for the producer.
+        Ok(unsafe { Consumer::new(self.place(), head, Keeper::Given(role)) })
     }
 
     fn claimed(&self, role: &Role) -> Claimed {
