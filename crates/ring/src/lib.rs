@@ -16,7 +16,8 @@
 //!
 //! # State
 //! The pieces that all rings share: `position` (where in the stream, and whether its writer has gone), `slots` (the array),
-//! `view` (how a side finds and fetches slots), `pace` (how a consumer keeps out of the way), [`bell`], `error`.
+//! `view` (how a side finds and fetches slots), `pace` (how a consumer keeps out of the way), [`bell`], `given` (memory that
+//! several processes share), `error`.
 //!
 //! # Evidence
 //! Unit tests, also under Miri and on AArch64. tests/model.rs: every execution of the very code that C11 or x86-TSO allows.
@@ -24,6 +25,8 @@
 pub mod bell;
 pub mod broadcast;
 mod error;
+#[cfg(not(unc_model))]
+mod given;
 pub mod lossy;
 pub mod mpsc;
 #[doc(hidden)]

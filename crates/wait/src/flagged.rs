@@ -7,7 +7,7 @@
 //! # State
 //! ```text
 //! word:  a count of the user's, which says that something may have happened | 1 bit ASLEEP: somebody may sleep
-//! mode:  CLAIMED | CLOSED | TIMED | SHARED
+//! mode:  CLOSED | TIMED | SHARED
 //! ```
 //!
 //! # Edges
@@ -19,7 +19,8 @@
 //! I1: the flag is set only by a compare-and-swap that keeps the count.
 //! I2: the flag is cleared only when the count advances or just has, so that a waiter that saw it set can't sleep on the
 //!     word any more; and every clear is followed by a wake-up of all. (After a close the one-word forms clear it at the
-//!     same count; there whoever leaves because of the close clears it, and wakes all, once more.)
+//!     same count; there whoever leaves because of the close clears it, and wakes all, once more.) Only a process that dies
+//!     in between leaves it at that: sleeps between processes end by themselves, and who takes over wakes all, flag or not.
 //! I3: a waiter sleeps on a word only after: the flag seen set in it, the user's order (a heavy fence), a look, these
 //!     in turn. Without the order it sleeps with a time limit.
 //! I4: waking one leaves the flag while it finds somebody asleep, and clears it by I2 otherwise.
@@ -31,10 +32,10 @@
 //! # Evidence
 //! tests/model.rs, tests/model_event_counts.rs: every user, with mutants.
 
-use crate::ClaimError;
 use crate::deadline::{Deadline, TimedOut};
 use crate::patience::{Naps, Patience};
 use crate::width::Width;
+use std::time::Duration;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use uncontended_atomic::{AtomicU32, Scope, Wait, futex_wait, futex_wake, mutant};
 use uncontended_fence::{Refused, bare};
@@ -42,7 +43,11 @@ use uncontended_fence::{Refused, bare};
 pub(crate) const SHARED: u32 = 1;
 const TIMED: u32 = 2;
 const CLOSED: u32 = 4;
-const CLAIMED: u32 = 8;
+
+/// How long a sleep in memory that several processes share lasts at most, before the sleeper looks again by itself.
+///
+/// A process can die between clearing the flag and waking who slept under it; then nobody else knows that somebody sleeps.
+pub const LONGEST_SHARED_SLEEP: Duration = Duration::from_millis(100);
 
 /// The word, and what is known about its users.
 #[repr(C)]
@@ -105,22 +110,6 @@ impl<W: Width> Flagged<W> {
         registered
     }
 
-    /// Becomes the only producer of a count that is open.
-    pub(crate) fn claim(&self) -> Result<(), ClaimError> {
-        // EDGE close (acquire): a new producer goes on from the last one's count.
-        let claim = |mode| (mode & (CLAIMED | CLOSED) == 0).then_some(mode | CLAIMED);
-        self.mode
-            .fetch_update(Acquire, Relaxed, claim)
-            .map(drop)
-            .map_err(|mode| if mode & CLOSED == 0 { ClaimError::Taken } else { ClaimError::Closed })
-    }
-
-    /// Gives the claim back: somebody else may go on.
-    pub(crate) fn release(&self) {
-        // EDGE close (release): all events so far.
-        self.mode.fetch_and(!CLAIMED, Release);
-    }
-
     /// No more events come. The caller then wakes all who sleep.
     #[cfg_attr(unc_model, track_caller)]
     pub(crate) fn close(&self) {
@@ -175,7 +164,7 @@ impl<W: Width> Flagged<W> {
             }
             let Some(word) = flagged else { continue };
             // I3: the flag, the order, the look; now the kernel compares and queues in one step.
-            let until = if is_ordered { deadline } else { naps.next(deadline) };
+            let until = if is_ordered { self.longest(deadline) } else { naps.next(deadline) };
             let end = self.lie_down(word, until, is_ordered);
             if let Some(value) = ready() {
                 return Ok(value);
@@ -216,6 +205,16 @@ impl<W: Width> Flagged<W> {
         }
         let is_fenced = !mutant("barriers are refused") && bare::heavy(self.scope()).is_ok();
         is_fenced && self.mode.load(Relaxed) & TIMED == 0
+    }
+
+    /// Until when to sleep at most (I2). To the checker no process dies.
+    fn longest(&self, deadline: Deadline) -> Deadline {
+        match self.scope() {
+            Scope::Shared if !cfg!(unc_model) => {
+                Deadline::after(LONGEST_SHARED_SLEEP).min(deadline)
+            }
+            _ => deadline,
+        }
     }
 
     #[cfg_attr(unc_model, track_caller)]

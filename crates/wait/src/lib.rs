@@ -7,6 +7,7 @@
 //!   no atomic read-modify-write, or [`many`].
 //! - A [`Parker`]: a token for one thread. [`idle`]: what a loop does that polls instead.
 //! - With the feature `async`, tasks wait for the same things beside threads.
+//! - A [`role`] of which there is one holder among several processes, who can be found to have died.
 //! - A [`Deadline`] is absolute, so that a wait begun again is not a longer one.
 
 mod deadline;
@@ -15,6 +16,7 @@ mod flagged;
 pub mod idle;
 mod parker;
 mod patience;
+pub mod role;
 mod sleepers;
 #[cfg(feature = "async")]
 mod tasks;
@@ -22,6 +24,7 @@ mod width;
 
 pub use deadline::{Deadline, TimedOut};
 pub use event_count::{ClaimError, Closed, EventCount, Producer, WaitError, many, single};
+pub use flagged::LONGEST_SHARED_SLEEP;
 pub use parker::{Parker, Unparker};
 pub use sleepers::Sleepers;
 pub use uncontended_atomic::Scope;

@@ -77,7 +77,8 @@ impl Sleepers {
     }
 
     /// For threads of several processes that map its memory. Each process calls [`attach`](Sleepers::attach) before
-    /// anything else, the one that made it too.
+    /// anything else, the one that made it too. A sleep lasts at most
+    /// [`LONGEST_SHARED_SLEEP`](crate::LONGEST_SHARED_SLEEP) before the sleeper looks again.
     pub fn shared() -> Sleepers {
         Sleepers(Flagged::new(Scope::Shared))
     }
@@ -104,6 +105,14 @@ impl Sleepers {
         if self.is_flagged_after_publishing() {
             self.wake_all();
         }
+    }
+
+    /// Wakes everybody who sleeps, whether or not anybody is known to: in the place of a process that died, perhaps between
+    /// saying that nobody sleeps any more and waking who did.
+    #[cold]
+    pub fn wake_after_a_death(&self) {
+        self.0.advance(|word| word.wrapping_add(CLEAR_AND_COUNT));
+        self.0.rouse(u32::MAX);
     }
 
     /// Wakes one of those who sleep, the one who has slept longest: for conditions that any of them can make use of, and
@@ -214,5 +223,42 @@ impl fmt::Debug for Sleepers {
             .field("has_waiters", &self.has_waiters())
             .field("scope", &self.scope())
             .finish()
+    }
+}
+
+#[cfg(all(test, not(unc_model)))]
+mod tests {
+    use super::*;
+    use uncontended_atomic::AtomicBool;
+
+    /// Clears the flag of who sleeps, and dies before the wake-up.
+    fn die_between(sleepers: &Sleepers, is_over: &AtomicBool) {
+        while !sleepers.has_waiters() {
+            std::thread::yield_now();
+        }
+        is_over.store(true, Relaxed);
+        assert!(sleepers.0.advance(|word| word.wrapping_add(CLEAR_AND_COUNT)));
+    }
+
+    #[test]
+    fn who_slept_under_a_flag_that_a_dead_process_cleared_comes_back() {
+        let (sleepers, is_over) = (Sleepers::shared(), AtomicBool::new(false));
+        let _ = sleepers.attach();
+        std::thread::scope(|threads| {
+            threads.spawn(|| sleepers.sleep_until(|| is_over.load(Relaxed).then_some(())));
+            die_between(&sleepers, &is_over);
+        });
+        // Within one process nobody dies alone, and sleeps have no limit: here a successor's wake-up is all there is.
+        let (sleepers, is_over) = (Sleepers::new(), AtomicBool::new(false));
+        std::thread::scope(|threads| {
+            let sleeper =
+                threads.spawn(|| sleepers.sleep_until(|| is_over.load(Relaxed).then_some(())));
+            die_between(&sleepers, &is_over);
+            while !sleeper.is_finished() {
+                sleepers.wake_after_a_death();
+                std::thread::yield_now();
+            }
+        });
+        assert!(!sleepers.has_waiters());
     }
 }

@@ -6,7 +6,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::*};
 use uncontended_sys::{filter, membarrier};
-use uncontended_wait::{EventCount, Scope, Sleepers, single};
+use uncontended_wait::role::Holder;
+use uncontended_wait::{ClaimError, EventCount, Scope, Sleepers, single};
 
 /// What both processes have mapped.
 struct Shared {
@@ -95,4 +96,43 @@ fn hand_offs_with_a_process_that_no_barrier_reaches() {
         2 => println!("SKIPPED hand_offs_with_a_process_that_no_barrier_reaches: no filters here"),
         refused => assert_eq!(refused, 1, "it is told so"),
     }
+}
+
+#[test]
+fn the_producer_of_a_count_that_was_killed_is_found_out_and_followed() {
+    let shared = share();
+    let _ = shared.count.attach();
+    assert_eq!(shared.count.holder(), Holder::Nobody);
+    // SAFETY: the child runs no more than system calls and atomics, and reads files, none of which needs the parent's other
+    // threads.
+    let process = unsafe { libc::fork() };
+    assert!(process >= 0);
+    if process == 0 {
+        let _ = shared.count.attach();
+        let mut producer = shared.count.producer();
+        let _ = producer.as_mut().map(|producer| producer.add(3));
+        // SAFETY: the signal goes to this process alone.
+        unsafe { libc::raise(libc::SIGKILL) };
+    }
+    let pid = process.unsigned_abs();
+    assert_eq!(shared.count.wait_until(|events| events == 3), Ok(3));
+    let mut status = 0;
+    // SAFETY: `status` lives until the call returns.
+    assert_eq!(unsafe { libc::waitpid(process, &raw mut status, 0) }, process);
+    assert!(libc::WIFSIGNALED(status));
+    assert_eq!(shared.count.producer().err(), Some(ClaimError::Died { pid }));
+    assert_eq!(shared.count.holder(), Holder::Died { pid });
+    let mut successor = shared.count.take_over().unwrap();
+    let me = Holder::Lives { pid: std::process::id() };
+    assert_eq!(
+        (shared.count.holder(), shared.count.take_over().err()),
+        (me, Some(ClaimError::Taken))
+    );
+    successor.increment();
+    assert_eq!(shared.count.value(), 4);
+    successor.release();
+    let successor = shared.count.producer().unwrap();
+    drop(successor);
+    assert_eq!(shared.count.take_over().err(), Some(ClaimError::Closed));
+    assert!(shared.count.is_closed());
 }

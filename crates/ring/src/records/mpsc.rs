@@ -44,6 +44,8 @@ use uncontended_atomic::CachePadded;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 use uncontended_atomic::{Arc, AtomicU64, fence};
 use uncontended_wait::Sleepers;
+#[cfg(not(unc_model))]
+use uncontended_wait::role::Role;
 
 /// A first producer, to be cloned, and the consumer.
 pub type Sides<B = Silent> = (Producer<B>, Consumer<B>);
@@ -100,7 +102,7 @@ pub(super) struct Ring<B> {
     keep: Option<Box<dyn Send + Sync>>,
     /// In memory that was given: who the consumer is.
     #[cfg(not(unc_model))]
-    consumer: Option<NonNull<crate::spsc::shared::role::Role>>,
+    consumer: Option<NonNull<Role>>,
 }
 
 // SAFETY: it is a control block of atomics and `Words`; both are there as long as `self` (I5).
@@ -117,7 +119,7 @@ impl<B> Ring<B> {
     pub(super) unsafe fn given(
         control: NonNull<Control<B>>,
         words: Words,
-        consumer: NonNull<crate::spsc::shared::role::Role>,
+        consumer: NonNull<Role>,
         keep: impl Send + Sync + 'static,
     ) -> Ring<B> {
         Ring { control, words, keep: Some(Box::new(keep)), consumer: Some(consumer) }
@@ -125,7 +127,7 @@ impl<B> Ring<B> {
 
     /// Who the consumer is, in memory that was given.
     #[cfg(not(unc_model))]
-    pub(super) fn consumer(&self) -> Option<&crate::spsc::shared::role::Role> {
+    pub(super) fn consumer(&self) -> Option<&Role> {
         // SAFETY: it lies in the same memory as the control block (I5), and is reached by shared references only.
         self.consumer.map(|role| unsafe { role.as_ref() })
     }

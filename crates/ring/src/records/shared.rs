@@ -9,6 +9,8 @@
 //! A producer that dies in a claim holds the consumer up, until it calls [`unblock`](super::mpsc::Consumer::unblock). One that
 //! dies without that is only missed at the end, as one that has not gone. A consumer that died has its role taken over; its
 //! successor reads again what was not released, and calls `unblock` first: the dead may have been about to give room back.
+//! Nobody sleeps for ever because a process died in the middle of waking it: who takes over wakes all, and in any case a sleeper
+//! looks again by itself after [`LONGEST_SHARED_SLEEP`](uncontended_wait::LONGEST_SHARED_SLEEP).
 //!
 //! Whatever another process writes there, nothing outside of the memory is touched: positions are masked, the size is this
 //! process's own after `attach`, and a record that would go over the end is
@@ -25,7 +27,7 @@
 //! I1: the memory is there, aligned, and large enough for the layout, as long as its keeper.
 //!
 //! # Edges
-//! records-made: `create` stores the magic, last -> `attach` loads it, first. Carries the header.
+//! made: that of the stamp (`given`).
 //!
 //! # Evidence
 //! Tests in `records`; fuzz/fuzz_targets/records.rs.
@@ -33,26 +35,20 @@
 use super::mpsc::{Consumer, Control, OPEN, Producer, Ring};
 use super::words::{Words, count_for};
 use crate::CapacityError;
+pub use crate::given::{AttachError, RoleError};
+use crate::given::{Kind, Stamp};
 use crate::position::{Cursor, Position};
-use crate::spsc::shared::role::Role;
-pub use crate::spsc::shared::{AttachError, RoleError};
 use std::fmt;
 use std::ptr::NonNull;
 use uncontended_atomic::CachePadded;
-use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
-use uncontended_atomic::{Arc, AtomicU32, AtomicU64};
+use uncontended_atomic::Ordering::{Relaxed, Release};
+use uncontended_atomic::{Arc, AtomicU64, Scope};
 use uncontended_wait::Sleepers;
-
-const MAGIC: u64 = u64::from_ne_bytes(*b"unc ring");
-const VERSION: u32 = 1;
-/// Of the rings in given memory: `spsc` is 1.
-const KIND_RECORDS: u32 = 2;
+use uncontended_wait::role::{Holder, Role};
 
 #[repr(C)]
 struct Header {
-    magic: AtomicU64,
-    version: AtomicU32,
-    kind: AtomicU32,
+    stamp: Stamp,
     words: AtomicU64,
     consumer: Role,
 }
@@ -101,9 +97,7 @@ pub unsafe fn create(
     let memory = base.cast::<Memory>();
     let made = Memory {
         header: Header {
-            magic: AtomicU64::new(0),
-            version: AtomicU32::new(VERSION),
-            kind: AtomicU32::new(KIND_RECORDS),
+            stamp: Stamp::unset(Kind::Records),
             words: AtomicU64::new(words as u64),
             consumer: Role::new(),
         },
@@ -121,8 +115,7 @@ pub unsafe fn create(
     unsafe { words_of(memory).cast::<u64>().write_bytes(0, words) };
     // SAFETY: as for the write; from now on it is reached by shared references only.
     let header = unsafe { &memory.as_ref().header };
-    // EDGE records-made (release): who sees the magic sees the header.
-    header.magic.store(MAGIC, Release);
+    header.stamp.set();
     Ok(Shared::new(memory, words, keep))
 }
 
@@ -142,17 +135,7 @@ pub unsafe fn attach(
     let memory = base.cast::<Memory>();
     // SAFETY: it is large enough and aligned, as was checked, any bytes are a header, and it is reached by atomics only (I1).
     let header = unsafe { &memory.as_ref().header };
-    // EDGE records-made (acquire): the header.
-    if header.magic.load(Acquire) != MAGIC {
-        return Err(AttachError::NoRing);
-    }
-    let (version, kind) = (header.version.load(Relaxed), header.kind.load(Relaxed));
-    if version != VERSION {
-        return Err(AttachError::Version { found: version });
-    }
-    if kind != KIND_RECORDS {
-        return Err(AttachError::Kind { found: kind });
-    }
+    header.stamp.check(Kind::Records)?;
     let words = usize::try_from(header.words.load(Relaxed)).unwrap_or(usize::MAX);
     let capacity = words.saturating_mul(size_of::<u64>());
     if count_for(capacity) != Ok(words) {
@@ -170,13 +153,7 @@ fn words_of(memory: NonNull<Memory>) -> NonNull<AtomicU64> {
 /// Whether a ring can be there.
 fn check_memory(base: NonNull<u8>, bytes: usize, capacity: usize) -> Result<(), AttachError> {
     let needed = bytes_for(capacity).map_err(AttachError::Capacity)?;
-    if bytes < needed {
-        return Err(AttachError::TooSmall { needed });
-    }
-    match base.as_ptr().addr().is_multiple_of(ALIGN) {
-        true => Ok(()),
-        false => Err(AttachError::Misaligned { to: ALIGN }),
-    }
+    crate::given::check_memory(base, bytes, needed, ALIGN)
 }
 
 /// A ring in given memory, as this process has attached to it.
@@ -227,7 +204,7 @@ impl Shared {
     /// # Errors
     /// Somebody holds it, or died with it, or has given it up, which closed the ring.
     pub fn consumer(&self) -> Result<Consumer<Sleepers>, RoleError> {
-        self.role().claim()?;
+        self.role().claim(Scope::Shared)?;
         // SAFETY: the role is this one's now.
         Ok(unsafe { Consumer::go_on(Arc::clone(&self.ring)) })
     }
@@ -237,9 +214,16 @@ impl Shared {
     /// # Errors
     /// Somebody lives who holds it, or it has been given up. One that nobody holds is taken.
     pub fn take_over_consumer(&self) -> Result<Consumer<Sleepers>, RoleError> {
-        self.role().take_over()?;
+        self.role().take_over(Scope::Shared)?;
+        self.ring.values().wake_after_a_death();
+        self.ring.room().wake_after_a_death();
         // SAFETY: the role is this one's now.
         Ok(unsafe { Consumer::go_on(Arc::clone(&self.ring)) })
+    }
+
+    /// Who holds the consumer's role. Producers are as many as like, and nobody knows them.
+    pub fn consumer_holder(&self) -> Holder {
+        self.role().holder()
     }
 
     fn role(&self) -> &Role {

@@ -38,6 +38,8 @@ mod producer;
 #[cfg(not(unc_model))]
 pub mod shared;
 #[cfg(all(test, not(unc_model)))]
+mod shared_tests;
+#[cfg(all(test, not(unc_model)))]
 mod tests;
 
 pub use self::batch::{Batch, Iter, Taken};
@@ -109,7 +111,7 @@ enum Keeper<T, B> {
     Owned { _ring: Arc<Owned<T, B>> },
     /// The caller, as long as the role is held.
     #[cfg(not(unc_model))]
-    Given(#[allow(dead_code, reason = "it is for its drop")] shared::Claimed),
+    Given(#[allow(dead_code, reason = "it is for its drop")] crate::given::Held),
 }
 
 /// A ring in memory of its own.

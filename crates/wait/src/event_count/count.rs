@@ -4,6 +4,7 @@ use super::form::{Form, Layout};
 use super::one_word::{Locked, OneWord};
 use super::{Closed, WaitError};
 use crate::deadline::Deadline;
+use crate::role::Role;
 use crate::width::Width;
 use std::fmt;
 use uncontended_atomic::Scope;
@@ -24,19 +25,25 @@ use uncontended_fence::Refused;
 /// done.close();
 /// assert_eq!(done.wait(3), Err(Closed));
 /// ```
-#[repr(transparent)]
-pub struct EventCount<F: Form>(pub(crate) F);
+#[repr(C)]
+pub struct EventCount<F: Form> {
+    pub(crate) form: F,
+    /// The producer's, where there is one.
+    pub(crate) role: Role,
+}
 
 impl<F: Form> EventCount<F> {
     /// A count of no events, for threads of one process.
     pub fn new() -> EventCount<F> {
-        EventCount(F::new(Scope::Private))
+        EventCount { form: F::new(Scope::Private), role: Role::new() }
     }
 
     /// A count of no events, for threads of several processes that map its memory. Each process calls
-    /// [`attach`](EventCount::attach) before anything else, the one that made it too.
+    /// [`attach`](EventCount::attach) before anything else, the one that made it too. A sleep lasts at most
+    /// [`LONGEST_SHARED_SLEEP`](crate::LONGEST_SHARED_SLEEP) before the sleeper looks again: whom a process that died was
+    /// about to wake comes back by itself, or when its role is [taken over](EventCount::take_over).
     pub fn shared() -> EventCount<F> {
-        EventCount(F::new(Scope::Shared))
+        EventCount { form: F::new(Scope::Shared), role: Role::new() }
     }
 
     /// Makes this process one that the heavy fences of other processes' waiters reach. Where that is refused, all waiters
@@ -45,36 +52,36 @@ impl<F: Form> EventCount<F> {
     /// # Errors
     /// Why it was refused; the count can be used all the same.
     pub fn attach(&self) -> Result<(), Refused> {
-        self.0.flagged().attach()
+        self.form.flagged().attach()
     }
 
     /// Who may wait here.
     pub fn scope(&self) -> Scope {
-        self.0.flagged().scope()
+        self.form.flagged().scope()
     }
 
     /// How many events there were, modulo 2^31 or 2^63. What happened before each of them is seen.
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
     pub fn value(&self) -> F::Value {
-        self.0.load()
+        self.form.load()
     }
 
     /// Whether somebody may be asleep.
     #[cfg_attr(unc_model, track_caller)]
     pub fn has_waiters(&self) -> bool {
-        self.0.flagged().is_flagged()
+        self.form.flagged().is_flagged()
     }
 
     /// How often an event found somebody to wake, modulo 2^31 at least.
     pub fn wakes(&self) -> u32 {
-        self.0.wakes()
+        self.form.wakes()
     }
 
     /// Whether no more events come.
     #[cfg_attr(unc_model, track_caller)]
     pub fn is_closed(&self) -> bool {
-        self.0.flagged().is_closed()
+        self.form.flagged().is_closed()
     }
 
     /// Waits until the count is no longer `old`, and returns what it is then.
@@ -124,9 +131,9 @@ impl<F: Form> EventCount<F> {
         mut is_enough: impl FnMut(F::Value) -> bool,
         deadline: Deadline,
     ) -> Result<F::Value, WaitError> {
-        let result = self.0.sleep_until_deadline(self.look(&mut is_enough), deadline)?;
+        let result = self.form.sleep_until_deadline(self.look(&mut is_enough), deadline)?;
         if result.is_err() {
-            self.0.leave_closed();
+            self.form.leave_closed();
         }
         result.map_err(|Closed| WaitError::Closed)
     }
@@ -141,9 +148,9 @@ impl<F: Form> EventCount<F> {
         &self,
         mut is_enough: impl FnMut(F::Value) -> bool,
     ) -> Result<F::Value, Closed> {
-        let result = self.0.until(self.look(&mut is_enough)).await;
+        let result = self.form.until(self.look(&mut is_enough)).await;
         if result.is_err() {
-            self.0.leave_closed();
+            self.form.leave_closed();
         }
         result
     }
@@ -154,7 +161,7 @@ impl<F: Form> EventCount<F> {
         &self,
         is_enough: &mut impl FnMut(F::Value) -> bool,
     ) -> impl FnMut() -> Option<Result<F::Value, Closed>> {
-        let mut enough = || Some(self.0.load()).filter(|&value| is_enough(value));
+        let mut enough = || Some(self.form.load()).filter(|&value| is_enough(value));
         move || match enough() {
             // The last value is the one that is there once the count is closed.
             None if self.is_closed() => Some(enough().ok_or(Closed)),
@@ -175,9 +182,9 @@ impl<W: Width> EventCount<OneWord<W, Locked>> {
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
     pub fn add(&self, events: W) -> W {
-        let (before, asleep) = self.0.publish(events);
+        let (before, asleep) = self.form.publish(events);
         if asleep && events.raise() != W::ZERO {
-            self.0.wake_all();
+            self.form.wake_all();
         }
         before
     }
@@ -186,9 +193,9 @@ impl<W: Width> EventCount<OneWord<W, Locked>> {
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
     pub fn add_and_wake_one(&self, events: W) -> W {
-        let (before, asleep) = self.0.publish(events);
+        let (before, asleep) = self.form.publish(events);
         if asleep && events.raise() != W::ZERO {
-            self.0.wake_oldest();
+            self.form.wake_oldest();
         }
         before
     }
@@ -197,8 +204,8 @@ impl<W: Width> EventCount<OneWord<W, Locked>> {
     /// who reads the count.
     #[cfg_attr(unc_model, track_caller)]
     pub fn close(&self) {
-        self.0.flagged().close();
-        self.0.wake_after_close();
+        self.form.flagged().close();
+        self.form.wake_after_close();
     }
 }
 

@@ -30,6 +30,8 @@ pub(crate) trait Layout: Valued + Sized {
     fn load(&self) -> Self::Value;
     fn wake_all(&self);
     fn wake_oldest(&self);
+    /// Wakes all, whether or not there is a flag, in the place of a process that died.
+    fn wake_after_a_death(&self);
     fn wakes(&self) -> u32;
     /// Wakes all who sleep and all who are about to without having found the count closed.
     fn wake_after_close(&self);

@@ -92,6 +92,7 @@ pub mod many {
 }
 
 use crate::deadline::TimedOut;
+use crate::role::Holder;
 use std::fmt;
 
 /// No more events come, and the last one was not what was waited for.
@@ -145,6 +146,21 @@ pub enum ClaimError {
     Taken,
     /// There was one, and it has closed the count.
     Closed,
+    /// There was one, and its process died: see [`EventCount::take_over`].
+    Died {
+        /// That process's number.
+        pid: u32,
+    },
+}
+
+impl From<Holder> for ClaimError {
+    fn from(holder: Holder) -> ClaimError {
+        match holder {
+            Holder::GaveUp => ClaimError::Closed,
+            Holder::Died { pid } => ClaimError::Died { pid },
+            Holder::Nobody | Holder::Here | Holder::Lives { .. } => ClaimError::Taken,
+        }
+    }
 }
 
 impl fmt::Display for ClaimError {
@@ -152,6 +168,7 @@ impl fmt::Display for ClaimError {
         match self {
             ClaimError::Taken => f.write_str("the event count has a producer"),
             ClaimError::Closed => Closed.fmt(f),
+            ClaimError::Died { pid } => write!(f, "process {pid} died as its producer"),
         }
     }
 }

@@ -114,6 +114,11 @@ impl<W: Width, A: Addition> Layout for OneWord<W, A> {
         }
     }
 
+    fn wake_after_a_death(&self) {
+        self.flagged.advance(W::unflagged);
+        self.flagged.rouse(u32::MAX);
+    }
+
     fn wakes(&self) -> u32 {
         self.wakes.load(Relaxed)
     }

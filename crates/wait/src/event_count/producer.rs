@@ -4,11 +4,12 @@
 //! The producer keeps the count and never loads it from shared memory.
 //!
 //! # Invariants
-//! I1: a count has at most one producer at a time: it is claimed by a read-modify-write, and `&mut self` counts events.
+//! I1: a count has at most one producer at a time: it holds the count's role, and `&mut self` counts events.
 //! I2: a producer that is dropped, by a panic too, closes the count: nobody waits for what can't come.
 
 use super::form::SingleProducer;
 use super::{ClaimError, EventCount};
+use crate::role::Holder;
 use crate::width::Sealed as _;
 use std::fmt;
 use std::ops::Deref;
@@ -49,6 +50,22 @@ impl<F: SingleProducer> EventCount<F> {
     pub fn producer(&self) -> Result<Producer<F, &EventCount<F>>, ClaimError> {
         Producer::claim(self)
     }
+
+    /// The producer in the place of one whose process died: it goes on from the last event that was counted, and whoever the
+    /// dead was about to wake is woken. A count without a producer is claimed.
+    ///
+    /// # Errors
+    /// There is one that lives, or it has closed the count.
+    pub fn take_over(&self) -> Result<Producer<F, &EventCount<F>>, ClaimError> {
+        self.role.take_over(self.scope())?;
+        self.form.wake_after_a_death();
+        Producer::go_on(self)
+    }
+
+    /// Who is the producer: for those who wait for one that may have died ([`EventCount::shared`]).
+    pub fn holder(&self) -> Holder {
+        self.role.holder()
+    }
 }
 
 impl<F: SingleProducer, C: Deref<Target = EventCount<F>>> Producer<F, C> {
@@ -57,7 +74,16 @@ impl<F: SingleProducer, C: Deref<Target = EventCount<F>>> Producer<F, C> {
     /// # Errors
     /// As there.
     pub fn claim(count: C) -> Result<Producer<F, C>, ClaimError> {
-        count.0.flagged().claim()?;
+        count.role.claim(count.scope())?;
+        Producer::go_on(count)
+    }
+
+    /// By who has just come to hold the role.
+    fn go_on(count: C) -> Result<Producer<F, C>, ClaimError> {
+        if count.is_closed() {
+            count.role.give_up();
+            return Err(ClaimError::Closed);
+        }
         let raised = count.value().raise();
         Ok(Producer { claim: Claim { count, is_released: false }, raised })
     }
@@ -85,7 +111,7 @@ impl<F: SingleProducer, C: Deref<Target = EventCount<F>>> Producer<F, C> {
     #[cfg_attr(unc_model, track_caller)]
     pub fn add(&mut self, events: F::Value) {
         if self.publish(events) {
-            self.claim.count.0.wake_all();
+            self.claim.count.form.wake_all();
         }
     }
 
@@ -94,7 +120,7 @@ impl<F: SingleProducer, C: Deref<Target = EventCount<F>>> Producer<F, C> {
     #[cfg_attr(unc_model, track_caller)]
     pub fn add_and_wake_one(&mut self, events: F::Value) {
         if self.publish(events) {
-            self.claim.count.0.wake_oldest();
+            self.claim.count.form.wake_oldest();
         }
     }
 
@@ -106,7 +132,7 @@ impl<F: SingleProducer, C: Deref<Target = EventCount<F>>> Producer<F, C> {
             return false;
         }
         self.raised = self.raised.plus(events);
-        self.claim.count.0.publish(self.raised, events)
+        self.claim.count.form.publish(self.raised, events)
     }
 
     /// Gives the claim back without closing the count.
@@ -118,10 +144,11 @@ impl<F: SingleProducer, C: Deref<Target = EventCount<F>>> Producer<F, C> {
 impl<F: SingleProducer, C: Deref<Target = EventCount<F>>> Drop for Claim<F, C> {
     fn drop(&mut self) {
         if self.is_released {
-            return self.count.0.flagged().release();
+            return self.count.role.give_back();
         }
-        self.count.0.flagged().close();
-        self.count.0.wake_after_close();
+        self.count.form.flagged().close();
+        self.count.form.wake_after_close();
+        self.count.role.give_up();
     }
 }
 

@@ -59,6 +59,10 @@ impl<W: Width> Layout for TwoWords<W> {
         self.sleepers.wake_oldest();
     }
 
+    fn wake_after_a_death(&self) {
+        self.sleepers.wake_after_a_death();
+    }
+
     fn wakes(&self) -> u32 {
         self.sleepers.wakes()
     }

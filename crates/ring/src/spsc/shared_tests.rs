@@ -1,7 +1,9 @@
 //! Given memory, checked; roles, held and given up. What takes processes is in tests/processes.rs.
 
-use super::*;
+use super::shared::*;
+use crate::Plain;
 use crate::{CapacityError, PopError};
+use std::ptr::NonNull;
 
 /// Memory for tests: aligned, and larger than any ring here.
 #[repr(C, align(4096))]

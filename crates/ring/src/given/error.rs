@@ -3,6 +3,7 @@
 use crate::CapacityError;
 use std::error::Error;
 use std::fmt;
+use uncontended_wait::role::Holder;
 
 /// Why there is no ring in the memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -80,6 +81,18 @@ pub enum RoleError {
     GivenUp,
     /// Producer and consumer stand further apart than they can.
     Corrupt,
+}
+
+impl From<Holder> for RoleError {
+    fn from(holder: Holder) -> RoleError {
+        match holder {
+            Holder::Lives { pid } => RoleError::Held { pid },
+            Holder::Died { pid } => RoleError::Died { pid },
+            Holder::GaveUp => RoleError::GivenUp,
+            // No process of this library leaves such a word in a ring.
+            Holder::Here | Holder::Nobody => RoleError::Corrupt,
+        }
+    }
 }
 
 impl fmt::Display for RoleError {

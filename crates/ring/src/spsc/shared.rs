@@ -5,10 +5,14 @@
 //! of what layout, for which element and capacity. A [`Shared`] then gives out the two roles, each to one holder in
 //! any process. They are the usual [`Producer`] and [`Consumer`], polling or sleeping.
 //!
-//! A holder that dies without giving its role up (killed, say) can be found out, by its process and that process's start, and its
-//! role taken over; nothing of that happens by itself. A producer's successor goes on after what was published; a
-//! consumer's pops again what was not given back. To close for one who died: take its role over and drop it. Processes have to
-//! see each other's numbers (one namespace of pids), and a process that forks while it holds a role shares it with nobody.
+//! A holder that dies without giving its role up (killed, say) can be found out ([`Shared::producer_holder`],
+//! [`Shared::consumer_holder`]; how, says [`role`](uncontended_wait::role)), and its role taken over; nothing of that happens by
+//! itself. A producer's successor goes on after what was published; a consumer's pops again what was not given back. To close
+//! for one who died: take its role over and drop it.
+//!
+//! Nobody sleeps for ever because a process died in the middle of waking it: who takes over wakes all, and until then a
+//! sleeper looks again by itself after [`LONGEST_SHARED_SLEEP`](uncontended_wait::LONGEST_SHARED_SLEEP). To hear of a death
+//! nobody has to follow, wait to a deadline and ask.
 //!
 //! Whatever another process writes there, nothing outside of the memory is touched: positions are masked, and capacity and
 //! offsets are this process's own after `attach`. Values are [`Plain`], so that any bytes are one; whether they are what was
@@ -25,41 +29,30 @@
 //! I1: the memory is there, aligned, and large enough for the layout, as long as its keeper.
 //!
 //! # Edges
-//! made: `create` stores the magic, last -> `attach` loads it, first. Carries the header.
+//! made: that of the stamp (`given`).
 //!
 //! # Evidence
-//! Tests below; tests/processes.rs; fuzz/fuzz_targets/ring_header.rs.
+//! Tests in `spsc`; tests/processes.rs; tests/killed.rs; fuzz/fuzz_targets/ring_header.rs.
 
-mod error;
-pub(crate) mod role;
-#[cfg(test)]
-mod tests;
-
-pub use self::error::{AttachError, RoleError};
-pub(super) use self::role::Claimed;
-use self::role::Role;
+pub use crate::given::{AttachError, RoleError};
 
 use super::{Consumer, Control, Keeper, Place, Producer};
 use crate::Plain;
+use crate::given::{Held, Kind, Stamp};
 use crate::position::{Cursor, Position};
 use crate::slots::{Slot, slots_for};
 use crate::view::View;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
-use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
-use uncontended_atomic::{Arc, AtomicU32, AtomicU64};
+use uncontended_atomic::Ordering::{Acquire, Relaxed};
+use uncontended_atomic::{Arc, AtomicU64, Scope};
 use uncontended_wait::Sleepers;
-
-const MAGIC: u64 = u64::from_ne_bytes(*b"unc ring");
-const VERSION: u32 = 1;
-const KIND_SPSC: u32 = 1;
+use uncontended_wait::role::{Holder, Role};
 
 #[repr(C)]
 struct Header {
-    magic: AtomicU64,
-    version: AtomicU32,
-    kind: AtomicU32,
+    stamp: Stamp,
     element_size: AtomicU64,
     element_align: AtomicU64,
     capacity: AtomicU64,
@@ -123,9 +116,7 @@ pub unsafe fn create<T: Plain>(
     let memory = base.cast::<Memory>();
     let made = Memory {
         header: Header {
-            magic: AtomicU64::new(0),
-            version: AtomicU32::new(VERSION),
-            kind: AtomicU32::new(KIND_SPSC),
+            stamp: Stamp::unset(Kind::Spsc),
             element_size: AtomicU64::new(size_of::<T>() as u64),
             element_align: AtomicU64::new(align_of::<T>() as u64),
             capacity: AtomicU64::new(capacity as u64),
@@ -143,8 +134,7 @@ pub unsafe fn create<T: Plain>(
     unsafe { memory.write(made) };
     // SAFETY: as for the write; from now on it is reached by shared references only.
     let header = unsafe { &memory.as_ref().header };
-    // EDGE made (release): who sees the magic sees the header.
-    header.magic.store(MAGIC, Release);
+    header.stamp.set();
     Ok(Shared::new(memory, capacity, keep))
 }
 
@@ -164,17 +154,7 @@ pub unsafe fn attach<T: Plain>(
     let memory = base.cast::<Memory>();
     // SAFETY: it is large enough and aligned, as was checked, any bytes are a header, and it is reached by atomics only (I1).
     let header = unsafe { &memory.as_ref().header };
-    // EDGE made (acquire): the header.
-    if header.magic.load(Acquire) != MAGIC {
-        return Err(AttachError::NoRing);
-    }
-    let (version, kind) = (header.version.load(Relaxed), header.kind.load(Relaxed));
-    if version != VERSION {
-        return Err(AttachError::Version { found: version });
-    }
-    if kind != KIND_SPSC {
-        return Err(AttachError::Kind { found: kind });
-    }
+    header.stamp.check(Kind::Spsc)?;
     let (size, align) = (header.element_size.load(Relaxed), header.element_align.load(Relaxed));
     if (size, align) != (size_of::<T>() as u64, align_of::<T>() as u64) {
         return Err(AttachError::Element { size, align });
@@ -193,14 +173,7 @@ fn check_memory<T: Plain>(
     capacity: usize,
 ) -> Result<(), AttachError> {
     let needed = bytes_for::<T>(capacity).map_err(AttachError::Capacity)?;
-    if bytes < needed {
-        return Err(AttachError::TooSmall { needed });
-    }
-    let to = align_for::<T>();
-    if !base.as_ptr().addr().is_multiple_of(to) {
-        return Err(AttachError::Misaligned { to });
-    }
-    Ok(())
+    crate::given::check_memory(base, bytes, needed, align_for::<T>())
 }
 
 /// A ring in given memory, as this process has attached to it.
@@ -266,7 +239,7 @@ impl<T: Plain> Shared<T> {
     /// # Errors
     /// Somebody holds it, or died with it, or has given it up, which closed the ring.
     pub fn producer(&self) -> Result<Producer<T, Sleepers>, RoleError> {
-        self.header().producer.claim()?;
+        self.header().producer.claim(Scope::Shared)?;
         self.make_producer()
     }
 
@@ -275,12 +248,12 @@ impl<T: Plain> Shared<T> {
     /// # Errors
     /// Somebody lives who holds it, or it has been given up. One that nobody holds is taken.
     pub fn take_over_producer(&self) -> Result<Producer<T, Sleepers>, RoleError> {
-        self.header().producer.take_over()?;
+        self.take_over(&self.header().producer)?;
         self.make_producer()
     }
 
     fn make_producer(&self) -> Result<Producer<T, Sleepers>, RoleError> {
-        let role = self.claimed(&self.header().producer);
+        let role = self.held(&self.header().producer);
         let control = self.control();
         if control.tail.load(Relaxed).is_gone() {
             return Err(RoleError::GivenUp);
@@ -295,7 +268,7 @@ impl<T: Plain> Shared<T> {
     /// # Errors
     /// Somebody holds it, or died with it, or has given it up, which closed the ring.
     pub fn consumer(&self) -> Result<Consumer<T, Sleepers>, RoleError> {
-        self.header().consumer.claim()?;
+        self.header().consumer.claim(Scope::Shared)?;
         self.make_consumer()
     }
 
@@ -304,12 +277,12 @@ impl<T: Plain> Shared<T> {
     /// # Errors
     /// Somebody lives who holds it, or it has been given up. One that nobody holds is taken.
     pub fn take_over_consumer(&self) -> Result<Consumer<T, Sleepers>, RoleError> {
-        self.header().consumer.take_over()?;
+        self.take_over(&self.header().consumer)?;
         self.make_consumer()
     }
 
     fn make_consumer(&self) -> Result<Consumer<T, Sleepers>, RoleError> {
-        let role = self.claimed(&self.header().consumer);
+        let role = self.held(&self.header().consumer);
         if self.control().head.load(Relaxed).is_gone() {
             return Err(RoleError::GivenUp);
         }
@@ -318,9 +291,27 @@ impl<T: Plain> Shared<T> {
         Ok(unsafe { Consumer::new(self.place(), head, Keeper::Given(role)) })
     }
 
-    fn claimed(&self, role: &Role) -> Claimed {
+    /// Who holds the producer's role.
+    pub fn producer_holder(&self) -> Holder {
+        self.header().producer.holder()
+    }
+
+    /// Who holds the consumer's role.
+    pub fn consumer_holder(&self) -> Holder {
+        self.header().consumer.holder()
+    }
+
+    /// Takes a role over, and wakes whom the dead may have been about to wake.
+    fn take_over(&self, role: &Role) -> Result<(), RoleError> {
+        role.take_over(Scope::Shared)?;
+        self.control().values.wake_after_a_death();
+        self.control().room.wake_after_a_death();
+        Ok(())
+    }
+
+    fn held(&self, role: &Role) -> Held {
         // SAFETY: the role is in the memory that `keep` keeps (I1).
-        unsafe { Claimed::new(NonNull::from(role), Arc::clone(&self.keep)) }
+        unsafe { Held::new(NonNull::from(role), Arc::clone(&self.keep)) }
     }
 
     fn place(&self) -> Place<T, Sleepers> {
