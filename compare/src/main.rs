@@ -9,6 +9,8 @@ mod r3_ping_pong;
 mod r4_idle;
 mod r5_broadcast;
 mod r6_one_cpu;
+mod r7_many_producers;
+mod r8_idle_workers;
 mod rivals;
 mod robbins;
 mod u1_publish;
@@ -30,6 +32,8 @@ const QUESTIONS: &[Question] = &[
     ("r4_idle", "what does a consumer cost that has nothing to do", r4_idle::main),
     ("r5_broadcast", "how many items a second reach two consumers on two CPUs", r5_broadcast::main),
     ("r6_one_cpu", "how much slower is a stream whose ends share a CPU", r6_one_cpu::main),
+    ("r7_many_producers", "how many items a second many producers hand to one consumer", r7_many_producers::main),
+    ("r8_idle_workers", "what does an item cost that goes to one of many idle workers", r8_idle_workers::main),
     ("robbins", "is the certified bound ever below the truth (for oracles/robbins.py)", robbins::main),
     ("evidence", "is any prior's evidence ever above its integral (for oracles/evidence.py)", evidence::main),
     ("how_fast_is_sampling", "what does a sample without replacement cost", how_fast_is_sampling::main),

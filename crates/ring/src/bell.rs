@@ -16,6 +16,10 @@ mod sealed {
 pub trait Bell: sealed::Sealed + Default + Send + Sync + 'static {
     /// Wakes all who sleep, if there are any. Comes after the release store that they wait for.
     fn ring(&self);
+
+    /// Wakes as many of those who sleep as can make use of `count` equal things, those first who have slept longest. Each of
+    /// them wants one, whichever; and whoever is woken looks for it.
+    fn ring_for(&self, count: usize);
 }
 
 /// Nobody ever sleeps: both sides poll. It has no size, and ringing it is nothing.
@@ -27,6 +31,9 @@ impl sealed::Sealed for Silent {}
 impl Bell for Silent {
     #[inline(always)]
     fn ring(&self) {}
+
+    #[inline(always)]
+    fn ring_for(&self, _: usize) {}
 }
 
 impl sealed::Sealed for Sleepers {}
@@ -37,5 +44,11 @@ impl Bell for Sleepers {
     #[cfg_attr(unc_model, track_caller)]
     fn ring(&self) {
         self.wake();
+    }
+
+    #[inline(always)]
+    #[cfg_attr(unc_model, track_caller)]
+    fn ring_for(&self, count: usize) {
+        self.wake_for(count);
     }
 }

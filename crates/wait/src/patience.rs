@@ -19,6 +19,9 @@ pub(crate) struct Patience {
 
 const LONGEST: Duration = Duration::from_micros(50);
 const MOST_HALVED: u32 = 6;
+/// However little patience is left, others have the CPU so many times before a sleep. Among more threads than CPUs that is mostly
+/// who one waits for, and no sleep is needed; where nobody else wants the CPU it is cheaper than a sleep by far.
+const FEWEST_YIELDS: u32 = 4;
 /// A look comes after twice as many hints as the last one did, at most after so many; then after the others had the CPU.
 const HINTS: u32 = 2;
 
@@ -47,7 +50,8 @@ impl Patience {
         }
         // In shared memory another process may have written anything.
         let halved = self.halved.load(Relaxed).min(MOST_HALVED);
-        let found = spin(&mut *ready, Deadline::after(LONGEST / (1 << halved)).min(deadline));
+        let end = Deadline::after(LONGEST / (1 << halved)).min(deadline);
+        let found = spin(&mut *ready, end, deadline);
         let soon = Deadline::after(LONGEST);
         let is_found = found.is_some();
         let result = found.map_or_else(|| sleep(ready), Ok);
@@ -63,14 +67,15 @@ impl Patience {
     }
 }
 
-/// Looks again and again until `ready` gives a value, or `end`.
-fn spin<R>(mut ready: impl FnMut() -> Option<R>, end: Deadline) -> Option<R> {
-    let mut hints = 1;
-    while !end.has_passed() {
+/// Looks again and again until `ready` gives a value, or `end` has passed and others had the CPU a few times.
+fn spin<R>(mut ready: impl FnMut() -> Option<R>, end: Deadline, deadline: Deadline) -> Option<R> {
+    let (mut hints, mut yields) = (1, 0);
+    while !end.has_passed() || yields < FEWEST_YIELDS && !deadline.has_passed() {
         if hints <= HINTS {
             (0..hints).for_each(|_| spin_loop());
             hints *= 2;
         } else {
+            yields += 1;
             yield_now();
         }
         if let Some(value) = ready() {

@@ -120,8 +120,15 @@ impl Sleepers {
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
     pub fn wake_one(&self) {
+        self.wake_for(1);
+    }
+
+    /// The same for `count` such conditions at once: wakes so many, or all if there are no more.
+    #[inline(always)]
+    #[cfg_attr(unc_model, track_caller)]
+    pub fn wake_for(&self, count: usize) {
         if self.is_flagged_after_publishing() {
-            self.wake_oldest();
+            self.wake_oldest(u32::try_from(count).unwrap_or(u32::MAX));
         }
     }
 
@@ -200,11 +207,11 @@ impl Sleepers {
         }
     }
 
-    /// Advances the count, then wakes one; if none slept there, clears the flag as `wake_all` does (I4, I6).
+    /// Advances the count, then wakes so many; if fewer slept there, clears the flag as `wake_all` does (I4, I6).
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
-    pub(crate) fn wake_oldest(&self) {
-        if self.0.advance(|word| word.wrapping_add(COUNT)) && self.0.rouse(1) == 0 {
+    pub(crate) fn wake_oldest(&self, count: u32) {
+        if self.0.advance(|word| word.wrapping_add(COUNT)) && self.0.rouse(count) < count as usize {
             self.wake_all();
         }
     }

@@ -154,6 +154,6 @@ impl<T, B: Bell> Consumer<T, B> {
             Some(held) if self.from == self.to => held.store(Position::END, order),
             Some(held) => held.store(self.from, order),
         }
-        self.tell();
+        self.tell(count);
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! # Contract
 //! A call that waits tries first; it sleeps only while its try fails. What ends its sleep is a publication, a release, or a
-//! side's going: each rings after its store (`bell`), and [`Sleepers`] loses none of them. All consumers sleep in one
-//! place, the producer in another; a release wakes consumers only if some come after it.
+//! side's going: each rings after its store (`bell`), and [`Sleepers`] loses none of them. The consumers of stages of
+//! one sleep in one place, the members of a group in one of its own, the producer in another. A publication wakes all of the
+//! first, and as many members of each group as there are values; a release does so only if some come after it.
 //!
 //! # State
 //! I1: a side never lets go of its ring before it is dropped.
@@ -142,7 +143,8 @@ impl<T> Consumer<T, Sleepers> {
         let ring = std::ptr::from_ref(&*self.ring);
         // SAFETY: this side keeps the ring alive for the whole call; only its own fields change meanwhile (I1).
         let ring = unsafe { &*ring };
+        let bell = ring.bell(&ring.stages[self.stage]);
         let is_over = || (self.find(most) != Err(PopError::Empty)).then_some(());
-        let _ = ring.values.sleep_until_deadline(is_over, deadline);
+        let _ = bell.sleep_until_deadline(is_over, deadline);
     }
 }

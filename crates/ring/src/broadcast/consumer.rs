@@ -71,7 +71,7 @@ impl<T, B: Bell> fmt::Debug for Consumers<T, B> {
 #[repr(align(128))]
 pub struct Consumer<T, B: Bell = Silent> {
     pub(super) ring: Arc<Ring<T, B>>,
-    stage: usize,
+    pub(super) stage: usize,
     member: usize,
     /// From where to where values were handed to this consumer and are not released.
     pub(super) from: Position,
@@ -153,7 +153,7 @@ impl<T, B: Bell> Consumer<T, B> {
         if !is_claimed {
             // EDGE broadcast-release (release): this member reads nothing.
             held.store(Position::END, Release);
-            self.tell();
+            self.tell_all();
         }
         is_claimed
     }
@@ -169,14 +169,28 @@ impl<T, B: Bell> Consumer<T, B> {
         self.stage().held.get(self.member)
     }
 
-    /// Tells those who wait for this consumer.
+    /// Tells those who wait for this consumer that it released `count` values.
     #[inline]
-    pub(super) fn tell(&self) {
+    pub(super) fn tell(&self, count: u64) {
         if !mutant::is("broadcast: no bell for the producer") {
             self.ring.room.ring();
         }
         if self.stage().is_followed && !mutant::is("broadcast: no bell for those after") {
-            self.ring.values.ring();
+            match self.held() {
+                None => self.ring.ring_for_values(count),
+                // What others of the group released before may have waited for this: nobody knows how many values that makes.
+                Some(_) => self.ring.ring_for_all(),
+            }
+        }
+    }
+
+    /// Tells them that it holds up nobody, or has gone: whatever that means to each.
+    fn tell_all(&self) {
+        if !mutant::is("broadcast: no bell for the producer") {
+            self.ring.room.ring();
+        }
+        if self.stage().is_followed && !mutant::is("broadcast: no bell for those after") {
+            self.ring.ring_for_all();
         }
     }
 
@@ -220,7 +234,7 @@ impl<T, B: Bell> Drop for Consumer<T, B> {
                 }
             }
         }
-        self.tell();
+        self.tell_all();
     }
 }
 

@@ -34,7 +34,7 @@
 //! broadcast-last: a member of a group goes -> the last one of it goes. Carries the group's `front`.
 //!
 //! # Evidence
-//! Tests below and in `plan`; tests/model_broadcast.rs.
+//! Tests below and in `plan`; tests/model_broadcast.rs, tests/model_turns.rs; compare/: `r8_idle_workers`.
 //!
 //! # Sources
 //! Thompson, Farley, Barker, Gee, Stewart: Disruptor, 2011 (positions, gating, stages). Hazard pointers, Michael 2004, for

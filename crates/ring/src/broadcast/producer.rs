@@ -142,8 +142,10 @@ impl<T, B: Bell> Producer<T, B> {
         // EDGE broadcast-publish (release): who sees this sees the values.
         let order = mutant::order("broadcast: publish is relaxed", Release);
         self.ring.published.store(self.next, order);
-        if !mutant::is("broadcast: no bell after publish") {
-            self.ring.values.ring();
+        if mutant::is("broadcast: one is woken whatever is published") {
+            self.ring.ring_for_values(1);
+        } else if !mutant::is("broadcast: no bell after publish") {
+            self.ring.ring_for_values(count);
         }
     }
 
@@ -178,7 +180,7 @@ impl<T, B: Bell> Drop for Producer<T, B> {
         // EDGE broadcast-publish (release): who sees that the producer has gone sees all its values.
         self.ring.published.store_gone(self.next, Release);
         if !mutant::is("broadcast: the producer goes without a bell") {
-            self.ring.values.ring();
+            self.ring.ring_for_all();
         }
     }
 }

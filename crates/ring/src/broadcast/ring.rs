@@ -18,9 +18,11 @@ pub type Sides<T, B = Silent> = (Producer<T, B>, Consumers<T, B>);
 /// What all sides share.
 pub(super) struct Ring<T, B> {
     pub(super) published: CachePadded<Cursor>,
-    /// For those who wait for values, and for room.
-    pub(super) values: CachePadded<B>,
+    /// For the consumers of stages of one who wait for values, and for the producer that waits for room.
+    values: CachePadded<B>,
     pub(super) room: CachePadded<B>,
+    /// For the members of each group who wait for values: a value is for one of them.
+    groups: Box<[CachePadded<B>]>,
     pub(super) stages: Box<[Stage]>,
     pub(super) slots: Slots<Slot<T>>,
     pub(super) capacity: u64,
@@ -34,6 +36,8 @@ pub(super) struct Stage {
     pub(super) front: CachePadded<Cursor>,
     /// What each member holds; empty for a consumer.
     pub(super) held: Box<[CachePadded<Cursor>]>,
+    /// Which of the groups it is.
+    group: Option<usize>,
     /// How many members have not gone.
     pub(super) living: AtomicUsize,
     /// The stages that come before.
@@ -53,11 +57,20 @@ impl Plan {
     pub(super) fn build<T: Send + Sync, B: Bell>(&self) -> Result<Sides<T, B>, PlanError> {
         let stages = self.check()?;
         let slots = Slots::new(self.capacity, |_| Slot::new()).map_err(PlanError::Capacity)?;
+        let mut groups = Vec::new();
+        let stages = stages.into_iter().map(|stage| {
+            let is_group = stage.readers != Readers::One;
+            let group = is_group.then_some(groups.len());
+            groups.extend(is_group.then(|| CachePadded::new(B::default())));
+            Stage::new(stage, group)
+        });
+        let stages = stages.collect();
         let ring = Arc::new(Ring {
             published: CachePadded::new(Cursor::new(Position::new(0))),
             values: CachePadded::new(B::default()),
             room: CachePadded::new(B::default()),
-            stages: stages.into_iter().map(Stage::new).collect(),
+            groups: groups.into_boxed_slice(),
+            stages,
             slots,
             capacity: self.capacity as u64,
             written: AtomicU64::new(0),
@@ -67,7 +80,7 @@ impl Plan {
 }
 
 impl Stage {
-    fn new(stage: Checked) -> Stage {
+    fn new(stage: Checked, group: Option<usize>) -> Stage {
         let members = match stage.readers {
             Readers::One => 0,
             Readers::Group(members) => members,
@@ -76,6 +89,7 @@ impl Stage {
             name: stage.name,
             front: CachePadded::new(Cursor::new(Position::new(0))),
             held: (0..members).map(|_| CachePadded::new(Cursor::new(Position::END))).collect(),
+            group,
             living: AtomicUsize::new(members),
             after: stage.after,
             is_followed: stage.is_followed,
@@ -140,6 +154,26 @@ impl<T, B> Ring<T, B> {
     #[inline]
     pub(super) fn gate(&self) -> Mark {
         self.stages.iter().fold(Mark::END, |least, stage| least.least(stage.gate()))
+    }
+}
+
+impl<T, B: Bell> Ring<T, B> {
+    /// Where the consumers of `stage` wait for values.
+    pub(super) fn bell(&self, stage: &Stage) -> &B {
+        stage.group.map_or(&self.values, |group| &self.groups[group])
+    }
+
+    /// Tells that there are `count` values more to read: every consumer of a stage of one, and as many members of each group.
+    #[inline]
+    pub(super) fn ring_for_values(&self, count: u64) {
+        self.values.ring();
+        self.groups.iter().for_each(|group| group.ring_for(count as usize));
+    }
+
+    /// Tells everybody who waits for values that something changed.
+    pub(super) fn ring_for_all(&self) {
+        self.values.ring();
+        self.groups.iter().for_each(|group| group.ring());
     }
 }
 

@@ -1,4 +1,4 @@
-//! Sides that sleep. A pop wakes all producers that sleep for room: they may want different amounts of it.
+//! Sides that sleep. A pop wakes one of the producers that sleep for a slot, whichever takes it, and all that sleep for several.
 
 use super::{Consumer, Producer, Sides, ring_at};
 use crate::position::Position;
@@ -75,7 +75,8 @@ impl<T> Producer<T, Sleepers> {
     fn wait_for_room(&mut self, count: u64, deadline: Deadline) {
         let ring = uncontended_atomic::Arc::clone(&self.ring);
         // After a deadline that passed, the caller's next try says how things stand.
-        let _ = ring.room.sleep_until_deadline(|| self.has_room(count).then_some(()), deadline);
+        let room = if count == 1 { &ring.room.one } else { &ring.room.several };
+        let _ = room.sleep_until_deadline(|| self.has_room(count).then_some(()), deadline);
     }
 }
 

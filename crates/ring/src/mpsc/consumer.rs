@@ -159,7 +159,7 @@ impl<T, B: Bell> Consumer<T, B> {
         // EDGE mpsc-vacate (release): the slots have been read.
         self.ring.head.store(self.head, mutant::order("mpsc: vacate is relaxed", Release));
         if !mutant::is("mpsc: no bell after vacate") {
-            self.ring.room.ring();
+            self.ring.room.ring(count);
         }
     }
 
@@ -199,7 +199,8 @@ impl<T, B: Bell> Drop for Consumer<T, B> {
         // EDGE mpsc-vacate (release): who sees that the consumer has gone sees what it took.
         self.ring.head.store_gone(self.head, Release);
         if !mutant::is("mpsc: the consumer goes without a bell") {
-            self.ring.room.ring();
+            self.ring.room.one.ring();
+            self.ring.room.several.ring();
         }
     }
 }

@@ -30,7 +30,7 @@
 //! mpsc-last: each producer's drop -> the last one's. Carries their claims.
 //!
 //! # Evidence
-//! Tests below; tests/model_mpsc.rs.
+//! Tests below; tests/model_mpsc.rs, tests/model_turns.rs; compare/: `r7_many_producers`.
 //!
 //! # Sources
 //! Vyukov's bounded queue, 2010 (a sequence in each slot); here the consumer is one, and capacity is any number.
@@ -45,10 +45,10 @@ pub use self::blocking::blocking;
 pub use self::consumer::Consumer;
 pub use self::producer::Producer;
 
-use crate::CapacityError;
 use crate::bell::{Bell, Silent};
 use crate::position::{Cursor, Position};
 use crate::slots::{Slot, Slots};
+use crate::{CapacityError, mutant};
 use uncontended_atomic::CachePadded;
 use uncontended_atomic::Ordering::Relaxed;
 use uncontended_atomic::{Arc, AtomicUsize};
@@ -81,12 +81,33 @@ struct Ring<T, B> {
     head: CachePadded<Cursor>,
     /// For who waits for values, and for those who wait for room.
     values: CachePadded<B>,
-    room: CachePadded<B>,
+    room: CachePadded<Room<B>>,
     producers: AtomicUsize,
     /// Where the values end, once the last producer has gone.
     end: Cursor,
     slots: Slots<Sequenced<T>>,
     capacity: u64,
+}
+
+/// For those who wait for room: for one slot, of whom a slot that is free wakes one, and for several at once, who all are woken
+/// because nobody knows for which of them it is enough.
+#[derive(Default)]
+struct Room<B> {
+    one: B,
+    several: B,
+}
+
+impl<B: Bell> Room<B> {
+    /// `count` slots are free.
+    #[inline(always)]
+    #[cfg_attr(unc_model, track_caller)]
+    fn ring(&self, count: u64) {
+        let is_short = mutant::is("mpsc: one is woken whatever is given back");
+        self.one.ring_for(if is_short { 1 } else { count as usize });
+        if !mutant::is("mpsc: who waits for several is not told") {
+            self.several.ring();
+        }
+    }
 }
 
 /// A slot, and the position after the value last published in it.
@@ -103,7 +124,7 @@ fn ring_at<T, B: Bell>(capacity: usize, start: Position) -> Result<Sides<T, B>, 
         tail: CachePadded::new(Cursor::new(start)),
         head: CachePadded::new(Cursor::new(start)),
         values: CachePadded::new(B::default()),
-        room: CachePadded::new(B::default()),
+        room: CachePadded::new(Room::default()),
         producers: AtomicUsize::new(1),
         end: Cursor::new(start),
         slots: Slots::new(capacity, empty)?,

@@ -56,7 +56,7 @@ impl<W: Width> Layout for TwoWords<W> {
 
     #[cfg_attr(unc_model, track_caller)]
     fn wake_oldest(&self) {
-        self.sleepers.wake_oldest();
+        self.sleepers.wake_oldest(1);
     }
 
     fn wake_after_a_death(&self) {

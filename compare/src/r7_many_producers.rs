@@ -1,0 +1,130 @@
+//! Question: how many items a second do many producers hand to one consumer, when all of them sleep while they wait?
+//!
+//! Items of 64 bytes. Producers take turns as the kernel lets them; the ring is full most of the time. Rivals: crossbeam's channel,
+//! kanal, flume, std's bounded channel.
+//! Not measured: producers that poll, one-way latency.
+
+use std::time::Duration;
+use uncontended_bench::{Bench, Block, Options, Place, Ratio};
+use uncontended_ring::mpsc;
+
+use crate::rivals::payload::{Payload, Words, checksum};
+
+type Item = Words<8>;
+
+/// A queue from many to one.
+trait Queue: 'static {
+    type Sender: Clone + Send;
+    type Receiver: Send;
+
+    fn new(capacity: usize) -> (Self::Sender, Self::Receiver);
+    fn send(sender: &mut Self::Sender, item: Item);
+    fn receive(receiver: &mut Self::Receiver) -> Item;
+}
+
+struct Ours;
+
+impl Queue for Ours {
+    type Sender = mpsc::Producer<Item, uncontended_wait::Sleepers>;
+    type Receiver = mpsc::Consumer<Item, uncontended_wait::Sleepers>;
+
+    fn new(capacity: usize) -> (Self::Sender, Self::Receiver) {
+        mpsc::blocking(capacity).expect("a capacity")
+    }
+
+    #[inline(always)]
+    fn send(sender: &mut Self::Sender, item: Item) {
+        let _ = sender.push_wait(item);
+    }
+
+    #[inline(always)]
+    fn receive(receiver: &mut Self::Receiver) -> Item {
+        receiver.pop_wait().expect("producers are there")
+    }
+}
+
+macro_rules! channel {
+    ($name:ident, $sender:ty, $receiver:ty, $new:path) => {
+        struct $name;
+
+        impl Queue for $name {
+            type Sender = $sender;
+            type Receiver = $receiver;
+
+            fn new(capacity: usize) -> (Self::Sender, Self::Receiver) {
+                $new(capacity)
+            }
+
+            #[inline(always)]
+            fn send(sender: &mut Self::Sender, item: Item) {
+                let _ = sender.send(item);
+            }
+
+            #[inline(always)]
+            fn receive(receiver: &mut Self::Receiver) -> Item {
+                receiver.recv().expect("producers are there")
+            }
+        }
+    };
+}
+
+channel!(
+    Crossbeam,
+    crossbeam_channel::Sender<Item>,
+    crossbeam_channel::Receiver<Item>,
+    crossbeam_channel::bounded
+);
+channel!(Kanal, kanal::Sender<Item>, kanal::Receiver<Item>, kanal::bounded);
+channel!(Flume, flume::Sender<Item>, flume::Receiver<Item>, flume::bounded);
+channel!(
+    Std,
+    std::sync::mpsc::SyncSender<Item>,
+    std::sync::mpsc::Receiver<Item>,
+    std::sync::mpsc::sync_channel
+);
+
+pub fn main(flags: &[String]) -> Result<(), String> {
+    let options = Options::parse(flags.iter().cloned())?;
+    let mut bench =
+        Bench::new("r7_many_producers", "how many items a second many producers hand over")
+            .places([Place::Free, Place::OneCpu])
+            .per("item")
+            .summarised()
+            .ratio(Ratio::Speed)
+            .baseline("crossbeam-channel")
+            .block(Duration::from_millis(20));
+    for capacity in [64, 1_024] {
+        for producers in [1, 2, 4, 8, 16] {
+            bench = bench
+                .case(format!("{producers} producers, {capacity}"))
+                .subject("crossbeam-channel", many::<Crossbeam>(producers, capacity))
+                .subject("ours, blocking", many::<Ours>(producers, capacity))
+                .subject("kanal", many::<Kanal>(producers, capacity))
+                .subject("flume", many::<Flume>(producers, capacity))
+                .subject("std sync_channel", many::<Std>(producers, capacity));
+        }
+    }
+    crate::answer(bench, &options)
+}
+
+/// One block: a fresh queue; each producer sends its part, the consumer checks the sum of all.
+fn many<Q: Queue>(producers: u64, capacity: usize) -> impl FnMut(&mut Block) + Send + 'static {
+    move |block| {
+        let each = block.at_least(4 * capacity as u64 * producers) / producers;
+        let (sender, mut receiver) = Q::new(capacity);
+        let sending = (0..producers).map(|mine| {
+            let mut sender = sender.clone();
+            let items = mine * each..(mine + 1) * each;
+            Box::new(move || items.for_each(|n| Q::send(&mut sender, Item::new(n))))
+                as Box<dyn FnOnce() + Send>
+        });
+        block.team(
+            || {
+                let sums = (0..each * producers).map(|_| Q::receive(&mut receiver).sum());
+                let sum = sums.fold(0, u64::wrapping_add);
+                assert_eq!(sum, checksum::<Item>(0, each * producers));
+            },
+            sending.collect(),
+        );
+    }
+}

@@ -1,0 +1,76 @@
+//! Waiters of whom a change wakes as many as can make use of it, explored: nobody sleeps beside a value, or room, that is left.
+//!
+//!     RUSTFLAGS="--cfg unc_model" cargo test --release -p uncontended-ring --test model_turns --target-dir target/model
+#![cfg(unc_model)]
+
+mod exploring;
+
+use exploring::{caught, holds};
+use uncontended_model::real::spawn;
+use uncontended_ring::broadcast::Plan;
+use uncontended_ring::mpsc;
+use uncontended_wait::Deadline;
+
+/// Several slots given back at once, and as many producers who sleep for one each.
+fn two_slots_for_two() {
+    let (mut first, mut consumer) = mpsc::blocking(2).unwrap();
+    first.push_all(&mut vec![1, 2]).unwrap();
+    let mut other = first.clone();
+    let sleepers =
+        [spawn(move || first.push_wait(3).unwrap()), spawn(move || other.push_wait(3).unwrap())];
+    assert_eq!(consumer.pop_into(&mut Vec::new(), 2), Ok(2));
+    sleepers.into_iter().for_each(|sleeper| sleeper.join().unwrap());
+}
+
+/// A producer that sleeps for two slots, which come one by one.
+fn two_slots_for_one() {
+    let (mut producer, mut consumer) = mpsc::blocking(2).unwrap();
+    producer.push_all(&mut vec![1, 2]).unwrap();
+    let sleeper = spawn(move || {
+        producer.push_all_deadline(&mut vec![3, 4], Deadline::NEVER).unwrap();
+    });
+    assert_eq!((consumer.pop(), consumer.pop()), (Ok(1), Ok(2)));
+    sleeper.join().unwrap();
+    assert_eq!((consumer.pop(), consumer.pop()), (Ok(3), Ok(4)));
+}
+
+/// Several values published at once, and as many members of a group, each of whom takes one and goes on with something else.
+fn two_values_for_two() {
+    let plan = Plan::new(2).group("workers", 2, &[]);
+    let (mut producer, mut consumers) = plan.blocking().unwrap();
+    let workers = std::iter::from_fn(|| consumers.take("workers"));
+    let workers: Vec<_> = workers
+        .map(|mut worker| {
+            spawn(move || {
+                let batch = worker.read_wait(1).unwrap();
+                assert_eq!(batch.len(), 1);
+                batch.release();
+                worker
+            })
+        })
+        .collect();
+    let mut claim = producer.claim(2).unwrap();
+    claim.push(1).unwrap();
+    claim.push(2).unwrap();
+    claim.publish();
+    workers.into_iter().for_each(|worker| drop(worker.join().unwrap()));
+}
+
+#[test]
+fn nobody_sleeps_beside_what_is_left_and_the_mutants_do() {
+    holds(two_slots_for_one);
+    let several = ["mpsc: who waits for several is not told"];
+    caught(two_slots_for_one, &several, &several);
+    if std::env::var("UNC_DEPTH").is_ok_and(|depth| depth == "full") {
+        holds(two_slots_for_two);
+        holds(two_values_for_two);
+    } else {
+        println!(
+            "SKIPPED two who sleep, correct: some hundred thousand executions, with UNC_DEPTH=full"
+        );
+    }
+    let slots = ["mpsc: one is woken whatever is given back"];
+    caught(two_slots_for_two, &slots, &slots);
+    let values = ["broadcast: one is woken whatever is published"];
+    caught(two_values_for_two, &values, &values);
+}
