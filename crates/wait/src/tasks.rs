@@ -16,6 +16,7 @@
 //!     was set anew.
 //! I2: a task that was chosen by a `wake_one` chooses another one when it leaves, with or without a value: it may have
 //!     found that value before it was chosen, for the next.
+//! I3: a waker that panics takes nobody else's wake-up along; who woke it hears of it afterwards.
 //!
 //! # Evidence
 //! tests/tasks.rs. Not explored by the checker: the table is a static, and locked.
@@ -23,6 +24,7 @@
 use crate::flagged::{Debt, Flagged, Publishers};
 use crate::width::Width;
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -45,9 +47,16 @@ const LISTS: usize = 64;
 static TABLE: [Mutex<List>; LISTS] =
     [const { Mutex::new(List { waiting: Vec::new(), next_ticket: 0 }) }; LISTS];
 
+/// Which list it is for an address: the upper bits of its product with 2^64 divided by the golden ratio, which spread what differs by
+/// any power of two. Words that are apart, on cache lines of their own, have the same lower bits.
+fn index(address: usize) -> usize {
+    let mixed = (address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed >> (u64::BITS - LISTS.ilog2())) as usize
+}
+
 fn list(address: usize) -> MutexGuard<'static, List> {
     // Wakers are woken and dropped outside of the lock, so nothing panics inside.
-    TABLE[(address >> 3) % LISTS].lock().unwrap_or_else(PoisonError::into_inner)
+    TABLE[index(address)].lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Wakes up to `count` tasks that wait at `address`, those who came first, and returns how many that were.
@@ -63,8 +72,19 @@ pub(crate) fn wake(address: usize, count: usize) -> usize {
         }
     }
     let number = woken.len();
-    woken.into_iter().for_each(Waker::wake);
+    if let Err(panic) = wake_each(woken)
+        && !std::thread::panicking()
+    {
+        // A bug of the executor's, which whoever wakes hears of once all others are woken.
+        resume_unwind(panic);
+    }
     number
+}
+
+/// Wakes all of them, whatever one of them does; the first panic, if there was one.
+fn wake_each(tasks: Vec<Waker>) -> std::thread::Result<()> {
+    let wake = |task: Waker| catch_unwind(AssertUnwindSafe(|| task.wake()));
+    tasks.into_iter().map(wake).fold(Ok(()), std::thread::Result::and)
 }
 
 /// Takes all tasks out that wait at `address`, unwoken.
@@ -190,7 +210,7 @@ fn poll_again_soon(task: Waker) {
         // No thread to be had: at once is soon.
         let tasks = std::mem::take(&mut soon.tasks);
         drop(soon);
-        tasks.into_iter().for_each(Waker::wake);
+        let _ = wake_each(tasks);
     }
 }
 
@@ -205,9 +225,26 @@ fn poll_all_again() {
         if tasks.is_empty() {
             return;
         }
-        // A waker that panics ends this thread for nobody else.
-        let wake =
-            |task: Waker| std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| task.wake()));
-        tasks.into_iter().for_each(|task| drop(wake(task)));
+        let _ = wake_each(tasks);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_on_lines_of_their_own_use_all_lists() {
+        let base = 0x7f12_3456_7000_usize;
+        for apart in [8, 64, 128, 4096, 1 << 16, 1 << 21] {
+            let mut tasks = [0; LISTS];
+            (0..16 * LISTS).for_each(|word| tasks[index(base + word * apart)] += 1);
+            let used = tasks.iter().filter(|&&tasks| tasks > 0).count();
+            let most = tasks.iter().max().unwrap();
+            assert!(
+                used > LISTS * 3 / 4 && *most <= 64,
+                "{apart} apart: {used} lists, {most} in one"
+            );
+        }
     }
 }

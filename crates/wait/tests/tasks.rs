@@ -159,3 +159,28 @@ fn tasks_of_this_process_wait_at_a_shared_place_too() {
         assert_eq!(task.join().unwrap(), 7);
     });
 }
+
+/// Panics when it is woken, if it says so; counts in any case.
+struct Fragile(bool, AtomicUsize);
+
+impl Wake for Fragile {
+    fn wake(self: Arc<Self>) {
+        self.1.fetch_add(1, Relaxed);
+        assert!(!self.0, "a waker that panics");
+    }
+}
+
+#[test]
+fn a_waker_that_panics_takes_nobody_elses_wake_up_along() {
+    let sleepers = Sleepers::new();
+    let wakers = [true, false, true, false].map(|fails| Arc::new(Fragile(fails, 0.into())));
+    let mut waiting: Vec<_> = wakers.iter().map(|_| sleepers.until(|| None::<()>)).collect();
+    for (future, waker) in waiting.iter_mut().zip(&wakers) {
+        let waker = Waker::from(Arc::clone(waker));
+        assert!(Pin::new(future).poll(&mut Context::from_waker(&waker)).is_pending());
+    }
+    let wake = std::panic::AssertUnwindSafe(|| sleepers.wake());
+    assert!(std::panic::catch_unwind(wake).is_err(), "who wakes hears of it");
+    assert_eq!(wakers.map(|waker| waker.1.load(Relaxed)), [1; 4]);
+    assert!(!sleepers.has_waiters());
+}
