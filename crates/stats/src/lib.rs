@@ -25,6 +25,7 @@ mod rng;
 pub mod robbins;
 pub mod sampling;
 mod stirling;
+pub mod tails;
 pub mod two_streams;
 
 pub use drive::{Limits, Stopped, drive};

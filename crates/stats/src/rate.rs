@@ -193,6 +193,18 @@ impl MaxError {
         self.log
     }
 
+    /// A part of it, between 0 and 1, rounded down.
+    ///
+    /// # Errors
+    /// [`Invalid::MaxError`] unless `0 < share <= 1`.
+    pub fn part(self, share: f64) -> Result<MaxError, Invalid> {
+        if share > 0.0 && share <= 1.0 {
+            MaxError::new((self.epsilon * share).next_down())
+        } else {
+            Err(Invalid::MaxError(share))
+        }
+    }
+
     /// An equal share for each of `tests` tests, rounded down (Bonferroni).
     #[must_use]
     pub fn split(self, tests: u32) -> MaxError {

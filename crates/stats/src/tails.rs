@@ -1,0 +1,279 @@
+//! Tails: has one of two commands more slow runs, or more lost ones, than the other?
+//!
+//! # Contract
+//! Costs come in pairs, one of the baseline and one of the candidate; an infinite one is a run that was lost. A run is
+//! *slow* at a level if it costs more than that factor times the median of the baseline's runs before it. For each level
+//! two questions may be looked at after every pair:
+//! * [`Excess::log_more`] is evidence that the candidate has more slow runs: under "no more" the chance that it ever
+//!   reaches `ln(1/epsilon)` is at most epsilon.
+//! * [`Excess::log_not_more`] is evidence that it has not so many more: under "the share of its slow runs exceeds the
+//!   baseline's by `by` or more" the chance that it ever reaches `ln(1/epsilon)` is at most epsilon.
+//!
+//! A pair that is lost on both sides is left out: it says nothing of either.
+//! # Why it holds
+//! A level is fixed before its pair, by earlier runs alone, so that under "no more" a pair in which one run is slow has it
+//! on the candidate's side with a chance of at most one half, whatever came before: the sign test of a binomial e-process.
+//! Both runs of a pair share what the machine does, so that a drift of both says nothing. The other test bets on
+//! `d = slow(candidate) - slow(baseline)`: its mean given the past is at least `by`, so that `1 + stake (by - d)` has a mean
+//! of at most 1, and so has every product of such factors, and every mixture of products over stakes fixed beforehand.
+//! Where several levels must all be cleared, no error is shared out: whichever is the heavy one, it was cleared wrongly.
+//! # Evidence
+//! tests/truth_tails.rs.
+//! # Sources
+//! McNemar 1947, made sequential by Robbins' mixture; Waudby-Smith and Ramdas, arXiv 2010.09686 (betting); Berger 1982
+//! (intersection-union).
+
+use crate::ball::Ball;
+use crate::eprocess::Prior;
+use crate::ln::ln_ball;
+use crate::rate::{Counts, MaxError, Rate};
+
+/// Pairs that only tell what the baseline's median is.
+const FIRST: usize = 3;
+
+/// The stakes, as parts of the largest that cannot be lost altogether, and their shares of the capital. The first wins most
+/// where hardly a run is slow.
+const STAKES: [(f64, f64); 8] = [
+    (0.97, 1.0 / 2.0),
+    (0.7, 1.0 / 14.0),
+    (0.4, 1.0 / 14.0),
+    (0.25, 1.0 / 14.0),
+    (0.15, 1.0 / 14.0),
+    (0.08, 1.0 / 14.0),
+    (0.04, 1.0 / 14.0),
+    (0.02, 1.0 / 14.0),
+];
+
+/// Pairs of outcomes: which of the two has the property?
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Excess {
+    /// Only the candidate.
+    pub more: u64,
+    /// Only the baseline.
+    pub less: u64,
+    /// Both of them.
+    pub both: u64,
+    /// Neither.
+    pub neither: u64,
+}
+
+impl Excess {
+    /// Takes one pair.
+    pub fn push(&mut self, candidate: bool, baseline: bool) {
+        let count = match (candidate, baseline) {
+            (true, false) => &mut self.more,
+            (false, true) => &mut self.less,
+            (true, true) => &mut self.both,
+            (false, false) => &mut self.neither,
+        };
+        *count = count.saturating_add(1);
+    }
+
+    /// How many pairs there are.
+    #[must_use]
+    pub fn pairs(&self) -> u64 {
+        self.more + self.less + self.both + self.neither
+    }
+
+    /// The shares of the candidate's and of the baseline's runs with the property.
+    #[must_use]
+    pub fn shares(&self) -> (f64, f64) {
+        let of = |count: u64| count as f64 / self.pairs().max(1) as f64;
+        (of(self.more + self.both), of(self.less + self.both))
+    }
+
+    /// A lower bound of the log of the e-process against "the candidate has it no more often".
+    #[must_use]
+    pub fn log_more(&self) -> f64 {
+        Counts::new(self.more + self.less, self.more)
+            .map_or(0.0, |counts| Prior::Above(Rate::HALF).log_evidence(counts, Rate::HALF))
+    }
+
+    /// A lower bound of the log of the e-process against "the candidate's share exceeds the baseline's by `by` or more".
+    #[must_use]
+    pub fn log_not_more(&self, by: Rate) -> f64 {
+        let same = Ball::count(self.both + self.neither);
+        let of_stake = |&(part, share): &(f64, f64)| {
+            // The largest stake is 1/(1 - by): with it, one pair against the bet takes everything.
+            let part = Ball::exact(part);
+            let unit = part / (Ball::exact(1.0) - by.get());
+            let after = |won: Ball| ln_ball(unit * won + 1.0);
+            let log = after(Ball::exact(by.get())) * same
+                + after(Ball::exact(1.0) + by.get()) * Ball::count(self.less)
+                + ln_ball(-part + 1.0) * Ball::count(self.more);
+            (log + ln_ball(Ball::exact(share))).lower()
+        };
+        // The largest term bounds the sum from below.
+        STAKES.iter().map(of_stake).fold(f64::NEG_INFINITY, f64::max)
+    }
+}
+
+/// One level.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Level {
+    /// Slow is what costs more than so many times the baseline's median; infinite: what was lost.
+    pub factor: f64,
+    /// The candidate's runs against the baseline's.
+    pub heavier: Excess,
+    /// The other way round.
+    pub lighter: Excess,
+}
+
+/// Which of the two commands has the heavier tail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The candidate.
+    Heavier,
+    /// The baseline.
+    Lighter,
+}
+
+impl Level {
+    /// The counts of one side.
+    #[must_use]
+    pub fn excess(&self, side: Side) -> &Excess {
+        match side {
+            Side::Heavier => &self.heavier,
+            Side::Lighter => &self.lighter,
+        }
+    }
+}
+
+/// The tails of two commands, pair by pair.
+///
+/// ```
+/// use uncontended_stats::{MaxError, Rate, tails::{Side, Tails}};
+/// let (mut tails, few) = (Tails::new(&[1.5, 3.0], 1.02), MaxError::new(1e-4)?);
+/// for i in 0..100 {
+///     tails.push(if i % 3 == 0 { 4.0 } else { 1.0 }, 1.0); // A third of the candidate's runs is four times slower.
+/// }
+/// let heavy = tails.heavy(Side::Heavier, few).unwrap();
+/// assert!(heavy.factor == 1.5 && heavy.heavier.shares().0 > 0.3);
+/// assert!(!tails.is_clear(Side::Heavier, Rate::new(0.1)?, MaxError::new(0.05)?));
+/// # Ok::<(), uncontended_stats::Invalid>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Tails {
+    levels: Vec<Level>,
+    /// What the other side may cost more by before it counts as slow.
+    slack: f64,
+    /// The baseline's costs, sorted.
+    baseline: Vec<f64>,
+    /// The candidate's, as they came.
+    candidate: Vec<f64>,
+}
+
+impl Tails {
+    /// Tails at these levels. `slack` is the factor that one command may cost more than the other without being worse.
+    #[must_use]
+    pub fn new(factors: &[f64], slack: f64) -> Tails {
+        let level = |&factor: &f64| Level {
+            factor,
+            heavier: Excess::default(),
+            lighter: Excess::default(),
+        };
+        Tails {
+            levels: factors.iter().map(level).collect(),
+            slack,
+            baseline: Vec::new(),
+            candidate: Vec::new(),
+        }
+    }
+
+    /// Takes the costs of one pair; those that are NaN, and pairs lost on both sides, are left out.
+    pub fn push(&mut self, candidate: f64, baseline: f64) {
+        let lost = candidate == f64::INFINITY && baseline == f64::INFINITY;
+        if lost || candidate.is_nan() || baseline.is_nan() {
+            return;
+        }
+        let typical = self.typical();
+        for level in &mut self.levels {
+            let at = |cost: f64, slack: f64| match typical {
+                // What is lost needs no median to tell.
+                _ if level.factor == f64::INFINITY => Some(cost == f64::INFINITY),
+                Some(typical) => Some(cost > typical * level.factor * slack),
+                None => None,
+            };
+            let slack = self.slack;
+            let outcomes =
+                (at(candidate, slack), at(baseline, 1.0), at(baseline, slack), at(candidate, 1.0));
+            if let (Some(ours), Some(theirs), Some(their_own), Some(our_own)) = outcomes {
+                level.heavier.push(ours, theirs);
+                level.lighter.push(their_own, our_own);
+            }
+        }
+        let at = self.baseline.partition_point(|&x| x <= baseline);
+        self.baseline.insert(at, baseline);
+        self.candidate.push(candidate);
+    }
+
+    /// The median of the baseline so far; none before it means anything.
+    fn typical(&self) -> Option<f64> {
+        (self.baseline.len() >= FIRST).then(|| self.baseline[self.baseline.len() / 2])
+    }
+
+    /// Every level.
+    #[must_use]
+    pub fn levels(&self) -> &[Level] {
+        &self.levels
+    }
+
+    /// The lowest level at which one command certainly has more slow runs. Each level has an equal share of the error.
+    #[must_use]
+    pub fn heavy(&self, side: Side, max_error: MaxError) -> Option<&Level> {
+        let tests = u32::try_from(self.levels.len()).unwrap_or(u32::MAX);
+        let needed = -max_error.split(tests).log();
+        self.levels.iter().find(|level| level.excess(side).log_more() >= needed)
+    }
+
+    /// Whether an excess of `by` or more is refuted at every level.
+    #[must_use]
+    pub fn is_clear(&self, side: Side, by: Rate, missed: MaxError) -> bool {
+        let refuted = |level: &Level| level.excess(side).log_not_more(by) >= -missed.log();
+        self.levels.iter().all(refuted)
+    }
+
+    /// The level at which an excess of `by` is furthest from being refuted.
+    #[must_use]
+    pub fn most_open(&self, side: Side, by: Rate) -> Option<&Level> {
+        let evidence = |level: &&Level| level.excess(side).log_not_more(by);
+        self.levels.iter().min_by(|a, b| evidence(a).total_cmp(&evidence(b)))
+    }
+
+    /// What the candidate's slow runs at a level cost, in medians of the baseline: their own median.
+    #[must_use]
+    pub fn times_slower(&self, level: &Level) -> Option<f64> {
+        let typical = self.typical().filter(|&typical| typical > 0.0)?;
+        let slow = |&&cost: &&f64| cost > typical * level.factor * self.slack;
+        let mut slow: Vec<f64> = self.candidate.iter().filter(slow).copied().collect();
+        slow.sort_by(f64::total_cmp);
+        slow.get(slow.len() / 2).map(|cost| cost / typical).filter(|times| times.is_finite())
+    }
+
+    /// The fewest pairs after which an excess of `by` can be refuted, all of them alike.
+    #[must_use]
+    pub fn fewest_clear(by: Rate, missed: MaxError) -> u64 {
+        FIRST as u64 + Excess::default().more_to_clear(by, missed)
+    }
+}
+
+impl Excess {
+    /// How many more pairs refute an excess of `by`, if they are all alike.
+    #[must_use]
+    pub fn more_to_clear(&self, by: Rate, missed: MaxError) -> u64 {
+        let clears = |more: u64| {
+            let after = Excess { neither: self.neither.saturating_add(more), ..*self };
+            after.log_not_more(by) >= -missed.log()
+        };
+        if clears(0) {
+            return 0;
+        }
+        let high = (0..40).map(|power| 1u64 << power).find(|&more| clears(more)).unwrap_or(1 << 40);
+        let (mut low, mut high) = (high / 2, high);
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if clears(middle) { high = middle } else { low = middle }
+        }
+        high
+    }
+}

@@ -1,0 +1,121 @@
+//! Tails against their promises: more slow runs are never claimed of equals beyond the error, and a tail of a tenth of the
+//! runs that are twice as slow or more is cleared in at most one trial of twenty.
+//!
+//! The short form's own chance: 4000 trials that miss with a chance of 15 % where 5 % is promised have 600 misses expected,
+//! 23 the standard deviation; `assert_at_most` objects from 262 on (its interval at 1e-4), which is 15 deviations away.
+
+mod common;
+
+use common::{assert_at_most, depth, error, rate};
+use uncontended_stats::Rng;
+use uncontended_stats::tails::{Excess, Side, Tails};
+
+const LEVELS: [f64; 7] = [1.5, 3.0, 6.0, 12.0, 24.0, 48.0, f64::INFINITY];
+const BY: f64 = 0.09;
+
+/// A run of the baseline, in units of its median.
+type Noise = fn(&mut Rng, f64) -> f64;
+
+const NOISES: [(&str, Noise); 6] = [
+    ("uniform 20 %", |rng, _| 0.9 + 0.2 * rng.unit()),
+    (
+        "bimodal 1 and 10",
+        |rng, _| if rng.chance(0.5) { 1.0 } else { 10.0 } * (0.95 + 0.1 * rng.unit()),
+    ),
+    (
+        "a fifth 3 times slower",
+        |rng, _| if rng.chance(0.8) { 1.0 } else { 3.0 } * (0.95 + 0.1 * rng.unit()),
+    ),
+    ("heavy-tailed", |rng, _| 1.0 / (1e-9 + rng.unit())),
+    ("drift of both", |rng, time| (1.0 + 5.0 * time) * (0.9 + 0.2 * rng.unit())),
+    ("lost now and then", |rng, _| if rng.chance(0.1) { f64::INFINITY } else { 1.0 + rng.unit() }),
+];
+
+/// Trials that cleared the tail at any look, that found it heavier, and how many pairs the first took.
+fn outcomes(trials: u64, pairs: u64, noise: Noise, slower: impl Fn(&mut Rng) -> f64) -> [u64; 3] {
+    let (mut rng, mut cleared, mut heavier, mut taken) = (Rng::new(17), 0, 0, 0);
+    for _ in 0..trials {
+        let mut tails = Tails::new(&LEVELS, 1.02);
+        let mut found = [false; 2];
+        for pair in 0..pairs {
+            let time = pair as f64 / pairs as f64;
+            let baseline = noise(&mut rng, time);
+            let candidate = noise(&mut rng, time) * slower(&mut rng);
+            tails.push(candidate, baseline);
+            found[0] |= tails.is_clear(Side::Heavier, rate(BY), error(0.05));
+            found[1] |= tails.heavy(Side::Heavier, error(0.01)).is_some();
+            taken += u64::from(!found[0]);
+            if found[0] {
+                break;
+            }
+        }
+        cleared += u64::from(found[0]);
+        heavier += u64::from(found[1]);
+    }
+    [cleared, heavier, taken / trials]
+}
+
+#[test]
+fn equals_are_hardly_ever_heavier_and_are_cleared() {
+    let trials = depth("equals", 300, 10_000);
+    for (name, noise) in NOISES {
+        let [cleared, heavier, pairs] = outcomes(trials, 1000, noise, |_| 1.0);
+        println!("{name}: cleared {cleared} of {trials}, after {pairs} pairs on average");
+        assert_at_most(&format!("{name}: heavier than itself"), trials, heavier, 0.01);
+        assert!(cleared * 10 >= trials * 9, "{name}: {cleared} of {trials}");
+    }
+}
+
+#[test]
+fn a_tenth_of_the_runs_twice_as_slow_is_hardly_ever_cleared() {
+    let trials = depth("a heavy tail cleared", 4000, 40_000);
+    let normal: (&str, Noise) = ("log-normal, spread 20 %", |rng, _| (0.2 * rng.normal()).exp());
+    for (name, noise) in [NOISES[0], normal] {
+        for (share, times) in [(0.1, 2.0), (0.1, 4.0), (0.3, 4.0)] {
+            let [cleared, heavier, _] =
+                outcomes(trials, 200, noise, |rng| if rng.chance(share) { times } else { 1.0 });
+            let what = format!("{name}, {times} times slower in {share}: cleared");
+            println!("{what} {cleared}, found {heavier} of {trials}");
+            assert_at_most(&what, trials, cleared, 0.05);
+        }
+    }
+    // A faster median with a worse tail.
+    let [cleared, ..] =
+        outcomes(trials, 200, NOISES[0].1, |rng| if rng.chance(0.1) { 4.0 } else { 0.5 });
+    assert_at_most("half the median, a tenth 4 times slower: cleared", trials, cleared, 0.05);
+}
+
+#[test]
+fn what_the_baseline_does_too_is_no_tail_and_what_it_does_not_is() {
+    let mut tails = Tails::new(&LEVELS, 1.0);
+    for pair in 0..400 {
+        let slow = if pair % 5 == 0 { 3.0 } else { 1.0 };
+        tails.push(if pair % 5 == 2 { 12.5 } else { 1.0 }, slow);
+    }
+    let heavy = tails.heavy(Side::Heavier, error(1e-3)).unwrap();
+    assert_eq!((heavy.factor, tails.times_slower(heavy)), (3.0, Some(12.5)));
+    assert!(tails.heavy(Side::Lighter, error(1e-3)).is_none());
+    // Lost runs are the highest level; a pair without either counts nowhere.
+    let mut lost = Tails::new(&LEVELS, 1.0);
+    for _ in 0..50 {
+        lost.push(f64::INFINITY, f64::INFINITY);
+        lost.push(1.0, f64::INFINITY);
+    }
+    assert_eq!(lost.levels()[6].lighter, Excess { more: 50, ..Excess::default() });
+    assert!(lost.heavy(Side::Lighter, error(1e-6)).is_some());
+    lost.push(f64::NAN, 1.0);
+    assert_eq!(lost.levels()[6].heavier.pairs(), 50);
+}
+
+#[test]
+fn the_fewest_pairs_are_what_it_takes() {
+    for missed in [0.2, 0.05, 0.001] {
+        let mut tails = Tails::new(&LEVELS, 1.02);
+        let taken = (1..).find(|_| {
+            tails.push(1.0, 1.0);
+            tails.is_clear(Side::Heavier, rate(BY), error(missed))
+        });
+        assert_eq!(taken, Some(Tails::fewest_clear(rate(BY), error(missed))), "{missed}");
+    }
+    assert!(Tails::fewest_clear(rate(BY), error(0.05)) <= 46);
+}
