@@ -1,6 +1,7 @@
 //! `unc compare`: is one command better or worse than another, and by how much?
 
 use crate::decide::flags::{Around, OF_ONE_PROPERTY, OutputFlags, RunFlags, StopFlags};
+use crate::decide::guard::Guard;
 use crate::decide::hypothesis::{Claim, Compare, Hypothesis};
 use crate::decide::lines::Lines;
 use crate::decide::output::deliver;
@@ -128,6 +129,7 @@ impl Flags {
             baseline: usize::try_from(self.baseline - 1).unwrap_or(usize::MAX),
             commands,
             ignore_failure: self.ignore_failure,
+            guard: Guard::new(false, self.ignore_failure),
         }
     }
 
@@ -360,7 +362,7 @@ impl Blocks {
 
 /// Refuses a budget with which no answer can ever be given.
 fn check_budget(compare: &Compare, most: Option<u64>) -> Result<(), Failure> {
-    let blocks = Paired::fewest_pairs(compare.share()?);
+    let blocks = Paired::fewest_pairs(compare.shares()?.median);
     let runs = blocks.saturating_mul(compare.block);
     match most {
         Some(most) if most < runs => Err(Failure::new(

@@ -48,6 +48,9 @@ impl Flags {
         for run in &log.runs {
             trial.push(run)?;
         }
+        if let Some(refusal) = trial.refusal() {
+            return Err(refusal);
+        }
         let stop = log.end.as_ref().map_or(Stop::LogCut, |(stop, _)| *stop);
         if stop == Stop::LogCut {
             log.head

@@ -1,6 +1,7 @@
 //! Logs that were damaged at random: a verdict, or a told error, never a panic. The in-tree form of the fuzzer
 //! `fuzz/fuzz_targets/verdict_log.rs`.
 
+use super::guard::Guard;
 use super::hypothesis::{Claim, Compare, Decider, Hypothesis, Permute, Slo};
 use super::record::{self, Head, Line, Outcome, Run, SCHEMA, Stop};
 use super::trial::Trial;
@@ -28,6 +29,7 @@ fn heads() -> Vec<Hypothesis> {
         commands: ["a", "b", "c"].map(String::from).to_vec(),
         baseline: 1,
         ignore_failure: true,
+        guard: Guard::new(true, true),
     };
     let permute = Permute {
         unit: "1".to_string(),

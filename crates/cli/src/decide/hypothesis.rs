@@ -4,6 +4,7 @@
 //! A hypothesis is all that a verdict depends on beside the runs themselves. It is echoed to the user and written as the
 //! head of the log before anything is measured, and `unc verdict` reads it back from there.
 
+use super::guard::Guard;
 use super::value::{self, Dimension, Toward};
 use super::verdict::Answer;
 use crate::failure::Failure;
@@ -194,13 +195,34 @@ pub(crate) struct Compare {
     pub(crate) baseline: usize,
     /// Whether a run with a status other than zero still counts by its value.
     pub(crate) ignore_failure: bool,
+    /// What is asked beside the median; none in logs from before there was a guard.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) guard: Option<Guard>,
+}
+
+/// How a candidate's error bound is spent.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shares {
+    /// On the median.
+    pub(crate) median: MaxError,
+    /// On finding a heavier tail.
+    pub(crate) tails: MaxError,
 }
 
 impl Compare {
-    /// The error bound of each candidate's comparison.
-    pub(crate) fn share(&self) -> Result<MaxError, Failure> {
+    /// The error bound of each candidate's comparison, split between the median and the tails.
+    pub(crate) fn shares(&self) -> Result<Shares, Failure> {
         let candidates = u32::try_from(self.commands.len().saturating_sub(1)).unwrap_or(u32::MAX);
-        Ok(max_error(self.max_error)?.split(candidates))
+        let own = max_error(self.max_error)?.split(candidates);
+        let part = |share: f64| {
+            own.part(share).map_err(|error| Failure::new(format!("the tail guard: {error}"), ""))
+        };
+        match &self.guard {
+            None => Ok(Shares { median: own, tails: own }),
+            Some(guard) => {
+                Ok(Shares { median: part(1.0 - guard.share)?, tails: part(guard.share)? })
+            }
+        }
     }
 
     /// The ends of the equivalent ratios.

@@ -2,12 +2,14 @@
 //!
 //! What is asked: [`value`], [`path`], [`metric`], [`hypothesis`]. How runs are made: [`words`], [`scan`], [`runner`], or read:
 //! [`lines`].
-//! How they become a verdict: [`record`], [`trial`], [`rates`], [`pairs`], [`dealing`], [`verdict`]. How people see it: [`flags`],
+//! How they become a verdict: [`record`], [`trial`], [`rates`], [`pairs`], [`guard`], [`dealing`],
+//! [`verdict`]. How people see it: [`flags`],
 //! [`progress`], [`output`],
 //! [`page`]. Several at once: [`suite`].
 
 pub(crate) mod dealing;
 pub(crate) mod flags;
+pub(crate) mod guard;
 #[cfg(test)]
 mod hostile;
 pub(crate) mod hypothesis;

@@ -173,9 +173,21 @@ pub(crate) fn sentence(verdict: &Verdict, finding: &Finding) -> String {
             let relation = finding.relation.map_or("unknown", |relation| relation.name());
             let within = value::interval(effect.low, effect.high.unwrap_or(f64::INFINITY), 5);
             let ratio = effect.ratio.map_or("-".to_string(), |ratio| significant(ratio, 5));
+            let said = match &finding.tails {
+                Some(tails) => {
+                    let clause = tails.clause(compare.claim, finding.verdict);
+                    match clause.starts_with(',') {
+                        true => format!(
+                            "{} in the median ({relation}){clause}",
+                            compare.said(tails.median)
+                        ),
+                        false => format!("{} ({relation}){clause}", compare.said(finding.verdict)),
+                    }
+                }
+                None => format!("{} ({relation})", compare.said(finding.verdict)),
+            };
             format!(
-                "{answer}: {} ({relation}); median ratio {ratio} within {within}, {} pairs, error at most {error}",
-                compare.said(finding.verdict),
+                "{answer}: {said}; median ratio {ratio} within {within}, {} pairs, error at most {error}",
                 finding.n
             )
         }

@@ -3,22 +3,25 @@
 //! # Contract
 //! A block has `block` runs of the baseline and of every candidate that is still open; its ratio is that of the medians.
 //! What is inferred from the ratios is [`Paired`]'s. Ratios are costs there: where higher is better they are inverted.
+//! A run that ends without a value (killed, or failed before it showed the metric) is lost: worse than any value. A block that is
+//! lost on both sides decides nothing, and where every block is lost so there is no verdict.
 //! # Evidence
 //! `tests/decide_compare.rs`.
 
-use super::hypothesis::{Claim, Compare};
+use super::guard::{TailFinding, Watch};
+use super::hypothesis::{Claim, Compare, Shares};
 use super::record::{Outcome, Run};
 use super::trial::remaining;
 use super::value::interval;
 use super::verdict::{Answer, Effect, Evidence, Finding, Relation};
 use crate::failure::Failure;
-use uncontended_stats::{self as stats, Counts, Margin, MaxError, Method, Paired, Question, Rate};
+use uncontended_stats::{self as stats, Counts, Margin, Method, Paired, Question, Rate};
 
 /// The trial of paired ratios.
 #[derive(Debug, Clone)]
 pub(crate) struct PairTrial {
     compare: Compare,
-    share: MaxError,
+    shares: Shares,
     /// One for each command; none for the baseline.
     candidates: Vec<Option<Candidate>>,
     /// Values of the block under way, by command. `None` is a run without a meaning: as bad as can be.
@@ -37,6 +40,9 @@ pub(crate) struct Candidate {
     paired: Paired,
     /// Cost ratios in the order of the blocks.
     costs: Vec<f64>,
+    /// Blocks lost on both sides.
+    lost: u64,
+    watch: Option<Watch>,
 }
 
 /// Fewest pairs for a diagnosis, and the standard deviations that make one.
@@ -52,9 +58,14 @@ impl PairTrial {
         }
         let margin = Margin::new(compare.margin)
             .map_err(|error| Failure::new(error.to_string(), "see --margin"))?;
-        let share = compare.share()?;
+        let shares = compare.shares()?;
+        let guard = compare.guard.as_ref();
+        let watch = guard
+            .map(|guard| Watch::new(guard, compare.claim, compare.margin, shares.tails))
+            .transpose()?;
         let candidate = |arm| {
-            let fresh = Candidate { paired: Paired::new(margin, share), costs: Vec::new() };
+            let paired = Paired::new(margin, shares.median);
+            let fresh = Candidate { paired, costs: Vec::new(), lost: 0, watch: watch.clone() };
             (arm != compare.baseline).then_some(fresh)
         };
         Ok(PairTrial {
@@ -63,7 +74,7 @@ impl PairTrial {
             order: Vec::new(),
             first_larger: Vec::new(),
             failed: vec![(0, 0); commands],
-            share,
+            shares,
             compare: compare.clone(),
         })
     }
@@ -120,10 +131,20 @@ impl PairTrial {
         let base = middle(&block[self.compare.baseline], higher);
         for (candidate, values) in self.candidates.iter_mut().zip(&block) {
             let Some(candidate) = candidate else { continue };
-            if values.len() as u64 >= self.compare.block {
-                let cost = cost(middle(values, higher), base, higher)?;
-                candidate.paired.push(cost).map_err(invalid)?;
-                candidate.costs.push(cost);
+            if (values.len() as u64) < self.compare.block {
+                continue;
+            }
+            if let Some(watch) = &mut candidate.watch {
+                for (ours, theirs) in values.iter().zip(&block[self.compare.baseline]) {
+                    watch.push(single_cost(*ours, higher), single_cost(*theirs, higher));
+                }
+            }
+            match cost(middle(values, higher), base, higher)? {
+                Some(cost) => {
+                    candidate.paired.push(cost).map_err(invalid)?;
+                    candidate.costs.push(cost);
+                }
+                None => candidate.lost += 1,
             }
         }
         if let [first, second] = order[..]
@@ -136,7 +157,34 @@ impl PairTrial {
     }
 
     fn verdict(&self, candidate: &Candidate) -> Answer {
-        candidate.paired.verdict(self.compare.claim.into()).into()
+        let claim = self.compare.claim;
+        if candidate.costs.is_empty() && candidate.lost >= Paired::fewest_pairs(self.shares.median)
+        {
+            return Answer::Error;
+        }
+        let median = candidate.paired.verdict(claim.into()).into();
+        candidate.watch.as_ref().map_or(median, |watch| watch.verdict(claim, median))
+    }
+
+    /// Why there is no verdict, if so: of one candidate nothing at all was measured.
+    pub(crate) fn refusal(&self) -> Option<Failure> {
+        let unmeasured =
+            |(_, candidate): &(usize, &Candidate)| candidate.costs.is_empty() && candidate.lost > 0;
+        let (arm, candidate) = self.candidates().find(unmeasured)?;
+        Some(Failure::new(
+            format!(
+                "all {} pairs of '{}' and '{}' were lost on both sides (killed, or ended without the metric): there is nothing to compare",
+                candidate.lost,
+                self.compare.commands[self.compare.baseline],
+                self.compare.commands[arm]
+            ),
+            "see what they print with --show-output, and whether --timeout is long enough",
+        ))
+    }
+
+    fn tails(&self, candidate: &Candidate) -> Option<TailFinding> {
+        let median = candidate.paired.verdict(self.compare.claim.into()).into();
+        candidate.watch.as_ref().map(|watch| watch.finding(median))
     }
 
     /// The answer to the whole question: yes only if it is yes for every candidate, no if it is for any.
@@ -164,7 +212,7 @@ impl PairTrial {
             Claim::NoWorse | Claim::Equivalent => inside,
             Claim::Better | Claim::Different => inside.complement(),
         };
-        let report = Question::about(Rate::HALF, Method::OneSided, self.share).report(kept);
+        let report = Question::about(Rate::HALF, Method::OneSided, self.shares.median).report(kept);
         let (least, most) = self.compare.band();
         let thresholds = if least == most { vec![most] } else { vec![least, most] };
         let evidence = |threshold: f64| {
@@ -191,6 +239,8 @@ impl PairTrial {
             credible: report.credible.into(),
             effect: Some(self.effect(candidate)),
             relation: Some(relation.into()),
+            tails: self.tails(candidate),
+            lost_pairs: self.compare.ignore_failure.then_some(candidate.lost),
             difference: None,
             p_value: None,
             quantile: None,
@@ -205,7 +255,7 @@ impl PairTrial {
             return String::new();
         };
         let effect = self.effect(candidate);
-        let question = Question::about(Rate::HALF, Method::OneSided, self.share);
+        let question = Question::about(Rate::HALF, Method::OneSided, self.shares.median);
         let inside = candidate.inside(self.tested_end(candidate), self.compare.margin);
         format!(
             "{} pairs with {}: the median ratio is within {}; {}",
@@ -267,6 +317,12 @@ impl PairTrial {
             })
             .collect();
         for (arm, candidate) in self.candidates() {
+            if candidate.lost > 0 {
+                found.push(format!(
+                    "{} pairs with '{}' were lost on both sides: they decide nothing",
+                    candidate.lost, self.compare.commands[arm]
+                ));
+            }
             if let Some(z) = serial_z(&candidate.costs).filter(|z| z.abs() > SUSPICIOUS) {
                 found.push(format!(
                     "the ratios of '{}' depend on the ones before (serial z = {z:.1}): the runs are not independent, so the error is not bounded as said",
@@ -337,19 +393,29 @@ fn middle(values: &[Option<f64>], higher_is_better: bool) -> Option<f64> {
         .filter(|middle| middle.is_finite())
 }
 
-/// Candidate over baseline, as a cost. Two zeros, or two runs without a value, are alike.
+/// What one run costs; a lost one more than any other.
+fn single_cost(value: Option<f64>, higher_is_better: bool) -> f64 {
+    match value {
+        None => f64::INFINITY,
+        Some(value) if higher_is_better => value.recip(),
+        Some(value) => value,
+    }
+}
+
+/// Candidate over baseline, as a cost; none where neither has a value. Two zeros are alike.
 fn cost(
     candidate: Option<f64>,
     baseline: Option<f64>,
     higher_is_better: bool,
-) -> Result<f64, Failure> {
-    match (candidate, baseline) {
-        (None, None) => Ok(1.0),
+) -> Result<Option<f64>, Failure> {
+    let ratio = match (candidate, baseline) {
+        (None, None) => return Ok(None),
         (None, Some(_)) => Ok(f64::INFINITY),
         (Some(_), None) => Ok(0.0),
-        (Some(b), Some(a)) if higher_is_better => stats::paired::ratio(a, b).map_err(invalid),
-        (Some(b), Some(a)) => stats::paired::ratio(b, a).map_err(invalid),
-    }
+        (Some(b), Some(a)) if higher_is_better => stats::paired::ratio(a, b),
+        (Some(b), Some(a)) => stats::paired::ratio(b, a),
+    };
+    ratio.map(Some).map_err(invalid)
 }
 
 /// Standard deviations by which neighbours lie on the same side of the median more often than chance would have it.

@@ -2,7 +2,7 @@
 //!
 //! # Contract
 //! The head of the log is on disk before the first run, every run is in the log before it can decide anything. Whatever
-//! ends the trial, `finish` gives the verdict of the runs so far.
+//! ends the trial, `finish` gives the verdict of the runs so far, or says why they give none.
 
 use super::hypothesis::Hypothesis;
 use super::progress::Progress;
@@ -120,6 +120,9 @@ impl Session {
     /// The verdict of the runs so far.
     pub(crate) fn finish(mut self, stop: Stop) -> Result<Verdict, Failure> {
         self.progress.clear();
+        if let Some(refusal) = self.trial.refusal() {
+            return Err(refusal);
+        }
         let mut verdict = self.trial.verdict(&self.head, stop);
         let name = verdict.finding.verdict.name().to_string();
         self.write(&Line::End { stop, verdict: name, dealings: None })?;

@@ -66,6 +66,14 @@ impl Trial {
         }
     }
 
+    /// Why no verdict can be given of what was run, if so.
+    pub(crate) fn refusal(&self) -> Option<Failure> {
+        match self {
+            Trial::Compare(trial) => trial.refusal(),
+            Trial::Slo(_) | Trial::Permute(_) => None,
+        }
+    }
+
     /// The question as a sentence.
     pub(crate) fn sentence(&self) -> String {
         match self {
@@ -176,6 +184,8 @@ pub(crate) fn finding_about(
         credible: report.credible.into(),
         effect: None,
         relation: None,
+        tails: None,
+        lost_pairs: None,
         difference: None,
         p_value: None,
         quantile: None,

@@ -3,6 +3,7 @@
 //! # Contract
 //! Field names are the JSON contract of `docs/json.md`: fields may be added, none is renamed or removed within version 1.
 
+use super::guard::TailFinding;
 use super::hypothesis::Hypothesis;
 use super::record::{Run, Stop};
 use serde::{Deserialize, Serialize};
@@ -156,6 +157,12 @@ pub(crate) struct Finding {
     pub(crate) effect: Option<Effect>,
     /// The direction (`compare` only).
     pub(crate) relation: Option<Relation>,
+    /// Whether one command has more slow or lost runs than the other (`compare` only).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tails: Option<TailFinding>,
+    /// Pairs that were lost on both sides, where runs may be lost (`compare` only). They are not among `n`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) lost_pairs: Option<u64>,
     /// The statistic of B less that of A (`permute` only).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) difference: Option<f64>,

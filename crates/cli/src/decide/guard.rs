@@ -1,0 +1,268 @@
+//! What a comparison asks beside the median: has one command more slow runs, or more lost ones?
+//!
+//! # Contract
+//! A guard is fixed before the first run and stands in the log's head. It has its own part of the error bound: with the
+//! rest the median is judged. `no-worse` and `better` mind a candidate with the heavier tail; `equivalent` and `different`
+//! mind either. A heavier tail is `no` whatever the median; without one, `yes` waits until a tail of the size named is
+//! refuted, which it is wrongly in at most `missed` of all trials.
+//! # Evidence
+//! `tests/decide_tails.rs`; the statistics are those of `uncontended_stats::tails`.
+
+use super::hypothesis::{Claim, percent};
+use super::value::significant;
+use super::verdict::Answer;
+use crate::failure::Failure;
+use serde::{Deserialize, Serialize};
+use uncontended_stats::tails::{Level, Side, Tails};
+use uncontended_stats::{MaxError, Rate};
+
+/// The factors of the levels: from what a doubled run certainly passes, each twice the last.
+const FACTORS: [f64; 6] = [1.5, 3.0, 6.0, 12.0, 24.0, 48.0];
+/// The part of the error that finding a heavier tail has.
+const SHARE: f64 = 0.1;
+/// The tail that is looked for, as people are told it.
+const TAIL: f64 = 0.1;
+/// The excess that is refuted before a yes: a little less, since noise hides a part of a tail.
+const EXCESS: f64 = 0.09;
+/// The largest chance that a yes overlooks such a tail.
+const MISSED: f64 = 0.05;
+/// Levels of a log at most.
+const MOST_LEVELS: usize = 64;
+
+/// What is compared run by run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Guard {
+    /// Slow at a level is a run beyond so many times the median of the baseline's runs before it.
+    pub(crate) factors: Vec<f64>,
+    /// Whether runs may be lost, so that these are counted too.
+    pub(crate) lost: bool,
+    /// The part of the error that is its own.
+    pub(crate) share: f64,
+    /// What a yes has refuted: that the share of slow runs is larger by this much.
+    pub(crate) excess: f64,
+    /// The largest chance of refuting that wrongly.
+    pub(crate) missed: f64,
+}
+
+impl Guard {
+    /// The guard of a comparison: against slow runs, unless only medians are meant, and against lost ones, where runs may
+    /// be lost. None if there is nothing to guard against.
+    pub(crate) fn new(tails: bool, lost: bool) -> Option<Guard> {
+        let factors = if tails { FACTORS.to_vec() } else { Vec::new() };
+        let guard = Guard { factors, lost, share: SHARE, excess: EXCESS, missed: MISSED };
+        (tails || lost).then_some(guard)
+    }
+}
+
+/// The guard of one candidate at work.
+#[derive(Debug, Clone)]
+pub(crate) struct Watch {
+    tails: Tails,
+    sides: &'static [Side],
+    share: MaxError,
+    excess: Rate,
+    missed: MaxError,
+    /// Whether a yes has to refute a tail first.
+    clears: bool,
+}
+
+impl Watch {
+    /// What watches over a claim with this part of the error.
+    pub(crate) fn new(
+        guard: &Guard,
+        claim: Claim,
+        margin: f64,
+        share: MaxError,
+    ) -> Result<Watch, Failure> {
+        let wrong = |cause: &str| Failure::new(format!("the tail guard: {cause}"), "");
+        let mut factors = guard.factors.clone();
+        if factors.len() > MOST_LEVELS || !factors.iter().all(|&factor| factor > 0.0) {
+            return Err(wrong("its factors are not a few positive numbers"));
+        }
+        let clears = !factors.is_empty();
+        factors.extend(guard.lost.then_some(f64::INFINITY));
+        let sides: &[Side] = match claim {
+            Claim::NoWorse | Claim::Better => &[Side::Heavier],
+            Claim::Equivalent | Claim::Different => &[Side::Heavier, Side::Lighter],
+        };
+        let bad = |error: uncontended_stats::Invalid| wrong(&error.to_string());
+        Ok(Watch {
+            tails: Tails::new(&factors, 1.0 + margin),
+            sides,
+            share: share.split(sides.len() as u32),
+            excess: Rate::new(guard.excess).map_err(bad)?,
+            missed: MaxError::new(guard.missed).map_err(bad)?,
+            clears,
+        })
+    }
+
+    /// Takes the costs of one pair of runs; infinite is lost.
+    pub(crate) fn push(&mut self, candidate: f64, baseline: f64) {
+        self.tails.push(candidate, baseline);
+    }
+
+    fn heavy(&self) -> Option<(Side, &Level)> {
+        let found = |&side| self.tails.heavy(side, self.share).map(|level| (side, level));
+        self.sides.iter().find_map(found)
+    }
+
+    fn is_clear(&self) -> bool {
+        !self.clears
+            || self.sides.iter().all(|&side| self.tails.is_clear(side, self.excess, self.missed))
+    }
+
+    /// The answer to a claim of which the median alone says `median`.
+    pub(crate) fn verdict(&self, claim: Claim, median: Answer) -> Answer {
+        // What `different` claims is what `equivalent` refutes.
+        let turned = |answer: Answer| match (claim, answer) {
+            (Claim::Different, Answer::Yes) => Answer::No,
+            (Claim::Different, Answer::No) => Answer::Yes,
+            _ => answer,
+        };
+        turned(match turned(median) {
+            Answer::No => Answer::No,
+            _ if self.heavy().is_some() => Answer::No,
+            Answer::Yes if !self.is_clear() => Answer::Undecided,
+            other => other,
+        })
+    }
+
+    /// What it says of the tails.
+    pub(crate) fn finding(&self, median: Answer) -> TailFinding {
+        let (state, level) = match self.heavy() {
+            Some((Side::Heavier, level)) => (TailState::Heavier, Some((Side::Heavier, level))),
+            Some((Side::Lighter, level)) => (TailState::Lighter, Some((Side::Lighter, level))),
+            None => {
+                let state = match (self.clears, self.is_clear()) {
+                    (false, _) => TailState::Untested,
+                    (true, true) => TailState::Clear,
+                    (true, false) => TailState::Open,
+                };
+                let open = self.sides.iter().filter_map(|&side| {
+                    self.tails.most_open(side, self.excess).map(|level| (side, level))
+                });
+                let evidence =
+                    |&(side, level): &(Side, &Level)| level.excess(side).log_not_more(self.excess);
+                (state, open.min_by(|a, b| evidence(a).total_cmp(&evidence(b))))
+            }
+        };
+        let counts = level.map(|(side, level)| *level.excess(side)).unwrap_or_default();
+        let (mut candidate, mut baseline) = counts.shares();
+        if let Some((Side::Lighter, _)) = level {
+            (candidate, baseline) = (baseline, candidate);
+        }
+        TailFinding {
+            state,
+            median,
+            factor: level.map(|(_, level)| level.factor).filter(|factor| factor.is_finite()),
+            candidate,
+            baseline,
+            times_slower: level.and_then(|(_, level)| self.tails.times_slower(level)),
+            pairs: counts.pairs(),
+            more_to_clear: match state {
+                TailState::Open => Some(counts.more_to_clear(self.excess, self.missed)),
+                _ => None,
+            },
+            missed: self.missed.get(),
+        }
+    }
+}
+
+/// How the tails stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum TailState {
+    /// No tail of the size that is looked for.
+    Clear,
+    /// The candidate has more slow or lost runs.
+    Heavier,
+    /// The baseline has.
+    Lighter,
+    /// Not certain.
+    Open,
+    /// Only medians, and lost runs, are compared.
+    Untested,
+}
+
+/// What the tail guard says.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub(crate) struct TailFinding {
+    /// How the tails stand.
+    pub(crate) state: TailState,
+    /// What the median alone says of the claim.
+    pub(crate) median: Answer,
+    /// The level spoken of, in medians of the baseline; none for lost runs.
+    pub(crate) factor: Option<f64>,
+    /// The share of the candidate's runs beyond it.
+    pub(crate) candidate: f64,
+    /// The share of the baseline's.
+    pub(crate) baseline: f64,
+    /// The median of the candidate's slow runs, in medians of the baseline.
+    pub(crate) times_slower: Option<f64>,
+    /// Pairs of runs that were compared at that level.
+    pub(crate) pairs: u64,
+    /// Pairs without a slow run that would clear it; none if it is clear, or heavier.
+    pub(crate) more_to_clear: Option<u64>,
+    /// The largest chance that a clear tail was overlooked.
+    pub(crate) missed: f64,
+}
+
+impl TailFinding {
+    /// Whether the verdict rests on the tail, not on the median.
+    pub(crate) fn decides(&self, claim: Claim, answer: Answer) -> bool {
+        let found = matches!(self.state, TailState::Heavier | TailState::Lighter);
+        let against = if claim == Claim::Different { Answer::Yes } else { Answer::No };
+        found && answer == against && self.median != answer
+    }
+
+    /// The tails as a part of a sentence, with what joins it to what the median says; empty where there is nothing to say.
+    pub(crate) fn clause(&self, claim: Claim, answer: Answer) -> String {
+        let share = |share: f64| format!("{}%", significant(100.0 * share, 2));
+        let (candidate, baseline) = (share(self.candidate), share(self.baseline));
+        let what = match (self.factor, self.times_slower) {
+            (None, _) => "are lost".to_string(),
+            (Some(_), Some(times)) => format!("are {} times slower", significant(times, 2)),
+            (Some(factor), None) => format!("take more than {factor} times as long"),
+        };
+        match self.state {
+            _ if self.decides(claim, answer) => {
+                let (ours, theirs) = match self.state {
+                    TailState::Lighter => (baseline, candidate),
+                    _ => (candidate, baseline),
+                };
+                let (whose, other) = match self.state {
+                    TailState::Lighter => ("the baseline's runs", "the candidate's"),
+                    _ => ("its runs", "the baseline's"),
+                };
+                let what = match (self.state, self.factor) {
+                    (TailState::Lighter, Some(factor)) => {
+                        format!("take more than {factor} times its median")
+                    }
+                    _ => what,
+                };
+                format!(", but {ours} of {whose} {what} ({theirs} of {other})")
+            }
+            TailState::Open if self.would_hold(claim) => {
+                let beyond = match self.factor {
+                    Some(factor) => format!("take more than {factor} times the baseline's median"),
+                    None => "are lost".to_string(),
+                };
+                format!(
+                    ", but whether a tail is heavier is open: {candidate} of its runs and {baseline} of the baseline's {beyond}"
+                )
+            }
+            TailState::Clear if self.would_hold(claim) => format!(
+                "; no tail of {} of the runs is twice as slow (missed in at most {} of trials), a smaller one is untested",
+                percent(TAIL),
+                percent(self.missed)
+            ),
+            _ => String::new(),
+        }
+    }
+
+    /// Whether the median alone says what needs clear tails.
+    fn would_hold(&self, claim: Claim) -> bool {
+        let holds = if claim == Claim::Different { Answer::No } else { Answer::Yes };
+        self.median == holds
+    }
+}
