@@ -9,9 +9,11 @@ mod failure;
 #[allow(dead_code)]
 mod decide {
     pub(crate) mod dealing;
+    pub(crate) mod guard;
     pub(crate) mod hypothesis;
     pub(crate) mod pairs;
     pub(crate) mod rates;
+    pub(crate) mod ratio;
     pub(crate) mod record;
     pub(crate) mod trial;
     pub(crate) mod value;

@@ -85,10 +85,13 @@ fn no_interval_contains_what_was_refuted() {
 
 #[test]
 fn ties_are_no_difference() {
-    let (status, json) = compare("equivalent", &["--margin", "0"], &"7 7\n".repeat(20));
-    assert_eq!((status, json["n"].as_u64()), (0, Some(14)));
+    let (status, json) = compare("equivalent", &["--margin", "0"], &"7 7\n".repeat(60));
+    // The median takes 14 pairs; that no tail is heavier, 44.
+    assert_eq!((status, json["n"].as_u64()), (0, Some(44)));
+    let median = ["--margin", "0", "--no-tail-guard"];
+    assert_eq!(compare("equivalent", &median, &"7 7\n".repeat(60)).1["n"].as_u64(), Some(14));
     assert_eq!(json["effect"]["ratio"], 1.0);
-    assert_eq!(compare("no-worse", &["--margin", "0"], &"0 0\n".repeat(20)).0, 0);
+    assert_eq!(compare("no-worse", &["--margin", "0"], &"0 0\n".repeat(60)).0, 0);
     assert_eq!(compare("better", &["--margin", "0"], &"0 0\n".repeat(20)).0, 1);
     // Half of the pairs are ties, the others worse: the median ratio is a tie, and nothing is certain.
     assert_eq!(compare("no-worse", &["--margin", "0"], &"7 7\n7 9\n".repeat(100)).0, 3);
@@ -149,8 +152,8 @@ fn several_commands_share_the_error() {
     for comparison in comparisons {
         assert_eq!(comparison["candidate"], "sleep 0.1");
         let needed = comparison["evidence"][0]["needed"].as_f64().unwrap();
-        // Two candidates and two sides: a quarter of the error each.
-        assert!((needed - (4.0_f64 / 0.001).ln()).abs() < 1e-9, "{needed}");
+        // Two candidates and two sides: a quarter of the error each, less the twentieth for the tails.
+        assert!((needed - (4.0_f64 / 0.000_95).ln()).abs() < 1e-9, "{needed}");
     }
 }
 
@@ -164,7 +167,7 @@ fn blocks_compare_medians() {
         "--metric",
         "regex:[0-9]+",
         "--max-runs",
-        "42",
+        "48",
         "--json",
         "-",
         "--",
@@ -174,7 +177,7 @@ fn blocks_compare_medians() {
     let json = said.json();
     assert_eq!(
         (said.status, json["n"].as_u64(), json["runs"].as_array().unwrap().len()),
-        (0, Some(14), 84)
+        (0, Some(15), 90)
     );
 }
 
@@ -230,6 +233,7 @@ fn a_stored_baseline_is_warned_about() {
             "regex:.+",
             "--stored-baseline",
             &log,
+            "--no-tail-guard",
             "--json",
             "-",
             "--",

@@ -16,7 +16,7 @@ fn suite(folder: &Folder, text: &str, extra: &[&str]) -> Said {
 fn the_error_of_a_suite_is_shared_and_its_worst_answer_counts() {
     let folder = Folder::new();
     let pairs = folder.file("pairs");
-    std::fs::write(&pairs, "1 1\n".repeat(40)).unwrap();
+    std::fs::write(&pairs, "1 1\n".repeat(60)).unwrap();
     let good = format!(
         "max-error = 0.01\n\
          [[slo]]\nname = 'counts'\nrate = '98%'\ncounts = '4000/4000'\n\

@@ -20,6 +20,7 @@ pub mod paired;
 pub mod permutation;
 pub mod power;
 pub mod quantile;
+pub mod quantile_ratio;
 mod rate;
 mod rng;
 pub mod robbins;
@@ -35,6 +36,7 @@ pub use paired::{Claim, Margin, Paired, Relation};
 pub use permutation::{Permutation, Sides, Significance, Statistic};
 pub use power::Power;
 pub use quantile::QuantileSequence;
+pub use quantile_ratio::QuantileRatio;
 pub use rate::{Counts, Invalid, MAX_TRIALS, MaxError, Rate};
 pub use rng::Rng;
 

@@ -1,10 +1,11 @@
 //! `unc compare`: is one command better or worse than another, and by how much?
 
 use crate::decide::flags::{Around, OF_ONE_PROPERTY, OutputFlags, RunFlags, StopFlags};
-use crate::decide::guard::Guard;
+use crate::decide::guard::{Guard, Watch};
 use crate::decide::hypothesis::{Claim, Compare, Hypothesis};
 use crate::decide::lines::Lines;
 use crate::decide::output::deliver;
+use crate::decide::ratio::Ratio;
 use crate::decide::record::{self, Outcome, Run, Stop};
 use crate::decide::runner::{Prepared, Runner};
 use crate::decide::scan::{self, Parameter};
@@ -20,7 +21,7 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use uncontended_stats::{Paired, Rng};
+use uncontended_stats::Rng;
 
 /// Compare commands by fresh processes in randomised blocks, and stop at the first look that settles the claim.
 ///
@@ -40,6 +41,9 @@ pub(crate) struct Flags {
     /// Differences up to this share do not matter: ratios from 1/(1+M) to 1+M are equivalent, ends included
     #[arg(long, value_name = "M", default_value = "2%", value_parser = value::margin, allow_negative_numbers = true)]
     margin: f64,
+    /// Compare this percentile of all runs, such as p90, instead of the median of the paired ratios; no tail guard then
+    #[arg(long, value_name = "P", value_parser = value::percentile)]
+    quantile: Option<f64>,
     /// Large values of the metric are the good ones (throughput)
     #[arg(long)]
     higher_is_better: bool,
@@ -59,6 +63,9 @@ pub(crate) struct Flags {
     /// Let runs with a status other than zero count by their value (what a signal or --timeout ended counts as worst)
     #[arg(long, short)]
     ignore_failure: bool,
+    /// Ask about the median alone: a heavier tail of slow runs is then neither looked for nor refuted
+    #[arg(long)]
+    no_tail_guard: bool,
     /// Judge pairs of values from a file or pipe (-), baseline and candidate on one line
     #[arg(long, value_name = "FILE", conflicts_with_all = ["commands", "block", "baseline"])]
     from: Option<PathBuf>,
@@ -77,7 +84,7 @@ pub(crate) struct Flags {
     /// Judge every property in a TOML file: tables `[[slo]]`, `[[compare]]`, `[[permute]]` with these flags as keys, and one
     /// max-error for all of them together
     #[arg(long, value_name = "FILE", conflicts_with_all = OF_ONE_PROPERTY,
-        conflicts_with_all = ["commands", "from", "aa", "stored_baseline", "claim", "margin", "higher_is_better", "block", "baseline", "ignore_failure", "parameter_list", "parameter_scan", "seed"])]
+        conflicts_with_all = ["commands", "from", "aa", "stored_baseline", "claim", "margin", "quantile", "higher_is_better", "block", "baseline", "ignore_failure", "no_tail_guard", "parameter_list", "parameter_scan", "seed"])]
     suite: Option<PathBuf>,
     #[command(flatten)]
     stop: StopFlags,
@@ -129,7 +136,8 @@ impl Flags {
             baseline: usize::try_from(self.baseline - 1).unwrap_or(usize::MAX),
             commands,
             ignore_failure: self.ignore_failure,
-            guard: Guard::new(false, self.ignore_failure),
+            quantile: self.quantile,
+            guard: Guard::new(!self.no_tail_guard && self.quantile.is_none(), self.ignore_failure),
         }
     }
 
@@ -149,9 +157,8 @@ impl Flags {
     pub(crate) fn judge_pairs(&self, lines: Lines) -> Result<Verdict, Failure> {
         let names = ["column 1", "column 2"].map(String::from).to_vec();
         let compare = self.hypothesis("value", Dimension::Number, names);
-        check_budget(&compare, self.stop.max_runs)?;
-        let setting =
-            self.setting(self.stop.max_runs.map(|runs| runs.saturating_mul(2)), Vec::new());
+        let warnings = check_budget(&compare, self.stop.max_runs)?;
+        let setting = self.setting(self.stop.max_runs.map(|runs| runs.saturating_mul(2)), warnings);
         let session = Session::open(Hypothesis::Compare(compare), setting)?;
         lines.judge(session, |line| pair(line).map(|[a, b]| [(0, a), (1, b)]))
     }
@@ -204,8 +211,8 @@ impl Flags {
             None => None,
         };
         let most = stored.as_ref().map_or(most, |values| most.min(values.len() as u64));
-        check_budget(&compare, Some(most))?;
-        let mut warnings: Vec<String> = metric.floor(0.0).into_iter().collect();
+        let mut warnings = check_budget(&compare, Some(most))?;
+        warnings.extend(metric.floor(0.0));
         if stored.is_some() {
             warnings.push("the baseline is stored, not interleaved: whatever changed on the machine since counts as a difference".to_string());
         }
@@ -360,19 +367,30 @@ impl Blocks {
     }
 }
 
-/// Refuses a budget with which no answer can ever be given.
-fn check_budget(compare: &Compare, most: Option<u64>) -> Result<(), Failure> {
-    let blocks = Paired::fewest_pairs(compare.shares()?.median);
+/// Refuses a budget with which no answer can ever be given, and warns of one that the tail guard makes too small for one.
+fn check_budget(compare: &Compare, most: Option<u64>) -> Result<Vec<String>, Failure> {
+    let share = compare.shares()?.median;
+    let blocks = Ratio::new(compare, share)?.fewest_pairs(share, compare);
     let runs = blocks.saturating_mul(compare.block);
-    match most {
-        Some(most) if most < runs => Err(Failure::new(
+    let Some(most) = most else { return Ok(Vec::new()) };
+    if most < runs {
+        return Err(Failure::new(
             format!(
                 "{most} runs of each command can never decide this: at least {runs} are needed, if all pairs turn out alike"
             ),
             format!("say --max-runs {runs} or more, or allow a larger --max-error"),
-        )),
-        _ => Ok(()),
+        ));
     }
+    let clears = compare.guard.as_ref().map_or(0, Watch::fewest_pairs);
+    let cannot = if compare.claim == Claim::Different { "no" } else { "yes" };
+    Ok((most < clears)
+        .then(|| {
+            format!(
+                "{most} runs of each command can never answer {cannot}: a heavier tail is ruled out with {clears} at least (--no-tail-guard asks about the median alone)"
+            )
+        })
+        .into_iter()
+        .collect())
 }
 
 /// The values of the first command in an earlier trial's log.

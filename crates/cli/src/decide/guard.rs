@@ -19,7 +19,7 @@ use uncontended_stats::{MaxError, Rate};
 /// The factors of the levels: from what a doubled run certainly passes, each twice the last.
 const FACTORS: [f64; 6] = [1.5, 3.0, 6.0, 12.0, 24.0, 48.0];
 /// The part of the error that finding a heavier tail has.
-const SHARE: f64 = 0.1;
+const SHARE: f64 = 0.05;
 /// The tail that is looked for, as people are told it.
 const TAIL: f64 = 0.1;
 /// The excess that is refuted before a yes: a little less, since noise hides a part of a tail.
@@ -166,6 +166,24 @@ impl Watch {
             missed: self.missed.get(),
         }
     }
+
+    /// How many more pairs clear the tails if nothing is slow in them; 0 if that is not needed.
+    pub(crate) fn more_to_clear(&self) -> u64 {
+        let of_side = |&side: &Side| {
+            let more = |level: &Level| level.excess(side).more_to_clear(self.excess, self.missed);
+            self.tails.levels().iter().map(more).max().unwrap_or(0)
+        };
+        if self.clears { self.sides.iter().map(of_side).max().unwrap_or(0) } else { 0 }
+    }
+
+    /// The fewest pairs with which a claim that needs clear tails can hold.
+    pub(crate) fn fewest_pairs(guard: &Guard) -> u64 {
+        let (Ok(excess), Ok(missed)) = (Rate::new(guard.excess), MaxError::new(guard.missed))
+        else {
+            return 0;
+        };
+        if guard.factors.is_empty() { 0 } else { Tails::fewest_clear(excess, missed) }
+    }
 }
 
 /// How the tails stand.
@@ -248,7 +266,8 @@ impl TailFinding {
                     None => "are lost".to_string(),
                 };
                 format!(
-                    ", but whether a tail is heavier is open: {candidate} of its runs and {baseline} of the baseline's {beyond}"
+                    ", but whether a tail is heavier is open: {candidate} of its runs and {baseline} of the baseline's {beyond}, about {} more pairs would tell",
+                    self.more_to_clear.unwrap_or(0)
                 )
             }
             TailState::Clear if self.would_hold(claim) => format!(

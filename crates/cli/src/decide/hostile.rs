@@ -29,6 +29,7 @@ fn heads() -> Vec<Hypothesis> {
         commands: ["a", "b", "c"].map(String::from).to_vec(),
         baseline: 1,
         ignore_failure: true,
+        quantile: None,
         guard: Guard::new(true, true),
     };
     let permute = Permute {
@@ -43,7 +44,10 @@ fn heads() -> Vec<Hypothesis> {
         most_dealings: 50,
         seed: "7".to_string(),
     };
-    vec![Hypothesis::Slo(slo), Hypothesis::Compare(compare), Hypothesis::Permute(permute)]
+    let quantile = Compare { quantile: Some(0.8), guard: None, ..compare.clone() };
+    let compares = [compare, quantile].map(Hypothesis::Compare);
+    let [compare, quantile] = compares;
+    vec![Hypothesis::Slo(slo), compare, quantile, Hypothesis::Permute(permute)]
 }
 
 fn text(hypothesis: &Hypothesis, rng: &mut Rng) -> Vec<u8> {

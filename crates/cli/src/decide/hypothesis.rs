@@ -195,6 +195,9 @@ pub(crate) struct Compare {
     pub(crate) baseline: usize,
     /// Whether a run with a status other than zero still counts by its value.
     pub(crate) ignore_failure: bool,
+    /// The percentile that is compared, instead of the median of the paired ratios.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) quantile: Option<f64>,
     /// What is asked beside the median; none in logs from before there was a guard.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) guard: Option<Guard>,
@@ -222,6 +225,19 @@ impl Compare {
             Some(guard) => {
                 Ok(Shares { median: part(1.0 - guard.share)?, tails: part(guard.share)? })
             }
+        }
+    }
+
+    /// The percentile of the costs that is compared: where higher is better, p10 of the values is p90 of the costs.
+    pub(crate) fn cost_quantile(&self) -> Option<f64> {
+        self.quantile.map(|rate| if self.higher_is_better { 1.0 - rate } else { rate })
+    }
+
+    /// What is compared, as people call it.
+    pub(crate) fn effect_name(&self) -> String {
+        match self.quantile {
+            None => "median ratio".to_string(),
+            Some(rate) => format!("ratio of p{}", value::significant(rate * 100.0, 12)),
         }
     }
 
@@ -265,7 +281,8 @@ impl Compare {
         };
         let good = if self.higher_is_better { "higher" } else { "lower" };
         let subject = if self.commands.len() > 2 { "each candidate" } else { "the candidate" };
-        format!("is {subject} {claim}, by the median ratio of {} ({good} is better)?", self.metric)
+        let by = self.effect_name();
+        format!("is {subject} {claim}, by the {by} of {} ({good} is better)?", self.metric)
     }
 }
 

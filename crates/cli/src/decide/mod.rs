@@ -2,7 +2,7 @@
 //!
 //! What is asked: [`value`], [`path`], [`metric`], [`hypothesis`]. How runs are made: [`words`], [`scan`], [`runner`], or read:
 //! [`lines`].
-//! How they become a verdict: [`record`], [`trial`], [`rates`], [`pairs`], [`guard`], [`dealing`],
+//! How they become a verdict: [`record`], [`trial`], [`rates`], [`pairs`], [`ratio`], [`guard`], [`dealing`],
 //! [`verdict`]. How people see it: [`flags`],
 //! [`progress`], [`output`],
 //! [`page`]. Several at once: [`suite`].
@@ -21,6 +21,7 @@ pub(crate) mod pairs;
 pub(crate) mod path;
 pub(crate) mod progress;
 pub(crate) mod rates;
+pub(crate) mod ratio;
 pub(crate) mod record;
 pub(crate) mod runner;
 pub(crate) mod scan;

@@ -5,12 +5,12 @@
 //! has no verdict line, and its JSON says `error`.
 
 use super::flags::OutputFlags;
-use super::hypothesis::{Hypothesis, error_bound, percent};
+use super::hypothesis::{Compare, Hypothesis, error_bound, percent};
 use super::page::page;
 use super::progress::tell;
 use super::record::Stop;
 use super::value::{self, Dimension, Toward, significant};
-use super::verdict::{Answer, Finding, Percentile, SCHEMA, Verdict};
+use super::verdict::{Answer, Finding, Percentile, Relation, SCHEMA, Verdict};
 use crate::failure::Failure;
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -173,21 +173,10 @@ pub(crate) fn sentence(verdict: &Verdict, finding: &Finding) -> String {
             let relation = finding.relation.map_or("unknown", |relation| relation.name());
             let within = value::interval(effect.low, effect.high.unwrap_or(f64::INFINITY), 5);
             let ratio = effect.ratio.map_or("-".to_string(), |ratio| significant(ratio, 5));
-            let said = match &finding.tails {
-                Some(tails) => {
-                    let clause = tails.clause(compare.claim, finding.verdict);
-                    match clause.starts_with(',') {
-                        true => format!(
-                            "{} in the median ({relation}){clause}",
-                            compare.said(tails.median)
-                        ),
-                        false => format!("{} ({relation}){clause}", compare.said(finding.verdict)),
-                    }
-                }
-                None => format!("{} ({relation})", compare.said(finding.verdict)),
-            };
+            let said = said_of_pair(compare, finding, relation);
             format!(
-                "{answer}: {said}; median ratio {ratio} within {within}, {} pairs, error at most {error}",
+                "{answer}: {said}; {} {ratio} within {within}, {} pairs, error at most {error}",
+                compare.effect_name(),
                 finding.n
             )
         }
@@ -229,6 +218,23 @@ pub(crate) fn sentence(verdict: &Verdict, finding: &Finding) -> String {
     }
 }
 
+/// What the claim, the median and the tails are found to be.
+fn said_of_pair(compare: &Compare, finding: &Finding, relation: &str) -> String {
+    let plain = || format!("{} ({relation})", compare.said(finding.verdict));
+    let Some(tails) = &finding.tails else { return plain() };
+    let clause = tails.clause(compare.claim, finding.verdict);
+    // A clause that goes on with a comma is about an answer that the median alone does not give.
+    let median = match (tails.median, finding.relation) {
+        _ if !clause.starts_with(',') => plain(),
+        (Answer::Undecided, _) => "the median is open".to_string(),
+        (_, Some(Relation::Equivalent)) => {
+            format!("the median is equal, within {}", percent(compare.margin))
+        }
+        (median, _) => format!("{} in the median ({relation})", compare.said(median)),
+    };
+    median + &clause
+}
+
 /// Where a percentile lies, as a part of a sentence.
 fn percentile(place: &Percentile, dimension: Dimension) -> String {
     let shown = |value: Option<f64>, none: &str, toward| {
@@ -255,6 +261,9 @@ fn why_undecided(verdict: &Verdict) -> &'static str {
             "the evidence suffices for neither answer yet: give more dealings"
         }
         (_, Hypothesis::Slo(_)) => "the evidence suffices for neither answer yet: give more runs",
+        (_, Hypothesis::Compare(_)) if verdict.finding.tail_is_open() => {
+            "the median alone is settled: give more runs to rule out a heavier tail, or ask about the median alone with --no-tail-guard"
+        }
         (_, Hypothesis::Compare(_)) => {
             "the evidence suffices for neither answer; at the margin itself it never would: give more runs or another --margin"
         }

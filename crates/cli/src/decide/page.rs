@@ -105,8 +105,11 @@ fn titled(what: &str, names: [&str; 2]) -> String {
 }
 
 fn rate_remark(verdict: &Verdict) -> &'static str {
-    match verdict.hypothesis {
+    match &verdict.hypothesis {
         Hypothesis::Slo(_) => "The rate of runs that have the property.",
+        Hypothesis::Compare(compare) if compare.quantile.is_some() => {
+            "Pairs that speak for the claim; the percentiles of all runs decide, not these."
+        }
         Hypothesis::Compare(_) => {
             "The rate of pairs that speak for the claim: one half is what has to be refuted."
         }

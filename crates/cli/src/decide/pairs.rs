@@ -2,7 +2,7 @@
 //!
 //! # Contract
 //! A block has `block` runs of the baseline and of every candidate that is still open; its ratio is that of the medians.
-//! What is inferred from the ratios is [`Paired`]'s. Ratios are costs there: where higher is better they are inverted.
+//! What is inferred is [`Ratio`]'s. Ratios are costs there: where higher is better they are inverted.
 //! A run that ends without a value (killed, or failed before it showed the metric) is lost: worse than any value. A block that is
 //! lost on both sides decides nothing, and where every block is lost so there is no verdict.
 //! # Evidence
@@ -10,18 +10,21 @@
 
 use super::guard::{TailFinding, Watch};
 use super::hypothesis::{Claim, Compare, Shares};
+use super::ratio::Ratio;
 use super::record::{Outcome, Run};
 use super::trial::remaining;
 use super::value::interval;
 use super::verdict::{Answer, Effect, Evidence, Finding, Relation};
 use crate::failure::Failure;
-use uncontended_stats::{self as stats, Counts, Margin, Method, Paired, Question, Rate};
+use uncontended_stats::{self as stats, Counts, Method, Question, Rate, Report};
 
 /// The trial of paired ratios.
 #[derive(Debug, Clone)]
 pub(crate) struct PairTrial {
     compare: Compare,
     shares: Shares,
+    /// The fewest pairs that decide anything.
+    fewest: u64,
     /// One for each command; none for the baseline.
     candidates: Vec<Option<Candidate>>,
     /// Values of the block under way, by command. `None` is a run without a meaning: as bad as can be.
@@ -37,7 +40,7 @@ pub(crate) struct PairTrial {
 /// One candidate against the baseline.
 #[derive(Debug, Clone)]
 pub(crate) struct Candidate {
-    paired: Paired,
+    ratio: Ratio,
     /// Cost ratios in the order of the blocks.
     costs: Vec<f64>,
     /// Blocks lost on both sides.
@@ -56,16 +59,20 @@ impl PairTrial {
         if commands < 2 || compare.baseline >= commands || compare.block == 0 {
             return Err(Failure::new("a comparison needs a baseline and a candidate", ""));
         }
-        let margin = Margin::new(compare.margin)
-            .map_err(|error| Failure::new(error.to_string(), "see --margin"))?;
         let shares = compare.shares()?;
         let guard = compare.guard.as_ref();
         let watch = guard
             .map(|guard| Watch::new(guard, compare.claim, compare.margin, shares.tails))
             .transpose()?;
+        let ratio = Ratio::new(compare, shares.median)?;
+        let fewest = ratio.fewest_pairs(shares.median, compare);
         let candidate = |arm| {
-            let paired = Paired::new(margin, shares.median);
-            let fresh = Candidate { paired, costs: Vec::new(), lost: 0, watch: watch.clone() };
+            let fresh = Candidate {
+                ratio: ratio.clone(),
+                costs: Vec::new(),
+                lost: 0,
+                watch: watch.clone(),
+            };
             (arm != compare.baseline).then_some(fresh)
         };
         Ok(PairTrial {
@@ -75,6 +82,7 @@ impl PairTrial {
             first_larger: Vec::new(),
             failed: vec![(0, 0); commands],
             shares,
+            fewest,
             compare: compare.clone(),
         })
     }
@@ -134,16 +142,11 @@ impl PairTrial {
             if (values.len() as u64) < self.compare.block {
                 continue;
             }
-            if let Some(watch) = &mut candidate.watch {
-                for (ours, theirs) in values.iter().zip(&block[self.compare.baseline]) {
-                    watch.push(single_cost(*ours, higher), single_cost(*theirs, higher));
-                }
+            for (ours, theirs) in values.iter().zip(&block[self.compare.baseline]) {
+                candidate.push_runs(single_cost(*ours, higher), single_cost(*theirs, higher))?;
             }
             match cost(middle(values, higher), base, higher)? {
-                Some(cost) => {
-                    candidate.paired.push(cost).map_err(invalid)?;
-                    candidate.costs.push(cost);
-                }
+                Some(cost) => candidate.push_block(cost)?,
                 None => candidate.lost += 1,
             }
         }
@@ -158,11 +161,10 @@ impl PairTrial {
 
     fn verdict(&self, candidate: &Candidate) -> Answer {
         let claim = self.compare.claim;
-        if candidate.costs.is_empty() && candidate.lost >= Paired::fewest_pairs(self.shares.median)
-        {
+        if candidate.costs.is_empty() && candidate.lost >= self.fewest {
             return Answer::Error;
         }
-        let median = candidate.paired.verdict(claim.into()).into();
+        let median = candidate.ratio.verdict(claim);
         candidate.watch.as_ref().map_or(median, |watch| watch.verdict(claim, median))
     }
 
@@ -183,7 +185,7 @@ impl PairTrial {
     }
 
     fn tails(&self, candidate: &Candidate) -> Option<TailFinding> {
-        let median = candidate.paired.verdict(self.compare.claim.into()).into();
+        let median = candidate.ratio.verdict(self.compare.claim);
         candidate.watch.as_ref().map(|watch| watch.finding(median))
     }
 
@@ -204,15 +206,8 @@ impl PairTrial {
     }
 
     fn finding(&self, arm: usize, candidate: &Candidate) -> Finding {
-        let paired = &candidate.paired;
-        let relation = paired.relation();
-        let inside = candidate.inside(self.tested_end(candidate), self.compare.margin);
-        // What speaks for the claim: to be inside the end, or outside of it.
-        let kept = match self.compare.claim {
-            Claim::NoWorse | Claim::Equivalent => inside,
-            Claim::Better | Claim::Different => inside.complement(),
-        };
-        let report = Question::about(Rate::HALF, Method::OneSided, self.shares.median).report(kept);
+        let relation = candidate.ratio.relation();
+        let report = self.report(candidate);
         let (least, most) = self.compare.band();
         let thresholds = if least == most { vec![most] } else { vec![least, most] };
         let evidence = |threshold: f64| {
@@ -222,28 +217,46 @@ impl PairTrial {
             } else {
                 threshold
             };
-            let (below, above) = paired.log_evidence(at);
+            let ((below, above), needed) = candidate.ratio.log_evidence(at);
             let (below, above) =
                 if self.compare.higher_is_better { (above, below) } else { (below, above) };
-            Evidence { threshold, above: Some(above), below: Some(below), needed: paired.needed() }
+            Evidence { threshold, above: Some(above), below: Some(below), needed }
         };
         Finding {
             candidate: self.compare.commands.get(arm).cloned(),
             verdict: self.verdict(candidate),
-            n: paired.pairs(),
-            successes: kept.successes(),
+            n: candidate.costs.len() as u64,
+            successes: report.counts.successes(),
             log_criterion: None,
-            decided_by: "paired-sign".to_string(),
+            decided_by: match candidate.ratio {
+                Ratio::Paired(_) => "paired-sign".to_string(),
+                Ratio::Quantile(_) => "quantile-ratio".to_string(),
+            },
             evidence: thresholds.into_iter().map(evidence).collect(),
             interval: report.interval.into(),
             credible: report.credible.into(),
             effect: Some(self.effect(candidate)),
-            relation: Some(relation.into()),
+            relation: Some(relation),
             tails: self.tails(candidate),
             lost_pairs: self.compare.ignore_failure.then_some(candidate.lost),
             difference: None,
             p_value: None,
             quantile: None,
+        }
+    }
+
+    /// The rate of the pairs that speak for the claim, inside the end or outside of it. Of a quantile no such rate decides:
+    /// then only the counts mean something.
+    fn report(&self, candidate: &Candidate) -> Report {
+        let inside = candidate.inside(self.tested_end(candidate), self.compare.margin);
+        let kept = match self.compare.claim {
+            Claim::NoWorse | Claim::Equivalent => inside,
+            Claim::Better | Claim::Different => inside.complement(),
+        };
+        let report = Question::about(Rate::HALF, Method::OneSided, self.shares.median).report(kept);
+        match candidate.ratio {
+            Ratio::Paired(_) => report,
+            Ratio::Quantile(_) => Report { interval: (0.0, 1.0), credible: (0.0, 1.0), ..report },
         }
     }
 
@@ -257,12 +270,20 @@ impl PairTrial {
         let effect = self.effect(candidate);
         let question = Question::about(Rate::HALF, Method::OneSided, self.shares.median);
         let inside = candidate.inside(self.tested_end(candidate), self.compare.margin);
+        let median = candidate.ratio.verdict(self.compare.claim);
+        let clears = candidate.watch.as_ref().map_or(0, Watch::more_to_clear);
+        let left = match (median, &candidate.ratio) {
+            (Answer::Undecided, Ratio::Paired(_)) => remaining(&question, inside),
+            (Answer::Undecided, Ratio::Quantile(_)) => "neither answer is certain yet".to_string(),
+            _ => format!("the median is settled, about {clears} more to rule out a heavier tail"),
+        };
         format!(
-            "{} pairs with {}: the median ratio is within {}; {}",
-            candidate.paired.pairs(),
+            "{} pairs with {}: the {} is within {}; {}",
+            candidate.costs.len(),
             self.compare.commands[arm],
+            self.compare.effect_name(),
             interval(effect.low, effect.high.unwrap_or(f64::INFINITY), 4),
-            remaining(&question, inside)
+            left
         )
     }
 
@@ -272,9 +293,9 @@ impl PairTrial {
             Claim::NoWorse => true,
             Claim::Better => false,
             // Both ends are tested: the one that refuted, or else the one with less to spare.
-            Claim::Equivalent | Claim::Different => match candidate.paired.relation() {
-                stats::Relation::Worse => true,
-                stats::Relation::Better => false,
+            Claim::Equivalent | Claim::Different => match candidate.ratio.relation() {
+                Relation::Worse => true,
+                Relation::Better => false,
                 _ => {
                     let [better, worse] = [false, true]
                         .map(|end| candidate.inside(end, self.compare.margin).successes());
@@ -287,8 +308,8 @@ impl PairTrial {
     /// The median of the ratios, candidate over baseline, with its confidence sequence.
     pub(crate) fn effect(&self, candidate: &Candidate) -> Effect {
         let finite = |ratio: f64| Some(ratio).filter(|ratio| ratio.is_finite());
-        let (low, high) = candidate.paired.interval();
-        let ratio = candidate.paired.estimate();
+        let (low, high) = candidate.ratio.interval();
+        let ratio = candidate.ratio.estimate();
         if self.compare.higher_is_better {
             return Effect {
                 ratio: ratio.map(f64::recip).and_then(finite),
@@ -343,6 +364,29 @@ impl PairTrial {
 }
 
 impl Candidate {
+    /// Takes the costs of two single runs, the j-th of each in their block.
+    fn push_runs(&mut self, candidate: f64, baseline: f64) -> Result<(), Failure> {
+        if let Some(watch) = &mut self.watch {
+            watch.push(candidate, baseline);
+        }
+        match &mut self.ratio {
+            // What is lost on both sides decides nothing.
+            Ratio::Quantile(ratio) if candidate.is_finite() || baseline.is_finite() => {
+                ratio.push(candidate, baseline).map_err(invalid)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Takes the cost ratio of a block.
+    fn push_block(&mut self, cost: f64) -> Result<(), Failure> {
+        self.costs.push(cost);
+        match &mut self.ratio {
+            Ratio::Paired(paired) => paired.push(cost).map_err(invalid),
+            Ratio::Quantile(_) => Ok(()),
+        }
+    }
+
     /// Pairs, and how many of them lie inside one end of the band; a ratio at the end itself is inside.
     fn inside(&self, worse_end: bool, margin: f64) -> Counts {
         let (least, most) = (1.0 / (1.0 + margin), 1.0 + margin);

@@ -174,6 +174,14 @@ pub(crate) struct Finding {
     pub(crate) quantile: Option<Percentile>,
 }
 
+impl Finding {
+    /// Whether nothing but a tail that may be heavier stands in the way of an answer.
+    pub(crate) fn tail_is_open(&self) -> bool {
+        self.verdict == Answer::Undecided
+            && self.tails.is_some_and(|tails| tails.median != Answer::Undecided)
+    }
+}
+
 /// A verdict as it is reported.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Verdict {

@@ -28,11 +28,39 @@ pub(crate) fn depth(name: &str, short: u64, full: u64) -> u64 {
     }
 }
 
-/// Asserts, by the confidence sequence itself, that a chance seen `k` times in `n` may be at most `bound`.
+/// The chance that `k` of `n` or more succeed, at a rate of `p` each.
+pub(crate) fn chance_of_at_least(n: u64, k: u64, p: f64) -> f64 {
+    let mut log = n as f64 * (1.0 - p).ln();
+    let mut below = 0.0;
+    for i in 0..k.min(n + 1) {
+        below += log.exp();
+        log += ((n - i) as f64 / (i + 1) as f64).ln() + (p / (1.0 - p)).ln();
+    }
+    if k > n { 0.0 } else { (1.0 - below).max(0.0) }
+}
+
+/// From how many of `n` on a chance of `bound` is not believed: it gives so many in one of ten thousand cases at most.
+pub(crate) fn objects_from(n: u64, bound: f64) -> u64 {
+    (0..=n + 1).find(|&k| chance_of_at_least(n, k, bound) <= 1e-4).unwrap()
+}
+
+/// Asserts that a chance seen `k` times in `n`, which was fixed beforehand, may be at most `bound`.
 pub(crate) fn assert_at_most(what: &str, n: u64, k: u64, bound: f64) {
     let (low, high) = Prior::Jeffreys.price(counts(n, k)).interval(error(1e-4));
-    println!("{what}: {k} in {n}, within {low:.5}..{high:.5}, bound {bound}");
-    assert!(low <= bound, "{what}: the chance is above {low}, and {bound} was promised");
+    let objects = objects_from(n, bound);
+    println!(
+        "{what}: {k} in {n}, within {low:.5}..{high:.5}, bound {bound}, refused from {objects} on"
+    );
+    assert!(k < objects, "{what}: {k} of {n}, and {bound} was promised");
+}
+
+/// Asserts that `n` trials find out a true chance of 15 % where 5 % is promised in 99 of 100 cases, and so on in proportion.
+pub(crate) fn assert_can_fail(n: u64, bound: f64) {
+    let caught = chance_of_at_least(n, objects_from(n, bound), 3.0 * bound);
+    assert!(
+        caught >= 0.99,
+        "{n} trials find out three times {bound} with a chance of {caught} only"
+    );
 }
 
 /// The value of a string field, or the digits of a number field, of one line of JSON.

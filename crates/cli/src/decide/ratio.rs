@@ -1,0 +1,75 @@
+//! What is inferred of one candidate against the baseline: the median of the paired ratios, or the ratio of two quantiles.
+
+use super::hypothesis::Compare;
+use super::verdict::{Answer, Relation};
+use crate::failure::Failure;
+use uncontended_stats::{Invalid, Margin, MaxError, Paired, QuantileRatio, Rate};
+
+/// The inference.
+#[derive(Debug, Clone)]
+pub(crate) enum Ratio {
+    /// The median of the ratios of the blocks.
+    Paired(Paired),
+    /// The ratio of the quantiles of all runs.
+    Quantile(QuantileRatio),
+}
+
+impl Ratio {
+    /// Nothing inferred yet.
+    pub(crate) fn new(compare: &Compare, max_error: MaxError) -> Result<Ratio, Failure> {
+        let wrong = |error: Invalid| Failure::new(error.to_string(), "see --margin and --quantile");
+        let margin = Margin::new(compare.margin).map_err(wrong)?;
+        Ok(match compare.cost_quantile().map(Rate::new).transpose().map_err(wrong)? {
+            None => Ratio::Paired(Paired::new(margin, max_error)),
+            Some(rate) => Ratio::Quantile(QuantileRatio::new(rate, margin, max_error)),
+        })
+    }
+
+    /// The fewest pairs with which anything can be decided.
+    pub(crate) fn fewest_pairs(&self, max_error: MaxError, compare: &Compare) -> u64 {
+        match (self, compare.cost_quantile().map(Rate::new)) {
+            (Ratio::Quantile(_), Some(Ok(rate))) => QuantileRatio::fewest_pairs(rate, max_error),
+            _ => Paired::fewest_pairs(max_error),
+        }
+    }
+
+    /// What it says of a claim.
+    pub(crate) fn verdict(&self, claim: super::hypothesis::Claim) -> Answer {
+        match self {
+            Ratio::Paired(paired) => paired.verdict(claim.into()).into(),
+            Ratio::Quantile(quantile) => quantile.verdict(claim.into()).into(),
+        }
+    }
+
+    /// How the candidate stands to the baseline.
+    pub(crate) fn relation(&self) -> Relation {
+        match self {
+            Ratio::Paired(paired) => paired.relation().into(),
+            Ratio::Quantile(quantile) => quantile.relation().into(),
+        }
+    }
+
+    /// The ratio seen.
+    pub(crate) fn estimate(&self) -> Option<f64> {
+        match self {
+            Ratio::Paired(paired) => paired.estimate(),
+            Ratio::Quantile(quantile) => quantile.estimate(),
+        }
+    }
+
+    /// Where the ratio lies.
+    pub(crate) fn interval(&self) -> (f64, f64) {
+        match self {
+            Ratio::Paired(paired) => paired.interval(),
+            Ratio::Quantile(quantile) => quantile.interval(),
+        }
+    }
+
+    /// The logs of the e-processes that it is below, and above, `ratio`, and what they have to reach.
+    pub(crate) fn log_evidence(&self, ratio: f64) -> ((f64, f64), f64) {
+        match self {
+            Ratio::Paired(paired) => (paired.log_evidence(ratio), paired.needed()),
+            Ratio::Quantile(quantile) => (quantile.log_evidence(ratio), quantile.needed()),
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! The ratio of two commands' quantiles: is B's p90 worse than A's beyond a margin?
+//!
+//! # Contract
+//! Values come in pairs, one of A and one of B; an infinite one is a failure, worse than any other. With a chance of at
+//! least `1 - max_error` the interval contains the ratio of the quantiles, B's over A's, at all times together, so that
+//! every claim read off it may be looked at after each pair. *Better* is lower.
+//! # What is assumed
+//! The runs of a command are independent and alike, of any distribution. The two runs of a pair are independent, or slow
+//! together: what the machine does to both makes the tests no less sound.
+//! # Why it holds
+//! Let y be A's true quantile. If B's is not above r y, then at most a share p of A's values lies below y, and at least p of
+//! B's at or below r y. Against each of the two there is a binomial e-process; their product is one as well: its factors are
+//! `1 + a (1[A < y] - p)` and `1 + b (p - 1[B <= r y])` with a, b >= 0 fixed by the past, and the two indicators, both of
+//! low values, are not negatively correlated, so that the product's mean is at most 1. y is not known, so that the
+//! product must reach the level for every y: that it does so wrongly has the chance of one y, the true one. The other three
+//! tests are mirror images. Each direction has half of the error.
+//! # Evidence
+//! tests/truth_quantile_ratio.rs.
+//! # Sources
+//! Howard and Ramdas, arXiv 1906.09712, section on A/B tests of quantiles, for the question; the product of e-processes and the
+//! union over the nuisance parameter are Vovk and Wang's, arXiv 1912.06116.
+
+use crate::eprocess::Prior;
+use crate::judge::Verdict;
+use crate::paired::{Claim, Margin, Relation};
+use crate::quantile::of_sorted;
+use crate::rate::{Counts, Invalid, MaxError, Rate};
+
+/// A comparison of two quantiles that grows by one pair at a time.
+///
+/// ```
+/// use uncontended_stats::{Claim, Margin, MaxError, QuantileRatio, Rate, Verdict};
+/// let mut p90 = QuantileRatio::new(Rate::new(0.9)?, Margin::new(0.1)?, MaxError::new(0.01)?);
+/// for i in 0..400 {
+///     // The same median, but a fifth of B's runs takes twice as long.
+///     p90.push(if i % 5 == 0 { 2.0 } else { 1.0 }, 1.0)?;
+/// }
+/// assert_eq!(p90.verdict(Claim::NoWorse), Verdict::No);
+/// # Ok::<(), uncontended_stats::Invalid>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct QuantileRatio {
+    quantile: Rate,
+    margin: Margin,
+    max_error: MaxError,
+    /// A's and B's values, sorted.
+    a: Vec<f64>,
+    b: Vec<f64>,
+    /// Logs of the e-processes that a share is above the quantile's rate, and below it, by how many of all there are.
+    many: Vec<f64>,
+    few: Vec<f64>,
+    /// Whether B's quantile is above the margin, below it, not above it, not below it.
+    found: [bool; 4],
+}
+
+impl QuantileRatio {
+    /// A comparison without any pairs.
+    #[must_use]
+    pub fn new(quantile: Rate, margin: Margin, max_error: MaxError) -> QuantileRatio {
+        QuantileRatio {
+            quantile,
+            margin,
+            max_error,
+            a: Vec::new(),
+            b: Vec::new(),
+            many: Vec::new(),
+            few: Vec::new(),
+            found: [false; 4],
+        }
+    }
+
+    /// Takes one value of B and one of A.
+    ///
+    /// # Errors
+    /// [`Invalid::Value`] if one is NaN or negative.
+    pub fn push(&mut self, b: f64, a: f64) -> Result<(), Invalid> {
+        if let Some(bad) = [a, b].into_iter().find(|value| value.is_nan() || *value < 0.0) {
+            return Err(Invalid::Value(bad));
+        }
+        for (values, value) in [(&mut self.a, a), (&mut self.b, b)] {
+            let at = values.partition_point(|&x| x <= value);
+            values.insert(at, value);
+        }
+        (self.many, self.few) = evidence(self.pairs(), self.quantile);
+        let (least, most) = self.margin.bounds();
+        let needed = self.needed();
+        self.found = [
+            self.log_above(most) >= needed,
+            self.log_below(least) >= needed,
+            self.log_not_above(most) >= needed,
+            self.log_not_below(least) >= needed,
+        ];
+        Ok(())
+    }
+
+    /// How many pairs there are.
+    #[must_use]
+    pub fn pairs(&self) -> u64 {
+        self.a.len() as u64
+    }
+
+    /// What each log of an e-process has to reach: both directions share the error bound.
+    #[must_use]
+    pub fn needed(&self) -> f64 {
+        -self.max_error.split(2).log()
+    }
+
+    /// The ratio of the sample quantiles; none if either is zero or infinite.
+    #[must_use]
+    pub fn estimate(&self) -> Option<f64> {
+        let (a, b) = (of_sorted(&self.a, self.quantile)?, of_sorted(&self.b, self.quantile)?);
+        Some(if a == b { 1.0 } else { b / a }).filter(|ratio| ratio.is_finite())
+    }
+
+    /// How many of B's values are at most `ratio` times A's sample quantile.
+    #[must_use]
+    pub fn within(&self, ratio: f64) -> u64 {
+        let end = of_sorted(&self.a, self.quantile).map_or(f64::INFINITY, |a| a * ratio);
+        self.b.partition_point(|&b| b <= end) as u64
+    }
+
+    /// The logs of the e-processes that the ratio is below, and above, `ratio`; each decides at [`QuantileRatio::needed`].
+    #[must_use]
+    pub fn log_evidence(&self, ratio: f64) -> (f64, f64) {
+        (self.log_below(ratio), self.log_above(ratio))
+    }
+
+    /// Refutes "B's is at most `ratio` times A's".
+    fn log_above(&self, ratio: f64) -> f64 {
+        self.exceeds(&self.a, &self.b, |a, b| b <= a * ratio)
+    }
+
+    /// Refutes "B's is at least `ratio` times A's", which is "A's is at most B's over `ratio`".
+    fn log_below(&self, ratio: f64) -> f64 {
+        self.exceeds(&self.b, &self.a, |b, a| a * ratio <= b)
+    }
+
+    /// Refutes "B's is above `ratio` times A's".
+    fn log_not_above(&self, ratio: f64) -> f64 {
+        self.does_not_exceed(&self.a, &self.b, |a, b| b <= a * ratio)
+    }
+
+    /// Refutes "B's is below `ratio` times A's", which is "A's is above B's over `ratio`".
+    fn log_not_below(&self, ratio: f64) -> f64 {
+        self.does_not_exceed(&self.b, &self.a, |b, a| a * ratio <= b)
+    }
+
+    /// The least evidence, over every y, that too many of `x` lie below y and too few of `z` up to what corresponds to it.
+    /// Between two values of `x` it is least at the upper one.
+    fn exceeds(&self, x: &[f64], z: &[f64], up_to: impl Fn(f64, f64) -> bool) -> f64 {
+        let Some(last) = x.len().checked_sub(1) else { return 0.0 };
+        let (mut below, mut least) = (0, f64::INFINITY);
+        for (rank, &y) in x.iter().enumerate() {
+            if rank > 0 && x[rank - 1] < y {
+                below = rank;
+            }
+            let corresponding = z.partition_point(|&z| up_to(y, z));
+            least = least.min(self.many[below] + self.few[corresponding]);
+        }
+        // Beyond every finite value, and so beyond every finite one of the other side.
+        let finite = |values: &[f64]| values.partition_point(|value| value.is_finite());
+        let beyond = if x[last].is_finite() { finite(z) } else { z.len() };
+        least.min(self.many[finite(x)] + self.few[beyond])
+    }
+
+    /// The least evidence, over every y, that too few of `x` lie up to y and too many of `z` up to what corresponds to it.
+    /// Between two values of `x` it is least at the lower one.
+    fn does_not_exceed(&self, x: &[f64], z: &[f64], up_to: impl Fn(f64, f64) -> bool) -> f64 {
+        if x.is_empty() {
+            return 0.0;
+        }
+        let mut least = self.few[0] + self.many[0];
+        for (rank, &y) in x.iter().enumerate() {
+            if x.get(rank + 1) != Some(&y) {
+                let corresponding = z.partition_point(|&z| up_to(y, z));
+                least = least.min(self.few[rank + 1] + self.many[corresponding]);
+            }
+        }
+        least
+    }
+
+    /// Where the ratio lies, at all times together: from 0 to infinity before anything is known.
+    #[must_use]
+    pub fn interval(&self) -> (f64, f64) {
+        let needed = self.needed();
+        let low = last_true(|ratio| self.log_above(ratio) >= needed);
+        let high = last_true(|ratio| self.log_not_above(ratio) < needed);
+        (low, if high >= f64::MAX { f64::INFINITY } else { high.next_up() })
+    }
+
+    /// How B's quantile stands to A's.
+    #[must_use]
+    pub fn relation(&self) -> Relation {
+        match self.found {
+            [true, ..] => Relation::Worse,
+            [_, true, ..] => Relation::Better,
+            [_, _, true, true] => Relation::Equivalent,
+            _ => Relation::Unknown,
+        }
+    }
+
+    /// Whether the claim holds (yes) or is refuted (no).
+    #[must_use]
+    pub fn verdict(&self, claim: Claim) -> Verdict {
+        let [above, below, not_above, not_below] = self.found;
+        let (holds, refuted) = match claim {
+            Claim::NoWorse => (not_above, above),
+            Claim::Better => (below, not_below),
+            Claim::Equivalent => (not_above && not_below, above || below),
+            Claim::Different => (above || below, not_above && not_below),
+        };
+        match () {
+            () if holds => Verdict::Yes,
+            () if refuted => Verdict::No,
+            () => Verdict::Undecided,
+        }
+    }
+
+    /// The fewest pairs with which any claim can be decided, if all of B lay on one side of all of A.
+    #[must_use]
+    pub fn fewest_pairs(quantile: Rate, max_error: MaxError) -> u64 {
+        let needed = -max_error.split(2).log();
+        let decides = |n: u64| {
+            let of = |s: u64| [log_many(n, s, quantile), log_many_not(n, s, quantile)];
+            let ([many_0, few_0], [many_n, few_n]) = (of(0), of(n));
+            (many_0 + few_0).min(many_n + few_n) >= needed
+        };
+        let high = (0..40).map(|i| 1u64 << i).find(|&n| decides(n)).unwrap_or(1 << 40);
+        let (mut low, mut high) = (high / 2, high);
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if decides(middle) { high = middle } else { low = middle }
+        }
+        high
+    }
+}
+
+/// The log of the e-process that more than the quantile's share lies where `s` of `n` do.
+fn log_many(n: u64, s: u64, quantile: Rate) -> f64 {
+    Counts::new(n, s).map_or(0.0, |counts| Prior::Above(quantile).log_evidence(counts, quantile))
+}
+
+/// The log of the e-process that less than the quantile's share does.
+fn log_many_not(n: u64, s: u64, quantile: Rate) -> f64 {
+    Counts::new(n, s).map_or(0.0, |counts| Prior::Below(quantile).log_evidence(counts, quantile))
+}
+
+fn evidence(n: u64, quantile: Rate) -> (Vec<f64>, Vec<f64>) {
+    let all = |log: fn(u64, u64, Rate) -> f64| (0..=n).map(|s| log(n, s, quantile)).collect();
+    (all(log_many), all(log_many_not))
+}
+
+/// The largest ratio for which a predicate holds that does not hold again once it failed; 0 if it never does.
+fn last_true(holds: impl Fn(f64) -> bool) -> f64 {
+    let (mut low, mut high) = (0u64, f64::MAX.to_bits());
+    if holds(f64::MAX) {
+        return f64::MAX;
+    }
+    // Doubles of one sign are ordered as their bits are.
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if holds(f64::from_bits(middle)) { low = middle } else { high = middle }
+    }
+    f64::from_bits(low)
+}
