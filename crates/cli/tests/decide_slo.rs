@@ -124,7 +124,8 @@ fn values_of_a_file_may_carry_units() {
     let path = folder.file("values");
     std::fs::write(&path, "4ms\n".repeat(60) + &"0.004s\n".repeat(60)).unwrap();
     assert_eq!(unc(&["slo", "--at-most", "5ms", "--rate", "90%", "--from", &path]).status, 0);
-    assert_eq!(unc(&["slo", "--at-most", "3ms", "--rate", "90%", "--from", &path]).status, 1);
+    let slow = ["slo", "--at-most", "3ms", "--rate", "90%", "--bursts", "1", "--from", &path];
+    assert_eq!(unc(&slow).status, 1);
     assert_eq!(unc(&["slo", "--at-least", "3ms", "--rate", "90%", "--from", &path]).status, 0);
     // p50 at most 5 ms, and p10 at least 3 ms.
     assert_eq!(unc(&["slo", "--quantile", "p50", "--at-most", "5ms", "--from", &path]).status, 0);
@@ -160,7 +161,8 @@ fn a_failed_run_fails_the_property() {
 
 #[test]
 fn a_budget_that_is_spent_leaves_it_undecided() {
-    let said = unc(&["slo", "--at-most", "1h", "--rate", "60%", "--max-runs", "14", "--", "true"]);
+    let slo = ["slo", "--at-most", "1h", "--rate", "60%", "--max-runs", "14"];
+    let said = unc(&[&slo[..], &["--bursts", "1", "--", "true"]].concat());
     assert_eq!(said.status, 3, "{}", said.err);
     assert!(said.err.contains("14 runs can only ever answer no, never yes"), "{}", said.err);
     assert!(said.out.contains("--or-below"), "{}", said.out);
@@ -223,13 +225,52 @@ fn bursts_of_bad_runs_are_pointed_out() {
     };
     let (bursts, line) = warnings(".9", |i| i % 100 >= 90);
     let text = bursts[0].as_str().unwrap();
-    assert!(text.contains("makes the next one more likely to lack it (90 of 99"), "{text}");
-    assert!(line.contains("warning: a run that lacks the property"), "{line}");
+    assert!(
+        text.contains("the 100 runs that lack the property came in 10 bursts, fewer"),
+        "{text}"
+    );
+    assert!(line.contains("warning: the 100 runs that lack the property"), "{line}");
     let (alternating, _) = warnings(".5", |i| i % 2 == 0);
-    assert!(alternating[0].as_str().unwrap().contains("less likely"), "{alternating:?}");
+    assert!(alternating[0].as_str().unwrap().contains("bursts, more than"), "{alternating:?}");
     // A tenth of them, in no order.
     let (none, _) = warnings(".9", |i| (i * 617 + i * i * 13) % 1009 % 10 == 0);
     assert!(none.is_empty(), "{none:?}");
+}
+
+/// One burst of twelve is no rate: what independent runs would refute stays open, and says why.
+#[test]
+fn a_burst_is_not_taken_for_a_rate() {
+    let stream = |good: usize| "1\n".repeat(10) + &"3\n".repeat(12) + &"1\n".repeat(good);
+    let slo = |extra: &[&str], values: &str| {
+        let mut all = vec!["slo", "--at-most", "2", "--rate", ".9", "--from", "-", "--json", "-"];
+        all.extend(extra);
+        unc_reading(&all, values)
+    };
+    assert_eq!(slo(&["--bursts", "1"], &stream(0)).status, 1);
+    let said = slo(&[], &stream(0));
+    let dependence = &said.json()["dependence"];
+    assert_eq!((said.status, &dependence["would_be"]), (3, &"no".into()), "{}", said.err);
+    assert_eq!((&dependence["bad"], &dependence["bursts"]), (&12.into(), &1.into()));
+    assert!(said.err.contains("independent runs would say no, but"), "{}", said.err);
+    // Nor is it forgotten: yes takes more than independent runs would.
+    let said = slo(&[], &stream(330));
+    assert_eq!(
+        (said.status, &said.json()["dependence"]["would_be"]),
+        (3, &"yes".into()),
+        "{}",
+        said.err
+    );
+    assert_eq!(slo(&["--bursts", "1"], &(stream(0).replace('3', "1") + &stream(330))).status, 0);
+    // All of them bad may be one long burst, but not for ever.
+    let said = slo(&[], &"3\n".repeat(400));
+    assert!(said.status == 1 && said.json()["n"].as_u64().unwrap() > 200, "{}", said.err);
+    let said = slo(&["--max-runs", "100"], &"3\n".repeat(400));
+    assert_eq!(said.status, 3);
+    assert!(said.err.contains("100 runs can only ever answer yes, never no"), "{}", said.err);
+    for bad in ["0", "0.5", "nan", "1e9"] {
+        let said = slo(&["--bursts", bad], "1\n");
+        assert!(said.status == 2 && said.err.contains("--bursts"), "{}", said.err);
+    }
 }
 
 /// Ctrl-C, and the end of the time, leave a verdict of the lines so far and a whole log, though the pipe stays open.

@@ -109,7 +109,7 @@ fn a_log_that_breaks_off_still_counts() {
     let folder = Folder::new();
     let (log, cut) = (folder.file("log"), folder.file("cut"));
     unc_reading(
-        &["slo", "--at-most", "2", "--rate", ".5", "--from", "-", "--log", &log],
+        &["slo", "--at-most", "2", "--rate", ".5", "--bursts", "1", "--from", "-", "--log", &log],
         &"1\n".repeat(100),
     );
     let text = std::fs::read_to_string(&log).unwrap();
@@ -129,7 +129,7 @@ fn a_log_that_was_changed_is_refused() {
     let folder = Folder::new();
     let log = folder.file("log");
     unc_reading(
-        &["slo", "--at-most", "2", "--rate", ".5", "--from", "-", "--log", &log],
+        &["slo", "--at-most", "2", "--rate", ".5", "--bursts", "1", "--from", "-", "--log", &log],
         &"1\n".repeat(100),
     );
     let text = std::fs::read_to_string(&log).unwrap();

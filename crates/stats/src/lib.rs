@@ -8,6 +8,7 @@
 mod ball;
 pub mod betting;
 pub mod boundary;
+pub mod bursts;
 pub mod credible;
 mod deviance;
 mod drive;

@@ -185,6 +185,7 @@ impl SloFlags {
             or_below: self.or_below,
             max_error: self.common.max_error,
             method: self.method,
+            bursts: None,
             quantile: None,
         };
         let question = slo.question()?;

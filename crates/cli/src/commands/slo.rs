@@ -1,7 +1,7 @@
 //! `unc slo`: does a property hold in at least a share of all runs?
 
 use crate::decide::flags::{Around, OF_ONE_PROPERTY, OutputFlags, RunFlags, StopFlags};
-use crate::decide::hypothesis::{Bound, Decider, Hypothesis, Side, Slo};
+use crate::decide::hypothesis::{Bound, Bursts, Decider, Hypothesis, Side, Slo};
 use crate::decide::lines::Lines;
 use crate::decide::output::deliver;
 use crate::decide::rates;
@@ -16,7 +16,8 @@ use crate::failure::Failure;
 use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use uncontended_stats::{self as stats, Counts, Question};
+use uncontended_stats::bursts::BurstJudge;
+use uncontended_stats::{self as stats, Counts};
 
 /// Ask whether a property holds in at least a share of all runs, and stop at the first look that tells.
 ///
@@ -46,8 +47,12 @@ pub(crate) struct Flags {
     /// Which test decides
     #[arg(long, value_enum, default_value_t)]
     method: Decider,
+    /// Runs that lack the property may follow upon each other N times longer than by chance, for either answer (1: runs are
+    /// independent) [default: 20 for a no; for a yes only where they are seen to]
+    #[arg(long, value_name = "N", value_parser = value::stretch)]
+    bursts: Option<f64>,
     /// Judge counts already at hand: successes / trials
-    #[arg(long, value_name = "S/N", conflicts_with_all = ["at_most", "at_least", "quantile", "from", "command"])]
+    #[arg(long, value_name = "S/N", conflicts_with_all = ["at_most", "at_least", "quantile", "from", "command", "bursts"])]
     counts: Option<String>,
     /// Judge values from a file or pipe (-), one a line; a bare number has the unit of the threshold
     #[arg(long, value_name = "FILE", conflicts_with = "command")]
@@ -55,7 +60,7 @@ pub(crate) struct Flags {
     /// Judge every property in a TOML file: tables `[[slo]]`, `[[compare]]`, `[[permute]]` with these flags as keys, and one
     /// max-error for all of them together
     #[arg(long, value_name = "FILE", conflicts_with_all = OF_ONE_PROPERTY,
-        conflicts_with_all = ["counts", "from", "command", "at_most", "at_least", "rate", "quantile", "or_below", "method"])]
+        conflicts_with_all = ["counts", "from", "command", "at_most", "at_least", "rate", "quantile", "or_below", "method", "bursts"])]
     suite: Option<PathBuf>,
     #[command(flatten)]
     stop: StopFlags,
@@ -121,6 +126,8 @@ impl Flags {
             or_below: self.or_below,
             max_error: self.stop.max_error,
             method: self.method,
+            // Counts have no order.
+            bursts: bound.and_then(|_| Bursts::new(self.bursts)),
             quantile: self.quantile,
         };
         slo.question()?;
@@ -180,7 +187,7 @@ impl Flags {
     pub(crate) fn judge_values(&self, lines: Lines) -> Result<Verdict, Failure> {
         let (side, threshold) = self.bound()?;
         let slo = self.hypothesis("value", Some((side, threshold)))?;
-        let warnings = check_budget(&slo.question()?, self.stop.max_runs)?;
+        let warnings = check_budget(&slo, self.stop.max_runs)?;
         let setting = self.setting(self.stop.max_runs, warnings);
         let session = Session::open(Hypothesis::Slo(slo), setting)?;
         lines.judge(session, |line| Ok([(0, Quantity::parse_beside(line, threshold)?)]))
@@ -199,7 +206,7 @@ impl Flags {
         let question = slo.question()?;
         let default = 10_000.max(question.next_decision(Counts::default()).saturating_mul(10));
         let most = self.stop.max_runs.unwrap_or(default);
-        let mut warnings = check_budget(&question, Some(most))?;
+        let mut warnings = check_budget(&slo, Some(most))?;
         warnings.extend(metric.floor(threshold.value));
         let launch = self.run.launch()?;
         let command = Prepared::from_words(&self.command, &launch)?;
@@ -254,15 +261,30 @@ fn run_until_settled(
 /// The seed that reports carry: the same input always gives the same output.
 const NOTHING_RANDOM: u64 = 0;
 
+/// Runs with which any answer can be had.
+const MANY: u64 = 100_000;
+
 /// Refuses a budget with which no answer can ever be given, and warns of one that allows a single answer only.
-fn check_budget(question: &Question, most: Option<u64>) -> Result<Vec<String>, Failure> {
+fn check_budget(slo: &Slo, most: Option<u64>) -> Result<Vec<String>, Failure> {
     let Some(most) = most else { return Ok(Vec::new()) };
-    let answers = |success: bool| {
+    let question = slo.question()?;
+    let possible = |success: bool| {
         let counts = Counts::new(most, if success { most } else { 0 });
         counts.is_ok_and(|counts| question.verdict(counts) != stats::Verdict::Undecided)
     };
+    let answers = |success: bool| {
+        let Some(bursts) = slo.bursts.filter(|_| possible(success)) else {
+            return possible(success);
+        };
+        // All alike they decide soon or never; a budget beyond this is no narrow one.
+        let mut judge = BurstJudge::new(question, bursts.into());
+        most > MANY || (0..most).any(|_| judge.push(success) != stats::Verdict::Undecided)
+    };
     match (answers(true), answers(false)) {
         (true, true) => Ok(Vec::new()),
+        (false, false) if possible(true) || possible(false) => Ok(vec![format!(
+            "{most} runs can never answer: if they may come in bursts it takes more (--bursts 1 if they are independent)"
+        )]),
         (false, false) => {
             let fewest = question.next_decision(Counts::default());
             Err(Failure::new(

@@ -2,7 +2,7 @@
 //! `fuzz/fuzz_targets/verdict_log.rs`.
 
 use super::guard::Guard;
-use super::hypothesis::{Claim, Compare, Decider, Hypothesis, Permute, Slo};
+use super::hypothesis::{Bursts, Claim, Compare, Decider, Hypothesis, Permute, Slo};
 use super::record::{self, Head, Line, Outcome, Run, SCHEMA, Stop};
 use super::trial::Trial;
 use uncontended_stats::Rng;
@@ -16,6 +16,7 @@ fn heads() -> Vec<Hypothesis> {
         or_below: Some(0.8),
         max_error: 0.01,
         method: Decider::Csm,
+        bursts: Bursts::new(Some(8.0)),
         quantile: Some(0.9),
     };
     let compare = Compare {

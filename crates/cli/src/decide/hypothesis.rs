@@ -9,6 +9,7 @@ use super::value::{self, Dimension, Toward};
 use super::verdict::Answer;
 use crate::failure::Failure;
 use serde::{Deserialize, Serialize};
+use uncontended_stats::bursts::Stretch;
 use uncontended_stats::{MaxError, Method, Question, Rate};
 
 /// What a command asks.
@@ -85,6 +86,35 @@ impl Decider {
     }
 }
 
+/// How many times longer than by chance runs that lack the property may follow upon each other.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Bursts {
+    /// Where the answer is no.
+    pub(crate) no: f64,
+    /// Where it is yes; none: asked only where runs are clustered.
+    pub(crate) yes: Option<f64>,
+}
+
+impl Bursts {
+    /// What the flag means: 1 is independence, another number holds for both answers, and without it a no is guarded.
+    pub(crate) fn new(given: Option<f64>) -> Option<Bursts> {
+        match given {
+            None => {
+                let Stretch { no, yes } = Stretch::default();
+                Some(Bursts { no, yes })
+            }
+            Some(1.0) => None,
+            Some(stretch) => Some(Bursts { no: stretch, yes: Some(stretch) }),
+        }
+    }
+}
+
+impl From<Bursts> for Stretch {
+    fn from(bursts: Bursts) -> Stretch {
+        Stretch { no: bursts.no, yes: bursts.yes }
+    }
+}
+
 /// "Is the rate of runs with this property at least R?"
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Slo {
@@ -102,6 +132,9 @@ pub(crate) struct Slo {
     pub(crate) max_error: f64,
     /// What decides.
     pub(crate) method: Decider,
+    /// How far runs may depend on each other; none in logs from before that was asked, and where they are taken to be independent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) bursts: Option<Bursts>,
     /// The percentile whose place is asked for, where the question is put as one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) quantile: Option<f64>,

@@ -250,6 +250,15 @@ fn percentile(place: &Percentile, dimension: Dimension) -> String {
 }
 
 fn why_undecided(verdict: &Verdict) -> &'static str {
+    match verdict.finding.dependence.and_then(|dependence| dependence.would_be) {
+        Some(Answer::No) => {
+            return "independent runs would say no, but so many that lack the property may be bursts: give more runs, or say --bursts 1 if they are independent";
+        }
+        Some(_) => {
+            return "independent runs would say yes, but those that lack the property come in bursts: give more runs, or say --bursts 1 if they are independent";
+        }
+        None => {}
+    }
     match (verdict.stopped_by, &verdict.hypothesis) {
         (_, Hypothesis::Slo(slo)) if slo.or_below.is_none() => {
             "the evidence suffices for neither answer; at the rate itself it never would: give more runs, or an indifference zone with --or-below"

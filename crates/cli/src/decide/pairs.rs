@@ -239,6 +239,7 @@ impl PairTrial {
             relation: Some(relation),
             tails: self.tails(candidate),
             lost_pairs: self.compare.ignore_failure.then_some(candidate.lost),
+            dependence: None,
             difference: None,
             p_value: None,
             quantile: None,

@@ -1,10 +1,10 @@
 //! The trial of a rate: how many runs have the property, where the percentile lies, whether runs depend on each other.
 //!
 //! # Contract
-//! The verdict is the judge's. A percentile that was asked about has an interval of its own beside it, valid over all
+//! The verdict is the judge's, which does not take bursts for a rate unless runs are said to be independent. A percentile that was asked about has an interval of its own beside it, valid over all
 //! looks; without an indifference zone both are right together with one and the same error, since either is wrong only if
-//! too many, or too few, values lie at or below the true percentile. That runs which lack the property follow upon each
-//! other is a warning, wrong at most once in a thousand trials.
+//! too many, or too few, values lie at or below the true percentile. That runs which lack the property come in bursts is a
+//! warning, wrong at most once in a thousand trials.
 //! # Evidence
 //! `tests/decide_slo.rs`, `truth.rs`.
 
@@ -14,17 +14,17 @@ use super::trial::{finding_about, remaining};
 use super::value;
 use super::verdict::{Answer, Finding, Percentile};
 use crate::failure::Failure;
-use uncontended_stats::two_streams::{Higher, TwoStreams};
-use uncontended_stats::{Counts, Judge, MaxError, Rate, Report, quantile};
+use serde::Serialize;
+use uncontended_stats::bursts::{BurstJudge, Chain, Pending};
+use uncontended_stats::{self as stats, Counts, Judge, MaxError, Question, Rate, Report, quantile};
 
 /// The trial of a rate.
 #[derive(Debug, Clone)]
 pub(crate) struct RateTrial {
     slo: Slo,
-    judge: Judge,
+    judge: Judging,
     /// Every value, where a percentile is asked about. A run that failed is worse than any value.
     values: Option<Vec<f64>>,
-    links: Links,
     runs: u64,
     failed: u64,
 }
@@ -34,9 +34,8 @@ impl RateTrial {
     pub(crate) fn new(slo: &Slo) -> Result<RateTrial, Failure> {
         Ok(RateTrial {
             slo: slo.clone(),
-            judge: Judge::new(slo.question()?),
+            judge: Judging::new(slo)?,
             values: slo.quantile.map(|_| Vec::new()),
-            links: Links::new()?,
             runs: 0,
             failed: 0,
         })
@@ -58,7 +57,6 @@ impl RateTrial {
         }
         self.runs += 1;
         self.failed += u64::from(run.outcome != Outcome::Ok);
-        self.links.push(success);
         self.judge.push(success);
     }
 
@@ -69,14 +67,20 @@ impl RateTrial {
 
     /// The answer so far.
     pub(crate) fn answer(&self) -> Answer {
-        self.judge.verdict().into()
+        self.judge.verdict()
     }
 
     /// One line about how it stands.
     pub(crate) fn state(&self) -> String {
         let (question, counts) = (self.judge.question(), self.judge.counts());
         let (low, high) = question.report(counts).interval;
-        let left = remaining(question, counts);
+        let left = match self.judge.pending() {
+            None => remaining(question, counts),
+            Some(pending) => format!(
+                "{} if runs are independent, but bursts may explain it yet",
+                Answer::from(pending.would_be).name()
+            ),
+        };
         format!(
             "{} runs, {} good: the rate is within {}; {left}",
             counts.trials(),
@@ -87,7 +91,25 @@ impl RateTrial {
 
     /// The finding, but for the percentile, which takes a sort.
     pub(crate) fn finding(&self) -> Finding {
-        finding(&self.slo, &self.judge.question().report(self.judge.counts()))
+        let report = self.judge.question().report(self.judge.counts());
+        Finding {
+            verdict: self.answer(),
+            dependence: Some(self.dependence()),
+            ..finding(&self.slo, &report)
+        }
+    }
+
+    fn dependence(&self) -> Dependence {
+        let (chain, pending) = (self.judge.chain(), self.judge.pending());
+        let finite = |value: f64| Some(value).filter(|value| value.is_finite());
+        Dependence {
+            bad: self.judge.counts().failures(),
+            bursts: chain.bursts(),
+            clustered: chain.clustered(),
+            would_be: pending.map(|pending| pending.would_be.into()),
+            log_evidence: pending.and_then(|pending| finite(pending.log_evidence)),
+            needed: pending.map(|pending| pending.needed),
+        }
     }
 
     /// Where the percentile lies that was asked about.
@@ -112,64 +134,114 @@ impl RateTrial {
                 self.failed, self.runs
             )
         });
-        failed.into_iter().chain(self.links.diagnosis()).collect()
+        let guarded = self.slo.bursts.is_some();
+        let dependent = diagnosis(self.judge.chain(), self.judge.counts(), guarded);
+        failed.into_iter().chain(dependent).collect()
     }
 }
 
-/// How an outcome depends on the one before it: outcomes after a good run against outcomes after a bad one.
+/// The judge: of outcomes that may come in bursts, or of independent ones.
 #[derive(Debug, Clone)]
-struct Links {
-    last: Option<bool>,
-    /// What came after a bad run, and after a good one.
-    after: [Counts; 2],
-    /// The first outcome of either kind since the last pair. A later one must not replace it: which one stands here would
-    /// depend on what it is.
-    waiting: [Option<bool>; 2],
-    streams: TwoStreams,
+enum Judging {
+    Bursts(Box<BurstJudge>),
+    Independent(Judge, Chain),
 }
 
-impl Links {
-    /// Chance of a warning where there is nothing to warn of.
-    const FALSE_ALARM: f64 = 1e-3;
-
-    fn new() -> Result<Links, Failure> {
-        let max_error = MaxError::new(Links::FALSE_ALARM)
-            .map_err(|error| Failure::new(error.to_string(), ""))?;
-        Ok(Links {
-            last: None,
-            after: [Counts::default(); 2],
-            waiting: [None; 2],
-            streams: TwoStreams::new(max_error),
+impl Judging {
+    fn new(slo: &Slo) -> Result<Judging, Failure> {
+        let question = slo.question()?;
+        Ok(match slo.bursts {
+            Some(bursts) => Judging::Bursts(Box::new(BurstJudge::new(question, bursts.into()))),
+            None => Judging::Independent(Judge::new(question), Chain::default()),
         })
     }
 
     fn push(&mut self, success: bool) {
-        if let Some(last) = self.last.replace(success).map(usize::from) {
-            self.after[last].push(success);
-            self.waiting[last].get_or_insert(success);
-            if let [Some(bad), Some(good)] = self.waiting {
-                self.waiting = [None; 2];
-                // Evidence is gathered until it suffices.
-                if self.streams.higher() == Higher::Unknown {
-                    self.streams.push(bad, good);
-                }
+        match self {
+            Judging::Bursts(judge) => {
+                judge.push(success);
+            }
+            Judging::Independent(judge, chain) => {
+                judge.push(success);
+                chain.push(success);
             }
         }
     }
 
-    fn diagnosis(&self) -> Option<String> {
-        let clustered = match self.streams.higher() {
-            Higher::Unknown => return None,
-            Higher::A => "less",
-            Higher::B => "more",
-        };
-        let [after_bad, after_good] = self.after.map(|counts| {
-            format!("{} of {}", counts.trials() - counts.successes(), counts.trials())
-        });
-        Some(format!(
-            "a run that lacks the property makes the next one {clustered} likely to lack it ({after_bad} lacked it after such a run, {after_good} after a good one): the runs are not independent, so the error is not bounded as said"
-        ))
+    fn question(&self) -> &Question {
+        match self {
+            Judging::Bursts(judge) => judge.question(),
+            Judging::Independent(judge, _) => judge.question(),
+        }
     }
+
+    fn counts(&self) -> Counts {
+        match self {
+            Judging::Bursts(judge) => judge.counts(),
+            Judging::Independent(judge, _) => judge.counts(),
+        }
+    }
+
+    fn chain(&self) -> &Chain {
+        match self {
+            Judging::Bursts(judge) => judge.chain(),
+            Judging::Independent(_, chain) => chain,
+        }
+    }
+
+    fn verdict(&self) -> Answer {
+        match self {
+            Judging::Bursts(judge) => judge.verdict().into(),
+            Judging::Independent(judge, _) => judge.verdict().into(),
+        }
+    }
+
+    /// What keeps runs that may depend on each other from the verdict of independent ones.
+    fn pending(&self) -> Option<Pending> {
+        match self {
+            Judging::Bursts(judge) if judge.verdict() == stats::Verdict::Undecided => {
+                judge.pending()
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What is known of bursts.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub(crate) struct Dependence {
+    /// Runs that lack the property.
+    pub(crate) bad: u64,
+    /// In how many bursts they came.
+    pub(crate) bursts: u64,
+    /// The chance of so few, if runs were independent.
+    pub(crate) clustered: f64,
+    /// What independent runs would have as their verdict, where bursts leave it open.
+    pub(crate) would_be: Option<Answer>,
+    /// The log of the e-process against bursts, then.
+    pub(crate) log_evidence: Option<f64>,
+    /// What it has to reach.
+    pub(crate) needed: Option<f64>,
+}
+
+/// A warning about outcomes that depend on each other. Their clustering has at most this chance where they do not.
+const FALSE_ALARM: f64 = 5e-4;
+
+fn diagnosis(chain: &Chain, counts: Counts, guarded: bool) -> Option<String> {
+    let (bad, bursts) = (counts.failures(), chain.bursts());
+    let clustered = chain.clustered() <= FALSE_ALARM;
+    if !clustered && chain.scattered() > FALSE_ALARM {
+        return None;
+    }
+    let how = if clustered { "fewer" } else { "more" };
+    let then = match (clustered, guarded) {
+        (false, _) => "the runs are not independent",
+        (true, true) => "the runs are not independent, which the verdict minds",
+        (true, false) => "the runs are not independent, so the error is not bounded as said",
+    };
+    Some(format!(
+        "the {bad} runs that lack the property came in {bursts} bursts, {how} than chance has it: {then}"
+    ))
 }
 
 /// The finding about a rate after certain counts.

@@ -186,6 +186,7 @@ pub(crate) fn finding_about(
         relation: None,
         tails: None,
         lost_pairs: None,
+        dependence: None,
         difference: None,
         p_value: None,
         quantile: None,

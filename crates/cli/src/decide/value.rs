@@ -150,6 +150,12 @@ pub(crate) fn margin(text: &str) -> Result<f64, String> {
     Err(format!("'{text}' is no margin: it must be at least 0% and below 100%"))
 }
 
+/// Reads how many times longer something may be: at least once, at most a million times.
+pub(crate) fn stretch(text: &str) -> Result<f64, String> {
+    let read = finite(text.trim()).filter(|read| (1.0..=1e6).contains(read));
+    read.ok_or_else(|| format!("'{text}' is no number from 1 to 1000000"))
+}
+
 /// Reads a percentile such as `p99`, `p99.9` or `median`; the answer is the rate, 0.99.
 pub(crate) fn percentile(text: &str) -> Result<f64, String> {
     let number = match text.trim() {

@@ -5,6 +5,7 @@
 
 use super::guard::TailFinding;
 use super::hypothesis::Hypothesis;
+use super::rates::Dependence;
 use super::record::{Run, Stop};
 use serde::{Deserialize, Serialize};
 use uncontended_stats as stats;
@@ -163,6 +164,9 @@ pub(crate) struct Finding {
     /// Pairs that were lost on both sides, where runs may be lost (`compare` only). They are not among `n`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) lost_pairs: Option<u64>,
+    /// Whether runs that lack the property come in bursts (`slo` only).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) dependence: Option<Dependence>,
     /// The statistic of B less that of A (`permute` only).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) difference: Option<f64>,

@@ -1,0 +1,276 @@
+//! Bursts are not taken for a rate, and what that costs where there are none.
+
+mod common;
+
+use common::{assert_at_most, assert_can_fail, depth, error, rate};
+use uncontended_stats::bursts::{BurstJudge, Chain, Stretch};
+use uncontended_stats::{Judge, Method, Question, Rng, Verdict};
+
+/// A stream of outcomes: its generator makes the next one from its state.
+type Next = fn(&mut Stream) -> bool;
+
+struct Stream {
+    rng: Rng,
+    at: f64,
+    state: f64,
+    parameter: [f64; 2],
+}
+
+impl Stream {
+    fn new(seed: u64, parameter: [f64; 2]) -> Stream {
+        Stream { rng: Rng::new(seed), at: -1.0, state: f64::NAN, parameter }
+    }
+
+    fn next(&mut self, next: Next) -> bool {
+        self.at += 1.0;
+        next(self)
+    }
+}
+
+/// A chain: the share of bad outcomes, and the mean length of their bursts.
+fn markov(stream: &mut Stream) -> bool {
+    let [bad, burst] = stream.parameter;
+    let leaves_bad = 1.0 / burst;
+    let leaves_good = leaves_bad * bad / (1.0 - bad);
+    let is_bad = match stream.state {
+        state if state.is_nan() => stream.rng.chance(bad),
+        1.0 => !stream.rng.chance(leaves_bad),
+        _ => stream.rng.chance(leaves_good),
+    };
+    stream.state = f64::from(u8::from(is_bad));
+    !is_bad
+}
+
+/// A normal autoregression with this correlation, bad above this many deviations.
+fn autoregressive(stream: &mut Stream) -> bool {
+    let [correlation, level] = stream.parameter;
+    let noise = stream.rng.normal();
+    stream.state = match stream.state {
+        state if state.is_nan() => noise,
+        state => correlation * state + (1.0 - correlation * correlation).sqrt() * noise,
+    };
+    stream.state <= level
+}
+
+/// A neighbour that disturbs so many runs in a row once every so many, from a random moment on.
+fn periodic(stream: &mut Stream) -> bool {
+    let [length, period] = stream.parameter;
+    if stream.state.is_nan() {
+        stream.state = (period * stream.rng.unit()).floor();
+    }
+    (stream.at + stream.state) % period >= length
+}
+
+/// A share of bad outcomes that goes from one value to another and back within a thousand runs, never beyond a tenth.
+fn drifting(stream: &mut Stream) -> bool {
+    let [from, to] = stream.parameter;
+    let way = 0.5 - 0.5 * (stream.at * std::f64::consts::TAU / 1000.0).cos();
+    !stream.rng.chance(from + (to - from) * way)
+}
+
+/// Every stream of the promise: the true rate is 95 %, or never below 90 %, and 90 % is asked about.
+const STREAMS: [(&str, Next, [f64; 2]); 11] = [
+    ("independent", markov, [0.05, 1.0 / 0.95]),
+    ("Markov, bursts of 5", markov, [0.05, 5.0]),
+    ("Markov, bursts of 20", markov, [0.05, 20.0]),
+    ("Markov, bursts of 50", markov, [0.05, 50.0]),
+    ("AR(1) 0.5", autoregressive, [0.5, 1.644_853_6]),
+    ("AR(1) 0.9", autoregressive, [0.9, 1.644_853_6]),
+    ("neighbour, 5 in 100", periodic, [5.0, 100.0]),
+    ("neighbour, 20 in 400", periodic, [20.0, 400.0]),
+    ("neighbour, 50 in 1000", periodic, [50.0, 1000.0]),
+    ("drift from 0 to 10 %", drifting, [0.0, 0.1]),
+    ("drift from 10 % to 0", drifting, [0.1, 0.0]),
+];
+
+fn question(e: f64) -> Question {
+    Question::about(rate(0.9), Method::OneSided, error(e))
+}
+
+#[derive(Default)]
+struct Tally {
+    no: u64,
+    yes: u64,
+    runs: u64,
+}
+
+fn tally(streams: u64, most: u64, e: f64, stretch: Option<Stretch>, of: (Next, [f64; 2])) -> Tally {
+    let mut tally = Tally::default();
+    for seed in 0..streams {
+        let mut stream = Stream::new(1000 + seed, of.1);
+        let mut plain = Judge::new(question(e));
+        let mut judge = BurstJudge::new(question(e), stretch.unwrap_or_default());
+        let mut verdict = Verdict::Undecided;
+        for _ in 0..most {
+            let good = stream.next(of.0);
+            verdict = if stretch.is_some() { judge.push(good) } else { plain.push(good) };
+            tally.runs += 1;
+            if verdict != Verdict::Undecided {
+                break;
+            }
+        }
+        tally.no += u64::from(verdict == Verdict::No);
+        tally.yes += u64::from(verdict == Verdict::Yes);
+    }
+    tally
+}
+
+#[test]
+fn bursts_are_not_taken_for_a_rate() {
+    let streams = depth("bursts", 400, 10_000);
+    assert_can_fail(streams, 0.05);
+    println!(
+        "| stream | error | independent runs: no | mean n | bursts minded: no | yes | undecided | mean n |"
+    );
+    println!("|:--|--:|--:|--:|--:|--:|--:|--:|");
+    for e in [0.001, 0.05] {
+        for (name, next, parameter) in STREAMS {
+            let before = tally(streams, 3000, e, None, (next, parameter));
+            let after = tally(streams, 3000, e, Some(Stretch::default()), (next, parameter));
+            println!(
+                "| {name} | {e} | {} | {} | {} | {} | {} | {} |",
+                before.no,
+                before.runs / streams,
+                after.no,
+                after.yes,
+                streams - after.no - after.yes,
+                after.runs / streams
+            );
+            assert_at_most(&format!("{name}: no"), streams, after.no, e);
+        }
+    }
+}
+
+/// What it costs where runs are independent: the mean number of runs, at truths on either side of the 90 % asked about.
+#[test]
+fn independent_runs_hardly_pay() {
+    let streams = depth("the cost of minding bursts", 200, 4000);
+    println!("| true rate | independent: mean n | bursts minded: mean n | ratio | wrong |");
+    println!("|--:|--:|--:|--:|--:|");
+    for (truth, most_ratio) in [
+        (0.99, 1.15),
+        (0.96, 1.15),
+        (0.94, 1.15),
+        (0.86, 1.15),
+        (0.84, 1.15),
+        (0.8, 1.2),
+        (0.5, 3.0),
+        (0.0, 100.0),
+    ] {
+        let of = (markov as Next, [1.0 - truth, 1.0 / f64::max(truth, 1e-9)]);
+        let before = tally(streams, 20_000, 0.001, None, of);
+        let after = tally(streams, 20_000, 0.001, Some(Stretch::default()), of);
+        let ratio = after.runs as f64 / before.runs as f64;
+        let wrong = if truth > 0.9 { after.no } else { after.yes };
+        println!(
+            "| {truth} | {} | {} | {ratio:.3} | {wrong} |",
+            before.runs / streams,
+            after.runs / streams
+        );
+        assert!(ratio <= most_ratio, "{truth}: {ratio}");
+        assert_eq!((after.no + after.yes, wrong), (streams, 0), "{truth}");
+    }
+}
+
+/// Where bad runs are too many but come in bursts, good ones alone may look like yes: that is trusted, unless a stretch is
+/// given for yes too.
+#[test]
+fn a_yes_from_good_runs_alone_is_guarded_on_request() {
+    let streams = depth("yes under bursts", 200, 4000);
+    for burst in [5.0, 20.0] {
+        let of = (markov as Next, [0.15, burst]);
+        let trusting = tally(streams, 5000, 0.05, Some(Stretch::default()), of);
+        let guarded = Stretch { no: 20.0, yes: Some(20.0) };
+        let minding = tally(streams, 5000, 0.05, Some(guarded), of);
+        println!(
+            "15 % bad in bursts of {burst}: yes {} of {streams}; with a stretch for yes {}, undecided {}",
+            trusting.yes,
+            minding.yes,
+            streams - minding.yes - minding.no
+        );
+        assert_at_most(&format!("bursts of {burst}: yes"), streams, minding.yes, 0.05);
+    }
+}
+
+#[test]
+fn bursts_are_counted_and_their_chances_are_exact() {
+    // Every arrangement of 4 bad outcomes among 9.
+    let mut arrangements = [0_u32; 6];
+    for bits in 0_u32..512 {
+        if bits.count_ones() == 4 {
+            let mut chain = Chain::default();
+            (0..9).for_each(|i| chain.push(bits >> i & 1 == 0));
+            arrangements[chain.bursts() as usize] += 1;
+        }
+    }
+    assert_eq!(arrangements, [0, 6, 45, 60, 15, 0]);
+    for (outcomes, clustered, scattered) in
+        [("111100000", 6.0, 126.0), ("011010010", 111.0, 75.0), ("101010100", 126.0, 15.0)]
+    {
+        let mut chain = Chain::default();
+        outcomes.chars().for_each(|outcome| chain.push(outcome == '0'));
+        assert!((chain.clustered() - clustered / 126.0).abs() < 1e-6, "{outcomes}");
+        assert!((chain.scattered() - scattered / 126.0).abs() < 1e-6, "{outcomes}");
+    }
+    assert_eq!((Chain::default().clustered(), Chain::default().scattered()), (1.0, 1.0));
+}
+
+/// The bound of the largest likelihood is one: no chain on a grid is likelier.
+#[test]
+fn no_chain_of_the_null_is_likelier_than_the_bound() {
+    let mut rng = Rng::new(4);
+    for _ in 0..300 {
+        let (at, stretch) = (0.2 + 0.75 * rng.unit(), 1.0 + 40.0 * rng.unit());
+        let (mut chain, mut outcomes) = (Chain::default(), Vec::new());
+        let stay = rng.unit();
+        let mut good = rng.chance(0.5);
+        for _ in 0..rng.below(200) + 2 {
+            outcomes.push(good);
+            chain.push(good);
+            good = if rng.chance(stay) { good } else { rng.chance(at) };
+        }
+        // With no evidence of its own the mixture is worth the likelihood of independent outcomes at the rate.
+        let evidence = chain.log_evidence(Verdict::No, rate(at), stretch, 0.0);
+        let odds = (1.0 - at) / at;
+        for step in 1..=200 {
+            let leaves_bad = at / stretch + (at - at / stretch) * f64::from(step) / 200.0;
+            for rest in [1.0, 0.9, 0.5, 0.1] {
+                let leaves_good = rest * odds * leaves_bad;
+                if leaves_good >= 1.0 {
+                    continue;
+                }
+                let better: f64 = outcomes
+                    .windows(2)
+                    .map(|pair| {
+                        let chain = match (pair[0], pair[1]) {
+                            (true, true) => 1.0 - leaves_good,
+                            (true, false) => leaves_good,
+                            (false, true) => leaves_bad,
+                            (false, false) => 1.0 - leaves_bad,
+                        };
+                        let independent = if pair[1] { at } else { 1.0 - at };
+                        (chain / independent).ln()
+                    })
+                    .sum();
+                // The second part of the mixture may be worth more than the first, but never more than all chains are.
+                let all = outcomes_at_best(&chain, &outcomes, at);
+                let worth = (0.9_f64 + 0.1 * all.exp()).ln();
+                assert!(
+                    evidence <= worth - better + 1e-6 || evidence <= 0.0,
+                    "{evidence} {better} {worth}"
+                );
+            }
+        }
+    }
+}
+
+/// The log of the likeliest chain of all over independent outcomes at a rate, the first outcome included at one half.
+fn outcomes_at_best(chain: &Chain, outcomes: &[bool], at: f64) -> f64 {
+    let row = |counts: uncontended_stats::Counts| {
+        let (n, s) = (counts.trials() as f64, counts.successes() as f64);
+        let term = |k: f64, p: f64| if k == 0.0 { 0.0 } else { k * (k / n / p).ln() };
+        term(s, at) + term(n - s, 1.0 - at)
+    };
+    let first = if outcomes[0] { at } else { 1.0 - at };
+    row(chain.after_bad()) + row(chain.after_good()) + (0.5 / first).ln()
+}
