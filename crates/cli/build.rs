@@ -116,6 +116,9 @@ fn link(archive: &Path, map: &Path, library: &Path) {
         "-Wl,-soname,libuncontended_observe.so",
         "-lgcc_eh",
         "-lgcc",
+        // Before glibc 2.34, threads and the loader's functions had libraries of their own.
+        "-lpthread",
+        "-ldl",
         "-lc",
     ]);
     match linker.status() {

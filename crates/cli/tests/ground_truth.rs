@@ -115,7 +115,7 @@ fn compile(name: &str) -> PathBuf {
     let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../uncontended/include");
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
     let compiled = Command::new(compiler)
-        .args(["-O1", "-g", "-pthread", "-I"])
+        .args(["-O1", "-g", "-pthread", "-rdynamic", "-I"])
         .arg(include)
         .arg("-o")
         .args([&binary, &source])
@@ -163,7 +163,7 @@ macro_rules! programs {
 }
 
 programs! {
-    address_reuse annotated barger c11 cancelled_in_semaphore cancelled_mid_wait conditions coroutine fork_held forked_bare free_but_off_cpu futex
+    address_reuse annotated barger c11 cancelled_in_semaphore cancelled_mid_wait conditions constructor_waits coroutine fork_held forked_bare free_but_off_cpu futex
     holder_sleeps late_destructors many no_frame_information own_close own_malloc plugin quiet_release readers_starve_writer sandbox semaphore_lock
     signal_handler_locks signal_jumps_out signal_many_locks small_stack spin_and_barrier trylock_loop types vfork_exec waiters_in_turn
     way_back

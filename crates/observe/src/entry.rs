@@ -13,7 +13,9 @@
 //!
 //! [`Caller`]: crate::stack::Caller
 
-use crate::{annotated, barrier, c11, condition, futex, join, mutex, rwlock, semaphore, spin};
+use crate::{
+    annotated, barrier, c11, condition, futex, join, module, mutex, rwlock, semaphore, spin,
+};
 use std::arch::naked_asm;
 
 #[cfg(target_arch = "x86_64")]
@@ -108,6 +110,7 @@ interpose! {
     cnd_timedwait 3 c11::cnd_timedwait;
     cnd_signal 1 c11::cnd_signal;
     cnd_broadcast 1 c11::cnd_broadcast;
+    dlclose 1 module::dlclose;
     uncontended_note_wait_begin 1 annotated::wait_begin;
     uncontended_note_acquired 1 annotated::acquired;
     uncontended_note_released 1 annotated::released;

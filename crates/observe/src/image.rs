@@ -14,7 +14,7 @@
 //! I2: the word that PROCESS leads to is never given back.
 
 use crate::kernel::{self, Descriptor};
-use crate::{local, sandbox, stack};
+use crate::{host, local, module, sandbox};
 use std::ffi::CStr;
 use std::ptr::NonNull;
 use uncontended_atomic::{AtomicU32, AtomicUsize, Ordering::*};
@@ -55,8 +55,11 @@ pub(crate) fn process(arena: Arena) -> Option<&'static Process> {
 
 /// The constructor: runs before the program's own code.
 extern "C" fn begin() {
+    host::prepare();
+    #[cfg(target_arch = "x86_64")]
+    host::old::prepare();
     if open().is_some() {
-        stack::prepare();
+        module::prepare();
         let _ = arena().and_then(process); // At least that the image ran.
         local::prepare();
         // SAFETY: the handler lives as long as this library, which is never unloaded.

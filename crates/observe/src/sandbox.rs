@@ -9,7 +9,7 @@
 //! # Evidence
 //! `tests/programs/sandbox.c`.
 
-use crate::{host, image};
+use crate::{host, image, module};
 use libc::{PR_SET_SECCOMP, c_int, c_long};
 use uncontended_atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -25,6 +25,7 @@ pub(crate) fn look_at(number: c_long, first: usize) {
     if number == libc::SYS_seccomp || number == libc::SYS_prctl && first as c_int == PR_SET_SECCOMP
     {
         image::provide();
+        module::learn_all();
         SHUT.store(true, Relaxed);
     }
 }

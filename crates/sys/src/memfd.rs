@@ -4,7 +4,7 @@ use crate::kernel;
 use std::ffi::CStr;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::fd::{AsRawFd, FromRawFd, RawFd};
 use std::ptr::NonNull;
 
 /// Makes an empty file that lives in memory only, closed on exec.
@@ -12,13 +12,13 @@ use std::ptr::NonNull;
 /// # Errors
 /// What `memfd_create` reports.
 pub fn create(name: &CStr) -> io::Result<File> {
+    let arguments = [name.as_ptr() as usize, libc::MFD_CLOEXEC as usize, 0, 0, 0, 0];
+    // The C library has a function for it since glibc 2.27 only.
     // SAFETY: `name` ends in NUL and outlives the call.
-    let fd = unsafe { libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC) };
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
-    }
+    let made = unsafe { kernel::call(libc::SYS_memfd_create, arguments) };
+    let fd = made.map_err(io::Error::from_raw_os_error)?;
     // SAFETY: the descriptor is new, so nobody else owns it.
-    Ok(unsafe { File::from_raw_fd(fd) })
+    Ok(unsafe { File::from_raw_fd(fd as RawFd) })
 }
 
 /// Gives the bytes `from..to` of `file` memory (or disk), so that no later write to them can fail, and makes the file at

@@ -218,6 +218,42 @@ mod tests {
         fs::remove_dir_all(&folder).unwrap();
     }
 
+    /// All that the observer may need of others, weak symbols aside: glibc 2.17 has each of these.
+    const NEEDED: &str = "__errno_location __register_atfork __tls_get_addr abort bcmp calloc clock_gettime close \
+        dl_iterate_phdr dlsym fcntl free getcwd getenv getrlimit lseek64 malloc memcpy memmove memset mmap64 munmap open64 \
+        posix_memalign pthread_key_create pthread_key_delete pthread_setspecific read readlink realloc realpath \
+        sigaction sigaltstack strlen write writev __fxstat64 __xstat64 getauxval";
+
+    /// What glibc's start files add, instead of the last ones above, to what is linked on newer systems: until 2.33 `stat`
+    /// was linked statically, and the compiler's unwinder uses 2.35's `_dl_find_object` if it was built with it. Such a
+    /// build of `unc` itself runs on no older system either.
+    const NEEDED_WHERE_NEWER: &str = "stat64 fstat64 _dl_find_object";
+
+    #[test]
+    fn the_observer_needs_nothing_that_came_after_glibc_2_17() {
+        use object::read::{Object, ObjectSymbol};
+        let library = object::File::parse(BYTES).unwrap();
+        let mut known: Vec<&str> = NEEDED.split_whitespace().collect();
+        if glibc() >= (2, 33) {
+            known.extend(NEEDED_WHERE_NEWER.split_whitespace());
+        }
+        let symbols = library.dynamic_symbols().filter(|symbol| symbol.is_undefined());
+        let needed =
+            symbols.filter(|symbol| !symbol.is_weak()).map(|symbol| symbol.name().unwrap());
+        let unknown: Vec<&str> =
+            needed.filter(|name| !name.is_empty() && !known.contains(name)).collect();
+        assert!(unknown.is_empty(), "look up when glibc got these: {unknown:?}");
+    }
+
+    /// The version of the C library here.
+    fn glibc() -> (u32, u32) {
+        let output = std::process::Command::new("ldd").arg("--version").output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let version = text.lines().next().and_then(|line| line.rsplit(' ').next()).unwrap();
+        let (major, minor) = version.split_once('.').unwrap();
+        (major.parse().unwrap(), minor.parse().unwrap())
+    }
+
     #[test]
     fn the_empty_library_is_one_for_32_bits() {
         use object::read::{Object, ObjectSymbolTable};

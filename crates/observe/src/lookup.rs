@@ -1,0 +1,203 @@
+//! The next definition of a symbol behind ours, found in the loaded libraries' own tables.
+//!
+//! # Contract
+//! [`next`] answers as `dlvsym(RTLD_NEXT, …)` does, and never allocates: before glibc 2.34 `dlsym` calls the program's own
+//! allocator, which may lock a mutex, for which we would look up the next `pthread_mutex_lock`. It takes the loader's lock
+//! on its list, so it is for the start of the program.
+//! # Invariants
+//! I1: what `dl_iterate_phdr` lists stays loaded while it calls back, with the tables that its dynamic section names; the
+//! loader has checked them before.
+//! # Sources
+//! ELF gABI: dynamic section, hash table; glibc, elf/dl-lookup.c: which versions of a symbol fit. `DT_GNU_HASH`: U. Drepper,
+//! How To Write Shared Libraries, and binutils' `bfd/elflink.c`.
+
+use libc::{Elf64_Phdr, Elf64_Sym, dl_phdr_info};
+use std::ffi::{CStr, c_int, c_void};
+
+const DT_HASH: usize = 4;
+const DT_STRTAB: usize = 5;
+const DT_SYMTAB: usize = 6;
+const DT_GNU_HASH: usize = 0x6fff_fef5;
+const DT_VERSYM: usize = 0x6fff_fff0;
+const DT_VERDEF: usize = 0x6fff_fffc;
+/// In a symbol's version: not the default.
+const HIDDEN: u16 = 1 << 15;
+
+/// What is looked for.
+struct Wanted {
+    name: &'static CStr,
+    /// Empty for the default version.
+    version: &'static CStr,
+    /// Whether our own library has gone by.
+    is_behind: bool,
+    found: Option<usize>,
+}
+
+/// The address of the next function called `name` behind our own library: of this version, or one without versions.
+pub(crate) fn next(name: &'static CStr, version: &'static CStr) -> Option<usize> {
+    let mut wanted = Wanted { name, version, is_behind: false, found: None };
+    // SAFETY: `look` has the type of a callback, and `wanted` lives until the call returns.
+    unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut wanted).cast()) };
+    wanted.found
+}
+
+unsafe extern "C" fn look(info: *mut dl_phdr_info, _: usize, wanted: *mut c_void) -> c_int {
+    // SAFETY: the loader passes a description that lives until we return.
+    let info = unsafe { &*info };
+    // SAFETY: `next` passes its own, which nobody else refers to meanwhile.
+    let wanted = unsafe { &mut *wanted.cast::<Wanted>() };
+    let base = info.dlpi_addr as usize;
+    // SAFETY: the loader has the module's headers there (I1).
+    let headers =
+        unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
+    if !wanted.is_behind {
+        wanted.is_behind = holds(base, headers, look as *const () as usize);
+    } else if let Some(dynamic) = headers.iter().find(|header| header.p_type == libc::PT_DYNAMIC) {
+        let tables = Tables::of(base, base + dynamic.p_vaddr as usize);
+        wanted.found = tables.and_then(|tables| tables.find(wanted.name, wanted.version));
+    }
+    c_int::from(wanted.found.is_some())
+}
+
+fn holds(base: usize, headers: &[Elf64_Phdr], address: usize) -> bool {
+    let loaded = headers.iter().filter(|header| header.p_type == libc::PT_LOAD);
+    let mut ranges = loaded.map(|header| (base + header.p_vaddr as usize, header.p_memsz as usize));
+    ranges.any(|(start, length)| (start..start + length).contains(&address))
+}
+
+/// Where a library's tables are; 0 for one that it lacks.
+#[derive(Default)]
+struct Tables {
+    base: usize,
+    hash: usize,
+    gnu_hash: usize,
+    symbols: usize,
+    strings: usize,
+    versions: usize,
+    definitions: usize,
+}
+
+/// `Elf64_Verdef`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Definition {
+    _form: [u16; 2],
+    number: u16,
+    _count: u16,
+    _hash: u32,
+    names: u32,
+    next: u32,
+}
+
+/// A value in a library's tables.
+///
+/// # Safety
+/// There is one of this type there (I1).
+unsafe fn at<T: Copy>(address: usize) -> T {
+    // SAFETY: by the contract there is such a value.
+    unsafe { (address as *const T).read() }
+}
+
+impl Tables {
+    fn of(base: usize, dynamic: usize) -> Option<Self> {
+        let mut tables = Tables { base, ..Tables::default() };
+        for entry in (dynamic..).step_by(16) {
+            // SAFETY: the dynamic section ends with an entry of tag 0 (I1).
+            let [tag, value]: [usize; 2] = unsafe { at(entry) };
+            // The loader made addresses of them, but not in the kernel's own library.
+            let address = if value < base { base + value } else { value };
+            match tag {
+                0 => break,
+                DT_HASH => tables.hash = address,
+                DT_GNU_HASH => tables.gnu_hash = address,
+                DT_SYMTAB => tables.symbols = address,
+                DT_STRTAB => tables.strings = address,
+                DT_VERSYM => tables.versions = address,
+                DT_VERDEF => tables.definitions = address,
+                _ => {}
+            }
+        }
+        (tables.symbols != 0 && tables.strings != 0).then_some(tables)
+    }
+
+    fn find(&self, name: &CStr, version: &CStr) -> Option<usize> {
+        let fits = |&number: &usize| self.fits(number, name, version);
+        let number = match (self.gnu_hash, self.hash) {
+            (0, 0) => return None,
+            // SAFETY: the second word of that table is the number of symbols (I1).
+            (0, hash) => (1..unsafe { at::<u32>(hash + 4) } as usize).find(fits)?,
+            (gnu_hash, _) => chain(gnu_hash, name).find(fits)?,
+        };
+        Some(self.base + self.symbol(number).st_value as usize)
+    }
+
+    fn symbol(&self, number: usize) -> Elf64_Sym {
+        // SAFETY: both hash tables name symbols of this table (I1).
+        unsafe { at(self.symbols + number * size_of::<Elf64_Sym>()) }
+    }
+
+    fn string(&self, offset: u32) -> &CStr {
+        // SAFETY: strings of this table end in NUL (I1).
+        unsafe { CStr::from_ptr((self.strings + offset as usize) as *const _) }
+    }
+
+    /// Whether the symbol is a function that is defined here, of this name and version.
+    fn fits(&self, number: usize, name: &CStr, version: &CStr) -> bool {
+        let symbol = self.symbol(number);
+        let is_function = matches!(symbol.st_info & 15, 0 | 2);
+        if symbol.st_shndx == 0 || !is_function || self.string(symbol.st_name) != name {
+            return false;
+        }
+        if self.versions == 0 {
+            return true;
+        }
+        // SAFETY: that table has a version for each symbol (I1).
+        let own: u16 = unsafe { at(self.versions + 2 * number) };
+        let is_default = own & HIDDEN == 0;
+        let number = own & !HIDDEN;
+        if version.is_empty() || number < 2 { is_default } else { self.is_version(number, version) }
+    }
+
+    /// Whether the version with this number has this name.
+    fn is_version(&self, number: u16, name: &CStr) -> bool {
+        let mut definition = self.definitions;
+        while definition != 0 {
+            // SAFETY: an entry of the list of definitions (I1).
+            let entry: Definition = unsafe { at(definition) };
+            if entry.number == number {
+                // SAFETY: its first name begins with the offset of the text (I1).
+                let offset = unsafe { at::<u32>(definition + entry.names as usize) };
+                return self.string(offset) == name;
+            }
+            definition = if entry.next == 0 { 0 } else { definition + entry.next as usize };
+        }
+        false
+    }
+}
+
+/// The numbers of the symbols that a GNU hash table has under a name's hash.
+fn chain(table: usize, name: &CStr) -> impl Iterator<Item = usize> {
+    let hash = name
+        .to_bytes()
+        .iter()
+        .fold(5381u32, |hash, &byte| hash.wrapping_mul(33).wrapping_add(u32::from(byte)));
+    // SAFETY: the table begins with these four words (I1).
+    let [buckets, first, filters, _]: [u32; 4] = unsafe { at(table) };
+    let bucket_list = table + 16 + 8 * filters as usize;
+    let chains = bucket_list + 4 * buckets as usize;
+    // SAFETY: there are that many buckets (I1).
+    let bucket = |number: u32| unsafe { at::<u32>(bucket_list + 4 * number as usize) };
+    let mut next = hash.checked_rem(buckets).map_or(0, bucket);
+    std::iter::from_fn(move || {
+        while next >= first && next != 0 {
+            let number = next;
+            // SAFETY: each symbol from the first one on has a word; the last of a bucket is odd (I1).
+            let word = unsafe { at::<u32>(chains + 4 * (number - first) as usize) };
+            next = if word & 1 == 0 { number + 1 } else { 0 };
+            if word | 1 == hash | 1 {
+                return Some(number as usize);
+            }
+        }
+        None
+    })
+}

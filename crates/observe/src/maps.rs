@@ -1,0 +1,96 @@
+//! `/proc/self/maps`: which file lies where, told by the kernel and so without the loader.
+//!
+//! # Contract
+//! [`Walk`] is fed with lines in the kernel's order and answers with the [`Place`] that each tells of.
+//! # Sources
+//! proc_pid_maps(5).
+
+/// One line.
+#[derive(Debug, PartialEq, Eq, Clone, Copy)]
+pub(crate) struct Mapping<'a> {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    pub(crate) readable: bool,
+    pub(crate) executable: bool,
+    pub(crate) offset: usize,
+    /// Device and inode, as they stand there.
+    pub(crate) file: &'a [u8],
+    pub(crate) path: &'a [u8],
+}
+
+impl<'a> Mapping<'a> {
+    /// The mapping that a line (without its end) tells of.
+    pub(crate) fn parse(line: &'a [u8]) -> Option<Self> {
+        let (start, rest) = number(line)?;
+        let (end, rest) = number(rest.strip_prefix(b"-")?)?;
+        let (permissions, rest) = rest.strip_prefix(b" ")?.split_at_checked(4)?;
+        let (offset, rest) = number(rest.strip_prefix(b" ")?)?;
+        let rest = rest.strip_prefix(b" ")?;
+        let device = rest.iter().position(|&byte| byte == b' ')?;
+        let inode = rest[device + 1..].iter().position(|&byte| byte == b' ');
+        let (file, path) = rest.split_at(inode.map_or(rest.len(), |inode| device + 1 + inode));
+        let (readable, executable) = (permissions[0] == b'r', permissions[2] == b'x');
+        let path = path.trim_ascii_start();
+        Some(Mapping { start, end, readable, executable, offset, file, path })
+    }
+
+    /// Whether code may have been loaded from it: heaps and stacks have names too.
+    fn is_file(&self) -> bool {
+        self.path.starts_with(b"/") || self.path == b"[vdso]"
+    }
+}
+
+/// A hexadecimal number and what follows it.
+fn number(text: &[u8]) -> Option<(usize, &[u8])> {
+    let digits = text.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+    let (digits, rest) = text.split_at(digits);
+    let value = usize::from_str_radix(str::from_utf8(digits).ok()?, 16).ok()?;
+    Some((value, rest))
+}
+
+/// What a mapping is of.
+#[derive(Debug, PartialEq, Eq, Clone, Copy)]
+pub(crate) enum Place<'a> {
+    /// A file, the beginning of which is mapped at `base`.
+    File { base: usize, mapping: Mapping<'a> },
+    /// Memory with no file behind it, or not with its beginning.
+    Other(Mapping<'a>),
+}
+
+impl<'a> Place<'a> {
+    pub(crate) fn mapping(&self) -> Mapping<'a> {
+        match *self {
+            Place::File { mapping, .. } | Place::Other(mapping) => mapping,
+        }
+    }
+}
+
+/// Goes through the lines.
+#[derive(Debug, Default)]
+pub(crate) struct Walk {
+    /// Where the last beginning of a file was mapped, and a hash of which file that was.
+    base: (usize, u64),
+}
+
+impl Walk {
+    /// What the next line tells of.
+    pub(crate) fn line<'a>(&mut self, line: &'a [u8]) -> Option<Place<'a>> {
+        let mapping = Mapping::parse(line)?;
+        let file = hash(mapping.file).rotate_left(1) ^ hash(mapping.path);
+        if mapping.is_file() && mapping.offset == 0 && mapping.readable {
+            self.base = (mapping.start, file);
+        }
+        let (base, begun) = self.base;
+        Some(match mapping.is_file() && begun == file && base != 0 {
+            true => Place::File { base, mapping },
+            false => Place::Other(mapping),
+        })
+    }
+}
+
+/// FNV-1a.
+fn hash(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+    })
+}

@@ -1,0 +1,366 @@
+//! What is loaded: which program or library an address lies in, and where its call frame information is.
+//!
+//! # Contract
+//! [`find`] asks the loader by `_dl_find_object`, which takes no lock. Where the C library lacks that (before glibc 2.35),
+//! it asks the kernel, and keeps what it learnt in a table: the loader's other ways to tell take its lock, and to follow
+//! `dlopen` from inside would change whose search path that uses. [`note`] enters a module into the record.
+//! # State
+//! FIND_OBJECT, PROGRAM: set at start. `TABLE`: [`SLOTS`] modules; USED of them are taken, and those with the present
+//! GENERATION hold, which [`dlclose`] raises.
+//! # Edges
+//! module: `Slot::confirm` stores the generation -> `Slot::read` loads it. Carries the facts.
+//! # Invariants
+//! I1: [`find`] is asked for return addresses on the calling thread's stack, so their modules stay loaded meanwhile.
+//! I2: a slot is written by the one who took its number from USED, before the first generation; only that changes later.
+//! # Evidence
+//! `tests/programs/plugin.c`; the ground truth on older systems, as `.ci/run` does it.
+//! # Sources
+//! glibc manual: `_dl_find_object` is async-signal-safe. ELF gABI: program headers.
+
+use crate::kernel::{self, Descriptor};
+use crate::local::Local;
+use crate::maps::{Mapping, Place, Walk};
+use crate::unwind::PAGE;
+use crate::{host, lookup, sandbox};
+use std::cell::UnsafeCell;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ptr::NonNull;
+use uncontended_atomic::{AtomicU32, AtomicUsize, Ordering::*};
+use uncontended_trace::layout::{self, Module};
+
+/// A module with call frame information.
+pub(crate) struct Object {
+    start: usize,
+    end: usize,
+    bias: usize,
+    /// Where its table of call frame information begins.
+    pub(crate) header: usize,
+    /// Behind that information.
+    pub(crate) end_of_frames: usize,
+    path: *const [u8],
+}
+
+static FIND_OBJECT: AtomicUsize = AtomicUsize::new(0);
+/// Address of the program's path, which the loader does not know; 0 if it could not be read.
+static PROGRAM: AtomicUsize = AtomicUsize::new(0);
+static TABLE: AtomicUsize = AtomicUsize::new(0);
+static USED: AtomicUsize = AtomicUsize::new(0);
+static GENERATION: AtomicU32 = AtomicU32::new(1);
+
+/// Prepares for [`find`].
+pub(crate) fn prepare() {
+    let find = lookup::next(c"_dl_find_object", c"").unwrap_or(0);
+    FIND_OBJECT.store(find, Relaxed);
+    if find == 0 {
+        let table = kernel::private_memory(SLOTS * size_of::<Slot>());
+        TABLE.store(table.map_or(0, |table| table.as_ptr() as usize), Relaxed);
+        return learn_all();
+    }
+    let Some(page) = kernel::private_memory(PAGE) else { return };
+    // SAFETY: a fresh page, of which nobody else knows yet; the byte that is left out stays NUL.
+    let path = unsafe { std::slice::from_raw_parts_mut(page.as_ptr(), PAGE - 1) };
+    if kernel::read_link(c"/proc/self/exe", path).is_some() {
+        PROGRAM.store(page.as_ptr() as usize, Relaxed);
+    }
+}
+
+/// The module that contains `pc`; none if that has no call frame information. See I1.
+pub(crate) fn find(pc: usize) -> Option<Object> {
+    match FIND_OBJECT.load(Relaxed) {
+        0 => in_table(pc),
+        // SAFETY: `prepare` found it under the name of a function of this type.
+        find => ask_loader(unsafe { std::mem::transmute::<usize, FindObject>(find) }, pc),
+    }
+}
+
+/// `dlclose`: what is known of modules may be wrong from now on.
+pub(crate) unsafe extern "C-unwind" fn dlclose(
+    library: *mut c_void,
+    _: crate::stack::Caller,
+) -> c_int {
+    // SAFETY: the program called this function with this handle.
+    let result = unsafe { host::dlclose(library) };
+    GENERATION.fetch_add(1, Relaxed);
+    result
+}
+
+/// The loader's answer about an address: `struct dl_find_object`.
+#[repr(C)]
+struct Answer {
+    flags: u64,
+    start: usize,
+    end: usize,
+    link_map: *const LinkMap,
+    eh_frame: *const u8,
+    reserved: [u64; 7],
+}
+
+/// The first fields of the loader's `struct link_map`.
+#[repr(C)]
+struct LinkMap {
+    bias: usize,
+    name: *const c_char,
+    dynamic: usize,
+}
+
+type FindObject = unsafe extern "C" fn(*mut c_void, *mut Answer) -> c_int;
+
+fn ask_loader(find: FindObject, pc: usize) -> Option<Object> {
+    // SAFETY: Answer is plain data for which all zeroes is a value.
+    let mut answer: Answer = unsafe { std::mem::zeroed() };
+    // SAFETY: `answer` lives until the call returns and is at least as large as the loader's structure.
+    let rc = unsafe { find(pc as *mut c_void, &mut answer) };
+    if rc != 0 || answer.eh_frame.is_null() {
+        return None;
+    }
+    // SAFETY: the loader keeps the link map of a module that is in use (I1).
+    let map = unsafe { &*answer.link_map };
+    // SAFETY: a link map has a name, if only an empty one.
+    let is_program = unsafe { *map.name } == 0;
+    let program = PROGRAM.load(Relaxed) as *const c_char;
+    let path = if is_program && !program.is_null() { program } else { map.name };
+    let header = answer.eh_frame as usize;
+    Some(Object {
+        start: answer.start,
+        end: answer.end,
+        bias: map.bias,
+        header,
+        // Where a module has a gap between its segments, the loader tells the bounds of its code alone; the dynamic
+        // section then lies behind what we want.
+        end_of_frames: if answer.end > header { answer.end } else { map.dynamic },
+        // SAFETY: either ends in NUL and is never changed: `prepare` made the one, the loader the other (I1).
+        path: unsafe { CStr::from_ptr(path) }.to_bytes(),
+    })
+}
+
+/// Modules that the table has room for. When it is full, stacks end at the first one that is not in it.
+const SLOTS: usize = 1024;
+
+/// One place of the table.
+#[repr(C)]
+struct Slot {
+    /// 0 while it is written.
+    generation: AtomicU32,
+    facts: UnsafeCell<Facts>,
+}
+
+// SAFETY: `facts` is written before the slot is shared, and then read only (I2).
+unsafe impl Sync for Slot {}
+
+/// One module, or a stretch of memory without one.
+#[repr(C)]
+struct Facts {
+    segments: Segments,
+    path_bytes: usize,
+    path: [u8; PATH],
+}
+
+/// So that a slot is a page.
+const PATH: usize = PAGE - 8 - size_of::<Segments>() - 8;
+
+/// The slots that are taken.
+fn slots() -> &'static [Slot] {
+    let Some(table) = NonNull::new(TABLE.load(Relaxed) as *mut Slot) else { return &[] };
+    let used = USED.load(Relaxed).min(SLOTS);
+    // SAFETY: `prepare` made room for that many, for good; zeroed memory is a slot that is being written.
+    unsafe { std::slice::from_raw_parts(table.as_ptr(), used) }
+}
+
+impl Slot {
+    /// What is in it, and for which generation; none while it is written.
+    fn read(&self) -> Option<(u32, &Facts)> {
+        // EDGE module (acquire): the facts.
+        let generation = self.generation.load(Acquire);
+        // SAFETY: with a generation, the facts are complete and never change (I2).
+        (generation != 0).then(|| (generation, unsafe { &*self.facts.get() }))
+    }
+
+    /// The slot is complete, and right in this generation.
+    fn confirm(&self, generation: u32) {
+        // EDGE module (release): the facts.
+        self.generation.store(generation, Release);
+    }
+}
+
+impl Facts {
+    fn path(&self) -> &[u8] {
+        &self.path[..self.path_bytes]
+    }
+
+    fn object(&self) -> Option<Object> {
+        let Segments { start, end, bias, header } = self.segments;
+        let object = Object { start, end, bias, header, end_of_frames: end, path: self.path() };
+        (header != 0).then_some(object)
+    }
+}
+
+#[cold]
+fn in_table(pc: usize) -> Option<Object> {
+    let generation = GENERATION.load(Relaxed);
+    let holds = |&(of, facts): &(u32, &Facts)| {
+        of == generation && (facts.segments.start..facts.segments.end).contains(&pc)
+    };
+    match slots().iter().filter_map(Slot::read).find(holds) {
+        Some((_, facts)) => facts.object(),
+        None => learn(pc, generation)?.object(),
+    }
+}
+
+/// Finds out by the kernel what `pc` lies in, and keeps it.
+fn learn(pc: usize, generation: u32) -> Option<&'static Facts> {
+    if sandbox::shut() {
+        return None;
+    }
+    for_places(|place| {
+        let mapping = place.mapping();
+        let is_there = (mapping.start..mapping.end).contains(&pc);
+        is_there.then(|| keep(place, generation))
+    })?
+}
+
+/// Keeps all that is loaded now, because the kernel may not be asked later.
+pub(crate) fn learn_all() {
+    if TABLE.load(Relaxed) == 0 {
+        return;
+    }
+    let generation = GENERATION.load(Relaxed);
+    for_places(|place| -> Option<()> {
+        if let Place::File { mapping: Mapping { executable: true, .. }, .. } = place {
+            keep(place, generation);
+        }
+        None
+    });
+}
+
+/// Asks `visit` of each mapping until it answers.
+fn for_places<R>(visit: impl FnMut(Place<'_>) -> Option<R>) -> Option<R> {
+    const ROOM: usize = 1 << 16;
+    let room = kernel::private_memory(ROOM)?;
+    // SAFETY: fresh memory, of which nobody else knows.
+    let text = unsafe { std::slice::from_raw_parts_mut(room.as_ptr(), ROOM) };
+    let found = Descriptor::open(c"/proc/self/maps", libc::O_RDONLY)
+        .and_then(|maps| read_places(&maps, text, visit));
+    // SAFETY: `text` is not used any more.
+    unsafe { kernel::unmap(room, ROOM) };
+    found
+}
+
+/// The same with the lines of `maps`, as many at a time as there is room for in `text`.
+fn read_places<R>(
+    maps: &Descriptor,
+    text: &mut [u8],
+    mut visit: impl FnMut(Place<'_>) -> Option<R>,
+) -> Option<R> {
+    let mut walk = Walk::default();
+    let mut filled = 0;
+    loop {
+        let more = maps.read(&mut text[filled..]).filter(|&more| more > 0)?;
+        let end = filled + more;
+        let mut begun = 0;
+        for line in text[..end].split_inclusive(|&byte| byte == b'\n') {
+            let Some(complete) = line.strip_suffix(b"\n") else { break };
+            if let Some(found) = walk.line(complete).and_then(&mut visit) {
+                return Some(found);
+            }
+            begun += line.len();
+        }
+        text.copy_within(begun..end, 0);
+        filled = end - begun;
+    }
+}
+
+/// What is in a place, kept in a slot: confirmed if it is known from before, else a fresh one.
+fn keep(place: Place<'_>, generation: u32) -> Option<&'static Facts> {
+    let (segments, path) = match place {
+        Place::File { base, mapping } => (Segments::read(base, &mapping)?, mapping.path),
+        Place::Other(mapping) => (Segments::none(&mapping), &[][..]),
+    };
+    let path = &path[..path.len().min(PATH)];
+    let same = |facts: &Facts| facts.segments == segments && facts.path() == path;
+    for slot in slots() {
+        if let Some((_, facts)) = slot.read().filter(|&(_, facts)| same(facts)) {
+            slot.confirm(generation);
+            return Some(facts);
+        }
+    }
+    let number = USED.fetch_add(1, Relaxed);
+    let Some(slot) = slots().get(number) else {
+        USED.store(SLOTS, Relaxed);
+        return None;
+    };
+    // SAFETY: the number is ours alone, and with generation 0 nobody reads the facts (I2).
+    let facts = unsafe { &mut *slot.facts.get() };
+    facts.segments = segments;
+    facts.path_bytes = path.len();
+    facts.path[..path.len()].copy_from_slice(path);
+    slot.confirm(generation);
+    Some(facts)
+}
+
+/// Where a file's segments were loaded.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(C)]
+struct Segments {
+    start: usize,
+    end: usize,
+    bias: usize,
+    /// Where the table of call frame information is; 0 for none.
+    header: usize,
+}
+
+impl Segments {
+    /// A mapping without a module.
+    fn none(mapping: &Mapping<'_>) -> Self {
+        Segments { start: mapping.start, end: mapping.end, bias: 0, header: 0 }
+    }
+
+    /// From the headers of the file, mapped at `base`, that `mapping` is of; none of it if it is no ELF file.
+    fn read(base: usize, mapping: &Mapping<'_>) -> Option<Self> {
+        const MAGIC: [u8; 5] = *b"\x7fELF\x02";
+        if !kernel::can_read(base) {
+            return None;
+        }
+        // SAFETY: the kernel could read there just now, and the module stays loaded (I1).
+        let file = unsafe { &*(base as *const libc::Elf64_Ehdr) };
+        let table = file.e_phoff as usize;
+        let count = usize::from(file.e_phnum);
+        if file.e_ident[..5] != MAGIC || table + count * size_of::<libc::Elf64_Phdr>() > PAGE {
+            return Some(Self::none(mapping));
+        }
+        // SAFETY: within the first page of the module (I1).
+        let segments =
+            unsafe { std::slice::from_raw_parts((base + table) as *const libc::Elf64_Phdr, count) };
+        let loaded = || segments.iter().filter(|segment| segment.p_type == libc::PT_LOAD);
+        let first = loaded().map(|segment| segment.p_vaddr).min()? as usize & !(PAGE - 1);
+        let last = loaded().map(|segment| segment.p_vaddr + segment.p_memsz).max()? as usize;
+        let bias = base.wrapping_sub(first);
+        let frames = segments.iter().find(|segment| segment.p_type == libc::PT_GNU_EH_FRAME);
+        let header = frames.map_or(0, |frames| bias.wrapping_add(frames.p_vaddr as usize));
+        Some(Segments { start: base, end: bias.wrapping_add(last), bias, header })
+    }
+}
+
+/// Enters the module into the record, once.
+pub(crate) fn note(local: &Local, object: &Object) {
+    let arena = local.arena;
+    let modules = &local.process.get().modules;
+    if arena
+        .list::<Module>(modules)
+        .any(|(_, module)| module.start.load(Relaxed) == object.start as u64)
+    {
+        return;
+    }
+    // SAFETY: of a module that is in use, or of our own table, both of which stay (I1).
+    let path = unsafe { &*object.path };
+    let units = layout::units(size_of::<Module>() + path.len());
+    let Some(unit) = arena.allocate(units) else { return };
+    // SAFETY: allocated just now, published below.
+    let room = unsafe { arena.bytes(unit, units) };
+    room[size_of::<Module>()..][..path.len()].copy_from_slice(path);
+    let module: &Module = arena.at(unit);
+    module.path_bytes.store(path.len() as u32, Relaxed);
+    module.bias.store(object.bias as u64, Relaxed);
+    module.start.store(object.start as u64, Relaxed);
+    module.end.store(object.end as u64, Relaxed);
+    arena.push::<Module>(modules, unit);
+}

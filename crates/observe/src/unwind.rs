@@ -1,0 +1,150 @@
+//! From a frame to the one that called it, without the loader's lock and without trusting the stack's memory.
+//!
+//! # Contract
+//! Call frame information says where a frame ends; where there is none, the frame pointer.
+//! # Invariants
+//! I1: a page is read only after the kernel read it for us, so a bad pointer ends a stack and nothing else. It is asked by
+//! `rt_sigprocmask`, which every sandbox allows.
+//! I2: call frame information is read in modules that contain a return address on the stack, so they stay loaded.
+//! # Sources
+//! System V ABI (AMD64), 3.7 and 6; LSB 5.0, exception frames.
+
+use crate::kernel;
+use crate::local::Local;
+use crate::module::{self, Object};
+use gimli::{
+    BaseAddresses, CfaRule, EhFrame, EhFrameHdr, EndianSlice, NativeEndian, Register, RegisterRule,
+    UnwindSection,
+};
+use uncontended_trace::layout::FRAMES;
+
+/// No module is that large.
+const FARTHEST: usize = 1 << 32;
+/// A frame beyond this is taken for a stray frame pointer.
+const LARGEST_FRAME: usize = 1 << 20;
+/// The smallest page of any kernel.
+pub(crate) const PAGE: usize = 4096;
+
+/// One frame of a stack.
+#[derive(Clone, Copy)]
+pub(crate) struct Frame {
+    pub(crate) pc: usize,
+    pub(crate) sp: usize,
+    pub(crate) fp: usize,
+}
+
+/// The stack's memory, of which only what the kernel could read is read here (I1).
+struct Memory {
+    /// The page that was found readable last; 1 for none.
+    page: usize,
+}
+
+impl Memory {
+    fn word(&mut self, at: usize) -> Option<usize> {
+        let page = at & !(PAGE - 1);
+        if !at.is_multiple_of(8) || (page != self.page && !kernel::can_read(page)) {
+            return None;
+        }
+        self.page = page;
+        // SAFETY: an aligned word in a page that was readable just now, in a stack that its thread is running on (I1).
+        Some(unsafe { (at as *const usize).read_volatile() })
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod registers {
+    pub(super) const FP: u16 = 6;
+    pub(super) const SP: u16 = 7;
+    pub(super) const RA: u16 = 16;
+}
+#[cfg(target_arch = "aarch64")]
+mod registers {
+    pub(super) const FP: u16 = 29;
+    pub(super) const SP: u16 = 31;
+    pub(super) const RA: u16 = 30;
+}
+
+/// Fills `frames` with return addresses, innermost first, and answers with their number.
+#[cold]
+pub(crate) fn unwind(caller: Frame, local: &Local, frames: &mut [u64; FRAMES]) -> usize {
+    let mut memory = Memory { page: 1 };
+    let mut at = caller;
+    let mut count = 0;
+    while count < FRAMES && at.pc > PAGE {
+        frames[count] = at.pc as u64;
+        count += 1;
+        let Some(object) = module::find(at.pc - 1) else { break };
+        module::note(local, &object);
+        match step(at, &object, &mut memory) {
+            Some(outer) if outer.sp > at.sp => at = outer,
+            _ => break,
+        }
+    }
+    count
+}
+
+/// Room for the rules of one row: what compilers write needs a dozen.
+struct Rules;
+
+impl gimli::UnwindContextStorage<usize> for Rules {
+    type Rules = [(Register, RegisterRule<usize>); 24];
+    type Stack = [gimli::UnwindTableRow<usize, Self>; 2];
+}
+
+/// From one frame to the one that called it.
+fn step(at: Frame, object: &Object, memory: &mut Memory) -> Option<Frame> {
+    let (header_at, end) = (object.header, object.end_of_frames);
+    let length = end.checked_sub(header_at)?;
+    // SAFETY: the module has its header there (I2). A gap before `end` is not read: the table and the entries say
+    // themselves how long they are.
+    let header = unsafe { std::slice::from_raw_parts(header_at as *const u8, length) };
+    let bases = BaseAddresses::default().set_eh_frame_hdr(header_at as u64);
+    let header = EhFrameHdr::new(header, NativeEndian).parse(&bases, 8).ok()?;
+    let gimli::Pointer::Direct(frames_at) = header.eh_frame_ptr() else { return None };
+    let frames_at = frames_at as usize;
+    if frames_at >= end || frames_at.abs_diff(header_at) > FARTHEST {
+        return None;
+    }
+    // SAFETY: as for the header; the section lies in the module's mapping.
+    let section = unsafe { std::slice::from_raw_parts(frames_at as *const u8, end - frames_at) };
+    let section: EhFrame<EndianSlice<'_, NativeEndian>> = EhFrame::new(section, NativeEndian);
+    let bases = bases.set_eh_frame(frames_at as u64);
+    let pc = at.pc as u64 - 1;
+    let entry = header.table()?.fde_for_address(&section, &bases, pc, EhFrame::cie_from_offset);
+    let Ok(entry) = entry else { return along_frame_pointer(at, memory) };
+    let mut context = gimli::UnwindContext::<usize, Rules>::new_in();
+    let row = entry.unwind_info_for_address(&section, &bases, &mut context, pc).ok()?;
+    let CfaRule::RegisterAndOffset { register, offset } = *row.cfa() else { return None };
+    let base = match register.0 {
+        registers::SP => at.sp,
+        registers::FP => at.fp,
+        _ => return None,
+    };
+    let frame = base.checked_add_signed(offset as isize)?;
+    let mut saved = |register: u16, otherwise: Option<usize>| match row.register(Register(register))
+    {
+        Some(RegisterRule::Offset(offset)) => {
+            memory.word(frame.checked_add_signed(offset as isize)?)
+        }
+        None | Some(RegisterRule::Undefined | RegisterRule::SameValue) => otherwise,
+        _ => None,
+    };
+    let pc = saved(registers::RA, None)?;
+    Some(Frame { pc: without_signature(pc), sp: frame, fp: saved(registers::FP, Some(at.fp))? })
+}
+
+/// The same in code without call frame information, if it keeps a frame pointer: the caller must be in some module. Code
+/// that keeps none is left out of the stack, with its callers up to the next that does.
+fn along_frame_pointer(at: Frame, memory: &mut Memory) -> Option<Frame> {
+    if at.fp < at.sp || at.fp - at.sp > LARGEST_FRAME {
+        return None;
+    }
+    let (fp, pc) = (memory.word(at.fp)?, without_signature(memory.word(at.fp + 8)?));
+    module::find(pc.checked_sub(1)?)?;
+    Some(Frame { pc, sp: at.fp + 16, fp })
+}
+
+/// A return address without AArch64's pointer authentication code.
+pub(crate) fn without_signature(pc: usize) -> usize {
+    if cfg!(target_arch = "aarch64") { pc & ((1 << 48) - 1) } else { pc }
+}
