@@ -1,10 +1,12 @@
-//! Chores of the workspace. `cargo xtask tidy` holds the rules of STYLE.md, `cargo xtask licences` those of the licences;
-//! `cargo xtask header` writes the C header of the library.
+//! Chores of the workspace. `cargo xtask ci` checks all that must hold; `tidy` holds the rules of STYLE.md, `licences` those of
+//! the licences; `header` writes the C header of the library; `skips` lists the tests that were skipped.
 #![forbid(unsafe_code)]
 
+mod ci;
 mod header;
 mod licences;
 mod metadata;
+mod skips;
 mod tidy;
 
 use std::path::Path;
@@ -16,8 +18,19 @@ fn main() -> ExitCode {
         ["tidy"] => report("tidy", tidy::check(root())),
         ["licences"] => report("licences", licences::check(root())),
         ["header"] => report("header", header::write(root()).map(|()| Vec::new())),
+        ["ci", ..] => ci::main(root(), &chores[1..]),
+        ["skips"] => {
+            skips::print(root());
+            ExitCode::SUCCESS
+        }
+        ["skips", "--forget"] => {
+            skips::forget(root());
+            ExitCode::SUCCESS
+        }
         _ => {
-            eprintln!("usage: cargo xtask tidy | licences | header");
+            eprintln!(
+                "usage: cargo xtask ci [WORD] [--list] | tidy | licences | header | skips [--forget]"
+            );
             ExitCode::from(2)
         }
     }

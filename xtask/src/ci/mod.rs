@@ -1,0 +1,150 @@
+//! Everything that must hold before a change lands, as named steps.
+//!
+//! # Contract
+//! `cargo xtask ci` runs every step, `cargo xtask ci WORD` those whose name contains the word, `--list` shows them. A step that
+//! fails or outlives its limit fails the run. A step that needs something which is missing and cannot be installed is skipped
+//! with its reason. The last lines repeat what failed steps said, name every skipped test, and count.
+
+mod needs;
+mod run;
+mod step;
+mod steps;
+mod summary;
+
+use crate::skips;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+use step::Step;
+use summary::{Outcome, Ran};
+
+/// What the command line asks for.
+#[derive(Debug, Default, PartialEq)]
+struct Request {
+    /// Steps whose name contains this word; all without one.
+    word: Option<String>,
+    /// Only say which steps there are.
+    list: bool,
+    /// The caller has run the first step: how it ended, and what it said.
+    tests: Option<(i32, String)>,
+}
+
+/// `cargo xtask ci`.
+pub(crate) fn main(root: &Path, arguments: &[String]) -> ExitCode {
+    let (request, mut steps) = match parse(arguments).and_then(|request| {
+        let steps = chosen(steps::all(root)?, request.word.as_deref())?;
+        Ok((request, steps))
+    }) {
+        Ok(both) => both,
+        Err(cause) => {
+            eprintln!("xtask ci: {cause}");
+            return ExitCode::from(2);
+        }
+    };
+    if request.list {
+        steps.iter().for_each(|step| println!("{step}"));
+        return ExitCode::SUCCESS;
+    }
+    let results = match request.tests {
+        Some((status, log)) => {
+            let first = Ran { name: steps.remove(0).name, outcome: elsewhere(status, &log) };
+            std::iter::once(first).chain(run::all(root, steps)).collect()
+        }
+        None => {
+            skips::forget(root);
+            run::all(root, steps)
+        }
+    };
+    summary::print(&results, &skips::recorded(root));
+    if summary::all_passed(&results) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn parse(arguments: &[String]) -> Result<Request, String> {
+    let mut request = Request::default();
+    let mut arguments = arguments.iter();
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--list" => request.list = true,
+            "--tests" => {
+                let status = arguments.next().and_then(|status| status.parse().ok());
+                let both = status.zip(arguments.next().cloned());
+                request.tests = Some(both.ok_or("--tests wants the tests' exit status and log")?);
+            }
+            word if !word.starts_with('-') && request.word.is_none() => {
+                request.word = Some(word.to_owned());
+            }
+            other => return Err(format!("unknown argument {other}; use [WORD] [--list]")),
+        }
+    }
+    Ok(request)
+}
+
+/// The outcome of tests that the caller ran.
+fn elsewhere(status: i32, log: &str) -> Outcome {
+    match status {
+        0 => Outcome::Passed(Duration::ZERO),
+        _ => Outcome::Failed {
+            why: format!("status {status}"),
+            said: std::fs::read(log).map_or_else(
+                |error| format!("{log}: {error}"),
+                |said| String::from_utf8_lossy(&said).into_owned(),
+            ),
+        },
+    }
+}
+
+/// The steps whose name contains the word, in any case.
+fn chosen(steps: Vec<Step>, word: Option<&str>) -> Result<Vec<Step>, String> {
+    let Some(word) = word else { return Ok(steps) };
+    let lower = word.to_lowercase();
+    let some: Vec<Step> =
+        steps.into_iter().filter(|step| step.name.to_lowercase().contains(&lower)).collect();
+    if some.is_empty() {
+        return Err(format!("no step's name contains `{word}`; --list shows them"));
+    }
+    Ok(some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(line: &str) -> Result<Request, String> {
+        parse(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_word_a_list_and_a_status_are_understood_and_nothing_else() {
+        assert_eq!(parsed(""), Ok(Request::default()));
+        let word = Some("miri".to_owned());
+        assert_eq!(parsed("miri --list"), Ok(Request { word, list: true, tests: None }));
+        assert_eq!(parsed("--tests 101 log").unwrap().tests, Some((101, "log".to_owned())));
+        assert!(
+            parsed("--tests 0").is_err() && parsed("--lost").is_err() && parsed("a b").is_err()
+        );
+    }
+
+    #[test]
+    fn a_word_chooses_in_any_case_and_one_that_chooses_nothing_is_an_error() {
+        let steps = || steps::all(crate::root()).unwrap();
+        assert_eq!(chosen(steps(), None).unwrap().len(), steps().len());
+        let miri = chosen(steps(), Some("miri")).unwrap();
+        assert!(miri.len() > 3 && miri.iter().all(|step| step.name.contains("Miri")));
+        assert!(chosen(steps(), Some("no such step")).is_err());
+    }
+
+    #[test]
+    fn tests_that_the_caller_ran_count_as_it_says() {
+        assert!(matches!(elsewhere(0, ""), Outcome::Passed(_)));
+        let Outcome::Failed { why, said } = elsewhere(101, "no such file") else { panic!() };
+        assert!(why == "status 101" && said.contains("no such file"), "{why}: {said}");
+    }
+
+    #[test]
+    fn the_first_step_is_the_readme_s_command() {
+        let steps = steps::all(crate::root()).unwrap();
+        assert_eq!(steps[0].script, "cargo test --workspace");
+        let bash = std::fs::read_to_string(crate::root().join(".ci/run")).unwrap();
+        assert!(bash.contains("\n  cargo test --workspace ") && bash.contains("cargo xtask ci"));
+    }
+}

@@ -1,0 +1,60 @@
+//! What steps need from the machine, how to see that it is there, and how to install it.
+
+use super::step::Need;
+
+/// The toolchain of `rust-version`.
+pub(crate) const OLDEST: Need = Need {
+    have: r#"cargo "+$(oldest)" --version"#,
+    get: r#"rustup toolchain install "$(oldest)" --profile minimal"#,
+    otherwise: "that toolchain is missing and cannot be installed",
+};
+
+pub(crate) const REAL_PROGRAMS: Need = Need {
+    have: "have sysbench pigz xz python3 memcached redis-server redis-cli",
+    get: "debian sysbench pigz xz-utils python3 memcached redis-server redis-tools || have pigz",
+    otherwise: "Debian's packages cannot be installed here",
+};
+
+pub(crate) const DEBOOTSTRAP: Need = Need {
+    have: r#"[ "$(id -u)" = 0 ] && have debootstrap"#,
+    get: "debian debootstrap",
+    otherwise: "root and the package debootstrap are needed",
+};
+
+pub(crate) const MIRI: Need = Need {
+    have: "cargo +nightly miri --version",
+    get: "rustup component add miri --toolchain nightly",
+    otherwise: "no nightly toolchain with the component miri",
+};
+
+/// ThreadSanitizer needs a standard library that is instrumented too.
+pub(crate) const RUST_SRC: Need = Need {
+    have: r#"[ -e "$(rustc +nightly --print sysroot)/lib/rustlib/src/rust/library/Cargo.lock" ]"#,
+    get: "rustup component add rust-src --toolchain nightly",
+    otherwise: "no nightly toolchain with the component rust-src",
+};
+
+pub(crate) const AARCH64: Need = Need {
+    have: "have qemu-aarch64 aarch64-linux-gnu-gcc && rustup target add aarch64-unknown-linux-gnu",
+    get: "debian qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross && rustup target add aarch64-unknown-linux-gnu",
+    otherwise: "no qemu-aarch64, cross compiler or Rust target",
+};
+
+pub(crate) const CARGO_FUZZ: Need = Need {
+    have: "have cargo-fuzz && rustc +nightly --version",
+    get: "cargo install -q cargo-fuzz --locked && rustc +nightly --version",
+    otherwise: "cargo-fuzz or a nightly toolchain is missing and cannot be installed",
+};
+
+/// Words that the lines above and the steps use.
+pub(crate) const WORDS: &str = r#"
+# have TOOL...: whether all of them are on the path.
+have() { local tool; for tool; do command -v "$tool" || return 1; done; }
+# debian PACKAGE...: tries to install them.
+debian() {
+  have apt-get && [ "$(id -u)" = 0 ] && apt-get update -qq &&
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"
+}
+# The rust-version that is promised.
+oldest() { sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml; }
+"#;

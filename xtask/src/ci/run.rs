@@ -1,0 +1,132 @@
+//! Runs steps, one after the other, and keeps what they said.
+
+use super::needs::WORDS;
+use super::step::{Need, Step};
+use super::summary::{Outcome, Ran};
+use std::collections::HashMap;
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+/// The status of a script that finds out by itself that it cannot run here, and has said why.
+const SKIPPED: i32 = 77;
+
+/// Runs all of them.
+pub(crate) fn all(root: &Path, steps: Vec<Step>) -> Vec<Ran> {
+    let began = Instant::now();
+    let mut met = HashMap::new();
+    let mut results = Vec::new();
+    for step in steps {
+        println!("\n== {} [{}s] ==", step.name, began.elapsed().as_secs());
+        let outcome = match step.need {
+            Some(need) if !*met.entry(need.have).or_insert_with(|| is_met(root, need)) => {
+                println!("SKIPPED {}: {}", step.name, need.otherwise);
+                Outcome::Skipped(need.otherwise)
+            }
+            _ => one(root, &step.script, u64::from(step.limit_min) * 60),
+        };
+        if let Outcome::Failed { why, .. } = &outcome {
+            println!("FAILED {}: {why}", step.name);
+        }
+        results.push(Ran { name: step.name, outcome });
+    }
+    results
+}
+
+/// Whether it is there, or was installed just now. Says nothing but the outcome.
+fn is_met(root: &Path, need: &Need) -> bool {
+    [need.have, need.get].iter().any(|script| {
+        let mut command = bash(root, script, 600);
+        let quiet = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
+        quiet.is_ok_and(|status| status.success())
+    })
+}
+
+/// Runs a script; its output goes through as it comes.
+fn one(root: &Path, script: &str, limit_s: u64) -> Outcome {
+    let began = Instant::now();
+    let mut said = Vec::new();
+    let status = pass_through(bash(root, script, limit_s), &mut said);
+    let why = match status {
+        Ok(Some(0)) => return Outcome::Passed(began.elapsed()),
+        Ok(Some(SKIPPED)) => return Outcome::Skipped("it says why above"),
+        Ok(Some(124 | 137)) if began.elapsed().as_secs() >= limit_s => {
+            format!("not done after {limit_s} s")
+        }
+        Ok(Some(status)) => format!("status {status}"),
+        Ok(None) => "ended by a signal".to_owned(),
+        Err(error) => format!("cannot be run: {error}"),
+    };
+    Outcome::Failed { why, said: String::from_utf8_lossy(&said).into_owned() }
+}
+
+/// The script under a time limit, its errors in its output, without what cargo told us about ourselves.
+fn bash(root: &Path, script: &str, limit_s: u64) -> Command {
+    let mut command = Command::new("timeout");
+    command.args(["-k", "20", &limit_s.to_string(), "bash", "-o", "pipefail", "-c"]);
+    command.arg(format!("exec 2>&1\n{WORDS}\n{script}")).current_dir(root);
+    command.env("CARGO_TERM_COLOR", "never").env("CARGO_INCREMENTAL", "0");
+    let ours = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(ours) {
+            command.env_remove(name);
+        }
+    }
+    for name in ["CARGO", "LD_LIBRARY_PATH", "RUSTUP_TOOLCHAIN"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// Runs a command; what it writes appears at once and is kept.
+fn pass_through(mut command: Command, said: &mut Vec<u8>) -> std::io::Result<Option<i32>> {
+    let mut child = command.stdout(Stdio::piped()).spawn()?;
+    let mut output = child.stdout.take().expect("it was piped");
+    let mut chunk = [0; 1 << 14];
+    loop {
+        let read = output.read(&mut chunk)?;
+        if read == 0 {
+            return Ok(child.wait()?.code());
+        }
+        said.extend_from_slice(&chunk[..read]);
+        let mut terminal = std::io::stdout().lock();
+        terminal.write_all(&chunk[..read])?;
+        terminal.flush()?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ci::step::step;
+
+    static MISSING: Need =
+        Need { have: "false", get: "have no-such-tool", otherwise: "it is away" };
+    static PRESENT: Need = Need { have: "have bash", get: "false", otherwise: "no bash" };
+
+    fn outcome(step: Step) -> Outcome {
+        all(crate::root(), vec![step]).remove(0).outcome
+    }
+
+    #[test]
+    fn a_step_passes_fails_with_what_it_said_or_is_skipped() {
+        assert!(matches!(outcome(step("a", 1, "true").needs(&PRESENT)), Outcome::Passed(_)));
+        let skipped = outcome(step("a", 1, "true").needs(&MISSING));
+        assert!(matches!(skipped, Outcome::Skipped("it is away")));
+        let failed = outcome(step("a", 1, "echo cause >&2; exit 3"));
+        let Outcome::Failed { why, said } = failed else { panic!("{failed:?}") };
+        assert_eq!((why.as_str(), said.as_str()), ("status 3", "cause\n"));
+        let finds_out = outcome(step("a", 1, "exit 77"));
+        assert!(matches!(finds_out, Outcome::Skipped(_)), "{finds_out:?}");
+        let piped = outcome(step("a", 1, "false | cat"));
+        assert!(matches!(piped, Outcome::Failed { .. }), "{piped:?}");
+    }
+
+    #[test]
+    fn a_step_that_outlives_its_limit_has_failed() {
+        let failed = one(crate::root(), "sleep 60", 1);
+        let Outcome::Failed { why, .. } = failed else { panic!("{failed:?}") };
+        assert_eq!(why, "not done after 1 s");
+    }
+}

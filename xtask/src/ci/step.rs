@@ -1,0 +1,43 @@
+//! A step: a name, a limit, a line of shell, and what has to be installed for it.
+
+use std::fmt;
+
+/// One step.
+#[derive(Debug)]
+pub(crate) struct Step {
+    pub(crate) name: String,
+    /// After so many minutes it is killed and has failed.
+    pub(crate) limit_min: u32,
+    /// What bash runs in the workspace's root.
+    pub(crate) script: String,
+    /// Without this it is skipped.
+    pub(crate) need: Option<&'static Need>,
+}
+
+/// Something that a machine may lack.
+#[derive(Debug)]
+pub(crate) struct Need {
+    /// Succeeds where it is there.
+    pub(crate) have: &'static str,
+    /// Tries to install it.
+    pub(crate) get: &'static str,
+    /// Why steps are skipped without it.
+    pub(crate) otherwise: &'static str,
+}
+
+/// A step that needs nothing but the toolchain.
+pub(crate) fn step(name: impl Into<String>, limit_min: u32, script: impl Into<String>) -> Step {
+    Step { name: name.into(), limit_min, script: script.into(), need: None }
+}
+
+impl Step {
+    pub(crate) fn needs(self, need: &'static Need) -> Self {
+        Step { need: Some(need), ..self }
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (at most {} min)", self.name, self.limit_min)
+    }
+}

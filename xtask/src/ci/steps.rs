@@ -1,0 +1,286 @@
+//! The list of steps. Whatever is added to CI is a line here.
+
+use super::needs::{AARCH64, CARGO_FUZZ, DEBOOTSTRAP, MIRI, OLDEST, REAL_PROGRAMS, RUST_SRC};
+use super::step::{Step, step};
+use std::path::Path;
+
+/// All steps, in order.
+pub(crate) fn all(root: &Path) -> Result<Vec<Step>, String> {
+    let mut steps = sources();
+    steps.extend(users());
+    steps.extend(explored(root)?);
+    steps.extend(disturbed(root)?);
+    steps.extend(interpreted());
+    steps.extend(other_processors());
+    steps.extend(fuzzed(root)?);
+    steps.extend(compared(root)?);
+    Ok(steps)
+}
+
+/// What the sources alone decide.
+fn sources() -> Vec<Step> {
+    vec![
+        step("tests (cargo test --workspace)", 25, "cargo test --workspace"),
+        step("formatting", 2, "cargo fmt --all --check"),
+        step("clippy", 10, "cargo clippy --workspace --all-targets -- -D warnings"),
+        step(
+            "clippy with all features",
+            10,
+            "cargo clippy --workspace --all-targets --all-features -- -D warnings",
+        ),
+        step(
+            "documentation",
+            8,
+            r#"RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --all-features"#,
+        ),
+        step(
+            "tasks that wait alongside threads",
+            5,
+            "cargo test -p uncontended-wait --features async",
+        ),
+        step("tidy", 3, "cargo run -q -p xtask -- tidy"),
+        step("licences", 3, "cargo run -q -p xtask -- licences"),
+        step(
+            "the oldest toolchain promised",
+            10,
+            r#"cargo "+$(oldest)" check --workspace --all-targets --target-dir target/oldest"#,
+        )
+        .needs(&OLDEST),
+    ]
+}
+
+/// What users do: run it, install it, observe real programs.
+fn users() -> Vec<Step> {
+    const RUN: &str = r#"
+folder=$(mktemp -d)
+seq 400000 | shuf --random-source=<(yes) > "$folder/lines"
+cargo run -q --release -- run --no-history --json "$folder/run.json" -- sort --parallel=4 -S 4M "$folder/lines" > "$folder/observed" &&
+  sort --parallel=4 -S 4M "$folder/lines" | cmp - "$folder/observed" &&
+  grep -q '"uncontended.run/1"' "$folder/run.json" && rm -r "$folder""#;
+    const INSTALL: &str = r#"
+folder=$(mktemp -d)
+cargo install -q --path crates/cli --root "$folder" --target-dir target &&
+  (cd / && "$folder/bin/unc" run --no-history --quiet --json "$folder/run.json" -- sort --parallel=2 /etc/passwd >/dev/null) &&
+  grep -q '"processes_observed": *1' "$folder/run.json" && rm -r "$folder""#;
+    vec![
+        step("the README's run command", 10, RUN),
+        step("cargo install gives a working unc", 10, INSTALL),
+        step(
+            "real programs",
+            10,
+            "cargo test -p uncontended-cli --release --test real_programs -- --nocapture --test-threads=1",
+        )
+        .needs(&REAL_PROGRAMS),
+        step("older and newer systems", 12, ".ci/systems").needs(&DEBOOTSTRAP),
+    ]
+}
+
+/// The checker on our own code. Those test files alone: a crate's other tests may rest on what the checker's stand-ins lack.
+fn explored(root: &Path) -> Result<Vec<Step>, String> {
+    let mut steps: Vec<Step> = test_files(root, "cfg(unc_model)")?
+        .into_iter()
+        .map(|(package, test)| {
+            let script = format!(
+                r#"RUSTFLAGS="--cfg unc_model" CARGO_TARGET_DIR=target/model cargo test --release -p uncontended-{package} --test {test}"#
+            );
+            step(format!("checker on the code of {package}: {test}"), 10, script)
+        })
+        .collect();
+    steps.push(step(
+        "checker at depth",
+        15,
+        "UNC_DEPTH=full cargo test --release -p uncontended-model",
+    ));
+    Ok(steps)
+}
+
+/// Hand-offs under signals and faults; and with threads that stop at random before any of their steps, and always sleep.
+fn disturbed(root: &Path) -> Result<Vec<Step>, String> {
+    const PAUSED: &str =
+        r#"RUSTFLAGS="--cfg unc_pause" CARGO_TARGET_DIR=target/pause cargo test --release"#;
+    let mut steps = vec![
+        step(
+            "a process killed after every instruction of a hand-over",
+            6,
+            "UNC_DEPTH=full cargo test -p uncontended-ring --test killed",
+        ),
+        step(
+            "rings disturbed",
+            8,
+            "UNC_DEPTH=tenth cargo test --release -p uncontended-ring --test faults -- --test-threads=1",
+        ),
+    ];
+    for (package, test) in test_files(root, "cfg(unc_pause)")? {
+        let script = format!("UNC_DEPTH=tenth {PAUSED} -p uncontended-{package} --test {test}");
+        steps.push(step(format!("pauses between any two steps of {package}: {test}"), 10, script));
+    }
+    let faults = "-p uncontended-wait --test faults -- --nocapture --test-threads=1";
+    steps.extend([
+        step(
+            "a million hand-offs under faults",
+            10,
+            format!("UNC_HAND_OFFS=1000000 cargo test --release {faults}"),
+        ),
+        step(
+            "a million hand-offs under faults, asleep",
+            15,
+            format!("UNC_HAND_OFFS=1000000 {PAUSED} {faults}"),
+        ),
+        step(
+            "membarrier refused, asleep",
+            5,
+            format!("UNC_DEPTH=full {PAUSED} -p uncontended-wait --test refused --test processes"),
+        ),
+    ]);
+    Ok(steps)
+}
+
+/// Miri, under both models of what references may do, and ThreadSanitizer.
+fn interpreted() -> Vec<Step> {
+    let miri = |package: &str, what: &str, leaks: &str, borrows: &str| {
+        let model = if borrows.is_empty() { "stacked" } else { "tree" };
+        step(
+            format!("Miri on {package} ({model} borrows)"),
+            10,
+            format!(
+                r#"MIRIFLAGS="-Zmiri-disable-isolation {leaks} {borrows}" cargo +nightly miri test -p uncontended-{package} {what}"#
+            ),
+        )
+        .needs(&MIRI)
+    };
+    const LEAKS: &str = "-Zmiri-ignore-leaks";
+    let mut steps = vec![miri("atomic", "--lib", LEAKS, ""), miri("trace", "--lib", LEAKS, "")];
+    for borrows in ["", "-Zmiri-tree-borrows"] {
+        steps.push(miri("ring", "--lib --test leaks", LEAKS, borrows));
+        steps.push(miri("fence", "--lib --tests", "", borrows));
+        steps.push(miri("wait", "--lib --tests", "", borrows));
+    }
+    let sanitized = "cargo +nightly test -Zbuild-std --target x86_64-unknown-linux-gnu --target-dir target/tsan";
+    steps.push(
+        step(
+            "ThreadSanitizer on waits",
+            12,
+            format!(
+                r#"RUSTFLAGS="-Zsanitizer=thread" {sanitized} -p uncontended-wait --test sleepers --test event_counts --test tasks"#
+            ),
+        )
+        .needs(&RUST_SRC),
+    );
+    steps
+}
+
+/// AArch64, emulated.
+fn other_processors() -> Vec<Step> {
+    const CARGO: &str = r#"
+export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc
+export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64 -L /usr/aarch64-linux-gnu"
+emulated() { cargo "$1" --target aarch64-unknown-linux-gnu "${@:2}"; }
+"#;
+    let libraries: String =
+        ["sys", "stats", "model", "atomic", "trace", "fence", "wait", "ring", "bench"]
+            .map(|package| format!(" -p uncontended-{package}"))
+            .concat();
+    let emulated = |name: &str, limit_min, arguments: &str| {
+        step(name, limit_min, format!("{CARGO}emulated {arguments}")).needs(&AARCH64)
+    };
+    vec![
+        emulated("AArch64 under qemu", 15, &format!("test --lib{libraries}")),
+        emulated(
+            "AArch64 under qemu: fences and waits with real threads",
+            10,
+            "test -p uncontended-fence -p uncontended-wait --tests",
+        ),
+        emulated("AArch64 build of unc and its observer", 12, "build -p uncontended-cli --bin unc"),
+    ]
+}
+
+/// Each fuzzer for a short time.
+fn fuzzed(root: &Path) -> Result<Vec<Step>, String> {
+    let targets = stems(root, "fuzz/fuzz_targets")?.into_iter();
+    Ok(targets
+        .map(|target| {
+            let script = format!(
+                "cargo +nightly fuzz run {target} -- -max_total_time=20 -rss_limit_mb=4096"
+            );
+            step(format!("fuzz {target}"), 6, script).needs(&CARGO_FUZZ)
+        })
+        .collect())
+}
+
+/// Benchmarks against rivals, too short for figures: that everything arrives, in full and in order, with each of them.
+fn compared(root: &Path) -> Result<Vec<Step>, String> {
+    let is_question = |name: &String| {
+        let bytes = name.as_bytes();
+        matches!(bytes, [b'u' | b'r', b'0'..=b'9', b'_', ..])
+    };
+    let build = "cargo build --release --manifest-path compare/Cargo.toml";
+    let mut steps = vec![step("compare builds", 10, build)];
+    for question in stems(root, "compare/src")?.into_iter().filter(is_question) {
+        let case = if question == "r1_stream" { " --case 1024" } else { "" };
+        let script = format!("compare/target/release/compare {question} --seconds 1 --quiet{case}");
+        steps.push(step(format!("compare {question}"), 4, script));
+    }
+    Ok(steps)
+}
+
+/// The crate and name of every test file that holds this text.
+fn test_files(root: &Path, text: &str) -> Result<Vec<(String, String)>, String> {
+    let mut found = Vec::new();
+    for package in entries(root, "crates")? {
+        let folder = format!("crates/{package}/tests");
+        if !root.join(&folder).is_dir() {
+            continue;
+        }
+        for test in stems(root, &folder)? {
+            let path = root.join(&folder).join(format!("{test}.rs"));
+            let held =
+                std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+            if held.contains(text) {
+                found.push((package.clone(), test));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The names of a folder's Rust files, without their ending.
+fn stems(root: &Path, folder: &str) -> Result<Vec<String>, String> {
+    let names = entries(root, folder)?;
+    Ok(names.iter().filter_map(|name| name.strip_suffix(".rs")).map(str::to_owned).collect())
+}
+
+/// The names in a folder, in order.
+fn entries(root: &Path, folder: &str) -> Result<Vec<String>, String> {
+    let failed = |error: std::io::Error| format!("{folder}: {error}");
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(root.join(folder)).map_err(failed)? {
+        names.push(entry.map_err(failed)?.file_name().to_string_lossy().into_owned());
+    }
+    names.sort();
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_every_script_is_bash() {
+        let steps = all(crate::root()).unwrap();
+        let mut names: Vec<&str> = steps.iter().map(|step| step.name.as_str()).collect();
+        names.sort_unstable();
+        assert!(names.windows(2).all(|two| two[0] != two[1]), "{names:?}");
+        for step in &steps {
+            let read = std::process::Command::new("bash").args(["-n", "-c", &step.script]).status();
+            assert!(read.unwrap().success(), "{}: {}", step.name, step.script);
+        }
+    }
+
+    #[test]
+    fn what_the_tree_holds_becomes_steps() {
+        let steps = all(crate::root()).unwrap();
+        let has = |name: &str| steps.iter().any(|step| step.name.starts_with(name));
+        assert!(has("checker on the code of ring") && has("pauses between any two steps of wait"));
+        assert!(has("fuzz record") && has("compare u1_publish") && !has("compare main"));
+    }
+}
