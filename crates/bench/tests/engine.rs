@@ -38,11 +38,8 @@ fn noise_leaves_the_truth_inside_the_interval() {
     let script = Script::new();
     // Between 80 and 120 ns, changing from block to block, for all alike.
     let noisy = |times: u64| {
-        let mut state = 7 * times;
-        costs(&script, move |_| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            times * (80 + (state >> 33) % 41)
-        })
+        let mut random = uncontended_testkit::Random(times);
+        costs(&script, move |_| times * (80 + random.below(41)))
     };
     let wide = uncontended_bench::Options { width: 0.1, ..options() };
     let report = bench(&script).subject("one", noisy(1)).subject("two", noisy(2)).run(&wide);

@@ -4,8 +4,8 @@
 //! Needs a C compiler, as linking Rust does.
 
 use serde_json::Value;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use uncontended_testkit::programs::Program;
 
 /// One statement of a program about one of its locks.
 #[derive(Debug)]
@@ -105,36 +105,15 @@ impl Expectation {
     }
 }
 
-/// Compiles a program of `tests/programs` into the tests' own folder.
-fn compile(name: &str) -> PathBuf {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../tests/programs")
-        .join(format!("{name}.c"));
-    let binary =
-        Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
-    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../uncontended/include");
-    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
-    let compiled = Command::new(compiler)
-        .args(["-O1", "-g", "-pthread", "-rdynamic", "-I"])
-        .arg(include)
-        .arg("-o")
-        .args([&binary, &source])
-        .args(["-ldl", "-lrt"])
-        .output()
-        .expect("a C compiler, as linking Rust needs one too");
-    assert!(compiled.status.success(), "{name}: {}", String::from_utf8_lossy(&compiled.stderr));
-    binary
-}
-
 /// Runs a program under the observer and holds the report against everything that the program says.
 fn check_with(name: &str, arguments: &[&str], status: i32) -> Value {
-    let binary = compile(name);
-    let json = binary.with_extension("json");
+    let program = Program::compile(name, &["-O1", "-rdynamic"]);
+    let json = program.folder().file("run.json");
     let Output { status: ended, stdout, stderr } = Command::new(env!("CARGO_BIN_EXE_unc"))
         .args(["run", "--quiet", "--no-history", "--json"])
         .arg(&json)
         .arg("--")
-        .arg(&binary)
+        .arg(program.path())
         .args(arguments)
         .output()
         .expect("unc can be started");
@@ -152,8 +131,6 @@ fn check_with(name: &str, arguments: &[&str], status: i32) -> Value {
         unmet.join("\n"),
         serde_json::to_string_pretty(&report).unwrap()
     );
-    let _ = std::fs::remove_file(&binary);
-    let _ = std::fs::remove_file(&json);
     report
 }
 
@@ -202,9 +179,7 @@ fn joins() {
 
 #[test]
 fn random_schedules_are_counted_exactly() {
-    let schedules =
-        if std::env::var("UNC_DEPTH").is_ok_and(|depth| depth == "full") { 200 } else { 8 };
-    println!("{schedules} random schedules (UNC_DEPTH=full: 200)");
+    let schedules = uncontended_testkit::repetitions("random schedules", 8, 200);
     for seed in 0..schedules {
         check_with("random_schedule", &[&seed.to_string()], 0);
     }

@@ -6,6 +6,7 @@
 use std::process::Command;
 use uncontended_fence::{Backend, Reason, Scope, backend, bare, heavy, light};
 use uncontended_sys::{filter, membarrier};
+use uncontended_testkit::skip;
 
 const CASE: &str = "UNC_FENCE_CASE";
 
@@ -14,7 +15,7 @@ fn forbid() -> bool {
     match filter::forbid(number, 1) {
         Ok(()) => true,
         Err(error) => {
-            println!("SKIPPED refused: no filters here: {error}");
+            skip!("refused", "no filters here: {error}");
             false
         }
     }
@@ -24,7 +25,7 @@ fn forbid() -> bool {
 fn in_a_process_of_its_own(test: &str) {
     let exe = std::env::current_exe().unwrap();
     if !Command::new(&exe).arg("--list").output().is_ok_and(|output| output.status.success()) {
-        println!("SKIPPED {test}: this program can't be started from within (an emulator?)");
+        skip!(test, "this program can't be started from within (an emulator?)");
         return;
     }
     let mut child = Command::new(exe);
@@ -62,7 +63,7 @@ fn forbidden_after_it_worked() {
         return in_a_process_of_its_own("forbidden_after_it_worked");
     }
     if backend() != Backend::Expedited {
-        println!("SKIPPED forbidden_after_it_worked: {}", backend());
+        skip!("forbidden_after_it_worked", "{}", backend());
         return;
     }
     assert_eq!(heavy(), Ok(()));

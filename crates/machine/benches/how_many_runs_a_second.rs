@@ -27,7 +27,9 @@ fn main() {
             let start = Instant::now();
             let seen = match run(&test.program, &Setup { runs, seed: turn as u64 }) {
                 Ok(seen) => seen,
-                Err(reason) => return println!("SKIPPED how_many_runs_a_second: {reason}"),
+                Err(reason) => {
+                    return uncontended_testkit::skip!("how_many_runs_a_second", "{reason}");
+                }
             };
             rates[at].push(runs as f64 / start.elapsed().as_secs_f64() / 1e6);
             met[at] +=

@@ -7,6 +7,7 @@ use uncontended_machine::{Refusal, Setup, run};
 use uncontended_model::classics::{CLASSICS, named};
 use uncontended_model::litmus::{Test, parse};
 use uncontended_model::program::{Location, Op, Operand, Place, Program, Reg, Thread};
+use uncontended_testkit::repetitions;
 
 fn classic(name: &str) -> Test {
     parse(named(name).expect("a classic").text).expect("a classic parses")
@@ -14,11 +15,7 @@ fn classic(name: &str) -> Test {
 
 #[test]
 fn no_classic_shows_what_tso_forbids() {
-    let full = std::env::var("UNC_DEPTH").is_ok_and(|depth| depth == "full");
-    let runs = if full { 100_000_000 } else { 20_000 };
-    if !full {
-        println!("SHORT FORM: {runs} runs of each classic; UNC_DEPTH=full makes 10^8");
-    }
+    let runs = repetitions("runs of each classic", 20_000, 100_000_000);
     let mut checked = 0;
     for entry in CLASSICS {
         let test = classic(entry.name);

@@ -5,21 +5,19 @@ mod common;
 use common::{allowed, histogram};
 use std::path::PathBuf;
 use uncontended_model::litmus::parse;
+use uncontended_testkit::{is_full, repetitions, skip};
 
 #[test]
 fn generated_tests_show_nothing_that_tso_forbids() {
     let name = "generated_tests_show_nothing_that_tso_forbids";
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/corpora/litmus-gen/tests");
     let Ok(entries) = std::fs::read_dir(folder) else {
-        return println!("SKIPPED {name}: no {folder}");
+        return skip!(name, "no {folder}");
     };
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     paths.sort();
-    let full = std::env::var("UNC_DEPTH").is_ok_and(|depth| depth == "full");
-    let (every, runs) = if full { (1, 500_000) } else { (10, 5_000) };
-    if !full {
-        println!("SHORT FORM: every {every}th file, {runs} runs; UNC_DEPTH=full: all, 500000");
-    }
+    let runs = repetitions("runs of each generated test", 5_000, 500_000);
+    let every = if is_full() { 1 } else { 10 };
     let mut checked = 0;
     for path in paths.iter().step_by(every) {
         let text = std::fs::read_to_string(path).expect("a test file is readable");

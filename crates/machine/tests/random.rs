@@ -6,7 +6,7 @@ use common::{allowed, histogram};
 use uncontended_model::program::{
     Alu, Location, Op, Operand, Place, Program, Reg, Test, Thread, Value,
 };
-use uncontended_model::random::Random;
+use uncontended_testkit::{Random, repetitions};
 
 /// Random programs for a machine: every operation, width and edge value that it can run.
 struct Dice(Random);
@@ -140,11 +140,8 @@ fn a_thread_alone_ends_as_the_model_says() {
 
 #[test]
 fn two_threads_end_in_a_way_that_tso_allows() {
-    let full = std::env::var("UNC_DEPTH").is_ok_and(|depth| depth == "full");
-    let (programs, runs) = if full { (2_000, 100_000) } else { (60, 4_000) };
-    if !full {
-        println!("SHORT FORM: {programs} programs, {runs} runs each; UNC_DEPTH=full: 2000, 100000");
-    }
+    let programs = repetitions("random programs", 60, 2_000) as usize;
+    let runs = repetitions("runs of each random program", 4_000, 100_000);
     let mut dice = Dice(Random(2));
     let (mut possible, mut seen_of_them) = (0, 0);
     for number in 0..programs {

@@ -11,13 +11,14 @@ use uncontended_model::memory::{Model, Sc, Tso};
 use uncontended_model::outcome::Limits;
 use uncontended_model::program::Op;
 use uncontended_model::search::outcomes;
+use uncontended_testkit::{repetitions, skip};
 
 fn corpus(name: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpora").join(name);
     if path.join("expected.json").exists() {
         return Some(path);
     }
-    println!("SKIPPED corpus {name}: not present beside the checkout");
+    skip!(format!("corpus {name}"), "it is not next to the checkout");
     None
 }
 
@@ -91,11 +92,7 @@ fn check(name: &str, stride: usize) {
 
 /// One for everything, more where the short form runs.
 fn stride(short: usize) -> usize {
-    if std::env::var("UNC_DEPTH").is_ok_and(|depth| depth == "full") {
-        return 1;
-    }
-    println!("SHORT FORM: every {short}th test of the corpus; UNC_DEPTH=full checks all");
-    short
+    repetitions("one test of the corpus in so many", short as u64, 1) as usize
 }
 
 #[test]

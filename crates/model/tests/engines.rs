@@ -10,18 +10,11 @@ use uncontended_model::dpor::executions;
 use uncontended_model::memory::{Model, Sc, Tso};
 use uncontended_model::outcome::Limits;
 use uncontended_model::program::Program;
-use uncontended_model::random::Random;
 use uncontended_model::search::{Verdict, find, outcomes};
+use uncontended_testkit::{Random, repetitions};
 
-/// How many programs: few, or as many as the variable says.
 fn programs(short: u64) -> u64 {
-    match std::env::var("UNC_DEPTH").as_deref() {
-        Ok("full") => 200 * short,
-        _ => {
-            println!("SHORT FORM: {short} random programs; UNC_DEPTH=full runs {}", 200 * short);
-            short
-        }
-    }
+    repetitions("random programs", short, 200 * short)
 }
 
 fn agree<M: Model>(seed: u64, program: &Program, model: M) {

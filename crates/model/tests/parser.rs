@@ -163,12 +163,7 @@ fn a_loop_without_end_is_unknown_and_names_its_bound() {
 
 #[test]
 fn no_mutation_of_a_file_makes_the_reader_panic() {
-    let rounds = if std::env::var("UNC_DEPTH").is_ok_and(|depth| depth == "full") {
-        2_000_000
-    } else {
-        20_000
-    };
-    println!("{rounds} mutated files (UNC_DEPTH=full: 2000000)");
+    let rounds = uncontended_testkit::repetitions("mutated files", 20_000, 2_000_000);
     let seeds: Vec<&str> = CLASSICS.iter().map(|classic| classic.text).chain([SB]).collect();
     let scraps = [
         "(",

@@ -10,8 +10,8 @@ use candidates::{Instruction, Model, Program, executions};
 use programs::{LOCATIONS, instruction, run};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use uncontended_model::random::Random;
 use uncontended_model::real::{AtomicU32, Explorer, Memory, spawn, yield_now};
+use uncontended_testkit::{Random, repetitions};
 
 fn program(random: &mut Random) -> Program {
     let threads = 2 + random.below(2) as usize;
@@ -62,11 +62,7 @@ fn check(program: Program, memory: Memory, model: Model, with_hints: bool) {
 }
 
 fn many(seed: u64, memory: Memory, model: Model) {
-    let full = std::env::var("UNC_DEPTH").is_ok_and(|depth| depth == "full");
-    let count = if full { 3_000 } else { 60 };
-    if !full {
-        println!("SHORT real_random: {count} programs; UNC_DEPTH=full runs 3000");
-    }
+    let count = repetitions("random programs", 60, 3_000);
     let mut random = Random(seed);
     for _ in 0..count {
         let with_hints = random.below(2) == 0;

@@ -454,9 +454,9 @@ impl Waiting {
 
 #[test]
 fn random_waits_agree_with_all_candidates_of_so_many_rounds() {
-    let full = std::env::var("UNC_DEPTH").is_ok_and(|depth| depth == "full");
     let asked = std::env::var("UNC_PROGRAMS").ok().and_then(|count| count.parse().ok());
-    let count: u32 = asked.unwrap_or(if full { 10_000 } else { 40 });
+    let count: u64 =
+        asked.unwrap_or_else(|| uncontended_testkit::repetitions("random waits", 40, 10_000));
     println!("real_rounds: {count} programs");
     let models = [(Memory::C11, Model::C11), (Memory::Tso, Model::Tso), (Memory::Sc, Model::Sc)];
     let mut random = Random(11);

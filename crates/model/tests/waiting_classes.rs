@@ -12,9 +12,9 @@ use uncontended_model::litmus::parse;
 use uncontended_model::memory::{Model, Sc, Tso};
 use uncontended_model::outcome::{Limits, Outcome};
 use uncontended_model::program::{Loc, Program};
-use uncontended_model::random::Random;
 use uncontended_model::state::State;
 use uncontended_model::step::{Actor, Happening, Stepper};
+use uncontended_testkit::{Random, repetitions};
 
 /// A store, by its thread and its number there; initial values belong to nobody.
 type Store = (u8, u16);
@@ -153,11 +153,7 @@ fn classics_that_wait_have_as_many_executions_as_classes() {
 
 #[test]
 fn random_programs_that_wait_have_as_many_executions_as_classes() {
-    let full = std::env::var("UNC_DEPTH").is_ok_and(|depth| depth == "full");
-    let programs = if full { 20_000 } else { 300 };
-    if !full {
-        println!("SHORT FORM: {programs} random programs; UNC_DEPTH=full counts 20000");
-    }
+    let programs = repetitions("random programs", 300, 20_000);
     let mut counted = 0;
     for seed in 0..programs {
         let program = program(&mut Random(seed), Kind::Waiting);

@@ -5,6 +5,7 @@ use std::time::Instant;
 use uncontended_report::aggregate::{Symbols, report};
 use uncontended_report::facts::{Facts, FutexFacts, FutexThread, ThreadFacts};
 use uncontended_report::run::{Class, Frame, IdleCause, Kind, RunReport, Thread};
+use uncontended_testkit::{Random, repetitions};
 use uncontended_trace::histogram::{COARSE, FINE};
 use uncontended_trace::layout::{
     self, Cell, Cold, Extreme, Header, Lock, Module, Process, Stack, UNIT,
@@ -319,11 +320,7 @@ fn a_report_on_many_locks_and_threads_asks_for_each_address_once() {
     let threads: Vec<u32> = (0..100).map(|tid| writer.thread(process, tid)).collect();
     let stacks: Vec<u32> =
         (0..500).map(|n| writer.stack(process, &[0x2000 + n * 16, 0x8_0000 + n, 0x4001])).collect();
-    let locks = if std::env::var("UNC_DEPTH").is_ok_and(|depth| depth == "full") {
-        10_000
-    } else {
-        1_000_usize
-    };
+    let locks = repetitions("locks", 1_000, 10_000) as usize;
     for number in 0..locks {
         let lock = writer.lock(process, 0x10_0000 + number as u64 * 64, layout::kind::MUTEX);
         let stack = stacks[number % stacks.len()];
@@ -340,11 +337,7 @@ fn a_report_on_many_locks_and_threads_asks_for_each_address_once() {
     let start = Instant::now();
     let report = report(&writer.bytes, facts(), &mut symbols).unwrap();
     let json = serde_json::to_vec(&report).unwrap();
-    println!(
-        "{locks} locks (10,000 with UNC_DEPTH=full), 100 threads: {:?}, {} bytes of JSON",
-        start.elapsed(),
-        json.len()
-    );
+    println!("{locks} locks, 100 threads: {:?}, {} bytes of JSON", start.elapsed(), json.len());
     assert_eq!(report.processes[0].locks.len(), locks);
     assert_eq!(symbols.asked, 500 + 500 + 1);
 }
@@ -371,14 +364,9 @@ fn small() -> Writer {
 #[test]
 fn a_record_with_any_bytes_changed_gives_a_report_or_an_error() {
     let good = small().bytes;
-    let mut state = 1_u64;
-    let mut random = |below: usize| {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) as usize % below
-    };
-    let rounds =
-        if std::env::var("UNC_DEPTH").is_ok_and(|depth| depth == "full") { 20_000 } else { 300 };
+    let mut numbers = Random(1);
+    let mut random = |below: usize| numbers.below(below as u64) as usize;
+    let rounds = repetitions("changed records", 300, 20_000);
     let mut reports = 0;
     for _ in 0..rounds {
         let mut bytes = good.clone();
@@ -394,8 +382,8 @@ fn a_record_with_any_bytes_changed_gives_a_report_or_an_error() {
         }
         bytes.truncate(bytes.len() - random(2) * random(good.len()));
         let made = report(&bytes, facts(), &mut Plain::default());
-        reports += usize::from(made.is_ok_and(|report| serde_json::to_vec(&report).is_ok()));
+        reports += u64::from(made.is_ok_and(|report| serde_json::to_vec(&report).is_ok()));
     }
-    println!("{rounds} changed records (20,000 with UNC_DEPTH=full), {reports} reports");
+    println!("{reports} reports");
     assert!(reports > rounds / 4);
 }

@@ -7,20 +7,18 @@ use common::*;
 use uncontended_report::run::*;
 use uncontended_report::terminal::{self, Options};
 use uncontended_report::{findings, folded, history, html, json, perfetto};
+use uncontended_testkit::{Random, repetitions};
 
-/// A generator of Marsaglia's xorshift kind: the same reports on every machine.
-struct Random(u64);
+/// Reports of every kind.
+struct Dice(Random);
 
-impl Random {
+impl Dice {
     fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
+        self.0.next()
     }
 
     fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
+        self.0.below(end)
     }
 
     /// Numbers of every size, with the extremes often.
@@ -58,10 +56,10 @@ impl Random {
 
     fn frame(&mut self) -> Frame {
         Frame {
-            function: self.maybe(Random::text),
-            file: self.maybe(Random::text),
+            function: self.maybe(Dice::text),
+            file: self.maybe(Dice::text),
             line: self.maybe(|random| random.next() as u32),
-            module: self.maybe(Random::text),
+            module: self.maybe(Dice::text),
             address: self.text(),
         }
     }
@@ -111,19 +109,19 @@ impl Random {
             [IdleCause::NotWoken, IdleCause::NotScheduled, IdleCause::Barged, IdleCause::Unknown];
         Lock {
             class: classes[self.below(6) as usize],
-            site: self.maybe(Random::frame),
+            site: self.maybe(Dice::frame),
             created: self.stack(),
             address: self.text(),
             acquisitions: self.number(),
             blocked: self.number(),
             try_failed: self.number(),
             threads: self.next() as u32,
-            owner_changes: self.maybe(Random::number),
-            utilisation: self.maybe(Random::share),
-            mean_queue: self.maybe(Random::share),
-            wait_ns: self.maybe(Random::times),
-            idle_ns: self.maybe(Random::times),
-            hold_ns: self.maybe(Random::times),
+            owner_changes: self.maybe(Dice::number),
+            utilisation: self.maybe(Dice::share),
+            mean_queue: self.maybe(Dice::share),
+            wait_ns: self.maybe(Dice::times),
+            idle_ns: self.maybe(Dice::times),
+            hold_ns: self.maybe(Dice::times),
             worst_wait: self.maybe(|random| WorstWait {
                 ns: random.number(),
                 waiter: random.stack(),
@@ -160,9 +158,9 @@ impl Random {
                 let threads = (0..self.below(4))
                     .map(|_| Thread {
                         name: self.text(),
-                        cpu_ns: self.maybe(Random::number),
-                        runnable_ns: self.maybe(Random::number),
-                        wait_ns: self.maybe(Random::number),
+                        cpu_ns: self.maybe(Dice::number),
+                        runnable_ns: self.maybe(Dice::number),
+                        wait_ns: self.maybe(Dice::number),
                         ..thread(self.next() as u32, "")
                     })
                     .collect();
@@ -170,7 +168,7 @@ impl Random {
             })
             .collect();
         report.coverage.unseen.push(self.text());
-        report.coverage.futex_share_unaccounted = self.maybe(Random::share);
+        report.coverage.futex_share_unaccounted = self.maybe(Dice::share);
         report.coverage.futex_sites = (0..self.below(3))
             .map(|_| FutexSite {
                 stack: self.stack(),
@@ -185,10 +183,8 @@ impl Random {
 
 #[test]
 fn every_form_of_any_report() {
-    let rounds =
-        if std::env::var("UNC_DEPTH").is_ok_and(|depth| depth == "full") { 10_000 } else { 200 };
-    println!("any_report: {rounds} reports (UNC_DEPTH=full looks at 10000)");
-    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let rounds = repetitions("reports", 200, 10_000);
+    let mut random = Dice(Random(1));
     let mut last = run(&["p"]);
     for round in 0..rounds {
         let mut report = random.report();

@@ -6,35 +6,28 @@ use common::*;
 use std::path::PathBuf;
 use uncontended_report::history::{History, HistoryError, KEEP_RUNS, diff};
 use uncontended_report::terminal::{Options, difference, history};
+use uncontended_testkit::Folder as Temporary;
 
-/// A folder of this test's own, gone with it.
-struct Folder(PathBuf);
+/// A folder for a history.
+struct Folder(Temporary);
 
 impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("unc-history-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        Folder(path)
+    fn new() -> Folder {
+        Folder(Temporary::new())
     }
 
     fn history(&self) -> History {
-        History::at(self.0.join("uncontended/runs"))
+        History::at(self.0.path().join("uncontended/runs"))
     }
 
     fn file(&self, name: &str) -> PathBuf {
-        self.0.join("uncontended/runs").join(name)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
+        self.0.path().join("uncontended/runs").join(name)
     }
 }
 
 #[test]
 fn a_run_comes_back_as_it_was() {
-    let folder = Folder::new("back");
+    let folder = Folder::new();
     let kept = folder.history();
     assert_eq!(kept.list().unwrap(), vec![]);
     let report = sort();
@@ -61,7 +54,7 @@ fn a_run_comes_back_as_it_was() {
 #[test]
 fn only_the_user_may_read() {
     use std::os::unix::fs::PermissionsExt;
-    let folder = Folder::new("mode");
+    let folder = Folder::new();
     folder.history().add(&run(&["true"]), 0).unwrap();
     let mode = |path: PathBuf| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(folder.file("")), mode(folder.file("1.jsonl"))), (0o700, 0o600));
@@ -69,7 +62,7 @@ fn only_the_user_may_read() {
 
 #[test]
 fn many_add_at_once_and_each_gets_its_own_number() {
-    let folder = Folder::new("race");
+    let folder = Folder::new();
     let kept = folder.history();
     let mut numbers: Vec<u64> = std::thread::scope(|scope| {
         let adders: Vec<_> = (0..8)
@@ -88,7 +81,7 @@ fn many_add_at_once_and_each_gets_its_own_number() {
 
 #[test]
 fn claims_of_a_crash_and_strange_files_are_passed_over() {
-    let folder = Folder::new("crash");
+    let folder = Folder::new();
     let kept = folder.history();
     kept.add(&run(&["true"]), 0).unwrap();
     for (name, content) in [
@@ -110,17 +103,16 @@ fn claims_of_a_crash_and_strange_files_are_passed_over() {
 
 #[test]
 fn a_folder_that_cannot_be_is_an_error_and_leaves_no_trace() {
-    let folder = Folder::new("unwritable");
-    std::fs::create_dir_all(&folder.0).unwrap();
-    std::fs::write(folder.0.join("uncontended"), "a file where a folder should be").unwrap();
+    let folder = Folder::new();
+    std::fs::write(folder.0.path().join("uncontended"), "a file where a folder should be").unwrap();
     let error = folder.history().add(&run(&["true"]), 0).unwrap_err();
     assert!(matches!(&error, HistoryError::Io(..)), "{error}");
-    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 1);
+    assert_eq!(std::fs::read_dir(folder.0.path()).unwrap().count(), 1);
 }
 
 #[test]
 fn the_oldest_runs_leave() {
-    let folder = Folder::new("bounds");
+    let folder = Folder::new();
     let kept = folder.history();
     kept.add(&run(&["true"]), 0).unwrap();
     for number in 2..=KEEP_RUNS + 2 {
@@ -155,7 +147,7 @@ fn a_difference_matches_rows_though_lines_moved() {
     assert!(waits[0] > 1_000 * MS && waits[1] == 100 * MS);
     assert_eq!(found.rows[1].sides[1], None);
 
-    let folder = Folder::new("diff");
+    let folder = Folder::new();
     let kept = folder.history();
     let numbers = [&before, &after].map(|report| kept.add(report, 0).unwrap());
     let [one, two] = numbers.map(|number| kept.load(number).unwrap().0);

@@ -73,7 +73,10 @@ mod tests {
     fn a_registered_process_may_call_it() {
         for reach in [Reach::Private, Reach::Global] {
             if let Err(error) = reach.register() {
-                println!("SKIPPED a_registered_process_may_call_it ({reach:?}): {error}");
+                uncontended_testkit::skip!(
+                    "a_registered_process_may_call_it",
+                    "{reach:?}: {error}"
+                );
                 continue;
             }
             reach.register().unwrap();

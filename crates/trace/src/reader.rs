@@ -548,18 +548,16 @@ mod tests {
 
     #[test]
     fn random_bytes_behind_a_header_never_panic() {
-        let mut state = 1u64;
+        let mut random = uncontended_testkit::Random(1);
         // Miri looks at every access: a few are enough for it.
         for _ in 0..if cfg!(miri) { 2 } else { 200 } {
             let mut bytes = header();
             put(&mut bytes, offset_of!(Header, processes), 64);
             for at in (64 * UNIT..bytes.len()).step_by(4) {
-                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
                 // Mostly plausible unit numbers, sometimes anything.
-                let value = if state >> 62 == 0 {
-                    (state >> 32) as u32
-                } else {
-                    64 + (state >> 40) as u32 % 192
+                let value = match random.below(4) {
+                    0 => random.next() as u32,
+                    _ => 64 + random.below(192) as u32,
                 };
                 put(&mut bytes, at, value);
             }

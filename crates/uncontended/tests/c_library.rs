@@ -49,6 +49,6 @@ fn c_and_cpp_programs_hand_over() {
     let cpp = std::env::var("CXX").unwrap_or_else(|_| "c++".into());
     match printed(&cpp, &["-x", "c++", "-std=c++11"], &library) {
         Some(from_cpp) => assert_eq!(from_cpp, from_c),
-        None => println!("SKIPPED c_and_cpp_programs_hand_over, in C++: there is no {cpp}"),
+        None => uncontended_testkit::skip!("c_and_cpp_programs_hand_over", "there is no {cpp}"),
     }
 }

@@ -4,6 +4,7 @@
 //! A complaint is `file:line: what is wrong`. No rule changes a file. A rule that cannot read something fails the whole
 //! check, so that silence always means tidiness.
 
+mod architecture;
 mod edges;
 mod layers;
 mod length;
@@ -16,8 +17,8 @@ use std::path::Path;
 /// All complaints about the workspace at `root`, in the order of files.
 pub(crate) fn check(root: &Path) -> Result<Vec<String>, String> {
     let sources = source::tracked(root)?;
-    let mut complaints = layers::check(root)?;
-    complaints.extend(layers::check_files(root)?);
+    let (table, mut complaints) = architecture::table(root)?;
+    complaints.extend(layers::check(root, &table)?);
     for source in sources.iter().filter(|source| source.is_ours()) {
         complaints.extend(length::check(source)?);
         complaints.extend(wording::check(source));

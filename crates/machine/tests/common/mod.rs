@@ -18,7 +18,7 @@ pub(crate) fn histogram(name: &str, program: &Program, runs: u64) -> Option<Hist
         Err(
             reason @ (Refusal::Processors(_) | Refusal::Architecture | Refusal::Operation { .. }),
         ) => {
-            println!("SKIPPED {name}: {reason}");
+            uncontended_testkit::skip!(name, "{reason}");
             None
         }
         Err(reason) => panic!("{name}: {reason}"),

@@ -1,0 +1,55 @@
+//! A folder of a test's own.
+
+use std::path::{Path, PathBuf};
+
+/// A new folder, removed with everything in it when this is dropped.
+#[derive(Debug)]
+pub struct Folder(PathBuf);
+
+impl Folder {
+    /// An empty folder.
+    #[expect(clippy::new_without_default, reason = "it makes something on disk")]
+    pub fn new() -> Folder {
+        let base = std::env::temp_dir();
+        for number in 0.. {
+            let path = base.join(format!("unc-test-{}-{number}", std::process::id()));
+            match std::fs::create_dir(&path) {
+                Ok(()) => return Folder(path),
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) => panic!("{}: {error}", path.display()),
+            }
+        }
+        unreachable!("a number is free")
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The path of `name` in this folder, as text.
+    pub fn file(&self, name: &str) -> String {
+        self.0.join(name).to_str().expect("a path that is text").to_owned()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Folder;
+
+    #[test]
+    fn folders_are_distinct_and_go_with_what_they_hold() {
+        let (one, two) = (Folder::new(), Folder::new());
+        assert_ne!(one.path(), two.path());
+        std::fs::write(one.file("a"), "text").unwrap();
+        let path = one.path().to_owned();
+        drop(one);
+        assert!(!path.exists() && two.path().is_dir());
+    }
+}

@@ -1,0 +1,19 @@
+//! What the workspace's tests share. A dev-dependency alone.
+#![forbid(unsafe_code)]
+
+mod depth;
+mod folder;
+pub mod programs;
+mod skip;
+
+pub use depth::{is_full, repetitions};
+pub use folder::Folder;
+pub use skip::skip;
+pub use uncontended_model::random::Random;
+
+use std::path::PathBuf;
+
+/// The workspace's root.
+fn root() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
