@@ -6,6 +6,8 @@
 //! A bell decides by itself whether anybody is asleep. The trait is sealed: what it costs to ring is part of each ring's
 //! promise.
 
+use std::ops::Deref;
+use uncontended_atomic::{AtomicU32, Ordering::Relaxed};
 use uncontended_wait::Sleepers;
 
 mod sealed {
@@ -20,6 +22,45 @@ pub trait Bell: sealed::Sealed + Default + Send + Sync + 'static {
     /// Wakes as many of those who sleep as can make use of `count` equal things, those first who have slept longest. Each of
     /// them wants one, whichever; and whoever is woken looks for it.
     fn ring_for(&self, count: usize);
+}
+
+/// A bell, and on the same line, which whoever rings it reads anyway, whether all for whom it rings have gone.
+///
+/// That they have is news and no more, so no order belongs to it: where they stood when they went, and what they had read, is in
+/// their positions.
+#[repr(C)]
+#[derive(Debug, Default)]
+pub(crate) struct Listeners<B> {
+    bell: B,
+    gone: AtomicU32,
+}
+
+impl<B> Listeners<B> {
+    /// Those who wait at `bell`.
+    #[cfg(not(unc_model))]
+    pub(crate) fn at(bell: B) -> Listeners<B> {
+        Listeners { bell, gone: AtomicU32::new(0) }
+    }
+
+    /// All have gone, or are about to.
+    pub(crate) fn go(&self) {
+        self.gone.store(1, Relaxed);
+    }
+
+    /// Whether all have gone.
+    #[inline(always)]
+    pub(crate) fn have_gone(&self) -> bool {
+        self.gone.load(Relaxed) != 0
+    }
+}
+
+impl<B> Deref for Listeners<B> {
+    type Target = B;
+
+    #[inline(always)]
+    fn deref(&self) -> &B {
+        &self.bell
+    }
 }
 
 /// Nobody ever sleeps: both sides poll. It has no size, and ringing it is nothing.

@@ -83,7 +83,7 @@ void unc_event_count_add_call(const struct unc_event_count *count, uint64_t even
 enum unc_status unc_ring_create(size_t capacity, struct unc_producer **producer, struct unc_consumer **consumer);
 
 // Pushes `value`, and sleeps until there is room for it, but not longer than to `deadline_ns`. UNC_STATUS_FULL: the deadline has
-// passed. UNC_STATUS_CLOSED: the ring is full and its consumer has gone.
+// passed. UNC_STATUS_CLOSED: the consumer has gone.
 //
 // # Safety
 // `producer` is a producer's handle, and no other call uses it.

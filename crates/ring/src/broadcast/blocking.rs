@@ -56,7 +56,7 @@ impl<T> Producer<T, Sleepers> {
     /// Publishes `value`, and sleeps until there is room for it.
     ///
     /// # Errors
-    /// The value, when the ring is full and all consumers have gone.
+    /// The value, when all consumers have gone.
     #[inline]
     pub fn push_wait(&mut self, value: T) -> Result<(), T> {
         self.push_deadline(value, Deadline::NEVER).map_err(PushError::into_inner)
@@ -65,7 +65,7 @@ impl<T> Producer<T, Sleepers> {
     /// The same, but not longer than to `deadline`.
     ///
     /// # Errors
-    /// The value: the ring is still full, or full and all consumers have gone.
+    /// The value: the ring is still full, or all consumers have gone.
     #[inline]
     pub fn push_deadline(&mut self, value: T, deadline: Deadline) -> Result<(), PushError<T>> {
         if self.find(1) == Err(ClaimError::Full) {

@@ -234,6 +234,10 @@ impl<T, B: Bell> Drop for Consumer<T, B> {
                 }
             }
         }
+        // Relaxed: it is a count, and what was read is in the cursors.
+        if self.ring.living.fetch_sub(1, Relaxed) == 1 {
+            self.ring.values.go();
+        }
         self.tell_all();
     }
 }

@@ -12,7 +12,7 @@
 //! sees what it released, and then [`PopError::Closed`](crate::PopError): a promise that a value was released is never
 //! broken. Of a group this holds once all members have gone, or at the first value that a member took with it unreleased.
 //! When the producer goes, everybody sees what is there, then `Closed`. When all consumers have gone, the producer is told
-//! `Closed` at the latest when the ring is full.
+//! `Closed` from then on.
 //!
 //! # State
 //! `published`, written by the producer; of each stage `front`, and of each member of a group `held`. All are cursors.

@@ -57,7 +57,7 @@ impl<T, B: Bell> Producer<T, B> {
     /// Publishes `value`, if there is room.
     ///
     /// # Errors
-    /// The value, when the ring is full: for now, or for ever because all consumers have gone.
+    /// The value, when the ring is full, or all consumers have gone.
     #[inline]
     pub fn push(&mut self, value: T) -> Result<(), PushError<T>> {
         match self.find(1) {
@@ -88,6 +88,9 @@ impl<T, B: Bell> Producer<T, B> {
     /// Makes sure that there is room for `count` values.
     #[inline]
     pub(super) fn find(&mut self, count: usize) -> Result<(), ClaimError> {
+        if self.is_closed() {
+            return Err(ClaimError::Closed);
+        }
         if self.limit.since(self.next) < count as u64 {
             self.look(count)?;
         }
@@ -170,7 +173,7 @@ impl<T, B: Bell> Producer<T, B> {
 
     /// Whether all consumers have gone.
     pub fn is_closed(&self) -> bool {
-        self.ring.gate().position() == Position::END
+        self.ring.values.have_gone()
     }
 }
 

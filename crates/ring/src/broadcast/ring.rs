@@ -4,7 +4,7 @@
 
 use super::plan::{Checked, Plan, Readers};
 use super::{Consumers, PlanError, Producer};
-use crate::bell::{Bell, Silent};
+use crate::bell::{Bell, Listeners, Silent};
 use crate::mutant;
 use crate::position::{Cursor, Mark, Position};
 use crate::slots::{Slot, Slots};
@@ -19,11 +19,13 @@ pub type Sides<T, B = Silent> = (Producer<T, B>, Consumers<T, B>);
 pub(super) struct Ring<T, B> {
     pub(super) published: CachePadded<Cursor>,
     /// For the consumers of stages of one who wait for values, and for the producer that waits for room.
-    values: CachePadded<B>,
+    pub(super) values: CachePadded<Listeners<B>>,
     pub(super) room: CachePadded<B>,
     /// For the members of each group who wait for values: a value is for one of them.
     groups: Box<[CachePadded<B>]>,
     pub(super) stages: Box<[Stage]>,
+    /// How many consumers have not gone.
+    pub(super) living: AtomicUsize,
     pub(super) slots: Slots<Slot<T>>,
     pub(super) capacity: u64,
     /// How many positions have been written; stored when the producer goes (I5).
@@ -64,13 +66,15 @@ impl Plan {
             groups.extend(is_group.then(|| CachePadded::new(B::default())));
             Stage::new(stage, group)
         });
-        let stages = stages.collect();
+        let stages: Box<[Stage]> = stages.collect();
+        let living = AtomicUsize::new(stages.iter().map(Stage::readers).sum());
         let ring = Arc::new(Ring {
             published: CachePadded::new(Cursor::new(Position::new(0))),
-            values: CachePadded::new(B::default()),
+            values: CachePadded::new(Listeners::default()),
             room: CachePadded::new(B::default()),
             groups: groups.into_boxed_slice(),
             stages,
+            living,
             slots,
             capacity: self.capacity as u64,
             written: AtomicU64::new(0),
@@ -160,7 +164,10 @@ impl<T, B> Ring<T, B> {
 impl<T, B: Bell> Ring<T, B> {
     /// Where the consumers of `stage` wait for values.
     pub(super) fn bell(&self, stage: &Stage) -> &B {
-        stage.group.map_or(&self.values, |group| &self.groups[group])
+        match stage.group {
+            None => &self.values,
+            Some(group) => &self.groups[group],
+        }
     }
 
     /// Tells that there are `count` values more to read: every consumer of a stage of one, and as many members of each group.

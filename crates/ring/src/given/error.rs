@@ -51,7 +51,9 @@ impl fmt::Display for AttachError {
             }
             AttachError::Misaligned { to } => write!(f, "memory has to be aligned to {to} bytes"),
             AttachError::NoRing => f.write_str("there is no ring in the memory"),
-            AttachError::Version { found } => write!(f, "the ring has layout {found}, not 1"),
+            AttachError::Version { found } => {
+                write!(f, "the ring has layout {found}, not {}", super::VERSION)
+            }
             AttachError::Kind { found } => write!(f, "it is a ring of another kind ({found})"),
             AttachError::Element { size, align } => {
                 write!(f, "the ring is for elements of {size} bytes aligned to {align}")

@@ -24,7 +24,7 @@ use uncontended_atomic::{Arc, AtomicU32, AtomicU64};
 use uncontended_wait::role::Role;
 
 const MAGIC: u64 = u64::from_ne_bytes(*b"unc ring");
-const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 
 /// The kinds of rings in given memory.
 #[derive(Clone, Copy)]

@@ -20,8 +20,7 @@ use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 /// producer.push("order").unwrap();
 /// assert_eq!(consumer.pop(), Ok("order"));
 /// drop(consumer);
-/// producer.push("late").unwrap(); // there is room, if nobody to take it
-/// assert_eq!(producer.push("later"), Err(PushError::Closed("later")));
+/// assert_eq!(producer.push("late"), Err(PushError::Closed("late")));
 /// # Ok::<(), uncontended_ring::CapacityError>(())
 /// ```
 // Aligned so that sides made together share no line.
@@ -196,11 +195,26 @@ impl<T, B: Bell> Drop for Popped<'_, T, B> {
 
 impl<T, B: Bell> Drop for Consumer<T, B> {
     fn drop(&mut self) {
+        self.ring.values.go();
+        let last = Last(self);
+        if std::mem::needs_drop::<T>() {
+            // No more than that, if producers have not heard of it yet.
+            (0..last.0.ring.capacity).map_while(|_| last.0.pop().ok()).for_each(drop);
+        }
+    }
+}
+
+/// What a consumer does last of all, even if the drop of what was queued panics.
+struct Last<'c, T, B: Bell>(&'c mut Consumer<T, B>);
+
+impl<T, B: Bell> Drop for Last<'_, T, B> {
+    fn drop(&mut self) {
+        let ring = &self.0.ring;
         // EDGE mpsc-vacate (release): who sees that the consumer has gone sees what it took.
-        self.ring.head.store_gone(self.head, Release);
+        ring.head.store_gone(self.0.head, Release);
         if !mutant::is("mpsc: the consumer goes without a bell") {
-            self.ring.room.one.ring();
-            self.ring.room.several.ring();
+            ring.room.one.ring();
+            ring.room.several.ring();
         }
     }
 }

@@ -10,8 +10,8 @@
 //! the consumer up.) Batches are given as a whole for the same reason: [`Producer::push_all`].
 //!
 //! When the last producer goes, the consumer pops what is left, then sees [`PopError::Closed`](crate::PopError::Closed). When
-//! the consumer goes, pushes may go on to succeed until the ring is full; then comes
-//! [`PushError::Closed`](crate::PushError::Closed).
+//! the consumer goes, pushes fail from then on, with [`PushError::Closed`](crate::PushError::Closed), and what is in the ring
+//! is dropped by the consumer's drop; what was being pushed at that moment is dropped when the last producer goes.
 //!
 //! # State
 //! `tail`: the next slot to be claimed; `head`: the next to be popped, written by the consumer; `end`: where the values end, once
@@ -45,7 +45,7 @@ pub use self::blocking::blocking;
 pub use self::consumer::Consumer;
 pub use self::producer::Producer;
 
-use crate::bell::{Bell, Silent};
+use crate::bell::{Bell, Listeners, Silent};
 use crate::position::{Cursor, Position};
 use crate::slots::{Slot, Slots};
 use crate::{CapacityError, mutant};
@@ -80,7 +80,7 @@ struct Ring<T, B> {
     tail: CachePadded<Cursor>,
     head: CachePadded<Cursor>,
     /// For who waits for values, and for those who wait for room.
-    values: CachePadded<B>,
+    values: CachePadded<Listeners<B>>,
     room: CachePadded<Room<B>>,
     producers: AtomicUsize,
     /// Where the values end, once the last producer has gone.
@@ -123,7 +123,7 @@ fn ring_at<T, B: Bell>(capacity: usize, start: Position) -> Result<Sides<T, B>, 
     let ring = Arc::new(Ring {
         tail: CachePadded::new(Cursor::new(start)),
         head: CachePadded::new(Cursor::new(start)),
-        values: CachePadded::new(B::default()),
+        values: CachePadded::new(Listeners::default()),
         room: CachePadded::new(Room::default()),
         producers: AtomicUsize::new(1),
         end: Cursor::new(start),

@@ -45,7 +45,7 @@ impl<T, B: Bell> Producer<T, B> {
     /// Puts `value` in, if there is room.
     ///
     /// # Errors
-    /// The value, when the ring is full, or full and its consumer has gone.
+    /// The value, when the ring is full, or its consumer has gone.
     #[inline]
     pub fn push(&mut self, value: T) -> Result<(), PushError<T>> {
         // SAFETY: what is claimed is published below.
@@ -99,14 +99,17 @@ impl<T, B: Bell> Producer<T, B> {
         if count > most {
             return Err(ClaimError::TooLong { most });
         }
+        if self.is_closed() {
+            return Err(ClaimError::Closed);
+        }
         loop {
             let tail = self.ring.tail.load(Relaxed).position();
             let next = tail.plus(count as u64);
             if next.is_after(self.limit) {
-                let head = self.look();
+                self.look();
                 if next.is_after(self.limit) {
                     // If others have come before meanwhile, there is even less room.
-                    return Err(if head.is_gone() { ClaimError::Closed } else { ClaimError::Full });
+                    return Err(ClaimError::Full);
                 }
             }
             if mutant::is("mpsc: claim by a load and a store") {
@@ -161,7 +164,7 @@ impl<T, B: Bell> Producer<T, B> {
     pub(super) fn has_room(&mut self, count: u64) -> bool {
         let head = self.look();
         let tail = self.ring.tail.load(Relaxed).position();
-        head.is_gone() || !tail.plus(count).is_after(self.limit)
+        head.is_gone() || self.is_closed() || !tail.plus(count).is_after(self.limit)
     }
 
     /// How many values the ring takes.
@@ -170,8 +173,9 @@ impl<T, B: Bell> Producer<T, B> {
     }
 
     /// Whether the consumer has gone.
+    #[inline(always)]
     pub fn is_closed(&self) -> bool {
-        self.ring.head.load(Relaxed).is_gone()
+        self.ring.values.have_gone()
     }
 }
 

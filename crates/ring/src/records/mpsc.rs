@@ -35,7 +35,7 @@ use super::record::{Found, judge};
 use super::sides::{Claimed, Place, Reader, Writer};
 use super::words::Words;
 use super::{Chunk, Record, RecordError};
-use crate::bell::{Bell, Silent};
+use crate::bell::{Bell, Listeners, Silent};
 use crate::position::{Cursor, Position};
 use crate::{CapacityError, ClaimError, mutant};
 use std::fmt;
@@ -85,7 +85,7 @@ pub(super) struct Control<B> {
     pub(super) tail: CachePadded<Cursor>,
     pub(super) head: CachePadded<Cursor>,
     /// For those who wait for records, and for room.
-    pub(super) values: CachePadded<B>,
+    pub(super) values: CachePadded<Listeners<B>>,
     pub(super) room: CachePadded<B>,
     /// How many producers have not gone; and whether others may come, [`OPEN`].
     pub(super) living: CachePadded<AtomicU64>,
@@ -164,7 +164,7 @@ fn build<B: Bell>(capacity: usize) -> Result<Sides<B>, CapacityError> {
     let control = Box::new(Control {
         tail: CachePadded::new(Cursor::new(start)),
         head: CachePadded::new(Cursor::new(start)),
-        values: CachePadded::new(B::default()),
+        values: CachePadded::new(Listeners::default()),
         room: CachePadded::new(B::default()),
         living: CachePadded::new(AtomicU64::new(0)),
     });
@@ -216,7 +216,7 @@ impl<B: Bell> Producer<B> {
     /// Claims room for a record of `len` bytes.
     ///
     /// # Errors
-    /// There is not that much room now or, beyond the longest record, ever; or the ring is full and its consumer has gone.
+    /// There is not that much room now or, beyond the longest record, ever; or the consumer has gone.
     #[inline]
     pub fn claim(&mut self, len: usize) -> Result<Chunk<'_, Self>, ClaimError> {
         let claimed = self.find(len)?;
@@ -250,6 +250,9 @@ impl<B: Bell> Producer<B> {
         if len > words.longest() {
             return Err(ClaimError::TooLong { most: words.longest() });
         }
+        if self.is_closed() {
+            return Err(ClaimError::Closed);
+        }
         let span = words_for(len);
         loop {
             let tail = self.ring.control().tail.load(Relaxed);
@@ -268,7 +271,7 @@ impl<B: Bell> Producer<B> {
                 self.limit = head.position().plus(words.len());
                 // `tail` may be older than that; then it passes here, and the claim fails.
                 if end > self.limit {
-                    return Err(if head.is_gone() { ClaimError::Closed } else { ClaimError::Full });
+                    return Err(ClaimError::Full);
                 }
             }
             if mutant::is("records: claimed without a look at who was faster") {
@@ -300,8 +303,9 @@ impl<B: Bell> Producer<B> {
     }
 
     /// Whether the consumer has gone.
+    #[inline(always)]
     pub fn is_closed(&self) -> bool {
-        self.ring.control().head.load(Relaxed).is_gone()
+        self.ring.control().values.have_gone()
     }
 }
 
@@ -510,6 +514,7 @@ impl<B: Bell> Reader for Consumer<B> {
 
 impl<B: Bell> Drop for Consumer<B> {
     fn drop(&mut self) {
+        self.ring.control().values.go();
         // EDGE records-free (release): who sees that the consumer has gone sees what it read.
         self.ring.control().head.store_gone(self.head, Release);
         if !mutant::is("records: the consumer goes without a bell") {

@@ -20,7 +20,7 @@
 //! # State
 //! ```text
 //! 0    magic u64 | version u32 | kind u32 | words u64 | consumer u64: who holds the role
-//! 128  tail | 256  head | 384  sleepers for records | 512  sleepers for room | 640  producers, and whether open
+//! 128  tail | 256  head | 384  sleepers for records, consumer gone u32 | 512  sleepers for room | 640  producers, and whether open
 //! 768  words
 //! ```
 //! All in the machine's own byte order: it is memory, not a file.
@@ -35,6 +35,7 @@
 use super::mpsc::{Consumer, Control, OPEN, Producer, Ring};
 use super::words::{Words, count_for};
 use crate::CapacityError;
+use crate::bell::Listeners;
 pub use crate::given::{AttachError, RoleError};
 use crate::given::{Kind, Stamp};
 use crate::position::{Cursor, Position};
@@ -104,7 +105,7 @@ pub unsafe fn create(
         control: Aligned(Control {
             tail: CachePadded::new(Cursor::new(Position::new(0))),
             head: CachePadded::new(Cursor::new(Position::new(0))),
-            values: CachePadded::new(Sleepers::shared()),
+            values: CachePadded::new(Listeners::at(Sleepers::shared())),
             room: CachePadded::new(Sleepers::shared()),
             living: CachePadded::new(AtomicU64::new(OPEN)),
         }),

@@ -26,7 +26,7 @@ use super::record::{Found, judge};
 use super::sides::{Claimed, Place, Reader, Writer};
 use super::words::Words;
 use super::{Chunk, Record, RecordError};
-use crate::bell::{Bell, Silent};
+use crate::bell::{Bell, Listeners, Silent};
 use crate::position::{Cursor, Mark, Position};
 use crate::{CapacityError, ClaimError, mutant};
 use std::fmt;
@@ -59,7 +59,7 @@ pub(super) struct Ring<B> {
     tail: CachePadded<Cursor>,
     head: CachePadded<Cursor>,
     /// For those who wait for records, and for room.
-    values: CachePadded<B>,
+    values: CachePadded<Listeners<B>>,
     room: CachePadded<B>,
     words: Words,
 }
@@ -81,7 +81,7 @@ fn build<B: Bell>(capacity: usize) -> Result<Sides<B>, CapacityError> {
     let ring = Arc::new(Ring {
         tail: CachePadded::new(Cursor::new(start)),
         head: CachePadded::new(Cursor::new(start)),
-        values: CachePadded::new(B::default()),
+        values: CachePadded::new(Listeners::default()),
         room: CachePadded::new(B::default()),
         words: Words::new(capacity)?,
     });
@@ -120,7 +120,7 @@ impl<B: Bell> Producer<B> {
     /// Claims room for a record of `len` bytes.
     ///
     /// # Errors
-    /// There is not that much room now or, beyond the longest record, ever; or the ring is full and its consumer has gone.
+    /// There is not that much room now or, beyond the longest record, ever; or the consumer has gone.
     #[inline]
     pub fn claim(&mut self, len: usize) -> Result<Chunk<'_, Self>, ClaimError> {
         let claimed = self.find(len)?;
@@ -146,6 +146,9 @@ impl<B: Bell> Producer<B> {
         if len > words.longest() {
             return Err(ClaimError::TooLong { most: words.longest() });
         }
+        if self.is_closed() {
+            return Err(ClaimError::Closed);
+        }
         let (span, to_end) = (words_for(len), words.to_end(self.tail));
         let padding = if span > to_end { to_end } else { 0 };
         if self.limit.since(self.tail) < padding + span {
@@ -155,7 +158,7 @@ impl<B: Bell> Producer<B> {
             let extra = u64::from(mutant::is("records: one word too many"));
             self.limit = head.position().plus(words.len() + extra);
             if self.limit.since(self.tail) < padding + span {
-                return Err(if head.is_gone() { ClaimError::Closed } else { ClaimError::Full });
+                return Err(ClaimError::Full);
             }
         }
         Ok(Claimed { at: self.tail.plus(padding), padding, len })
@@ -167,8 +170,9 @@ impl<B: Bell> Producer<B> {
     }
 
     /// Whether the consumer has gone.
+    #[inline(always)]
     pub fn is_closed(&self) -> bool {
-        self.ring.head.load(Relaxed).is_gone()
+        self.ring.values.have_gone()
     }
 }
 
@@ -309,6 +313,7 @@ impl<B: Bell> Reader for Consumer<B> {
 
 impl<B: Bell> Drop for Consumer<B> {
     fn drop(&mut self) {
+        self.ring.values.go();
         // EDGE records-vacate (release): who sees that the consumer has gone sees what it read.
         self.ring.head.store_gone(self.head, Release);
         if !mutant::is("records: the consumer goes without a bell") {

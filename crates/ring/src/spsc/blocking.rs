@@ -37,7 +37,7 @@ impl<T> Producer<T, Sleepers> {
     /// Puts `value` in, and sleeps until there is room for it.
     ///
     /// # Errors
-    /// The value, when the ring is full and its consumer has gone.
+    /// The value, when the consumer has gone.
     #[inline]
     pub fn push_wait(&mut self, value: T) -> Result<(), T> {
         self.push_deadline(value, Deadline::NEVER).map_err(PushError::into_inner)
@@ -46,7 +46,7 @@ impl<T> Producer<T, Sleepers> {
     /// The same, but not longer than to `deadline`.
     ///
     /// # Errors
-    /// The value: the ring is still full, or full and its consumer has gone.
+    /// The value: the ring is still full, or its consumer has gone.
     #[inline]
     pub fn push_deadline(&mut self, value: T, deadline: Deadline) -> Result<(), PushError<T>> {
         // Waits before the value is given away, so that it moves once.

@@ -258,10 +258,26 @@ impl<T, B: Bell> Consumer<T, B> {
 
 impl<T, B: Bell> Drop for Consumer<T, B> {
     fn drop(&mut self) {
+        self.control().values.go();
+        let last = Last(self);
+        if std::mem::needs_drop::<T>()
+            && let Ok(queued) = last.0.read(usize::MAX)
+        {
+            queued.release();
+        }
+    }
+}
+
+/// What a consumer does last of all, even if the drop of what was queued panics.
+struct Last<'c, T, B: Bell>(&'c mut Consumer<T, B>);
+
+impl<T, B: Bell> Drop for Last<'_, T, B> {
+    fn drop(&mut self) {
+        let (control, head) = (self.0.control(), self.0.head);
         // EDGE vacate (release): who sees that the consumer has gone sees what it took.
-        self.control().head.store_gone(self.head, Release);
+        control.head.store_gone(head, Release);
         if !mutant::is("spsc: the consumer goes without a bell") {
-            self.control().room.ring();
+            control.room.ring();
         }
     }
 }

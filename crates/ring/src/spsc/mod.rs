@@ -5,9 +5,9 @@
 //! once each, in the order in which they went in. A ring of capacity n is full when n values are in it, no sooner. Several
 //! values at once: [`Producer::claim`] and [`Consumer::read`], in place; one store publishes or releases them all.
 //!
-//! When the producer goes, the consumer pops what is left, then sees [`PopError::Closed`](crate::PopError). When the consumer goes, pushes
-//! may go on to succeed until the ring is full, just as if they had come before; then comes [`PushError::Closed`](crate::PushError).
-//! What nobody popped is dropped when the second side goes.
+//! When the producer goes, the consumer pops what is left, then sees [`PopError::Closed`](crate::PopError). When the consumer goes,
+//! pushes fail from then on, with [`PushError::Closed`](crate::PushError), and what is in the ring is dropped by the consumer's
+//! drop; what was being pushed at that moment is dropped when the producer goes.
 //!
 //! # State
 //! `tail`, written by the producer, and `head`, written by the consumer, each on lines of its own. Each side keeps what it
@@ -49,7 +49,7 @@ pub use self::consumer::Consumer;
 pub use self::producer::Producer;
 
 use crate::CapacityError;
-use crate::bell::{Bell, Silent};
+use crate::bell::{Bell, Listeners, Silent};
 use crate::position::{Cursor, Position};
 use crate::slots::{Slot, Slots};
 use crate::view::View;
@@ -90,7 +90,7 @@ pub(crate) struct Control<B> {
     /// Where the next value is; only the consumer stores it.
     pub(crate) head: CachePadded<Cursor>,
     /// For those who wait for values, and for room.
-    pub(crate) values: CachePadded<B>,
+    pub(crate) values: CachePadded<Listeners<B>>,
     pub(crate) room: CachePadded<B>,
 }
 
@@ -99,7 +99,7 @@ impl<B: Bell> Control<B> {
         Control {
             tail: CachePadded::new(Cursor::new(start)),
             head: CachePadded::new(Cursor::new(start)),
-            values: CachePadded::new(B::default()),
+            values: CachePadded::new(Listeners::default()),
             room: CachePadded::new(B::default()),
         }
     }

@@ -6,7 +6,7 @@ use crate::mutant;
 use crate::position::{Mark, Position};
 use crate::{ClaimError, PushError};
 use std::fmt;
-use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
+use uncontended_atomic::Ordering::{Acquire, Release};
 
 /// The side that pushes.
 ///
@@ -60,17 +60,16 @@ impl<T, B: Bell> Producer<T, B> {
     /// Puts `value` in, if there is room.
     ///
     /// # Errors
-    /// The value, when the ring is full, or full and its consumer has gone.
+    /// The value, when the ring is full, or its consumer has gone.
     #[inline]
     pub fn push(&mut self, value: T) -> Result<(), PushError<T>> {
+        if self.is_closed() {
+            return Err(PushError::Closed(value));
+        }
         if self.tail == self.limit {
-            let head = self.look();
+            self.look();
             if self.tail == self.limit {
-                // Made in place, not by a constructor that is chosen: else a large value goes through memory once more.
-                return Err(match head.is_gone() {
-                    true => PushError::Closed(value),
-                    false => PushError::Full(value),
-                });
+                return Err(PushError::Full(value));
             }
         }
         if mutant::is("spsc: publish before the slot is written") {
@@ -135,6 +134,7 @@ impl<T, B: Bell> Producer<T, B> {
     pub(super) fn has_room(&mut self, count: u64) -> bool {
         self.limit.since(self.tail) >= count
             || self.look().is_gone()
+            || self.is_closed()
             || self.limit.since(self.tail) >= count
     }
 
@@ -155,10 +155,13 @@ impl<T, B: Bell> Producer<T, B> {
         if count > self.capacity() {
             return Err(ClaimError::TooLong { most: self.capacity() });
         }
+        if self.is_closed() {
+            return Err(ClaimError::Closed);
+        }
         if self.limit.since(self.tail) < count as u64 {
-            let head = self.look();
+            self.look();
             if self.limit.since(self.tail) < count as u64 {
-                return Err(if head.is_gone() { ClaimError::Closed } else { ClaimError::Full });
+                return Err(ClaimError::Full);
             }
         }
         Ok(Claim::new(self, count))
@@ -181,8 +184,11 @@ impl<T, B: Bell> Producer<T, B> {
         count
     }
 
-    /// How many values there is room for now; there can only be more later.
+    /// How many values there is room for now; there can only be more later, until the consumer goes: then there is none.
     pub fn room(&mut self) -> usize {
+        if self.is_closed() {
+            return 0;
+        }
         self.look();
         // Whatever a faulty consumer in another process wrote, no more than all slots.
         self.limit.since(self.tail).min(self.place.capacity) as usize
@@ -194,8 +200,9 @@ impl<T, B: Bell> Producer<T, B> {
     }
 
     /// Whether the consumer has gone.
+    #[inline(always)]
     pub fn is_closed(&self) -> bool {
-        self.control().head.load(Relaxed).is_gone()
+        self.control().values.have_gone()
     }
 
     /// Takes the value `offset` after `tail` back, before it is published.

@@ -22,7 +22,7 @@
 //! ```text
 //! 0    magic u64 | version u32 | kind u32 | element size u64 | element alignment u64 | capacity u64
 //! 40   producer u64 | consumer u64      who holds the role: 0 nobody yet, all ones given up, else process and start
-//! 128  tail | 256  head | 384  sleepers for values | 512  sleepers for room
+//! 128  tail | 256  head | 384  sleepers for values, consumer gone u32 | 512  sleepers for room
 //! 640  slots, from the next multiple of the element's alignment on
 //! ```
 //! All in the machine's own byte order: it is memory, not a file.
@@ -38,6 +38,7 @@ pub use crate::given::{AttachError, RoleError};
 
 use super::{Consumer, Control, Keeper, Place, Producer};
 use crate::Plain;
+use crate::bell::Listeners;
 use crate::given::{Held, Kind, Stamp};
 use crate::position::{Cursor, Position};
 use crate::slots::{Slot, slots_for};
@@ -126,7 +127,7 @@ pub unsafe fn create<T: Plain>(
         control: ControlBlock(Control {
             tail: uncontended_atomic::CachePadded::new(Cursor::new(start)),
             head: uncontended_atomic::CachePadded::new(Cursor::new(start)),
-            values: uncontended_atomic::CachePadded::new(Sleepers::shared()),
+            values: uncontended_atomic::CachePadded::new(Listeners::at(Sleepers::shared())),
             room: uncontended_atomic::CachePadded::new(Sleepers::shared()),
         }),
     };

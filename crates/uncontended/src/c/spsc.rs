@@ -46,7 +46,7 @@ pub unsafe extern "C" fn unc_ring_create(
 }
 
 /// Pushes `value`, and sleeps until there is room for it, but not longer than to `deadline_ns`. UNC_STATUS_FULL: the deadline has
-/// passed. UNC_STATUS_CLOSED: the ring is full and its consumer has gone.
+/// passed. UNC_STATUS_CLOSED: the consumer has gone.
 ///
 /// # Safety
 /// `producer` is a producer's handle, and no other call uses it.
