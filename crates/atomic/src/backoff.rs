@@ -1,15 +1,16 @@
 //! Waiting a little longer each time.
 
-use crate::{spin_loop, yield_now};
+use crate::{spin_for_ns, yield_now};
 
-/// Exponential backoff for a loop that lost a race or waits for somebody: first pauses of the processor, twice as many
+/// Exponential backoff for a loop that lost a race or waits for somebody: first pauses of the processor, twice as long
 /// each time, then yields of the CPU. Never sleeps: see the crate `wait` for that.
 #[derive(Debug, Default)]
 pub struct Backoff {
     step: u32,
 }
 
-/// Pauses double up to 2^6; after as many rounds the thread yields.
+/// The first pause; they double, and after so many rounds the thread yields.
+const SHORTEST_NS: u32 = 20;
 const SPIN_STEPS: u32 = 6;
 
 impl Backoff {
@@ -25,9 +26,7 @@ impl Backoff {
 
     /// Lost a race against somebody who made progress: pauses, never yields.
     pub fn spin(&mut self) {
-        for _ in 0..1u32 << self.step {
-            spin_loop();
-        }
+        spin_for_ns(SHORTEST_NS << self.step);
         self.step = (self.step + 1).min(SPIN_STEPS);
     }
 

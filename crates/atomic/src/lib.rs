@@ -29,6 +29,7 @@ mod backoff;
 #[cfg(not(unc_model))]
 mod cell;
 mod futex;
+mod hint;
 mod mutant;
 mod padded;
 #[cfg(not(unc_model))]
@@ -47,6 +48,7 @@ pub use self::{
     ahead::{prefetch_to_read, prefetch_to_write},
     backoff::Backoff,
     futex::{FutexWord, Scope, Wait, futex_wait, futex_wake},
+    hint::spin_for_ns,
     padded::CachePadded,
 };
 #[cfg(any(unc_model, unc_pause))]

@@ -9,14 +9,14 @@
 //! In the middle of a stream means: the last few looks all found some values, more than one and fewer than a quarter of the
 //! ring, and hardly any found none. Values that come one by one, and short bursts, are never kept waiting.
 
-use uncontended_atomic::spin_loop;
+use uncontended_atomic::spin_for_ns;
 
 /// So many looks in a row that find little are a stream.
 const STREAM: u32 = 8;
 /// So many looks in a row that find nothing are its end.
 const END: u32 = 4;
-/// The pause, in hints of the spinning kind: some hundred nanoseconds where a hint is long, some ten where it is short.
-const PAUSE: u32 = 8;
+/// The pause: in it a producer fills a few lines.
+const PAUSE_NS: u32 = 200;
 
 /// What a consumer's last looks found.
 #[derive(Debug, Default)]
@@ -47,7 +47,7 @@ impl Pace {
     /// Lets the producer get ahead.
     #[cold]
     pub(crate) fn linger(&self) {
-        (0..PAUSE).for_each(|_| spin_loop());
+        spin_for_ns(PAUSE_NS);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::deadline::{Deadline, TimedOut, now_ns};
 use std::time::Duration;
-use uncontended_atomic::{AtomicU32, Ordering::Relaxed, spin_loop, yield_now};
+use uncontended_atomic::{AtomicU32, Ordering::Relaxed, spin_for_ns, yield_now};
 
 /// How long the threads that wait at one place look again and again before they sleep. All zero is as long as ever.
 ///
@@ -22,8 +22,9 @@ const MOST_HALVED: u32 = 6;
 /// However little patience is left, others have the CPU so many times before a sleep. Among more threads than CPUs that is mostly
 /// who one waits for, and no sleep is needed; where nobody else wants the CPU it is cheaper than a sleep by far.
 const FEWEST_YIELDS: u32 = 4;
-/// A look comes after twice as many hints as the last one did, at most after so many; then after the others had the CPU.
-const HINTS: u32 = 2;
+/// The first look comes after a pause of so long, the next after one of twice that, all others after other threads had the CPU.
+const FIRST_PAUSE_NS: u32 = 25;
+const LAST_PAUSE_NS: u32 = 50;
 
 impl Patience {
     #[cfg(not(unc_model))]
@@ -69,11 +70,11 @@ impl Patience {
 
 /// Looks again and again until `ready` gives a value, or `end` has passed and others had the CPU a few times.
 fn spin<R>(mut ready: impl FnMut() -> Option<R>, end: Deadline, deadline: Deadline) -> Option<R> {
-    let (mut hints, mut yields) = (1, 0);
+    let (mut pause_ns, mut yields) = (FIRST_PAUSE_NS, 0);
     while !end.has_passed() || yields < FEWEST_YIELDS && !deadline.has_passed() {
-        if hints <= HINTS {
-            (0..hints).for_each(|_| spin_loop());
-            hints *= 2;
+        if pause_ns <= LAST_PAUSE_NS {
+            spin_for_ns(pause_ns);
+            pause_ns *= 2;
         } else {
             yields += 1;
             yield_now();

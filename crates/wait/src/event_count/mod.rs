@@ -52,8 +52,8 @@ pub use two_words::TwoWords;
 /// Event counts with one producer, which a [`Producer`] stands for.
 ///
 /// The portable form is the default on x86-64 too. It keeps the count in the handle, in a register where the handle is a local, so
-/// that an increment, and an addition of any number, costs what a bare release store costs. An addition to memory does so
-/// only where the processor hands its sum on without going through memory. Besides, C11 covers each step of the portable
+/// that an increment, and an addition of any number, never waits for a load of what it stored last. An addition to memory does,
+/// but where the processor hands its sum on without going through memory. Besides, C11 covers each step of the portable
 /// form, and no increment ever stores a flag away.
 pub mod single {
     /// 31 bits, in the default form.

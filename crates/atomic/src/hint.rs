@@ -1,0 +1,86 @@
+//! Spinning for a time: the processor's hint for loops that wait, which lasts a few nanoseconds on one processor and some dozens
+//! on another, by the clock.
+//!
+//! # State
+//! How long a hint lasts here, measured when it is first asked for.
+
+use crate::spin_loop;
+
+/// Spins for about `ns` nanoseconds, with the processor's hint: at least one hint, and no clock is read. For times that are too
+/// short to read the clock in; longer ones look at it themselves. Under the checker, to which no time passes, one hint.
+#[inline]
+pub fn spin_for_ns(ns: u32) {
+    (0..measured::hints(ns)).for_each(|_| spin_loop());
+}
+
+#[cfg(any(miri, unc_model))]
+mod measured {
+    pub(super) fn hints(_: u32) -> u32 {
+        1
+    }
+}
+
+#[cfg(not(any(miri, unc_model)))]
+mod measured {
+    use crate::AtomicU32;
+    use crate::Ordering::Relaxed;
+    use uncontended_sys::clock::monotonic_ns;
+
+    /// So many hints are measured at a time, so many times; what counts is the least, which nobody has disturbed.
+    const HINTS: u32 = 256;
+    const ROUNDS: usize = 4;
+
+    /// Picoseconds a hint; 0: not measured yet.
+    static HINT_PS: AtomicU32 = AtomicU32::new(0);
+
+    #[inline]
+    pub(super) fn hints(ns: u32) -> u32 {
+        // Relaxed: a number and no more. Two that measure at once find about the same.
+        match HINT_PS.load(Relaxed) {
+            0 => fit(ns, measure()),
+            hint_ps => fit(ns, hint_ps),
+        }
+    }
+
+    /// The number of hints that comes closest to so long, but one at least.
+    fn fit(ns: u32, hint_ps: u32) -> u32 {
+        let (wanted_ps, hint_ps) = (u64::from(ns) * 1000, u64::from(hint_ps));
+        u32::try_from((wanted_ps + hint_ps / 2) / hint_ps).unwrap_or(u32::MAX).max(1)
+    }
+
+    #[cold]
+    fn measure() -> u32 {
+        let round = || {
+            let start = monotonic_ns();
+            (0..HINTS).for_each(|_| std::hint::spin_loop());
+            monotonic_ns() - start
+        };
+        let least_ns = (0..ROUNDS).map(|_| round()).min().unwrap_or(0);
+        let hint_ps = u32::try_from(least_ns * 1000 / u64::from(HINTS)).unwrap_or(u32::MAX).max(1);
+        HINT_PS.store(hint_ps, Relaxed);
+        hint_ps
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn as_many_hints_as_come_closest_and_never_none() {
+            assert_eq!((fit(200, 26_000), fit(200, 44_000), fit(200, 4_000)), (8, 5, 50));
+            assert_eq!(
+                (fit(0, 26_000), fit(5, 26_000), fit(39, 26_000), fit(40, 26_000)),
+                (1, 1, 2, 2)
+            );
+            assert_eq!((fit(u32::MAX, 1), fit(1, u32::MAX)), (u32::MAX, 1));
+        }
+
+        #[test]
+        fn a_hint_is_measured_once_and_then_known() {
+            let first = hints(1_000_000);
+            let known = HINT_PS.load(Relaxed);
+            assert!(known > 0 && first >= 1);
+            assert_eq!((hints(1_000_000), HINT_PS.load(Relaxed)), (fit(1_000_000, known), known));
+        }
+    }
+}
