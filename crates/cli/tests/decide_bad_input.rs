@@ -93,6 +93,38 @@ fn questions_without_a_property_or_a_subject() {
 }
 
 #[test]
+fn arguments_without_quotes_are_told_apart() {
+    let said = unc(&["compare", "--", "/bin/sleep", "0.1", "/bin/sleep", "0.2"]);
+    said.assert_refused("these are 4 commands: '/bin/sleep', '0.1', '/bin/sleep', '0.2'");
+    assert!(said.err.contains("quotes"), "{}", said.err);
+    // Two commands are what was meant, and three programs are.
+    unc(&["compare", "--", "true", "no-such-program"]).assert_refused("was not found");
+    let three = unc(&[
+        "compare",
+        "--quiet",
+        "--max-runs",
+        "50",
+        "--margin",
+        "90%",
+        "--",
+        "true",
+        "true",
+        "true",
+    ]);
+    assert_ne!(three.status, 2, "{}", three.err);
+}
+
+#[test]
+fn times_and_sizes_are_not_negative() {
+    for value in ["-5ms", "-1 MiB"] {
+        unc(&["slo", "--rate", ".9", "--at-most", value, "--", "true"])
+            .assert_refused("below zero");
+    }
+    unc_reading(&["slo", "--quiet", "--rate", ".9", "--at-most", "5ms", "--from", "-"], "4\n-1\n")
+        .assert_refused("line 2: '-1' is below zero");
+}
+
+#[test]
 fn commands_that_cannot_be_measured() {
     let slo = |line: &str, metric: &str| {
         unc(&["slo", "--quiet", "--rate", ".9", "--at-most", "5s", "--metric", metric, "--", line])

@@ -24,6 +24,8 @@ fn a_timed_out_run_is_killed_with_its_children_and_has_failed() {
         "60%",
         "--timeout",
         "30ms",
+        "--bursts",
+        "1",
         "--json",
         "-",
         "--",
@@ -124,7 +126,7 @@ fn environment_directory_input_and_shell_are_as_asked() {
     let input = folder.file("input");
     let dir = folder.path().display().to_string();
     let holds = |extra: &[&str], line: &[&str]| {
-        let mut all = vec!["slo", "--at-most", "1h", "--rate", "60%"];
+        let mut all = vec!["slo", "--at-most", "1h", "--rate", "60%", "--bursts", "1"];
         all.extend(extra);
         all.push("--");
         all.extend(line);
@@ -143,8 +145,19 @@ fn environment_directory_input_and_shell_are_as_asked() {
 #[test]
 fn printed_numbers_are_read() {
     let holds = |metric: &str, bound: &str, line: &str| {
-        let said =
-            unc(&["slo", "--metric", metric, "--at-most", bound, "--rate", "60%", "--", line]);
+        let said = unc(&[
+            "slo",
+            "--metric",
+            metric,
+            "--at-most",
+            bound,
+            "--rate",
+            "60%",
+            "--bursts",
+            "1",
+            "--",
+            line,
+        ]);
         assert_ne!(said.status, 2, "{}", said.err);
         said.status == 0
     };
@@ -219,6 +232,8 @@ fn the_report_of_a_run_is_a_metric() {
         unc(&[
             "slo",
             "--quiet",
+            "--bursts",
+            "1",
             "--rate",
             rate,
             "--metric",

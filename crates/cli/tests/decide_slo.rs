@@ -237,6 +237,33 @@ fn bursts_of_bad_runs_are_pointed_out() {
     assert!(none.is_empty(), "{none:?}");
 }
 
+/// A run under way is ended at twice the time, and counts for nothing.
+#[test]
+fn the_time_holds_while_a_run_is_under_way() {
+    let started = std::time::Instant::now();
+    let common = ["--max-time", "300ms", "--json", "-", "--"];
+    let slo =
+        unc(&[&["slo", "--at-most", "1s", "--rate", ".9"][..], &common, &["sleep 30"]].concat());
+    let compare = unc(&[&["compare"][..], &common, &["sleep 31", "sleep 32"]].concat());
+    assert!(started.elapsed() < std::time::Duration::from_secs(10));
+    for said in [slo, compare] {
+        let json = said.json();
+        assert_eq!((said.status, &json["stopped_by"]), (3, &"max-time".into()), "{}", said.err);
+        assert_eq!((&json["n"], json["runs"].as_array().map(Vec::len)), (&0.into(), Some(0)));
+        assert!(!said.err.contains("inf") && !said.err.contains("unknown"), "{}", said.err);
+    }
+}
+
+/// The rate asked about is the decimal that was written.
+#[test]
+fn a_rate_in_percent_is_that_decimal() {
+    for (text, rate) in [("99.9%", 0.999), ("99.99%", 0.9999), ("14.3%", 0.143), ("0.07%", 0.0007)]
+    {
+        let json = unc(&["slo", "--rate", text, "--counts", "5/9", "--json", "-"]).json();
+        assert_eq!(json["hypothesis"]["rate"].as_f64(), Some(rate), "{text}");
+    }
+}
+
 /// One burst of twelve is no rate: what independent runs would refute stays open, and says why.
 #[test]
 fn a_burst_is_not_taken_for_a_rate() {

@@ -7,7 +7,7 @@ use crate::decide::lines::Lines;
 use crate::decide::output::deliver;
 use crate::decide::ratio::Ratio;
 use crate::decide::record::{self, Outcome, Run, Stop};
-use crate::decide::runner::{Prepared, Runner};
+use crate::decide::runner::{Launch, Prepared, Runner};
 use crate::decide::scan::{self, Parameter};
 use crate::decide::session::{Session, Setting};
 use crate::decide::suite;
@@ -223,6 +223,7 @@ impl Flags {
             .enumerate()
             .map(|(arm, line)| (arm >= own).then(|| Prepared::from_line(line, &launch)).transpose())
             .collect::<Result<_, _>>()?;
+        refuse_arguments(&commands, &launch)?;
         let around = self.run.around(&launch, lines.len() - own)?;
         let runner = Runner::new(launch, metric, None)?;
         catch_interrupts()?;
@@ -248,8 +249,11 @@ impl Flags {
             block: self.block,
             ignore_failure: self.ignore_failure,
         };
+        blocks.runner.limit(self.stop.max_time);
         let stop = blocks.run_until_settled(&mut stored, self.run.warmup, most);
+        let stop = if blocks.runner.is_out_of_time() { Ok(Stop::MaxTime) } else { stop };
         // Whatever happened, what was set up is cleaned up.
+        blocks.runner.limit(None);
         let cleaned = blocks.around.clean_up(&blocks.runner);
         let stop = stop?;
         cleaned?;
@@ -280,7 +284,7 @@ impl Blocks {
         let run = prepared.and_then(|()| self.runner.measure(command));
         let run = run.and_then(|run| self.around.conclude(&self.runner, number).map(|()| run));
         // Before asking what came of it: the interrupt has killed whatever was running.
-        if interrupted() {
+        if interrupted() || self.runner.is_out_of_time() {
             return Ok(None);
         }
         let mut run = run?;
@@ -365,6 +369,27 @@ impl Blocks {
         }
         Ok(None)
     }
+}
+
+/// Refuses several commands of which some are no programs: they are meant to be arguments.
+fn refuse_arguments(commands: &[Option<Prepared>], launch: &Launch) -> Result<(), Failure> {
+    let commands: Vec<&Prepared> = commands.iter().flatten().collect();
+    let Some(odd) = commands.iter().skip(1).find(|command| command.is_no_program(launch)) else {
+        return Ok(());
+    };
+    if commands.len() < 3 {
+        return Ok(());
+    }
+    let lines: Vec<String> = commands.iter().map(|command| format!("'{}'", command.line)).collect();
+    Err(Failure::new(
+        format!(
+            "these are {} commands: {}; there is no program '{}'",
+            lines.len(),
+            lines.join(", "),
+            odd.line
+        ),
+        "put each command into quotes with its arguments: unc compare -- './prog 1' './prog 2'",
+    ))
 }
 
 /// Refuses a budget with which no answer can ever be given, and warns of one that the tail guard makes too small for one.

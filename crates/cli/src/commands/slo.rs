@@ -220,10 +220,13 @@ impl Flags {
             command.line,
             self.stop.sentence(Some(most))
         ));
+        runner.limit(self.stop.max_time);
         let stop = around.set_up(&runner).and_then(|()| {
             run_until_settled(&mut session, &mut runner, &command, &around, self.run.warmup)
         });
+        let stop = if runner.is_out_of_time() { Ok(Stop::MaxTime) } else { stop };
         // Whatever happened, what was set up is cleaned up.
+        runner.limit(None);
         let cleaned = around.clean_up(&runner);
         let stop = stop?;
         cleaned?;
@@ -248,6 +251,9 @@ fn run_until_settled(
         // Before asking what came of it: the interrupt has killed whatever was running.
         if interrupted() {
             return Ok(Stop::Interrupted);
+        }
+        if runner.is_out_of_time() {
+            return Ok(Stop::MaxTime);
         }
         let run = run?;
         if warmup > 0 {

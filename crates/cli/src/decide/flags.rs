@@ -88,7 +88,7 @@ pub(crate) struct StopFlags {
     /// Give up (undecided) after so many runs of each command
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_runs: Option<u64>,
-    /// Give up (undecided) after this time, checked between runs
+    /// Give up (undecided) after this time; a run that is under way may end, up to twice the time
     #[arg(long, value_name = "TIME", value_parser = value::duration)]
     pub(crate) max_time: Option<Duration>,
     /// Keep the question and every run in a log that `unc verdict` reads

@@ -170,12 +170,11 @@ pub(crate) fn sentence(verdict: &Verdict, finding: &Finding) -> String {
     let error = error_bound(verdict.max_error);
     match (&verdict.hypothesis, &finding.effect) {
         (Hypothesis::Compare(compare), Some(effect)) => {
-            let relation = finding.relation.map_or("unknown", |relation| relation.name());
-            let within = value::interval(effect.low, effect.high.unwrap_or(f64::INFINITY), 5);
+            let within = value::within(effect.low, effect.high.unwrap_or(f64::INFINITY), 5);
             let ratio = effect.ratio.map_or("-".to_string(), |ratio| significant(ratio, 5));
-            let said = said_of_pair(compare, finding, relation);
+            let said = said_of_pair(compare, finding);
             format!(
-                "{answer}: {said}; {} {ratio} within {within}, {} pairs, error at most {error}",
+                "{answer}: {said}; {} {ratio} {within}, {} pairs, error at most {error}",
                 compare.effect_name(),
                 finding.n
             )
@@ -207,10 +206,10 @@ pub(crate) fn sentence(verdict: &Verdict, finding: &Finding) -> String {
                 _ => format!("whether the p-value is below {level} is not certain"),
             };
             format!(
-                "{answer}: {said}; difference {}, p about {} within {}, {} dealings, error at most {error}",
+                "{answer}: {said}; difference {}, p about {} {}, {} dealings, error at most {error}",
                 significant(finding.difference.unwrap_or(0.0), 6),
                 significant(finding.p_value.unwrap_or(1.0), 4),
-                value::interval(low, high, 4),
+                value::within(low, high, 4),
                 finding.n
             )
         }
@@ -219,8 +218,12 @@ pub(crate) fn sentence(verdict: &Verdict, finding: &Finding) -> String {
 }
 
 /// What the claim, the median and the tails are found to be.
-fn said_of_pair(compare: &Compare, finding: &Finding, relation: &str) -> String {
-    let plain = || format!("{} ({relation})", compare.said(finding.verdict));
+fn said_of_pair(compare: &Compare, finding: &Finding) -> String {
+    let relation = match finding.relation {
+        None | Some(Relation::Unknown) => String::new(),
+        Some(relation) => format!(" ({})", relation.name()),
+    };
+    let plain = || format!("{}{relation}", compare.said(finding.verdict));
     let Some(tails) = &finding.tails else { return plain() };
     let clause = tails.clause(compare.claim, finding.verdict);
     // A clause that goes on with a comma is about an answer that the median alone does not give.
@@ -230,23 +233,25 @@ fn said_of_pair(compare: &Compare, finding: &Finding, relation: &str) -> String 
         (_, Some(Relation::Equivalent)) => {
             format!("the median is equal, within {}", percent(compare.margin))
         }
-        (median, _) => format!("{} in the median ({relation})", compare.said(median)),
+        (median, _) => format!("{} in the median{relation}", compare.said(median)),
     };
     median + &clause
 }
 
 /// Where a percentile lies, as a part of a sentence.
 fn percentile(place: &Percentile, dimension: Dimension) -> String {
-    let shown = |value: Option<f64>, none: &str, toward| {
-        value.map_or(none.to_string(), |value| value::show_toward(value, dimension, toward))
+    let shown = |value: f64, toward| value::show_toward(value, dimension, toward);
+    let within = match (place.low, place.high) {
+        (Some(low), Some(high)) => {
+            format!("within [{}, {}]", shown(low, Toward::Low), shown(high, Toward::High))
+        }
+        (Some(low), None) => format!("at least {}", shown(low, Toward::Low)),
+        (None, Some(high)) => format!("at most {}", shown(high, Toward::High)),
+        (None, None) => "not bounded yet".to_string(),
     };
-    format!(
-        "p{} {} within [{}, {}]",
-        significant(place.rate * 100.0, 12),
-        shown(place.value, "a failed run", Toward::Nearest),
-        shown(place.low, "-inf", Toward::Low),
-        shown(place.high, "inf", Toward::High)
-    )
+    let value = place.value.map(|value| shown(value, Toward::Nearest));
+    let rate = significant(place.rate * 100.0, 12);
+    format!("p{rate} {} {within}", value.as_deref().unwrap_or("a failed run"))
 }
 
 fn why_undecided(verdict: &Verdict) -> &'static str {
@@ -314,9 +319,9 @@ pub(crate) fn markdown(verdict: &Verdict) -> String {
                 text,
                 "| `{}` | {answer} | {} | {} | {} | {} | {error} |",
                 finding.candidate.as_deref().unwrap_or_default().replace('|', "\\|"),
-                finding.relation.map_or("unknown", |relation| relation.name()),
+                finding.relation.map_or("not known", |relation| relation.told()),
                 effect.ratio.map_or("-".to_string(), |ratio| significant(ratio, 5)),
-                value::interval(effect.low, effect.high.unwrap_or(f64::INFINITY), 5),
+                value::within(effect.low, effect.high.unwrap_or(f64::INFINITY), 5),
                 finding.n
             ),
         };

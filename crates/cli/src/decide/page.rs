@@ -259,7 +259,7 @@ fn candidates(findings: &[Finding]) -> String {
             vec![
                 Cell::text(finding.candidate.clone().unwrap_or_default()),
                 Cell::text(finding.verdict.name()),
-                Cell::text(finding.relation.map_or("unknown", |relation| relation.name())),
+                Cell::text(finding.relation.map_or("not known", |relation| relation.told())),
                 figure(effect.and_then(|effect| effect.ratio), Toward::Nearest),
                 figure(effect.map(|effect| effect.low), Toward::Low),
                 figure(effect.and_then(|effect| effect.high), Toward::High),

@@ -13,7 +13,7 @@ use super::hypothesis::{Claim, Compare, Shares};
 use super::ratio::Ratio;
 use super::record::{Outcome, Run};
 use super::trial::remaining;
-use super::value::interval;
+use super::value::within;
 use super::verdict::{Answer, Effect, Evidence, Finding, Relation};
 use crate::failure::Failure;
 use uncontended_stats::{self as stats, Counts, Method, Question, Rate, Report};
@@ -279,11 +279,11 @@ impl PairTrial {
             _ => format!("the median is settled, about {clears} more to rule out a heavier tail"),
         };
         format!(
-            "{} pairs with {}: the {} is within {}; {}",
+            "{} pairs with {}: the {} is {}; {}",
             candidate.costs.len(),
             self.compare.commands[arm],
             self.compare.effect_name(),
-            interval(effect.low, effect.high.unwrap_or(f64::INFINITY), 4),
+            within(effect.low, effect.high.unwrap_or(f64::INFINITY), 4),
             left
         )
     }

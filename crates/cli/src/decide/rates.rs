@@ -77,7 +77,7 @@ impl RateTrial {
         let left = match self.judge.pending() {
             None => remaining(question, counts),
             Some(pending) => format!(
-                "{} if runs are independent, but bursts may explain it yet",
+                "{} if runs are independent (--bursts 1), but bursts may explain it yet",
                 Answer::from(pending.would_be).name()
             ),
         };

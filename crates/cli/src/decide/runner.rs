@@ -90,6 +90,21 @@ impl Prepared {
     }
 }
 
+impl Prepared {
+    /// Whether its program is nowhere to be found, so that the line is more likely an argument of the one before it.
+    pub(crate) fn is_no_program(&self, launch: &Launch) -> bool {
+        let Some(program) = self.words.first().filter(|_| !self.shell) else { return false };
+        if program.contains('/') {
+            let folder = launch.directory.clone().unwrap_or_default();
+            return !folder.join(program).exists();
+        }
+        let own = launch.environment.iter().rev().find(|(name, _)| name == "PATH");
+        let path = own.map(|(_, path)| path.into()).or_else(|| std::env::var_os("PATH"));
+        !std::env::split_paths(&path.unwrap_or_default())
+            .any(|folder| folder.join(program).exists())
+    }
+}
+
 /// Starts commands and reads their metric.
 #[derive(Debug)]
 pub(crate) struct Runner {
@@ -98,6 +113,8 @@ pub(crate) struct Runner {
     /// The dimension that thresholds have, where the user fixed one.
     dimension: Option<Dimension>,
     run_json: Option<PathBuf>,
+    /// When a run in flight is ended, since the trial has had twice its time.
+    deadline: Option<Instant>,
 }
 
 impl Runner {
@@ -111,7 +128,17 @@ impl Runner {
             true => Some(private_folder()?.join("run.json")),
             false => None,
         };
-        Ok(Runner { launch, metric, dimension, run_json })
+        Ok(Runner { launch, metric, dimension, run_json, deadline: None })
+    }
+
+    /// Ends what still runs after twice this time.
+    pub(crate) fn limit(&mut self, most: Option<Duration>) {
+        self.deadline = most.and_then(|most| Instant::now().checked_add(most.saturating_mul(2)));
+    }
+
+    /// Whether that time is over: then what was just ended says nothing.
+    pub(crate) fn is_out_of_time(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
     /// Runs `prepared` once and reads the metric.
@@ -199,6 +226,8 @@ impl Runner {
             supervise::start_small(&mut command);
         }
         let started = Instant::now();
+        let left = self.deadline.map(|deadline| deadline.saturating_duration_since(started));
+        let timeout = [timeout, left].into_iter().flatten().min();
         let child = command.spawn().map_err(failed)?;
         supervise::supervise(child, started, timeout).map_err(failed)
     }

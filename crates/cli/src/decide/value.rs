@@ -82,6 +82,9 @@ impl Quantity {
                 "'{unit}' in '{text}' is no unit: times take ns, us, ms, s, m, h; sizes B, kB, KiB, MB, MiB, GB, GiB"
             ));
         };
+        if parsed < 0.0 && dimension != Dimension::Number {
+            return Err(format!("'{text}' is below zero: no time or size is"));
+        }
         let value = parsed * scale;
         if !value.is_finite() {
             return Err(format!("'{text}' is too large"));
@@ -94,6 +97,9 @@ impl Quantity {
         let read = Quantity::parse(text)?;
         if read.dimension == threshold.dimension {
             return Ok(read.value);
+        }
+        if read.dimension == Dimension::Number && read.value < 0.0 {
+            return Err(format!("'{}' is below zero: no time or size is", text.trim()));
         }
         if read.dimension == Dimension::Number {
             return Some(read.value * threshold.scale)
@@ -126,10 +132,17 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
 pub(crate) fn share(text: &str) -> Result<f64, String> {
     let trimmed = text.trim();
     let read = match trimmed.strip_suffix('%') {
-        Some(percent) => finite(percent.trim_end()).map(|number| number / 100.0),
+        Some(percent) => hundredth(percent.trim_end()),
         None => finite(trimmed),
     };
     read.ok_or_else(|| format!("'{text}' is no share (such as 0.98 or 98%)"))
+}
+
+/// A hundredth of a number, shifted as text: 99.9% is the double nearest to 0.999, which 99.9 / 100 is not.
+fn hundredth(number: &str) -> Option<f64> {
+    let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
+    let exponent: i32 = exponent.parse().ok()?;
+    finite(&format!("{mantissa}e{}", exponent.checked_sub(2)?))
 }
 
 /// Reads a rate or an error probability: strictly between 0 and 1.
@@ -162,8 +175,7 @@ pub(crate) fn percentile(text: &str) -> Result<f64, String> {
         "median" => "50",
         other => other.strip_prefix('p').unwrap_or(""),
     };
-    // Shifted as text, so that p99.9 is the double nearest to 0.999.
-    let read = finite(&format!("{number}e-2")).filter(|&rate| rate > 0.0 && rate < 1.0);
+    let read = hundredth(number).filter(|&rate| rate > 0.0 && rate < 1.0);
     read.ok_or_else(|| format!("'{text}' is no percentile (such as p50, p99, p99.9)"))
 }
 
@@ -203,9 +215,17 @@ pub(crate) fn significant(value: f64, digits: usize) -> String {
     rounded(value, digits, Toward::Nearest)
 }
 
-/// An interval with at most `digits` significant digits; an end that is not there is infinite.
-pub(crate) fn interval(low: f64, high: f64, digits: usize) -> String {
-    format!("[{}, {}]", rounded(low, digits, Toward::Low), rounded(high, digits, Toward::High))
+/// Where a ratio lies, with at most `digits` significant digits; an end that is not known yet is 0 or infinite.
+pub(crate) fn within(low: f64, high: f64, digits: usize) -> String {
+    let shown = |end, toward| rounded(end, digits, toward);
+    match (low > 0.0, high < f64::INFINITY) {
+        (true, true) => {
+            format!("within [{}, {}]", shown(low, Toward::Low), shown(high, Toward::High))
+        }
+        (true, false) => format!("at least {}", shown(low, Toward::Low)),
+        (false, true) => format!("at most {}", shown(high, Toward::High)),
+        (false, false) => "not bounded yet".to_string(),
+    }
 }
 
 /// The interval of a rate, with `digits` after the point.
@@ -280,6 +300,9 @@ mod tests {
     #[test]
     fn what_is_no_number_is_refused() {
         for text in [
+            "-5ms",
+            "-1 B",
+            "-0.1us",
             "",
             " ",
             "nan",
@@ -304,6 +327,8 @@ mod tests {
         assert_eq!(Quantity::parse_beside("4.5", threshold), Ok(4.5e6));
         assert_eq!(Quantity::parse_beside("4500us", threshold), Ok(4.5e6));
         assert!(Quantity::parse_beside("3MiB", threshold).is_err());
+        assert!(Quantity::parse_beside("-1", threshold).is_err());
+        assert_eq!(Quantity::parse_beside("-1", Quantity::parse("5").unwrap()), Ok(-1.0));
         assert!(Quantity::parse_beside("3ms", Quantity::parse("5").unwrap()).is_err());
     }
 
@@ -312,6 +337,12 @@ mod tests {
         assert_eq!(rate("98%"), Ok(0.98));
         assert_eq!(rate(".999"), Ok(0.999));
         assert_eq!(percentile("p99.9"), Ok(0.999));
+        // Exactly these decimals; every rate of three digits.
+        assert_eq!((rate("99.9%"), rate("1e1%"), rate("5E-1 %")), (Ok(0.999), Ok(0.1), Ok(0.005)));
+        for thousandths in 1..1000 {
+            let percent = format!("{}.{}%", thousandths / 10, thousandths % 10);
+            assert_eq!(rate(&percent), rate(&format!("0.{thousandths:03}")), "{percent}");
+        }
         assert_eq!(percentile("median"), Ok(0.5));
         assert_eq!(margin("0"), Ok(0.0));
         for text in ["0", "1", "100%", "-1", "nan", "2", "", "%"] {
@@ -334,10 +365,12 @@ mod tests {
 
     #[test]
     fn intervals_are_rounded_outward() {
-        assert_eq!(interval(1.000_06, 1.000_04, 5), "[1, 1.0001]");
-        assert_eq!(interval(0.999_999, 99_999.6, 5), "[0.99999, 100000]");
-        assert_eq!(interval(0.0, f64::INFINITY, 5), "[0, inf]");
-        assert_eq!(interval(1.5, 2.5, 5), "[1.5, 2.5]");
+        assert_eq!(within(1.000_06, 1.000_04, 5), "within [1, 1.0001]");
+        assert_eq!(within(0.999_999, 99_999.6, 5), "within [0.99999, 100000]");
+        assert_eq!(within(0.0, f64::INFINITY, 5), "not bounded yet");
+        assert_eq!(within(0.0, 2.5, 5), "at most 2.5");
+        assert_eq!(within(1.5, f64::INFINITY, 5), "at least 1.5");
+        assert_eq!(within(1.5, 2.5, 5), "within [1.5, 2.5]");
         assert_eq!(rate_interval(0.900_000_9, 0.999_999_1, 6), "[0.900000, 1.000000]");
         assert_eq!(show_toward(1_234_567.0, Dimension::Time, Toward::Low), "1.234 ms");
         let mut state = 5_u64;

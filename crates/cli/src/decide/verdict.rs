@@ -130,6 +130,11 @@ impl Relation {
             Relation::Unknown => "unknown",
         }
     }
+
+    /// As people read it.
+    pub(crate) fn told(self) -> &'static str {
+        if self == Relation::Unknown { "not known" } else { self.name() }
+    }
 }
 
 /// What one test says.
