@@ -232,9 +232,9 @@ impl Default for Stretch {
 /// use uncontended_stats::{MaxError, Method, Question, Rate, Verdict};
 /// let question = Question::about(Rate::new(0.9)?, Method::OneSided, MaxError::new(0.001)?);
 /// let mut judge = BurstJudge::new(question, Stretch::default());
-/// // A burst of twenty in a stream that is good otherwise is no evidence that more than a tenth is bad.
-/// let stopped = (0..2000).find(|i| judge.push(!(10..30).contains(i)) != Verdict::Undecided);
-/// assert!(stopped.is_some() && judge.verdict() == Verdict::Yes);
+/// // Twenty bad outcomes of thirty would refute a rate of 90 %, if they came by chance. In one burst they do not.
+/// let no = (0..60).find(|i| judge.push(!(10..30).contains(i)) == Verdict::No);
+/// assert_eq!((no, judge.verdict()), (None, Verdict::Undecided));
 /// # Ok::<(), uncontended_stats::Invalid>(())
 /// ```
 #[derive(Clone, Debug)]
