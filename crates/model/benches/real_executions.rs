@@ -1,12 +1,12 @@
 //! Question: how many executions of real code does the checker explore in a second, and in how many does it end?
 //!
-//! The shapes of the search benchmarks (readers, lastzero, ainc, SB), written with the stand-ins, under each model.
-//! Run: cargo bench -p uncontended-model --bench real_executions
+//! The shapes of the search benchmarks (readers, lastzero, ainc, SB), written with the stand-ins, under each model; and
+//! readers of a thread that has stored so many values of its own before (long), as large programs do.
+//! In executions a second of CPU time. Run: cargo bench -p uncontended-model --bench real_executions
 //! Not measured: code with much plain work between its accesses.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::time::Instant;
 use uncontended_model::real::{AtomicU32, Explorer, Memory, spawn};
 
 type Program = fn(usize);
@@ -23,6 +23,13 @@ fn readers(n: usize) {
         }));
     }
     threads.into_iter().for_each(|thread| thread.join().unwrap());
+}
+
+/// As `readers(8)`, in executions that are n events longer.
+fn long(n: usize) {
+    let own = AtomicU32::new(0);
+    (0..n as u32).for_each(|value| own.store(value, Relaxed));
+    readers(8);
 }
 
 /// Thread j stores a[j-1] + 1 to a[j]; the first looks from the top for the highest zero.
@@ -71,24 +78,41 @@ fn store_buffering(n: usize) {
     threads.into_iter().for_each(|thread| thread.join().unwrap());
 }
 
+/// CPU time of this process so far: others may be running.
+fn cpu_s() -> f64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: it writes to `time` alone.
+    let failed = unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
+    assert_eq!(failed, 0, "every Linux has this clock");
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
 fn main() {
     println!(
         "{:>14} {:>6} {:>10} {:>8} {:>12}",
         "program", "model", "executions", "blocked", "per second"
     );
-    let programs: [(&str, Program, usize); 4] = [
+    let programs: [(&str, Program, usize); 6] = [
         ("readers(10)", readers, 10),
         ("lastzero(8)", lastzero, 8),
         ("ainc(6)", ainc, 6),
         ("SB(7)", store_buffering, 7),
+        ("long(10)", long, 10),
+        ("long(900)", long, 900),
     ];
     for (name, program, n) in programs {
         for memory in [Memory::C11, Memory::Tso, Memory::Sc] {
-            let start = Instant::now();
-            let report =
-                Explorer::new(memory).explore(move || program(n)).expect("no hidden state");
-            assert!(report.holds(), "{report}");
-            let rate = (report.executions + report.blocked) as f64 / start.elapsed().as_secs_f64();
+            let (start, mut explored) = (cpu_s(), 0);
+            let report = loop {
+                let report =
+                    Explorer::new(memory).explore(move || program(n)).expect("no hidden state");
+                assert!(report.holds(), "{report}");
+                explored += report.executions + report.blocked;
+                if cpu_s() - start > 0.3 {
+                    break report;
+                }
+            };
+            let rate = explored as f64 / (cpu_s() - start);
             let (executions, blocked) = (report.executions, report.blocked);
             println!(
                 "{name:>14} {:>6} {executions:>10} {blocked:>8} {rate:>12.0}",

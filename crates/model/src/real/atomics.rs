@@ -9,7 +9,7 @@
 //!
 //! `compare_exchange_weak` fails where `compare_exchange` does, and by itself where that is asked for.
 
-use super::core::Request;
+use super::core::Core;
 use super::op::{Effect, Function, Op, Order};
 use super::runtime;
 use std::fmt;
@@ -51,29 +51,28 @@ impl Word {
 
     /// The location in the running exploration.
     pub(crate) fn location(&self) -> Option<u32> {
-        runtime::with_core(|core, _| {
-            let bound = self.bound.load(Ordering::Relaxed);
-            if (bound >> 32) as u32 == core.epoch {
-                return bound as u32;
-            }
-            if self.adopted.load(Ordering::Relaxed) == 0 {
-                self.adopted.store(ADOPTED.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
-            }
-            let location = core
-                .adopt(self.adopted.load(Ordering::Relaxed), self.value.load(Ordering::Relaxed));
-            self.bind(core.epoch, location);
-            location
-        })
+        runtime::with_core(|core, _| self.locate(core))
+    }
+
+    /// The location in this run.
+    pub(crate) fn locate(&self, core: &mut Core) -> u32 {
+        let bound = self.bound.load(Ordering::Relaxed);
+        if (bound >> 32) as u32 == core.epoch {
+            return bound as u32;
+        }
+        if self.adopted.load(Ordering::Relaxed) == 0 {
+            self.adopted.store(ADOPTED.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+        }
+        let location =
+            core.adopt(self.adopted.load(Ordering::Relaxed), self.value.load(Ordering::Relaxed));
+        self.bind(core.epoch, location);
+        location
     }
 
     /// Carries out `op` and returns the value found.
     pub(crate) fn perform(&self, op: Op, address: bool, site: &'static Site<'static>) -> u64 {
-        super::heap::touch((&raw const *self).addr(), site);
-        let answer = self
-            .location()
-            .and_then(|location| runtime::request(Request { op, location, address, site }));
-        if let Some(value) = answer {
-            return value;
+        if let Some(run) = runtime::current() {
+            return run.access(self, op, address, site);
         }
         match self.settle() {
             Some(newest) => newest,

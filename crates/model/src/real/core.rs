@@ -101,6 +101,8 @@ pub(crate) struct Core {
     pub(crate) threads: Vec<ThreadRun>,
     /// Creating thread and how many events it had, per location of this run.
     born: Vec<Option<(u8, usize)>>,
+    /// Of earlier runs, for their memory.
+    spare: Vec<Rounds>,
     /// Memory that the run took.
     pub(crate) heap: Heap,
     /// Events in the order in which this run answered them.
@@ -116,13 +118,14 @@ pub(crate) struct Core {
 impl Core {
     pub(crate) fn new(growth: Growth, limits: Limits) -> Core {
         let graph = Graph::default();
-        let (threads, born, heap, log) = Default::default();
+        let (threads, born, spare, heap, log) = Default::default();
         Core {
             growth,
             graph,
             limits,
             threads,
             born,
+            spare,
             heap,
             log,
             replaying: false,
@@ -138,8 +141,8 @@ impl Core {
         if self.graph.threads.is_empty() {
             self.graph.threads.push(Vec::new());
         }
-        self.threads.clear();
-        self.threads.push(ThreadRun::new(0));
+        self.spare.extend(self.threads.drain(..).map(|run| run.rounds));
+        self.add_thread(0);
         self.born.clear();
         self.heap.clear();
         self.log.clear();
@@ -147,6 +150,12 @@ impl Core {
         self.stop = None;
         self.out_of_time = false;
         self.epoch = epoch;
+    }
+
+    fn add_thread(&mut self, executed: usize) {
+        let mut rounds = self.spare.pop().unwrap_or_default();
+        rounds.clear();
+        self.threads.push(ThreadRun::new(executed, rounds));
     }
 
     /// A new location, named by its creator and its count, so that it is the same one in every run.
@@ -461,7 +470,7 @@ impl Core {
             self.graph.threads.push(Vec::new());
         }
         while self.threads.len() <= child {
-            self.threads.push(ThreadRun::new(0));
+            self.add_thread(0);
             self.threads.last_mut().expect("just pushed").state = State::Finished;
         }
         if replayed.is_none() {
@@ -472,7 +481,8 @@ impl Core {
             draft.prefix.join(&self.graph.get(spawn).prefix);
             self.graph.push(child, draft);
         }
-        self.threads[child] = ThreadRun::new(1);
+        self.threads[child].executed = 1;
+        self.threads[child].state = State::Ready;
         self.log.push(EventId::new(child, 1));
         Some(child)
     }
@@ -514,12 +524,12 @@ impl Core {
 }
 
 impl ThreadRun {
-    fn new(executed: usize) -> ThreadRun {
+    fn new(executed: usize, rounds: Rounds) -> ThreadRun {
         ThreadRun {
             executed,
             state: State::Ready,
             created: 0,
-            rounds: Rounds::default(),
+            rounds,
             effects: 0,
             condition: None,
             timeouts: 0,

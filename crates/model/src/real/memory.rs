@@ -47,66 +47,95 @@ impl Memory {
     }
 }
 
-/// A directed graph on `0..nodes`, as a set of predecessors for each node.
+/// A directed graph on `0..nodes`.
 #[derive(Debug)]
 pub(crate) struct Digraph {
     nodes: usize,
-    /// 64-bit words in a set.
-    words: usize,
-    before: Vec<u64>,
+    edges: Vec<(u32, u32)>,
 }
 
-impl Digraph {
-    pub(crate) fn new(nodes: usize) -> Digraph {
-        let words = nodes.div_ceil(64);
-        Digraph { nodes, words, before: vec![0; nodes * words] }
+/// The edges sorted by one end: for each node the other ends.
+#[derive(Debug)]
+pub(crate) struct Rows {
+    starts: Vec<u32>,
+    ends: Vec<u32>,
+}
+
+impl Rows {
+    pub(crate) fn of(&self, node: usize) -> &[u32] {
+        &self.ends[self.starts[node] as usize..self.starts[node + 1] as usize]
     }
 
-    pub(crate) fn add(&mut self, from: usize, to: usize) {
-        self.before[to * self.words + from / 64] |= 1 << (from % 64);
-    }
-
-    pub(crate) fn has(&self, from: usize, to: usize) -> bool {
-        self.row(to)[from / 64] >> (from % 64) & 1 == 1
-    }
-
-    fn row(&self, node: usize) -> &[u64] {
-        &self.before[node * self.words..(node + 1) * self.words]
-    }
-
-    /// Whether a path leads from each node to `to`.
-    pub(crate) fn ancestors(&self, to: usize) -> Vec<bool> {
-        let mut found = vec![false; self.nodes];
-        let mut open = vec![to];
+    /// What can be reached from `start`; `start` itself only along a cycle.
+    pub(crate) fn reached(&self, start: usize) -> Vec<bool> {
+        let mut found = vec![false; self.starts.len() - 1];
+        let mut open = vec![start];
         while let Some(node) = open.pop() {
-            let row = self.row(node);
-            for from in (0..self.nodes).filter(|from| row[from / 64] >> (from % 64) & 1 == 1) {
-                if !std::mem::replace(&mut found[from], true) {
-                    open.push(from);
+            for &next in self.of(node) {
+                if !std::mem::replace(&mut found[next as usize], true) {
+                    open.push(next as usize);
                 }
             }
         }
         found
     }
+}
 
-    /// Takes away nodes that nothing left precedes, until none is left.
+impl Digraph {
+    pub(crate) fn new(nodes: usize) -> Digraph {
+        Digraph { nodes, edges: Vec::with_capacity(4 * nodes) }
+    }
+
+    pub(crate) fn add(&mut self, from: usize, to: usize) {
+        self.edges.push((from as u32, to as u32));
+    }
+
+    /// Where edges lead to, by where they come from.
+    pub(crate) fn after(&self) -> Rows {
+        self.rows(|&(from, to)| (from, to))
+    }
+
+    /// Where edges come from, by where they lead to.
+    pub(crate) fn before(&self) -> Rows {
+        self.rows(|&(from, to)| (to, from))
+    }
+
+    fn rows(&self, sides: impl Fn(&(u32, u32)) -> (u32, u32)) -> Rows {
+        let mut starts = vec![0; self.nodes + 1];
+        for edge in &self.edges {
+            starts[sides(edge).0 as usize + 1] += 1;
+        }
+        for node in 0..self.nodes {
+            starts[node + 1] += starts[node];
+        }
+        let mut next = starts.clone();
+        let mut ends = vec![0; self.edges.len()];
+        for edge in &self.edges {
+            let (node, end) = sides(edge);
+            ends[next[node as usize] as usize] = end;
+            next[node as usize] += 1;
+        }
+        Rows { starts, ends }
+    }
+
+    /// Takes away nodes that nothing left precedes, until none is left (Kahn 1962).
     pub(crate) fn is_acyclic(&self) -> bool {
-        let mut gone = vec![0u64; self.words];
-        let mut left: Vec<usize> = (0..self.nodes).collect();
-        loop {
-            let count = left.len();
-            left.retain(|&node| {
-                let free =
-                    self.row(node).iter().zip(&gone).all(|(before, gone)| before & !gone == 0);
-                if free {
-                    gone[node / 64] |= 1 << (node % 64);
+        let after = self.after();
+        let mut preceded = vec![0u32; self.nodes];
+        self.edges.iter().for_each(|&(_, to)| preceded[to as usize] += 1);
+        let mut free: Vec<u32> =
+            (0..self.nodes as u32).filter(|&node| preceded[node as usize] == 0).collect();
+        let mut left = self.nodes;
+        while let Some(node) = free.pop() {
+            left -= 1;
+            for &next in after.of(node as usize) {
+                preceded[next as usize] -= 1;
+                if preceded[next as usize] == 0 {
+                    free.push(next);
                 }
-                !free
-            });
-            if left.is_empty() || left.len() == count {
-                return left.is_empty();
             }
         }
+        left == 0
     }
 }
 
@@ -115,13 +144,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cycle_is_found_beyond_the_first_word() {
+    fn a_cycle_is_found_and_ways_are_followed() {
         let mut ring = Digraph::new(130);
         for node in 0..129 {
             ring.add(node, node + 1);
         }
         assert!(ring.is_acyclic());
-        assert!(ring.ancestors(129)[0] && !ring.ancestors(0)[129]);
+        assert!(ring.before().reached(129)[0] && !ring.before().reached(0)[129]);
+        assert!(ring.after().reached(0)[129] && !ring.after().reached(129)[0]);
         ring.add(129, 0);
         assert!(!ring.is_acyclic());
     }

@@ -32,11 +32,13 @@ pub(crate) fn memory_order(graph: &Graph, run: &[EventId], buffered: bool) -> Ve
         order.interrupts();
     }
     let later = graph.iter().map(|(id, _)| id).filter(|id| !run.contains(id));
+    let before = order.global.before();
     let mut left: Vec<EventId> = run.iter().copied().chain(later).collect();
     let (mut sorted, mut running) = (Vec::new(), 0);
     while !left.is_empty() {
         let is_free = |&id: &EventId| {
-            !left.iter().any(|&other| order.global.has(order.number(other), order.number(id)))
+            let before = before.of(order.number(id));
+            !left.iter().any(|&other| before.contains(&(order.number(other) as u32)))
         };
         let goes_on = |id: &EventId| usize::from(id.thread) == running && is_free(id);
         let next = left.iter().position(goes_on).or_else(|| left.iter().position(is_free));
@@ -93,22 +95,25 @@ impl<'g> Ordered<'g> {
         self.base[usize::from(id.thread)] + usize::from(id.index) - 1
     }
 
+    /// Each event after the last one of each kind that it must follow: the others follow from those.
     fn program_order(&mut self, buffered: bool) {
         for (thread, events) in self.graph.threads.iter().enumerate() {
             let base = self.base[thread];
-            for later in 1..events.len() {
-                if !buffered {
-                    self.global.add(base + later - 1, base + later);
-                    continue;
-                }
-                for earlier in 0..later {
-                    let (a, b) = (&events[earlier], &events[later]);
-                    let overtaken =
-                        a.kind == Kind::Write && b.kind == Kind::Read && is_plain(a) && is_plain(b);
-                    if !overtaken && !is_silent(a) && !is_silent(b) {
-                        self.global.add(base + earlier, base + later);
-                    }
-                }
+            if !buffered {
+                (1..events.len()).for_each(|at| self.global.add(base + at - 1, base + at));
+                continue;
+            }
+            let (mut stored, mut other) = (None, None);
+            for (at, event) in events.iter().enumerate().filter(|(_, event)| !is_silent(event)) {
+                let plain = is_plain(event);
+                let before = if plain && event.kind == Kind::Read { None } else { stored };
+                before
+                    .into_iter()
+                    .chain(other)
+                    .for_each(|before| self.global.add(before, base + at));
+                let last =
+                    if plain && event.kind == Kind::Write { &mut stored } else { &mut other };
+                *last = Some(base + at);
             }
         }
     }
@@ -171,10 +176,10 @@ impl<'g> Ordered<'g> {
     fn interrupt(&mut self, fence: usize, thread: usize) -> Option<bool> {
         let events = &self.graph.threads[thread];
         let base = self.base[thread];
-        let before_fence = self.global.ancestors(fence);
+        let before_fence = self.global.before().reached(fence);
         let reaches_fence = &before_fence[base..base + events.len()];
-        let after_fence: Vec<bool> =
-            (0..events.len()).map(|at| self.global.ancestors(base + at)[fence]).collect();
+        let after = self.global.after().reached(fence);
+        let after_fence = &after[base..base + events.len()];
         // Events before `low` lie before the interrupt; events from `high` on lie after it.
         let mut low = reaches_fence.iter().rposition(|&before| before).map_or(0, |at| at + 1);
         let mut high = after_fence.iter().position(|&after| after).unwrap_or(events.len());

@@ -95,7 +95,20 @@ impl Rounds {
     /// The thread has changed something, at this place: what it reads from now on is new to it.
     pub(crate) fn changed(&mut self, site: &'static Site<'static>, location: u32) {
         let has_news = self.has_news || self.expected(site, location).is_some();
-        *self = Rounds { hinted_at: self.hinted_at, has_news, ..Rounds::default() };
+        self.forget();
+        self.has_news = has_news;
+    }
+
+    fn forget(&mut self) {
+        self.seen.clear();
+        self.loops.clear();
+        (self.repeating, self.last) = (0..0, 0..0);
+    }
+
+    /// Makes ready for another thread.
+    pub(crate) fn clear(&mut self) {
+        self.forget();
+        (self.hinted_at, self.has_news) = (None, false);
     }
 
     /// What the round before found here, if the current one must repeat it.

@@ -152,20 +152,53 @@ impl Run {
         self.until(|core| core.step(thread, &request))
     }
 
+    /// The answer to a request of the running thread about `word`. With one look at the core: this is what explorations
+    /// spend their time on.
+    pub(crate) fn access(
+        &self,
+        word: &Word,
+        op: Op,
+        address: bool,
+        site: &'static Site<'static>,
+    ) -> u64 {
+        let thread = self.running.get();
+        let (request, wrong) = {
+            let mut core = self.core.borrow_mut();
+            let wrong = core.touch(thread, (&raw const *word).addr(), site);
+            let request = Request { op, location: word.locate(&mut core), address, site };
+            if wrong.is_none()
+                && let Some(answer) = core.step(thread, &request)
+            {
+                return answer;
+            }
+            (request, wrong)
+        };
+        if let Some(failure) = wrong {
+            fail(failure);
+        }
+        self.wait();
+        self.request(request)
+    }
+
     /// Suspends the running coroutine until `attempt` succeeds.
     fn until<R>(&self, mut attempt: impl FnMut(&mut Core) -> Option<R>) -> R {
-        let thread = self.running.get();
         loop {
             let answer = attempt(&mut self.core.borrow_mut());
             if let Some(answer) = answer {
                 return answer;
             }
-            suspend();
-            if self.over.get() {
-                resume_unwind(Box::new(Over));
-            }
-            debug_assert_eq!(self.running.get(), thread, "R1");
+            self.wait();
         }
+    }
+
+    /// Suspends the running coroutine until it is taken up again; unwinds it if the run is over then.
+    fn wait(&self) {
+        let thread = self.running.get();
+        suspend();
+        if self.over.get() {
+            resume_unwind(Box::new(Over));
+        }
+        debug_assert_eq!(self.running.get(), thread, "R1");
     }
 
     /// A thread that unwinds and keeps asking will never end: it is left where it is, with its stack.
