@@ -5,10 +5,16 @@
 //! store that may end somebody's waiting: after the store, in program order, so that whoever is woken by it finds the change.
 //! A bell decides by itself whether anybody is asleep. The trait is sealed: what it costs to ring is part of each ring's
 //! promise.
+//!
+//! Who waits calls [`sleep`], the one way to sleep at a bell of one's own ring.
+//!
+//! # State
+//! I1: a side keeps its ring, at one place, until it is dropped.
 
 use std::ops::Deref;
+use std::ptr::NonNull;
 use uncontended_atomic::{AtomicU32, Ordering::Relaxed};
-use uncontended_wait::Sleepers;
+use uncontended_wait::{Deadline, Sleepers, TimedOut};
 
 mod sealed {
     pub trait Sealed {}
@@ -22,6 +28,24 @@ pub trait Bell: sealed::Sealed + Default + Send + Sync + 'static {
     /// Wakes as many of those who sleep as can make use of `count` equal things, those first who have slept longest. Each of
     /// them wants one, whichever; and whoever is woken looks for it.
     fn ring_for(&self, count: usize);
+}
+
+/// Sleeps at a bell of `side`'s ring until a look at the side gives something, but not longer than to `deadline`. The look changes the
+/// side, so that the bell cannot be borrowed from it.
+///
+/// # Safety
+/// The bell lies in the ring that the side keeps (I1), and `look` does not put another side in its place.
+#[cfg_attr(unc_model, track_caller)]
+pub(crate) unsafe fn sleep<S, R>(
+    side: &mut S,
+    bell: impl FnOnce(&S) -> &Sleepers,
+    mut look: impl FnMut(&mut S) -> Option<R>,
+    deadline: Deadline,
+) -> Result<R, TimedOut> {
+    let bell = NonNull::from(bell(side));
+    // SAFETY: the side keeps the ring for the whole call, and only the side's own fields change meanwhile (I1).
+    let bell = unsafe { bell.as_ref() };
+    bell.sleep_until_deadline(|| look(side), deadline)
 }
 
 /// A bell, and on the same line, which whoever rings it reads anyway, whether all for whom it rings have gone.

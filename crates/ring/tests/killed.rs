@@ -165,6 +165,35 @@ fn a_consumer_is_killed_in_a_pop_and_followed() {
     });
 }
 
+#[test]
+fn a_side_is_killed_while_it_closes() {
+    after_each_instruction(|instructions| {
+        let (base, ring) = spsc_ring(1);
+        let mut consumer = ring.consumer().unwrap();
+        let seen = asleep(move || consumer.pop_wait());
+        until_asleep(base, VALUES);
+        let child = lead(|| ring.producer().ok(), |side| drop(side.take()), instructions);
+        if child == Child::Killed {
+            drop(ring.take_over_producer());
+            assert_eq!(awake(&seen, instructions), None);
+        }
+        child
+    });
+    after_each_instruction(|instructions| {
+        let (base, ring) = spsc_ring(1);
+        let mut producer = ring.producer().unwrap();
+        producer.push(1).unwrap();
+        let pushed = asleep(move || producer.push_wait(2));
+        until_asleep(base, ROOM);
+        let child = lead(|| ring.consumer().ok(), |side| drop(side.take()), instructions);
+        if child == Child::Killed {
+            drop(ring.take_over_consumer());
+            assert_eq!(awake(&pushed, instructions), Err(2));
+        }
+        child
+    });
+}
+
 fn record_ring() -> (NonNull<u8>, records::shared::Shared) {
     let (mapping, _) = memory(records::shared::bytes_for(32).unwrap());
     let Mapping { base, bytes, .. } = mapping;

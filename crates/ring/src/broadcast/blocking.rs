@@ -6,13 +6,11 @@
 //! one sleep in one place, the members of a group in one of its own, the producer in another. A publication wakes all of the
 //! first, and as many members of each group as there are values; a release does so only if some come after it.
 //!
-//! # State
-//! I1: a side never lets go of its ring before it is dropped.
-//!
 //! # Evidence
 //! tests/model_broadcast.rs: explored with [`Sleepers`]' asymmetric fences, with mutants. Tests below.
 
 use super::{Batch, Claim, Consumer, Plan, PlanError, Producer, Sides};
+use crate::bell::sleep;
 use crate::{ClaimError, PopError, PushError};
 use uncontended_wait::{Deadline, Sleepers};
 
@@ -104,11 +102,9 @@ impl<T> Producer<T, Sleepers> {
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
     fn wait_for_room(&mut self, count: usize, deadline: Deadline) {
-        let ring = std::ptr::from_ref(&*self.ring);
-        // SAFETY: this side keeps the ring alive for the whole call; only its own fields change meanwhile (I1).
-        let ring = unsafe { &*ring };
-        let is_over = || (self.find(count) != Err(ClaimError::Full)).then_some(());
-        let _ = ring.room.sleep_until_deadline(is_over, deadline);
+        let look = |side: &mut Self| (side.find(count) != Err(ClaimError::Full)).then_some(());
+        // SAFETY: the bell is in the ring, which this side keeps (I6 of `broadcast`).
+        let _ = unsafe { sleep(self, |side| &side.ring.room, look, deadline) };
     }
 }
 
@@ -140,11 +136,8 @@ impl<T> Consumer<T, Sleepers> {
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
     fn wait_for_values(&mut self, most: usize, deadline: Deadline) {
-        let ring = std::ptr::from_ref(&*self.ring);
-        // SAFETY: this side keeps the ring alive for the whole call; only its own fields change meanwhile (I1).
-        let ring = unsafe { &*ring };
-        let bell = ring.bell(&ring.stages[self.stage]);
-        let is_over = || (self.find(most) != Err(PopError::Empty)).then_some(());
-        let _ = bell.sleep_until_deadline(is_over, deadline);
+        let look = |side: &mut Self| (side.find(most) != Err(PopError::Empty)).then_some(());
+        // SAFETY: the bell is in the ring, which this side keeps (I6 of `broadcast`).
+        let _ = unsafe { sleep(self, |side| side.ring.bell(side.stage()), look, deadline) };
     }
 }

@@ -1,12 +1,10 @@
 //! Observers that sleep. The producer never waits, with these either.
 //!
-//! # State
-//! I1: a side never lets go of its ring before it is dropped.
-//!
 //! # Evidence
 //! tests/model_lossy.rs, with mutants. Tests below.
 
 use super::{ObserveError, Observer, Sides, build};
+use crate::bell::sleep;
 use crate::{CapacityError, Plain};
 use uncontended_wait::{Deadline, Sleepers};
 
@@ -61,10 +59,12 @@ impl<T: Plain> Observer<T, Sleepers> {
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
     fn wait_for_value(&mut self, deadline: Deadline) -> Result<T, ObserveError> {
-        let ring = std::ptr::from_ref(&*self.ring);
-        // SAFETY: this side keeps the ring alive for the whole call; only its own fields change meanwhile (I1).
-        let ring = unsafe { &*ring };
-        let news = || Some(self.read()).filter(|read| !matches!(read, Err(ObserveError::Empty)));
-        ring.values.sleep_until_deadline(news, deadline).unwrap_or(Err(ObserveError::Empty))
+        let look = |side: &mut Self| match side.read() {
+            Err(ObserveError::Empty) => None,
+            news => Some(news),
+        };
+        // SAFETY: the bell is in the ring, which this side keeps (I4 of `lossy`).
+        let slept = unsafe { sleep(self, |side| &side.ring.values, look, deadline) };
+        slept.unwrap_or(Err(ObserveError::Empty))
     }
 }

@@ -15,6 +15,7 @@
 //! I1: `sequence` is `2 p + 1` while value number p is written, `2 p + 2` while it is there. It only grows.
 //! I2: the producer alone stores; there is one.
 //! I3: between two loads of the same even `sequence`, none of the words loaded was another value's.
+//! I4: a side keeps its ring until it is dropped.
 //!
 //! # Edges
 //! lossy-publish: `push` stores the even `sequence` -> an observer's first load of it. Carries the words.

@@ -1,6 +1,7 @@
 //! Sides that sleep. A pop wakes one of the producers that sleep for a slot, whichever takes it, and all that sleep for several.
 
 use super::{Consumer, Producer, Sides, ring_at};
+use crate::bell::sleep;
 use crate::position::Position;
 use crate::{CapacityError, ClaimError, PopError, PushError};
 use uncontended_wait::{Deadline, Sleepers};
@@ -73,10 +74,10 @@ impl<T> Producer<T, Sleepers> {
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
     fn wait_for_room(&mut self, count: u64, deadline: Deadline) {
-        let ring = uncontended_atomic::Arc::clone(&self.ring);
+        let look = |side: &mut Self| side.has_room(count).then_some(());
         // After a deadline that passed, the caller's next try says how things stand.
-        let room = if count == 1 { &ring.room.one } else { &ring.room.several };
-        let _ = room.sleep_until_deadline(|| self.has_room(count).then_some(()), deadline);
+        // SAFETY: the bell is in the ring, which this side keeps (I6 of `mpsc`).
+        let _ = unsafe { sleep(self, |side| side.ring.room.bell(count), look, deadline) };
     }
 }
 
@@ -104,8 +105,9 @@ impl<T> Consumer<T, Sleepers> {
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
     fn wait_for_values(&mut self, deadline: Deadline) {
-        let ring = uncontended_atomic::Arc::clone(&self.ring);
+        let look = |side: &mut Self| side.has_values().then_some(());
         // After a deadline that passed, the caller's next try says how things stand.
-        let _ = ring.values.sleep_until_deadline(|| self.has_values().then_some(()), deadline);
+        // SAFETY: the bell is in the ring, which this side keeps (I6 of `mpsc`).
+        let _ = unsafe { sleep(self, |side| &side.ring.values, look, deadline) };
     }
 }

@@ -23,6 +23,7 @@
 //! I3: a position is claimed once: by a compare-and-swap of `tail`, which never comes back to a value.
 //! I4: there is one consumer, and it needs `&mut self`.
 //! I5: `producers` counts the handles; who takes it to zero is the last who reads `tail`.
+//! I6: a side keeps its ring until it is dropped.
 //!
 //! # Edges
 //! mpsc-publish: `Producer::publish` stores a slot's sequence -> `Consumer::is_published` loads it. Carries the value.
@@ -98,6 +99,11 @@ struct Room<B> {
 }
 
 impl<B: Bell> Room<B> {
+    /// Where to wait for `count` slots.
+    fn bell(&self, count: u64) -> &B {
+        if count == 1 { &self.one } else { &self.several }
+    }
+
     /// `count` slots are free.
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]

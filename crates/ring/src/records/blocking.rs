@@ -4,14 +4,12 @@
 //! A call that waits tries first; it sleeps only while its try fails. What ends its sleep is a commit, an abort, a release,
 //! or a side's going: each rings after its store (`bell`), and [`Sleepers`] loses none of them.
 //!
-//! # State
-//! I1: a side never lets go of its ring before it is dropped.
-//!
 //! # Evidence
 //! tests/model_records.rs: explored with [`Sleepers`]' asymmetric fences, with mutants. Tests in `records`.
 
 use super::{Chunk, Record, RecordError, mpsc, spsc};
 use crate::ClaimError;
+use crate::bell::sleep;
 use uncontended_wait::{Deadline, Sleepers};
 
 macro_rules! sleeping_sides {
@@ -38,14 +36,12 @@ macro_rules! sleeping_sides {
             ) -> Result<Chunk<'_, Self>, ClaimError> {
                 let claimed = match self.find(len) {
                     Err(ClaimError::Full) => {
-                        let ring = std::ptr::from_ref(&*self.ring);
-                        // SAFETY: this side keeps the ring alive for the whole call; only its own fields change meanwhile (I1).
-                        let ring = unsafe { &*ring };
-                        let found = || {
-                            Some(self.find(len))
-                                .filter(|found| !matches!(found, Err(ClaimError::Full)))
+                        let look = |side: &mut Self| match side.find(len) {
+                            Err(ClaimError::Full) => None,
+                            found => Some(found),
                         };
-                        let slept = ring.room().sleep_until_deadline(found, deadline);
+                        // SAFETY: the bell is in the ring, which this side keeps (I4 of `spsc`, I5 of `mpsc`).
+                        let slept = unsafe { sleep(self, |one| one.ring.room(), look, deadline) };
                         slept.unwrap_or(Err(ClaimError::Full))?
                     }
                     found => found?,
@@ -88,14 +84,12 @@ macro_rules! sleeping_sides {
             ) -> Result<Record<'_, Self>, RecordError> {
                 let place = match self.find() {
                     Err(RecordError::Empty) => {
-                        let ring = std::ptr::from_ref(&*self.ring);
-                        // SAFETY: this side keeps the ring alive for the whole call; only its own fields change meanwhile (I1).
-                        let ring = unsafe { &*ring };
-                        let found = || {
-                            Some(self.find())
-                                .filter(|found| !matches!(found, Err(RecordError::Empty)))
+                        let look = |side: &mut Self| match side.find() {
+                            Err(RecordError::Empty) => None,
+                            found => Some(found),
                         };
-                        let slept = ring.values().sleep_until_deadline(found, deadline);
+                        // SAFETY: the bell is in the ring, which this side keeps (I4 of `spsc`, I5 of `mpsc`).
+                        let slept = unsafe { sleep(self, |one| one.ring.values(), look, deadline) };
                         slept.unwrap_or(Err(RecordError::Empty))?
                     }
                     found => found?,

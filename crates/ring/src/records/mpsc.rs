@@ -15,7 +15,8 @@
 //! I2: a range between `head` and `tail` is its producer's from the claim to the commit or abort, then the consumer's.
 //! I3: words that nobody has claimed are zeros: no header is found where none was stored.
 //! I4: there is one consumer, and it needs `&mut self`.
-//! I5: the control block and the words live as long as the ring: they are its own, or kept.
+//! I5: the control block and the words live as long as the ring: they are its own, or kept. A side keeps its ring until it is
+//!     dropped.
 //!
 //! # Edges
 //! records-commit: `commit` and `abort` store a header -> the consumer loads it. Carries the record.
@@ -36,6 +37,8 @@ use super::sides::{Claimed, Place, Reader, Writer};
 use super::words::Words;
 use super::{Chunk, Record, RecordError};
 use crate::bell::{Bell, Listeners, Silent};
+#[cfg(not(unc_model))]
+use crate::given::Held;
 use crate::position::{Cursor, Position};
 use crate::{CapacityError, ClaimError, mutant};
 use std::fmt;
@@ -44,8 +47,6 @@ use uncontended_atomic::CachePadded;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 use uncontended_atomic::{Arc, AtomicU64, fence};
 use uncontended_wait::Sleepers;
-#[cfg(not(unc_model))]
-use uncontended_wait::role::Role;
 
 /// A first producer, to be cloned, and the consumer.
 pub type Sides<B = Silent> = (Producer<B>, Consumer<B>);
@@ -100,9 +101,6 @@ pub(super) struct Ring<B> {
     pub(super) words: Words,
     /// What keeps memory that was given; none: the memory is the ring's own.
     keep: Option<Box<dyn Send + Sync>>,
-    /// In memory that was given: who the consumer is.
-    #[cfg(not(unc_model))]
-    consumer: Option<NonNull<Role>>,
 }
 
 // SAFETY: it is a control block of atomics and `Words`; both are there as long as `self` (I5).
@@ -119,21 +117,13 @@ impl<B> Ring<B> {
     pub(super) unsafe fn given(
         control: NonNull<Control<B>>,
         words: Words,
-        consumer: NonNull<Role>,
         keep: impl Send + Sync + 'static,
     ) -> Ring<B> {
-        Ring { control, words, keep: Some(Box::new(keep)), consumer: Some(consumer) }
-    }
-
-    /// Who the consumer is, in memory that was given.
-    #[cfg(not(unc_model))]
-    pub(super) fn consumer(&self) -> Option<&Role> {
-        // SAFETY: it lies in the same memory as the control block (I5), and is reached by shared references only.
-        self.consumer.map(|role| unsafe { role.as_ref() })
+        Ring { control, words, keep: Some(Box::new(keep)) }
     }
 
     /// Where consumers sleep.
-    pub(super) fn values(&self) -> &B {
+    pub(super) fn values(&self) -> &Listeners<B> {
         &self.control().values
     }
 
@@ -169,13 +159,7 @@ fn build<B: Bell>(capacity: usize) -> Result<Sides<B>, CapacityError> {
         living: CachePadded::new(AtomicU64::new(0)),
     });
     let control = NonNull::from(Box::leak(control));
-    let ring = Arc::new(Ring {
-        control,
-        words,
-        keep: None,
-        #[cfg(not(unc_model))]
-        consumer: None,
-    });
+    let ring = Arc::new(Ring { control, words, keep: None });
     let producer = Producer::join(Arc::clone(&ring));
     // SAFETY: it is the first of a new ring (I4).
     Ok((producer, unsafe { Consumer::go_on(ring) }))
@@ -377,6 +361,9 @@ pub struct Consumer<B: Bell = Silent> {
     pub(super) ring: Arc<Ring<B>>,
     /// What `ring.head` is: nobody else stores it.
     head: Position,
+    /// In memory that was given: the role, given up last.
+    #[cfg(not(unc_model))]
+    pub(super) role: Option<Held>,
 }
 
 impl<B: Bell> Consumer<B> {
@@ -387,7 +374,12 @@ impl<B: Bell> Consumer<B> {
     pub(super) unsafe fn go_on(ring: Arc<Ring<B>>) -> Consumer<B> {
         // Only a consumer that was here before has stored it, or one that died.
         let head = ring.control().head.load(Relaxed).position();
-        Consumer { ring, head }
+        Consumer {
+            ring,
+            head,
+            #[cfg(not(unc_model))]
+            role: None,
+        }
     }
 
     /// The oldest record that was not released.
@@ -519,10 +511,6 @@ impl<B: Bell> Drop for Consumer<B> {
         self.ring.control().head.store_gone(self.head, Release);
         if !mutant::is("records: the consumer goes without a bell") {
             self.ring.control().room.ring();
-        }
-        #[cfg(not(unc_model))]
-        if let Some(role) = self.ring.consumer() {
-            role.give_up();
         }
     }
 }

@@ -37,7 +37,7 @@ use super::words::{Words, count_for};
 use crate::CapacityError;
 use crate::bell::Listeners;
 pub use crate::given::{AttachError, RoleError};
-use crate::given::{Kind, Stamp};
+use crate::given::{Held, Kind, Stamp};
 use crate::position::{Cursor, Position};
 use std::fmt;
 use std::ptr::NonNull;
@@ -176,7 +176,14 @@ fn check_memory(base: NonNull<u8>, bytes: usize, capacity: usize) -> Result<(), 
 /// ```
 pub struct Shared {
     ring: Arc<Ring<Sleepers>>,
+    /// I2: it lies in the memory that the ring keeps.
+    consumer: NonNull<Role>,
 }
+
+// SAFETY: a role is an atomic in memory that is kept (I2).
+unsafe impl Send for Shared {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Shared {}
 
 impl Shared {
     fn new(memory: NonNull<Memory>, words: usize, keep: impl Send + Sync + 'static) -> Shared {
@@ -188,11 +195,11 @@ impl Shared {
         // SAFETY: so many words are behind the header (I1), any bytes are one, and nobody has them but rings.
         let words = unsafe { Words::given(words_of(memory), words) };
         // SAFETY: all of it is there as long as `keep` (I1).
-        let ring = unsafe { Ring::given(control, words, consumer, keep) };
+        let ring = unsafe { Ring::given(control, words, keep) };
         // Where the fence that reaches other processes is refused, sleepers wake up by themselves now and then.
         let _ = ring.values().attach();
         let _ = ring.room().attach();
-        Shared { ring: Arc::new(ring) }
+        Shared { ring: Arc::new(ring), consumer }
     }
 
     /// One more producer.
@@ -206,8 +213,7 @@ impl Shared {
     /// Somebody holds it, or died with it, or has given it up, which closed the ring.
     pub fn consumer(&self) -> Result<Consumer<Sleepers>, RoleError> {
         self.role().claim(Scope::Shared)?;
-        // SAFETY: the role is this one's now.
-        Ok(unsafe { Consumer::go_on(Arc::clone(&self.ring)) })
+        self.make_consumer()
     }
 
     /// Takes the consumer's role over from who died with it.
@@ -218,8 +224,20 @@ impl Shared {
         self.role().take_over(Scope::Shared)?;
         self.ring.values().wake_after_a_death();
         self.ring.room().wake_after_a_death();
-        // SAFETY: the role is this one's now.
-        Ok(unsafe { Consumer::go_on(Arc::clone(&self.ring)) })
+        self.make_consumer()
+    }
+
+    /// By who has just come to hold the role.
+    fn make_consumer(&self) -> Result<Consumer<Sleepers>, RoleError> {
+        // SAFETY: the role lies in the memory that the ring keeps (I2).
+        let role = unsafe { Held::new(self.consumer, Arc::clone(&self.ring) as _) };
+        if self.ring.values().have_gone() {
+            return Err(RoleError::GivenUp);
+        }
+        // SAFETY: the role is this one's.
+        let mut consumer = unsafe { Consumer::go_on(Arc::clone(&self.ring)) };
+        consumer.role = Some(role);
+        Ok(consumer)
     }
 
     /// Who holds the consumer's role. Producers are as many as like, and nobody knows them.
@@ -228,7 +246,8 @@ impl Shared {
     }
 
     fn role(&self) -> &Role {
-        self.ring.consumer().expect("a ring in given memory has the role there")
+        // SAFETY: it lies in the memory that the ring keeps (I2), and is reached by shared references only.
+        unsafe { self.consumer.as_ref() }
     }
 
     /// Says that there will be no more producers than there are. When they have gone, the ring is closed.

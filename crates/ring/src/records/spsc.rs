@@ -10,6 +10,7 @@
 //! I1: `0 <= tail - head <= words`.
 //! I2: words from `head` to `tail` are whole records and are the consumer's; the others are the producer's.
 //! I3: there is one producer and one consumer; both need `&mut self`.
+//! I4: a side keeps its ring until it is dropped.
 //!
 //! # Edges
 //! records-publish: `commit` stores `tail` -> the consumer loads it. Carries the record, its header and the padding before it.

@@ -9,6 +9,7 @@
 //! tests/model.rs: explored with [`Sleepers`]' asymmetric fences, under C11 and x86-TSO, with mutants. Tests below.
 
 use super::{Batch, Claim, Consumer, Producer, Sides, ring_at};
+use crate::bell::sleep;
 use crate::position::Position;
 use crate::{CapacityError, ClaimError, PopError, PushError};
 use uncontended_wait::{Deadline, Sleepers};
@@ -83,9 +84,10 @@ impl<T> Producer<T, Sleepers> {
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
     fn wait_for_room(&mut self, count: u64, deadline: Deadline) {
-        let room = &*self.control().room;
+        let look = |side: &mut Self| side.has_room(count).then_some(());
         // After a deadline that passed, the caller's next try says how things stand.
-        let _ = room.sleep_until_deadline(|| self.has_room(count).then_some(()), deadline);
+        // SAFETY: the bell is in the control block, which the keeper keeps (I4 of `spsc`).
+        let _ = unsafe { sleep(self, |side| &side.control().room, look, deadline) };
     }
 }
 
@@ -132,8 +134,9 @@ impl<T> Consumer<T, Sleepers> {
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
     fn wait_for_values(&mut self, deadline: Deadline) {
-        let values = &*self.control().values;
+        let look = |side: &mut Self| side.has_values().then_some(());
         // After a deadline that passed, the caller's next try says how things stand.
-        let _ = values.sleep_until_deadline(|| self.has_values().then_some(()), deadline);
+        // SAFETY: the bell is in the control block, which the keeper keeps (I4 of `spsc`).
+        let _ = unsafe { sleep(self, |side| &side.control().values, look, deadline) };
     }
 }

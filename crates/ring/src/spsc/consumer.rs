@@ -58,7 +58,7 @@ impl<T, B: Bell> Consumer<T, B> {
     }
 
     #[inline(always)]
-    pub(super) fn control<'k>(&self) -> &'k Control<B> {
+    pub(super) fn control(&self) -> &Control<B> {
         // SAFETY: the keeper is ours, and goes last (I4).
         unsafe { self.place.control() }
     }

@@ -159,7 +159,7 @@ struct Place<T, B> {
 impl<T, B> Place<T, B> {
     /// The control block, for as long as the caller has the keeper (I4).
     #[inline(always)]
-    unsafe fn control<'k>(&self) -> &'k Control<B> {
+    unsafe fn control(&self) -> &Control<B> {
         // SAFETY: the caller has the keeper (I4).
         unsafe { self.control.as_ref() }
     }

@@ -284,7 +284,8 @@ impl<T: Plain> Shared<T> {
 
     fn make_consumer(&self) -> Result<Consumer<T, Sleepers>, RoleError> {
         let role = self.held(&self.header().consumer);
-        if self.control().head.load(Relaxed).is_gone() {
+        // The flag comes first: who died after it had begun to close.
+        if self.control().values.have_gone() {
             return Err(RoleError::GivenUp);
         }
         let (_, head) = self.check_positions().map_err(|_| RoleError::Corrupt)?;
