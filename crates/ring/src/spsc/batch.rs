@@ -159,7 +159,7 @@ impl<T, B: Bell> ExactSizeIterator for Taken<'_, T, B> {}
 impl<T, B: Bell> Drop for Taken<'_, T, B> {
     fn drop(&mut self) {
         // SAFETY: the values before `next` have been taken, those from there on not (I7).
-        unsafe { self.consumer.vacate(self.next) };
+        unsafe { self.consumer.settle(self.next) };
     }
 }
 

@@ -189,7 +189,7 @@ impl<T, B: Bell> Consumer<T, B> {
         unsafe { &*slot.as_ptr() }
     }
 
-    /// Hands the `count` oldest values over to an iterator, which takes some of them and calls [`vacate`](Consumer::vacate) when
+    /// Hands the `count` oldest values over to an iterator, which takes some of them and calls [`settle`](Consumer::settle) when
     /// it goes. Until then they are not this side's: if the iterator is leaked, so are they, and the next look says so.
     #[inline(always)]
     pub(super) fn set_aside(&mut self, count: u64) -> Position {
@@ -199,6 +199,16 @@ impl<T, B: Bell> Consumer<T, B> {
         from
     }
 
+    /// Vacates what an iterator for which values were set aside has taken or leaked.
+    ///
+    /// # Safety
+    /// As for [`vacate`](Consumer::vacate), and the iterator is gone.
+    pub(super) unsafe fn settle(&mut self, head: Position) {
+        self.is_owing = false;
+        // SAFETY: by the same contract.
+        unsafe { self.vacate(head) };
+    }
+
     /// Makes `head` the oldest value that is left, and gives the slots before back.
     ///
     /// # Safety
@@ -206,7 +216,6 @@ impl<T, B: Bell> Consumer<T, B> {
     #[inline(always)]
     pub(super) unsafe fn vacate(&mut self, head: Position) {
         self.head = head;
-        self.is_owing = false;
         let control = self.control();
         if mutant::is("spsc: bell before vacate") {
             control.room.ring();
@@ -223,7 +232,7 @@ impl<T, B: Bell> Consumer<T, B> {
     fn look(&mut self) -> Mark {
         if self.is_owing {
             // SAFETY: the iterator that `head` went ahead for is gone without a word, and its values with it.
-            unsafe { self.vacate(self.head) };
+            unsafe { self.settle(self.head) };
         }
         // EDGE publish (acquire): the values up to there have been written.
         let order = mutant::order("spsc: publish is read relaxed", Acquire);

@@ -66,11 +66,8 @@ impl<T, B: Bell> Producer<T, B> {
         if self.is_closed() {
             return Err(PushError::Closed(value));
         }
-        if self.tail == self.limit {
-            self.look();
-            if self.tail == self.limit {
-                return Err(PushError::Full(value));
-            }
+        if self.tail == self.limit && !self.finds_room() {
+            return Err(PushError::Full(value));
         }
         if mutant::is("spsc: publish before the slot is written") {
             // EDGE publish (release): too early.
@@ -115,6 +112,13 @@ impl<T, B: Bell> Producer<T, B> {
         if !mutant::is("spsc: bell before publish") && !mutant::is("spsc: no bell after publish") {
             control.values.ring();
         }
+    }
+
+    /// Whether there is room after all, by another look.
+    #[cold]
+    fn finds_room(&mut self) -> bool {
+        self.look();
+        self.tail != self.limit
     }
 
     /// Sees how far the consumer has come.
