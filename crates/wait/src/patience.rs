@@ -21,7 +21,7 @@ const LONGEST: Duration = Duration::from_micros(50);
 const MOST_HALVED: u32 = 6;
 /// However little patience is left, others have the CPU so many times before a sleep. Among more threads than CPUs that is mostly
 /// who one waits for, and no sleep is needed; where nobody else wants the CPU it is cheaper than a sleep by far.
-const FEWEST_YIELDS: u32 = 4;
+const FEWEST_YIELDS: u32 = 10;
 /// The first look comes after a pause of so long, the next after one of twice that, all others after other threads had the CPU.
 const FIRST_PAUSE_NS: u32 = 25;
 const LAST_PAUSE_NS: u32 = 50;
