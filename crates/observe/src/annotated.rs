@@ -6,45 +6,46 @@
 //! # Evidence
 //! `tests/programs/annotated.c`.
 
-use crate::events::{self, Blocked};
+use crate::here::{self, Here};
 use crate::host::Object;
-use crate::local::{Local, Row, find};
 use crate::stack::Caller;
+use uncontended_events::events::{self, Blocked};
+use uncontended_events::site::Row;
 use uncontended_trace::layout::kind::ANNOTATED;
 
-fn row(lock: *mut Object, caller: Caller) -> Option<(&'static Local, Row)> {
-    events::row(lock as u64, ANNOTATED, caller)
+fn row(lock: *mut Object, caller: Caller) -> Option<(Here, Row)> {
+    here::row(lock as u64, ANNOTATED, caller)
 }
 
 pub(crate) extern "C" fn wait_begin(lock: *mut Object, caller: Caller) {
-    let Some((local, row)) = row(lock, caller) else { return };
-    let before = local.announced.replace(Some(Blocked::begin(local, row, caller)));
+    let Some((at, row)) = row(lock, caller) else { return };
+    let before = at.local.announced.replace(Some(Blocked::begin(at, row)));
     if let Some(before) = before {
         before.gave_up();
     }
 }
 
 pub(crate) extern "C" fn acquired(lock: *mut Object, caller: Caller) {
-    let Some((local, row)) = row(lock, caller) else { return };
-    match local.announced.take() {
+    let Some((at, row)) = row(lock, caller) else { return };
+    match at.local.announced.take() {
         Some(blocked) if blocked.is_for(row) => blocked.acquired(),
         other => {
-            local.announced.set(other);
-            events::acquired(local, row, caller);
+            at.local.announced.set(other);
+            events::acquired(at, row);
         }
     }
 }
 
 /// The program gives the lock back only after this, so what is recorded here still lengthens the hold.
 pub(crate) extern "C" fn released(lock: *mut Object, caller: Caller) {
-    let Some((local, row)) = find(lock as u64, ANNOTATED) else { return };
-    events::release(local, row, caller, || true, || 0);
+    let Some((at, row)) = here::find(lock as u64, ANNOTATED, caller) else { return };
+    events::release(at, row, || true, || 0);
 }
 
 pub(crate) extern "C" fn gave_up(lock: *mut Object, caller: Caller) {
-    let Some((local, row)) = row(lock, caller) else { return };
-    match local.announced.take() {
+    let Some((at, row)) = row(lock, caller) else { return };
+    match at.local.announced.take() {
         Some(blocked) if blocked.is_for(row) => blocked.gave_up(),
-        other => local.announced.set(other),
+        other => at.local.announced.set(other),
     }
 }

@@ -1,19 +1,18 @@
 //! Barriers: the wait only, of every thread that comes.
 
-use crate::events;
+use crate::here;
 use crate::host::{self, Object};
-use crate::lives;
-use crate::local::current;
 use crate::stack::Caller;
 use libc::{c_int, c_uint, c_void};
+use uncontended_events::events;
 use uncontended_trace::layout::kind::BARRIER;
 
 pub(crate) unsafe extern "C-unwind" fn wait(barrier: *mut Object, caller: Caller) -> c_int {
-    let found = events::row(barrier as u64, BARRIER, caller);
+    let found = here::row(barrier as u64, BARRIER, caller);
     // SAFETY: the program called this function with this barrier; so for every call of the C library below.
     let wait = || unsafe { host::pthread_barrier_wait(barrier) };
     let came = |result| matches!(result, 0 | libc::PTHREAD_BARRIER_SERIAL_THREAD);
-    events::sleep(found, caller, wait, came)
+    events::sleep(found, wait, came)
 }
 
 pub(crate) unsafe extern "C-unwind" fn init(
@@ -24,16 +23,14 @@ pub(crate) unsafe extern "C-unwind" fn init(
 ) -> c_int {
     // SAFETY: as in `wait`.
     let result = unsafe { host::pthread_barrier_init(barrier, attributes, count) };
-    if let (0, Some(local)) = (result, current()) {
-        lives::created(local, barrier as u64, BARRIER, caller);
+    if result == 0 {
+        here::created(barrier as u64, BARRIER, caller);
     }
     result
 }
 
 pub(crate) unsafe extern "C-unwind" fn destroy(barrier: *mut Object, _: Caller) -> c_int {
-    if let Some(local) = current() {
-        lives::destroyed(local, barrier as u64);
-    }
+    here::destroyed(barrier as u64);
     // SAFETY: as in `wait`.
     unsafe { host::pthread_barrier_destroy(barrier) }
 }

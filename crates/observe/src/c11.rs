@@ -8,9 +8,8 @@
 //! `tests/programs/c11.c`.
 
 use crate::host::{self, Object};
-use crate::local::current;
 use crate::stack::Caller;
-use crate::{condition, lives, mutex};
+use crate::{condition, here, mutex};
 use libc::{EBUSY, ENOMEM, ETIMEDOUT, c_int, timespec};
 use uncontended_trace::layout::kind;
 
@@ -32,8 +31,8 @@ pub(crate) unsafe extern "C-unwind" fn mtx_init(
 ) -> c_int {
     // SAFETY: the program called this function with these arguments; so for every call below.
     let result = unsafe { host::mtx_init(mutex, plain_or_timed) };
-    if let (0, Some(local)) = (result, current()) {
-        lives::created(local, mutex as u64, kind::MUTEX, caller);
+    if result == 0 {
+        here::created(mutex as u64, kind::MUTEX, caller);
     }
     result
 }
@@ -70,8 +69,8 @@ pub(crate) unsafe extern "C-unwind" fn mtx_unlock(mutex: *mut Object, caller: Ca
 pub(crate) unsafe extern "C-unwind" fn cnd_init(condition: *mut Object, caller: Caller) -> c_int {
     // SAFETY: as in `mtx_init`.
     let result = unsafe { host::cnd_init(condition) };
-    if let (0, Some(local)) = (result, current()) {
-        lives::created(local, condition as u64, kind::CONDITION, caller);
+    if result == 0 {
+        here::created(condition as u64, kind::CONDITION, caller);
     }
     result
 }

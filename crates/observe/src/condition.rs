@@ -12,19 +12,20 @@
 //! # Evidence
 //! `tests/programs`: `conditions.c`, `cancelled_mid_wait.c`.
 
-use crate::events::{self, Waited};
+use crate::here::{self, Here};
 use crate::host::{self, Object};
-use crate::local::{Local, Row, current};
+use crate::mutex;
 use crate::stack::Caller;
-use crate::{lives, mutex};
 use libc::{CLOCK_MONOTONIC, CLOCK_REALTIME, ETIMEDOUT, c_int, c_void, timespec};
 use uncontended_atomic::Ordering::Relaxed;
+use uncontended_events::events::{self, Waited};
+use uncontended_events::site::{Row, Site};
 use uncontended_sys::clock::{self, Moment, ticks};
 use uncontended_trace::layout::{Lock, attention::AWAY, kind::CONDITION};
 
 /// What a wait began with.
 struct Begun {
-    local: &'static Local,
+    at: Here,
     condition: Row,
     mutex: Row,
     call: Moment,
@@ -32,15 +33,15 @@ struct Begun {
 
 /// Ends the mutex's hold; none if the wait is not recorded.
 fn begin(condition: *mut Object, mutex: *mut Object, caller: Caller) -> Option<Begun> {
-    let (local, mutex) = mutex::row(mutex, caller)?;
-    let (_, condition) = events::row(condition as u64, CONDITION, caller)?;
-    local.thread.get().waits_for.store(0, Relaxed);
-    let release = events::releasing(local, mutex, caller)?;
+    let (at, mutex) = mutex::row(mutex, caller)?;
+    let (_, condition) = here::row(condition as u64, CONDITION, caller)?;
+    at.seat().thread.waits_for.store(0, Relaxed);
+    let release = events::releasing(at, mutex)?;
     let call = Moment { ticks: ticks(), ns: clock::monotonic_ns() };
-    local.thread.get().asleep_since.store(call.ticks, Relaxed);
-    release.done(local, mutex, mutex.lock, caller);
+    at.seat().thread.asleep_since.store(call.ticks, Relaxed);
+    release.done(at, mutex, mutex.lock);
     leave(mutex.lock);
-    Some(Begun { local, condition, mutex, call })
+    Some(Begun { at, condition, mutex, call })
 }
 
 /// The thread will come back to the mutex, which it still holds (I2), and will want to know when that was released.
@@ -63,11 +64,11 @@ fn come_back(mutex: &Lock) {
 
 impl Begun {
     /// Records the wait and the way back. `late_ns`: how long ago the deadline was, after a timeout.
-    fn end(self, late_ns: Option<u64>, caller: Caller) {
-        let Begun { local, condition, mutex, call } = self;
+    fn end(self, late_ns: Option<u64>) {
+        let Begun { at, condition, mutex, call } = self;
         let now = ticks();
-        let busy = local.begin();
-        local.thread.get().asleep_since.store(0, Relaxed);
+        let busy = at.begin();
+        at.seat().thread.asleep_since.store(0, Relaxed);
         let signalled = condition.lock.signalled.load(Relaxed);
         let ended = match late_ns {
             Some(late) => now.saturating_sub(ticks_of(late, call, now)).max(call.ticks),
@@ -75,20 +76,15 @@ impl Begun {
             None => now,
         };
         events::bump(&condition.cell.acquisitions);
-        events::record_wait(
-            local,
-            condition,
-            Waited { call: call.ticks, now: ended, release: 0 },
-            caller,
-        );
+        events::record_wait(at, condition, Waited { call: call.ticks, now: ended, release: 0 });
         let release = mutex.lock.release.load(Relaxed);
         come_back(mutex.lock);
         events::bump(&mutex.cell.acquisitions);
         if release > ended {
-            events::record_wait(local, mutex, Waited { call: ended, now, release }, caller);
-            events::came_back(local, mutex, release, now, caller);
+            events::record_wait(at, mutex, Waited { call: ended, now, release });
+            events::came_back(at, mutex, release, now);
         }
-        events::take(local, mutex, now);
+        events::take(at.seat(), mutex, now);
         drop(busy);
     }
 }
@@ -139,14 +135,14 @@ fn wait_by(
         let late = deadline.filter(|_| result == ETIMEDOUT);
         // SAFETY: the deadline is the program's own.
         let late = late.map(|deadline| unsafe { late_ns(deadline) });
-        begun.end(late, caller);
+        begun.end(late);
     }
     result
 }
 
 /// Stamps a signal before it is given.
 fn stamp(condition: *mut Object, caller: Caller) {
-    if let Some((_, row)) = events::row(condition as u64, CONDITION, caller) {
+    if let Some((_, row)) = here::row(condition as u64, CONDITION, caller) {
         row.lock.signalled.store(ticks(), Relaxed);
     }
 }
@@ -215,16 +211,14 @@ macro_rules! versioned_functions {
         ) -> c_int {
             // SAFETY: as in `wait`.
             let result = unsafe { host::pthread_cond_init(condition, attributes) };
-            if let (0, Some(local)) = (result, current()) {
-                lives::created(local, condition as u64, CONDITION, caller);
+            if result == 0 {
+                here::created(condition as u64, CONDITION, caller);
             }
             result
         }
 
         pub(crate) unsafe extern "C-unwind" fn destroy(condition: *mut Object, _: Caller) -> c_int {
-            if let Some(local) = current() {
-                lives::destroyed(local, condition as u64);
-            }
+            here::destroyed(condition as u64);
             // SAFETY: as in `wait`.
             unsafe { host::pthread_cond_destroy(condition) }
         }

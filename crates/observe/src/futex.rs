@@ -6,12 +6,13 @@
 //! # Evidence
 //! `tests/programs/futex.c`.
 
-use crate::events;
+use crate::here;
 use crate::host;
 use crate::local::errno;
-use crate::sandbox;
+use crate::seccomp;
 use crate::stack::Caller;
 use libc::{EAGAIN, FUTEX_CLOCK_REALTIME, FUTEX_PRIVATE_FLAG, c_int, c_long};
+use uncontended_events::events;
 use uncontended_trace::layout::kind::FUTEX;
 
 /// `syscall(SYS_futex, word, operation, …)`.
@@ -33,10 +34,10 @@ pub(crate) unsafe extern "C-unwind" fn futex(
             | libc::FUTEX_LOCK_PI
             | libc::FUTEX_WAIT_REQUEUE_PI
     );
-    let found = if waits { events::row(word as u64, FUTEX, caller) } else { None };
+    let found = if waits { here::row(word as u64, FUTEX, caller) } else { None };
     // SAFETY: the program made this very system call.
     let wait = || unsafe { host::syscall(number, word, operation, value, timeout, second, third) };
-    events::sleep(found, caller, wait, |result| result == 0 || errno() != EAGAIN)
+    events::sleep(found, wait, |result| result == 0 || errno() != EAGAIN)
 }
 
 /// Any other system call.
@@ -49,7 +50,7 @@ pub(crate) unsafe extern "C-unwind" fn other(
     e: usize,
     f: usize,
 ) -> c_long {
-    sandbox::look_at(number, a);
+    seccomp::look_at(number, a);
     // SAFETY: the program made this very system call.
     unsafe { host::syscall(number, a, b, c, d, e, f) }
 }

@@ -14,7 +14,7 @@
 //! I2: the word that PROCESS leads to is never given back.
 
 use crate::kernel::{self, Descriptor};
-use crate::{host, local, module, sandbox};
+use crate::sandbox;
 use std::ffi::CStr;
 use std::ptr::NonNull;
 use uncontended_atomic::{AtomicU32, AtomicUsize, Ordering::*};
@@ -53,35 +53,16 @@ pub(crate) fn process(arena: Arena) -> Option<&'static Process> {
     }
 }
 
-/// The constructor: runs before the program's own code.
-extern "C" fn begin() {
-    host::prepare();
-    #[cfg(target_arch = "x86_64")]
-    host::old::prepare();
-    if open().is_some() {
-        module::prepare();
-        let _ = arena().and_then(process); // At least that the image ran.
-        local::prepare();
-        // SAFETY: the handler lives as long as this library, which is never unloaded.
-        unsafe { libc::pthread_atfork(None, None, Some(forked)) };
-    }
-}
-
-#[used]
-#[unsafe(link_section = ".init_array")]
-static BEGIN: extern "C" fn() = begin;
-
-/// In a forked child: the record starts empty, under a new entry.
-extern "C" fn forked() {
+/// In a forked child: a new entry.
+pub(crate) fn begin_anew() {
     if let Some(word) = process_word() {
         word.store(0, Relaxed); // Where the kernel could not do it.
     }
     let _ = arena().and_then(process);
-    local::forked();
 }
 
 /// Maps the record that the environment names.
-fn open() -> Option<()> {
+pub(crate) fn open() -> Option<()> {
     // SAFETY: the name ends in NUL; the environment is not changed while a constructor runs.
     let path = unsafe { libc::getenv(c"UNC_RECORD".as_ptr()) };
     if path.is_null() {
@@ -167,7 +148,7 @@ fn begin_process(arena: Arena, word: &AtomicU32) -> Option<&'static Process> {
             process.command_bytes.store(parent.command_bytes.load(Relaxed), Relaxed);
         }
     }
-    if let Some(index) = arena.allocate(layout::units(4 * layout::STACK_SLOTS)) {
+    if let Some(index) = arena.allocate(layout::word_units(layout::STACK_SLOTS)) {
         process.stack_index.store(index, Relaxed);
     }
     // EDGE entered (acq-rel): the fresh entry, or the one that another thread entered meanwhile.

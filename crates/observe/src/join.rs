@@ -21,7 +21,7 @@ pub(crate) unsafe extern "C-unwind" fn join(
         // SAFETY: the program called this function with these arguments; so below.
         return unsafe { host::pthread_join(thread, result) };
     };
-    let own = local.thread.get();
+    let own = local.seat.thread;
     let call = ticks();
     own.asleep_since.store(call, Relaxed);
     // SAFETY: as above.

@@ -18,14 +18,16 @@
 //! # Evidence
 //! `tests/programs/signal_handler_locks.c`, `fork_held.c`.
 
-use crate::events::Blocked;
+use crate::here::Here;
 use crate::{image, kernel, sandbox, stack};
 use std::cell::Cell as Own;
 use std::ptr::NonNull;
 use uncontended_atomic::{AtomicU32, Ordering::Relaxed};
+use uncontended_events::events::Blocked;
+use uncontended_events::site::{Row, Seat};
 use uncontended_sys::{clock, tls};
 use uncontended_trace::arena::Arena;
-use uncontended_trace::layout::{self, Cell, Lock, Process, Thread};
+use uncontended_trace::layout::{self, Process, Thread};
 
 const CLOSED: usize = 1;
 /// No address of a program has this bit.
@@ -39,13 +41,7 @@ static KEY: AtomicU32 = AtomicU32::new(u32::MAX);
 
 /// A thread's place in the record.
 pub(crate) struct Local {
-    pub(crate) arena: Arena,
-    pub(crate) process: Own<&'static Process>,
-    pub(crate) thread: Own<&'static Thread>,
-    /// Number of `thread`, by which locks know their owner.
-    pub(crate) id: Own<u32>,
-    /// Whether holds are recorded.
-    pub(crate) holds: bool,
+    pub(crate) seat: Seat,
     /// Not while it is recording, and not in a forked child.
     ready: Own<bool>,
     alive: u8,
@@ -57,9 +53,9 @@ pub(crate) struct Local {
     recent: Own<Option<NonNull<Slot>>>,
     pub(crate) stacks: stack::Cache,
     /// The wait that the program announced (annotations).
-    pub(crate) announced: Own<Option<Blocked>>,
+    pub(crate) announced: Own<Option<Blocked<Here>>>,
     /// The wait that may end by cancellation (semaphores).
-    pub(crate) cancellable: Own<Option<Blocked>>,
+    pub(crate) cancellable: Own<Option<Blocked<Here>>>,
 }
 
 /// A table, followed by its slots.
@@ -76,13 +72,6 @@ struct Table {
 struct Slot {
     key: u64,
     row: Option<Row>,
-}
-
-/// One lock as one thread sees it.
-#[derive(Clone, Copy)]
-pub(crate) struct Row {
-    pub(crate) cell: &'static Cell,
-    pub(crate) lock: &'static Lock,
 }
 
 /// Makes the key whose destructor tells the end of a thread.
@@ -112,7 +101,7 @@ pub(crate) fn current() -> Option<&'static Local> {
     if !local.ready.get() {
         return unready(local);
     }
-    (local.arena.header().enabled.load(Relaxed) != 0).then_some(local)
+    (local.seat.arena.header().enabled.load(Relaxed) != 0).then_some(local)
 }
 
 /// A signal handler that interrupted recording, or a forked child's first event, or the first after a handler that jumped
@@ -126,7 +115,7 @@ fn unready(local: &'static Local) -> Option<&'static Local> {
         local.ready.set(true);
         return current();
     }
-    local.arena.header().dropped_busy.fetch_add(1, Relaxed);
+    local.seat.arena.header().dropped_busy.fetch_add(1, Relaxed);
     None
 }
 
@@ -209,13 +198,14 @@ impl Local {
         let process = image::process(arena)?;
         let memory = kernel::private_memory(size_of::<Local>())?.cast::<Local>();
         let table = fresh_table(FRESH_SLOTS, None)?;
-        let (id, thread) = enter_thread(arena, process)?;
+        let thread = enter_thread(arena, process)?;
         let local = Local {
-            arena,
-            process: Own::new(process),
-            thread: Own::new(thread),
-            id: Own::new(id),
-            holds: arena.header().flags.load(Relaxed) & layout::flag::NO_HOLD == 0,
+            seat: Seat {
+                arena,
+                process,
+                thread,
+                holds: arena.header().flags.load(Relaxed) & layout::flag::NO_HOLD == 0,
+            },
             ready: Own::new(true),
             alive: 1,
             busy_at: Own::new(0),
@@ -360,13 +350,13 @@ fn place(key: u64) -> usize {
 }
 
 /// Enters the calling thread into the record.
-fn enter_thread(arena: Arena, process: &Process) -> Option<(u32, &'static Thread)> {
+fn enter_thread(arena: Arena, process: &Process) -> Option<&'static Thread> {
     let (unit, thread) = arena.make::<Thread>()?;
     thread.tid.store(kernel::thread_id(), Relaxed);
     thread.start_ticks.store(clock::ticks(), Relaxed);
     write_name(thread);
     arena.push::<Thread>(&process.threads, unit);
-    Some((unit, thread))
+    Some(thread)
 }
 
 fn write_name(thread: &Thread) {
@@ -395,7 +385,7 @@ extern "C" fn ended(local: *mut libc::c_void) {
     for left in [this.announced.take(), this.cancellable.take()].into_iter().flatten() {
         left.gave_up();
     }
-    note_end(this.thread.get());
+    note_end(this.seat.thread);
     this.rounds.set(this.rounds.get() + 1);
     if this.rounds.get() < ROUNDS {
         // SAFETY: the key was made by `prepare`.

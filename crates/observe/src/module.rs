@@ -18,14 +18,14 @@
 //! glibc manual: `_dl_find_object` is async-signal-safe. ELF gABI: program headers.
 
 use crate::kernel::{self, Descriptor};
-use crate::local::Local;
-use crate::maps::{Mapping, Place, Walk};
 use crate::unwind::PAGE;
 use crate::{host, lookup, sandbox};
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::NonNull;
 use uncontended_atomic::{AtomicU32, AtomicUsize, Ordering::*};
+use uncontended_events::maps::{Mapping, Place, Walk};
+use uncontended_events::site::Seat;
 use uncontended_trace::layout::{self, Module};
 
 /// A module with call frame information.
@@ -341,9 +341,9 @@ impl Segments {
 }
 
 /// Enters the module into the record, once.
-pub(crate) fn note(local: &Local, object: &Object) {
-    let arena = local.arena;
-    let modules = &local.process.get().modules;
+pub(crate) fn note(seat: &Seat, object: &Object) {
+    let arena = seat.arena;
+    let modules = &seat.process.modules;
     if arena
         .list::<Module>(modules)
         .any(|(_, module)| module.start.load(Relaxed) == object.start as u64)

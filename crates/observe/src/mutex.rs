@@ -7,13 +7,15 @@
 //! # Evidence
 //! `tests/programs`: `types.c`, `trylock_loop.c`, `holder_sleeps.c`.
 
-use crate::events::{self, Blocked};
+use crate::here::{self, Here};
 use crate::host::{self, Object};
-use crate::lives;
-use crate::local::{Local, Row, current, find};
+use crate::local::current;
 use crate::stack::Caller;
 use libc::{EBUSY, EOWNERDEAD, c_int, c_void, timespec};
 use uncontended_atomic::{AtomicU32, Ordering::Relaxed};
+use uncontended_events::events::{self, Blocked};
+use uncontended_events::lives;
+use uncontended_events::site::Row;
 use uncontended_sys::clock::ticks;
 use uncontended_trace::layout::kind::MUTEX;
 
@@ -24,8 +26,8 @@ pub(crate) fn is_ours(result: c_int) -> bool {
 
 /// The calling thread's row of the mutex, if it may record.
 #[inline(always)]
-pub(crate) fn row(mutex: *mut Object, caller: Caller) -> Option<(&'static Local, Row)> {
-    events::row(mutex as u64, MUTEX, caller)
+pub(crate) fn row(mutex: *mut Object, caller: Caller) -> Option<(Here, Row)> {
+    here::row(mutex as u64, MUTEX, caller)
 }
 
 /// Locks by `lock` what a first try does not get.
@@ -34,8 +36,8 @@ fn acquire(mutex: *mut Object, caller: Caller, lock: impl Fn() -> c_int) -> c_in
     // SAFETY: the program called a function that locks this mutex.
     let tried = unsafe { host::pthread_mutex_trylock(mutex) };
     if is_ours(tried) {
-        if let Some((local, row)) = row(mutex, caller) {
-            events::acquired(local, row, caller);
+        if let Some((at, row)) = row(mutex, caller) {
+            events::acquired(at, row);
         }
         return tried;
     }
@@ -45,8 +47,8 @@ fn acquire(mutex: *mut Object, caller: Caller, lock: impl Fn() -> c_int) -> c_in
 /// Locks by `lock` what another thread holds.
 #[inline(never)]
 fn wait(mutex: *mut Object, caller: Caller, lock: impl Fn() -> c_int) -> c_int {
-    let Some((local, row)) = row(mutex, caller) else { return lock() };
-    let blocked = Blocked::begin(local, row, caller);
+    let Some((at, row)) = row(mutex, caller) else { return lock() };
+    let blocked = Blocked::begin(at, row);
     let result = lock();
     if is_ours(result) {
         blocked.acquired()
@@ -86,9 +88,9 @@ pub(crate) unsafe extern "C-unwind" fn clocklock(
 pub(crate) unsafe extern "C-unwind" fn trylock(mutex: *mut Object, caller: Caller) -> c_int {
     // SAFETY: as in `lock`.
     let result = unsafe { host::pthread_mutex_trylock(mutex) };
-    if let Some((local, row)) = row(mutex, caller) {
+    if let Some((at, row)) = row(mutex, caller) {
         if is_ours(result) {
-            events::acquired(local, row, caller);
+            events::acquired(at, row);
         } else if result == EBUSY {
             events::bump(&row.cell.try_failed);
         }
@@ -108,18 +110,20 @@ unsafe fn has_sleepers(mutex: *mut Object) -> bool {
 }
 
 pub(crate) unsafe extern "C-unwind" fn unlock(mutex: *mut Object, caller: Caller) -> c_int {
-    let Some((local, row)) = find(mutex as u64, MUTEX) else { return unlock_unseen(mutex) };
+    let Some((at, row)) = here::find(mutex as u64, MUTEX, caller) else {
+        return unlock_unseen(mutex);
+    };
     // SAFETY: the program is about to unlock this mutex, so it is one.
     let wakes = || unsafe { has_sleepers(mutex) };
     // SAFETY: as in `lock`.
     let unlock = || unsafe { host::pthread_mutex_unlock(mutex) };
-    events::release(local, row, caller, wakes, unlock)
+    events::release(at, row, wakes, unlock)
 }
 
 /// Unlocks a mutex that this thread was not seen to lock: who waits for it gets to know when that was.
 #[cold]
 fn unlock_unseen(mutex: *mut Object) -> c_int {
-    let lock = current().and_then(|local| lives::known(local, mutex as u64, MUTEX));
+    let lock = current().and_then(|local| lives::known(&local.seat, mutex as u64, MUTEX));
     if let Some(lock) = lock {
         lock.release.store(ticks(), Relaxed);
     }
@@ -134,16 +138,14 @@ pub(crate) unsafe extern "C-unwind" fn init(
 ) -> c_int {
     // SAFETY: as in `lock`.
     let result = unsafe { host::pthread_mutex_init(mutex, attributes) };
-    if let (0, Some(local)) = (result, current()) {
-        lives::created(local, mutex as u64, MUTEX, caller);
+    if result == 0 {
+        here::created(mutex as u64, MUTEX, caller);
     }
     result
 }
 
 pub(crate) unsafe extern "C-unwind" fn destroy(mutex: *mut Object, _: Caller) -> c_int {
-    if let Some(local) = current() {
-        lives::destroyed(local, mutex as u64);
-    }
+    here::destroyed(mutex as u64);
     // SAFETY: as in `lock`.
     unsafe { host::pthread_mutex_destroy(mutex) }
 }

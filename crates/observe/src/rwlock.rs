@@ -8,21 +8,20 @@
 //! # Evidence
 //! `tests/programs/readers_starve_writer.c`.
 
-use crate::events::{self, Waited};
+use crate::here::{self, Here};
 use crate::host::{self, Object};
-use crate::ledger::{self, Wait, waiters};
-use crate::lives;
-use crate::local::{Local, Row, current, find};
 use crate::stack::Caller;
 use libc::{EBUSY, c_int, c_void, timespec};
 use uncontended_atomic::Ordering::Relaxed;
-use uncontended_sys::clock::ticks;
+use uncontended_events::events::{self, Waited};
+use uncontended_events::ledger::{self, Wait, waiters};
+use uncontended_events::site::{Row, Site};
 use uncontended_trace::layout::{READERS, cause, kind};
 
 /// Both rows of a lock as one thread sees them.
 #[derive(Clone, Copy)]
 struct Rows {
-    local: &'static Local,
+    at: Here,
     /// The row of the side that the thread is on.
     mine: Row,
     /// The writers' row, which says whether the lock is free.
@@ -30,71 +29,69 @@ struct Rows {
 }
 
 fn rows(lock: *mut Object, reads: bool, caller: Caller) -> Option<Rows> {
-    let (local, state) = events::row(lock as u64, kind::RWLOCK_WRITE, caller)?;
+    let (at, state) = here::row(lock as u64, kind::RWLOCK_WRITE, caller)?;
     let mine = match reads {
-        true => events::row(lock as u64 | READERS, kind::RWLOCK_READ, caller)?.1,
+        true => here::row(lock as u64 | READERS, kind::RWLOCK_READ, caller)?.1,
         false => state,
     };
-    Some(Rows { local, mine, state })
+    Some(Rows { at, mine, state })
 }
 
 impl Rows {
     /// The lock was had: `wait` says since when the thread had waited for it.
-    fn acquired(self, wait: Option<Wait>, caller: Caller) {
-        let Rows { local, mine, state } = self;
+    fn acquired(self, wait: Option<Wait>) {
+        let Rows { at, mine, state } = self;
         events::bump(&mine.cell.acquisitions);
         let wanted = waiters(state.lock) != 0;
         let first = state.lock.holders.fetch_add(1, Relaxed) == 0;
-        let now = if local.holds || wanted { ticks() } else { 1 };
+        let now = if at.seat().holds || wanted { at.ticks() } else { 1 };
         if wanted {
-            self.end_wait(wait, first, now, caller);
+            self.end_wait(wait, first, now);
         }
         state.lock.release.store(0, Relaxed);
         if mine.cell.depth.load(Relaxed) == 0 {
-            events::own(local, mine, || now);
+            events::own(at.seat(), mine, || now);
         } else {
             mine.cell.depth.store(mine.cell.depth.load(Relaxed) + 1, Relaxed);
         }
     }
 
     #[cold]
-    fn end_wait(self, wait: Option<Wait>, was_free: bool, now: u64, caller: Caller) {
-        let Rows { local, mine, state } = self;
-        let busy = local.begin();
+    fn end_wait(self, wait: Option<Wait>, was_free: bool, now: u64) {
+        let Rows { at, mine, state } = self;
+        let busy = at.begin();
         let release = state.lock.release.load(Relaxed);
         let opened = if was_free && release != 0 {
-            ledger::opened(local, state.lock, release, now)
+            ledger::opened(at.seat(), state.lock, release, now)
         } else {
             None
         };
         let mut cause = cause::BARGED;
         if let Some(wait) = wait {
             let call = wait.call;
-            wait.leave(local, state.lock);
-            events::record_wait(
-                local,
-                mine,
-                Waited { call, now, release: last_release(state) },
-                caller,
-            );
+            wait.leave(at.seat(), state.lock);
+            events::record_wait(at, mine, Waited { call, now, release: last_release(state) });
             cause =
                 events::cause_of(call, opened.unwrap_or(now), state.lock.woken.load(Relaxed), now);
         }
         if let Some(opened) = opened {
-            events::close_idle(local, state, events::Idle { opened, now, release, cause }, caller);
+            events::close_idle(at, state, events::Idle { opened, now, release, cause });
         }
         drop(busy);
     }
 
     /// A wait ended without the lock.
     fn gave_up(self, wait: Wait) {
-        let Rows { local, mine, state } = self;
-        let busy = local.begin();
+        let Rows { at, mine, state } = self;
+        let busy = at.begin();
         events::bump(&mine.cell.try_failed);
         let release = state.lock.release.load(Relaxed);
-        let opened =
-            if release != 0 { ledger::opened(local, state.lock, release, ticks()) } else { None };
-        if let (Some(opened), true) = (opened, wait.leave(local, state.lock) != 0) {
+        let opened = if release != 0 {
+            ledger::opened(at.seat(), state.lock, release, at.ticks())
+        } else {
+            None
+        };
+        if let (Some(opened), true) = (opened, wait.leave(at.seat(), state.lock) != 0) {
             state.lock.open_since.store(opened, Relaxed);
         }
         drop(busy);
@@ -118,20 +115,20 @@ fn acquire(
     let Some(rows) = rows(lock, reads, caller) else { return wait() };
     match tried() {
         0 => {
-            rows.acquired(None, caller);
+            rows.acquired(None);
             return 0;
         }
         EBUSY => {}
         _ => return wait(),
     }
-    let call = ticks();
-    let busy = rows.local.begin();
-    let waiting = Wait::begin(rows.local, rows.state.lock, call);
-    caller.stack(rows.local);
+    let call = rows.at.ticks();
+    let busy = rows.at.begin();
+    let waiting = Wait::begin(rows.at, rows.state.lock, call);
+    rows.at.stack();
     drop(busy);
     let result = wait();
     if result == 0 {
-        rows.acquired(Some(waiting), caller)
+        rows.acquired(Some(waiting))
     } else {
         rows.gave_up(waiting)
     }
@@ -141,7 +138,7 @@ fn acquire(
 fn try_by(lock: *mut Object, reads: bool, caller: Caller, result: c_int) -> c_int {
     if let Some(rows) = rows(lock, reads, caller) {
         match result {
-            0 => rows.acquired(None, caller),
+            0 => rows.acquired(None),
             EBUSY => events::bump(&rows.mine.cell.try_failed),
             _ => {}
         }
@@ -189,19 +186,20 @@ pub(crate) unsafe extern "C-unwind" fn trywrlock(lock: *mut Object, caller: Call
 }
 
 pub(crate) unsafe extern "C-unwind" fn unlock(lock: *mut Object, caller: Caller) -> c_int {
-    let found = find(lock as u64, kind::RWLOCK_WRITE).map(|(local, state)| {
-        let reads = find(lock as u64 | READERS, kind::RWLOCK_READ).map(|(_, row)| row);
+    let found = here::find(lock as u64, kind::RWLOCK_WRITE, caller).map(|(at, state)| {
+        let reads =
+            here::find(lock as u64 | READERS, kind::RWLOCK_READ, caller).map(|(_, row)| row);
         let held = |row: &Row| row.cell.depth.load(Relaxed) != 0;
-        Rows { local, mine: reads.filter(held).unwrap_or(state), state }
+        Rows { at, mine: reads.filter(held).unwrap_or(state), state }
     });
     let Some(rows) = found else {
         // SAFETY: as in `tryrdlock`.
         return unsafe { host::pthread_rwlock_unlock(lock) };
     };
-    let release = events::releasing_shared(rows.local, rows.mine, rows.state.lock, caller);
+    let release = events::releasing_shared(rows.at, rows.mine, rows.state.lock);
     // SAFETY: as in `tryrdlock`.
     let result = unsafe { host::pthread_rwlock_unlock(lock) };
-    release.done(rows.local, rows.mine, rows.state.lock, caller);
+    release.done(rows.at, rows.mine, rows.state.lock);
     result
 }
 
@@ -212,18 +210,16 @@ pub(crate) unsafe extern "C-unwind" fn init(
 ) -> c_int {
     // SAFETY: as in `tryrdlock`.
     let result = unsafe { host::pthread_rwlock_init(lock, attributes) };
-    if let (0, Some(local)) = (result, current()) {
-        lives::created(local, lock as u64, kind::RWLOCK_WRITE, caller);
-        lives::created(local, lock as u64 | READERS, kind::RWLOCK_READ, caller);
+    if result == 0 {
+        here::created(lock as u64, kind::RWLOCK_WRITE, caller);
+        here::created(lock as u64 | READERS, kind::RWLOCK_READ, caller);
     }
     result
 }
 
 pub(crate) unsafe extern "C-unwind" fn destroy(lock: *mut Object, _: Caller) -> c_int {
-    if let Some(local) = current() {
-        lives::destroyed(local, lock as u64);
-        lives::destroyed(local, lock as u64 | READERS);
-    }
+    here::destroyed(lock as u64);
+    here::destroyed(lock as u64 | READERS);
     // SAFETY: as in `tryrdlock`.
     unsafe { host::pthread_rwlock_destroy(lock) }
 }

@@ -1,4 +1,4 @@
-//! Programs that forbid themselves system calls: from then on we make none that a locking program would not make itself.
+//! Whether the program forbids itself system calls: from then on we make none that a locking program would not make itself.
 //!
 //! # Contract
 //! [`shut`] is true once the process asked for a filter of system calls (seccomp), which may kill for a forbidden one. What
@@ -9,8 +9,6 @@
 //! # Evidence
 //! `tests/programs/sandbox.c`.
 
-use crate::{host, image, module};
-use libc::{PR_SET_SECCOMP, c_int, c_long};
 use uncontended_atomic::{AtomicBool, Ordering::Relaxed};
 
 static SHUT: AtomicBool = AtomicBool::new(false);
@@ -20,20 +18,7 @@ pub(crate) fn shut() -> bool {
     SHUT.load(Relaxed)
 }
 
-/// The program makes this system call through `syscall`.
-pub(crate) fn look_at(number: c_long, first: usize) {
-    if number == libc::SYS_seccomp || number == libc::SYS_prctl && first as c_int == PR_SET_SECCOMP
-    {
-        image::provide();
-        module::learn_all();
-        SHUT.store(true, Relaxed);
-    }
-}
-
-/// The C library's `prctl`.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn prctl(option: c_int, a: usize, b: usize, c: usize, d: usize) -> c_int {
-    look_at(libc::SYS_prctl, option as usize);
-    // SAFETY: the program called this function with these arguments.
-    unsafe { host::prctl(option, a, b, c, d) }
+/// They may be from now on.
+pub(crate) fn shut_now() {
+    SHUT.store(true, Relaxed);
 }

@@ -9,17 +9,18 @@
 //! # Evidence
 //! `tests/programs`: `semaphore_lock.c`, `cancelled_in_semaphore.c`.
 
-use crate::events::{self, Blocked};
+use crate::here::{self, Here};
 use crate::host::{self, Object};
-use crate::lives;
-use crate::local::{Local, Row, current, errno};
+use crate::local::errno;
 use crate::stack::Caller;
 use libc::{EAGAIN, c_int, c_uint, timespec};
 use uncontended_atomic::Ordering::Relaxed;
+use uncontended_events::events::{self, Blocked};
+use uncontended_events::site::{Row, Site};
 use uncontended_trace::layout::kind::SEMAPHORE;
 
-fn row(semaphore: *mut Object, caller: Caller) -> Option<(&'static Local, Row)> {
-    events::row(semaphore as u64, SEMAPHORE, caller)
+fn row(semaphore: *mut Object, caller: Caller) -> Option<(Here, Row)> {
+    here::row(semaphore as u64, SEMAPHORE, caller)
 }
 
 /// Whether the last call failed because the semaphore was zero.
@@ -29,18 +30,18 @@ fn was_empty() -> bool {
 
 #[inline(always)]
 fn wait_by(semaphore: *mut Object, caller: Caller, wait: impl Fn() -> c_int) -> c_int {
-    let Some((local, row)) = row(semaphore, caller) else { return wait() };
+    let Some((at, row)) = row(semaphore, caller) else { return wait() };
     // SAFETY: the program called a function that waits for this semaphore.
     if unsafe { host::sem_trywait(semaphore) } == 0 {
-        events::acquired(local, row, caller);
+        events::acquired(at, row);
         return 0;
     }
-    let left = local.cancellable.replace(Some(Blocked::begin(local, row, caller)));
+    let left = at.local.cancellable.replace(Some(Blocked::begin(at, row)));
     if let Some(left) = left {
         left.gave_up(); // A signal handler jumped out of that wait.
     }
     let result = wait();
-    let Some(blocked) = local.cancellable.take() else { return result };
+    let Some(blocked) = at.local.cancellable.take() else { return result };
     if result == 0 {
         blocked.acquired()
     } else {
@@ -80,9 +81,9 @@ pub(crate) unsafe extern "C-unwind" fn trywait(semaphore: *mut Object, caller: C
     // SAFETY: as in `wait`.
     let result = unsafe { host::sem_trywait(semaphore) };
     let failed = result != 0 && was_empty();
-    if let Some((local, row)) = row(semaphore, caller) {
+    if let Some((at, row)) = row(semaphore, caller) {
         if result == 0 {
-            events::acquired(local, row, caller);
+            events::acquired(at, row);
         } else if failed {
             events::bump(&row.cell.try_failed);
         }
@@ -93,12 +94,12 @@ pub(crate) unsafe extern "C-unwind" fn trywait(semaphore: *mut Object, caller: C
 pub(crate) unsafe extern "C-unwind" fn post(semaphore: *mut Object, caller: Caller) -> c_int {
     // SAFETY: as in `wait`.
     let post = || unsafe { host::sem_post(semaphore) };
-    let Some((local, row)) = row(semaphore, caller) else { return post() };
-    let is_owner = row.lock.owner.load(Relaxed) == events::id(local, row.cell);
+    let Some((at, row)) = row(semaphore, caller) else { return post() };
+    let is_owner = row.lock.owner.load(Relaxed) == events::id(at.seat(), row.cell);
     if row.cell.depth.load(Relaxed) != 1 || !is_owner {
         row.lock.crossed.store(1, Relaxed);
     }
-    events::release(local, row, caller, || true, post)
+    events::release(at, row, || true, post)
 }
 
 pub(crate) unsafe extern "C-unwind" fn init(
@@ -109,8 +110,8 @@ pub(crate) unsafe extern "C-unwind" fn init(
 ) -> c_int {
     // SAFETY: as in `wait`.
     let result = unsafe { host::sem_init(semaphore, shared, value) };
-    if let (0, Some(local)) = (result, current()) {
-        lives::created(local, semaphore as u64, SEMAPHORE, caller);
+    if result == 0 {
+        here::created(semaphore as u64, SEMAPHORE, caller);
         if let (true, Some((_, row))) = (value > 1, row(semaphore, caller)) {
             row.lock.crossed.store(1, Relaxed);
         }
@@ -119,9 +120,7 @@ pub(crate) unsafe extern "C-unwind" fn init(
 }
 
 pub(crate) unsafe extern "C-unwind" fn destroy(semaphore: *mut Object, _: Caller) -> c_int {
-    if let Some(local) = current() {
-        lives::destroyed(local, semaphore as u64);
-    }
+    here::destroyed(semaphore as u64);
     // SAFETY: as in `wait`.
     unsafe { host::sem_destroy(semaphore) }
 }

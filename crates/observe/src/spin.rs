@@ -1,25 +1,24 @@
 //! POSIX spinlocks. Annotated and inlined ones do not come this way.
 
-use crate::events::{self, Blocked};
+use crate::here;
 use crate::host::{self, Object};
-use crate::lives;
-use crate::local::{current, find};
 use crate::stack::Caller;
 use libc::{EBUSY, c_int};
+use uncontended_events::events::{self, Blocked};
 use uncontended_trace::layout::kind::SPIN;
 
 pub(crate) unsafe extern "C-unwind" fn lock(lock: *mut Object, caller: Caller) -> c_int {
-    let found = events::row(lock as u64, SPIN, caller);
-    let Some((local, row)) = found else {
+    let found = here::row(lock as u64, SPIN, caller);
+    let Some((at, row)) = found else {
         // SAFETY: the program called this function with this lock; so for every call of the C library below.
         return unsafe { host::pthread_spin_lock(lock) };
     };
     // SAFETY: as above.
     if unsafe { host::pthread_spin_trylock(lock) } == 0 {
-        events::acquired(local, row, caller);
+        events::acquired(at, row);
         return 0;
     }
-    let blocked = Blocked::begin(local, row, caller);
+    let blocked = Blocked::begin(at, row);
     // SAFETY: as above.
     let result = unsafe { host::pthread_spin_lock(lock) };
     if result == 0 {
@@ -33,9 +32,9 @@ pub(crate) unsafe extern "C-unwind" fn lock(lock: *mut Object, caller: Caller) -
 pub(crate) unsafe extern "C-unwind" fn trylock(lock: *mut Object, caller: Caller) -> c_int {
     // SAFETY: as in `lock`.
     let result = unsafe { host::pthread_spin_trylock(lock) };
-    let found = events::row(lock as u64, SPIN, caller);
+    let found = here::row(lock as u64, SPIN, caller);
     match (found, result) {
-        (Some((local, row)), 0) => events::acquired(local, row, caller),
+        (Some((at, row)), 0) => events::acquired(at, row),
         (Some((_, row)), EBUSY) => events::bump(&row.cell.try_failed),
         _ => {}
     }
@@ -45,8 +44,8 @@ pub(crate) unsafe extern "C-unwind" fn trylock(lock: *mut Object, caller: Caller
 pub(crate) unsafe extern "C-unwind" fn unlock(lock: *mut Object, caller: Caller) -> c_int {
     // SAFETY: as in `lock`.
     let unlock = || unsafe { host::pthread_spin_unlock(lock) };
-    match find(lock as u64, SPIN) {
-        Some((local, row)) => events::release(local, row, caller, || true, unlock),
+    match here::find(lock as u64, SPIN, caller) {
+        Some((at, row)) => events::release(at, row, || true, unlock),
         None => unlock(),
     }
 }
@@ -58,16 +57,14 @@ pub(crate) unsafe extern "C-unwind" fn init(
 ) -> c_int {
     // SAFETY: as in `lock`.
     let result = unsafe { host::pthread_spin_init(lock, shared) };
-    if let (0, Some(local)) = (result, current()) {
-        lives::created(local, lock as u64, SPIN, caller);
+    if result == 0 {
+        here::created(lock as u64, SPIN, caller);
     }
     result
 }
 
 pub(crate) unsafe extern "C-unwind" fn destroy(lock: *mut Object, _: Caller) -> c_int {
-    if let Some(local) = current() {
-        lives::destroyed(local, lock as u64);
-    }
+    here::destroyed(lock as u64);
     // SAFETY: as in `lock`.
     unsafe { host::pthread_spin_destroy(lock) }
 }

@@ -10,12 +10,12 @@
 //! System V ABI (AMD64), 3.7 and 6; LSB 5.0, exception frames.
 
 use crate::kernel;
-use crate::local::Local;
 use crate::module::{self, Object};
 use gimli::{
     BaseAddresses, CfaRule, EhFrame, EhFrameHdr, EndianSlice, NativeEndian, Register, RegisterRule,
     UnwindSection,
 };
+use uncontended_events::site::Seat;
 use uncontended_trace::layout::FRAMES;
 
 /// No module is that large.
@@ -66,7 +66,7 @@ mod registers {
 
 /// Fills `frames` with return addresses, innermost first, and answers with their number.
 #[cold]
-pub(crate) fn unwind(caller: Frame, local: &Local, frames: &mut [u64; FRAMES]) -> usize {
+pub(crate) fn unwind(caller: Frame, seat: &Seat, frames: &mut [u64; FRAMES]) -> usize {
     let mut memory = Memory { page: 1 };
     let mut at = caller;
     let mut count = 0;
@@ -74,7 +74,7 @@ pub(crate) fn unwind(caller: Frame, local: &Local, frames: &mut [u64; FRAMES]) -
         frames[count] = at.pc as u64;
         count += 1;
         let Some(object) = module::find(at.pc - 1) else { break };
-        module::note(local, &object);
+        module::note(seat, &object);
         match step(at, &object, &mut memory) {
             Some(outer) if outer.sp > at.sp => at = outer,
             _ => break,

@@ -19,7 +19,7 @@
 
 use crate::layout::{self, Header, UNIT, Unit};
 use std::ptr::NonNull;
-use uncontended_atomic::{AtomicU32, Ordering::*};
+use uncontended_atomic::{AtomicU32, Ordering::*, unless_mutant};
 
 /// Types that lie in the record.
 ///
@@ -172,7 +172,7 @@ impl Arena {
 
     /// The `count` words that begin at a unit, which [`Arena::allocate`] gave for them; fewer at the end of the mapping.
     pub fn words(&self, unit: Unit, count: usize) -> &'static [AtomicU32] {
-        let room = (self.mapped.saturating_sub(unit)) as usize * (UNIT / 4);
+        let room = (self.mapped.saturating_sub(unit)) as usize * UNIT / size_of::<AtomicU32>();
         let (unit, count) = if room == 0 { (0, 0) } else { (unit, count.min(room)) };
         // SAFETY: the words lie inside of the mapping (I1) and are atomic (I3).
         unsafe { std::slice::from_raw_parts(self.pointer(unit).cast(), count) }
@@ -185,7 +185,8 @@ impl Arena {
         loop {
             entry.next().store(first, Relaxed);
             // EDGE list (release): the entry is complete, and its link set.
-            match head.compare_exchange_weak(first, unit, Release, Relaxed) {
+            let publish = unless_mutant("arena: push is relaxed", Release);
+            match head.compare_exchange_weak(first, unit, publish, Relaxed) {
                 Ok(_) => return,
                 Err(seen) => first = seen,
             }
@@ -199,7 +200,7 @@ impl Arena {
     ) -> impl Iterator<Item = (Unit, &'static T)> + use<T> {
         let arena = *self;
         // EDGE list (acquire): what hangs there is complete.
-        let mut unit = head.load(Acquire);
+        let mut unit = head.load(unless_mutant("arena: a list is read relaxed", Acquire));
         std::iter::from_fn(move || {
             let entry: &'static T = (unit != 0).then(|| arena.at(unit))?;
             let found = unit;

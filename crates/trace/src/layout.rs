@@ -396,6 +396,11 @@ pub struct Module {
     pub end: AtomicU64,
 }
 
+/// Units that a table of `count` words needs.
+pub const fn word_units(count: usize) -> u32 {
+    units(count * size_of::<AtomicU32>())
+}
+
 /// Units that `bytes` need.
 pub const fn units(bytes: usize) -> u32 {
     bytes.div_ceil(UNIT) as u32

@@ -4,8 +4,8 @@
 #![cfg(unc_model)]
 
 use std::ptr::NonNull;
-use uncontended_atomic::Ordering::Relaxed;
-use uncontended_model::real::{Explorer, Memory, spawn};
+use uncontended_atomic::{Ordering::Relaxed, seed_mutant};
+use uncontended_model::real::{Explorer, Memory, Report, spawn};
 use uncontended_trace::arena::Arena;
 use uncontended_trace::layout::{self, Lock, Process, UNIT};
 
@@ -39,42 +39,48 @@ fn seen(arena: Arena, process: &Process) -> Vec<u64> {
     arena.list::<Lock>(&process.locks).map(|(_, lock)| lock.address.load(Relaxed)).collect()
 }
 
+fn explore(bug: &'static str, room: u32, scene: fn(Arena, &'static Process)) -> Report {
+    let (arena, process) = record(room * layout::units(size_of::<Lock>()));
+    seed_mutant(bug);
+    let report = Explorer::new(Memory::C11).explore(move || scene(arena, process)).unwrap();
+    seed_mutant("");
+    println!("{bug} {report}");
+    report
+}
+
+fn two_write_while_one_reads(arena: Arena, process: &'static Process) {
+    let writers = [1, 2].map(|address| spawn(move || write(arena, process, address)));
+    let early = seen(arena, process);
+    assert!(early.iter().all(|&address| address != 0), "an entry without its address: {early:?}");
+    for writer in writers {
+        assert!(writer.join().unwrap());
+    }
+    let mut all = seen(arena, process);
+    assert!(all.ends_with(&early), "what was seen stays");
+    all.sort_unstable();
+    assert_eq!(all, [1, 2]);
+}
+
 #[test]
 fn entries_are_complete_when_they_are_seen_and_none_is_lost() {
-    let (arena, process) = record(2 * layout::units(size_of::<Lock>()));
-    let report = Explorer::new(Memory::C11)
-        .explore(move || {
-            let writers = [1, 2].map(|address| spawn(move || write(arena, process, address)));
-            let early = seen(arena, process);
-            assert!(
-                early.iter().all(|&address| address != 0),
-                "an entry without its address: {early:?}"
-            );
-            for writer in writers {
-                assert!(writer.join().unwrap());
-            }
-            let mut all = seen(arena, process);
-            assert!(all.ends_with(&early), "what was seen stays");
-            all.sort_unstable();
-            assert_eq!(all, [1, 2]);
-        })
-        .unwrap();
+    let report = explore("", 2, two_write_while_one_reads);
     assert!(report.holds(), "{report}");
-    println!("{report}");
+    for bug in ["arena: push is relaxed", "arena: a list is read relaxed"] {
+        let report = explore(bug, 2, two_write_while_one_reads);
+        assert!(report.violation().is_some(), "{bug}: {report}");
+    }
+}
+
+fn one_finds_no_room(arena: Arena, process: &'static Process) {
+    let writers = [1, 2].map(|address| spawn(move || write(arena, process, address)));
+    let wrote = writers.map(|writer| writer.join().unwrap());
+    assert_ne!(wrote[0], wrote[1]);
+    assert_eq!(seen(arena, process), [if wrote[0] { 1 } else { 2 }]);
+    assert_eq!(arena.header().dropped_room.load(Relaxed), 1);
 }
 
 #[test]
 fn the_last_unit_goes_to_one_and_the_other_is_counted() {
-    let (arena, process) = record(layout::units(size_of::<Lock>()));
-    let report = Explorer::new(Memory::C11)
-        .explore(move || {
-            let writers = [1, 2].map(|address| spawn(move || write(arena, process, address)));
-            let wrote = writers.map(|writer| writer.join().unwrap());
-            assert_ne!(wrote[0], wrote[1]);
-            assert_eq!(seen(arena, process), [if wrote[0] { 1 } else { 2 }]);
-            assert_eq!(arena.header().dropped_room.load(Relaxed), 1);
-        })
-        .unwrap();
+    let report = explore("", 1, one_finds_no_room);
     assert!(report.holds(), "{report}");
-    println!("{report}");
 }

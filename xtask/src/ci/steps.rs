@@ -71,7 +71,7 @@ cargo install -q --path crates/cli --root "$folder" --target-dir target &&
             "cargo test -p uncontended-cli --release --test real_programs -- --nocapture --test-threads=1",
         )
         .needs(&REAL_PROGRAMS),
-        step("older and newer systems", 12, ".ci/systems").needs(&DEBOOTSTRAP),
+        step("older and newer systems", 20, ".ci/systems").needs(&DEBOOTSTRAP),
     ]
 }
 
@@ -151,6 +151,7 @@ fn interpreted() -> Vec<Step> {
     const LEAKS: &str = "-Zmiri-ignore-leaks";
     let mut steps = vec![miri("atomic", "--lib", LEAKS, ""), miri("trace", "--lib", LEAKS, "")];
     for borrows in ["", "-Zmiri-tree-borrows"] {
+        steps.push(miri("events", "--tests", LEAKS, borrows));
         steps.push(miri("ring", "--lib --test leaks", LEAKS, borrows));
         steps.push(miri("fence", "--lib --tests", "", borrows));
         steps.push(miri("wait", "--lib --tests", "", borrows));
@@ -177,7 +178,7 @@ export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64 -L /usr/aarch
 emulated() { cargo "$1" --target aarch64-unknown-linux-gnu "${@:2}"; }
 "#;
     let libraries: String =
-        ["sys", "stats", "model", "atomic", "trace", "fence", "wait", "ring", "bench"]
+        ["sys", "stats", "model", "atomic", "trace", "events", "fence", "wait", "ring", "bench"]
             .map(|package| format!(" -p uncontended-{package}"))
             .concat();
     let emulated = |name: &str, limit_min, arguments: &str| {

@@ -7,20 +7,26 @@
 
 /// One line.
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
-pub(crate) struct Mapping<'a> {
-    pub(crate) start: usize,
-    pub(crate) end: usize,
-    pub(crate) readable: bool,
-    pub(crate) executable: bool,
-    pub(crate) offset: usize,
+pub struct Mapping<'a> {
+    /// Its first address.
+    pub start: usize,
+    /// Behind its last.
+    pub end: usize,
+    /// Whether it may be read.
+    pub readable: bool,
+    /// Whether it may be executed.
+    pub executable: bool,
+    /// Where in the file it begins.
+    pub offset: usize,
     /// Device and inode, as they stand there.
-    pub(crate) file: &'a [u8],
-    pub(crate) path: &'a [u8],
+    pub file: &'a [u8],
+    /// The file's name; those of heaps and stacks are in brackets.
+    pub path: &'a [u8],
 }
 
 impl<'a> Mapping<'a> {
     /// The mapping that a line (without its end) tells of.
-    pub(crate) fn parse(line: &'a [u8]) -> Option<Self> {
+    pub fn parse(line: &'a [u8]) -> Option<Self> {
         let (start, rest) = number(line)?;
         let (end, rest) = number(rest.strip_prefix(b"-")?)?;
         let (permissions, rest) = rest.strip_prefix(b" ")?.split_at_checked(4)?;
@@ -50,15 +56,21 @@ fn number(text: &[u8]) -> Option<(usize, &[u8])> {
 
 /// What a mapping is of.
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
-pub(crate) enum Place<'a> {
+pub enum Place<'a> {
     /// A file, the beginning of which is mapped at `base`.
-    File { base: usize, mapping: Mapping<'a> },
+    File {
+        /// Where that is.
+        base: usize,
+        /// The mapping.
+        mapping: Mapping<'a>,
+    },
     /// Memory with no file behind it, or not with its beginning.
     Other(Mapping<'a>),
 }
 
 impl<'a> Place<'a> {
-    pub(crate) fn mapping(&self) -> Mapping<'a> {
+    /// The mapping itself.
+    pub fn mapping(&self) -> Mapping<'a> {
         match *self {
             Place::File { mapping, .. } | Place::Other(mapping) => mapping,
         }
@@ -67,14 +79,14 @@ impl<'a> Place<'a> {
 
 /// Goes through the lines.
 #[derive(Debug, Default)]
-pub(crate) struct Walk {
+pub struct Walk {
     /// Where the last beginning of a file was mapped, and a hash of which file that was.
     base: (usize, u64),
 }
 
 impl Walk {
     /// What the next line tells of.
-    pub(crate) fn line<'a>(&mut self, line: &'a [u8]) -> Option<Place<'a>> {
+    pub fn line<'a>(&mut self, line: &'a [u8]) -> Option<Place<'a>> {
         let mapping = Mapping::parse(line)?;
         let file = hash(mapping.file).rotate_left(1) ^ hash(mapping.path);
         if mapping.is_file() && mapping.offset == 0 && mapping.readable {

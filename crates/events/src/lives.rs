@@ -10,78 +10,69 @@
 //! I1: a slot once taken keeps its address: only a later life of the same address replaces its lock, so a search may end at
 //! the first empty slot of a level.
 //! # Evidence
-//! `tests/programs/address_reuse.c`.
+//! `tests/places.rs`, `tests/model.rs`; `tests/programs/address_reuse.c`.
 
-use crate::local::{Local, Row, current};
-use crate::stack::Caller;
-use uncontended_atomic::{AtomicU32, Ordering::*};
-use uncontended_trace::layout::{Cell, LEVELS, Lock, attention::DEAD, level_slots, units};
+use crate::site::{Row, Seat, Site};
+use uncontended_atomic::{AtomicU32, Ordering::*, unless_mutant};
+use uncontended_trace::layout::{Cell, LEVELS, Lock, attention::DEAD, level_slots, word_units};
 
 /// Slots of one level that an address may lie in.
 const PROBES: usize = 16;
 
-/// What this thread has on the present life of `key`, from now on.
-#[cold]
-pub(crate) fn enter(key: u64, kind: u8, caller: Caller) -> Option<(&'static Local, Row)> {
-    let local = current()?;
-    let busy = local.begin();
-    let lock = known(local, key, kind);
-    let lock = match lock {
+/// What the calling thread has on the present life of `key`, from now on; none if there is no room.
+pub fn enter(at: impl Site, key: u64, kind: u8) -> Option<Row> {
+    let seat = at.seat();
+    let lock = match known(seat, key, kind) {
         Some(lock) => lock,
-        None => begin(local, key, kind, 0)?,
+        None => begin(seat, key, kind, 0)?,
     };
     if lock.first_taken.load(Relaxed) == 0 {
-        lock.first_taken.store(caller.stack(local), Relaxed);
+        lock.first_taken.store(at.stack(), Relaxed);
     }
-    let (unit, cell) = local.arena.make::<Cell>()?;
-    cell.lock.store(local.arena.unit_of(lock), Relaxed);
-    local.arena.push::<Cell>(&local.thread.get().cells, unit);
-    let row = Row { cell, lock };
-    local.remember(key, kind, row);
-    drop(busy);
-    Some((local, row))
+    debug_assert_eq!((lock.address.load(Relaxed), lock.kind.load(Relaxed)), (key, kind));
+    let (unit, cell) = seat.arena.make::<Cell>()?;
+    cell.lock.store(seat.arena.unit_of(lock), Relaxed);
+    seat.arena.push::<Cell>(&seat.thread.cells, unit);
+    Some(Row { cell, lock })
 }
 
 /// The present life of `key`, if it was ever used.
-pub(crate) fn known(local: &Local, key: u64, kind: u8) -> Option<&'static Lock> {
-    search(local, key, |lock| lock.kind.load(Relaxed) == kind && !is_dead(lock))
+pub fn known(seat: &Seat, key: u64, kind: u8) -> Option<&'static Lock> {
+    search(seat, key, |lock| lock.kind.load(Relaxed) == kind && !is_dead(lock))
 }
 
 /// Whether this life of a lock is over.
 #[inline(always)]
-pub(crate) fn is_dead(lock: &Lock) -> bool {
+pub fn is_dead(lock: &Lock) -> bool {
     lock.attention.load(Relaxed) & DEAD != 0
 }
 
-/// The program makes a lock at `key`.
-pub(crate) fn created(local: &'static Local, key: u64, kind: u8, caller: Caller) {
-    let busy = local.begin();
-    let stack = caller.stack(local);
-    begin(local, key, kind, stack);
-    drop(busy);
+/// The program makes a lock at `key`. The thread must be marked as recording.
+pub fn created(at: impl Site, key: u64, kind: u8) {
+    begin(at.seat(), key, kind, at.stack());
 }
 
 /// The lock at `key` is no more.
-pub(crate) fn destroyed(local: &'static Local, key: u64) {
-    if let Some(lock) = search(local, key, |_| true) {
+pub fn destroyed(seat: &Seat, key: u64) {
+    if let Some(lock) = search(seat, key, |_| true) {
         lock.attention.fetch_or(DEAD, Relaxed);
     }
 }
 
 /// The lock that the index has for `key`, if it is one that `fits`.
-fn search(local: &Local, key: u64, fits: impl Fn(&Lock) -> bool) -> Option<&'static Lock> {
+fn search(seat: &Seat, key: u64, fits: impl Fn(&Lock) -> bool) -> Option<&'static Lock> {
     for level in 0..LEVELS {
-        let table = local.process.get().index[level].load(Relaxed);
+        let table = seat.process.index[level].load(Relaxed);
         if table == 0 {
             return None;
         }
-        for slot in probes(local, table, level, key) {
+        for slot in probes(seat, table, level, key) {
             // EDGE slot (acquire): the lock behind the number.
-            let unit = slot.load(Acquire);
+            let unit = slot.load(unless_mutant("lives: slot is read relaxed", Acquire));
             if unit == 0 {
                 return None; // I1
             }
-            let lock: &Lock = local.arena.at(unit);
+            let lock: &Lock = seat.arena.at(unit);
             if lock.address.load(Relaxed) == key {
                 return fits(lock).then_some(lock);
             }
@@ -91,40 +82,40 @@ fn search(local: &Local, key: u64, fits: impl Fn(&Lock) -> bool) -> Option<&'sta
 }
 
 fn probes(
-    local: &Local,
+    seat: &Seat,
     table: u32,
     level: usize,
     key: u64,
 ) -> impl Iterator<Item = &'static AtomicU32> {
-    let slots = local.arena.words(table, level_slots(level));
+    let slots = seat.arena.words(table, level_slots(level));
     let first = ((key >> 2).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as usize;
     (0..PROBES).filter_map(move |probe| slots.get((first + probe) % slots.len().max(1)))
 }
 
 /// Begins a life at `key`, ending the one before.
-fn begin(local: &Local, key: u64, kind: u8, created: u32) -> Option<&'static Lock> {
-    let (unit, lock) = local.arena.make::<Lock>()?;
+fn begin(seat: &Seat, key: u64, kind: u8, created: u32) -> Option<&'static Lock> {
+    let (unit, lock) = seat.arena.make::<Lock>()?;
     lock.address.store(key, Relaxed);
     lock.kind.store(kind, Relaxed);
     lock.created.store(created, Relaxed);
-    let placed = claim(local, key, kind, created, unit)?;
+    let placed = claim(seat, key, kind, created, unit)?;
     if placed == unit {
-        local.arena.push::<Lock>(&local.process.get().locks, unit);
+        seat.arena.push::<Lock>(&seat.process.locks, unit);
     }
-    Some(local.arena.at(placed))
+    Some(seat.arena.at(placed))
 }
 
 /// Puts the lock `fresh` into the index; the number that stands there then, which is another thread's if both began the
 /// same life; none if the index is full.
-fn claim(local: &Local, key: u64, kind: u8, created: u32, fresh: u32) -> Option<u32> {
-    let lock: &Lock = local.arena.at(fresh);
+fn claim(seat: &Seat, key: u64, kind: u8, created: u32, fresh: u32) -> Option<u32> {
+    let lock: &Lock = seat.arena.at(fresh);
     for level in 0..LEVELS {
-        let table = level_table(local, level)?;
-        for slot in probes(local, table, level, key) {
+        let table = level_table(seat, level)?;
+        for slot in probes(seat, table, level, key) {
             // EDGE slot (acquire): the lock behind the number.
-            let mut there = slot.load(Acquire);
+            let mut there = slot.load(unless_mutant("lives: slot is read relaxed", Acquire));
             loop {
-                let before: Option<&Lock> = (there != 0).then(|| local.arena.at(there));
+                let before: Option<&Lock> = (there != 0).then(|| seat.arena.at(there));
                 if let Some(before) = before {
                     if before.address.load(Relaxed) != key {
                         break;
@@ -137,25 +128,27 @@ fn claim(local: &Local, key: u64, kind: u8, created: u32, fresh: u32) -> Option<
                     lock.life.store(before.life.load(Relaxed) + 1, Relaxed);
                 }
                 // EDGE slot (acq-rel): the fresh lock, or the one that another thread put there.
-                match slot.compare_exchange(there, fresh, AcqRel, Acquire) {
+                let publish = unless_mutant("lives: slot is relaxed", AcqRel);
+                let fetch = unless_mutant("lives: slot is read relaxed", Acquire);
+                match slot.compare_exchange(there, fresh, publish, fetch) {
                     Ok(_) => return Some(fresh),
                     Err(other) => there = other,
                 }
             }
         }
     }
-    local.arena.header().dropped_room.fetch_add(1, Relaxed);
+    seat.arena.header().dropped_room.fetch_add(1, Relaxed);
     None
 }
 
 /// The table of a level, made when it is needed; none if there is no room.
-fn level_table(local: &Local, level: usize) -> Option<u32> {
-    let place = &local.process.get().index[level];
+fn level_table(seat: &Seat, level: usize) -> Option<u32> {
+    let place = &seat.process.index[level];
     let table = place.load(Relaxed);
     if table != 0 {
         return Some(table);
     }
-    let fresh = local.arena.allocate(units(4 * level_slots(level)))?;
+    let fresh = seat.arena.allocate(word_units(level_slots(level)))?;
     // A fresh table is zero, as every unit is before its first use, so there is nothing to publish but its number.
     match place.compare_exchange(0, fresh, Relaxed, Relaxed) {
         Ok(_) => Some(fresh),

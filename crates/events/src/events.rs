@@ -1,7 +1,7 @@
 //! What happens at a lock, the same for every kind that excludes: acquired, blocked, given up, released.
 //!
 //! # Contract
-//! [`row`] finds or makes what this thread has on a lock. [`acquired`], [`release`] and [`Blocked`] record one event each.
+//! [`acquired`], [`release`] and [`Blocked`] record one event each, at a [`Site`].
 //! What concerns the holder alone writes to its own cell only, and reads the clock only where holds are recorded.
 //! # State
 //! `Lock::attention` says whether a release concerns anybody. If so, `Lock::release` is its time, until the next owner
@@ -14,28 +14,14 @@
 //! None of ours: words that the next owner reads are ordered by the program's own lock.
 
 use crate::ledger::{self, Wait, waiters};
-use crate::lives;
-use crate::local::{self, Local, Row};
-use crate::stack::Caller;
-use libc::c_int;
+use crate::site::{Row, Seat, Site};
 use uncontended_atomic::{AtomicU64, Ordering::Relaxed};
-use uncontended_sys::clock::ticks;
 use uncontended_trace::histogram::{COARSE, FINE};
 use uncontended_trace::layout::{Cell, Cold, Extreme, Late, Lock, cause, units};
 
-/// What the calling thread has on the present life of the lock of `kind` at `key`; none if it may not record now, or there
-/// is no room.
-#[inline(always)]
-pub(crate) fn row(key: u64, kind: u8, caller: Caller) -> Option<(&'static Local, Row)> {
-    match local::find(key, kind) {
-        Some((local, row)) if !lives::is_dead(row.lock) => Some((local, row)),
-        _ => lives::enter(key, kind, caller),
-    }
-}
-
 /// One more; the counter has one writer (I1).
 #[inline(always)]
-pub(crate) fn bump(counter: &AtomicU64) {
+pub fn bump(counter: &AtomicU64) {
     counter.store(counter.load(Relaxed) + 1, Relaxed);
 }
 
@@ -45,60 +31,62 @@ fn add(sum: &AtomicU64, more: u64) {
 
 /// The lock was had at the first try.
 #[inline(always)]
-pub(crate) fn acquired(local: &'static Local, row: Row, caller: Caller) {
+pub fn acquired(at: impl Site, row: Row) {
     let Row { cell, lock } = row;
     bump(&cell.acquisitions);
     let is_noted = lock.attention.load(Relaxed) != 0 || lock.release.load(Relaxed) != 0;
     if is_noted || cell.depth.load(Relaxed) != 0 {
-        return acquired_noted(local, row, caller);
+        return acquired_noted(at, row);
     }
-    own(local, row, || if local.holds { ticks() } else { 1 });
+    own(at.seat(), row, || if at.seat().holds { at.ticks() } else { 1 });
 }
 
 /// The same for a lock that others want or wanted, or that the thread held already.
 #[inline(never)]
-fn acquired_noted(local: &'static Local, row: Row, caller: Caller) {
+fn acquired_noted(at: impl Site, row: Row) {
     let Row { cell, lock } = row;
-    let now = ticks();
+    let now = at.ticks();
     let depth = cell.depth.load(Relaxed);
     // A depth that outlived a release by another thread is none.
-    if depth != 0 && lock.release.load(Relaxed) == 0 && lock.owner.load(Relaxed) == id(local, cell)
+    if depth != 0
+        && lock.release.load(Relaxed) == 0
+        && lock.owner.load(Relaxed) == id(at.seat(), cell)
     {
         cell.depth.store(depth + 1, Relaxed);
         return;
     }
     if waiters(lock) != 0 {
-        barged(local, row, now, caller);
+        barged(at, row, now);
     }
-    take(local, row, now);
+    take(at.seat(), row, now);
 }
 
 /// The number by which a lock knows its owner.
 #[inline(always)]
-pub(crate) fn id(local: &Local, cell: &Cell) -> u32 {
-    local.arena.unit_of(cell)
+pub fn id(seat: &Seat, cell: &Cell) -> u32 {
+    seat.arena.unit_of(cell)
 }
 
 /// When the lock was released before it was had now; 0 if that concerned nobody, none if it was not seen.
-fn last_release(local: &Local, lock: &Lock) -> Option<u64> {
+fn last_release(seat: &Seat, lock: &Lock) -> Option<u64> {
     let stamp = lock.release.load(Relaxed);
     let owner = lock.owner.load(Relaxed);
-    let was_seen = || owner != 0 && local.arena.at::<Cell>(owner).depth.load(Relaxed) == 0;
+    let was_seen = || owner != 0 && seat.arena.at::<Cell>(owner).depth.load(Relaxed) == 0;
     (stamp != 0 || was_seen()).then_some(stamp)
 }
 
 /// The calling thread holds the lock alone from `now` on.
 #[inline(always)]
-pub(crate) fn take(local: &Local, row: Row, now: u64) {
+pub fn take(seat: &Seat, row: Row, now: u64) {
     row.lock.release.store(0, Relaxed);
-    own(local, row, || now);
+    own(seat, row, || now);
 }
 
 /// The calling thread's hold begins. The clock is read last: beside an atomic instruction that costs least.
 #[inline(always)]
-pub(crate) fn own(local: &Local, row: Row, now: impl Fn() -> u64) {
+pub fn own(seat: &Seat, row: Row, now: impl Fn() -> u64) {
     let Row { cell, lock } = row;
-    let (owner, own) = (lock.owner.load(Relaxed), id(local, cell));
+    let (owner, own) = (lock.owner.load(Relaxed), id(seat, cell));
     if owner != own {
         if owner != 0 {
             bump(&cell.owner_changes);
@@ -111,43 +99,48 @@ pub(crate) fn own(local: &Local, row: Row, now: impl Fn() -> u64) {
 
 /// The lock was free, was wanted by others, and went to this thread, which had not waited.
 #[inline(never)]
-fn barged(local: &'static Local, row: Row, now: u64, caller: Caller) {
+fn barged(at: impl Site, row: Row, now: u64) {
     let lock = row.lock;
-    let Some(release) = last_release(local, lock) else { return };
+    let Some(release) = last_release(at.seat(), lock) else { return };
     // Threads fight for the lock in the usual case: somebody waited already when it was released, and still does.
     let since_release = release != 0
         && lock.wanted_at.load(Relaxed) == release
         && lock.open_since.load(Relaxed) == 0;
     let opened =
-        if since_release { Some(release) } else { ledger::opened(local, lock, release, now) };
+        if since_release { Some(release) } else { ledger::opened(at.seat(), lock, release, now) };
     if let Some(opened) = opened {
-        close_idle(local, row, Idle { opened, now, release, cause: cause::BARGED }, caller);
+        close_idle(at, row, Idle { opened, now, release, cause: cause::BARGED });
     }
 }
 
 /// An interval during which a lock was free and wanted.
-pub(crate) struct Idle {
-    pub(crate) opened: u64,
-    pub(crate) now: u64,
-    pub(crate) release: u64,
-    pub(crate) cause: u32,
+#[derive(Debug)]
+pub struct Idle {
+    /// Since when.
+    pub opened: u64,
+    /// Its end.
+    pub now: u64,
+    /// The release before it; 0 for unknown.
+    pub release: u64,
+    /// One of [`cause`].
+    pub cause: u32,
 }
 
 /// Records an idle interval that this thread ended.
 #[inline]
-pub(crate) fn close_idle(local: &'static Local, row: Row, idle: Idle, caller: Caller) {
-    let Some(cold) = cold(local, row.cell) else { return };
-    let length = difference(local, idle.opened, idle.now);
+pub fn close_idle(at: impl Site, row: Row, idle: Idle) {
+    let Some(cold) = cold(at.seat(), row.cell) else { return };
+    let length = difference(at.seat(), idle.opened, idle.now);
     add(&cold.idle_total, length);
     bump(&cold.idle[FINE.bucket(length)]);
     let fresh = Fresh { ticks: length, at: idle.now, release: idle.release, cause: idle.cause };
-    note_extreme(local, &cold.idle_worst, row.lock, fresh, caller);
+    note_extreme(at, &cold.idle_worst, row.lock, fresh);
 }
 
 /// `later - earlier`; counted, and 0, if the clocks of two CPUs contradict.
-fn difference(local: &Local, earlier: u64, later: u64) -> u64 {
+fn difference(seat: &Seat, earlier: u64, later: u64) -> u64 {
     later.checked_sub(earlier).unwrap_or_else(|| {
-        local.arena.header().negative.fetch_add(1, Relaxed);
+        seat.arena.header().negative.fetch_add(1, Relaxed);
         0
     })
 }
@@ -162,27 +155,15 @@ struct Fresh {
 
 /// Keeps the longest four, longest first.
 #[inline(always)]
-fn note_extreme(
-    local: &'static Local,
-    worst: &[Extreme; 4],
-    lock: &Lock,
-    fresh: Fresh,
-    caller: Caller,
-) {
+fn note_extreme(at: impl Site, worst: &[Extreme; 4], lock: &Lock, fresh: Fresh) {
     if fresh.ticks > worst[3].ticks.load(Relaxed) {
-        keep_extreme(local, worst, lock, fresh, caller);
+        keep_extreme(at, worst, lock, fresh);
     }
 }
 
 #[cold]
-fn keep_extreme(
-    local: &'static Local,
-    worst: &[Extreme; 4],
-    lock: &Lock,
-    fresh: Fresh,
-    caller: Caller,
-) {
-    let _busy = local.begin();
+fn keep_extreme(at: impl Site, worst: &[Extreme; 4], lock: &Lock, fresh: Fresh) {
+    let _busy = at.begin();
     let rank = worst.iter().position(|kept| fresh.ticks > kept.ticks.load(Relaxed)).unwrap_or(3);
     for place in (rank..3).rev() {
         let (from, to) = (&worst[place], &worst[place + 1]);
@@ -198,90 +179,86 @@ fn keep_extreme(
     kept.ticks.store(fresh.ticks, Relaxed);
     kept.at.store(fresh.at, Relaxed);
     kept.release.store(fresh.release, Relaxed);
-    kept.mine.store(caller.stack(local), Relaxed);
+    kept.mine.store(at.stack(), Relaxed);
     kept.other
         .store(if is_of_this_release { lock.release_stack.load(Relaxed) } else { 0 }, Relaxed);
     kept.cause.store(fresh.cause, Relaxed);
+    debug_assert!(worst.is_sorted_by_key(|kept| std::cmp::Reverse(kept.ticks.load(Relaxed))));
 }
 
 /// What waiting adds to a cell, made at the first wait; none if there is no room.
-pub(crate) fn cold(local: &Local, cell: &Cell) -> Option<&'static Cold> {
+pub fn cold(seat: &Seat, cell: &Cell) -> Option<&'static Cold> {
     let mut unit = cell.cold.load(Relaxed);
     if unit == 0 {
-        unit = local.arena.allocate(units(size_of::<Cold>()))?;
+        unit = seat.arena.allocate(units(size_of::<Cold>()))?;
         cell.cold.store(unit, Relaxed);
     }
-    Some(local.arena.at(unit))
+    Some(seat.arena.at(unit))
 }
 
 /// A thread that did not get the lock at the first try, until it has it or gives up.
-pub(crate) struct Blocked {
-    local: &'static Local,
+#[derive(Debug)]
+pub struct Blocked<S> {
+    at: S,
     row: Row,
-    caller: Caller,
     wait: Wait,
 }
 
-impl Blocked {
+impl<S: Site> Blocked<S> {
     /// Enters the wait; the stack is taken now, while the thread has nothing better to do.
     #[cold]
-    pub(crate) fn begin(local: &'static Local, row: Row, caller: Caller) -> Self {
-        let call = ticks();
-        let busy = local.begin();
-        let wait = Wait::begin(local, row.lock, call);
-        caller.stack(local);
+    pub fn begin(at: S, row: Row) -> Self {
+        let call = at.ticks();
+        let busy = at.begin();
+        let wait = Wait::begin(at, row.lock, call);
+        at.stack();
         drop(busy);
-        Blocked { local, row, caller, wait }
+        Blocked { at, row, wait }
     }
 
     /// Whether it waits for the lock of this row.
-    pub(crate) fn is_for(&self, row: Row) -> bool {
+    pub fn is_for(&self, row: Row) -> bool {
         std::ptr::eq(self.row.lock, row.lock)
     }
 
     /// The lock was had.
-    pub(crate) fn acquired(self) {
-        let Blocked { local, row, caller, wait } = self;
-        let now = ticks();
-        let busy = local.begin();
+    pub fn acquired(self) {
+        let Blocked { at, row, wait } = self;
+        let now = at.ticks();
+        let busy = at.begin();
         let call = wait.call;
-        let release = last_release(local, row.lock);
-        let opened = release.and_then(|release| wait.opened(local, row.lock, release, now));
+        let release = last_release(at.seat(), row.lock);
+        let opened = release.and_then(|release| wait.opened(at.seat(), row.lock, release, now));
         let release = release.unwrap_or(0);
-        wait.leave(local, row.lock);
+        wait.leave(at.seat(), row.lock);
         bump(&row.cell.acquisitions);
-        take(local, row, now);
-        record_wait(local, row, Waited { call, now, release }, caller);
+        take(at.seat(), row, now);
+        record_wait(at, row, Waited { call, now, release });
         if let Some(opened) = opened {
             let woken = row.lock.woken.load(Relaxed);
             let cause = match release {
                 0 => cause::UNKNOWN, // Who released it had nobody to wake.
                 _ => cause_of(call, opened, woken, now),
             };
-            close_idle(local, row, Idle { opened, now, release, cause }, caller);
+            close_idle(at, row, Idle { opened, now, release, cause });
         }
         drop(busy);
     }
 
     /// The wait ended without the lock.
-    pub(crate) fn gave_up(self) {
-        let Blocked { local, row, caller, wait } = self;
-        let now = ticks();
-        let busy = local.begin();
+    pub fn gave_up(self) {
+        let Blocked { at, row, wait } = self;
+        let now = at.ticks();
+        let busy = at.begin();
         bump(&row.cell.try_failed);
         let release = row.lock.release.load(Relaxed);
         let opened =
-            if release != 0 { ledger::opened(local, row.lock, release, now) } else { None };
-        let others = wait.leave(local, row.lock);
+            if release != 0 { ledger::opened(at.seat(), row.lock, release, now) } else { None };
+        let others = wait.leave(at.seat(), row.lock);
         match opened {
             Some(opened) if others == 0 => {
                 row.lock.wanted_at.store(0, Relaxed); // The next waiter wants it only from its arrival on.
-                close_idle(
-                    local,
-                    row,
-                    Idle { opened, now, release, cause: cause::UNKNOWN },
-                    caller,
-                );
+                close_idle(at, row, Idle { opened, now, release, cause: cause::UNKNOWN });
             }
             Some(opened) => row.lock.open_since.store(opened, Relaxed),
             None => {}
@@ -291,44 +268,46 @@ impl Blocked {
 }
 
 /// From the call to the acquisition.
-pub(crate) struct Waited {
-    pub(crate) call: u64,
-    pub(crate) now: u64,
+#[derive(Debug)]
+pub struct Waited {
+    /// When it began.
+    pub call: u64,
+    /// Its end.
+    pub now: u64,
     /// The release before it; 0 for unknown.
-    pub(crate) release: u64,
+    pub release: u64,
 }
 
 /// Records one wait. The thread must be marked as recording.
-pub(crate) fn record_wait(local: &'static Local, row: Row, waited: Waited, caller: Caller) {
-    let Some(cold) = cold(local, row.cell) else { return };
-    let length = difference(local, waited.call, waited.now);
+pub fn record_wait(at: impl Site, row: Row, waited: Waited) {
+    let Some(cold) = cold(at.seat(), row.cell) else { return };
+    let length = difference(at.seat(), waited.call, waited.now);
     bump(&cold.blocked);
     add(&cold.wait_total, length);
     bump(&cold.wait[FINE.bucket(length)]);
     let fresh =
         Fresh { ticks: length, at: waited.now, release: waited.release, cause: cause::UNKNOWN };
-    note_extreme(local, &cold.wait_worst, row.lock, fresh, caller);
+    note_extreme(at, &cold.wait_worst, row.lock, fresh);
 }
 
 /// Waits by `wait` for what nobody holds; `slept` says of its result whether that was a wait.
 #[inline(always)]
-pub(crate) fn sleep<R: Copy>(
-    found: Option<(&'static Local, Row)>,
-    caller: Caller,
+pub fn sleep<R: Copy>(
+    found: Option<(impl Site, Row)>,
     wait: impl FnOnce() -> R,
     slept: impl FnOnce(R) -> bool,
 ) -> R {
-    let Some((local, row)) = found else { return wait() };
-    let asleep_since = &local.thread.get().asleep_since;
-    let call = ticks();
+    let Some((at, row)) = found else { return wait() };
+    let asleep_since = &at.seat().thread.asleep_since;
+    let call = at.ticks();
     asleep_since.store(call, Relaxed);
     let result = wait();
     asleep_since.store(0, Relaxed);
     if slept(result) {
-        let now = ticks();
-        let busy = local.begin();
+        let now = at.ticks();
+        let busy = at.begin();
         bump(&row.cell.acquisitions);
-        record_wait(local, row, Waited { call, now, release: 0 }, caller);
+        record_wait(at, row, Waited { call, now, release: 0 });
         drop(busy);
     }
     result
@@ -337,14 +316,14 @@ pub(crate) fn sleep<R: Copy>(
 /// Records how long a mutex stood free while a thread came back to it from a condition. The signal or the deadline that
 /// ended the wait came before the release (else the way back was not blocked), so the thread had been woken by then. The
 /// thread must be marked as recording.
-pub(crate) fn came_back(local: &'static Local, row: Row, release: u64, now: u64, caller: Caller) {
+pub fn came_back(at: impl Site, row: Row, release: u64, now: u64) {
     let cause = cause::NOT_SCHEDULED;
-    close_idle(local, row, Idle { opened: release, now, release, cause }, caller);
+    close_idle(at, row, Idle { opened: release, now, release, cause });
 }
 
 /// Why a lock that a waiter got at last, `call`ed for then, had stood idle: the releaser says when it had woken whom it
 /// wakes. A wake from before the interval, while the thread waited, woke it for a lock that others then took.
-pub(crate) fn cause_of(call: u64, opened: u64, woken: u64, now: u64) -> u32 {
+pub fn cause_of(call: u64, opened: u64, woken: u64, now: u64) -> u32 {
     if woken < opened && woken < call {
         return cause::NOT_WOKEN; // The releaser is still about to wake, or nobody had to be woken.
     }
@@ -357,23 +336,17 @@ pub(crate) fn cause_of(call: u64, opened: u64, woken: u64, now: u64) -> u32 {
 
 /// Releases the lock by `unlock`, which answers with 0 if it did. `wakes` says just before whether that may wake somebody.
 #[inline(always)]
-pub(crate) fn release(
-    local: &'static Local,
-    row: Row,
-    caller: Caller,
-    wakes: impl Fn() -> bool,
-    unlock: impl Fn() -> c_int,
-) -> c_int {
+pub fn release(at: impl Site, row: Row, wakes: impl Fn() -> bool, unlock: impl Fn() -> i32) -> i32 {
     let Row { cell, lock } = row;
     if lock.attention.load(Relaxed) != 0 || cell.depth.load(Relaxed) != 1 {
-        return release_noted(local, row, caller, wakes, unlock);
+        return release_noted(at, row, wakes, unlock);
     }
     cell.depth.store(0, Relaxed);
-    let now = if local.holds { ticks() } else { 0 };
+    let now = if at.seat().holds { at.ticks() } else { 0 };
     let result = unlock();
     if result != 0 {
         cell.depth.store(1, Relaxed); // It did not happen after all.
-    } else if local.holds {
+    } else if at.seat().holds {
         record_hold(cell, now);
     }
     result
@@ -382,19 +355,18 @@ pub(crate) fn release(
 /// The same if others want the lock, or will come back to it, or if the thread does not hold it once.
 #[inline(never)]
 fn release_noted(
-    local: &'static Local,
+    at: impl Site,
     row: Row,
-    caller: Caller,
     wakes: impl Fn() -> bool,
-    unlock: impl Fn() -> c_int,
-) -> c_int {
-    let mut noted = releasing(local, row, caller);
+    unlock: impl Fn() -> i32,
+) -> i32 {
+    let mut noted = releasing(at, row);
     if let Some(noted) = noted.as_mut().filter(|noted| noted.wakes) {
         noted.wakes = wakes();
     }
     let result = unlock();
     match noted {
-        Some(noted) if result == 0 => noted.done(local, row, row.lock, caller),
+        Some(noted) if result == 0 => noted.done(at, row, row.lock),
         Some(noted) => noted.refused(row),
         None => {}
     }
@@ -402,7 +374,8 @@ fn release_noted(
 }
 
 /// A release that others may have to know of, from the stamp before it to what is recorded after it.
-pub(crate) struct Unlock {
+#[derive(Debug)]
+pub struct Unlock {
     now: u64,
     /// Whether the release may wake somebody: a lock that knows better clears it.
     wakes: bool,
@@ -413,23 +386,23 @@ pub(crate) struct Unlock {
 }
 
 /// Stamps the release that is about to happen; none if a recursive lock stays held.
-pub(crate) fn releasing(local: &Local, row: Row, caller: Caller) -> Option<Unlock> {
+pub fn releasing(at: impl Site, row: Row) -> Option<Unlock> {
     let Row { cell, lock } = row;
     let depth = cell.depth.load(Relaxed);
     if depth > 1 {
         cell.depth.store(depth - 1, Relaxed);
         return None;
     }
-    let release = stamp(local, lock, depth == 1, caller);
+    let release = stamp(at, lock, depth == 1);
     cell.depth.store(0, Relaxed);
     lock.release.store(release.now, Relaxed);
     Some(release)
 }
 
 /// The same for one of several holders, of which the last one leaves the lock `state` free.
-pub(crate) fn releasing_shared(local: &Local, mine: Row, state: &Lock, caller: Caller) -> Unlock {
+pub fn releasing_shared(at: impl Site, mine: Row, state: &Lock) -> Unlock {
     let depth = mine.cell.depth.load(Relaxed);
-    let release = stamp(local, state, depth == 1, caller);
+    let release = stamp(at, state, depth == 1);
     mine.cell.depth.store(depth.saturating_sub(1), Relaxed);
     if depth != 0 && state.holders.fetch_sub(1, Relaxed) == 1 {
         state.release.store(release.now, Relaxed);
@@ -438,12 +411,12 @@ pub(crate) fn releasing_shared(local: &Local, mine: Row, state: &Lock, caller: C
 }
 
 #[inline(always)]
-fn stamp(local: &Local, lock: &Lock, ends_hold: bool, caller: Caller) -> Unlock {
-    let now = ticks();
+fn stamp(at: impl Site, lock: &Lock, ends_hold: bool) -> Unlock {
+    let now = at.ticks();
     if lock.attention.load(Relaxed) == 0 {
         return Unlock { now, wakes: false, ends_hold, told: true };
     }
-    let stack = caller.known_stack(local);
+    let stack = at.known_stack();
     lock.release_stack.store(stack.unwrap_or(0), Relaxed);
     lock.stack_at.store(now, Relaxed);
     let wanted = waiters(lock) != 0;
@@ -463,24 +436,24 @@ impl Unlock {
 
     /// Records what the release ended, outside of the critical section.
     #[inline(always)]
-    pub(crate) fn done(self, local: &'static Local, row: Row, lock: &'static Lock, caller: Caller) {
+    pub fn done(self, at: impl Site, row: Row, lock: &'static Lock) {
         if self.wakes {
-            lock.woken.store(ticks(), Relaxed);
+            lock.woken.store(at.ticks(), Relaxed);
         }
         if !self.told {
-            self.tell_stack(local, lock, caller);
+            self.tell_stack(at, lock);
         }
-        if self.ends_hold && local.holds {
+        if self.ends_hold && at.seat().holds {
             record_hold(row.cell, self.now);
         }
     }
 
     /// Says whose release it was.
     #[cold]
-    fn tell_stack(&self, local: &'static Local, lock: &'static Lock, caller: Caller) {
-        let busy = local.begin();
-        let stack = caller.stack(local);
-        if let Some(ledger) = ledger::of(local, lock) {
+    fn tell_stack(&self, at: impl Site, lock: &'static Lock) {
+        let busy = at.begin();
+        let stack = at.stack();
+        if let Some(ledger) = ledger::of(at.seat(), lock) {
             let slot = ledger.next_late.fetch_add(1, Relaxed) as usize % ledger.late.len();
             let Late { ticks, stack: place } = &ledger.late[slot];
             place.store(u64::from(stack), Relaxed);
@@ -492,8 +465,9 @@ impl Unlock {
 
 /// Records the hold that ended at `now`.
 #[inline(always)]
-pub(crate) fn record_hold(cell: &Cell, now: u64) {
+pub fn record_hold(cell: &Cell, now: u64) {
     let begun = cell.hold_start.load(Relaxed);
+    debug_assert_ne!(begun, 0, "a hold that began");
     cell.hold_start.store(0, Relaxed);
     let length = now.saturating_sub(begun);
     add(&cell.hold_total, length);

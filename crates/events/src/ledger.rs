@@ -13,16 +13,17 @@
 //! # Invariants
 //! I1: a place is written by the waiter that claimed it, from the claim until it leaves.
 //! # Evidence
-//! `tests/programs`: `barger.c`, `waiters_in_turn.c`, `free_but_off_cpu.c`.
+//! `tests/places.rs`, `tests/model.rs`; `tests/programs`: `barger.c`, `waiters_in_turn.c`, `free_but_off_cpu.c`.
 
-use crate::local::Local;
+use crate::site::{Seat, Site};
 use uncontended_atomic::{AtomicU64, Ordering::Relaxed};
-use uncontended_sys::clock::ticks;
 use uncontended_trace::layout::{ARRIVALS, Ledger, Lock, Thread, attention};
 
 /// A thread in the ledger of a lock.
-pub(crate) struct Wait {
-    pub(crate) call: u64,
+#[derive(Debug)]
+pub struct Wait {
+    /// When the thread called.
+    pub call: u64,
     arrival: u64,
     place: Option<&'static AtomicU64>,
     unplaced: Option<&'static Ledger>,
@@ -30,24 +31,26 @@ pub(crate) struct Wait {
 
 impl Wait {
     /// Enters the calling thread, which called at `call`.
-    pub(crate) fn begin(local: &Local, lock: &'static Lock, call: u64) -> Self {
+    pub fn begin(at: impl Site, lock: &'static Lock, call: u64) -> Self {
+        let seat = at.seat();
         lock.attention.fetch_add(1, Relaxed);
-        let arrival = ticks();
-        local.thread.get().asleep_since.store(call, Relaxed);
-        let Some(ledger) = of(local, lock) else {
+        let arrival = at.ticks();
+        seat.thread.asleep_since.store(call, Relaxed);
+        let Some(ledger) = of(seat, lock) else {
             return Wait { call, arrival, place: None, unplaced: None };
         };
         let claimed = |place: &&AtomicU64| {
             place.load(Relaxed) == 0 && place.compare_exchange(0, arrival, Relaxed, Relaxed).is_ok()
         };
         // Each thread begins elsewhere, so that they seldom want the same place.
-        let (before, after) = ledger.arrivals.split_at(local.id.get() as usize / 2 % ARRIVALS);
+        let (before, after) =
+            ledger.arrivals.split_at(seat.arena.unit_of(seat.thread) as usize / 2 % ARRIVALS);
         match after.iter().chain(before).find(claimed) {
             Some(place) => Wait { call, arrival, place: Some(place), unplaced: None },
             None => {
-                let thread = local.thread.get();
+                let thread = seat.thread;
                 thread.waits_since.store(arrival, Relaxed);
-                thread.waits_for.store(local.arena.unit_of(lock), Relaxed);
+                thread.waits_for.store(seat.arena.unit_of(lock), Relaxed);
                 ledger.unplaced.fetch_add(1, Relaxed);
                 Wait { call, arrival, place: None, unplaced: Some(ledger) }
             }
@@ -55,22 +58,25 @@ impl Wait {
     }
 
     /// [`opened`] for a lock that this thread waits for. The ledger need not be looked at if it was released while it waited.
-    pub(crate) fn opened(&self, local: &Local, lock: &Lock, release: u64, now: u64) -> Option<u64> {
+    pub fn opened(&self, seat: &Seat, lock: &Lock, release: u64, now: u64) -> Option<u64> {
         if self.arrival <= release && lock.open_since.load(Relaxed) == 0 {
             return Some(release);
         }
-        opened(local, lock, release, now)
+        opened(seat, lock, release, now)
     }
 
     /// Takes the calling thread out and answers with the number of waiters that stay.
-    pub(crate) fn leave(self, local: &Local, lock: &Lock) -> u32 {
-        local.thread.get().asleep_since.store(0, Relaxed);
+    pub fn leave(self, seat: &Seat, lock: &Lock) -> u32 {
+        seat.thread.asleep_since.store(0, Relaxed);
+        debug_assert_ne!(waiters(lock), 0, "it waits until here");
         if let Some(place) = self.place {
+            debug_assert_eq!(place.load(Relaxed), self.arrival, "I1");
             place.store(0, Relaxed);
         }
         if let Some(ledger) = self.unplaced {
+            debug_assert_ne!(ledger.unplaced.load(Relaxed), 0);
             ledger.unplaced.fetch_sub(1, Relaxed);
-            local.thread.get().waits_for.store(0, Relaxed);
+            seat.thread.waits_for.store(0, Relaxed);
         }
         (lock.attention.fetch_sub(1, Relaxed) - 1) & attention::WAITERS
     }
@@ -78,38 +84,38 @@ impl Wait {
 
 /// How many wait for the lock.
 #[inline(always)]
-pub(crate) fn waiters(lock: &Lock) -> u32 {
+pub fn waiters(lock: &Lock) -> u32 {
     lock.attention.load(Relaxed) & attention::WAITERS
 }
 
 /// The ledger of a lock, made when it first has something to tell; none if there is no room.
-pub(crate) fn of(local: &Local, lock: &'static Lock) -> Option<&'static Ledger> {
+pub fn of(seat: &Seat, lock: &'static Lock) -> Option<&'static Ledger> {
     let unit = lock.ledger.load(Relaxed);
     if unit != 0 {
-        return Some(local.arena.at(unit));
+        return Some(seat.arena.at(unit));
     }
-    let fresh = local.arena.allocate(uncontended_trace::layout::units(size_of::<Ledger>()))?;
+    let fresh = seat.arena.allocate(uncontended_trace::layout::units(size_of::<Ledger>()))?;
     // A fresh ledger is zero, as every unit is before its first use, so there is nothing to publish but its number.
     let unit = match lock.ledger.compare_exchange(0, fresh, Relaxed, Relaxed) {
         Ok(_) => fresh,
         Err(other) => other,
     };
-    Some(local.arena.at(unit))
+    Some(seat.arena.at(unit))
 }
 
 /// Since when the lock, released at `release` (0 for a release without a stamp), has been free and wanted at `now`; none if
 /// nobody was in its ledger then.
-pub(crate) fn opened(local: &Local, lock: &Lock, release: u64, now: u64) -> Option<u64> {
+pub fn opened(seat: &Seat, lock: &Lock, release: u64, now: u64) -> Option<u64> {
     let unit = lock.ledger.load(Relaxed);
     if unit == 0 {
         return None;
     }
-    let ledger: &Ledger = local.arena.at(unit);
+    let ledger: &Ledger = seat.arena.at(unit);
     let placed =
         ledger.arrivals.iter().map(|place| place.load(Relaxed)).filter(|&arrival| arrival != 0);
     let mut earliest = placed.min();
     if ledger.unplaced.load(Relaxed) != 0 {
-        earliest = earliest.into_iter().chain(unplaced(local, local.arena.unit_of(lock))).min();
+        earliest = earliest.into_iter().chain(unplaced(seat, seat.arena.unit_of(lock))).min();
     }
     let opened = earliest.filter(|&arrival| arrival <= now).map(|arrival| arrival.max(release));
     // Hardly ever set: a load leaves the lock's line alone.
@@ -123,8 +129,8 @@ pub(crate) fn opened(local: &Local, lock: &Lock, release: u64, now: u64) -> Opti
 }
 
 /// The earliest arrival among all threads that wait for the lock.
-fn unplaced(local: &Local, lock_unit: u32) -> Option<u64> {
-    let threads = local.arena.list::<Thread>(&local.process.get().threads);
+fn unplaced(seat: &Seat, lock_unit: u32) -> Option<u64> {
+    let threads = seat.arena.list::<Thread>(&seat.process.threads);
     let waiting = threads.filter(|(_, thread)| thread.waits_for.load(Relaxed) == lock_unit);
     waiting.map(|(_, thread)| thread.waits_since.load(Relaxed)).min()
 }

@@ -1,0 +1,70 @@
+//! The index of stacks: each list of addresses once in an image's record.
+//!
+//! # State
+//! `Process::stack_index`: a table of stack numbers, open-addressed by the hash of the frames.
+//! # Edges
+//! index: `enter` stores a slot of the table -> `enter` in another thread loads it. Carries the stack.
+//! # Invariants
+//! I1: a slot once taken keeps its stack. Stacks of one hash are taken for the same.
+//! # Evidence
+//! `tests/places.rs`, `tests/model.rs`.
+
+use crate::site::Seat;
+use uncontended_atomic::{Ordering::*, unless_mutant};
+use uncontended_trace::layout::{self, STACK_SLOTS, Stack};
+
+/// The number of a stack in the record: that of an equal one, or a fresh one; 0 if there is no room.
+pub fn enter(seat: &Seat, frames: &[u64]) -> u32 {
+    let Seat { arena, process, .. } = seat;
+    let hash = frames.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, &frame| {
+        (hash ^ frame).wrapping_mul(0x100_0000_01b3).rotate_left(23)
+    });
+    let table = process.stack_index.load(Relaxed);
+    if frames.is_empty() || table == 0 {
+        return 0;
+    }
+    let slots = arena.words(table, STACK_SLOTS);
+    let mut fresh = 0;
+    for probe in 0..64 {
+        let Some(slot) = slots.get((hash as usize).wrapping_add(probe) % STACK_SLOTS) else {
+            return 0;
+        };
+        // EDGE index (acquire): the stack behind the slot.
+        let mut found = slot.load(unless_mutant("stacks: index is read relaxed", Acquire));
+        if found == 0 {
+            if fresh == 0 {
+                let Some(unit) = write(seat, frames, hash) else { return 0 };
+                fresh = unit;
+            }
+            // EDGE index (acq-rel): the fresh stack, or the one that another thread put there meanwhile.
+            let publish = unless_mutant("stacks: index is relaxed", AcqRel);
+            let fetch = unless_mutant("stacks: index is read relaxed", Acquire);
+            match slot.compare_exchange(0, fresh, publish, fetch) {
+                Ok(_) => {
+                    arena.push::<Stack>(&process.stacks, fresh);
+                    return fresh;
+                }
+                Err(other) => found = other,
+            }
+        }
+        if arena.at::<Stack>(found).hash.load(Relaxed) == hash {
+            return found;
+        }
+    }
+    arena.header().dropped_room.fetch_add(1, Relaxed);
+    0
+}
+
+/// A stack that nobody knows yet.
+fn write(seat: &Seat, frames: &[u64], hash: u64) -> Option<u32> {
+    debug_assert!((1..=layout::FRAMES).contains(&frames.len()));
+    let bytes = std::mem::offset_of!(Stack, frames) + 8 * frames.len();
+    let unit = seat.arena.allocate(layout::units(bytes))?;
+    let stack: &Stack = seat.arena.at(unit);
+    stack.hash.store(hash, Relaxed);
+    for (to, from) in stack.frames.iter().zip(frames) {
+        to.store(*from, Relaxed);
+    }
+    stack.count.store(frames.len() as u32, Relaxed);
+    Some(unit)
+}

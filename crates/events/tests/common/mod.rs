@@ -1,0 +1,90 @@
+//! What the tests of the core share: a record of their own, and threads in it whose clock the test sets.
+#![allow(dead_code, reason = "each test file uses a part of it")]
+#![allow(clippy::disallowed_types)] // The clock.
+
+use std::ptr::NonNull;
+use uncontended_atomic::Ordering::Relaxed;
+use uncontended_events::lives;
+use uncontended_events::site::{Row, Seat, Site};
+use uncontended_trace::arena::Arena;
+use uncontended_trace::layout::{self, Process, STACK_SLOTS, Thread, UNIT, kind::MUTEX};
+
+/// Enough for what one test records.
+pub(crate) const ROOM: u32 = 4_096;
+
+#[derive(Clone, Copy)]
+#[repr(align(4096))]
+struct Page {
+    _bytes: [u8; 4096],
+}
+
+/// An image in a fresh record with `room` units.
+pub(crate) fn image(room: u32) -> (Arena, &'static Process) {
+    let units = layout::HEADER_UNITS + room;
+    let pages = vec![Page { _bytes: [0; 4096] }; units as usize * UNIT / 4096 + 1];
+    let base = NonNull::from(Box::leak(pages.into_boxed_slice())).cast();
+    // SAFETY: that many units were leaked just now (I1 of `arena`).
+    let arena = unsafe { Arena::new(base, units, |_, _| false) };
+    arena.header().allocated.store(layout::HEADER_UNITS, Relaxed);
+    arena.header().available.store(units, Relaxed);
+    let (_, process) = arena.make::<Process>().expect("room for the image");
+    if let Some(index) = arena.allocate(layout::word_units(STACK_SLOTS)) {
+        process.stack_index.store(index, Relaxed);
+    }
+    arena.header().dropped_room.store(0, Relaxed);
+    (arena, process)
+}
+
+/// A thread of the image.
+pub(crate) fn seat((arena, process): (Arena, &'static Process)) -> &'static Seat {
+    let (unit, thread) = arena.make::<Thread>().expect("room for the thread");
+    arena.push::<Thread>(&process.threads, unit);
+    Box::leak(Box::new(Seat { arena, process, thread, holds: true }))
+}
+
+/// A thread, with a clock that is no part of what is explored.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct At {
+    pub(crate) seat: &'static Seat,
+    clock: &'static std::sync::atomic::AtomicU64,
+    /// The number of the stack that leads here.
+    pub(crate) stack: u32,
+}
+
+impl At {
+    pub(crate) fn new(seat: &'static Seat, now: u64) -> Self {
+        At { seat, clock: Box::leak(Box::new(now.into())), stack: 7 }
+    }
+
+    /// From now on it is `now`.
+    pub(crate) fn set(self, now: u64) {
+        self.clock.store(now, std::sync::atomic::Ordering::Relaxed);
+    }
+
+    /// The mutex at `key`.
+    pub(crate) fn row(self, key: u64) -> Row {
+        lives::enter(self, key, MUTEX).expect("room for a lock")
+    }
+}
+
+impl Site for At {
+    type Busy = ();
+
+    fn seat(self) -> &'static Seat {
+        self.seat
+    }
+
+    fn ticks(self) -> u64 {
+        self.clock.load(std::sync::atomic::Ordering::Relaxed)
+    }
+
+    fn begin(self) {}
+
+    fn known_stack(self) -> Option<u32> {
+        Some(self.stack)
+    }
+
+    fn stack(self) -> u32 {
+        self.stack
+    }
+}

@@ -1,0 +1,169 @@
+//! What one thread after the other records, at times that the test sets.
+
+mod common;
+
+use common::{At, ROOM, image, seat};
+use uncontended_atomic::{AtomicU64, Ordering::Relaxed};
+use uncontended_events::events::{self, Blocked, cause_of};
+use uncontended_events::site::{Row, Seat};
+use uncontended_trace::layout::{Cell, Cold, attention, cause};
+
+fn read(word: &AtomicU64) -> u64 {
+    word.load(Relaxed)
+}
+
+fn cold(seat: &Seat, cell: &Cell) -> &'static Cold {
+    seat.arena.at(cell.cold.load(Relaxed))
+}
+
+/// Two threads with their rows of one mutex.
+fn two() -> ((&'static Seat, Row), (&'static Seat, Row)) {
+    let image = image(ROOM);
+    let (first, second) = (seat(image), seat(image));
+    let rows = (At::new(first, 1).row(64), At::new(second, 1).row(64));
+    ((first, rows.0), (second, rows.1))
+}
+
+/// A wait, of which the end has a time of its own.
+struct Waiting(At, Blocked<At>);
+
+fn begin(seat: &'static Seat, row: Row, now: u64) -> Waiting {
+    let at = At::new(seat, now);
+    Waiting(at, Blocked::begin(at, row))
+}
+
+impl Waiting {
+    fn acquired(self, now: u64) {
+        self.0.set(now);
+        self.1.acquired();
+    }
+
+    fn gave_up(self, now: u64) {
+        self.0.set(now);
+        self.1.gave_up();
+    }
+}
+
+fn unlock(seat: &'static Seat, row: Row, now: u64) {
+    assert_eq!(events::release(At::new(seat, now), row, || true, || 0), 0);
+}
+
+#[test]
+fn why_a_lock_stood_idle() {
+    // (called, free since, waiter woken, had)
+    assert_eq!(cause_of(10, 20, 21, 30), cause::NOT_SCHEDULED, "woken at once");
+    assert_eq!(cause_of(10, 20, 29, 30), cause::NOT_WOKEN, "woken late");
+    assert_eq!(cause_of(10, 20, 5, 30), cause::NOT_WOKEN, "the last wake was before the call");
+    assert_eq!(cause_of(10, 20, 15, 30), cause::NOT_SCHEDULED, "woken for an earlier chance");
+    assert_eq!(cause_of(10, 20, 25, 30), cause::NOT_SCHEDULED, "half of each");
+}
+
+#[test]
+fn holds_are_counted_and_the_longest_are_kept() {
+    let ((seat, Row { cell, lock }), _) = two();
+    let row = Row { cell, lock };
+    for (from, to) in [(10, 15), (20, 120), (130, 131), (140, 170), (180, 200)] {
+        events::acquired(At::new(seat, from), row);
+        assert_eq!(cell.depth.load(Relaxed), 1);
+        unlock(seat, row, to);
+        assert_eq!(cell.depth.load(Relaxed), 0);
+    }
+    assert_eq!(read(&cell.acquisitions), 5);
+    assert_eq!(read(&cell.hold_total), 5 + 100 + 1 + 30 + 20);
+    assert_eq!(cell.hold_worst.each_ref().map(read), [100, 30, 20]);
+    assert_eq!((read(&cell.hold_fourth), read(&cell.hold_worst_at)), (5, 20));
+    assert_eq!(cell.hold.iter().map(|count| count.load(Relaxed)).sum::<u32>(), 5);
+    assert_eq!(read(&cell.owner_changes), 0);
+}
+
+#[test]
+fn a_lock_that_is_held_twice_is_one_hold() {
+    let ((seat, row), _) = two();
+    events::acquired(At::new(seat, 10), row);
+    events::acquired(At::new(seat, 12), row);
+    unlock(seat, row, 14);
+    assert_eq!((row.cell.depth.load(Relaxed), read(&row.cell.hold_total)), (1, 0));
+    unlock(seat, row, 20);
+    assert_eq!((row.cell.depth.load(Relaxed), read(&row.cell.hold_total)), (0, 10));
+}
+
+#[test]
+fn an_unlock_that_is_refused_leaves_the_lock_held() {
+    let ((seat, row), _) = two();
+    events::acquired(At::new(seat, 10), row);
+    assert_eq!(events::release(At::new(seat, 15), row, || true, || 1), 1);
+    assert_eq!((row.cell.depth.load(Relaxed), read(&row.cell.hold_total)), (1, 0));
+    unlock(seat, row, 30);
+    assert_eq!(read(&row.cell.hold_total), 20);
+}
+
+#[test]
+fn a_wait_ends_with_the_idle_time_since_the_release() {
+    let ((holder, held), (waiter, wanted)) = two();
+    events::acquired(At::new(holder, 10), held);
+    let blocked = begin(waiter, wanted, 20);
+    assert_eq!(held.lock.attention.load(Relaxed), 1);
+    unlock(holder, held, 50);
+    blocked.acquired(80);
+    let cold = cold(waiter, wanted.cell);
+    assert_eq!((read(&cold.blocked), read(&cold.wait_total), read(&cold.idle_total)), (1, 60, 30));
+    assert_eq!(cold.idle_worst[0].cause.load(Relaxed), cause::NOT_SCHEDULED, "woken at 50");
+    assert_eq!(cold.idle_worst[0].other.load(Relaxed), 7, "the releaser's stack");
+    assert_eq!(read(&wanted.cell.owner_changes), 1);
+    assert_eq!(held.lock.attention.load(Relaxed), 0);
+}
+
+#[test]
+fn who_did_not_wait_and_takes_a_wanted_lock_barges() {
+    let ((holder, held), (waiter, wanted)) = two();
+    events::acquired(At::new(holder, 10), held);
+    let blocked = begin(waiter, wanted, 20);
+    unlock(holder, held, 50);
+    events::acquired(At::new(holder, 60), held);
+    let barged = cold(holder, held.cell);
+    assert_eq!((read(&barged.blocked), read(&barged.idle_total)), (0, 10));
+    assert_eq!(barged.idle_worst[0].cause.load(Relaxed), cause::BARGED);
+    unlock(holder, held, 70);
+    blocked.acquired(75);
+    assert_eq!(read(&cold(waiter, wanted.cell).idle_total), 5, "since the second release");
+}
+
+#[test]
+fn the_last_waiter_to_give_up_ends_the_idle_time() {
+    let ((holder, held), (waiter, wanted)) = two();
+    events::acquired(At::new(holder, 10), held);
+    let blocked = begin(waiter, wanted, 20);
+    unlock(holder, held, 50);
+    blocked.gave_up(90);
+    assert_eq!(read(&cold(waiter, wanted.cell).idle_total), 40);
+    assert_eq!(read(&wanted.cell.try_failed), 1);
+    events::acquired(At::new(holder, 500), held);
+    assert_eq!(held.cell.cold.load(Relaxed), 0, "nobody wanted it meanwhile");
+}
+
+#[test]
+fn idle_time_goes_on_while_others_stay() {
+    let ((holder, held), (first, wanted)) = two();
+    events::acquired(At::new(holder, 10), held);
+    let early = begin(first, wanted, 20);
+    let third = seat((holder.arena, holder.process));
+    let late_row = At::new(third, 1).row(64);
+    let late = begin(third, late_row, 30);
+    unlock(holder, held, 50);
+    early.gave_up(60);
+    assert_eq!(wanted.cell.cold.load(Relaxed), 0, "it is not over");
+    late.acquired(90);
+    assert_eq!(read(&cold(third, late_row.cell).idle_total), 40);
+    assert_eq!(held.lock.attention.load(Relaxed) & attention::WAITERS, 0);
+}
+
+#[test]
+fn clocks_that_contradict_are_counted() {
+    let ((holder, held), (waiter, wanted)) = two();
+    events::acquired(At::new(holder, 10), held);
+    let blocked = begin(waiter, wanted, 20);
+    unlock(holder, held, 50);
+    blocked.acquired(15);
+    assert_eq!(waiter.arena.header().negative.load(Relaxed), 2, "the wait and the idle time");
+    assert_eq!(read(&cold(waiter, wanted.cell).wait_total), 0);
+}

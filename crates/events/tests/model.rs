@@ -1,0 +1,202 @@
+//! What several threads write to, explored: every execution that C11 or x86-TSO allows of a few events.
+//!
+//!     RUSTFLAGS="--cfg unc_model" cargo test --release -p uncontended-events --test model --target-dir target/model
+#![cfg(unc_model)]
+
+mod common;
+
+use common::{At, ROOM, image, seat};
+use uncontended_atomic::{Ordering::Relaxed, seed_mutant};
+use uncontended_events::events::{self, Blocked};
+use uncontended_events::ledger::{self, Wait};
+use uncontended_events::site::Row;
+use uncontended_events::{lives, stacks};
+use uncontended_model::real::{AtomicU32, Explorer, Memory, Ordering, Report, spawn};
+use uncontended_trace::arena::Arena;
+use uncontended_trace::layout::{Lock, Process, Stack, attention, kind::MUTEX};
+
+/// What is made before the exploration, so that each execution begins with it as it is here.
+struct Scene {
+    arena: Arena,
+    process: &'static Process,
+    threads: [At; 2],
+}
+
+impl Scene {
+    fn new() -> Self {
+        let (arena, process) = image(ROOM);
+        let threads = [10, 20].map(|now| At::new(seat((arena, process)), now));
+        Scene { arena, process, threads }
+    }
+
+    fn locks(&self) -> Vec<&'static Lock> {
+        self.arena.list::<Lock>(&self.process.locks).map(|(_, lock)| lock).collect()
+    }
+}
+
+fn explore(memory: Memory, bug: &'static str, body: impl Fn() + 'static) -> Report {
+    seed_mutant(bug);
+    let report = Explorer::new(memory).explore(body).unwrap();
+    seed_mutant("");
+    report
+}
+
+/// `scene` gives what to explore, made anew each time.
+fn holds<B: Fn() + 'static>(scene: fn() -> B) {
+    for memory in [Memory::C11, Memory::Tso] {
+        let report = explore(memory, "", scene());
+        assert!(report.holds(), "{memory:?}: {report}");
+        println!("{memory:?}: {report}");
+    }
+}
+
+fn caught<B: Fn() + 'static>(scene: fn() -> B, bugs: &[&'static str]) {
+    for bug in bugs {
+        let report = explore(Memory::C11, bug, scene());
+        let violation = report.violation().unwrap_or_else(|| panic!("{bug}: {report}"));
+        println!("{bug}: {} (after {})", violation.failure, violation.after);
+    }
+}
+
+/// Two threads meet a lock for the first time: it is one.
+fn first_meeting() -> impl Fn() + 'static {
+    let scene = Scene::new();
+    move || {
+        let rows = scene.threads.map(|at| spawn(move || lives::enter(at, 64, MUTEX)));
+        let rows = rows.map(|row| row.join().unwrap().unwrap());
+        assert!(std::ptr::eq(rows[0].lock, rows[1].lock), "one lock");
+        assert!(!std::ptr::eq(rows[0].cell, rows[1].cell), "a cell each");
+        assert_eq!(scene.locks().len(), 1);
+        assert_eq!(rows[0].lock.first_taken.load(Relaxed), 7);
+    }
+}
+
+#[test]
+fn two_that_meet_a_lock_at_once_see_one_life() {
+    holds(first_meeting);
+    caught(first_meeting, &["lives: slot is relaxed", "lives: slot is read relaxed"]);
+}
+
+/// One makes the lock while the other takes what was there before.
+fn made_anew() -> impl Fn() + 'static {
+    let scene = Scene::new();
+    let [maker, user] = scene.threads;
+    move || {
+        let made = spawn(move || lives::created(maker, 64, MUTEX));
+        let used = lives::enter(user, 64, MUTEX).unwrap();
+        made.join().unwrap();
+        let alive: Vec<_> =
+            scene.locks().into_iter().filter(|lock| !lives::is_dead(lock)).collect();
+        let [lock] = alive[..] else { panic!("{} lives at once", alive.len()) };
+        assert_eq!(lock.created.load(Relaxed), 7, "the one that was made");
+        assert!(std::ptr::eq(lives::known(user.seat, 64, MUTEX).unwrap(), lock));
+        let before = !std::ptr::eq(used.lock, lock);
+        assert_eq!(lock.life.load(Relaxed), u32::from(before), "lives are counted");
+    }
+}
+
+#[test]
+fn a_lock_that_is_made_anew_is_the_only_one_alive() {
+    holds(made_anew);
+    caught(made_anew, &["lives: slot is relaxed", "lives: slot is read relaxed"]);
+}
+
+/// Two threads with equal stacks, one of them with another as well.
+fn same_stack() -> impl Fn() + 'static {
+    let scene = Scene::new();
+    let [one, two] = scene.threads;
+    move || {
+        let first = spawn(move || stacks::enter(one.seat, &[1, 2]));
+        let other = stacks::enter(two.seat, &[3]);
+        let second = stacks::enter(two.seat, &[1, 2]);
+        let first = first.join().unwrap();
+        assert_eq!(first, second, "equal stacks, one number");
+        assert_ne!(first, other);
+        for (number, frames) in [(first, 2), (other, 1)] {
+            assert_eq!(scene.arena.at::<Stack>(number).count.load(Relaxed), frames);
+        }
+        assert_eq!(scene.arena.list::<Stack>(&scene.process.stacks).count(), 2);
+    }
+}
+
+#[test]
+fn equal_stacks_of_two_threads_have_one_number() {
+    holds(same_stack);
+    caught(same_stack, &["stacks: index is relaxed", "stacks: index is read relaxed"]);
+}
+
+/// Two wait for the same lock, and leave.
+fn two_wait() -> impl Fn() + 'static {
+    let scene = Scene::new();
+    let lock = scene.threads[0].row(64).lock;
+    move || {
+        let left = scene.threads.map(|at| {
+            spawn(move || {
+                let wait = Wait::begin(at, lock, at.seat.thread.tid.load(Relaxed).into());
+                // This thread waits, so the lock is wanted, since 10 or 20.
+                let since = ledger::opened(at.seat, lock, 0, 100);
+                assert!(matches!(since, Some(10 | 20)), "{since:?}");
+                wait.leave(at.seat, lock)
+            })
+        });
+        let left = left.map(|left| left.join().unwrap());
+        assert!(left.contains(&0), "the last to leave knows it: {left:?}");
+        assert_eq!(lock.attention.load(Relaxed), 0);
+        assert_eq!(ledger::opened(scene.threads[0].seat, lock, 0, 100), None, "nobody waits");
+    }
+}
+
+#[test]
+fn who_waits_is_in_the_ledger_until_it_leaves() {
+    holds(two_wait);
+}
+
+/// A lock of the program's own, tried once and then waited for by asking again a few times.
+fn take_and_give_back(at: At, row: Row, word: &AtomicU32) -> bool {
+    let had = || word.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok();
+    if had() {
+        events::acquired(at, row);
+    } else {
+        let blocked = Blocked::begin(at, row);
+        if !had() {
+            blocked.gave_up();
+            return false;
+        }
+        blocked.acquired();
+    }
+    let unlock = || {
+        word.store(0, Ordering::Release);
+        0
+    };
+    assert_eq!(events::release(at, row, || true, unlock), 0);
+    true
+}
+
+/// Two threads at one lock: whatever is had, waited for or given up is counted, and nothing is left behind.
+fn contended() -> impl Fn() + 'static {
+    let scene = Scene::new();
+    let rows = scene.threads.map(|at| at.row(64));
+    move || {
+        let word = std::sync::Arc::new(AtomicU32::new(0));
+        let pairs = [(scene.threads[0], rows[0]), (scene.threads[1], rows[1])];
+        let took = pairs.map(|(at, row)| {
+            let word = word.clone();
+            spawn(move || take_and_give_back(at, row, &word))
+        });
+        let took = took.map(|took| took.join().unwrap());
+        assert!(took.contains(&true));
+        for (row, took) in rows.iter().zip(took) {
+            assert_eq!(row.cell.acquisitions.load(Relaxed), u64::from(took));
+            assert_eq!(row.cell.try_failed.load(Relaxed), u64::from(!took));
+            assert_eq!(row.cell.depth.load(Relaxed), 0, "nobody holds it");
+        }
+        let changes = rows.map(|row| row.cell.owner_changes.load(Relaxed)).iter().sum::<u64>();
+        assert_eq!(changes, u64::from(took == [true, true]));
+        assert_eq!(rows[0].lock.attention.load(Relaxed) & attention::WAITERS, 0, "nobody waits");
+    }
+}
+
+#[test]
+fn counts_are_exact_however_two_threads_contend() {
+    holds(contended);
+}

@@ -1,0 +1,95 @@
+//! The calling thread at the place where it called: what the core asks of us at every event.
+//!
+//! # Contract
+//! [`row`] finds or makes what this thread has on a lock; [`find`] finds it only. [`created`] and [`destroyed`] tell of the
+//! lives of locks.
+
+use crate::local::{self, Busy, Local, current};
+use crate::stack::Caller;
+use uncontended_events::lives;
+use uncontended_events::site::{Row, Seat, Site};
+use uncontended_sys::clock;
+
+/// A thread that may record now, and where it is.
+#[derive(Clone, Copy)]
+pub(crate) struct Here {
+    pub(crate) local: &'static Local,
+    pub(crate) caller: Caller,
+}
+
+impl Site for Here {
+    type Busy = Busy;
+
+    #[inline(always)]
+    fn seat(self) -> &'static Seat {
+        &self.local.seat
+    }
+
+    #[inline(always)]
+    fn ticks(self) -> u64 {
+        clock::ticks()
+    }
+
+    #[inline(always)]
+    fn begin(self) -> Busy {
+        self.local.begin()
+    }
+
+    #[inline(always)]
+    fn known_stack(self) -> Option<u32> {
+        self.local.stacks.known(self.caller)
+    }
+
+    fn stack(self) -> u32 {
+        self.local.stacks.number(self.caller, &self.local.seat)
+    }
+}
+
+/// The calling thread, if it may record now.
+#[inline(always)]
+pub(crate) fn here(caller: Caller) -> Option<Here> {
+    Some(Here { local: current()?, caller })
+}
+
+/// What the calling thread has on the lock of `kind` at `key`, if anything and if it may record now.
+#[inline(always)]
+pub(crate) fn find(key: u64, kind: u8, caller: Caller) -> Option<(Here, Row)> {
+    let (local, row) = local::find(key, kind)?;
+    Some((Here { local, caller }, row))
+}
+
+/// What the calling thread has on the present life of the lock of `kind` at `key`; none if it may not record now, or there
+/// is no room.
+#[inline(always)]
+pub(crate) fn row(key: u64, kind: u8, caller: Caller) -> Option<(Here, Row)> {
+    match find(key, kind, caller) {
+        Some((at, row)) if !lives::is_dead(row.lock) => Some((at, row)),
+        _ => enter(key, kind, caller),
+    }
+}
+
+#[cold]
+fn enter(key: u64, kind: u8, caller: Caller) -> Option<(Here, Row)> {
+    let at = here(caller)?;
+    let busy = at.begin();
+    let row = lives::enter(at, key, kind)?;
+    at.local.remember(key, kind, row);
+    drop(busy);
+    Some((at, row))
+}
+
+/// The program made a lock of `kind` at `key`.
+pub(crate) fn created(key: u64, kind: u8, caller: Caller) {
+    if let Some(at) = here(caller) {
+        let busy = at.begin();
+        lives::created(at, key, kind);
+        drop(busy);
+    }
+}
+
+/// The lock at `key` is about to be no more.
+pub(crate) fn destroyed(key: u64) {
+    if let Some(local) = current() {
+        lives::destroyed(&local.seat, key);
+    }
+}

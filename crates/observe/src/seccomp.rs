@@ -1,0 +1,22 @@
+//! The calls by which a program forbids itself system calls: what we will need is asked of the kernel just before.
+
+use crate::{host, image, module, sandbox};
+use libc::{PR_SET_SECCOMP, c_int, c_long};
+
+/// The program makes this system call through `syscall`.
+pub(crate) fn look_at(number: c_long, first: usize) {
+    if number == libc::SYS_seccomp || number == libc::SYS_prctl && first as c_int == PR_SET_SECCOMP
+    {
+        image::provide();
+        module::learn_all();
+        sandbox::shut_now();
+    }
+}
+
+/// The C library's `prctl`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn prctl(option: c_int, a: usize, b: usize, c: usize, d: usize) -> c_int {
+    look_at(libc::SYS_prctl, option as usize);
+    // SAFETY: the program called this function with these arguments.
+    unsafe { host::prctl(option, a, b, c, d) }
+}

@@ -1,0 +1,27 @@
+//! Where the observer begins: in a program that was just loaded, and in a forked child.
+
+use crate::{host, image, local, module};
+
+/// The constructor: runs before the program's own code.
+extern "C" fn begin() {
+    host::prepare();
+    #[cfg(target_arch = "x86_64")]
+    host::old::prepare();
+    if image::open().is_some() {
+        module::prepare();
+        let _ = image::arena().and_then(image::process); // At least that the image ran.
+        local::prepare();
+        // SAFETY: the handler lives as long as this library, which is never unloaded.
+        unsafe { libc::pthread_atfork(None, None, Some(forked)) };
+    }
+}
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static BEGIN: extern "C" fn() = begin;
+
+/// In a forked child: the record starts empty, under a new entry.
+extern "C" fn forked() {
+    image::begin_anew();
+    local::forked();
+}
