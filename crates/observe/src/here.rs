@@ -62,20 +62,33 @@ pub(crate) fn find(key: u64, kind: u8, caller: Caller) -> Option<(Here, Row)> {
 /// is no room.
 #[inline(always)]
 pub(crate) fn row(key: u64, kind: u8, caller: Caller) -> Option<(Here, Row)> {
-    match find(key, kind, caller) {
-        Some((at, row)) if !lives::is_dead(row.lock) => Some((at, row)),
-        _ => enter(key, kind, caller),
-    }
+    let (local, row) = match local::find(key, kind) {
+        Some((local, row)) if !lives::is_dead(row.lock) => (local, row),
+        _ => {
+            let row = enter(key, kind, caller)?;
+            (attached()?, row)
+        }
+    };
+    Some((Here { local, caller }, row))
 }
 
+/// What this thread has on a lock from now on. No larger than two registers, so that the usual way keeps all it has in
+/// registers too.
 #[cold]
-fn enter(key: u64, kind: u8, caller: Caller) -> Option<(Here, Row)> {
+#[inline(never)]
+fn enter(key: u64, kind: u8, caller: Caller) -> Option<Row> {
     let at = here(caller)?;
     let busy = at.begin();
     let row = lives::enter(at, key, kind)?;
     at.local.remember(key, kind, row);
     drop(busy);
-    Some((at, row))
+    Some(row)
+}
+
+#[cold]
+#[inline(never)]
+fn attached() -> Option<&'static Local> {
+    current()
 }
 
 /// The program made a lock of `kind` at `key`.
