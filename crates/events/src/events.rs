@@ -31,19 +31,21 @@ fn add(sum: &AtomicU64, more: u64) {
 
 /// The lock was had at the first try.
 #[inline(always)]
-pub fn acquired(at: impl Site, row: Row) {
+pub fn acquired<S: Site>(at: S, row: Row) {
     let Row { cell, lock } = row;
     bump(&cell.acquisitions);
     let is_noted = lock.attention.load(Relaxed) != 0 || lock.release.load(Relaxed) != 0;
     if is_noted || cell.depth.load(Relaxed) != 0 {
-        return acquired_noted(at, row);
+        let (thread, place) = at.split();
+        return acquired_noted::<S>(thread, place, row);
     }
     own(at.seat(), row, || if at.seat().holds { at.ticks() } else { 1 });
 }
 
 /// The same for a lock that others want or wanted, or that the thread held already.
 #[inline(never)]
-fn acquired_noted(at: impl Site, row: Row) {
+fn acquired_noted<S: Site>(thread: S::Thread, place: S::Place, row: Row) {
+    let at = S::join(thread, place);
     let Row { cell, lock } = row;
     let now = at.ticks();
     let depth = cell.depth.load(Relaxed);
@@ -336,10 +338,16 @@ pub fn cause_of(call: u64, opened: u64, woken: u64, now: u64) -> u32 {
 
 /// Releases the lock by `unlock`, which answers with 0 if it did. `wakes` says just before whether that may wake somebody.
 #[inline(always)]
-pub fn release(at: impl Site, row: Row, wakes: impl Fn() -> bool, unlock: impl Fn() -> i32) -> i32 {
+pub fn release<S: Site>(
+    at: S,
+    row: Row,
+    wakes: impl Fn() -> bool,
+    unlock: impl Fn() -> i32,
+) -> i32 {
     let Row { cell, lock } = row;
     if lock.attention.load(Relaxed) != 0 || cell.depth.load(Relaxed) != 1 {
-        return release_noted(at, row, wakes, unlock);
+        let (thread, place) = at.split();
+        return release_noted::<S>(thread, place, row, wakes, unlock);
     }
     cell.depth.store(0, Relaxed);
     let now = if at.seat().holds { at.ticks() } else { 0 };
@@ -354,12 +362,14 @@ pub fn release(at: impl Site, row: Row, wakes: impl Fn() -> bool, unlock: impl F
 
 /// The same if others want the lock, or will come back to it, or if the thread does not hold it once.
 #[inline(never)]
-fn release_noted(
-    at: impl Site,
+fn release_noted<S: Site>(
+    thread: S::Thread,
+    place: S::Place,
     row: Row,
     wakes: impl Fn() -> bool,
     unlock: impl Fn() -> i32,
 ) -> i32 {
+    let at = S::join(thread, place);
     let mut noted = releasing(at, row);
     if let Some(noted) = noted.as_mut().filter(|noted| noted.wakes) {
         noted.wakes = wakes();

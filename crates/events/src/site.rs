@@ -18,8 +18,20 @@ pub struct Seat {
 
 /// The calling thread, and the place in the program from which it called.
 pub trait Site: Copy {
+    /// The thread alone.
+    type Thread: Copy;
+
+    /// The place alone.
+    type Place: Copy;
+
     /// Marks the thread as recording, until it is dropped.
     type Busy;
+
+    /// Both by themselves: two that fit into registers, where a site as a whole may not.
+    fn split(self) -> (Self::Thread, Self::Place);
+
+    /// The site of both.
+    fn join(thread: Self::Thread, place: Self::Place) -> Self;
 
     /// The thread's place in the record.
     fn seat(self) -> &'static Seat;

@@ -18,7 +18,19 @@ pub(crate) struct Here {
 }
 
 impl Site for Here {
+    type Thread = &'static Local;
+    type Place = Caller;
     type Busy = Busy;
+
+    #[inline(always)]
+    fn split(self) -> (&'static Local, Caller) {
+        (self.local, self.caller)
+    }
+
+    #[inline(always)]
+    fn join(local: &'static Local, caller: Caller) -> Self {
+        Here { local, caller }
+    }
 
     #[inline(always)]
     fn seat(self) -> &'static Seat {

@@ -68,7 +68,17 @@ impl At {
 }
 
 impl Site for At {
+    type Thread = Self;
+    type Place = ();
     type Busy = ();
+
+    fn split(self) -> (Self, ()) {
+        (self, ())
+    }
+
+    fn join(thread: Self, (): ()) -> Self {
+        thread
+    }
 
     fn seat(self) -> &'static Seat {
         self.seat
