@@ -1,17 +1,8 @@
 //! Any text is a finite quantity, a rate, a path, words of a command line, or a told error.
 #![no_main]
 
-#[path = "../../crates/cli/src/decide/path.rs"]
-#[allow(dead_code)]
-mod path;
-#[path = "../../crates/cli/src/decide/value.rs"]
-#[allow(dead_code)]
-mod value;
-#[path = "../../crates/cli/src/decide/words.rs"]
-#[allow(dead_code)]
-mod words;
-
 use libfuzzer_sys::fuzz_target;
+use uncontended_decide::{path, value, words};
 
 fuzz_target!(|text: &str| {
     if let Ok(read) = value::Quantity::parse(text) {

@@ -27,3 +27,9 @@ impl fmt::Display for Failure {
         Ok(())
     }
 }
+
+impl From<uncontended_decide::Failure> for Failure {
+    fn from(failure: uncontended_decide::Failure) -> Self {
+        Failure::new(failure.cause, failure.remedy)
+    }
+}

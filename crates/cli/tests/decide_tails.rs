@@ -117,9 +117,9 @@ fn stream(rng: &mut Rng, median: f64, share: f64, times: f64) -> String {
     text
 }
 
-/// The verdict is no plain yes where a tenth of the runs or more is twice as slow. The short form's own chance: of 150 trials
-/// that say yes with a chance of 15 % where 5 % is promised fewer than 15 do with a chance of 3.5 %; the assertion is on four
-/// such cases, so that a guard that is wrong in all of them escapes with less than one in 10^5.
+/// The verdict is no plain yes where a tenth of the runs or more is twice as slow. The short form's own chance: of 150
+/// trials that say yes with a chance of 15 % where 5 % is promised fewer than 15 do with a chance of 3.5 %; the
+/// assertion is on four such cases, so that a guard that is wrong in all of them escapes with less than one in 10^5.
 #[test]
 fn a_worse_tail_is_no_plain_yes() {
     let trials = depth("a_worse_tail_is_no_plain_yes", 150, 4000);

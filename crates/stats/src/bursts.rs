@@ -3,20 +3,22 @@
 //! # Contract
 //! A verdict needs what [`Judge`] needs, so that for independent outcomes its error bound is that one, and besides:
 //! * *no* needs as much evidence against every two-state Markov chain whose rate is at least R and whose bad outcomes
-//!   follow upon each other as by chance or up to `stretch` times longer: at R = 0.9 and a stretch of 20, in bursts of up to 22
-//!   on average. For each of these chains *no* is wrong with at most its share of the error, over all looks.
-//! * *yes* needs the same against every chain whose rate is at most the lower threshold, of any bursts, but only where the
-//!   outcomes are clustered ([`Chain::clustered`] at most [`CLUSTERED`]) or where a stretch was given for it too. Where they
-//!   are not, *yes* takes their independence on trust: good outcomes alone do not show how long a burst would be.
+//!   follow upon each other as by chance or up to `stretch` times longer: at R = 0.9 and a stretch of 20, in bursts of
+//!   up to 22 on average. For each of these chains *no* is wrong with at most its share of the error, over all looks.
+//! * *yes* needs the same against every chain whose rate is at most the lower threshold, of any bursts, but only where
+//!   the outcomes are clustered ([`Chain::clustered`] at most [`CLUSTERED`]) or where a stretch was given for it too.
+//!   Where they are not, *yes* takes their independence on trust: good outcomes alone do not show how long a burst
+//!   would be.
 //! # Why it holds
-//! The numerator is a mixture fixed beforehand: the independent outcomes' own e-process, and a prior on both rows of the
-//! chain's matrix. The denominator is the largest likelihood of any chain under the null, begun in its stationary state. For the
-//! true chain the quotient is at most a likelihood ratio, which reaches 1/epsilon with a chance of at most epsilon (Ville).
-//! The first term is the independent evidence less what the best such chain explains better than independence does.
-//! The logarithm of a chain's likelihood is concave, so that its largest value is at most that anywhere plus the slope there times
-//! the width of the range.
+//! The numerator is a mixture fixed beforehand: the independent outcomes' own e-process, and a prior on both rows of
+//! the chain's matrix. The denominator is the largest likelihood of any chain under the null, begun in its stationary
+//! state. For the true chain the quotient is at most a likelihood ratio, which reaches 1/epsilon with a chance of at
+//! most epsilon (Ville). The first term is the independent evidence less what the best such chain explains better than
+//! independence does. The logarithm of a chain's likelihood is concave, so that its largest value is at most that
+//! anywhere plus the slope there times the width of the range.
 //! # Evidence
-//! tests/truth_bursts.rs: Markov noise, autoregressive noise, a periodic neighbour, drift; the cost for independent outcomes.
+//! tests/truth_bursts.rs: Markov noise, autoregressive noise, a periodic neighbour, drift; the cost for independent
+//! outcomes.
 //! # Sources
 //! Wasserman, Ramdas and Balakrishnan, arXiv 1912.11436 (universal inference); Wald and Wolfowitz 1940 (runs test).
 
@@ -120,8 +122,8 @@ impl Chain {
     }
 
     /// A lower bound of the log of the e-process for `answer` about the rate `at`: against every chain with a rate at
-    /// least (for no) or at most (for yes) that, whose bad outcomes follow upon each other at most `stretch` times longer than by
-    /// chance. `independent` is that of the independent outcomes.
+    /// least (for no) or at most (for yes) that, whose bad outcomes follow upon each other at most `stretch` times
+    /// longer than by chance. `independent` is that of the independent outcomes.
     #[must_use]
     pub fn log_evidence(&self, answer: Verdict, at: Rate, stretch: f64, independent: f64) -> f64 {
         let Some(first) = self.first else { return 0.0 };
@@ -149,8 +151,8 @@ impl Chain {
     }
 }
 
-/// The chains at the edge of the null: with a rate of exactly `at`. A chain is told by the chance that it leaves its bad
-/// state; that it leaves its good state has `odds` times that chance.
+/// The chains at the edge of the null: with a rate of exactly `at`. A chain is told by the chance that it leaves its
+/// bad state; that it leaves its good state has `odds` times that chance.
 struct Null {
     at: Rate,
     odds: Ball,

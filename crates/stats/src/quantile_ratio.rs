@@ -5,20 +5,20 @@
 //! least `1 - max_error` the interval contains the ratio of the quantiles, B's over A's, at all times together, so that
 //! every claim read off it may be looked at after each pair. *Better* is lower.
 //! # What is assumed
-//! The runs of a command are independent and alike, of any distribution. The two runs of a pair are independent, or slow
-//! together: what the machine does to both makes the tests no less sound.
+//! The runs of a command are independent and alike, of any distribution. The two runs of a pair are independent, or
+//! slow together: what the machine does to both makes the tests no less sound.
 //! # Why it holds
-//! Let y be A's true quantile. If B's is not above r y, then at most a share p of A's values lies below y, and at least p of
-//! B's at or below r y. Against each of the two there is a binomial e-process; their product is one as well: its factors are
-//! `1 + a (1[A < y] - p)` and `1 + b (p - 1[B <= r y])` with a, b >= 0 fixed by the past, and the two indicators, both of
-//! low values, are not negatively correlated, so that the product's mean is at most 1. y is not known, so that the
-//! product must reach the level for every y: that it does so wrongly has the chance of one y, the true one. The other three
-//! tests are mirror images. Each direction has half of the error.
+//! Let y be A's true quantile. If B's is not above r y, then at most a share p of A's values lies below y, and at least
+//! p of B's at or below r y. Against each of the two there is a binomial e-process; their product is one as well: its
+//! factors are `1 + a (1[A < y] - p)` and `1 + b (p - 1[B <= r y])` with a, b >= 0 fixed by the past, and the two
+//! indicators, both of low values, are not negatively correlated, so that the product's mean is at most 1. y is not
+//! known, so that the product must reach the level for every y: that it does so wrongly has the chance of one y, the
+//! true one. The other three tests are mirror images. Each direction has half of the error.
 //! # Evidence
 //! tests/truth_quantile_ratio.rs.
 //! # Sources
-//! Howard and Ramdas, arXiv 1906.09712, section on A/B tests of quantiles, for the question; the product of e-processes and the
-//! union over the nuisance parameter are Vovk and Wang's, arXiv 1912.06116.
+//! Howard and Ramdas, arXiv 1906.09712, section on A/B tests of quantiles, for the question; the product of e-processes
+//! and the union over the nuisance parameter are Vovk and Wang's, arXiv 1912.06116.
 
 use crate::eprocess::Prior;
 use crate::judge::Verdict;
@@ -119,7 +119,8 @@ impl QuantileRatio {
         self.b.partition_point(|&b| b <= end) as u64
     }
 
-    /// The logs of the e-processes that the ratio is below, and above, `ratio`; each decides at [`QuantileRatio::needed`].
+    /// The logs of the e-processes that the ratio is below, and above, `ratio`; each decides at
+    /// [`QuantileRatio::needed`].
     #[must_use]
     pub fn log_evidence(&self, ratio: f64) -> (f64, f64) {
         (self.log_below(ratio), self.log_above(ratio))
@@ -145,8 +146,8 @@ impl QuantileRatio {
         self.does_not_exceed(&self.b, &self.a, |b, a| a * ratio <= b)
     }
 
-    /// The least evidence, over every y, that too many of `x` lie below y and too few of `z` up to what corresponds to it.
-    /// Between two values of `x` it is least at the upper one.
+    /// The least evidence, over every y, that too many of `x` lie below y and too few of `z` up to what corresponds to
+    /// it. Between two values of `x` it is least at the upper one.
     fn exceeds(&self, x: &[f64], z: &[f64], up_to: impl Fn(f64, f64) -> bool) -> f64 {
         let Some(last) = x.len().checked_sub(1) else { return 0.0 };
         let (mut below, mut least) = (0, f64::INFINITY);
@@ -163,8 +164,8 @@ impl QuantileRatio {
         least.min(self.many[finite(x)] + self.few[beyond])
     }
 
-    /// The least evidence, over every y, that too few of `x` lie up to y and too many of `z` up to what corresponds to it.
-    /// Between two values of `x` it is least at the lower one.
+    /// The least evidence, over every y, that too few of `x` lie up to y and too many of `z` up to what corresponds to
+    /// it. Between two values of `x` it is least at the lower one.
     fn does_not_exceed(&self, x: &[f64], z: &[f64], up_to: impl Fn(f64, f64) -> bool) -> f64 {
         if x.is_empty() {
             return 0.0;

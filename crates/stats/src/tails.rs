@@ -2,8 +2,8 @@
 //!
 //! # Contract
 //! Costs come in pairs, one of the baseline and one of the candidate; an infinite one is a run that was lost. A run is
-//! *slow* at a level if it costs more than that factor times the median of the baseline's runs before it. For each level
-//! two questions may be looked at after every pair:
+//! *slow* at a level if it costs more than that factor times the median of the baseline's runs before it. For each
+//! level two questions may be looked at after every pair:
 //! * [`Excess::log_more`] is evidence that the candidate has more slow runs: under "no more" the chance that it ever
 //!   reaches `ln(1/epsilon)` is at most epsilon.
 //! * [`Excess::log_not_more`] is evidence that it has not so many more: under "the share of its slow runs exceeds the
@@ -11,12 +11,13 @@
 //!
 //! A pair that is lost on both sides is left out: it says nothing of either.
 //! # Why it holds
-//! A level is fixed before its pair, by earlier runs alone, so that under "no more" a pair in which one run is slow has it
-//! on the candidate's side with a chance of at most one half, whatever came before: the sign test of a binomial e-process.
-//! Both runs of a pair share what the machine does, so that a drift of both says nothing. The other test bets on
-//! `d = slow(candidate) - slow(baseline)`: its mean given the past is at least `by`, so that `1 + stake (by - d)` has a mean
-//! of at most 1, and so has every product of such factors, and every mixture of products over stakes fixed beforehand.
-//! Where several levels must all be cleared, no error is shared out: whichever is the heavy one, it was cleared wrongly.
+//! A level is fixed before its pair, by earlier runs alone, so that under "no more" a pair in which one run is slow has
+//! it on the candidate's side with a chance of at most one half, whatever came before: the sign test of a binomial
+//! e-process. Both runs of a pair share what the machine does, so that a drift of both says nothing. The other test
+//! bets on `d = slow(candidate) - slow(baseline)`: its mean given the past is at least `by`, so that `1 + stake (by -
+//! d)` has a mean of at most 1, and so has every product of such factors, and every mixture of products over stakes
+//! fixed beforehand. Where several levels must all be cleared, no error is shared out: whichever is the heavy one, it
+//! was cleared wrongly.
 //! # Evidence
 //! tests/truth_tails.rs.
 //! # Sources
@@ -31,8 +32,8 @@ use crate::rate::{Counts, MaxError, Rate};
 /// Pairs that only tell what the baseline's median is.
 const FIRST: usize = 3;
 
-/// The stakes, as parts of the largest that cannot be lost altogether, and their shares of the capital. The first wins most
-/// where hardly a run is slow.
+/// The stakes, as parts of the largest that cannot be lost altogether, and their shares of the capital. The first wins
+/// most where hardly a run is slow.
 const STAKES: [(f64, f64); 8] = [
     (0.97, 1.0 / 2.0),
     (0.7, 1.0 / 14.0),
@@ -89,7 +90,8 @@ impl Excess {
             .map_or(0.0, |counts| Prior::Above(Rate::HALF).log_evidence(counts, Rate::HALF))
     }
 
-    /// A lower bound of the log of the e-process against "the candidate's share exceeds the baseline's by `by` or more".
+    /// A lower bound of the log of the e-process against "the candidate's share exceeds the baseline's by `by` or
+    /// more".
     #[must_use]
     pub fn log_not_more(&self, by: Rate) -> f64 {
         let same = Ball::count(self.both + self.neither);

@@ -172,8 +172,8 @@ fn independent_runs_hardly_pay() {
     }
 }
 
-/// Where bad runs are too many but come in bursts, good ones alone may look like yes: that is trusted, unless a stretch is
-/// given for yes too.
+/// Where bad runs are too many but come in bursts, good ones alone may look like yes: that is trusted, unless a stretch
+/// is given for yes too.
 #[test]
 fn a_yes_from_good_runs_alone_is_guarded_on_request() {
     let streams = depth("yes under bursts", 200, 4000);

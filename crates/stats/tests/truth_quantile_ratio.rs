@@ -1,7 +1,8 @@
-//! Ratios of quantiles: coverage at every look together, over streams that break common tests; directions; ties; failures.
+//! Ratios of quantiles: coverage at every look together, over streams that break common tests; directions; ties;
+//! failures.
 //!
-//! The short form's own chance: of 400 trials 38 or more are refused where 5 % is promised, and a true chance of 15 % gives as
-//! many with 99.9 %; `assert_can_fail` computes it.
+//! The short form's own chance: of 400 trials 38 or more are refused where 5 % is promised, and a true chance of 15 %
+//! gives as many with 99.9 %; `assert_can_fail` computes it.
 
 mod common;
 

@@ -1,8 +1,8 @@
-//! Tails against their promises: more slow runs are never claimed of equals beyond the error, and a tail of a tenth of the
-//! runs that are twice as slow or more is cleared in at most one trial of twenty.
+//! Tails against their promises: more slow runs are never claimed of equals beyond the error, and a tail of a tenth of
+//! the runs that are twice as slow or more is cleared in at most one trial of twenty.
 //!
-//! The short form's own chance: of 400 trials 38 or more are refused where 5 % is promised, and a true chance of 15 % gives as
-//! many with 99.9 %; `assert_can_fail` computes it.
+//! The short form's own chance: of 400 trials 38 or more are refused where 5 % is promised, and a true chance of 15 %
+//! gives as many with 99.9 %; `assert_can_fail` computes it.
 
 mod common;
 

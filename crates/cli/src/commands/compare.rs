@@ -1,32 +1,33 @@
 //! `unc compare`: is one command better or worse than another, and by how much?
 
-use crate::decide::flags::{Around, OF_ONE_PROPERTY, OutputFlags, RunFlags, StopFlags};
-use crate::decide::guard::{Guard, Watch};
-use crate::decide::hypothesis::{Claim, Compare, Hypothesis};
-use crate::decide::lines::Lines;
+use crate::decide::flags::{ClaimFlag, OF_ONE_PROPERTY, OutputFlags, RunFlags, StopFlags};
 use crate::decide::output::deliver;
-use crate::decide::ratio::Ratio;
-use crate::decide::record::{self, Outcome, Run, Stop};
-use crate::decide::runner::{Launch, Prepared, Runner};
-use crate::decide::scan::{self, Parameter};
-use crate::decide::session::{Session, Setting};
 use crate::decide::suite;
-use crate::decide::trial::Trial;
-use crate::decide::value::{self, Dimension, Quantity};
-use crate::decide::verdict::Verdict;
-use crate::decide::{catch_interrupts, interrupted, seed};
 use crate::failure::Failure;
 use clap::Args;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use uncontended_decide::guard::{Guard, Watch};
+use uncontended_decide::lines::Lines;
+use uncontended_decide::measure::{Blocks, Budget};
+use uncontended_decide::question::{Claim, Compare, Question};
+use uncontended_decide::ratio::Ratio;
+use uncontended_decide::record::{self, Outcome};
+use uncontended_decide::runner::{Launch, Prepared, Runner};
+use uncontended_decide::scan::{self, Parameter};
+use uncontended_decide::session::{Session, Setting};
+use uncontended_decide::value::{self, Dimension, Quantity};
+use uncontended_decide::verdict::Verdict;
+use uncontended_decide::{catch_interrupts, seed};
 use uncontended_stats::Rng;
 
 /// Compare commands by fresh processes in randomised blocks, and stop at the first look that settles the claim.
 ///
-/// The claim is about each candidate against the baseline, the first command: `no-worse` by more than the margin, unless
-/// --claim says otherwise. Exit status: 0 it holds, 1 it is refuted, 3 undecided within the budget, 2 could not run.
+/// The claim is about each candidate against the baseline, the first command: `no-worse` by more than the margin,
+/// unless --claim says otherwise. Exit status: 0 it holds, 1 it is refuted, 3 undecided within the budget, 2 could not
+/// run.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "Examples:
   unc compare -- './old' './new'                           is the new one no worse (by more than 2%)?
@@ -37,7 +38,7 @@ use uncontended_stats::Rng;
 pub(crate) struct Flags {
     /// What is claimed of the candidate
     #[arg(long, value_enum, default_value_t)]
-    claim: Claim,
+    claim: ClaimFlag,
     /// Differences up to this share do not matter: ratios from 1/(1+M) to 1+M are equivalent, ends included
     #[arg(long, value_name = "M", default_value = "2%", value_parser = value::margin, allow_negative_numbers = true)]
     margin: f64,
@@ -81,8 +82,8 @@ pub(crate) struct Flags {
     /// Seed of the random order [default: from the system]
     #[arg(long)]
     seed: Option<u64>,
-    /// Judge every property in a TOML file: tables `[[slo]]`, `[[compare]]`, `[[permute]]` with these flags as keys, and one
-    /// max-error for all of them together
+    /// Judge every property in a TOML file: tables `[[slo]]`, `[[compare]]`, `[[permute]]` with these flags as keys,
+    /// and one max-error for all of them together
     #[arg(long, value_name = "FILE", conflicts_with_all = OF_ONE_PROPERTY,
         conflicts_with_all = ["commands", "from", "aa", "stored_baseline", "claim", "margin", "quantile", "higher_is_better", "block", "baseline", "ignore_failure", "no_tail_guard", "parameter_list", "parameter_scan", "seed"])]
     suite: Option<PathBuf>,
@@ -123,8 +124,10 @@ impl Flags {
     }
 
     fn hypothesis(&self, metric: &str, unit: Dimension, commands: Vec<String>) -> Compare {
-        let claim =
-            if self.aa && self.claim == Claim::default() { Claim::Equivalent } else { self.claim };
+        let claim = match self.claim {
+            ClaimFlag::NoWorse if self.aa => Claim::Equivalent,
+            claim => claim.into(),
+        };
         Compare {
             metric: metric.to_string(),
             unit: unit.unit().to_string(),
@@ -149,7 +152,6 @@ impl Flags {
             most_time: self.stop.max_time,
             log: self.stop.log.as_deref(),
             keep_runs: self.output.needs_runs(),
-            quiet: self.output.quiet,
         }
     }
 
@@ -159,8 +161,8 @@ impl Flags {
         let compare = self.hypothesis("value", Dimension::Number, names);
         let warnings = check_budget(&compare, self.stop.max_runs)?;
         let setting = self.setting(self.stop.max_runs.map(|runs| runs.saturating_mul(2)), warnings);
-        let session = Session::open(Hypothesis::Compare(compare), setting)?;
-        lines.judge(session, |line| pair(line).map(|[a, b]| [(0, a), (1, b)]))
+        let session = Session::open(Question::Compare(compare), setting, self.output.progress())?;
+        Ok(lines.judge(session, |line| pair(line).map(|[a, b]| [(0, a), (1, b)]))?)
     }
 
     /// The commands after scans, with the stored baseline or the copy for --aa before them.
@@ -206,7 +208,7 @@ impl Flags {
         let unit = metric.dimension().unwrap_or(Dimension::Number);
         let compare = self.hypothesis(&metric.name, unit, lines.clone());
         let most = self.stop.max_runs.unwrap_or_else(|| self.block.saturating_mul(DEFAULT_BLOCKS));
-        let mut stored = match &self.stored_baseline {
+        let stored = match &self.stored_baseline {
             Some(path) => Some(stored_values(path, unit)?.into_iter()),
             None => None,
         };
@@ -229,7 +231,8 @@ impl Flags {
         catch_interrupts()?;
         let setting = self.setting(None, warnings);
         let rng = Rng::new(setting.seed);
-        let session = Session::open(Hypothesis::Compare(compare), setting)?;
+        let mut session =
+            Session::open(Question::Compare(compare), setting, self.output.progress())?;
         session.progress.say(&format!(
             "Commands: {} in random order, {} ({})",
             lines.len(),
@@ -240,7 +243,7 @@ impl Flags {
             },
             self.stop.sentence(Some(most))
         ));
-        let mut blocks = Blocks {
+        let blocks = Blocks {
             session,
             runner,
             around,
@@ -249,125 +252,8 @@ impl Flags {
             block: self.block,
             ignore_failure: self.ignore_failure,
         };
-        blocks.runner.limit(self.stop.max_time);
-        let stop = blocks.run_until_settled(&mut stored, self.run.warmup, most);
-        let stop = if blocks.runner.is_out_of_time() { Ok(Stop::MaxTime) } else { stop };
-        // Whatever happened, what was set up is cleaned up.
-        blocks.runner.limit(None);
-        let cleaned = blocks.around.clean_up(&blocks.runner);
-        let stop = stop?;
-        cleaned?;
-        blocks.session.finish(stop)
-    }
-}
-
-/// Makes blocks of runs.
-#[derive(Debug)]
-struct Blocks {
-    session: Session,
-    runner: Runner,
-    around: Around,
-    /// None for a stored baseline.
-    commands: Vec<Option<Prepared>>,
-    rng: Rng,
-    block: u64,
-    ignore_failure: bool,
-}
-
-impl Blocks {
-    /// One run; none if the user ended it.
-    fn measure(&mut self, arm: usize) -> Result<Option<Run>, Failure> {
-        let Some(command) = &self.commands[arm] else { return Ok(None) };
-        // A stored baseline has no command of its own to prepare for.
-        let number = self.commands[..arm].iter().flatten().count();
-        let prepared = self.around.prepare(&self.runner, number);
-        let run = prepared.and_then(|()| self.runner.measure(command));
-        let run = run.and_then(|run| self.around.conclude(&self.runner, number).map(|()| run));
-        // Before asking what came of it: the interrupt has killed whatever was running.
-        if interrupted() || self.runner.is_out_of_time() {
-            return Ok(None);
-        }
-        let mut run = run?;
-        if run.outcome != Outcome::Ok && !self.ignore_failure {
-            let how = match run.outcome {
-                Outcome::TimedOut => "took longer than --timeout".to_string(),
-                Outcome::Failed(status) => format!("failed with status {status}"),
-                Outcome::Ok => String::new(),
-            };
-            return Err(Failure::new(
-                format!(
-                    "'{}' {how}: a program that fails is not compared, since a fast crash must not win",
-                    command.line
-                ),
-                "mend it (see --show-output), or say --ignore-failure",
-            ));
-        }
-        run.arm = arm;
-        Ok(Some(run))
-    }
-
-    fn run_until_settled(
-        &mut self,
-        stored: &mut Option<std::vec::IntoIter<f64>>,
-        warmup: u64,
-        most: u64,
-    ) -> Result<Stop, Failure> {
-        self.around.set_up(&self.runner)?;
-        for _ in 0..warmup {
-            self.warm_up()?;
-        }
-        for block in 1.. {
-            if let Some(stop) = self.session.stop() {
-                return Ok(stop);
-            }
-            if self.block.saturating_mul(block) > most {
-                break;
-            }
-            if let Some(stop) = self.run(stored)? {
-                return Ok(stop);
-            }
-        }
-        Ok(Stop::MaxRuns)
-    }
-
-    fn warm_up(&mut self) -> Result<(), Failure> {
-        for arm in 0..self.commands.len() {
-            self.measure(arm)?;
-        }
-        Ok(())
-    }
-
-    /// One block in random order; the reason, if it could not be completed.
-    fn run(
-        &mut self,
-        stored: &mut Option<std::vec::IntoIter<f64>>,
-    ) -> Result<Option<Stop>, Failure> {
-        let Trial::Compare(trial) = self.session.trial() else { return Ok(Some(Stop::Decided)) };
-        let mut order: Vec<usize> = Vec::new();
-        for arm in trial.active() {
-            order.extend((0..self.block).map(|_| arm));
-        }
-        self.rng.shuffle(&mut order);
-        for arm in order {
-            let run = match (&self.commands[arm], &mut *stored) {
-                (None, Some(values)) => {
-                    let Some(value) = values.next() else { return Ok(Some(Stop::EndOfInput)) };
-                    Run {
-                        arm,
-                        value: Some(value),
-                        outcome: Outcome::Ok,
-                        wall_ns: None,
-                        stored: true,
-                    }
-                }
-                _ => match self.measure(arm)? {
-                    Some(run) => run,
-                    None => return Ok(Some(Stop::Interrupted)),
-                },
-            };
-            self.session.push(run)?;
-        }
-        Ok(None)
+        let budget = Budget { warmup: self.run.warmup, most, time: self.stop.max_time };
+        Ok(blocks.run(stored, budget)?)
     }
 }
 
@@ -392,7 +278,8 @@ fn refuse_arguments(commands: &[Option<Prepared>], launch: &Launch) -> Result<()
     ))
 }
 
-/// Refuses a budget with which no answer can ever be given, and warns of one that the tail guard makes too small for one.
+/// Refuses a budget with which no answer can ever be given, and warns of one that the tail guard makes too small for
+/// one.
 fn check_budget(compare: &Compare, most: Option<u64>) -> Result<Vec<String>, Failure> {
     let share = compare.shares()?.median;
     let blocks = Ratio::new(compare, share)?.fewest_pairs(share, compare);
@@ -428,10 +315,9 @@ fn stored_values(path: &Path, unit: Dimension) -> Result<Vec<f64>, Failure> {
     };
     let file = File::open(path).map_err(|error| unusable(error.to_string()))?;
     let log = record::read(BufReader::new(file)).map_err(unusable)?;
-    let (arm, had) = match &log.head.hypothesis {
-        Hypothesis::Slo(slo) => (0, &slo.unit),
-        Hypothesis::Compare(compare) => (compare.baseline, &compare.unit),
-        Hypothesis::Permute(_) => return Err(unusable("it has no runs".to_string())),
+    let asked = log.head.hypothesis.asked();
+    let (Some(arm), had) = (asked.baseline(), asked.unit()) else {
+        return Err(unusable("it has no runs".to_string()));
     };
     if had != unit.unit() {
         return Err(unusable(format!("its values are in {had}, not in {}", unit.unit())));

@@ -60,7 +60,7 @@ pub(crate) fn tell_usage_error(error: &clap::Error) {
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
     let Some((command, words)) = words.split_first() else { return };
     let schema = match command.to_str() {
-        Some("slo" | "compare" | "permute" | "verdict") => crate::decide::verdict::SCHEMA,
+        Some("slo" | "compare" | "permute" | "verdict") => uncontended_decide::verdict::SCHEMA,
         Some("power") => power::SCHEMA,
         _ => return,
     };

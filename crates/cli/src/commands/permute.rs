@@ -1,22 +1,23 @@
 //! `unc permute`: do two sets of values differ by more than chance?
 
-use crate::decide::dealing::DealTrial;
 use crate::decide::flags::OutputFlags;
-use crate::decide::hypothesis::{Hypothesis, Permute};
-use crate::decide::lines::Lines;
 use crate::decide::output::deliver;
-use crate::decide::progress::Progress;
-use crate::decide::record::{self, Head, Line, Stop};
-use crate::decide::trial::{Trial, remaining};
-use crate::decide::value::{self, Quantity};
-use crate::decide::verdict::Verdict;
-use crate::decide::{catch_interrupts, interrupted, seed};
+use crate::decide::progress::Line as Telling;
 use crate::failure::Failure;
 use clap::Args;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
+use uncontended_decide::dealing::DealTrial;
+use uncontended_decide::lines::Lines;
+use uncontended_decide::progress::Progress as _;
+use uncontended_decide::question::{Permute, Question};
+use uncontended_decide::record::{self, Head, Line, Stop};
+use uncontended_decide::trial::{self, remaining};
+use uncontended_decide::value::{self, Quantity};
+use uncontended_decide::verdict::Verdict;
+use uncontended_decide::{catch_interrupts, interrupted, seed};
 use uncontended_stats::{Counts, Stopped};
 
 /// Test whether B exceeds A by more than a random dealing of their values would give.
@@ -88,11 +89,11 @@ impl Flags {
                 format!("say --max-runs {fewest} or more, or allow a larger --max-error"),
             ));
         }
-        let mut progress = Progress::new(self.output.quiet);
+        let mut progress = Telling::new(self.output.quiet);
         progress.say(&format!("Question: {}", permute.sentence()));
         let head = Head {
             schema: record::SCHEMA.to_string(),
-            hypothesis: Hypothesis::Permute(permute.clone()),
+            hypothesis: Question::Permute(permute.clone()),
             seed,
             warnings: Vec::new(),
         };
@@ -102,7 +103,7 @@ impl Flags {
             let counts = judge.counts();
             if counts.trials() % 256 == 0 {
                 let left = || remaining(&question, counts);
-                progress.tick(counts.trials(), || {
+                progress.tick(counts.trials(), &|| {
                     format!(
                         "{} dealings, {} as extreme; {}",
                         counts.trials(),
@@ -120,7 +121,7 @@ impl Flags {
             Stopped::Time => Stop::MaxTime,
             _ => Stop::MaxRuns,
         };
-        let mut verdict = Trial::Permute(trial).verdict(&head, stop);
+        let mut verdict = trial::verdict(&trial, &head, stop);
         if let Some((path, file)) = &mut log {
             let dealings = Some(verdict.finding.n);
             let verdict = verdict.finding.verdict.name().to_string();
@@ -161,11 +162,12 @@ impl Flags {
 /// The values of a file, one a line, all in one dimension.
 fn values(path: &Path) -> Result<Vec<Quantity>, Failure> {
     let mut first = None;
-    Lines::open(path, "one value a line, nothing else")?.read_all(|line| {
+    let read = Lines::open(path, "one value a line, nothing else")?.read_all(|line| {
         let value = Quantity::parse(line)?;
         match *first.get_or_insert(value.dimension) == value.dimension {
             true => Ok(value),
             false => Err(format!("'{line}' has another unit than line 1")),
         }
-    })
+    });
+    Ok(read?)
 }

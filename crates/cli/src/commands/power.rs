@@ -1,10 +1,8 @@
 //! `unc power`: how many runs will a question take, and can a budget decide it?
 
-use crate::decide::hypothesis::{Claim, Decider, Permute, Slo, percent};
+use crate::decide::flags::{ClaimFlag, MethodFlag};
 use crate::decide::output;
 use crate::decide::progress::tell;
-use crate::decide::seed;
-use crate::decide::value::{self, significant};
 use crate::failure::Failure;
 use clap::{Args, Subcommand};
 use serde::Serialize;
@@ -12,6 +10,9 @@ use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use uncontended_decide::question::{Claim, Permute, Slo, percent};
+use uncontended_decide::seed;
+use uncontended_decide::value::{self, significant};
 use uncontended_stats::power::{self, Expected, Power};
 use uncontended_stats::{Counts, Invalid, Limits, Margin, MaxError, Paired};
 
@@ -61,7 +62,7 @@ struct SloFlags {
     or_below: Option<f64>,
     /// Which test decides
     #[arg(long, value_enum, default_value_t)]
-    method: Decider,
+    method: MethodFlag,
     /// The rate that is supposed to be true
     #[arg(long, value_name = "P", value_parser = value::rate)]
     at: f64,
@@ -76,7 +77,7 @@ struct SloFlags {
 struct CompareFlags {
     /// What is claimed of the candidate
     #[arg(long, value_enum, default_value_t)]
-    claim: Claim,
+    claim: ClaimFlag,
     /// Differences up to this share do not matter
     #[arg(long, value_name = "M", default_value = "2%", value_parser = value::margin)]
     margin: f64,
@@ -184,7 +185,7 @@ impl SloFlags {
             rate: self.rate,
             or_below: self.or_below,
             max_error: self.common.max_error,
-            method: self.method,
+            method: self.method.into(),
             bursts: None,
             quantile: None,
         };
@@ -213,12 +214,13 @@ impl CompareFlags {
         let max_error = MaxError::new(self.common.max_error).map_err(invalid)?;
         let expected = Expected { ratio: self.ratio, spread: self.spread };
         let seed = seed(self.common.seed);
-        let test = (self.claim.into(), margin, max_error);
+        let claim = Claim::from(self.claim);
+        let test = (claim.into(), margin, max_error);
         let power = power::of_paired(test, expected, self.max_runs, self.common.simulations, seed)
             .map_err(invalid)?;
         let asked = format!(
             "is the candidate {} (margin {})? If the median ratio is {} and single runs spread by {}",
-            self.claim.name(),
+            claim.name(),
             percent(self.margin),
             significant(self.ratio, 6),
             percent(self.spread)

@@ -1,21 +1,22 @@
 //! `unc slo`: does a property hold in at least a share of all runs?
 
-use crate::decide::flags::{Around, OF_ONE_PROPERTY, OutputFlags, RunFlags, StopFlags};
-use crate::decide::hypothesis::{Bound, Bursts, Decider, Hypothesis, Side, Slo};
-use crate::decide::lines::Lines;
+use crate::decide::flags::{MethodFlag, OF_ONE_PROPERTY, OutputFlags, RunFlags, StopFlags};
 use crate::decide::output::deliver;
-use crate::decide::rates;
-use crate::decide::record::Stop;
-use crate::decide::runner::{Prepared, Runner};
-use crate::decide::session::{Session, Setting};
 use crate::decide::suite;
-use crate::decide::value::{self, Dimension, Quantity};
-use crate::decide::verdict::{SCHEMA, Verdict};
-use crate::decide::{catch_interrupts, interrupted};
 use crate::failure::Failure;
 use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use uncontended_decide::catch_interrupts;
+use uncontended_decide::lines::Lines;
+use uncontended_decide::measure::{self, Budget};
+use uncontended_decide::question::{Bound, Bursts, Question, Side, Slo};
+use uncontended_decide::rates;
+use uncontended_decide::record::Stop;
+use uncontended_decide::runner::{Prepared, Runner};
+use uncontended_decide::session::{Session, Setting};
+use uncontended_decide::value::{self, Dimension, Quantity};
+use uncontended_decide::verdict::{SCHEMA, Verdict};
 use uncontended_stats::bursts::BurstJudge;
 use uncontended_stats::{self as stats, Counts};
 
@@ -46,9 +47,9 @@ pub(crate) struct Flags {
     or_below: Option<f64>,
     /// Which test decides
     #[arg(long, value_enum, default_value_t)]
-    method: Decider,
-    /// Runs that lack the property may follow upon each other N times longer than by chance, for either answer (1: runs are
-    /// independent) [default: 20 for a no; for a yes only where they are seen to]
+    method: MethodFlag,
+    /// Runs that lack the property may follow upon each other N times longer than by chance, for either answer (1: runs
+    /// are independent) [default: 20 for a no; for a yes only where they are seen to]
     #[arg(long, value_name = "N", value_parser = value::stretch)]
     bursts: Option<f64>,
     /// Judge counts already at hand: successes / trials
@@ -57,8 +58,8 @@ pub(crate) struct Flags {
     /// Judge values from a file or pipe (-), one a line; a bare number has the unit of the threshold
     #[arg(long, value_name = "FILE", conflicts_with = "command")]
     from: Option<PathBuf>,
-    /// Judge every property in a TOML file: tables `[[slo]]`, `[[compare]]`, `[[permute]]` with these flags as keys, and one
-    /// max-error for all of them together
+    /// Judge every property in a TOML file: tables `[[slo]]`, `[[compare]]`, `[[permute]]` with these flags as keys,
+    /// and one max-error for all of them together
     #[arg(long, value_name = "FILE", conflicts_with_all = OF_ONE_PROPERTY,
         conflicts_with_all = ["counts", "from", "command", "at_most", "at_least", "rate", "quantile", "or_below", "method", "bursts"])]
     suite: Option<PathBuf>,
@@ -125,7 +126,7 @@ impl Flags {
             rate: self.rate()?,
             or_below: self.or_below,
             max_error: self.stop.max_error,
-            method: self.method,
+            method: self.method.into(),
             // Counts have no order.
             bursts: bound.and_then(|_| Bursts::new(self.bursts)),
             quantile: self.quantile,
@@ -142,7 +143,6 @@ impl Flags {
             most_time: self.stop.max_time,
             log: self.stop.log.as_deref(),
             keep_runs: self.output.needs_runs(),
-            quiet: self.output.quiet,
         }
     }
 
@@ -175,7 +175,7 @@ impl Flags {
             max_error: slo.max_error,
             stopped_by: Stop::EndOfInput,
             comparisons: Vec::new(),
-            hypothesis: Hypothesis::Slo(slo),
+            hypothesis: Question::Slo(slo),
             warnings: Vec::new(),
             seed: NOTHING_RANDOM.to_string(),
             log: None,
@@ -189,8 +189,8 @@ impl Flags {
         let slo = self.hypothesis("value", Some((side, threshold)))?;
         let warnings = check_budget(&slo, self.stop.max_runs)?;
         let setting = self.setting(self.stop.max_runs, warnings);
-        let session = Session::open(Hypothesis::Slo(slo), setting)?;
-        lines.judge(session, |line| Ok([(0, Quantity::parse_beside(line, threshold)?)]))
+        let session = Session::open(Question::Slo(slo), setting, self.output.progress())?;
+        Ok(lines.judge(session, |line| Ok([(0, Quantity::parse_beside(line, threshold)?)]))?)
     }
 
     fn judge_command(&self) -> Result<Verdict, Failure> {
@@ -211,56 +211,17 @@ impl Flags {
         let launch = self.run.launch()?;
         let command = Prepared::from_words(&self.command, &launch)?;
         let around = self.run.around(&launch, 1)?;
-        let mut runner = Runner::new(launch, metric, Some(threshold.dimension))?;
+        let runner = Runner::new(launch, metric, Some(threshold.dimension))?;
         catch_interrupts()?;
         let setting = self.setting(Some(most), warnings);
-        let mut session = Session::open(Hypothesis::Slo(slo), setting)?;
+        let mut session = Session::open(Question::Slo(slo), setting, self.output.progress())?;
         session.progress.say(&format!(
             "Command: {} ({})",
             command.line,
             self.stop.sentence(Some(most))
         ));
-        runner.limit(self.stop.max_time);
-        let stop = around.set_up(&runner).and_then(|()| {
-            run_until_settled(&mut session, &mut runner, &command, &around, self.run.warmup)
-        });
-        let stop = if runner.is_out_of_time() { Ok(Stop::MaxTime) } else { stop };
-        // Whatever happened, what was set up is cleaned up.
-        runner.limit(None);
-        let cleaned = around.clean_up(&runner);
-        let stop = stop?;
-        cleaned?;
-        session.finish(stop)
-    }
-}
-
-fn run_until_settled(
-    session: &mut Session,
-    runner: &mut Runner,
-    command: &Prepared,
-    around: &Around,
-    mut warmup: u64,
-) -> Result<Stop, Failure> {
-    loop {
-        if let Some(stop) = session.stop() {
-            return Ok(stop);
-        }
-        let prepared = around.prepare(runner, 0);
-        let run = prepared.and_then(|()| runner.measure(command));
-        let run = run.and_then(|run| around.conclude(runner, 0).map(|()| run));
-        // Before asking what came of it: the interrupt has killed whatever was running.
-        if interrupted() {
-            return Ok(Stop::Interrupted);
-        }
-        if runner.is_out_of_time() {
-            return Ok(Stop::MaxTime);
-        }
-        let run = run?;
-        if warmup > 0 {
-            warmup -= 1;
-        } else {
-            session.push(run)?;
-        }
+        let budget = Budget { warmup: self.run.warmup, most, time: self.stop.max_time };
+        Ok(measure::runs(session, runner, &command, &around, budget)?)
     }
 }
 

@@ -1,18 +1,16 @@
 //! `unc verdict`: a verdict recomputed from the log of the runs.
 
-use crate::decide::dealing::DealTrial;
 use crate::decide::flags::OutputFlags;
-use crate::decide::hypothesis::Hypothesis;
 use crate::decide::output::deliver;
-use crate::decide::record::{self, Stop};
-use crate::decide::trial::Trial;
-use crate::decide::verdict::Verdict;
 use crate::failure::Failure;
 use clap::Args;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use uncontended_decide::record::{self, Stop};
+use uncontended_decide::trial;
+use uncontended_decide::verdict::Verdict;
 
 /// Recompute a verdict from the log that --log kept.
 ///
@@ -39,17 +37,12 @@ impl Flags {
         };
         let file = File::open(&self.log).map_err(|error| unreadable(error.to_string()))?;
         let mut log = record::read(BufReader::new(file)).map_err(unreadable)?;
-        let mut trial = match &log.head.hypothesis {
-            Hypothesis::Permute(permute) => {
-                Trial::Permute(DealTrial::again(permute, log.dealings)?)
-            }
-            hypothesis => Trial::new(hypothesis)?,
-        };
+        let mut trial = log.head.hypothesis.asked().trial(log.dealings)?;
         for run in &log.runs {
             trial.push(run)?;
         }
         if let Some(refusal) = trial.refusal() {
-            return Err(refusal);
+            return Err(refusal.into());
         }
         let stop = log.end.as_ref().map_or(Stop::LogCut, |(stop, _)| *stop);
         if stop == Stop::LogCut {
@@ -57,7 +50,7 @@ impl Flags {
                 .warnings
                 .push("the log breaks off: this is the verdict of the runs in it".to_string());
         }
-        let mut verdict = trial.verdict(&log.head, stop);
+        let mut verdict = trial::verdict(trial.as_ref(), &log.head, stop);
         let now = verdict.finding.verdict.name();
         if let Some((_, then)) = log.end.filter(|(_, then)| then != now) {
             return Err(Failure::new(

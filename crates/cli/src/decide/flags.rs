@@ -1,16 +1,19 @@
 //! The flags that commands of this family share.
 
-use super::hypothesis::error_bound;
-use super::metric::Metric;
-use super::runner::{Launch, Prepared, Runner, Shell};
-use super::value;
-use super::words;
+use super::progress::Line;
 use crate::failure::Failure;
 use crate::run::output::Output;
 use clap::Args;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use uncontended_decide::around::{Around, Lines};
+use uncontended_decide::metric::Metric;
+use uncontended_decide::progress::Progress;
+use uncontended_decide::question::{Claim, Decider, error_bound};
+use uncontended_decide::runner::{Launch, Shell};
+use uncontended_decide::value;
+use uncontended_decide::words;
 
 /// What each property of a suite says for itself, so that it would mean nothing beside `--suite`.
 pub(crate) const OF_ONE_PROPERTY: [&str; 16] = [
@@ -31,6 +34,53 @@ pub(crate) const OF_ONE_PROPERTY: [&str; 16] = [
     "max_time",
     "log",
 ];
+
+/// What is claimed of the candidate.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum ClaimFlag {
+    /// Not worse by more than the margin.
+    #[default]
+    NoWorse,
+    /// Better by more than the margin.
+    Better,
+    /// Within the margin, either way.
+    Equivalent,
+    /// Outside the margin, either way.
+    Different,
+}
+
+impl From<ClaimFlag> for Claim {
+    fn from(flag: ClaimFlag) -> Claim {
+        match flag {
+            ClaimFlag::NoWorse => Claim::NoWorse,
+            ClaimFlag::Better => Claim::Better,
+            ClaimFlag::Equivalent => Claim::Equivalent,
+            ClaimFlag::Different => Claim::Different,
+        }
+    }
+}
+
+/// Which e-process decides.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum MethodFlag {
+    /// The confidence sequence method: uniform prior, two-sided.
+    Csm,
+    /// A prior on either side of the threshold: fewest runs.
+    #[default]
+    OneSided,
+    /// Beta(1/2, 1/2), two-sided.
+    Beta,
+}
+
+impl From<MethodFlag> for Decider {
+    fn from(flag: MethodFlag) -> Decider {
+        match flag {
+            MethodFlag::Csm => Decider::Csm,
+            MethodFlag::OneSided => Decider::OneSided,
+            MethodFlag::Beta => Decider::Beta,
+        }
+    }
+}
 
 /// How commands are run and what is read of them.
 #[derive(Debug, Clone, Args)]
@@ -124,6 +174,11 @@ impl OutputFlags {
         files.try_for_each(|path| Output::open(path).map(drop))
     }
 
+    /// Who is told how it goes.
+    pub(crate) fn progress(&self) -> Box<dyn Progress> {
+        Box::new(Line::new(self.quiet))
+    }
+
     /// Whether anything written needs every run.
     pub(crate) fn needs_runs(&self) -> bool {
         self.json.is_some() || self.html.is_some()
@@ -183,22 +238,13 @@ impl RunFlags {
 
     /// The commands around the runs of `count` commands.
     pub(crate) fn around(&self, launch: &Launch, count: usize) -> Result<Around, Failure> {
-        let line = |line: &Option<String>| {
-            line.as_ref().map(|line| Prepared::from_line(line, launch)).transpose()
+        let lines = Lines {
+            setup: self.setup.as_deref(),
+            prepare: &self.prepare,
+            conclude: &self.conclude,
+            cleanup: self.cleanup.as_deref(),
         };
-        let each = |name: &str, lines: &[String]| -> Result<Vec<Prepared>, Failure> {
-            if !lines.is_empty() && lines.len() != 1 && lines.len() != count {
-                let cause = format!("{name} is given {} times for {count} commands", lines.len());
-                return Err(Failure::new(cause, "give it once, or once for each command"));
-            }
-            lines.iter().map(|line| Prepared::from_line(line, launch)).collect()
-        };
-        Ok(Around {
-            setup: line(&self.setup)?,
-            prepare: each("--prepare", &self.prepare)?,
-            conclude: each("--conclude", &self.conclude)?,
-            cleanup: line(&self.cleanup)?,
-        })
+        Ok(Around::new(lines, launch, count)?)
     }
 }
 
@@ -216,39 +262,4 @@ impl StopFlags {
             time.unwrap_or_default()
         )
     }
-}
-
-/// The commands around the measured ones.
-#[derive(Debug, Clone)]
-pub(crate) struct Around {
-    setup: Option<Prepared>,
-    prepare: Vec<Prepared>,
-    conclude: Vec<Prepared>,
-    cleanup: Option<Prepared>,
-}
-
-impl Around {
-    /// Before everything.
-    pub(crate) fn set_up(&self, runner: &Runner) -> Result<(), Failure> {
-        self.setup.iter().try_for_each(|command| runner.around("setup", command))
-    }
-
-    /// Before a run of command `arm`.
-    pub(crate) fn prepare(&self, runner: &Runner, arm: usize) -> Result<(), Failure> {
-        one_of(&self.prepare, arm).map_or(Ok(()), |command| runner.around("prepare", command))
-    }
-
-    /// After a run of command `arm`.
-    pub(crate) fn conclude(&self, runner: &Runner, arm: usize) -> Result<(), Failure> {
-        one_of(&self.conclude, arm).map_or(Ok(()), |command| runner.around("conclude", command))
-    }
-
-    /// After everything.
-    pub(crate) fn clean_up(&self, runner: &Runner) -> Result<(), Failure> {
-        self.cleanup.iter().try_for_each(|command| runner.around("cleanup", command))
-    }
-}
-
-fn one_of(commands: &[Prepared], arm: usize) -> Option<&Prepared> {
-    if commands.len() == 1 { commands.first() } else { commands.get(arm) }
 }

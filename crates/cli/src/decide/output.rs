@@ -1,22 +1,22 @@
 //! A verdict for people and for programs: the line on the terminal, JSON, Markdown.
 //!
 //! # Contract
-//! The verdict goes to standard output, unless `--json -` claims that for JSON: then it goes to standard error. A failure
-//! has no verdict line, and its JSON says `error`.
+//! The verdict goes to standard output, unless `--json -` claims that for JSON: then it goes to standard error. A
+//! failure has no verdict line, and its JSON says `error`.
 
 use super::flags::OutputFlags;
-use super::hypothesis::{Compare, Hypothesis, error_bound, percent};
 use super::page::page;
 use super::progress::tell;
-use super::record::Stop;
-use super::value::{self, Dimension, Toward, significant};
-use super::verdict::{Answer, Finding, Percentile, Relation, SCHEMA, Verdict};
 use crate::failure::Failure;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
+use uncontended_decide::question::{Compare, Question, error_bound, percent};
+use uncontended_decide::record::Stop;
+use uncontended_decide::value::{self, Dimension, Toward, significant};
+use uncontended_decide::verdict::{Answer, Finding, Percentile, Relation, SCHEMA, Verdict};
 
 /// Judges, writes what came of it everywhere it was asked for, and answers with the exit status.
 pub(crate) fn deliver(
@@ -105,8 +105,8 @@ pub(crate) fn write_failure(
     write_file(path, &format!("{error:#}\n"))
 }
 
-/// Writes as JSON that flags could not be understood, if `words`, which follow the command's name, show that JSON was asked
-/// for.
+/// Writes as JSON that flags could not be understood, if `words`, which follow the command's name, show that JSON was
+/// asked for.
 pub(crate) fn write_usage_error(schema: &str, words: &[OsString], error: &clap::Error) {
     let ours = words.iter().take_while(|word| *word != "--");
     let at = ours.clone().position(|word| word == "--json").and_then(|at| words.get(at + 1));
@@ -169,7 +169,7 @@ pub(crate) fn sentence(verdict: &Verdict, finding: &Finding) -> String {
     let [low, high] = finding.interval;
     let error = error_bound(verdict.max_error);
     match (&verdict.hypothesis, &finding.effect) {
-        (Hypothesis::Compare(compare), Some(effect)) => {
+        (Question::Compare(compare), Some(effect)) => {
             let within = value::within(effect.low, effect.high.unwrap_or(f64::INFINITY), 5);
             let ratio = effect.ratio.map_or("-".to_string(), |ratio| significant(ratio, 5));
             let said = said_of_pair(compare, finding);
@@ -179,7 +179,7 @@ pub(crate) fn sentence(verdict: &Verdict, finding: &Finding) -> String {
                 finding.n
             )
         }
-        (Hypothesis::Slo(slo), _) => {
+        (Question::Slo(slo), _) => {
             let rate = percent(slo.rate);
             let said = match (finding.verdict, slo.or_below) {
                 (Answer::Yes, None) => format!("the rate is at least {rate}"),
@@ -197,7 +197,7 @@ pub(crate) fn sentence(verdict: &Verdict, finding: &Finding) -> String {
                 place.unwrap_or_default()
             )
         }
-        (Hypothesis::Permute(permute), _) => {
+        (Question::Permute(permute), _) => {
             let level = percent(permute.level);
             let said = match (finding.verdict, permute.or_below) {
                 (Answer::Yes, _) => format!("the p-value is below {level}"),
@@ -213,7 +213,7 @@ pub(crate) fn sentence(verdict: &Verdict, finding: &Finding) -> String {
                 finding.n
             )
         }
-        (Hypothesis::Compare(_), None) => answer.to_string(),
+        (Question::Compare(_), None) => answer.to_string(),
     }
 }
 
@@ -265,20 +265,20 @@ fn why_undecided(verdict: &Verdict) -> &'static str {
         None => {}
     }
     match (verdict.stopped_by, &verdict.hypothesis) {
-        (_, Hypothesis::Slo(slo)) if slo.or_below.is_none() => {
+        (_, Question::Slo(slo)) if slo.or_below.is_none() => {
             "the evidence suffices for neither answer; at the rate itself it never would: give more runs, or an indifference zone with --or-below"
         }
-        (_, Hypothesis::Permute(permute)) if permute.or_below.is_none() => {
+        (_, Question::Permute(permute)) if permute.or_below.is_none() => {
             "the evidence suffices for neither answer; at the level itself it never would: give more dealings, or an indifference zone with --or-below"
         }
-        (_, Hypothesis::Permute(_)) => {
+        (_, Question::Permute(_)) => {
             "the evidence suffices for neither answer yet: give more dealings"
         }
-        (_, Hypothesis::Slo(_)) => "the evidence suffices for neither answer yet: give more runs",
-        (_, Hypothesis::Compare(_)) if verdict.finding.tail_is_open() => {
+        (_, Question::Slo(_)) => "the evidence suffices for neither answer yet: give more runs",
+        (_, Question::Compare(_)) if verdict.finding.tail_is_open() => {
             "the median alone is settled: give more runs to rule out a heavier tail, or ask about the median alone with --no-tail-guard"
         }
-        (_, Hypothesis::Compare(_)) => {
+        (_, Question::Compare(_)) => {
             "the evidence suffices for neither answer; at the margin itself it never would: give more runs or another --margin"
         }
     }
@@ -292,14 +292,14 @@ pub(crate) fn markdown(verdict: &Verdict) -> String {
         several => several,
     };
     match verdict.hypothesis {
-        Hypothesis::Slo(_) => {
+        Question::Slo(_) => {
             text +=
                 "| verdict | good | runs | rate within | error at most |\n|:--|--:|--:|:--|--:|\n";
         }
-        Hypothesis::Permute(_) => {
+        Question::Permute(_) => {
             text += "| verdict | as extreme | dealings | p-value within | error at most |\n|:--|--:|--:|:--|--:|\n";
         }
-        Hypothesis::Compare(_) => {
+        Question::Compare(_) => {
             text += "| candidate | verdict | relation | median ratio | within | pairs | error at most |\n|:--|:--|:--|--:|:--|--:|--:|\n";
         }
     }
@@ -326,7 +326,7 @@ pub(crate) fn markdown(verdict: &Verdict) -> String {
             ),
         };
     }
-    if let (Some(place), Hypothesis::Slo(slo)) = (&verdict.finding.quantile, &verdict.hypothesis) {
+    if let (Some(place), Question::Slo(slo)) = (&verdict.finding.quantile, &verdict.hypothesis) {
         let _ = writeln!(text, "\n{}", percentile(place, slo.dimension()));
     }
     for warning in &verdict.warnings {

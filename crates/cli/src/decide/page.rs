@@ -3,16 +3,15 @@
 //! # Contract
 //! The path of the evidence is replayed from the runs, through the same trial that gave the verdict.
 
-use super::dealing::DealTrial;
-use super::hypothesis::{Compare, Hypothesis, error_bound};
 use super::output;
-use super::record::Run;
 use super::suite;
-use super::trial::Trial;
-use super::value::{self, Dimension, Toward, significant};
-use super::verdict::{Finding, Verdict};
 use crate::failure::Failure;
 use std::ops::ControlFlow;
+use uncontended_decide::dealing::DealTrial;
+use uncontended_decide::question::{Compare, Question, error_bound};
+use uncontended_decide::record::Run;
+use uncontended_decide::value::{self, Dimension, Toward, significant};
+use uncontended_decide::verdict::{Finding, Verdict};
 use uncontended_report::html::{Cell, Page, list, table};
 use uncontended_report::svg::{self, Look, Within};
 
@@ -84,14 +83,13 @@ fn sections(mut page: Page, verdict: &Verdict, runs: &[Run], name: &str) -> Resu
             let picture = svg::evidence(&own, entry.needed / std::f64::consts::LN_10);
             page = page.section(&title, EVIDENCE, &picture);
         }
-        if let (Hypothesis::Compare(compare), Some(ratios)) =
-            (&verdict.hypothesis, ratios.get(index))
+        if let (Question::Compare(compare), Some(ratios)) = (&verdict.hypothesis, ratios.get(index))
         {
             let picture = svg::ratios(ratios, &within[index], compare.band());
             page = page.section(&titled("The ratios", names), RATIOS, &picture);
         }
     }
-    if let Hypothesis::Compare(compare) = &verdict.hypothesis {
+    if let Question::Compare(compare) = &verdict.hypothesis {
         page = pair_sections(page, compare, runs, name);
         page = page.section(&titled("Candidates", [name, ""]), "", &candidates(findings));
     }
@@ -106,14 +104,14 @@ fn titled(what: &str, names: [&str; 2]) -> String {
 
 fn rate_remark(verdict: &Verdict) -> &'static str {
     match &verdict.hypothesis {
-        Hypothesis::Slo(_) => "The rate of runs that have the property.",
-        Hypothesis::Compare(compare) if compare.quantile.is_some() => {
+        Question::Slo(_) => "The rate of runs that have the property.",
+        Question::Compare(compare) if compare.quantile.is_some() => {
             "Pairs that speak for the claim; the percentiles of all runs decide, not these."
         }
-        Hypothesis::Compare(_) => {
+        Question::Compare(_) => {
             "The rate of pairs that speak for the claim: one half is what has to be refuted."
         }
-        Hypothesis::Permute(_) => {
+        Question::Permute(_) => {
             "The rate of dealings as extreme as the values at hand: the p-value."
         }
     }
@@ -121,9 +119,9 @@ fn rate_remark(verdict: &Verdict) -> &'static str {
 
 fn thresholds(verdict: &Verdict) -> Vec<(&'static str, f64)> {
     let (upper, lower) = match &verdict.hypothesis {
-        Hypothesis::Slo(slo) => (slo.rate, slo.or_below),
-        Hypothesis::Permute(permute) => (permute.level, permute.or_below),
-        Hypothesis::Compare(_) => return vec![("one half", 0.5)],
+        Question::Slo(slo) => (slo.rate, slo.or_below),
+        Question::Permute(permute) => (permute.level, permute.or_below),
+        Question::Compare(_) => return vec![("one half", 0.5)],
     };
     let mut marks = vec![("asked about", upper)];
     marks.extend(lower.map(|low| ("or below", low)));
@@ -188,14 +186,14 @@ fn look(paths: &mut Vec<PathOf>, findings: &[Finding]) {
 
 fn replay(verdict: &Verdict, runs: &[Run]) -> Result<Replay, Failure> {
     let mut replay = Replay::default();
-    if let Hypothesis::Permute(permute) = &verdict.hypothesis {
+    if let Question::Permute(permute) = &verdict.hypothesis {
         let every =
             usize::try_from(verdict.finding.n).unwrap_or(usize::MAX).div_ceil(POINTS).max(1) as u64;
         DealTrial::new(permute, None, |judge| {
             let counts = judge.counts();
             if counts.trials().is_multiple_of(every) {
                 let report = judge.question().report(counts);
-                replay.look(&[super::dealing::finding(permute, &report)]);
+                replay.look(&[uncontended_decide::dealing::finding(permute, &report)]);
             }
             if counts.trials() >= verdict.finding.n {
                 ControlFlow::Break(())
@@ -206,7 +204,7 @@ fn replay(verdict: &Verdict, runs: &[Run]) -> Result<Replay, Failure> {
         replay.look(std::slice::from_ref(&verdict.finding));
         return Ok(replay);
     }
-    let mut trial = Trial::new(&verdict.hypothesis)?;
+    let mut trial = verdict.hypothesis.asked().trial(None)?;
     let every = runs.len().div_ceil(POINTS).max(1);
     for (index, run) in runs.iter().enumerate() {
         trial.push(run)?;
@@ -214,9 +212,7 @@ fn replay(verdict: &Verdict, runs: &[Run]) -> Result<Replay, Failure> {
             replay.look(&trial.findings());
         }
     }
-    if let Trial::Compare(trial) = &trial {
-        replay.ratios = trial.ratios();
-    }
+    replay.ratios = trial.ratios();
     Ok(replay)
 }
 

@@ -5,10 +5,11 @@
 
 use std::io::{IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
+use uncontended_decide::progress::Progress;
 
 /// The line of progress.
 #[derive(Debug)]
-pub(crate) struct Progress {
+pub(crate) struct Line {
     mode: Mode,
     started: Instant,
     last: Option<Instant>,
@@ -17,36 +18,36 @@ pub(crate) struct Progress {
 #[derive(Debug, PartialEq)]
 enum Mode {
     Quiet,
-    Line,
+    Lines,
     Terminal,
 }
 
-impl Progress {
+impl Line {
     /// Progress for people, or none.
-    pub(crate) fn new(quiet: bool) -> Progress {
+    pub(crate) fn new(quiet: bool) -> Line {
         let mode = match quiet {
             true => Mode::Quiet,
             false if std::io::stderr().is_terminal() => Mode::Terminal,
-            false => Mode::Line,
+            false => Mode::Lines,
         };
-        Progress { mode, started: Instant::now(), last: None }
+        Line { mode, started: Instant::now(), last: None }
     }
+}
 
-    /// Says what is going to happen.
-    pub(crate) fn say(&self, text: &str) {
+impl Progress for Line {
+    fn say(&mut self, text: &str) {
         if self.mode != Mode::Quiet {
             tell(&format!("{text}\n"));
         }
     }
 
-    /// Shows the state after `n` runs, if it is time to.
-    pub(crate) fn tick(&mut self, n: u64, state: impl FnOnce() -> String) {
+    fn tick(&mut self, n: u64, state: &dyn Fn() -> String) {
         let due = match self.mode {
             Mode::Quiet => false,
             Mode::Terminal => {
                 self.last.is_none_or(|last| last.elapsed() >= Duration::from_millis(100))
             }
-            Mode::Line => is_round(n) && self.started.elapsed() >= Duration::from_secs(1),
+            Mode::Lines => is_round(n) && self.started.elapsed() >= Duration::from_secs(1),
         };
         if !due {
             return;
@@ -58,8 +59,7 @@ impl Progress {
         }
     }
 
-    /// Takes the line away.
-    pub(crate) fn clear(&mut self) {
+    fn clear(&mut self) {
         if self.mode == Mode::Terminal && self.last.take().is_some() {
             tell("\r\x1b[K");
         }

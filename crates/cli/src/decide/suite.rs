@@ -2,19 +2,17 @@
 //!
 //! # Contract
 //! A suite is a TOML file with the tables `[[slo]]`, `[[compare]]` and `[[permute]]`; their keys are the flags of those
-//! commands, and `command` (or `commands`, or `values = ["A.txt", "B.txt"]`) is what stands after them. `max-error` at the top
-//! bounds the chance that *any* verdict is wrong: each of m properties gets an equal share (Bonferroni), whatever they have in
-//! common. The whole file is checked before anything runs; its properties are judged in the order of the file.
+//! commands, and `command` (or `commands`, or `values = ["A.txt", "B.txt"]`) is what stands after them. `max-error` at
+//! the top bounds the chance that *any* verdict is wrong: each of m properties gets an equal share (Bonferroni),
+//! whatever they have in common. The whole file is checked before anything runs; its properties are judged in the order
+//! of the file.
 //! # Evidence
 //! `tests/decide_suite.rs`.
 
 use super::flags::OutputFlags;
-use super::hypothesis::error_bound;
 use super::output;
 use super::page;
 use super::progress::tell;
-use super::value;
-use super::verdict::{Answer, Verdict};
 use crate::commands::Command;
 use crate::failure::Failure;
 use clap::Parser;
@@ -23,6 +21,9 @@ use serde_json::{Value as Json, json};
 use std::path::Path;
 use std::process::ExitCode;
 use toml::{Spanned, Table, Value};
+use uncontended_decide::question::error_bound;
+use uncontended_decide::value;
+use uncontended_decide::verdict::{Answer, Verdict};
 use uncontended_stats::MaxError;
 
 /// The value of `schema`.
@@ -112,7 +113,7 @@ fn judge(
     let share = share(max_error, properties.len())?;
     let mut outcome = Outcome { judged: Vec::new(), worst: Answer::Yes, max_error, share };
     for property in properties {
-        if super::interrupted() {
+        if uncontended_decide::interrupted() {
             outcome.add(Answer::Undecided);
             break;
         }

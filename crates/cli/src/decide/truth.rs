@@ -1,16 +1,18 @@
-//! The truth of what the commands say, over many streams: flags, lines, session and verdict, all but the process itself.
+//! The truth of what the commands say, over many streams: flags, lines, session and verdict, all but the process
+//! itself.
 //!
-//! The short form, 400 streams a case of at most 150 lines, runs with the other tests. It can fail: it refuses 38 wrong answers or
-//! more where 5 % are promised, and a true chance of 15 % gives as many with 99.9 %, which `assert_can_fail` computes. Every figure that `docs/decide.md` quotes comes from
-//! `UNC_DEPTH=full cargo test --release -p uncontended-cli truth -- --nocapture --test-threads=1`.
+//! The short form, 400 streams a case of at most 150 lines, runs with the other tests. It can fail: it refuses 38 wrong
+//! answers or more where 5 % are promised, and a true chance of 15 % gives as many with 99.9 %, which `assert_can_fail`
+//! computes. Every figure that `docs/decide.md` quotes comes from `UNC_DEPTH=full cargo test --release -p
+//! uncontended-cli truth -- --nocapture --test-threads=1`.
 
-use super::lines::Lines;
-use super::verdict::{Answer, Verdict};
 use crate::Arguments;
 use crate::commands::Command;
 use clap::Parser as _;
 use std::fmt::Write as _;
 use std::io::{self, BufReader, Read};
+use uncontended_decide::lines::Lines;
+use uncontended_decide::verdict::{Answer, Verdict};
 use uncontended_stats::Rng;
 
 /// The error that is allowed everywhere here.

@@ -1,5 +1,5 @@
-//! What the tests share: short names, the length of simulations, references as JSON lines, and the judgement of a chance by
-//! the engine itself.
+//! What the tests share: short names, the length of simulations, references as JSON lines, and the judgement of a
+//! chance by the engine itself.
 #![allow(dead_code, reason = "every test file uses its own part")]
 
 use uncontended_stats::{Counts, MaxError, Prior, Rate};
@@ -54,7 +54,8 @@ pub(crate) fn assert_at_most(what: &str, n: u64, k: u64, bound: f64) {
     assert!(k < objects, "{what}: {k} of {n}, and {bound} was promised");
 }
 
-/// Asserts that `n` trials find out a true chance of 15 % where 5 % is promised in 99 of 100 cases, and so on in proportion.
+/// Asserts that `n` trials find out a true chance of 15 % where 5 % is promised in 99 of 100 cases, and so on in
+/// proportion.
 pub(crate) fn assert_can_fail(n: u64, bound: f64) {
     let caught = chance_of_at_least(n, objects_from(n, bound), 3.0 * bound);
     assert!(

@@ -5,12 +5,13 @@
 //! lines so far. Leaving closes the pipe, which is how its writer learns that it can stop. What is no line of values is
 //! an error with its number, never skipped.
 //! # Evidence
-//! `tests/decide_slo.rs`, `tests/decide_bad_input.rs`.
+//! `crates/cli/tests/decide_slo.rs`, `crates/cli/tests/decide_bad_input.rs`.
 
-use super::record::{Outcome, Run, Stop};
-use super::session::Session;
-use super::verdict::Verdict;
-use crate::failure::Failure;
+use crate::Failure;
+use crate::record::{Run, Stop};
+use crate::session::Session;
+use crate::verdict::Verdict;
+use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::fd::AsFd as _;
@@ -25,7 +26,7 @@ const LONGEST: usize = 4096;
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Numbered lines of a source with a name.
-pub(crate) struct Lines {
+pub struct Lines {
     name: String,
     /// What a line should be, for whoever wrote another.
     form: &'static str,
@@ -34,6 +35,12 @@ pub(crate) struct Lines {
     begun: Vec<u8>,
     /// Lines read.
     number: u64,
+}
+
+impl fmt::Debug for Lines {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Lines").field("name", &self.name).field("number", &self.number).finish()
+    }
 }
 
 /// What comes next.
@@ -46,7 +53,7 @@ enum Next {
 
 impl Lines {
     /// Opens a file, or standard input for `-`.
-    pub(crate) fn open(path: &Path, form: &'static str) -> Result<Lines, Failure> {
+    pub fn open(path: &Path, form: &'static str) -> Result<Lines, Failure> {
         let opened = match path == Path::new("-") {
             true => io::stdin().as_fd().try_clone_to_owned().map(File::from),
             false => File::open(path),
@@ -61,7 +68,7 @@ impl Lines {
     }
 
     /// The lines of any source.
-    pub(crate) fn of(name: String, source: Box<dyn BufRead>, form: &'static str) -> Lines {
+    pub fn of(name: String, source: Box<dyn BufRead>, form: &'static str) -> Lines {
         Lines { name, form, source, begun: Vec::new(), number: 0 }
     }
 
@@ -97,7 +104,7 @@ impl Lines {
     }
 
     /// What every line says.
-    pub(crate) fn read_all<T>(
+    pub fn read_all<T>(
         mut self,
         mut read: impl FnMut(&str) -> Result<T, String>,
     ) -> Result<Vec<T>, Failure> {
@@ -112,7 +119,7 @@ impl Lines {
     }
 
     /// The verdict of as many lines as it takes. A line gives values of commands, by their number.
-    pub(crate) fn judge<const N: usize>(
+    pub fn judge<const N: usize>(
         mut self,
         mut session: Session,
         read: impl Fn(&str) -> Result<[(usize, f64); N], String>,
@@ -127,14 +134,7 @@ impl Lines {
                 Next::End => return session.finish(self.end()?),
             };
             for (arm, value) in read(&line).map_err(|cause| self.bad(&cause))? {
-                let value = Some(value);
-                session.push(Run {
-                    arm,
-                    value,
-                    outcome: Outcome::Ok,
-                    wall_ns: None,
-                    stored: false,
-                })?;
+                session.push(Run::of(arm, value))?;
             }
         }
     }

@@ -1,13 +1,14 @@
-//! What is inferred of one candidate against the baseline: the median of the paired ratios, or the ratio of two quantiles.
+//! What is inferred of one candidate against the baseline: the median of the paired ratios, or the ratio of two
+//! quantiles.
 
-use super::hypothesis::Compare;
-use super::verdict::{Answer, Relation};
-use crate::failure::Failure;
+use crate::Failure;
+use crate::question::Compare;
+use crate::verdict::{Answer, Relation};
 use uncontended_stats::{Invalid, Margin, MaxError, Paired, QuantileRatio, Rate};
 
 /// The inference.
 #[derive(Debug, Clone)]
-pub(crate) enum Ratio {
+pub enum Ratio {
     /// The median of the ratios of the blocks.
     Paired(Paired),
     /// The ratio of the quantiles of all runs.
@@ -16,7 +17,7 @@ pub(crate) enum Ratio {
 
 impl Ratio {
     /// Nothing inferred yet.
-    pub(crate) fn new(compare: &Compare, max_error: MaxError) -> Result<Ratio, Failure> {
+    pub fn new(compare: &Compare, max_error: MaxError) -> Result<Ratio, Failure> {
         let wrong = |error: Invalid| Failure::new(error.to_string(), "see --margin and --quantile");
         let margin = Margin::new(compare.margin).map_err(wrong)?;
         Ok(match compare.cost_quantile().map(Rate::new).transpose().map_err(wrong)? {
@@ -26,7 +27,7 @@ impl Ratio {
     }
 
     /// The fewest pairs with which anything can be decided.
-    pub(crate) fn fewest_pairs(&self, max_error: MaxError, compare: &Compare) -> u64 {
+    pub fn fewest_pairs(&self, max_error: MaxError, compare: &Compare) -> u64 {
         match (self, compare.cost_quantile().map(Rate::new)) {
             (Ratio::Quantile(_), Some(Ok(rate))) => QuantileRatio::fewest_pairs(rate, max_error),
             _ => Paired::fewest_pairs(max_error),
@@ -34,7 +35,7 @@ impl Ratio {
     }
 
     /// What it says of a claim.
-    pub(crate) fn verdict(&self, claim: super::hypothesis::Claim) -> Answer {
+    pub fn verdict(&self, claim: crate::question::Claim) -> Answer {
         match self {
             Ratio::Paired(paired) => paired.verdict(claim.into()).into(),
             Ratio::Quantile(quantile) => quantile.verdict(claim.into()).into(),
@@ -42,7 +43,7 @@ impl Ratio {
     }
 
     /// How the candidate stands to the baseline.
-    pub(crate) fn relation(&self) -> Relation {
+    pub fn relation(&self) -> Relation {
         match self {
             Ratio::Paired(paired) => paired.relation().into(),
             Ratio::Quantile(quantile) => quantile.relation().into(),
@@ -50,7 +51,7 @@ impl Ratio {
     }
 
     /// The ratio seen.
-    pub(crate) fn estimate(&self) -> Option<f64> {
+    pub fn estimate(&self) -> Option<f64> {
         match self {
             Ratio::Paired(paired) => paired.estimate(),
             Ratio::Quantile(quantile) => quantile.estimate(),
@@ -58,7 +59,7 @@ impl Ratio {
     }
 
     /// Where the ratio lies.
-    pub(crate) fn interval(&self) -> (f64, f64) {
+    pub fn interval(&self) -> (f64, f64) {
         match self {
             Ratio::Paired(paired) => paired.interval(),
             Ratio::Quantile(quantile) => quantile.interval(),
@@ -66,7 +67,7 @@ impl Ratio {
     }
 
     /// The logs of the e-processes that it is below, and above, `ratio`, and what they have to reach.
-    pub(crate) fn log_evidence(&self, ratio: f64) -> ((f64, f64), f64) {
+    pub fn log_evidence(&self, ratio: f64) -> ((f64, f64), f64) {
         match self {
             Ratio::Paired(paired) => (paired.log_evidence(ratio), paired.needed()),
             Ratio::Quantile(quantile) => (quantile.log_evidence(ratio), quantile.needed()),

@@ -1,22 +1,23 @@
 //! A verdict with everything that supports it: schema `uncontended.verdict/1`.
 //!
 //! # Contract
-//! Field names are the JSON contract of `docs/json.md`: fields may be added, none is renamed or removed within version 1.
+//! Field names are the JSON contract of `docs/json.md`: fields may be added, none is renamed or removed within version
+//! 1.
 
-use super::guard::TailFinding;
-use super::hypothesis::Hypothesis;
-use super::rates::Dependence;
-use super::record::{Run, Stop};
+use crate::guard::TailFinding;
+use crate::question::Question;
+use crate::rates::Dependence;
+use crate::record::{Run, Stop};
 use serde::{Deserialize, Serialize};
 use uncontended_stats as stats;
 
 /// The value of `schema`.
-pub(crate) const SCHEMA: &str = "uncontended.verdict/1";
+pub const SCHEMA: &str = "uncontended.verdict/1";
 
 /// The answer, which is also the exit status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Answer {
+pub enum Answer {
     /// It holds.
     Yes,
     /// It is refuted.
@@ -29,7 +30,7 @@ pub(crate) enum Answer {
 
 impl Answer {
     /// The exit status of design: 0, 1, 3, 2.
-    pub(crate) fn exit_status(self) -> u8 {
+    pub fn exit_status(self) -> u8 {
         match self {
             Answer::Yes => 0,
             Answer::No => 1,
@@ -39,7 +40,7 @@ impl Answer {
     }
 
     /// What decides when there are several: the greatest wins.
-    pub(crate) fn badness(self) -> u8 {
+    pub fn badness(self) -> u8 {
         match self {
             Answer::Yes => 0,
             Answer::Undecided => 1,
@@ -49,7 +50,7 @@ impl Answer {
     }
 
     /// The word in JSON and on the terminal.
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Answer::Yes => "yes",
             Answer::No => "no",
@@ -71,45 +72,45 @@ impl From<stats::Verdict> for Answer {
 
 /// What was gathered at one threshold.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Evidence {
+pub struct Evidence {
     /// The rate (`slo`) or median ratio (`compare`) in question.
-    pub(crate) threshold: f64,
+    pub threshold: f64,
     /// Log of the e-process for "the truth is above it"; null where that would decide nothing.
-    pub(crate) above: Option<f64>,
+    pub above: Option<f64>,
     /// Log of the e-process for "the truth is below it"; null where that would decide nothing.
-    pub(crate) below: Option<f64>,
+    pub below: Option<f64>,
     /// What either has to reach.
-    pub(crate) needed: f64,
+    pub needed: f64,
 }
 
 /// The size of an effect: the median of the paired ratios, candidate over baseline.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub(crate) struct Effect {
+pub struct Effect {
     /// The observed median.
-    pub(crate) ratio: Option<f64>,
+    pub ratio: Option<f64>,
     /// Lower end of its confidence sequence; 0 before anything is known.
-    pub(crate) low: f64,
+    pub low: f64,
     /// Upper end; none before anything is known.
-    pub(crate) high: Option<f64>,
+    pub high: Option<f64>,
 }
 
 /// Where a percentile of the values lies.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub(crate) struct Percentile {
+pub struct Percentile {
     /// Which one: 0.99 for p99.
-    pub(crate) rate: f64,
+    pub rate: f64,
     /// That of the values seen; none if it is a failed run.
-    pub(crate) value: Option<f64>,
+    pub value: Option<f64>,
     /// Lower end of its confidence sequence; none before anything is known.
-    pub(crate) low: Option<f64>,
+    pub low: Option<f64>,
     /// Upper end; none before anything is known.
-    pub(crate) high: Option<f64>,
+    pub high: Option<f64>,
 }
 
 /// How the candidate relates to the baseline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Relation {
+pub enum Relation {
     /// Better by more than the margin.
     Better,
     /// Worse by more than the margin.
@@ -122,7 +123,7 @@ pub(crate) enum Relation {
 
 impl Relation {
     /// The word in JSON and on the terminal.
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Relation::Better => "better",
             Relation::Worse => "worse",
@@ -132,60 +133,60 @@ impl Relation {
     }
 
     /// As people read it.
-    pub(crate) fn told(self) -> &'static str {
+    pub fn told(self) -> &'static str {
         if self == Relation::Unknown { "not known" } else { self.name() }
     }
 }
 
 /// What one test says.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Finding {
+pub struct Finding {
     /// The command that it is about, in `compare`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) candidate: Option<String>,
+    pub candidate: Option<String>,
     /// The answer.
-    pub(crate) verdict: Answer,
+    pub verdict: Answer,
     /// Runs (`slo`) or pairs (`compare`) that were judged.
-    pub(crate) n: u64,
+    pub n: u64,
     /// Those that have the property, or in which the claim's own threshold was kept.
-    pub(crate) successes: u64,
+    pub successes: u64,
     /// Robbins' criterion at R, rounded up (`slo` only).
-    pub(crate) log_criterion: Option<f64>,
+    pub log_criterion: Option<f64>,
     /// The method.
-    pub(crate) decided_by: String,
+    pub decided_by: String,
     /// One entry a threshold.
-    pub(crate) evidence: Vec<Evidence>,
+    pub evidence: Vec<Evidence>,
     /// Confidence sequence of the rate, dual to the test that decided: valid over all looks.
-    pub(crate) interval: [f64; 2],
+    pub interval: [f64; 2],
     /// Credible interval of the same nominal error: a statement about a posterior, not valid over many looks.
-    pub(crate) credible: [f64; 2],
+    pub credible: [f64; 2],
     /// The size of the effect (`compare` only).
-    pub(crate) effect: Option<Effect>,
+    pub effect: Option<Effect>,
     /// The direction (`compare` only).
-    pub(crate) relation: Option<Relation>,
+    pub relation: Option<Relation>,
     /// Whether one command has more slow or lost runs than the other (`compare` only).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) tails: Option<TailFinding>,
+    pub tails: Option<TailFinding>,
     /// Pairs that were lost on both sides, where runs may be lost (`compare` only). They are not among `n`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) lost_pairs: Option<u64>,
+    pub lost_pairs: Option<u64>,
     /// Whether runs that lack the property come in bursts (`slo` only).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) dependence: Option<Dependence>,
+    pub dependence: Option<Dependence>,
     /// The statistic of B less that of A (`permute` only).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) difference: Option<f64>,
+    pub difference: Option<f64>,
     /// The p-value's estimate, `(b+1)/(m+1)` (`permute` only).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) p_value: Option<f64>,
+    pub p_value: Option<f64>,
     /// Where the percentile lies (`slo --quantile` only).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) quantile: Option<Percentile>,
+    pub quantile: Option<Percentile>,
 }
 
 impl Finding {
     /// Whether nothing but a tail that may be heavier stands in the way of an answer.
-    pub(crate) fn tail_is_open(&self) -> bool {
+    pub fn tail_is_open(&self) -> bool {
         self.verdict == Answer::Undecided
             && self.tails.is_some_and(|tails| tails.median != Answer::Undecided)
     }
@@ -193,31 +194,31 @@ impl Finding {
 
 /// A verdict as it is reported.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Verdict {
+pub struct Verdict {
     /// Always [`SCHEMA`].
-    pub(crate) schema: &'static str,
+    pub schema: &'static str,
     /// The question as a sentence.
-    pub(crate) question: String,
+    pub question: String,
     /// The finding that the verdict rests on: the only one, or of several the worst.
     #[serde(flatten)]
-    pub(crate) finding: Finding,
+    pub finding: Finding,
     /// Largest chance of anything here being wrong, over all looks.
-    pub(crate) max_error: f64,
+    pub max_error: f64,
     /// Why no more runs were made.
-    pub(crate) stopped_by: Stop,
+    pub stopped_by: Stop,
     /// One finding for each candidate (`compare` only).
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) comparisons: Vec<Finding>,
+    pub comparisons: Vec<Finding>,
     /// What was asked, in full.
-    pub(crate) hypothesis: Hypothesis,
+    pub hypothesis: Question,
     /// What the user should bear in mind.
-    pub(crate) warnings: Vec<String>,
+    pub warnings: Vec<String>,
     /// Seed of everything random.
-    pub(crate) seed: String,
+    pub seed: String,
     /// The raw log's path, where one was kept.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) log: Option<String>,
+    pub log: Option<String>,
     /// Every run in order, where no log was kept.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) runs: Option<Vec<Run>>,
+    pub runs: Option<Vec<Run>>,
 }

@@ -4,12 +4,12 @@
 //! The head of the log is on disk before the first run, every run is in the log before it can decide anything. Whatever
 //! ends the trial, `finish` gives the verdict of the runs so far, or says why they give none.
 
-use super::hypothesis::Hypothesis;
-use super::progress::Progress;
-use super::record::{self, Head, Line, Run, SCHEMA, Stop};
-use super::trial::Trial;
-use super::verdict::Verdict;
-use crate::failure::Failure;
+use crate::Failure;
+use crate::progress::Progress;
+use crate::question::Question;
+use crate::record::{self, Head, Line, Run, SCHEMA, Stop};
+use crate::trial::{self, Trial};
+use crate::verdict::Verdict;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -17,28 +17,26 @@ use uncontended_sys::interrupts;
 
 /// What a session needs beside the hypothesis.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Setting<'a> {
+pub struct Setting<'a> {
     /// Seed of everything random.
-    pub(crate) seed: u64,
+    pub seed: u64,
     /// What the user should bear in mind whatever the data say.
-    pub(crate) warnings: Vec<String>,
+    pub warnings: Vec<String>,
     /// Most runs of all commands together.
-    pub(crate) most_runs: Option<u64>,
+    pub most_runs: Option<u64>,
     /// Longest time.
-    pub(crate) most_time: Option<Duration>,
+    pub most_time: Option<Duration>,
     /// Where the log goes.
-    pub(crate) log: Option<&'a Path>,
+    pub log: Option<&'a Path>,
     /// Whether the verdict shall carry every run.
-    pub(crate) keep_runs: bool,
-    /// Whether people are told how it goes.
-    pub(crate) quiet: bool,
+    pub keep_runs: bool,
 }
 
 /// A trial with its log and its budget.
 #[derive(Debug)]
-pub(crate) struct Session {
+pub struct Session {
     head: Head,
-    trial: Trial,
+    trial: Box<dyn Trial>,
     log: Option<(PathBuf, File)>,
     runs: Option<Vec<Run>>,
     pushed: u64,
@@ -46,13 +44,17 @@ pub(crate) struct Session {
     most_time: Option<Duration>,
     started: Instant,
     /// How it goes, for people.
-    pub(crate) progress: Progress,
+    pub progress: Box<dyn Progress>,
 }
 
 impl Session {
     /// Opens the log and writes its head.
-    pub(crate) fn open(hypothesis: Hypothesis, setting: Setting<'_>) -> Result<Session, Failure> {
-        let trial = Trial::new(&hypothesis)?;
+    pub fn open(
+        hypothesis: Question,
+        setting: Setting<'_>,
+        mut progress: Box<dyn Progress>,
+    ) -> Result<Session, Failure> {
+        let trial = hypothesis.asked().trial(None)?;
         let (seed, warnings) = (setting.seed.to_string(), setting.warnings);
         let head = Head { schema: SCHEMA.to_string(), hypothesis, seed, warnings };
         let log = match setting.log {
@@ -63,8 +65,7 @@ impl Session {
             }
             None => None,
         };
-        let progress = Progress::new(setting.quiet);
-        progress.say(&format!("Question: {}", trial.sentence()));
+        progress.say(&format!("Question: {}", head.hypothesis.asked().sentence()));
         for warning in &head.warnings {
             progress.say(&format!("Warning: {warning}"));
         }
@@ -84,12 +85,12 @@ impl Session {
     }
 
     /// The trial as it stands.
-    pub(crate) fn trial(&self) -> &Trial {
-        &self.trial
+    pub fn trial(&self) -> &dyn Trial {
+        self.trial.as_ref()
     }
 
     /// Why there should be no further run, if so.
-    pub(crate) fn stop(&self) -> Option<Stop> {
+    pub fn stop(&self) -> Option<Stop> {
         let over = |limit: Option<u64>| limit.is_some_and(|most| self.pushed >= most);
         match () {
             () if self.trial.is_settled() => Some(Stop::Decided),
@@ -103,7 +104,7 @@ impl Session {
     }
 
     /// Takes one run: log first, then judgement.
-    pub(crate) fn push(&mut self, run: Run) -> Result<(), Failure> {
+    pub fn push(&mut self, run: Run) -> Result<(), Failure> {
         self.pushed += 1;
         let line = Line::Run(run);
         self.write(&line)?;
@@ -113,17 +114,17 @@ impl Session {
             runs.push(run);
         }
         let trial = &self.trial;
-        self.progress.tick(self.pushed, || trial.state());
+        self.progress.tick(self.pushed, &|| trial.state());
         Ok(())
     }
 
     /// The verdict of the runs so far.
-    pub(crate) fn finish(mut self, stop: Stop) -> Result<Verdict, Failure> {
+    pub fn finish(mut self, stop: Stop) -> Result<Verdict, Failure> {
         self.progress.clear();
         if let Some(refusal) = self.trial.refusal() {
             return Err(refusal);
         }
-        let mut verdict = self.trial.verdict(&self.head, stop);
+        let mut verdict = trial::verdict(self.trial.as_ref(), &self.head, stop);
         let name = verdict.finding.verdict.name().to_string();
         self.write(&Line::End { stop, verdict: name, dealings: None })?;
         verdict.log = self.log.map(|(path, _)| path.display().to_string());

@@ -4,16 +4,16 @@
 //! A metric is a finite number in the base unit of its dimension. A run that does not show it is an error with the
 //! reason, never a zero.
 
-use super::path::Path;
-use super::value::{self, Dimension, Quantity};
+use crate::path::Path;
+use crate::value::{self, Dimension, Quantity};
 use regex_lite::{Regex, RegexBuilder};
 use uncontended_sys::supervise::Ended;
 
 /// A metric of a run.
 #[derive(Debug, Clone)]
-pub(crate) struct Metric {
+pub struct Metric {
     /// As the user wrote it.
-    pub(crate) name: String,
+    pub name: String,
     kind: Kind,
 }
 
@@ -32,7 +32,7 @@ enum Kind {
 
 impl Metric {
     /// Reads a metric's name.
-    pub(crate) fn parse(text: &str) -> Result<Metric, String> {
+    pub fn parse(text: &str) -> Result<Metric, String> {
         let kind = match text.split_once(':') {
             Some(("regex", pattern)) => {
                 // `^` and `$` are those of a line, as users of grep expect.
@@ -59,7 +59,7 @@ impl Metric {
     }
 
     /// What a bare threshold of this metric is checked against; `None` where the printed text decides.
-    pub(crate) fn dimension(&self) -> Option<Dimension> {
+    pub fn dimension(&self) -> Option<Dimension> {
         match &self.kind {
             Kind::Wall | Kind::User | Kind::System | Kind::Cpu => Some(Dimension::Time),
             Kind::MaxRss => Some(Dimension::Bytes),
@@ -71,28 +71,28 @@ impl Metric {
     }
 
     /// Whether standard output must be kept.
-    pub(crate) fn reads_output(&self) -> bool {
+    pub fn reads_output(&self) -> bool {
         matches!(self.kind, Kind::Printed(_) | Kind::Json(_))
     }
 
     /// Whether the command runs under `unc run`, whose JSON file is read.
-    pub(crate) fn reads_run(&self) -> bool {
+    pub fn reads_run(&self) -> bool {
         matches!(self.kind, Kind::Run(_))
     }
 
     /// Whether a status other than zero is the thing measured instead of a failure.
-    pub(crate) fn is_exit_status(&self) -> bool {
+    pub fn is_exit_status(&self) -> bool {
         matches!(self.kind, Kind::ExitStatus)
     }
 
     /// Whether the metric is the resident set.
-    pub(crate) fn is_max_rss(&self) -> bool {
+    pub fn is_max_rss(&self) -> bool {
         matches!(self.kind, Kind::MaxRss)
     }
 
-    /// What the metric cannot show, where values near `threshold` could be meant: before it becomes the command, a child
-    /// is a copy of this process's own data, and the kernel counts that too.
-    pub(crate) fn floor(&self, threshold: f64) -> Option<String> {
+    /// What the metric cannot show, where values near `threshold` could be meant: before it becomes the command, a
+    /// child is a copy of this process's own data, and the kernel counts that too.
+    pub fn floor(&self, threshold: f64) -> Option<String> {
         let floor = own_data_bytes()? + HALF_MIB;
         let near = self.is_max_rss() && threshold < 4.0 * floor;
         near.then(|| {
@@ -104,7 +104,7 @@ impl Metric {
     }
 
     /// The number that `ended` shows; `run_json` is what `unc run` wrote.
-    pub(crate) fn read(&self, ended: &Ended, run_json: Option<&[u8]>) -> Result<Quantity, String> {
+    pub fn read(&self, ended: &Ended, run_json: Option<&[u8]>) -> Result<Quantity, String> {
         let exact = |value: f64, dimension| Quantity { value, dimension, scale: 1.0 };
         let time = |time: std::time::Duration| exact(time.as_nanos() as f64, Dimension::Time);
         match &self.kind {
@@ -154,58 +154,4 @@ fn number(path: &Path, json: &[u8]) -> Result<f64, String> {
     let document =
         serde_json::from_slice(json).map_err(|error| format!("it is no JSON: {error}"))?;
     path.number(&document)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::time::Duration;
-
-    fn ended(output: &str) -> Ended {
-        Ended {
-            code: None,
-            signal: Some(9),
-            wall: Duration::from_millis(5),
-            user: Duration::from_millis(2),
-            system: Duration::from_millis(1),
-            max_rss_bytes: 4096,
-            timed_out: false,
-            output: output.into(),
-        }
-    }
-
-    fn read(metric: &str, output: &str) -> Result<f64, String> {
-        Metric::parse(metric)?
-            .read(&ended(output), Some(b"{\"wall_ns\": 7}"))
-            .map(|read| read.value)
-    }
-
-    #[test]
-    fn every_metric_is_read() {
-        assert_eq!(read("wall", ""), Ok(5e6));
-        assert_eq!(read("cpu", ""), Ok(3e6));
-        assert_eq!(read("max-rss", ""), Ok(4096.0));
-        assert_eq!(read("exit-status", ""), Ok(137.0));
-        assert_eq!(read("regex:took (\\S+)", "x\ntook 1.5ms\n"), Ok(1.5e6));
-        assert_eq!(read("regex:[0-9]+", "a 12 b 13"), Ok(12.0));
-        assert_eq!(read("json:a[1]", "{\"a\":[1,2]}"), Ok(2.0));
-        assert_eq!(read("run:wall_ns", ""), Ok(7.0));
-    }
-
-    #[test]
-    fn a_metric_that_is_not_shown_is_an_error() {
-        for (metric, output) in [
-            ("regex:took (.*)", "nothing"),
-            ("regex:took (.*)", "took long"),
-            ("regex:took (.*)", "took nan"),
-            ("json:a", "{}"),
-            ("json:a", "no json"),
-            ("run:other", ""),
-        ] {
-            assert!(read(metric, output).is_err(), "{metric} of {output}");
-        }
-        for metric in ["time", "regex:(", "json:a[", ""] {
-            assert!(Metric::parse(metric).is_err(), "{metric}");
-        }
-    }
 }

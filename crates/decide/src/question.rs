@@ -1,21 +1,25 @@
 //! What is asked, fixed before the first run: thresholds, error, metric, margin.
 //!
 //! # Contract
-//! A hypothesis is all that a verdict depends on beside the runs themselves. It is echoed to the user and written as the
-//! head of the log before anything is measured, and `unc verdict` reads it back from there.
+//! A hypothesis is all that a verdict depends on beside the runs themselves. It is echoed to the user and written as
+//! the head of the log before anything is measured, and `unc verdict` reads it back from there.
 
-use super::guard::Guard;
-use super::value::{self, Dimension, Toward};
-use super::verdict::Answer;
-use crate::failure::Failure;
+use crate::Failure;
+use crate::dealing::DealTrial;
+use crate::guard::Guard;
+use crate::pairs::PairTrial;
+use crate::rates::RateTrial;
+use crate::trial::Trial;
+use crate::value::{self, Dimension, Toward};
+use crate::verdict::Answer;
 use serde::{Deserialize, Serialize};
 use uncontended_stats::bursts::Stretch;
-use uncontended_stats::{MaxError, Method, Question, Rate};
+use uncontended_stats::{self as stats, MaxError, Method, Rate};
 
 /// What a command asks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-pub(crate) enum Hypothesis {
+pub enum Question {
     /// Is a property true of at least a share of all runs?
     Slo(Slo),
     /// How does one command's metric compare with another's?
@@ -24,10 +28,98 @@ pub(crate) enum Hypothesis {
     Permute(Permute),
 }
 
+/// What every kind of question can say of itself.
+pub trait Asked {
+    /// As a sentence.
+    fn sentence(&self) -> String;
+
+    /// Largest chance of anything said being wrong.
+    fn max_error(&self) -> f64;
+
+    /// Base unit of the values.
+    fn unit(&self) -> &str;
+
+    /// Which command's runs another question may take as its baseline; none if there are no runs.
+    fn baseline(&self) -> Option<usize>;
+
+    /// A trial that has seen nothing. One that makes its own runs is made at once: as many as `dealings`, or the
+    /// budget.
+    ///
+    /// # Errors
+    /// If the question makes no sense.
+    fn trial(&self, dealings: Option<u64>) -> Result<Box<dyn Trial>, Failure>;
+}
+
+impl Question {
+    /// The question, whatever its kind: the only place that tells them apart.
+    #[must_use]
+    pub fn asked(&self) -> &dyn Asked {
+        match self {
+            Question::Slo(slo) => slo,
+            Question::Compare(compare) => compare,
+            Question::Permute(permute) => permute,
+        }
+    }
+}
+
+impl Asked for Slo {
+    fn sentence(&self) -> String {
+        Slo::sentence(self)
+    }
+    fn max_error(&self) -> f64 {
+        self.max_error
+    }
+    fn unit(&self) -> &str {
+        &self.unit
+    }
+    fn baseline(&self) -> Option<usize> {
+        Some(0)
+    }
+    fn trial(&self, _: Option<u64>) -> Result<Box<dyn Trial>, Failure> {
+        Ok(Box::new(RateTrial::new(self)?))
+    }
+}
+
+impl Asked for Compare {
+    fn sentence(&self) -> String {
+        Compare::sentence(self)
+    }
+    fn max_error(&self) -> f64 {
+        self.max_error
+    }
+    fn unit(&self) -> &str {
+        &self.unit
+    }
+    fn baseline(&self) -> Option<usize> {
+        Some(self.baseline)
+    }
+    fn trial(&self, _: Option<u64>) -> Result<Box<dyn Trial>, Failure> {
+        Ok(Box::new(PairTrial::new(self)?))
+    }
+}
+
+impl Asked for Permute {
+    fn sentence(&self) -> String {
+        Permute::sentence(self)
+    }
+    fn max_error(&self) -> f64 {
+        self.max_error
+    }
+    fn unit(&self) -> &str {
+        &self.unit
+    }
+    fn baseline(&self) -> Option<usize> {
+        None
+    }
+    fn trial(&self, dealings: Option<u64>) -> Result<Box<dyn Trial>, Failure> {
+        Ok(Box::new(DealTrial::again(self, dealings)?))
+    }
+}
+
 /// Which side of a threshold is good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Side {
+pub enum Side {
     /// Values at most the threshold.
     AtMost,
     /// Values at least the threshold.
@@ -36,16 +128,16 @@ pub(crate) enum Side {
 
 /// A bound on one value.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Bound {
+pub struct Bound {
     /// Which side is good.
-    pub(crate) side: Side,
+    pub side: Side,
     /// In the base unit.
-    pub(crate) threshold: f64,
+    pub threshold: f64,
 }
 
 impl Bound {
     /// Whether a value has the property. Equality has it on both sides.
-    pub(crate) fn holds(&self, value: f64) -> bool {
+    pub fn holds(&self, value: f64) -> bool {
         match self.side {
             Side::AtMost => value <= self.threshold,
             Side::AtLeast => value >= self.threshold,
@@ -54,9 +146,9 @@ impl Bound {
 }
 
 /// Which e-process decides.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Decider {
+pub enum Decider {
     /// The confidence sequence method: uniform prior, two-sided.
     Csm,
     /// A prior on either side of the threshold: fewest runs.
@@ -68,7 +160,7 @@ pub(crate) enum Decider {
 
 impl Decider {
     /// The name in flags, logs and JSON.
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Decider::Csm => "csm",
             Decider::OneSided => "one-sided",
@@ -77,7 +169,7 @@ impl Decider {
     }
 
     /// The library's name for it.
-    pub(crate) fn method(self) -> Method {
+    pub fn method(self) -> Method {
         match self {
             Decider::Csm => Method::Csm,
             Decider::OneSided => Method::OneSided,
@@ -88,16 +180,16 @@ impl Decider {
 
 /// How many times longer than by chance runs that lack the property may follow upon each other.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Bursts {
+pub struct Bursts {
     /// Where the answer is no.
-    pub(crate) no: f64,
+    pub no: f64,
     /// Where it is yes; none: asked only where runs are clustered.
-    pub(crate) yes: Option<f64>,
+    pub yes: Option<f64>,
 }
 
 impl Bursts {
     /// What the flag means: 1 is independence, another number holds for both answers, and without it a no is guarded.
-    pub(crate) fn new(given: Option<f64>) -> Option<Bursts> {
+    pub fn new(given: Option<f64>) -> Option<Bursts> {
         match given {
             None => {
                 let Stretch { no, yes } = Stretch::default();
@@ -117,41 +209,42 @@ impl From<Bursts> for Stretch {
 
 /// "Is the rate of runs with this property at least R?"
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Slo {
+pub struct Slo {
     /// The metric's name; `counts` where only counts are known.
-    pub(crate) metric: String,
+    pub metric: String,
     /// Base unit of the values.
-    pub(crate) unit: String,
+    pub unit: String,
     /// The property of one value; none for counts.
-    pub(crate) bound: Option<Bound>,
+    pub bound: Option<Bound>,
     /// R.
-    pub(crate) rate: f64,
+    pub rate: f64,
     /// Lower end of the indifference zone.
-    pub(crate) or_below: Option<f64>,
+    pub or_below: Option<f64>,
     /// Largest chance of a wrong verdict, over all looks.
-    pub(crate) max_error: f64,
+    pub max_error: f64,
     /// What decides.
-    pub(crate) method: Decider,
-    /// How far runs may depend on each other; none in logs from before that was asked, and where they are taken to be independent.
+    pub method: Decider,
+    /// How far runs may depend on each other; none in logs from before that was asked, and where they are taken to be
+    /// independent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) bursts: Option<Bursts>,
+    pub bursts: Option<Bursts>,
     /// The percentile whose place is asked for, where the question is put as one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) quantile: Option<f64>,
+    pub quantile: Option<f64>,
 }
 
 impl Slo {
     /// The question for the library.
-    pub(crate) fn question(&self) -> Result<Question, Failure> {
+    pub fn question(&self) -> Result<stats::Question, Failure> {
         let max_error = max_error(self.max_error)?;
         let rate = |rate| Rate::new(rate).map_err(|error| Failure::new(error.to_string(), ""));
         let or_below = self.or_below.map(rate).transpose()?;
-        Question::new(rate(self.rate)?, or_below, self.method.method(), max_error)
+        stats::Question::new(rate(self.rate)?, or_below, self.method.method(), max_error)
             .map_err(|error| Failure::new(error.to_string(), "--or-below must be below --rate"))
     }
 
     /// The question as a sentence.
-    pub(crate) fn sentence(&self) -> String {
+    pub fn sentence(&self) -> String {
         let rate = percent(self.rate);
         let asked = match &self.bound {
             None => format!("is the rate at least {rate}?"),
@@ -173,15 +266,15 @@ impl Slo {
     }
 
     /// The dimension of its values.
-    pub(crate) fn dimension(&self) -> Dimension {
+    pub fn dimension(&self) -> Dimension {
         Dimension::of_unit(&self.unit).unwrap_or(Dimension::Number)
     }
 }
 
 /// What is claimed of B against A.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Claim {
+pub enum Claim {
     /// Not worse by more than the margin.
     #[default]
     NoWorse,
@@ -195,7 +288,7 @@ pub(crate) enum Claim {
 
 impl Claim {
     /// The name in flags, logs and JSON.
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Claim::NoWorse => "no-worse",
             Claim::Better => "better",
@@ -207,47 +300,47 @@ impl Claim {
 
 /// "Does the claim about the median ratio of each candidate to the baseline hold?"
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Compare {
+pub struct Compare {
     /// The metric's name.
-    pub(crate) metric: String,
+    pub metric: String,
     /// Base unit of the values.
-    pub(crate) unit: String,
+    pub unit: String,
     /// The claim about each candidate.
-    pub(crate) claim: Claim,
+    pub claim: Claim,
     /// Ratios from `1/(1+margin)` to `1+margin`, ends included, are equivalent.
-    pub(crate) margin: f64,
+    pub margin: f64,
     /// Whether large values are the good ones.
-    pub(crate) higher_is_better: bool,
+    pub higher_is_better: bool,
     /// Largest chance of any wrong statement, over all looks and all candidates.
-    pub(crate) max_error: f64,
+    pub max_error: f64,
     /// Runs of each command in a block.
-    pub(crate) block: u64,
+    pub block: u64,
     /// The commands, as given.
-    pub(crate) commands: Vec<String>,
+    pub commands: Vec<String>,
     /// Which of them is the baseline.
-    pub(crate) baseline: usize,
+    pub baseline: usize,
     /// Whether a run with a status other than zero still counts by its value.
-    pub(crate) ignore_failure: bool,
+    pub ignore_failure: bool,
     /// The percentile that is compared, instead of the median of the paired ratios.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) quantile: Option<f64>,
+    pub quantile: Option<f64>,
     /// What is asked beside the median; none in logs from before there was a guard.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) guard: Option<Guard>,
+    pub guard: Option<Guard>,
 }
 
 /// How a candidate's error bound is spent.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Shares {
+pub struct Shares {
     /// On the median.
-    pub(crate) median: MaxError,
+    pub median: MaxError,
     /// On finding a heavier tail.
-    pub(crate) tails: MaxError,
+    pub tails: MaxError,
 }
 
 impl Compare {
     /// The error bound of each candidate's comparison, split between the median and the tails.
-    pub(crate) fn shares(&self) -> Result<Shares, Failure> {
+    pub fn shares(&self) -> Result<Shares, Failure> {
         let candidates = u32::try_from(self.commands.len().saturating_sub(1)).unwrap_or(u32::MAX);
         let own = max_error(self.max_error)?.split(candidates);
         let part = |share: f64| {
@@ -262,12 +355,12 @@ impl Compare {
     }
 
     /// The percentile of the costs that is compared: where higher is better, p10 of the values is p90 of the costs.
-    pub(crate) fn cost_quantile(&self) -> Option<f64> {
+    pub fn cost_quantile(&self) -> Option<f64> {
         self.quantile.map(|rate| if self.higher_is_better { 1.0 - rate } else { rate })
     }
 
     /// What is compared, as people call it.
-    pub(crate) fn effect_name(&self) -> String {
+    pub fn effect_name(&self) -> String {
         match self.quantile {
             None => "median ratio".to_string(),
             Some(rate) => format!("ratio of p{}", value::significant(rate * 100.0, 12)),
@@ -275,12 +368,12 @@ impl Compare {
     }
 
     /// The ends of the equivalent ratios.
-    pub(crate) fn band(&self) -> (f64, f64) {
+    pub fn band(&self) -> (f64, f64) {
         (1.0 / (1.0 + self.margin), 1.0 + self.margin)
     }
 
     /// What an answer says of a candidate.
-    pub(crate) fn said(&self, answer: Answer) -> String {
+    pub fn said(&self, answer: Answer) -> String {
         let by = match self.margin {
             0.0 => String::new(),
             margin => format!(" by more than {}", percent(margin)),
@@ -303,7 +396,7 @@ impl Compare {
     }
 
     /// The claim as a question.
-    pub(crate) fn sentence(&self) -> String {
+    pub fn sentence(&self) -> String {
         let margin = percent(self.margin);
         let claim = match self.claim {
             Claim::NoWorse => format!("no worse than the baseline by more than {margin}"),
@@ -321,32 +414,32 @@ impl Compare {
 
 /// "Is the p-value of the permutation test below the level?"
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Permute {
+pub struct Permute {
     /// Base unit of the values.
-    pub(crate) unit: String,
+    pub unit: String,
     /// Values of A.
-    pub(crate) a: Vec<f64>,
+    pub a: Vec<f64>,
     /// Values of B.
-    pub(crate) b: Vec<f64>,
+    pub b: Vec<f64>,
     /// What is compared: mean, median, max, pNN.
-    pub(crate) statistic: String,
+    pub statistic: String,
     /// Whether differences in either direction are extreme.
-    pub(crate) two_sided: bool,
+    pub two_sided: bool,
     /// Significant is a p-value below this.
-    pub(crate) level: f64,
+    pub level: f64,
     /// Lower end of the indifference zone.
-    pub(crate) or_below: Option<f64>,
+    pub or_below: Option<f64>,
     /// Largest chance of a wrong verdict about the p-value, over all looks.
-    pub(crate) max_error: f64,
+    pub max_error: f64,
     /// The budget.
-    pub(crate) most_dealings: u64,
+    pub most_dealings: u64,
     /// Seed of the dealings.
-    pub(crate) seed: String,
+    pub seed: String,
 }
 
 impl Permute {
     /// The question as a sentence.
-    pub(crate) fn sentence(&self) -> String {
+    pub fn sentence(&self) -> String {
         let how = if self.two_sided { "differ in" } else { "exceed A in" };
         let subject = if self.two_sided { "do A and B" } else { "does B" };
         let level = percent(self.level);
@@ -368,31 +461,12 @@ fn max_error(epsilon: f64) -> Result<MaxError, Failure> {
 }
 
 /// A bound of an error as people read it: with four digits, rounded up.
-pub(crate) fn error_bound(share: f64) -> String {
+pub fn error_bound(share: f64) -> String {
     // The rounding of its last bit must not be seen.
     format!("{}%", value::rounded(share * 100.0 * (1.0 - 1e-12), 4, Toward::High))
 }
 
 /// A share as people read it.
-pub(crate) fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     format!("{}%", value::significant(share * 100.0, 12))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::error_bound;
-
-    #[test]
-    fn bounds_are_rounded_up() {
-        for (share, text) in [
-            (0.001, "0.1%"),
-            (0.05, "5%"),
-            (0.01 / 3.0, "0.3334%"),
-            (1e-9, "1.000e-7%"),
-            (0.999_999, "100%"),
-            (1e-50, "1.000e-48%"),
-        ] {
-            assert_eq!(error_bound(share), text);
-        }
-    }
 }

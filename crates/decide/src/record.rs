@@ -2,53 +2,61 @@
 //!
 //! # Contract
 //! The head is written before the first run, so that nothing about the question can depend on the data. Numbers are
-//! written in the shortest form that reads back as the same double. A log without an end line was cut short, and its runs
-//! still count.
+//! written in the shortest form that reads back as the same double. A log without an end line was cut short, and its
+//! runs still count.
 //! # Evidence
-//! `tests/decide_verdict.rs`, `fuzz/fuzz_targets/verdict_log.rs`.
+//! `crates/cli/tests/decide_verdict.rs`, `fuzz/fuzz_targets/verdict_log.rs`.
 
-use super::hypothesis::Hypothesis;
+use crate::question::Question;
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, Write};
 
 /// The value of `schema` in the head.
-pub(crate) const SCHEMA: &str = "uncontended.verdict-log/1";
+pub const SCHEMA: &str = "uncontended.verdict-log/1";
 
 /// The first line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Head {
+pub struct Head {
     /// Always [`SCHEMA`].
-    pub(crate) schema: String,
+    pub schema: String,
     /// What is asked.
-    pub(crate) hypothesis: Hypothesis,
+    pub hypothesis: Question,
     /// Seed of everything random, as text since it may pass 2^53.
-    pub(crate) seed: String,
+    pub seed: String,
     /// What the user should bear in mind whatever the data say.
-    pub(crate) warnings: Vec<String>,
+    pub warnings: Vec<String>,
 }
 
 /// One run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Run {
+pub struct Run {
     /// Which command; 0 in `slo`.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub(crate) arm: usize,
+    pub arm: usize,
     /// The metric in its base unit; none if the run failed without showing it.
-    pub(crate) value: Option<f64>,
+    pub value: Option<f64>,
     /// How it ended.
-    pub(crate) outcome: Outcome,
+    pub outcome: Outcome,
     /// Wall time, where a command ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) wall_ns: Option<u64>,
+    pub wall_ns: Option<u64>,
     /// A stored value from another time, not run beside the others.
     #[serde(default, skip_serializing_if = "is_false")]
-    pub(crate) stored: bool,
+    pub stored: bool,
+}
+
+impl Run {
+    /// A sound run of command `arm` that showed `value`.
+    #[must_use]
+    pub fn of(arm: usize, value: f64) -> Run {
+        Run { arm, value: Some(value), outcome: Outcome::Ok, wall_ns: None, stored: false }
+    }
 }
 
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Outcome {
+pub enum Outcome {
     /// By itself, with status 0 (or any status, where that is the metric).
     Ok,
     /// With another status, or 128 + the signal that ended it.
@@ -60,7 +68,7 @@ pub(crate) enum Outcome {
 /// Why no more runs were made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Stop {
+pub enum Stop {
     /// The claim is decided.
     Decided,
     /// The budget of runs is spent.
@@ -77,7 +85,7 @@ pub(crate) enum Stop {
 
 impl Stop {
     /// The words in JSON and on the terminal.
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Stop::Decided => "decided",
             Stop::MaxRuns => "max-runs",
@@ -92,7 +100,7 @@ impl Stop {
 /// One line of the log.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum Line {
+pub enum Line {
     /// The first.
     Head(Head),
     /// One for each run.
@@ -111,19 +119,19 @@ pub(crate) enum Line {
 
 /// A log read back.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Log {
+pub struct Log {
     /// What was asked.
-    pub(crate) head: Head,
+    pub head: Head,
     /// Every run in order.
-    pub(crate) runs: Vec<Run>,
+    pub runs: Vec<Run>,
     /// Why it ended, and the verdict given; none if the log was cut short.
-    pub(crate) end: Option<(Stop, String)>,
+    pub end: Option<(Stop, String)>,
     /// How many dealings were made, in a permutation test that ended.
-    pub(crate) dealings: Option<u64>,
+    pub dealings: Option<u64>,
 }
 
 /// Writes one line in one piece.
-pub(crate) fn write(out: &mut impl Write, line: &Line) -> std::io::Result<()> {
+pub fn write(out: &mut impl Write, line: &Line) -> std::io::Result<()> {
     let mut text = serde_json::to_string(line)?;
     text.push('\n');
     out.write_all(text.as_bytes())
@@ -133,7 +141,7 @@ pub(crate) fn write(out: &mut impl Write, line: &Line) -> std::io::Result<()> {
 ///
 /// # Errors
 /// The number of the first line that is wrong, and why.
-pub(crate) fn read(source: impl BufRead) -> Result<Log, String> {
+pub fn read(source: impl BufRead) -> Result<Log, String> {
     let mut log: Option<Log> = None;
     let mut lines = source.lines().enumerate().peekable();
     while let Some((index, text)) = lines.next() {

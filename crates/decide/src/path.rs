@@ -1,17 +1,18 @@
 //! Picking one number out of a JSON document: `stats.p99`, `runs[0].ms`, `max(processes[*].locks[*].wait_ns.max)`.
 //!
 //! # Contract
-//! A path is fields joined by dots, `[N]` for an element and `[*]` for all of them. Around a path that can match several
-//! numbers stands `max(…)`, `min(…)`, `sum(…)`, `mean(…)` or `count(…)`. A field that is not there is an error, never a
-//! zero; a `null` is left out. `max` and `sum` of nothing are 0 (no lock was ever waited for), `min` and `mean` are errors.
+//! A path is fields joined by dots, `[N]` for an element and `[*]` for all of them. Around a path that can match
+//! several numbers stands `max(…)`, `min(…)`, `sum(…)`, `mean(…)` or `count(…)`. A field that is not there is an error,
+//! never a zero; a `null` is left out. `max` and `sum` of nothing are 0 (no lock was ever waited for), `min` and `mean`
+//! are errors.
 //! # Evidence
-//! The tests below.
+//! `tests/path.rs`.
 
 use serde_json::Value;
 
 /// A parsed path.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Path {
+pub struct Path {
     fold: Option<Fold>,
     steps: Vec<Step>,
 }
@@ -34,7 +35,7 @@ enum Step {
 
 impl Path {
     /// Reads a path.
-    pub(crate) fn parse(text: &str) -> Result<Path, String> {
+    pub fn parse(text: &str) -> Result<Path, String> {
         let bad = |why: &str| format!("the path '{text}' {why}");
         let folds = [
             ("max", Fold::Max),
@@ -89,7 +90,7 @@ impl Path {
     }
 
     /// The number in `document`.
-    pub(crate) fn number(&self, document: &Value) -> Result<f64, String> {
+    pub fn number(&self, document: &Value) -> Result<f64, String> {
         let mut found = vec![document];
         for step in &self.steps {
             let mut next = Vec::new();
@@ -131,61 +132,13 @@ impl Path {
         }
     }
 
-    /// Whether the number is a time in nanoseconds by the naming rule of our own schemas: below a field ending in `_ns`,
-    /// and no count.
-    pub(crate) fn is_time(&self) -> bool {
+    /// Whether the number is a time in nanoseconds by the naming rule of our own schemas: below a field ending in
+    /// `_ns`, and no count.
+    pub fn is_time(&self) -> bool {
         let named =
             |step: &Step, test: fn(&str) -> bool| matches!(step, Step::Field(name) if test(name));
         self.fold != Some(Fold::Count)
             && self.steps.iter().any(|step| named(step, |name| name.ends_with("_ns")))
             && !self.steps.last().is_some_and(|step| named(step, |name| name == "count"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    fn number(path: &str, document: &Value) -> Result<f64, String> {
-        Path::parse(path)?.number(document)
-    }
-
-    #[test]
-    fn numbers_are_found() {
-        let document = json!({"a": {"b": 1.5}, "l": [{"w_ns": {"max": 3}}, {"w_ns": null}, {"w_ns": {"max": 9}}], "e": []});
-        assert_eq!(number("a.b", &document), Ok(1.5));
-        assert_eq!(number("$.a.b", &document), Ok(1.5));
-        assert_eq!(number("l[0].w_ns.max", &document), Ok(3.0));
-        assert_eq!(number("max(l[*].w_ns.max)", &document), Ok(9.0));
-        assert_eq!(number("mean(l[*].w_ns.max)", &document), Ok(6.0));
-        assert_eq!(number("count(l[*])", &document), Ok(3.0));
-        assert_eq!(number("max(e[*].x)", &document), Ok(0.0));
-        assert_eq!(number("[1]", &json!([1, 2])), Ok(2.0));
-        assert_eq!(number("max([*])", &json!([1, 2])), Ok(2.0));
-    }
-
-    #[test]
-    fn what_is_not_there_is_no_zero() {
-        let document = json!({"a": {"b": null, "s": "x"}, "l": [{"v": 1}], "e": []});
-        for path in ["a.c", "a.b", "a.s", "l[3].v", "max(l[*].w)", "min(e[*].v)", "max(a[*])"] {
-            assert!(number(path, &document).is_err(), "{path}");
-        }
-    }
-
-    #[test]
-    fn bad_paths_are_refused() {
-        for path in ["", "a..b", "a[", "a[x]", "a]", "a[*]", "best(a[*])", "max(a[*]", "a.[0]"] {
-            assert!(Path::parse(path).is_err(), "{path}");
-        }
-    }
-
-    #[test]
-    fn times_are_known_by_their_name() {
-        let is_time = |path| Path::parse(path).unwrap().is_time();
-        assert!(is_time("max(processes[*].locks[*].wait_ns.max)"));
-        assert!(is_time("wall_ns"));
-        assert!(!is_time("sum(processes[*].locks[*].wait_ns.count)"));
-        assert!(!is_time("sum(processes[*].locks[*].blocked)"));
     }
 }

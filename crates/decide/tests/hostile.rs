@@ -1,13 +1,13 @@
 //! Logs that were damaged at random: a verdict, or a told error, never a panic. The in-tree form of the fuzzer
 //! `fuzz/fuzz_targets/verdict_log.rs`.
 
-use super::guard::Guard;
-use super::hypothesis::{Bursts, Claim, Compare, Decider, Hypothesis, Permute, Slo};
-use super::record::{self, Head, Line, Outcome, Run, SCHEMA, Stop};
-use super::trial::Trial;
+use uncontended_decide::guard::Guard;
+use uncontended_decide::question::{Bursts, Claim, Compare, Decider, Permute, Question, Slo};
+use uncontended_decide::record::{self, Head, Line, Outcome, Run, SCHEMA, Stop};
+use uncontended_decide::trial;
 use uncontended_stats::Rng;
 
-fn heads() -> Vec<Hypothesis> {
+fn heads() -> Vec<Question> {
     let slo = Slo {
         metric: "wall".to_string(),
         unit: "ns".to_string(),
@@ -46,12 +46,12 @@ fn heads() -> Vec<Hypothesis> {
         seed: "7".to_string(),
     };
     let quantile = Compare { quantile: Some(0.8), guard: None, ..compare.clone() };
-    let compares = [compare, quantile].map(Hypothesis::Compare);
+    let compares = [compare, quantile].map(Question::Compare);
     let [compare, quantile] = compares;
-    vec![Hypothesis::Slo(slo), compare, quantile, Hypothesis::Permute(permute)]
+    vec![Question::Slo(slo), compare, quantile, Question::Permute(permute)]
 }
 
-fn text(hypothesis: &Hypothesis, rng: &mut Rng) -> Vec<u8> {
+fn text(hypothesis: &Question, rng: &mut Rng) -> Vec<u8> {
     let mut out = Vec::new();
     let head = Head {
         schema: SCHEMA.to_string(),
@@ -78,16 +78,16 @@ fn text(hypothesis: &Hypothesis, rng: &mut Rng) -> Vec<u8> {
 /// Whether the log gave a verdict.
 fn judge(bytes: &[u8]) -> bool {
     let Ok(log) = record::read(bytes) else { return false };
-    if let Hypothesis::Permute(permute) = &log.head.hypothesis
+    if let Question::Permute(permute) = &log.head.hypothesis
         && permute.most_dealings > 1000
     {
         return false; // A budget of the log's own may be endless.
     }
-    let Ok(mut trial) = Trial::new(&log.head.hypothesis) else { return false };
+    let Ok(mut trial) = log.head.hypothesis.asked().trial(None) else { return false };
     if log.runs.iter().try_for_each(|run| trial.push(run)).is_err() {
         return false;
     }
-    let finding = trial.verdict(&log.head, Stop::LogCut).finding;
+    let finding = trial::verdict(trial.as_ref(), &log.head, Stop::LogCut).finding;
     assert!(finding.successes <= finding.n);
     let [low, high] = finding.interval;
     assert!(0.0 <= low && low <= high && high <= 1.0, "{low} {high}");

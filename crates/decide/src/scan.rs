@@ -1,10 +1,10 @@
 //! Commands with a parameter: `./prog {threads}` for several values of `threads`.
 
-use crate::failure::Failure;
+use crate::Failure;
 
 /// A parameter and its values, as text.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Parameter {
+pub struct Parameter {
     name: String,
     values: Vec<String>,
 }
@@ -14,18 +14,13 @@ const MOST: usize = 1000;
 
 impl Parameter {
     /// Values that are listed with commas.
-    pub(crate) fn list(name: &str, values: &str) -> Result<Parameter, Failure> {
+    pub fn list(name: &str, values: &str) -> Result<Parameter, Failure> {
         let values: Vec<String> = values.split(',').map(String::from).collect();
         Ok(Parameter { name: checked(name)?, values })
     }
 
     /// Numbers from `first` to `last`, with as many decimals as the most precise of the three.
-    pub(crate) fn scan(
-        name: &str,
-        first: &str,
-        last: &str,
-        step: &str,
-    ) -> Result<Parameter, Failure> {
+    pub fn scan(name: &str, first: &str, last: &str, step: &str) -> Result<Parameter, Failure> {
         let decimals = |text: &str| text.split_once('.').map_or(0, |(_, decimals)| decimals.len());
         let places = [first, last, step].into_iter().map(decimals).max().unwrap_or(0);
         let unit = 10_f64.powi(i32::try_from(places).unwrap_or(i32::MAX));
@@ -55,10 +50,7 @@ fn checked(name: &str) -> Result<String, Failure> {
 }
 
 /// Every command with every combination of values, in order.
-pub(crate) fn expand(
-    commands: &[String],
-    parameters: &[Parameter],
-) -> Result<Vec<String>, Failure> {
+pub fn expand(commands: &[String], parameters: &[Parameter]) -> Result<Vec<String>, Failure> {
     let mut lines = commands.to_vec();
     for parameter in parameters {
         let place = format!("{{{}}}", parameter.name);
@@ -88,37 +80,4 @@ pub(crate) fn expand(
         }
     }
     Ok(lines)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn parameters_expand_in_order() {
-        let commands = ["base".to_string(), "p {n} {k}".to_string()];
-        let parameters = [
-            Parameter::list("n", "1,2").unwrap(),
-            Parameter::scan("k", "0.5", "1.5", "0.5").unwrap(),
-        ];
-        assert_eq!(
-            expand(&commands, &parameters).unwrap(),
-            ["base", "p 1 0.5", "p 1 1.0", "p 1 1.5", "p 2 0.5", "p 2 1.0", "p 2 1.5"]
-        );
-    }
-
-    #[test]
-    fn scans_without_end_are_refused() {
-        for (first, last, step) in [
-            ("1", "0", "1"),
-            ("0", "1", "0"),
-            ("0", "1", "-1"),
-            ("0", "1e9", "1"),
-            ("x", "1", "1"),
-            ("nan", "1", "1"),
-        ] {
-            assert!(Parameter::scan("n", first, last, step).is_err(), "{first} {last} {step}");
-        }
-        assert!(expand(&["a".to_string()], &[Parameter::list("n", "1").unwrap()]).is_err());
-    }
 }

@@ -2,16 +2,16 @@
 //!
 //! # Contract
 //! A guard is fixed before the first run and stands in the log's head. It has its own part of the error bound: with the
-//! rest the median is judged. `no-worse` and `better` mind a candidate with the heavier tail; `equivalent` and `different`
-//! mind either. A heavier tail is `no` whatever the median; without one, `yes` waits until a tail of the size named is
-//! refuted, which it is wrongly in at most `missed` of all trials.
+//! rest the median is judged. `no-worse` and `better` mind a candidate with the heavier tail; `equivalent` and
+//! `different` mind either. A heavier tail is `no` whatever the median; without one, `yes` waits until a tail of the
+//! size named is refuted, which it is wrongly in at most `missed` of all trials.
 //! # Evidence
-//! `tests/decide_tails.rs`; the statistics are those of `uncontended_stats::tails`.
+//! `crates/cli/tests/decide_tails.rs`; the statistics are those of `uncontended_stats::tails`.
 
-use super::hypothesis::{Claim, percent};
-use super::value::significant;
-use super::verdict::Answer;
-use crate::failure::Failure;
+use crate::Failure;
+use crate::question::{Claim, percent};
+use crate::value::significant;
+use crate::verdict::Answer;
 use serde::{Deserialize, Serialize};
 use uncontended_stats::tails::{Level, Side, Tails};
 use uncontended_stats::{MaxError, Rate};
@@ -31,23 +31,23 @@ const MOST_LEVELS: usize = 64;
 
 /// What is compared run by run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Guard {
+pub struct Guard {
     /// Slow at a level is a run beyond so many times the median of the baseline's runs before it.
-    pub(crate) factors: Vec<f64>,
+    pub factors: Vec<f64>,
     /// Whether runs may be lost, so that these are counted too.
-    pub(crate) lost: bool,
+    pub lost: bool,
     /// The part of the error that is its own.
-    pub(crate) share: f64,
+    pub share: f64,
     /// What a yes has refuted: that the share of slow runs is larger by this much.
-    pub(crate) excess: f64,
+    pub excess: f64,
     /// The largest chance of refuting that wrongly.
-    pub(crate) missed: f64,
+    pub missed: f64,
 }
 
 impl Guard {
-    /// The guard of a comparison: against slow runs, unless only medians are meant, and against lost ones, where runs may
-    /// be lost. None if there is nothing to guard against.
-    pub(crate) fn new(tails: bool, lost: bool) -> Option<Guard> {
+    /// The guard of a comparison: against slow runs, unless only medians are meant, and against lost ones, where runs
+    /// may be lost. None if there is nothing to guard against.
+    pub fn new(tails: bool, lost: bool) -> Option<Guard> {
         let factors = if tails { FACTORS.to_vec() } else { Vec::new() };
         let guard = Guard { factors, lost, share: SHARE, excess: EXCESS, missed: MISSED };
         (tails || lost).then_some(guard)
@@ -56,7 +56,7 @@ impl Guard {
 
 /// The guard of one candidate at work.
 #[derive(Debug, Clone)]
-pub(crate) struct Watch {
+pub struct Watch {
     tails: Tails,
     sides: &'static [Side],
     share: MaxError,
@@ -68,7 +68,7 @@ pub(crate) struct Watch {
 
 impl Watch {
     /// What watches over a claim with this part of the error.
-    pub(crate) fn new(
+    pub fn new(
         guard: &Guard,
         claim: Claim,
         margin: f64,
@@ -97,7 +97,7 @@ impl Watch {
     }
 
     /// Takes the costs of one pair of runs; infinite is lost.
-    pub(crate) fn push(&mut self, candidate: f64, baseline: f64) {
+    pub fn push(&mut self, candidate: f64, baseline: f64) {
         self.tails.push(candidate, baseline);
     }
 
@@ -112,7 +112,7 @@ impl Watch {
     }
 
     /// The answer to a claim of which the median alone says `median`.
-    pub(crate) fn verdict(&self, claim: Claim, median: Answer) -> Answer {
+    pub fn verdict(&self, claim: Claim, median: Answer) -> Answer {
         // What `different` claims is what `equivalent` refutes.
         let turned = |answer: Answer| match (claim, answer) {
             (Claim::Different, Answer::Yes) => Answer::No,
@@ -128,7 +128,7 @@ impl Watch {
     }
 
     /// What it says of the tails.
-    pub(crate) fn finding(&self, median: Answer) -> TailFinding {
+    pub fn finding(&self, median: Answer) -> TailFinding {
         let (state, level) = match self.heavy() {
             Some((Side::Heavier, level)) => (TailState::Heavier, Some((Side::Heavier, level))),
             Some((Side::Lighter, level)) => (TailState::Lighter, Some((Side::Lighter, level))),
@@ -168,7 +168,7 @@ impl Watch {
     }
 
     /// How many more pairs clear the tails if nothing is slow in them; 0 if that is not needed.
-    pub(crate) fn more_to_clear(&self) -> u64 {
+    pub fn more_to_clear(&self) -> u64 {
         let of_side = |&side: &Side| {
             let more = |level: &Level| level.excess(side).more_to_clear(self.excess, self.missed);
             self.tails.levels().iter().map(more).max().unwrap_or(0)
@@ -177,7 +177,7 @@ impl Watch {
     }
 
     /// The fewest pairs with which a claim that needs clear tails can hold.
-    pub(crate) fn fewest_pairs(guard: &Guard) -> u64 {
+    pub fn fewest_pairs(guard: &Guard) -> u64 {
         let (Ok(excess), Ok(missed)) = (Rate::new(guard.excess), MaxError::new(guard.missed))
         else {
             return 0;
@@ -189,7 +189,7 @@ impl Watch {
 /// How the tails stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum TailState {
+pub enum TailState {
     /// No tail of the size that is looked for.
     Clear,
     /// The candidate has more slow or lost runs.
@@ -204,37 +204,38 @@ pub(crate) enum TailState {
 
 /// What the tail guard says.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub(crate) struct TailFinding {
+pub struct TailFinding {
     /// How the tails stand.
-    pub(crate) state: TailState,
+    pub state: TailState,
     /// What the median alone says of the claim.
-    pub(crate) median: Answer,
+    pub median: Answer,
     /// The level spoken of, in medians of the baseline; none for lost runs.
-    pub(crate) factor: Option<f64>,
+    pub factor: Option<f64>,
     /// The share of the candidate's runs beyond it.
-    pub(crate) candidate: f64,
+    pub candidate: f64,
     /// The share of the baseline's.
-    pub(crate) baseline: f64,
+    pub baseline: f64,
     /// The median of the candidate's slow runs, in medians of the baseline.
-    pub(crate) times_slower: Option<f64>,
+    pub times_slower: Option<f64>,
     /// Pairs of runs that were compared at that level.
-    pub(crate) pairs: u64,
+    pub pairs: u64,
     /// Pairs without a slow run that would clear it; none if it is clear, or heavier.
-    pub(crate) more_to_clear: Option<u64>,
+    pub more_to_clear: Option<u64>,
     /// The largest chance that a clear tail was overlooked.
-    pub(crate) missed: f64,
+    pub missed: f64,
 }
 
 impl TailFinding {
     /// Whether the verdict rests on the tail, not on the median.
-    pub(crate) fn decides(&self, claim: Claim, answer: Answer) -> bool {
+    pub fn decides(&self, claim: Claim, answer: Answer) -> bool {
         let found = matches!(self.state, TailState::Heavier | TailState::Lighter);
         let against = if claim == Claim::Different { Answer::Yes } else { Answer::No };
         found && answer == against && self.median != answer
     }
 
-    /// The tails as a part of a sentence, with what joins it to what the median says; empty where there is nothing to say.
-    pub(crate) fn clause(&self, claim: Claim, answer: Answer) -> String {
+    /// The tails as a part of a sentence, with what joins it to what the median says; empty where there is nothing to
+    /// say.
+    pub fn clause(&self, claim: Claim, answer: Answer) -> String {
         let share = |share: f64| format!("{}%", significant(100.0 * share, 2));
         let (candidate, baseline) = (share(self.candidate), share(self.baseline));
         let what = match (self.factor, self.times_slower) {

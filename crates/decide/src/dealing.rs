@@ -4,34 +4,36 @@
 //! A function of the hypothesis (values, statistic, level, budget and seed are all in it) and of nothing else but the
 //! number of dealings, where the clock or the user ended it.
 
-use super::hypothesis::Permute;
-use super::trial::finding_about;
-use super::verdict::{Answer, Finding};
-use crate::failure::Failure;
+use crate::Failure;
+use crate::question::Permute;
+use crate::record::Run;
+use crate::trial::{Trial, finding_about};
+use crate::verdict::{Answer, Finding};
 use std::ops::ControlFlow;
 use std::time::Duration;
 use uncontended_stats::{
-    Limits, MaxError, Method, Permutation, Question, Rate, Report, Sides, Significance, Statistic,
-    Stopped,
+    self as stats, Limits, MaxError, Method, Permutation, Rate, Report, Sides, Significance,
+    Statistic, Stopped,
 };
 
 /// A permutation test that has been made.
 #[derive(Debug, Clone)]
-pub(crate) struct DealTrial {
+pub struct DealTrial {
     permute: Permute,
     found: Significance,
 }
 
 impl Permute {
     /// The question for the library.
-    pub(crate) fn question(&self) -> Result<Question, Failure> {
+    pub fn question(&self) -> Result<stats::Question, Failure> {
         let invalid = |error: uncontended_stats::Invalid| {
             Failure::new(error.to_string(), "see --level and --or-below")
         };
         let rate = |rate| Rate::new(rate).map_err(invalid);
         let max_error = MaxError::new(self.max_error).map_err(invalid)?;
         let or_below = self.or_below.map(rate).transpose()?;
-        Question::new(rate(self.level)?, or_below, Method::OneSided, max_error).map_err(invalid)
+        stats::Question::new(rate(self.level)?, or_below, Method::OneSided, max_error)
+            .map_err(invalid)
     }
 
     fn statistic(&self) -> Result<Statistic, Failure> {
@@ -41,7 +43,7 @@ impl Permute {
             "max" => Ok(Statistic::Max),
             other => {
                 let rate =
-                    super::value::percentile(other).ok().and_then(|rate| Rate::new(rate).ok());
+                    crate::value::percentile(other).ok().and_then(|rate| Rate::new(rate).ok());
                 let unknown = || {
                     Failure::new(
                         format!("there is no statistic '{other}'"),
@@ -54,7 +56,7 @@ impl Permute {
     }
 
     /// The test of these values.
-    pub(crate) fn test(&self, a: &[f64], b: &[f64], seed: u64) -> Result<Permutation, Failure> {
+    pub fn test(&self, a: &[f64], b: &[f64], seed: u64) -> Result<Permutation, Failure> {
         let sides = if self.two_sided { Sides::Both } else { Sides::Upper };
         Permutation::new(a, b, self.statistic()?, sides, seed)
             .map_err(|error| Failure::new(error.to_string(), "each group needs finite values"))
@@ -63,7 +65,7 @@ impl Permute {
 
 impl DealTrial {
     /// Makes the test; `progress` is called after every dealing and may break it off, as `most` of time does.
-    pub(crate) fn new(
+    pub fn new(
         permute: &Permute,
         most: Option<Duration>,
         progress: impl FnMut(&uncontended_stats::Judge) -> ControlFlow<()>,
@@ -77,41 +79,48 @@ impl DealTrial {
     }
 
     /// Makes the test once more, as far as it went: to the end of its budget, if no number of dealings is known.
-    pub(crate) fn again(permute: &Permute, dealings: Option<u64>) -> Result<DealTrial, Failure> {
+    pub fn again(permute: &Permute, dealings: Option<u64>) -> Result<DealTrial, Failure> {
         DealTrial::new(permute, None, |judge| match dealings {
             Some(dealings) if judge.counts().trials() >= dealings => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),
         })
     }
 
-    /// What is asked.
-    pub(crate) fn asked(&self) -> &Permute {
-        &self.permute
+    /// Whether the budget, and no verdict, ended it.
+    pub fn stopped(&self) -> Stopped {
+        self.found.stopped
+    }
+}
+
+impl Trial for DealTrial {
+    fn push(&mut self, _: &Run) -> Result<(), Failure> {
+        Err(Failure::new("a permutation test has no runs of its own", ""))
     }
 
-    /// The answer.
-    pub(crate) fn answer(&self) -> Answer {
+    fn answer(&self) -> Answer {
         self.found.verdict.into()
     }
 
-    /// Whether the budget, and no verdict, ended it.
-    pub(crate) fn stopped(&self) -> Stopped {
-        self.found.stopped
+    fn is_settled(&self) -> bool {
+        true
     }
 
-    /// The finding.
-    pub(crate) fn finding(&self) -> Finding {
-        Finding {
+    fn state(&self) -> String {
+        self.permute.sentence()
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        vec![Finding {
             verdict: self.answer(),
             difference: Some(self.found.observed),
             p_value: Some(self.found.p_value),
             ..finding(&self.permute, &self.found.report)
-        }
+        }]
     }
 }
 
 /// The finding about the rate of extreme dealings, which is the p-value.
-pub(crate) fn finding(permute: &Permute, report: &Report) -> Finding {
+pub fn finding(permute: &Permute, report: &Report) -> Finding {
     // The judge's "yes" is "the p-value is at least the level", from above the lower threshold.
     Finding {
         verdict: Answer::Undecided,

@@ -1,16 +1,16 @@
 //! Numbers with units, as people write them: `5ms`, `200MiB`, `2%`, `42`.
 //!
 //! # Contract
-//! A quantity is held in its base unit: nanoseconds, bytes, or the plain number. What is not a finite number with a known
-//! unit is refused with the reason; nothing is guessed.
+//! A quantity is held in its base unit: nanoseconds, bytes, or the plain number. What is not a finite number with a
+//! known unit is refused with the reason; nothing is guessed.
 //! # Evidence
-//! The tests below, `fuzz/fuzz_targets/quantity.rs`.
+//! `tests/value.rs`, `fuzz/fuzz_targets/quantity.rs`.
 
 use std::time::Duration;
 
 /// What a quantity measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Dimension {
+pub enum Dimension {
     /// Held in nanoseconds.
     Time,
     /// Held in bytes.
@@ -21,7 +21,7 @@ pub(crate) enum Dimension {
 
 impl Dimension {
     /// The name of the base unit in logs and JSON.
-    pub(crate) fn unit(self) -> &'static str {
+    pub fn unit(self) -> &'static str {
         match self {
             Dimension::Time => "ns",
             Dimension::Bytes => "bytes",
@@ -30,7 +30,7 @@ impl Dimension {
     }
 
     /// The dimension whose base unit has this name.
-    pub(crate) fn of_unit(unit: &str) -> Option<Dimension> {
+    pub fn of_unit(unit: &str) -> Option<Dimension> {
         [Dimension::Time, Dimension::Bytes, Dimension::Number]
             .into_iter()
             .find(|dimension| dimension.unit() == unit)
@@ -39,13 +39,13 @@ impl Dimension {
 
 /// A number in its base unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Quantity {
+pub struct Quantity {
     /// Nanoseconds, bytes or the plain number; finite.
-    pub(crate) value: f64,
+    pub value: f64,
     /// Which of them.
-    pub(crate) dimension: Dimension,
+    pub dimension: Dimension,
     /// What a bare number beside this one would be multiplied with to be in the same unit.
-    pub(crate) scale: f64,
+    pub scale: f64,
 }
 
 const UNITS: [(&str, f64, Dimension); 21] = [
@@ -74,7 +74,7 @@ const UNITS: [(&str, f64, Dimension); 21] = [
 
 impl Quantity {
     /// Reads a number and its unit.
-    pub(crate) fn parse(text: &str) -> Result<Quantity, String> {
+    pub fn parse(text: &str) -> Result<Quantity, String> {
         let (number, unit) = split(text.trim());
         let parsed = finite(number).ok_or_else(|| format!("'{text}' is not a finite number"))?;
         let Some(&(_, scale, dimension)) = UNITS.iter().find(|(name, ..)| *name == unit) else {
@@ -93,7 +93,7 @@ impl Quantity {
     }
 
     /// Reads one measured value beside a threshold: a bare number is in the threshold's own unit.
-    pub(crate) fn parse_beside(text: &str, threshold: Quantity) -> Result<f64, String> {
+    pub fn parse_beside(text: &str, threshold: Quantity) -> Result<f64, String> {
         let read = Quantity::parse(text)?;
         if read.dimension == threshold.dimension {
             return Ok(read.value);
@@ -111,7 +111,7 @@ impl Quantity {
 }
 
 /// What a dimension is called in a sentence.
-pub(crate) fn noun(dimension: Dimension) -> &'static str {
+pub fn noun(dimension: Dimension) -> &'static str {
     match dimension {
         Dimension::Time => "time (such as 5ms)",
         Dimension::Bytes => "size (such as 200MiB)",
@@ -120,7 +120,7 @@ pub(crate) fn noun(dimension: Dimension) -> &'static str {
 }
 
 /// Reads a duration such as `500ms`, `10s` or `2m`.
-pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+pub fn duration(text: &str) -> Result<Duration, String> {
     let read = Quantity::parse(text)?;
     if read.dimension != Dimension::Time || read.value <= 0.0 {
         return Err(format!("'{text}' is no duration above zero (such as 500ms, 10s, 2m)"));
@@ -129,7 +129,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
 }
 
 /// Reads a number of `0.98` or `98%` form.
-pub(crate) fn share(text: &str) -> Result<f64, String> {
+pub fn share(text: &str) -> Result<f64, String> {
     let trimmed = text.trim();
     let read = match trimmed.strip_suffix('%') {
         Some(percent) => hundredth(percent.trim_end()),
@@ -146,7 +146,7 @@ fn hundredth(number: &str) -> Option<f64> {
 }
 
 /// Reads a rate or an error probability: strictly between 0 and 1.
-pub(crate) fn rate(text: &str) -> Result<f64, String> {
+pub fn rate(text: &str) -> Result<f64, String> {
     let read = share(text)?;
     if read > 0.0 && read < 1.0 {
         return Ok(read);
@@ -155,7 +155,7 @@ pub(crate) fn rate(text: &str) -> Result<f64, String> {
 }
 
 /// Reads a margin: at least 0 and below 1 (100 %).
-pub(crate) fn margin(text: &str) -> Result<f64, String> {
+pub fn margin(text: &str) -> Result<f64, String> {
     let read = share(text)?;
     if (0.0..1.0).contains(&read) {
         return Ok(read);
@@ -164,13 +164,13 @@ pub(crate) fn margin(text: &str) -> Result<f64, String> {
 }
 
 /// Reads how many times longer something may be: at least once, at most a million times.
-pub(crate) fn stretch(text: &str) -> Result<f64, String> {
+pub fn stretch(text: &str) -> Result<f64, String> {
     let read = finite(text.trim()).filter(|read| (1.0..=1e6).contains(read));
     read.ok_or_else(|| format!("'{text}' is no number from 1 to 1000000"))
 }
 
 /// Reads a percentile such as `p99`, `p99.9` or `median`; the answer is the rate, 0.99.
-pub(crate) fn percentile(text: &str) -> Result<f64, String> {
+pub fn percentile(text: &str) -> Result<f64, String> {
     let number = match text.trim() {
         "median" => "50",
         other => other.strip_prefix('p').unwrap_or(""),
@@ -181,7 +181,7 @@ pub(crate) fn percentile(text: &str) -> Result<f64, String> {
 
 /// Which way a number is rounded where it is shown. The ends of an interval are rounded outward.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Toward {
+pub enum Toward {
     /// The nearest.
     Nearest,
     /// Never above.
@@ -191,12 +191,12 @@ pub(crate) enum Toward {
 }
 
 /// The value for people, with a unit and four significant digits.
-pub(crate) fn show(value: f64, dimension: Dimension) -> String {
+pub fn show(value: f64, dimension: Dimension) -> String {
     show_toward(value, dimension, Toward::Nearest)
 }
 
 /// As [`show`], rounded one way.
-pub(crate) fn show_toward(value: f64, dimension: Dimension, toward: Toward) -> String {
+pub fn show_toward(value: f64, dimension: Dimension, toward: Toward) -> String {
     let steps: &[(f64, &str)] = match dimension {
         Dimension::Time => &[(1e9, " s"), (1e6, " ms"), (1e3, " us"), (0.0, " ns")],
         Dimension::Bytes => {
@@ -211,12 +211,12 @@ pub(crate) fn show_toward(value: f64, dimension: Dimension, toward: Toward) -> S
 }
 
 /// `value` with at most `digits` significant digits and without trailing zeros.
-pub(crate) fn significant(value: f64, digits: usize) -> String {
+pub fn significant(value: f64, digits: usize) -> String {
     rounded(value, digits, Toward::Nearest)
 }
 
 /// Where a ratio lies, with at most `digits` significant digits; an end that is not known yet is 0 or infinite.
-pub(crate) fn within(low: f64, high: f64, digits: usize) -> String {
+pub fn within(low: f64, high: f64, digits: usize) -> String {
     let shown = |end, toward| rounded(end, digits, toward);
     match (low > 0.0, high < f64::INFINITY) {
         (true, true) => {
@@ -229,13 +229,13 @@ pub(crate) fn within(low: f64, high: f64, digits: usize) -> String {
 }
 
 /// The interval of a rate, with `digits` after the point.
-pub(crate) fn rate_interval(low: f64, high: f64, digits: usize) -> String {
+pub fn rate_interval(low: f64, high: f64, digits: usize) -> String {
     let ten = 10f64.powi(digits as i32);
     format!("[{:.digits$}, {:.digits$}]", (low * ten).floor() / ten, (high * ten).ceil() / ten)
 }
 
 /// `value` with at most `digits` significant digits, rounded one way.
-pub(crate) fn rounded(value: f64, digits: usize, toward: Toward) -> String {
+pub fn rounded(value: f64, digits: usize, toward: Toward) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
     }
@@ -277,131 +277,4 @@ fn finite(text: &str) -> Option<f64> {
         return None;
     }
     text.parse().ok().filter(|number: &f64| number.is_finite())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn base(text: &str) -> Result<(f64, Dimension), String> {
-        Quantity::parse(text).map(|read| (read.value, read.dimension))
-    }
-
-    #[test]
-    fn units_are_exact() {
-        assert_eq!(base("5ms"), Ok((5e6, Dimension::Time)));
-        assert_eq!(base("1.5 s"), Ok((1.5e9, Dimension::Time)));
-        assert_eq!(base("2m"), Ok((1.2e11, Dimension::Time)));
-        assert_eq!(base("200MiB"), Ok((209_715_200.0, Dimension::Bytes)));
-        assert_eq!(base("1e3"), Ok((1000.0, Dimension::Number)));
-        assert_eq!(base("-2"), Ok((-2.0, Dimension::Number)));
-    }
-
-    #[test]
-    fn what_is_no_number_is_refused() {
-        for text in [
-            "-5ms",
-            "-1 B",
-            "-0.1us",
-            "",
-            " ",
-            "nan",
-            "NaN",
-            "inf",
-            "-inf",
-            "ms",
-            "5 parsecs",
-            "1e999",
-            "1e308s",
-            "1.2.3",
-            "--5",
-            "5ms ms",
-        ] {
-            assert!(Quantity::parse(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn a_bare_value_takes_the_unit_of_the_threshold() {
-        let threshold = Quantity::parse("5ms").unwrap();
-        assert_eq!(Quantity::parse_beside("4.5", threshold), Ok(4.5e6));
-        assert_eq!(Quantity::parse_beside("4500us", threshold), Ok(4.5e6));
-        assert!(Quantity::parse_beside("3MiB", threshold).is_err());
-        assert!(Quantity::parse_beside("-1", threshold).is_err());
-        assert_eq!(Quantity::parse_beside("-1", Quantity::parse("5").unwrap()), Ok(-1.0));
-        assert!(Quantity::parse_beside("3ms", Quantity::parse("5").unwrap()).is_err());
-    }
-
-    #[test]
-    fn shares_and_percentiles() {
-        assert_eq!(rate("98%"), Ok(0.98));
-        assert_eq!(rate(".999"), Ok(0.999));
-        assert_eq!(percentile("p99.9"), Ok(0.999));
-        // Exactly these decimals; every rate of three digits.
-        assert_eq!((rate("99.9%"), rate("1e1%"), rate("5E-1 %")), (Ok(0.999), Ok(0.1), Ok(0.005)));
-        for thousandths in 1..1000 {
-            let percent = format!("{}.{}%", thousandths / 10, thousandths % 10);
-            assert_eq!(rate(&percent), rate(&format!("0.{thousandths:03}")), "{percent}");
-        }
-        assert_eq!(percentile("median"), Ok(0.5));
-        assert_eq!(margin("0"), Ok(0.0));
-        for text in ["0", "1", "100%", "-1", "nan", "2", "", "%"] {
-            assert!(rate(text).is_err(), "{text}");
-        }
-        for text in ["99", "p", "p0", "p100", "p-1", "pnan"] {
-            assert!(percentile(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn people_read_four_digits() {
-        assert_eq!(show(5e6, Dimension::Time), "5 ms");
-        assert_eq!(show(1_234_567.0, Dimension::Time), "1.235 ms");
-        assert_eq!(show(209_715_200.0, Dimension::Bytes), "200 MiB");
-        assert_eq!(show(0.0, Dimension::Time), "0 ns");
-        assert_eq!(significant(123_456.0, 4), "123456");
-        assert_eq!(significant(1e-9, 4), "1.000e-9");
-    }
-
-    #[test]
-    fn intervals_are_rounded_outward() {
-        assert_eq!(within(1.000_06, 1.000_04, 5), "within [1, 1.0001]");
-        assert_eq!(within(0.999_999, 99_999.6, 5), "within [0.99999, 100000]");
-        assert_eq!(within(0.0, f64::INFINITY, 5), "not bounded yet");
-        assert_eq!(within(0.0, 2.5, 5), "at most 2.5");
-        assert_eq!(within(1.5, f64::INFINITY, 5), "at least 1.5");
-        assert_eq!(within(1.5, 2.5, 5), "within [1.5, 2.5]");
-        assert_eq!(rate_interval(0.900_000_9, 0.999_999_1, 6), "[0.900000, 1.000000]");
-        assert_eq!(show_toward(1_234_567.0, Dimension::Time, Toward::Low), "1.234 ms");
-        let mut state = 5_u64;
-        for _ in 0..20_000 {
-            state = state.wrapping_mul(0xd134_2543_de82_ef95).wrapping_add(1);
-            let value = f64::from_bits(state & !(1 << 63));
-            if value.is_finite() {
-                let end = |toward| rounded(value, 5, toward).parse::<f64>().unwrap();
-                let (low, high) = (end(Toward::Low), end(Toward::High));
-                assert!(low <= value && value <= high, "{value:e}: {low:e} {high:e}");
-            }
-        }
-    }
-
-    /// Random bytes from the alphabet of numbers and units: every answer is finite, and none panics.
-    #[test]
-    fn any_text_is_answered() {
-        let alphabet: Vec<char> = "0123456789.+-eE nusmhBkKMGTi%pµ\u{1F600}".chars().collect();
-        let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-        for _ in 0..200_000 {
-            let mut text = String::new();
-            for _ in 0..8 {
-                state = state.wrapping_mul(0xd134_2543_de82_ef95).wrapping_add(1);
-                text.push(alphabet[(state >> 33) as usize % alphabet.len()]);
-            }
-            if let Ok(read) = Quantity::parse(&text) {
-                assert!(read.value.is_finite(), "{text}");
-                assert!(!show(read.value, read.dimension).is_empty());
-            }
-            assert!(rate(&text).is_ok_and(|rate| rate > 0.0 && rate < 1.0) || rate(&text).is_err());
-            let _ = (duration(&text), percentile(&text), margin(&text));
-        }
-    }
 }

@@ -1,26 +1,27 @@
 //! The trial of a rate: how many runs have the property, where the percentile lies, whether runs depend on each other.
 //!
 //! # Contract
-//! The verdict is the judge's, which does not take bursts for a rate unless runs are said to be independent. A percentile that was asked about has an interval of its own beside it, valid over all
-//! looks; without an indifference zone both are right together with one and the same error, since either is wrong only if
-//! too many, or too few, values lie at or below the true percentile. That runs which lack the property come in bursts is a
-//! warning, wrong at most once in a thousand trials.
+//! The verdict is the judge's, which does not take bursts for a rate unless runs are said to be independent. A
+//! percentile that was asked about has an interval of its own beside it, valid over all looks; without an indifference
+//! zone both are right together with one and the same error, since either is wrong only if too many, or too few, values
+//! lie at or below the true percentile. That runs which lack the property come in bursts is a warning, wrong at most
+//! once in a thousand trials.
 //! # Evidence
-//! `tests/decide_slo.rs`, `truth.rs`.
+//! `crates/cli/tests/decide_slo.rs`, `crates/cli/src/decide/truth.rs`.
 
-use super::hypothesis::{Bound, Side, Slo};
-use super::record::{Outcome, Run};
-use super::trial::{finding_about, remaining};
-use super::value;
-use super::verdict::{Answer, Finding, Percentile};
-use crate::failure::Failure;
+use crate::Failure;
+use crate::question::{Bound, Side, Slo};
+use crate::record::{Outcome, Run};
+use crate::trial::{Trial, finding_about, remaining};
+use crate::value;
+use crate::verdict::{Answer, Finding, Percentile};
 use serde::Serialize;
 use uncontended_stats::bursts::{BurstJudge, Chain, Pending};
-use uncontended_stats::{self as stats, Counts, Judge, MaxError, Question, Rate, Report, quantile};
+use uncontended_stats::{self as stats, Counts, Judge, MaxError, Rate, Report, quantile};
 
 /// The trial of a rate.
 #[derive(Debug, Clone)]
-pub(crate) struct RateTrial {
+pub struct RateTrial {
     slo: Slo,
     judge: Judging,
     /// Every value, where a percentile is asked about. A run that failed is worse than any value.
@@ -31,7 +32,7 @@ pub(crate) struct RateTrial {
 
 impl RateTrial {
     /// A trial that has seen nothing.
-    pub(crate) fn new(slo: &Slo) -> Result<RateTrial, Failure> {
+    pub fn new(slo: &Slo) -> Result<RateTrial, Failure> {
         Ok(RateTrial {
             slo: slo.clone(),
             judge: Judging::new(slo)?,
@@ -41,56 +42,8 @@ impl RateTrial {
         })
     }
 
-    /// Takes one run.
-    pub(crate) fn push(&mut self, run: &Run) {
-        // A run that failed or was killed for its time does not have the property, whatever it shows.
-        let value = run.value.filter(|_| run.outcome == Outcome::Ok);
-        let bound = self.slo.bound.as_ref();
-        let good = |bound: &Bound| value.is_some_and(|value| bound.holds(value));
-        let success = bound.is_some_and(good);
-        if let Some(values) = &mut self.values {
-            let worst = match bound {
-                Some(Bound { side: Side::AtLeast, .. }) => f64::NEG_INFINITY,
-                _ => f64::INFINITY,
-            };
-            values.push(value.unwrap_or(worst));
-        }
-        self.runs += 1;
-        self.failed += u64::from(run.outcome != Outcome::Ok);
-        self.judge.push(success);
-    }
-
-    /// What is asked.
-    pub(crate) fn asked(&self) -> &Slo {
-        &self.slo
-    }
-
-    /// The answer so far.
-    pub(crate) fn answer(&self) -> Answer {
-        self.judge.verdict()
-    }
-
-    /// One line about how it stands.
-    pub(crate) fn state(&self) -> String {
-        let (question, counts) = (self.judge.question(), self.judge.counts());
-        let (low, high) = question.report(counts).interval;
-        let left = match self.judge.pending() {
-            None => remaining(question, counts),
-            Some(pending) => format!(
-                "{} if runs are independent (--bursts 1), but bursts may explain it yet",
-                Answer::from(pending.would_be).name()
-            ),
-        };
-        format!(
-            "{} runs, {} good: the rate is within {}; {left}",
-            counts.trials(),
-            counts.successes(),
-            value::rate_interval(low, high, 4)
-        )
-    }
-
     /// The finding, but for the percentile, which takes a sort.
-    pub(crate) fn finding(&self) -> Finding {
+    pub fn finding(&self) -> Finding {
         let report = self.judge.question().report(self.judge.counts());
         Finding {
             verdict: self.answer(),
@@ -113,7 +66,7 @@ impl RateTrial {
     }
 
     /// Where the percentile lies that was asked about.
-    pub(crate) fn percentile(&self) -> Option<Percentile> {
+    pub fn percentile(&self) -> Option<Percentile> {
         let rate = Rate::new(self.slo.quantile?).ok()?;
         let max_error = MaxError::new(self.slo.max_error).ok()?;
         let mut sorted = self.values.clone()?;
@@ -125,9 +78,59 @@ impl RateTrial {
         let value = quantile::of_sorted(&sorted, rate).and_then(finite);
         Some(Percentile { rate: rate.get(), value, low: at(low), high: at(high) })
     }
+}
 
-    /// What speaks against the runs' being sound and independent.
-    pub(crate) fn diagnoses(&self) -> Vec<String> {
+impl Trial for RateTrial {
+    fn push(&mut self, run: &Run) -> Result<(), Failure> {
+        // A run that failed or was killed for its time does not have the property, whatever it shows.
+        let value = run.value.filter(|_| run.outcome == Outcome::Ok);
+        let bound = self.slo.bound.as_ref();
+        let good = |bound: &Bound| value.is_some_and(|value| bound.holds(value));
+        let success = bound.is_some_and(good);
+        if let Some(values) = &mut self.values {
+            let worst = match bound {
+                Some(Bound { side: Side::AtLeast, .. }) => f64::NEG_INFINITY,
+                _ => f64::INFINITY,
+            };
+            values.push(value.unwrap_or(worst));
+        }
+        self.runs += 1;
+        self.failed += u64::from(run.outcome != Outcome::Ok);
+        self.judge.push(success);
+        Ok(())
+    }
+
+    fn answer(&self) -> Answer {
+        self.judge.verdict()
+    }
+
+    fn state(&self) -> String {
+        let (question, counts) = (self.judge.question(), self.judge.counts());
+        let (low, high) = question.report(counts).interval;
+        let left = match self.judge.pending() {
+            None => remaining(question, counts),
+            Some(pending) => format!(
+                "{} if runs are independent (--bursts 1), but bursts may explain it yet",
+                Answer::from(pending.would_be).name()
+            ),
+        };
+        format!(
+            "{} runs, {} good: the rate is within {}; {left}",
+            counts.trials(),
+            counts.successes(),
+            value::rate_interval(low, high, 4)
+        )
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        vec![self.finding()]
+    }
+
+    fn findings_in_full(&self) -> Vec<Finding> {
+        vec![Finding { quantile: self.percentile(), ..self.finding() }]
+    }
+
+    fn diagnoses(&self) -> Vec<String> {
         let failed = (self.failed > 0).then(|| {
             format!(
                 "{} of {} runs failed: they lack the property, whatever they show",
@@ -168,7 +171,7 @@ impl Judging {
         }
     }
 
-    fn question(&self) -> &Question {
+    fn question(&self) -> &stats::Question {
         match self {
             Judging::Bursts(judge) => judge.question(),
             Judging::Independent(judge, _) => judge.question(),
@@ -209,19 +212,19 @@ impl Judging {
 
 /// What is known of bursts.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub(crate) struct Dependence {
+pub struct Dependence {
     /// Runs that lack the property.
-    pub(crate) bad: u64,
+    pub bad: u64,
     /// In how many bursts they came.
-    pub(crate) bursts: u64,
+    pub bursts: u64,
     /// The chance of so few, if runs were independent.
-    pub(crate) clustered: f64,
+    pub clustered: f64,
     /// What independent runs would have as their verdict, where bursts leave it open.
-    pub(crate) would_be: Option<Answer>,
+    pub would_be: Option<Answer>,
     /// The log of the e-process against bursts, then.
-    pub(crate) log_evidence: Option<f64>,
+    pub log_evidence: Option<f64>,
     /// What it has to reach.
-    pub(crate) needed: Option<f64>,
+    pub needed: Option<f64>,
 }
 
 /// A warning about outcomes that depend on each other. Their clustering has at most this chance where they do not.
@@ -245,6 +248,6 @@ fn diagnosis(chain: &Chain, counts: Counts, guarded: bool) -> Option<String> {
 }
 
 /// The finding about a rate after certain counts.
-pub(crate) fn finding(slo: &Slo, report: &Report) -> Finding {
+pub fn finding(slo: &Slo, report: &Report) -> Finding {
     finding_about(slo.rate, slo.or_below, report, slo.method.name())
 }

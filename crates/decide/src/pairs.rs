@@ -1,26 +1,26 @@
 //! The trial of paired ratios: every candidate against the baseline, block by block.
 //!
 //! # Contract
-//! A block has `block` runs of the baseline and of every candidate that is still open; its ratio is that of the medians.
-//! What is inferred is [`Ratio`]'s. Ratios are costs there: where higher is better they are inverted.
-//! A run that ends without a value (killed, or failed before it showed the metric) is lost: worse than any value. A block that is
-//! lost on both sides decides nothing, and where every block is lost so there is no verdict.
+//! A block has `block` runs of the baseline and of every candidate that is still open; its ratio is that of the
+//! medians. What is inferred is [`Ratio`]'s. Ratios are costs there: where higher is better they are inverted.
+//! A run that ends without a value (killed, or failed before it showed the metric) is lost: worse than any value. A
+//! block that is lost on both sides decides nothing, and where every block is lost so there is no verdict.
 //! # Evidence
-//! `tests/decide_compare.rs`.
+//! `crates/cli/tests/decide_compare.rs`.
 
-use super::guard::{TailFinding, Watch};
-use super::hypothesis::{Claim, Compare, Shares};
-use super::ratio::Ratio;
-use super::record::{Outcome, Run};
-use super::trial::remaining;
-use super::value::within;
-use super::verdict::{Answer, Effect, Evidence, Finding, Relation};
-use crate::failure::Failure;
-use uncontended_stats::{self as stats, Counts, Method, Question, Rate, Report};
+use crate::Failure;
+use crate::guard::{TailFinding, Watch};
+use crate::question::{Claim, Compare, Shares};
+use crate::ratio::Ratio;
+use crate::record::{Outcome, Run};
+use crate::trial::{Trial, remaining};
+use crate::value::within;
+use crate::verdict::{Answer, Effect, Evidence, Finding, Relation};
+use uncontended_stats::{self as stats, Counts, Method, Rate, Report};
 
 /// The trial of paired ratios.
 #[derive(Debug, Clone)]
-pub(crate) struct PairTrial {
+pub struct PairTrial {
     compare: Compare,
     shares: Shares,
     /// The fewest pairs that decide anything.
@@ -39,7 +39,7 @@ pub(crate) struct PairTrial {
 
 /// One candidate against the baseline.
 #[derive(Debug, Clone)]
-pub(crate) struct Candidate {
+pub struct Candidate {
     ratio: Ratio,
     /// Cost ratios in the order of the blocks.
     costs: Vec<f64>,
@@ -54,7 +54,7 @@ const SUSPICIOUS: f64 = 3.5;
 
 impl PairTrial {
     /// A trial that has seen nothing.
-    pub(crate) fn new(compare: &Compare) -> Result<PairTrial, Failure> {
+    pub fn new(compare: &Compare) -> Result<PairTrial, Failure> {
         let commands = compare.commands.len();
         if commands < 2 || compare.baseline >= commands || compare.block == 0 {
             return Err(Failure::new("a comparison needs a baseline and a candidate", ""));
@@ -87,49 +87,10 @@ impl PairTrial {
         })
     }
 
-    /// What is asked.
-    pub(crate) fn asked(&self) -> &Compare {
-        &self.compare
-    }
-
-    /// The commands that the next block runs: the baseline and every candidate that is not decided yet.
-    pub(crate) fn active(&self) -> Vec<usize> {
-        let open = |candidate: &Candidate| self.verdict(candidate) == Answer::Undecided;
-        (0..self.candidates.len())
-            .filter(|&arm| self.candidates[arm].as_ref().is_none_or(open))
-            .collect()
-    }
-
     /// The candidates with the numbers of their commands.
-    pub(crate) fn candidates(&self) -> impl Iterator<Item = (usize, &Candidate)> {
+    pub fn candidates(&self) -> impl Iterator<Item = (usize, &Candidate)> {
         let numbered = self.candidates.iter().enumerate();
         numbered.filter_map(|(arm, candidate)| Some((arm, candidate.as_ref()?)))
-    }
-
-    /// Takes one run; the last of a block makes its ratios.
-    pub(crate) fn push(&mut self, run: &Run) -> Result<(), Failure> {
-        let Some(values) = self.block.get_mut(run.arm) else {
-            return Err(Failure::new(format!("there is no command number {}", run.arm), ""));
-        };
-        // What a signal or the clock ended has no meaningful value, even where other failures are ignored.
-        let cut = matches!(run.outcome, Outcome::TimedOut | Outcome::Failed(128..));
-        let value = run.value.filter(|_| !cut);
-        if let Some(value) = value.filter(|&value| value.is_nan() || value < 0.0) {
-            let cause = format!("the value {value} is below zero: it has no ratio to another");
-            return Err(Failure::new(cause, "compare a metric that is at least 0"));
-        }
-        values.push(value);
-        let (runs, failed) = &mut self.failed[run.arm];
-        (*runs, *failed) = (*runs + 1, *failed + u64::from(run.outcome != Outcome::Ok));
-        // Two values on a line, or a stored one, have no order in time.
-        if run.wall_ns.is_some() {
-            self.order.push(run.arm);
-        }
-        let full = |&arm: &usize| self.block[arm].len() as u64 >= self.compare.block;
-        if self.active().iter().all(full) {
-            self.judge_block()?;
-        }
-        Ok(())
     }
 
     fn judge_block(&mut self) -> Result<(), Failure> {
@@ -168,41 +129,9 @@ impl PairTrial {
         candidate.watch.as_ref().map_or(median, |watch| watch.verdict(claim, median))
     }
 
-    /// Why there is no verdict, if so: of one candidate nothing at all was measured.
-    pub(crate) fn refusal(&self) -> Option<Failure> {
-        let unmeasured =
-            |(_, candidate): &(usize, &Candidate)| candidate.costs.is_empty() && candidate.lost > 0;
-        let (arm, candidate) = self.candidates().find(unmeasured)?;
-        Some(Failure::new(
-            format!(
-                "all {} pairs of '{}' and '{}' were lost on both sides (killed, or ended without the metric): there is nothing to compare",
-                candidate.lost,
-                self.compare.commands[self.compare.baseline],
-                self.compare.commands[arm]
-            ),
-            "see what they print with --show-output, and whether --timeout is long enough",
-        ))
-    }
-
     fn tails(&self, candidate: &Candidate) -> Option<TailFinding> {
         let median = candidate.ratio.verdict(self.compare.claim);
         candidate.watch.as_ref().map(|watch| watch.finding(median))
-    }
-
-    /// The answer to the whole question: yes only if it is yes for every candidate, no if it is for any.
-    pub(crate) fn answer(&self) -> Answer {
-        let answers = self.candidates().map(|(_, candidate)| self.verdict(candidate));
-        answers.max_by_key(|&answer| answer.badness()).unwrap_or(Answer::Undecided)
-    }
-
-    /// Whether no candidate is open.
-    pub(crate) fn is_settled(&self) -> bool {
-        self.active().len() <= 1
-    }
-
-    /// One finding for each candidate.
-    pub(crate) fn findings(&self) -> Vec<Finding> {
-        self.candidates().map(|(arm, candidate)| self.finding(arm, candidate)).collect()
     }
 
     fn finding(&self, arm: usize, candidate: &Candidate) -> Finding {
@@ -246,46 +175,20 @@ impl PairTrial {
         }
     }
 
-    /// The rate of the pairs that speak for the claim, inside the end or outside of it. Of a quantile no such rate decides:
-    /// then only the counts mean something.
+    /// The rate of the pairs that speak for the claim, inside the end or outside of it. Of a quantile no such rate
+    /// decides: then only the counts mean something.
     fn report(&self, candidate: &Candidate) -> Report {
         let inside = candidate.inside(self.tested_end(candidate), self.compare.margin);
         let kept = match self.compare.claim {
             Claim::NoWorse | Claim::Equivalent => inside,
             Claim::Better | Claim::Different => inside.complement(),
         };
-        let report = Question::about(Rate::HALF, Method::OneSided, self.shares.median).report(kept);
+        let report =
+            stats::Question::about(Rate::HALF, Method::OneSided, self.shares.median).report(kept);
         match candidate.ratio {
             Ratio::Paired(_) => report,
             Ratio::Quantile(_) => Report { interval: (0.0, 1.0), credible: (0.0, 1.0), ..report },
         }
-    }
-
-    /// One line about how the candidate that is furthest from a verdict stands.
-    pub(crate) fn state(&self) -> String {
-        let open =
-            self.candidates().find(|(_, candidate)| self.verdict(candidate) == Answer::Undecided);
-        let Some((arm, candidate)) = open.or_else(|| self.candidates().next()) else {
-            return String::new();
-        };
-        let effect = self.effect(candidate);
-        let question = Question::about(Rate::HALF, Method::OneSided, self.shares.median);
-        let inside = candidate.inside(self.tested_end(candidate), self.compare.margin);
-        let median = candidate.ratio.verdict(self.compare.claim);
-        let clears = candidate.watch.as_ref().map_or(0, Watch::more_to_clear);
-        let left = match (median, &candidate.ratio) {
-            (Answer::Undecided, Ratio::Paired(_)) => remaining(&question, inside),
-            (Answer::Undecided, Ratio::Quantile(_)) => "neither answer is certain yet".to_string(),
-            _ => format!("the median is settled, about {clears} more to rule out a heavier tail"),
-        };
-        format!(
-            "{} pairs with {}: the {} is {}; {}",
-            candidate.costs.len(),
-            self.compare.commands[arm],
-            self.compare.effect_name(),
-            within(effect.low, effect.high.unwrap_or(f64::INFINITY), 4),
-            left
-        )
     }
 
     /// Which end of the band the claim's own test is at: true for the one where the candidate is worse.
@@ -307,7 +210,7 @@ impl PairTrial {
     }
 
     /// The median of the ratios, candidate over baseline, with its confidence sequence.
-    pub(crate) fn effect(&self, candidate: &Candidate) -> Effect {
+    pub fn effect(&self, candidate: &Candidate) -> Effect {
         let finite = |ratio: f64| Some(ratio).filter(|ratio| ratio.is_finite());
         let (low, high) = candidate.ratio.interval();
         let ratio = candidate.ratio.estimate();
@@ -320,17 +223,103 @@ impl PairTrial {
         }
         Effect { ratio: ratio.and_then(finite), low, high: finite(high) }
     }
+}
 
-    /// The ratios of each candidate to the baseline, in the order of the blocks.
-    pub(crate) fn ratios(&self) -> Vec<Vec<f64>> {
+impl Trial for PairTrial {
+    fn active(&self) -> Vec<usize> {
+        let open = |candidate: &Candidate| self.verdict(candidate) == Answer::Undecided;
+        (0..self.candidates.len())
+            .filter(|&arm| self.candidates[arm].as_ref().is_none_or(open))
+            .collect()
+    }
+
+    fn push(&mut self, run: &Run) -> Result<(), Failure> {
+        let Some(values) = self.block.get_mut(run.arm) else {
+            return Err(Failure::new(format!("there is no command number {}", run.arm), ""));
+        };
+        // What a signal or the clock ended has no meaningful value, even where other failures are ignored.
+        let cut = matches!(run.outcome, Outcome::TimedOut | Outcome::Failed(128..));
+        let value = run.value.filter(|_| !cut);
+        if let Some(value) = value.filter(|&value| value.is_nan() || value < 0.0) {
+            let cause = format!("the value {value} is below zero: it has no ratio to another");
+            return Err(Failure::new(cause, "compare a metric that is at least 0"));
+        }
+        values.push(value);
+        let (runs, failed) = &mut self.failed[run.arm];
+        (*runs, *failed) = (*runs + 1, *failed + u64::from(run.outcome != Outcome::Ok));
+        // Two values on a line, or a stored one, have no order in time.
+        if run.wall_ns.is_some() {
+            self.order.push(run.arm);
+        }
+        let full = |&arm: &usize| self.block[arm].len() as u64 >= self.compare.block;
+        if self.active().iter().all(full) {
+            self.judge_block()?;
+        }
+        Ok(())
+    }
+
+    fn refusal(&self) -> Option<Failure> {
+        let unmeasured =
+            |(_, candidate): &(usize, &Candidate)| candidate.costs.is_empty() && candidate.lost > 0;
+        let (arm, candidate) = self.candidates().find(unmeasured)?;
+        Some(Failure::new(
+            format!(
+                "all {} pairs of '{}' and '{}' were lost on both sides (killed, or ended without the metric): there is nothing to compare",
+                candidate.lost,
+                self.compare.commands[self.compare.baseline],
+                self.compare.commands[arm]
+            ),
+            "see what they print with --show-output, and whether --timeout is long enough",
+        ))
+    }
+
+    fn answer(&self) -> Answer {
+        let answers = self.candidates().map(|(_, candidate)| self.verdict(candidate));
+        answers.max_by_key(|&answer| answer.badness()).unwrap_or(Answer::Undecided)
+    }
+
+    fn is_settled(&self) -> bool {
+        self.active().len() <= 1
+    }
+
+    fn findings(&self) -> Vec<Finding> {
+        self.candidates().map(|(arm, candidate)| self.finding(arm, candidate)).collect()
+    }
+
+    fn state(&self) -> String {
+        let open =
+            self.candidates().find(|(_, candidate)| self.verdict(candidate) == Answer::Undecided);
+        let Some((arm, candidate)) = open.or_else(|| self.candidates().next()) else {
+            return String::new();
+        };
+        let effect = self.effect(candidate);
+        let question = stats::Question::about(Rate::HALF, Method::OneSided, self.shares.median);
+        let inside = candidate.inside(self.tested_end(candidate), self.compare.margin);
+        let median = candidate.ratio.verdict(self.compare.claim);
+        let clears = candidate.watch.as_ref().map_or(0, Watch::more_to_clear);
+        let left = match (median, &candidate.ratio) {
+            (Answer::Undecided, Ratio::Paired(_)) => remaining(&question, inside),
+            (Answer::Undecided, Ratio::Quantile(_)) => "neither answer is certain yet".to_string(),
+            _ => format!("the median is settled, about {clears} more to rule out a heavier tail"),
+        };
+        format!(
+            "{} pairs with {}: the {} is {}; {}",
+            candidate.costs.len(),
+            self.compare.commands[arm],
+            self.compare.effect_name(),
+            within(effect.low, effect.high.unwrap_or(f64::INFINITY), 4),
+            left
+        )
+    }
+
+    fn ratios(&self) -> Vec<Vec<f64>> {
         let turn = |cost: f64| if self.compare.higher_is_better { cost.recip() } else { cost };
         self.candidates()
             .map(|(_, candidate)| candidate.costs.iter().copied().map(turn).collect())
             .collect()
     }
 
-    /// What speaks against the runs' being independent, alike and sound.
-    pub(crate) fn diagnoses(&self) -> Vec<String> {
+    fn diagnoses(&self) -> Vec<String> {
         let failed =
             self.failed.iter().zip(&self.compare.commands).filter(|((_, failed), _)| *failed > 0);
         let mut found: Vec<String> = failed

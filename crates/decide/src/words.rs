@@ -1,9 +1,9 @@
 //! Splitting a command line into words without a shell, and telling which command lines need one.
 //!
 //! # Contract
-//! [`split`] follows the quoting rules of the POSIX shell (single quotes, double quotes, backslash) and nothing else: no
-//! expansion happens. [`needs_shell`] errs on the side of yes, so that a line that it lets pass means the same without a
-//! shell as with one.
+//! [`split`] follows the quoting rules of the POSIX shell (single quotes, double quotes, backslash) and nothing else:
+//! no expansion happens. [`needs_shell`] errs on the side of yes, so that a line that it lets pass means the same
+//! without a shell as with one.
 //! # Sources
 //! POSIX.1-2017, Shell Command Language, 2.2 Quoting.
 
@@ -11,7 +11,7 @@
 ///
 /// # Errors
 /// A quote that is never closed, or a backslash at the end.
-pub(crate) fn split(line: &str) -> Result<Vec<String>, String> {
+pub fn split(line: &str) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut symbols = line.chars();
@@ -63,7 +63,7 @@ const BUILTINS: [&str; 35] = [
 ];
 
 /// Whether `line` uses anything that a shell gives a meaning beyond quoting.
-pub(crate) fn needs_shell(line: &str) -> bool {
+pub fn needs_shell(line: &str) -> bool {
     if line.contains(|symbol| "|&;<>()$`*?[~#!{}\n".contains(symbol)) {
         return true;
     }
@@ -73,7 +73,7 @@ pub(crate) fn needs_shell(line: &str) -> bool {
 }
 
 /// `words` as one line that [`split`] and a shell read back as the same words.
-pub(crate) fn join(words: &[String]) -> String {
+pub fn join(words: &[String]) -> String {
     let plain = |symbol: char| symbol.is_ascii_alphanumeric() || "_-./:,+=@%".contains(symbol);
     let quoted: Vec<String> = words
         .iter()
@@ -83,56 +83,4 @@ pub(crate) fn join(words: &[String]) -> String {
         })
         .collect();
     quoted.join(" ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn quoting_is_that_of_the_shell() {
-        let words = |line| split(line).unwrap();
-        assert_eq!(words("a  b\tc"), ["a", "b", "c"]);
-        assert_eq!(words(r#"a 'b "c' "d 'e""#), ["a", "b \"c", "d 'e"]);
-        assert_eq!(words(r#""\$x \n" \' ''"#), [r"$x \n", "'", ""]);
-        assert_eq!(words(r"a\ b'c'd"), ["a bcd"]);
-        assert!(words("").is_empty());
-        assert!(split("'a").is_err());
-        assert!(split(r#""a\"#).is_err());
-        assert!(split("a\\").is_err());
-    }
-
-    #[test]
-    fn a_shell_is_asked_only_where_it_matters() {
-        for line in ["a | b", "X=1 a", "cd /", "echo $HOME", "a; b", "ls *.c", "exit 3", "", "'a"] {
-            assert!(needs_shell(line), "{line}");
-        }
-        for line in ["sleep 1", "./a --b=c 'd e'", "/usr/bin/env true"] {
-            assert!(!needs_shell(line), "{line}");
-        }
-    }
-
-    #[test]
-    fn joined_words_split_into_themselves() {
-        let words =
-            ["a b", "it's", "", "$x", "plain-1.2", "\\", "\"", "ä"].map(String::from).to_vec();
-        assert_eq!(split(&join(&words)).unwrap(), words);
-    }
-
-    #[test]
-    fn any_line_is_answered() {
-        let alphabet: Vec<char> = "ab'\"\\ $\n\u{e4}=".chars().collect();
-        let mut state = 7_u64;
-        for _ in 0..100_000 {
-            let mut line = String::new();
-            for _ in 0..9 {
-                state = state.wrapping_mul(0xd134_2543_de82_ef95).wrapping_add(1);
-                line.push(alphabet[(state >> 33) as usize % alphabet.len()]);
-            }
-            if let Ok(words) = split(&line) {
-                assert_eq!(split(&join(&words)).unwrap(), words);
-            }
-            let _ = needs_shell(&line);
-        }
-    }
 }

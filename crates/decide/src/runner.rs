@@ -2,16 +2,16 @@
 //!
 //! # Contract
 //! A run is a fresh process in a process group of its own, its standard input `/dev/null` unless a file is named. What
-//! goes wrong with the *measurement* (no such program, no metric on its output) is a [`Failure`]; what goes wrong with the
-//! *program* (a status other than zero, a signal, a time-out) is a [`Run`] that says so.
+//! goes wrong with the *measurement* (no such program, no metric on its output) is a [`Failure`]; what goes wrong with
+//! the *program* (a status other than zero, a signal, a time-out) is a [`Run`] that says so.
 //! # Evidence
-//! `tests/decide_runner.rs`, `benches/what_does_a_run_cost.rs`.
+//! `crates/cli/tests/decide_runner.rs`, `crates/cli/benches/what_does_a_run_cost.rs`.
 
-use super::metric::Metric;
-use super::record::{Outcome, Run};
-use super::value::Dimension;
-use super::words;
-use crate::failure::Failure;
+use crate::Failure;
+use crate::metric::Metric;
+use crate::record::{Outcome, Run};
+use crate::value::Dimension;
+use crate::words;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
@@ -23,24 +23,24 @@ use uncontended_sys::supervise::{self, Ended};
 
 /// How commands are started.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Launch {
+pub struct Launch {
     /// Which shell reads command lines.
-    pub(crate) shell: Shell,
+    pub shell: Shell,
     /// Working directory, if another than ours.
-    pub(crate) directory: Option<PathBuf>,
+    pub directory: Option<PathBuf>,
     /// Variables added to our environment.
-    pub(crate) environment: Vec<(String, String)>,
+    pub environment: Vec<(String, String)>,
     /// A run that takes longer is killed and has failed.
-    pub(crate) timeout: Option<Duration>,
+    pub timeout: Option<Duration>,
     /// What standard input is read from; nothing otherwise.
-    pub(crate) input: Option<PathBuf>,
+    pub input: Option<PathBuf>,
     /// Whether what the command prints is shown.
-    pub(crate) show_output: bool,
+    pub show_output: bool,
 }
 
 /// Who splits a command line into words.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) enum Shell {
+pub enum Shell {
     /// Ourselves where that means the same, else `/bin/sh`.
     #[default]
     Auto,
@@ -52,16 +52,16 @@ pub(crate) enum Shell {
 
 /// A command ready to be started any number of times.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Prepared {
+pub struct Prepared {
     /// As the user wrote it.
-    pub(crate) line: String,
+    pub line: String,
     words: Vec<String>,
     shell: bool,
 }
 
 impl Prepared {
     /// A command given as one line.
-    pub(crate) fn from_line(line: &str, launch: &Launch) -> Result<Prepared, Failure> {
+    pub fn from_line(line: &str, launch: &Launch) -> Result<Prepared, Failure> {
         let shell = match &launch.shell {
             Shell::Auto if words::needs_shell(line) => Some(vec!["/bin/sh".to_string()]),
             Shell::Auto | Shell::None => None,
@@ -82,7 +82,7 @@ impl Prepared {
     }
 
     /// A command given as words: no shell ever sees it. A single word is a line.
-    pub(crate) fn from_words(words: &[String], launch: &Launch) -> Result<Prepared, Failure> {
+    pub fn from_words(words: &[String], launch: &Launch) -> Result<Prepared, Failure> {
         match words {
             [line] => Prepared::from_line(line, launch),
             _ => Ok(Prepared { line: words::join(words), words: words.to_vec(), shell: false }),
@@ -92,7 +92,7 @@ impl Prepared {
 
 impl Prepared {
     /// Whether its program is nowhere to be found, so that the line is more likely an argument of the one before it.
-    pub(crate) fn is_no_program(&self, launch: &Launch) -> bool {
+    pub fn is_no_program(&self, launch: &Launch) -> bool {
         let Some(program) = self.words.first().filter(|_| !self.shell) else { return false };
         if program.contains('/') {
             let folder = launch.directory.clone().unwrap_or_default();
@@ -107,7 +107,7 @@ impl Prepared {
 
 /// Starts commands and reads their metric.
 #[derive(Debug)]
-pub(crate) struct Runner {
+pub struct Runner {
     launch: Launch,
     metric: Metric,
     /// The dimension that thresholds have, where the user fixed one.
@@ -119,7 +119,7 @@ pub(crate) struct Runner {
 
 impl Runner {
     /// A runner of commands for one metric, in the dimension of the threshold (any, if `None`).
-    pub(crate) fn new(
+    pub fn new(
         launch: Launch,
         metric: Metric,
         dimension: Option<Dimension>,
@@ -132,17 +132,17 @@ impl Runner {
     }
 
     /// Ends what still runs after twice this time.
-    pub(crate) fn limit(&mut self, most: Option<Duration>) {
+    pub fn limit(&mut self, most: Option<Duration>) {
         self.deadline = most.and_then(|most| Instant::now().checked_add(most.saturating_mul(2)));
     }
 
     /// Whether that time is over: then what was just ended says nothing.
-    pub(crate) fn is_out_of_time(&self) -> bool {
+    pub fn is_out_of_time(&self) -> bool {
         self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
     /// Runs `prepared` once and reads the metric.
-    pub(crate) fn measure(&mut self, prepared: &Prepared) -> Result<Run, Failure> {
+    pub fn measure(&mut self, prepared: &Prepared) -> Result<Run, Failure> {
         let mut words = prepared.words.clone();
         if let Some(path) = &self.run_json {
             let own = std::env::current_exe()
@@ -185,7 +185,7 @@ impl Runner {
     }
 
     /// Runs a command around the measured ones; it must succeed.
-    pub(crate) fn around(&self, role: &str, prepared: &Prepared) -> Result<(), Failure> {
+    pub fn around(&self, role: &str, prepared: &Prepared) -> Result<(), Failure> {
         let ended = self.run(prepared, &prepared.words, None, false)?;
         match (ended.code, ended.signal) {
             (Some(0), _) => Ok(()),
@@ -269,7 +269,7 @@ impl Drop for Runner {
 
 /// A new folder that nobody else can enter.
 fn private_folder() -> Result<PathBuf, Failure> {
-    let path = std::env::temp_dir().join(format!("unc-{:016x}", super::seed(None)));
+    let path = std::env::temp_dir().join(format!("unc-{:016x}", crate::seed(None)));
     std::fs::DirBuilder::new()
         .mode(0o700)
         .create(&path)

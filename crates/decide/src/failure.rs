@@ -1,0 +1,31 @@
+//! Why something could not be asked, run or read: the cause first, then the remedy.
+
+use std::fmt;
+
+/// What went wrong, and what the user can do about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// What went wrong, with the name of the file, flag or program concerned.
+    pub cause: String,
+    /// What would fix it; empty where the cause says it all.
+    pub remedy: String,
+}
+
+impl Failure {
+    /// A failure with a cause and a remedy.
+    pub fn new(cause: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Failure { cause: cause.into(), remedy: remedy.into() }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.cause)?;
+        if !self.remedy.is_empty() {
+            write!(out, " ({})", self.remedy)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Failure {}

@@ -1,0 +1,221 @@
+//! Making runs until they are decided: of one command, or of several in blocks of random order.
+//!
+//! # Contract
+//! Whatever ends the runs, what was set up is cleaned up, and the session gives the verdict of the runs so far. A run
+//! that the user or the end of the time cut off is none.
+
+use crate::Failure;
+use crate::around::Around;
+use crate::interrupted;
+use crate::record::{Outcome, Run, Stop};
+use crate::runner::{Prepared, Runner};
+use crate::session::Session;
+use crate::verdict::Verdict;
+use std::time::Duration;
+use std::vec::IntoIter;
+use uncontended_stats::Rng;
+
+/// How much may be run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Budget {
+    /// Runs of each command that are made first and not counted.
+    pub warmup: u64,
+    /// Most runs of each command.
+    pub most: u64,
+    /// The longest time; a run under way is ended at twice that.
+    pub time: Option<Duration>,
+}
+
+/// Makes runs of one command until its session is settled.
+///
+/// # Errors
+/// If it cannot be run, or shows no metric.
+pub fn runs(
+    mut session: Session,
+    mut runner: Runner,
+    command: &Prepared,
+    around: &Around,
+    budget: Budget,
+) -> Result<Verdict, Failure> {
+    runner.limit(budget.time);
+    let stop = around
+        .set_up(&runner)
+        .and_then(|()| run_until_settled(&mut session, &mut runner, command, around, budget));
+    let stop = clean_up(stop, &mut runner, around)?;
+    session.finish(stop)
+}
+
+/// Cleans up, whatever happened.
+fn clean_up(
+    stop: Result<Stop, Failure>,
+    runner: &mut Runner,
+    around: &Around,
+) -> Result<Stop, Failure> {
+    let stop = if runner.is_out_of_time() { Ok(Stop::MaxTime) } else { stop };
+    runner.limit(None);
+    let cleaned = around.clean_up(runner);
+    let stop = stop?;
+    cleaned?;
+    Ok(stop)
+}
+
+fn run_until_settled(
+    session: &mut Session,
+    runner: &mut Runner,
+    command: &Prepared,
+    around: &Around,
+    budget: Budget,
+) -> Result<Stop, Failure> {
+    let (mut warmup, mut made) = (budget.warmup, 0);
+    loop {
+        if let Some(stop) = session.stop() {
+            return Ok(stop);
+        }
+        if made >= budget.most {
+            return Ok(Stop::MaxRuns);
+        }
+        let prepared = around.prepare(runner, 0);
+        let run = prepared.and_then(|()| runner.measure(command));
+        let run = run.and_then(|run| around.conclude(runner, 0).map(|()| run));
+        // Before asking what came of it: the interrupt has killed whatever was running.
+        if interrupted() {
+            return Ok(Stop::Interrupted);
+        }
+        if runner.is_out_of_time() {
+            return Ok(Stop::MaxTime);
+        }
+        let run = run?;
+        if warmup > 0 {
+            warmup -= 1;
+        } else {
+            session.push(run)?;
+            made += 1;
+        }
+    }
+}
+
+/// Makes blocks of runs.
+#[derive(Debug)]
+pub struct Blocks {
+    /// The trial.
+    pub session: Session,
+    /// Who starts them.
+    pub runner: Runner,
+    /// What runs around them.
+    pub around: Around,
+    /// The commands; none for a stored baseline.
+    pub commands: Vec<Option<Prepared>>,
+    /// What orders them.
+    pub rng: Rng,
+    /// Runs of each command in a block.
+    pub block: u64,
+    /// Whether a run that fails still counts.
+    pub ignore_failure: bool,
+}
+
+impl Blocks {
+    /// One run; none if the user ended it.
+    fn measure(&mut self, arm: usize) -> Result<Option<Run>, Failure> {
+        let Some(command) = &self.commands[arm] else { return Ok(None) };
+        // A stored baseline has no command of its own to prepare for.
+        let number = self.commands[..arm].iter().flatten().count();
+        let prepared = self.around.prepare(&self.runner, number);
+        let run = prepared.and_then(|()| self.runner.measure(command));
+        let run = run.and_then(|run| self.around.conclude(&self.runner, number).map(|()| run));
+        // Before asking what came of it: the interrupt has killed whatever was running.
+        if interrupted() || self.runner.is_out_of_time() {
+            return Ok(None);
+        }
+        let mut run = run?;
+        if run.outcome != Outcome::Ok && !self.ignore_failure {
+            let how = match run.outcome {
+                Outcome::TimedOut => "took longer than --timeout".to_string(),
+                Outcome::Failed(status) => format!("failed with status {status}"),
+                Outcome::Ok => String::new(),
+            };
+            return Err(Failure::new(
+                format!(
+                    "'{}' {how}: a program that fails is not compared, since a fast crash must not win",
+                    command.line
+                ),
+                "mend it (see --show-output), or say --ignore-failure",
+            ));
+        }
+        run.arm = arm;
+        Ok(Some(run))
+    }
+
+    /// Makes blocks until the session is settled. The values of a command that is none are those that are stored.
+    ///
+    /// # Errors
+    /// If a command cannot be run, shows no metric, or fails where that is not ignored.
+    pub fn run(
+        mut self,
+        mut stored: Option<IntoIter<f64>>,
+        budget: Budget,
+    ) -> Result<Verdict, Failure> {
+        self.runner.limit(budget.time);
+        let stop = self.run_until_settled(&mut stored, budget);
+        let stop = clean_up(stop, &mut self.runner, &self.around)?;
+        self.session.finish(stop)
+    }
+
+    fn run_until_settled(
+        &mut self,
+        stored: &mut Option<IntoIter<f64>>,
+        budget: Budget,
+    ) -> Result<Stop, Failure> {
+        self.around.set_up(&self.runner)?;
+        for _ in 0..budget.warmup {
+            self.warm_up()?;
+        }
+        for block in 1.. {
+            if let Some(stop) = self.session.stop() {
+                return Ok(stop);
+            }
+            if self.block.saturating_mul(block) > budget.most {
+                break;
+            }
+            if let Some(stop) = self.one_block(stored)? {
+                return Ok(stop);
+            }
+        }
+        Ok(Stop::MaxRuns)
+    }
+
+    fn warm_up(&mut self) -> Result<(), Failure> {
+        for arm in 0..self.commands.len() {
+            self.measure(arm)?;
+        }
+        Ok(())
+    }
+
+    /// One block in random order; the reason, if it could not be completed.
+    fn one_block(&mut self, stored: &mut Option<IntoIter<f64>>) -> Result<Option<Stop>, Failure> {
+        let mut order: Vec<usize> = Vec::new();
+        for arm in self.session.trial().active() {
+            order.extend((0..self.block).map(|_| arm));
+        }
+        self.rng.shuffle(&mut order);
+        for arm in order {
+            let run = match (&self.commands[arm], &mut *stored) {
+                (None, Some(values)) => {
+                    let Some(value) = values.next() else { return Ok(Some(Stop::EndOfInput)) };
+                    Run {
+                        arm,
+                        value: Some(value),
+                        outcome: Outcome::Ok,
+                        wall_ns: None,
+                        stored: true,
+                    }
+                }
+                _ => match self.measure(arm)? {
+                    Some(run) => run,
+                    None => return Ok(Some(Stop::Interrupted)),
+                },
+            };
+            self.session.push(run)?;
+        }
+        Ok(None)
+    }
+}

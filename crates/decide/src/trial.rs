@@ -1,0 +1,163 @@
+//! From runs to a verdict: the one path that live measurements, streams and logs all take.
+//!
+//! # Contract
+//! A trial is a function of its hypothesis and the runs pushed into it, and of nothing else, so that `unc verdict`
+//! recomputes a verdict from the log bit for bit.
+//! # Evidence
+//! `crates/cli/tests/decide_verdict.rs`.
+
+use crate::Failure;
+use crate::record::{Head, Run, Stop};
+use crate::verdict::{Answer, Evidence, Finding, SCHEMA, Verdict};
+use std::fmt::Debug;
+use uncontended_stats::{self as stats, Counts, Report};
+
+/// A question being tried.
+pub trait Trial: Debug {
+    /// Takes one run.
+    ///
+    /// # Errors
+    /// If the run has no meaning for the question.
+    fn push(&mut self, run: &Run) -> Result<(), Failure>;
+
+    /// The answer so far.
+    fn answer(&self) -> Answer;
+
+    /// Whether further runs could not change anything.
+    fn is_settled(&self) -> bool {
+        self.answer() != Answer::Undecided
+    }
+
+    /// Why no verdict can be given of what was run, if so.
+    fn refusal(&self) -> Option<Failure> {
+        None
+    }
+
+    /// The commands, by their number, that the next block has to run.
+    fn active(&self) -> Vec<usize> {
+        vec![0]
+    }
+
+    /// One line about how it stands, with the current interval and about how many runs are left.
+    fn state(&self) -> String;
+
+    /// What each test says so far: one finding, or one for each candidate.
+    fn findings(&self) -> Vec<Finding>;
+
+    /// The findings with what takes a sort of all runs.
+    fn findings_in_full(&self) -> Vec<Finding> {
+        self.findings()
+    }
+
+    /// The ratios of each candidate to the baseline, in the order of the blocks, where there are such.
+    fn ratios(&self) -> Vec<Vec<f64>> {
+        Vec::new()
+    }
+
+    /// What speaks against the runs' being sound and independent.
+    fn diagnoses(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// The verdict of a trial so far, with everything that supports it.
+#[must_use]
+pub fn verdict(trial: &dyn Trial, head: &Head, stop: Stop) -> Verdict {
+    let asked = head.hypothesis.asked();
+    let findings = trial.findings_in_full();
+    let finding = worst(&findings);
+    let comparisons = if finding.candidate.is_some() { findings } else { Vec::new() };
+    let mut warnings = head.warnings.clone();
+    warnings.extend(trial.diagnoses());
+    Verdict {
+        schema: SCHEMA,
+        question: asked.sentence(),
+        finding,
+        max_error: asked.max_error(),
+        stopped_by: stop,
+        comparisons,
+        hypothesis: head.hypothesis.clone(),
+        warnings,
+        seed: head.seed.clone(),
+        log: None,
+        runs: None,
+    }
+}
+
+/// Of several findings the one that the whole verdict rests on.
+fn worst(findings: &[Finding]) -> Finding {
+    let worst = findings.iter().rev().max_by_key(|finding| finding.verdict.badness());
+    worst.expect("every trial has a finding").clone()
+}
+
+/// How many more trials decide a question at least, as a phrase: if they go on as they did so far or, within the spread
+/// of what was seen, in whichever way decides sooner. The spread keeps the number from leaping where the rate is near
+/// the threshold.
+pub fn remaining(question: &stats::Question, counts: Counts) -> String {
+    let n = counts.trials() as f64 + 1.0;
+    // Half a failure and half a success are added, so that a pure start does not promise too much.
+    let seen = (counts.successes() as f64 + 0.5) / n;
+    let spread = (seen * (1.0 - seen) / n).sqrt();
+    let ways =
+        [seen - spread, seen + spread].map(|rate| more(question, counts, rate.clamp(0.0, 1.0)));
+    match ways.into_iter().flatten().min() {
+        Some(more) => format!("at least about {more} more to decide"),
+        None => "more than a billion more to decide".to_string(),
+    }
+}
+
+/// How many more trials decide, if so many of them succeed.
+fn more(question: &stats::Question, counts: Counts, rate: f64) -> Option<u64> {
+    let decides = |more: u64| {
+        let trials = counts.trials().saturating_add(more);
+        let successes = counts.successes() + (rate * more as f64).round() as u64;
+        Counts::new(trials, successes.min(trials))
+            .is_ok_and(|counts| question.verdict(counts) != stats::Verdict::Undecided)
+    };
+    let high = (0..31).map(|power| 1 << power).find(|&more| decides(more))?;
+    let (mut low, mut high) = (high / 2, high);
+    while high - low > (high / 16).max(1) {
+        let middle = low + (high - low) / 2;
+        if decides(middle) { high = middle } else { low = middle }
+    }
+    Some(high)
+}
+
+/// The finding about a rate: what `report` says, with the evidence against both sides of its thresholds.
+pub fn finding_about(
+    rate: f64,
+    or_below: Option<f64>,
+    report: &Report,
+    decided_by: &str,
+) -> Finding {
+    Finding {
+        candidate: None,
+        verdict: report.verdict.into(),
+        n: report.counts.trials(),
+        successes: report.counts.successes(),
+        log_criterion: Some(report.log_criterion),
+        decided_by: decided_by.to_string(),
+        evidence: evidence_about(rate, or_below, report),
+        interval: report.interval.into(),
+        credible: report.credible.into(),
+        effect: None,
+        relation: None,
+        tails: None,
+        lost_pairs: None,
+        dependence: None,
+        difference: None,
+        p_value: None,
+        quantile: None,
+    }
+}
+
+/// One entry a threshold: a single one for both sides, or the lower for "above" and the upper for "below".
+fn evidence_about(rate: f64, or_below: Option<f64>, report: &Report) -> Vec<Evidence> {
+    let [above, below] = report.evidence.map(|side| Some(side.log_evidence));
+    let needed = report.evidence[0].needed;
+    let entry = |threshold, above, below| Evidence { threshold, above, below, needed };
+    match or_below {
+        None => vec![entry(rate, above, below)],
+        Some(low) => vec![entry(low, above, None), entry(rate, None, below)],
+    }
+}

@@ -1,0 +1,30 @@
+//! What is told of a trial under way.
+
+use uncontended_decide::trial::remaining;
+use uncontended_stats::{self as stats, Counts, MaxError, Method, Rate, Rng};
+
+/// The estimate may fall and rise, but does not leap: not by more than half from one hundredth of the runs to the next.
+#[test]
+fn what_remains_does_not_leap() {
+    for (asked, truth) in [(0.9, 0.9), (0.9, 0.93), (0.5, 0.52), (0.99, 0.985)] {
+        let rate = Rate::new(asked).unwrap();
+        let question =
+            stats::Question::about(rate, Method::OneSided, MaxError::new(0.001).unwrap());
+        let (mut rng, mut counts, mut last) = (Rng::new(3), Counts::default(), None);
+        while question.verdict(counts) == stats::Verdict::Undecided && counts.trials() < 3000 {
+            counts.push(rng.chance(truth));
+            if counts.trials() < 200 || counts.trials() % (counts.trials() / 100) != 0 {
+                continue;
+            }
+            let text = remaining(&question, counts);
+            let words: Vec<&str> = text.split(' ').collect();
+            assert_eq!(words[..2], ["at", "least"], "{text} after {counts:?}");
+            let now: f64 = words[3].parse().unwrap();
+            if let Some(last) = last.replace(now) {
+                let n = counts.trials() as f64;
+                let leap = (now + 0.1 * n) / (last + 0.1 * n);
+                assert!((0.5..2.0).contains(&leap), "{last} {now} after {counts:?}");
+            }
+        }
+    }
+}
