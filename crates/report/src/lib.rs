@@ -16,6 +16,7 @@ pub mod terminal;
 pub mod text;
 pub mod tracefile;
 pub mod units;
+pub mod verdict;
 
 /// The example of the README, compiled.
 #[cfg(doctest)]

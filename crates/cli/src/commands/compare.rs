@@ -1,8 +1,8 @@
 //! `unc compare`: is one command better or worse than another, and by how much?
 
-use crate::decide::flags::{ClaimFlag, OF_ONE_PROPERTY, OutputFlags, RunFlags, StopFlags};
+use super::flags::{ClaimFlag, OF_ONE_PROPERTY, OutputFlags, RunFlags, StopFlags};
+use super::suite;
 use crate::decide::output::deliver;
-use crate::decide::suite;
 use crate::failure::Failure;
 use clap::Args;
 use std::fs::File;

@@ -3,6 +3,7 @@
 
 mod compare;
 mod completions;
+pub(crate) mod flags;
 mod history;
 mod litmus;
 mod man;
@@ -11,6 +12,7 @@ mod power;
 mod report;
 pub(crate) mod run;
 mod slo;
+mod suite;
 mod verdict;
 
 use clap::Subcommand;

@@ -1,6 +1,6 @@
 //! `unc permute`: do two sets of values differ by more than chance?
 
-use crate::decide::flags::OutputFlags;
+use super::flags::OutputFlags;
 use crate::decide::output::deliver;
 use crate::decide::progress::Line as Telling;
 use crate::failure::Failure;

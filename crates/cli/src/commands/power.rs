@@ -1,6 +1,6 @@
 //! `unc power`: how many runs will a question take, and can a budget decide it?
 
-use crate::decide::flags::{ClaimFlag, MethodFlag};
+use super::flags::{ClaimFlag, MethodFlag};
 use crate::decide::output;
 use crate::decide::progress::tell;
 use crate::failure::Failure;

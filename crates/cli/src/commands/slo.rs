@@ -1,8 +1,8 @@
 //! `unc slo`: does a property hold in at least a share of all runs?
 
-use crate::decide::flags::{MethodFlag, OF_ONE_PROPERTY, OutputFlags, RunFlags, StopFlags};
+use super::flags::{MethodFlag, OF_ONE_PROPERTY, OutputFlags, RunFlags, StopFlags};
+use super::suite;
 use crate::decide::output::deliver;
-use crate::decide::suite;
 use crate::failure::Failure;
 use clap::Args;
 use std::path::PathBuf;

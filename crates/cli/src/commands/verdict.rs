@@ -1,6 +1,6 @@
 //! `unc verdict`: a verdict recomputed from the log of the runs.
 
-use crate::decide::flags::OutputFlags;
+use super::flags::OutputFlags;
 use crate::decide::output::deliver;
 use crate::failure::Failure;
 use clap::Args;

@@ -1,10 +1,6 @@
-//! How people ask and are told: flags, progress, and the forms of a verdict. What decides is the crate
-//! `uncontended-decide`.
+//! How people are told of a trial and its verdict: progress, and where its forms go.
 
-pub(crate) mod flags;
 pub(crate) mod output;
-pub(crate) mod page;
 pub(crate) mod progress;
-pub(crate) mod suite;
 #[cfg(test)]
 mod truth;

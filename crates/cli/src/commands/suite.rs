@@ -10,10 +10,9 @@
 //! `tests/decide_suite.rs`.
 
 use super::flags::OutputFlags;
-use super::output;
-use super::page;
-use super::progress::tell;
 use crate::commands::Command;
+use crate::decide::output;
+use crate::decide::progress::tell;
 use crate::failure::Failure;
 use clap::Parser;
 use serde::Deserialize;
@@ -24,6 +23,7 @@ use toml::{Spanned, Table, Value};
 use uncontended_decide::question::error_bound;
 use uncontended_decide::value;
 use uncontended_decide::verdict::{Answer, Verdict};
+use uncontended_report::verdict::{human, markdown, page};
 use uncontended_stats::MaxError;
 
 /// The value of `schema`.
@@ -137,6 +137,19 @@ impl Outcome {
         }
     }
 
+    /// All of it as one page.
+    fn page(&self) -> Result<String, Failure> {
+        let facts = [
+            format!("verdict: {}", self.worst.name()),
+            format!("error of all together at most {}", error_bound(self.max_error)),
+        ];
+        let judged = self
+            .judged
+            .iter()
+            .map(|(name, verdict)| (name.as_str(), said(verdict), verdict.as_ref().ok()));
+        Ok(page::of_several(&self.sentence(), &facts, judged)?)
+    }
+
     /// All of it in one line.
     pub(crate) fn sentence(&self) -> String {
         format!(
@@ -152,7 +165,7 @@ impl Outcome {
 /// The lines about one property, for people.
 pub(crate) fn said(verdict: &Result<Verdict, Failure>) -> String {
     match verdict {
-        Ok(verdict) => output::human(verdict),
+        Ok(verdict) => human(verdict),
         Err(failure) => format!("error\n{failure}\n"),
     }
 }
@@ -160,11 +173,11 @@ pub(crate) fn said(verdict: &Result<Verdict, Failure>) -> String {
 fn write(mut outcome: Outcome, output: &OutputFlags, for_json: bool) -> Result<(), Failure> {
     output::say(&format!("{}\n", outcome.sentence()), for_json)?;
     if let Some(path) = &output.html {
-        output::write_file(path, &page::of_suite(&outcome)?)?;
+        output::write_file(path, &outcome.page()?)?;
     }
     if let Some(path) = &output.markdown {
         let section = |(name, verdict): &Judged| match verdict {
-            Ok(verdict) => format!("### {name}\n\n{}\n", output::markdown(verdict)),
+            Ok(verdict) => format!("### {name}\n\n{}\n", markdown(verdict)),
             Err(failure) => format!("### {name}\n\n**error** {}\n\n", failure.cause),
         };
         let sections: String = outcome.judged.iter().map(section).collect();

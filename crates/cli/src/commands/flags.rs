@@ -1,6 +1,6 @@
 //! The flags that commands of this family share.
 
-use super::progress::Line;
+use crate::decide::progress::Line;
 use crate::failure::Failure;
 use crate::run::output::Output;
 use clap::Args;

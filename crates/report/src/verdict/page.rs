@@ -3,20 +3,17 @@
 //! # Contract
 //! The path of the evidence is replayed from the runs, through the same trial that gave the verdict.
 
-use super::output;
-use super::suite;
-use crate::failure::Failure;
-use std::ops::ControlFlow;
-use uncontended_decide::dealing::DealTrial;
-use uncontended_decide::question::{Compare, Question, error_bound};
+use super::{form, human};
+use crate::html::{Cell, Page, list, table};
+use crate::svg::{self, Look, Within};
+use uncontended_decide::Failure;
+use uncontended_decide::question::{Compare, error_bound};
 use uncontended_decide::record::Run;
 use uncontended_decide::value::{self, Dimension, Toward, significant};
 use uncontended_decide::verdict::{Finding, Verdict};
-use uncontended_report::html::{Cell, Page, list, table};
-use uncontended_report::svg::{self, Look, Within};
 
 /// Points of a path at most: more than a screen has.
-const POINTS: usize = 2000;
+pub(super) const POINTS: usize = 2000;
 
 const EVIDENCE: &str = "That the truth is above, and that it is below. A path that reaches the level decides. It may be \
                         looked at after every step: the chance that it ever gets there wrongly is bounded.";
@@ -25,30 +22,37 @@ const RATIOS: &str = "One point a pair, in their order. The median lies between 
                       every pair.";
 
 /// One verdict as a whole document.
-pub(crate) fn page(verdict: &Verdict, runs: &[Run]) -> Result<String, Failure> {
+///
+/// # Errors
+/// If the runs are not those of its question.
+pub fn page(verdict: &Verdict, runs: &[Run]) -> Result<String, Failure> {
     let facts = [
         format!("verdict: {}", verdict.finding.verdict.name()),
         format!("error at most {}", error_bound(verdict.max_error)),
         format!("stopped by: {}", verdict.stopped_by.name()),
         format!("seed {}", verdict.seed),
     ];
-    let said = output::human(verdict).lines().map(String::from).collect::<Vec<_>>();
+    let said = human(verdict).lines().map(String::from).collect::<Vec<_>>();
     let page = Page::new(&verdict.question, &facts).section("Verdict", "", &list(&said, false));
     Ok(sections(page, verdict, runs, "")?.html())
 }
 
-/// The verdicts of a suite as one document.
-pub(crate) fn of_suite(suite: &suite::Outcome) -> Result<String, Failure> {
-    let facts = [
-        format!("verdict: {}", suite.worst.name()),
-        format!("error of all together at most {}", error_bound(suite.max_error)),
-    ];
-    let mut page = Page::new(&suite.sentence(), &facts);
-    for (name, verdict) in &suite.judged {
-        let said = suite::said(verdict).lines().map(String::from).collect::<Vec<_>>();
-        let question = verdict.as_ref().map_or("", |verdict| verdict.question.as_str());
+/// The verdicts of several questions as one document. Each has its name, the lines about it, and a verdict unless it
+/// could not run.
+///
+/// # Errors
+/// If the runs of a verdict are not those of its question.
+pub fn of_several<'a>(
+    title: &str,
+    facts: &[String],
+    judged: impl Iterator<Item = (&'a str, String, Option<&'a Verdict>)>,
+) -> Result<String, Failure> {
+    let mut page = Page::new(title, facts);
+    for (name, said, verdict) in judged {
+        let said = said.lines().map(String::from).collect::<Vec<_>>();
+        let question = verdict.map_or("", |verdict| verdict.question.as_str());
         page = page.section(name, question, &list(&said, false));
-        if let Ok(verdict) = verdict {
+        if let Some(verdict) = verdict {
             page = sections(page, verdict, verdict.runs.as_deref().unwrap_or_default(), name)?;
         }
     }
@@ -61,13 +65,14 @@ fn sections(mut page: Page, verdict: &Verdict, runs: &[Run], name: &str) -> Resu
         [] => std::slice::from_ref(&verdict.finding),
         several => several,
     };
-    let Replay { paths, within, ratios } = replay(verdict, runs)?;
+    let form = form(&verdict.hypothesis);
+    let Replay { paths, within, ratios } = form.replay(verdict, runs)?;
     for (index, finding) in findings.iter().enumerate() {
         let names = [name, finding.candidate.as_deref().unwrap_or("")];
         page = page.section(
             &titled("The rate", names),
-            rate_remark(verdict),
-            &svg::rate(finding.successes, finding.n, finding.interval.into(), &thresholds(verdict)),
+            form.rate_remark(),
+            &svg::rate(finding.successes, finding.n, finding.interval.into(), &form.thresholds()),
         );
         for entry in &finding.evidence {
             let own: Vec<(&str, &[Look])> = paths
@@ -83,49 +88,32 @@ fn sections(mut page: Page, verdict: &Verdict, runs: &[Run], name: &str) -> Resu
             let picture = svg::evidence(&own, entry.needed / std::f64::consts::LN_10);
             page = page.section(&title, EVIDENCE, &picture);
         }
-        if let (Question::Compare(compare), Some(ratios)) = (&verdict.hypothesis, ratios.get(index))
-        {
-            let picture = svg::ratios(ratios, &within[index], compare.band());
+        if let (Some(band), Some(ratios)) = (form.band(), ratios.get(index)) {
+            let picture = svg::ratios(ratios, &within[index], band);
             page = page.section(&titled("The ratios", names), RATIOS, &picture);
         }
     }
-    if let Question::Compare(compare) = &verdict.hypothesis {
-        page = pair_sections(page, compare, runs, name);
-        page = page.section(&titled("Candidates", [name, ""]), "", &candidates(findings));
-    }
-    Ok(page)
+    Ok(form.pictures(page, &Shown { findings, runs, name }))
+}
+
+/// What a page is made of: the findings, the runs, and the name that tells the verdict from others on it.
+pub(super) struct Shown<'a> {
+    findings: &'a [Finding],
+    runs: &'a [Run],
+    name: &'a str,
+}
+
+/// The pairs of a comparison, and its candidates side by side.
+pub(super) fn of_pairs(page: Page, compare: &Compare, shown: &Shown<'_>) -> Page {
+    let page = pair_sections(page, compare, shown.runs, shown.name);
+    let title = titled("Candidates", [shown.name, ""]);
+    page.section(&title, "", &candidates(shown.findings))
 }
 
 /// A heading: what is shown, of which property of a suite, of which candidate; empty names are left out.
 fn titled(what: &str, names: [&str; 2]) -> String {
     let named = names.into_iter().filter(|name| !name.is_empty());
     std::iter::once(what).chain(named).collect::<Vec<_>>().join(": ")
-}
-
-fn rate_remark(verdict: &Verdict) -> &'static str {
-    match &verdict.hypothesis {
-        Question::Slo(_) => "The rate of runs that have the property.",
-        Question::Compare(compare) if compare.quantile.is_some() => {
-            "Pairs that speak for the claim; the percentiles of all runs decide, not these."
-        }
-        Question::Compare(_) => {
-            "The rate of pairs that speak for the claim: one half is what has to be refuted."
-        }
-        Question::Permute(_) => {
-            "The rate of dealings as extreme as the values at hand: the p-value."
-        }
-    }
-}
-
-fn thresholds(verdict: &Verdict) -> Vec<(&'static str, f64)> {
-    let (upper, lower) = match &verdict.hypothesis {
-        Question::Slo(slo) => (slo.rate, slo.or_below),
-        Question::Permute(permute) => (permute.level, permute.or_below),
-        Question::Compare(_) => return vec![("one half", 0.5)],
-    };
-    let mut marks = vec![("asked about", upper)];
-    marks.extend(lower.map(|low| ("or below", low)));
-    marks
 }
 
 /// How the evidence at one threshold grew, in one direction.
@@ -138,7 +126,7 @@ struct PathOf {
 
 /// How everything grew.
 #[derive(Default)]
-struct Replay {
+pub(super) struct Replay {
     paths: Vec<PathOf>,
     /// The interval of the median ratio, for each candidate of `compare`.
     within: Vec<Vec<Within>>,
@@ -148,7 +136,7 @@ struct Replay {
 
 impl Replay {
     /// Adds one look at every finding.
-    fn look(&mut self, findings: &[Finding]) {
+    pub(super) fn look(&mut self, findings: &[Finding]) {
         self.within.resize(findings.len(), Vec::new());
         for (within, finding) in self.within.iter_mut().zip(findings) {
             let at = finding.effect.map(|effect| Within {
@@ -184,26 +172,9 @@ fn look(paths: &mut Vec<PathOf>, findings: &[Finding]) {
     }
 }
 
-fn replay(verdict: &Verdict, runs: &[Run]) -> Result<Replay, Failure> {
+/// How everything grew: the runs go through the trial once more.
+pub(super) fn replay(verdict: &Verdict, runs: &[Run]) -> Result<Replay, Failure> {
     let mut replay = Replay::default();
-    if let Question::Permute(permute) = &verdict.hypothesis {
-        let every =
-            usize::try_from(verdict.finding.n).unwrap_or(usize::MAX).div_ceil(POINTS).max(1) as u64;
-        DealTrial::new(permute, None, |judge| {
-            let counts = judge.counts();
-            if counts.trials().is_multiple_of(every) {
-                let report = judge.question().report(counts);
-                replay.look(&[uncontended_decide::dealing::finding(permute, &report)]);
-            }
-            if counts.trials() >= verdict.finding.n {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
-        })?;
-        replay.look(std::slice::from_ref(&verdict.finding));
-        return Ok(replay);
-    }
     let mut trial = verdict.hypothesis.asked().trial(None)?;
     let every = runs.len().div_ceil(POINTS).max(1);
     for (index, run) in runs.iter().enumerate() {

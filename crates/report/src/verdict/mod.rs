@@ -1,0 +1,126 @@
+//! A verdict in the forms that people read: lines, Markdown, a page.
+//!
+//! # Contract
+//! A form shows what the verdict holds and decides nothing. What differs between kinds of questions is [`Form`]'s, and
+//! [`form`] alone tells them apart.
+
+mod compare;
+pub mod page;
+mod permute;
+mod slo;
+
+use page::Replay;
+use std::fmt::Write as _;
+use uncontended_decide::Failure;
+use uncontended_decide::question::{Question, error_bound};
+use uncontended_decide::record::Run;
+use uncontended_decide::verdict::{Answer, Finding, Verdict};
+
+/// What a kind of question shows of its verdict.
+trait Form {
+    /// What a finding says, without the answer and the error.
+    fn said(&self, finding: &Finding) -> String;
+
+    /// Why neither answer was given.
+    fn why_undecided(&self, finding: &Finding) -> &'static str;
+
+    /// The first two lines of a Markdown table.
+    fn header(&self) -> &'static str;
+
+    /// A finding as the cells of a row of it, but for the error.
+    fn row(&self, finding: &Finding) -> String;
+
+    /// What follows the table.
+    fn below(&self, _: &Finding) -> Option<String> {
+        None
+    }
+
+    /// What the rate of the finding is that of.
+    fn rate_remark(&self) -> &'static str;
+
+    /// What is marked on the picture of the rate.
+    fn thresholds(&self) -> Vec<(&'static str, f64)>;
+
+    /// How the evidence grew.
+    fn replay(&self, verdict: &Verdict, runs: &[Run]) -> Result<Replay, Failure> {
+        page::replay(verdict, runs)
+    }
+
+    /// The ends of the equivalent ratios, where there are ratios to show.
+    fn band(&self) -> Option<(f64, f64)> {
+        None
+    }
+
+    /// The pictures of its own, of all runs.
+    fn pictures(&self, page: crate::html::Page, _: &page::Shown<'_>) -> crate::html::Page {
+        page
+    }
+}
+
+/// What a question shows, whatever its kind: the only place that tells them apart.
+fn form(question: &Question) -> &dyn Form {
+    match question {
+        Question::Slo(slo) => slo,
+        Question::Compare(compare) => compare,
+        Question::Permute(permute) => permute,
+    }
+}
+
+/// The lines for people.
+#[must_use]
+pub fn human(verdict: &Verdict) -> String {
+    let mut text = String::new();
+    let several = verdict.comparisons.len() > 1;
+    for finding in &verdict.comparisons {
+        if several {
+            let name = finding.candidate.as_deref().unwrap_or_default();
+            let _ = writeln!(text, "  {name}: {}", sentence(verdict, finding));
+        }
+    }
+    let finding = &verdict.finding;
+    match several {
+        true => {
+            let _ = writeln!(text, "{}: {}", finding.verdict.name(), verdict.question);
+        }
+        false => {
+            let _ = writeln!(text, "{}", sentence(verdict, finding));
+        }
+    }
+    if finding.verdict == Answer::Undecided {
+        let _ = writeln!(text, "{}", form(&verdict.hypothesis).why_undecided(&verdict.finding));
+    }
+    for warning in &verdict.warnings {
+        let _ = writeln!(text, "warning: {warning}");
+    }
+    text
+}
+
+/// One finding as one line.
+fn sentence(verdict: &Verdict, finding: &Finding) -> String {
+    let said = form(&verdict.hypothesis).said(finding);
+    let error = error_bound(verdict.max_error);
+    format!("{}: {said}, error at most {error}", finding.verdict.name())
+}
+
+/// The verdict as a Markdown section.
+#[must_use]
+pub fn markdown(verdict: &Verdict) -> String {
+    let form = form(&verdict.hypothesis);
+    let mut text = format!("**{}** {}\n\n", verdict.finding.verdict.name(), verdict.question);
+    let findings = match verdict.comparisons.as_slice() {
+        [] => std::slice::from_ref(&verdict.finding),
+        several => several,
+    };
+    text += form.header();
+    let error = error_bound(verdict.max_error);
+    for finding in findings {
+        let _ = writeln!(text, "| {} | {error} |", form.row(finding));
+    }
+    if let Some(below) = form.below(&verdict.finding) {
+        let _ = writeln!(text, "\n{below}");
+    }
+    for warning in &verdict.warnings {
+        let _ = writeln!(text, "\nWarning: {warning}");
+    }
+    text
+}

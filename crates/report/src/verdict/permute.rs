@@ -1,0 +1,78 @@
+//! What is shown of a permutation test.
+
+use super::Form;
+use super::page::{POINTS, Replay};
+use std::ops::ControlFlow;
+use uncontended_decide::Failure;
+use uncontended_decide::dealing::{self, DealTrial};
+use uncontended_decide::question::{Permute, percent};
+use uncontended_decide::record::Run;
+use uncontended_decide::value::{self, significant};
+use uncontended_decide::verdict::{Answer, Finding, Verdict};
+
+impl Form for Permute {
+    fn said(&self, finding: &Finding) -> String {
+        let level = percent(self.level);
+        let said = match (finding.verdict, self.or_below) {
+            (Answer::Yes, _) => format!("the p-value is below {level}"),
+            (Answer::No, None) => format!("the p-value is at least {level}"),
+            (Answer::No, Some(low)) => format!("the p-value is above {}", percent(low)),
+            _ => format!("whether the p-value is below {level} is not certain"),
+        };
+        let [low, high] = finding.interval;
+        format!(
+            "{said}; difference {}, p about {} {}, {} dealings",
+            significant(finding.difference.unwrap_or(0.0), 6),
+            significant(finding.p_value.unwrap_or(1.0), 4),
+            value::within(low, high, 4),
+            finding.n
+        )
+    }
+
+    fn why_undecided(&self, _: &Finding) -> &'static str {
+        if self.or_below.is_none() {
+            "the evidence suffices for neither answer; at the level itself it never would: give more dealings, or an indifference zone with --or-below"
+        } else {
+            "the evidence suffices for neither answer yet: give more dealings"
+        }
+    }
+
+    fn header(&self) -> &'static str {
+        "| verdict | as extreme | dealings | p-value within | error at most |\n|:--|--:|--:|:--|--:|\n"
+    }
+
+    fn row(&self, finding: &Finding) -> String {
+        let [low, high] = finding.interval;
+        let within = value::rate_interval(low, high, 6);
+        let answer = finding.verdict.name();
+        format!("{answer} | {} | {} | {within}", finding.successes, finding.n)
+    }
+
+    fn rate_remark(&self) -> &'static str {
+        "The rate of dealings as extreme as the values at hand: the p-value."
+    }
+
+    fn thresholds(&self) -> Vec<(&'static str, f64)> {
+        let mut marks = vec![("asked about", self.level)];
+        marks.extend(self.or_below.map(|low| ("or below", low)));
+        marks
+    }
+
+    /// It has no runs: its dealings are made again.
+    fn replay(&self, verdict: &Verdict, _: &[Run]) -> Result<Replay, Failure> {
+        let mut replay = Replay::default();
+        let most = verdict.finding.n;
+        let every = usize::try_from(most).unwrap_or(usize::MAX).div_ceil(POINTS).max(1) as u64;
+        DealTrial::new(self, None, |judge| {
+            let counts = judge.counts();
+            if counts.trials().is_multiple_of(every) {
+                let report = judge.question().report(counts);
+                replay.look(&[dealing::finding(self, &report)]);
+            }
+            let over = counts.trials() >= most;
+            if over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        replay.look(std::slice::from_ref(&verdict.finding));
+        Ok(replay)
+    }
+}
