@@ -1,7 +1,7 @@
 //! The forms of a report that the flags ask for.
 
-use crate::commands::run::Arguments;
 use crate::failure::Failure;
+use crate::run::plan::Plan;
 use crate::run::session::Outputs;
 use crate::symbols::ElfSymbols;
 use std::io::{IsTerminal, Write};
@@ -14,7 +14,7 @@ use uncontended_report::{aggregate, folded, html, json, perfetto, terminal, trac
 
 /// Writes everything that `unc run` was asked for. Every form is tried; the first failure is answered with.
 pub(crate) fn after_run(
-    arguments: &Arguments,
+    plan: &Plan,
     record: &[u8],
     facts: Facts,
     outputs: Outputs,
@@ -23,18 +23,17 @@ pub(crate) fn after_run(
     let kept = outputs.trace.map(|output| output.write(&[record, &trace_ending(record, &facts)?]));
     let started_unix_s = facts.started_unix_s;
     let mut report = report(record, facts, symbols)?;
-    if !arguments.no_history {
+    if !plan.no_history {
         remember(&report, started_unix_s);
     }
-    if let Some(pattern) = &arguments.only {
+    if let Some(pattern) = &plan.only {
         report.keep_matching(pattern);
     }
     let data = outputs.json.map(|output| output.write(&[&json(&report)?]));
     let page = outputs.html.map(|output| output.write(&[&html(&report)?]));
-    if !arguments.quiet {
+    if !plan.quiet {
         // Where stderr is gone there is nobody to tell.
-        let _ = std::io::stderr()
-            .write_all(text(&report, arguments.top, &std::io::stderr()).as_bytes());
+        let _ = std::io::stderr().write_all(text(&report, plan.top, &std::io::stderr()).as_bytes());
     }
     [kept, data, page].into_iter().flatten().collect()
 }

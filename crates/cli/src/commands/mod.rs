@@ -15,8 +15,11 @@ mod slo;
 mod suite;
 mod verdict;
 
+use crate::decide::output::write_failure;
+use crate::failure::Failure;
 use clap::Subcommand;
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// One subcommand of `unc` with its flags.
@@ -66,5 +69,26 @@ pub(crate) fn tell_usage_error(error: &clap::Error) {
         Some("power") => power::SCHEMA,
         _ => return,
     };
-    crate::decide::output::write_usage_error(schema, words, error);
+    write_usage_error(schema, words, error);
+}
+
+/// Writes as JSON that flags could not be understood, if `words`, which follow the command's name, show that JSON was
+/// asked for.
+fn write_usage_error(schema: &str, words: &[OsString], error: &clap::Error) {
+    let ours = words.iter().take_while(|word| *word != "--");
+    let at = ours.clone().position(|word| word == "--json").and_then(|at| words.get(at + 1));
+    let json = at.map(Path::new).or_else(|| {
+        let mut joined = ours.filter_map(|word| word.to_str()?.strip_prefix("--json="));
+        joined.next().map(Path::new)
+    });
+    // The error itself is told already; a second one while reporting it adds nothing.
+    let _ = write_failure(schema, &usage_failure(error), json);
+}
+
+/// What the flag parser has to say, in one line.
+fn usage_failure(error: &clap::Error) -> Failure {
+    let text = error.to_string();
+    let lines: Vec<&str> =
+        text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
+    Failure::new(lines.join(" ").trim_start_matches("error: "), "see --help")
 }

@@ -1,6 +1,7 @@
 //! `unc run`: runs a program under the observer and reports where its threads waited.
 
 use crate::failure::Failure;
+use crate::run::plan::{Plan, Refusal};
 use crate::run::{duration, session};
 use clap::Args;
 use std::ffi::OsString;
@@ -27,34 +28,34 @@ Exit status: the program's own; 128 + N if signal N ended it; 127 not found; 126
 pub(crate) struct Arguments {
     /// Write the report as JSON (schema uncontended.run/1)
     #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
+    json: Option<PathBuf>,
     /// Write the report as one self-contained page
     #[arg(long, value_name = "FILE")]
-    pub(crate) html: Option<PathBuf>,
+    html: Option<PathBuf>,
     /// Keep the record, for `unc report`
     #[arg(long, value_name = "FILE")]
-    pub(crate) trace: Option<PathBuf>,
+    trace: Option<PathBuf>,
     /// End the program with SIGTERM after this time (500ms, 10s, 2m)
     #[arg(long = "for", value_name = "DURATION", value_parser = duration::parse)]
-    pub(crate) limit: Option<Duration>,
+    limit: Option<Duration>,
     /// Begin to record after this time
     #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
-    pub(crate) delay: Option<Duration>,
+    delay: Option<Duration>,
     /// Show only locks whose kind, address or code has PATTERN in it
     #[arg(long, value_name = "PATTERN")]
-    pub(crate) only: Option<String>,
+    only: Option<String>,
     /// Show the N costliest locks
     #[arg(long, value_name = "N", default_value_t = 10)]
-    pub(crate) top: usize,
+    top: usize,
     /// Leave out hold times, which cost one clock reading for each acquisition
     #[arg(long)]
-    pub(crate) no_hold: bool,
+    no_hold: bool,
     /// Do not add this run to `unc history`
     #[arg(long)]
-    pub(crate) no_history: bool,
+    no_history: bool,
     /// No report on stderr
     #[arg(long)]
-    pub(crate) quiet: bool,
+    quiet: bool,
     /// The program and its arguments
     #[arg(
         required = true,
@@ -62,20 +63,30 @@ pub(crate) struct Arguments {
         allow_hyphen_values = true,
         value_name = "PROGRAM"
     )]
-    pub(crate) command: Vec<OsString>,
+    command: Vec<OsString>,
 }
 
 impl Arguments {
-    /// Whether anything is to be told or kept of the run.
-    pub(crate) fn wants_report(&self) -> bool {
-        let files = [&self.json, &self.html, &self.trace];
-        !self.quiet || !self.no_history || files.into_iter().any(Option::is_some)
+    fn plan(self) -> Plan {
+        Plan {
+            command: self.command,
+            limit: self.limit,
+            delay: self.delay,
+            no_hold: self.no_hold,
+            json: self.json,
+            html: self.html,
+            trace: self.trace,
+            only: self.only,
+            top: self.top,
+            no_history: self.no_history,
+            quiet: self.quiet,
+        }
     }
 
     pub(crate) fn execute(self) -> ExitCode {
         let outcome = refuse_flag(&self)
             .and_then(|()| refuse_stdout(&self))
-            .and_then(|()| session::run(&self));
+            .and_then(|()| session::run(&self.plan()));
         match outcome {
             Ok(status) => ExitCode::from(status),
             Err(refusal) => {
@@ -83,20 +94,6 @@ impl Arguments {
                 ExitCode::from(refusal.status)
             }
         }
-    }
-}
-
-/// Why there is no program whose status could be passed through.
-#[derive(Debug)]
-pub(crate) struct Refusal {
-    pub(crate) failure: Failure,
-    /// 125, 126 or 127.
-    pub(crate) status: u8,
-}
-
-impl From<Failure> for Refusal {
-    fn from(failure: Failure) -> Self {
-        Refusal { failure, status: 125 }
     }
 }
 

@@ -252,7 +252,7 @@ fn read(
             words.insert(1, "--json=-".to_string());
         }
         let one = One::try_parse_from(words)
-            .map_err(|error| format!("{name}: {}", output::usage_failure(&error).cause))?;
+            .map_err(|error| format!("{name}: {}", super::usage_failure(&error).cause))?;
         properties.push(Property { name, command: one.command });
     }
     Ok((properties, max_error))

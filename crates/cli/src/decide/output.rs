@@ -7,7 +7,6 @@
 use super::progress::tell;
 use crate::commands::flags::OutputFlags;
 use crate::failure::Failure;
-use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
@@ -100,27 +99,6 @@ pub(crate) fn write_failure(
         "remedy": failure.remedy,
     });
     write_file(path, &format!("{error:#}\n"))
-}
-
-/// Writes as JSON that flags could not be understood, if `words`, which follow the command's name, show that JSON was
-/// asked for.
-pub(crate) fn write_usage_error(schema: &str, words: &[OsString], error: &clap::Error) {
-    let ours = words.iter().take_while(|word| *word != "--");
-    let at = ours.clone().position(|word| word == "--json").and_then(|at| words.get(at + 1));
-    let json = at.map(Path::new).or_else(|| {
-        let mut joined = ours.filter_map(|word| word.to_str()?.strip_prefix("--json="));
-        joined.next().map(Path::new)
-    });
-    // The error itself is told already; a second one while reporting it adds nothing.
-    let _ = write_failure(schema, &usage_failure(error), json);
-}
-
-/// What the flag parser has to say, in one line.
-pub(crate) fn usage_failure(error: &clap::Error) -> Failure {
-    let text = error.to_string();
-    let lines: Vec<&str> =
-        text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
-    Failure::new(lines.join(" ").trim_start_matches("error: "), "see --help")
 }
 
 /// Writes a file, or to standard output for `-`.

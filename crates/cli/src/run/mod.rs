@@ -5,6 +5,7 @@ pub(crate) mod duration;
 mod futex;
 mod observer;
 pub(crate) mod output;
+pub(crate) mod plan;
 mod program;
 mod record;
 pub(crate) mod session;

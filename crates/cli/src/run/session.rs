@@ -7,9 +7,9 @@ use super::program::{self, Missing};
 use super::record::Record;
 use super::supervise::{self, Schedule};
 use super::threads::ThreadWatch;
-use crate::commands::run::{Arguments, Refusal};
 use crate::emit;
 use crate::failure::Failure;
+use crate::run::plan::{Plan, Refusal};
 use crate::symbols::ElfSymbols;
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -21,15 +21,15 @@ use uncontended_sys::process::{self, Child, Exit, Image};
 use uncontended_sys::signals::Signals;
 
 /// Runs the program, writes the reports and answers with the status for `unc` to exit with.
-pub(crate) fn run(arguments: &Arguments) -> Result<u8, Refusal> {
-    let name = &arguments.command[0];
+pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
+    let name = &plan.command[0];
     let path = program::find(name).map_err(|missing| refusal(name, &missing))?;
     let obstacle = program::obstacle(&path);
-    let outputs = Outputs::open(arguments)?;
+    let outputs = Outputs::open(plan)?;
     let signals =
         Signals::block(&supervise::TAKEN).map_err(|error| own("block signals", &error))?;
-    let mut record = Record::create(!arguments.no_hold, arguments.delay.is_none())
-        .map_err(|error| no_record(&error))?;
+    let mut record =
+        Record::create(!plan.no_hold, plan.delay.is_none()).map_err(|error| no_record(&error))?;
     let (library, cost_ns_per_pair) =
         library().map_err(|error| own("place the observer", &error))?;
     if let Some(obstacle) = obstacle {
@@ -38,17 +38,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Refusal> {
     let environment = environment(&library, &record);
 
     // Without root there is nothing to arm; the report says so.
-    let mut futexes = arguments.wants_report().then(FutexWatch::open).and_then(Result::ok);
+    let mut futexes = plan.wants_report().then(FutexWatch::open).and_then(Result::ok);
     let started_unix_s =
         SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
     refuse_if_ended(&signals)?;
     record.begin().map_err(|error| own("write to the record", &error))?;
     let start = Instant::now();
-    let child = spawn(&path, arguments, &environment, &signals)?;
+    let child = spawn(&path, plan, &environment, &signals)?;
     let pid = Some(child.pid());
     let schedule = Schedule {
-        end: arguments.limit.map(|limit| start + limit),
-        begin: arguments.delay.map(|delay| start + delay),
+        end: plan.limit.map(|limit| start + limit),
+        begin: plan.delay.map(|delay| start + delay),
     };
     let mut threads = ThreadWatch::new(child.pid());
     supervise::until_end(&child, &signals, schedule, &record, &mut threads, futexes.as_mut());
@@ -58,13 +58,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Refusal> {
 
     let mut symbols = ElfSymbols::default();
     let facts = |symbols: &mut ElfSymbols| Facts {
-        command: arguments.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+        command: plan.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
         pid,
         exit_status: i32::from(status(&exit)),
         signal: exit.signal,
         wall_ns,
         started_unix_s,
-        delay_ns: arguments.delay.map_or(0, nanoseconds),
+        delay_ns: plan.delay.map_or(0, nanoseconds),
         left_running,
         other_users: threads.of_other_users(),
         threads: threads.into_facts(),
@@ -72,10 +72,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<u8, Refusal> {
         unobserved: obstacle.map(|obstacle| obstacle.reason().to_owned()),
         futex: futexes.as_mut().map(|futexes| futexes.finish(clock::monotonic_ns(), symbols)),
     };
-    let written = match arguments.wants_report() {
+    let written = match plan.wants_report() {
         true => record.read().map_err(unreadable).and_then(|record| {
             let facts = facts(&mut symbols);
-            emit::after_run(arguments, &record, facts, outputs, &mut symbols)
+            emit::after_run(plan, &record, facts, outputs, &mut symbols)
         }),
         false => record.check().map_err(unreadable),
     };
@@ -125,14 +125,10 @@ pub(crate) struct Outputs {
 }
 
 impl Outputs {
-    fn open(arguments: &Arguments) -> Result<Self, Failure> {
+    fn open(plan: &Plan) -> Result<Self, Failure> {
         let open =
             |path: &Option<std::path::PathBuf>| path.as_deref().map(Output::open).transpose();
-        Ok(Outputs {
-            json: open(&arguments.json)?,
-            html: open(&arguments.html)?,
-            trace: open(&arguments.trace)?,
-        })
+        Ok(Outputs { json: open(&plan.json)?, html: open(&plan.html)?, trace: open(&plan.trace)? })
     }
 }
 
@@ -202,14 +198,14 @@ fn environment(library: &Library, record: &Record) -> Vec<CString> {
 /// Starts the program; a file that the kernel does not know as a program goes to the shell, as `execvp` does it.
 fn spawn(
     path: &Path,
-    arguments: &Arguments,
+    plan: &Plan,
     environment: &[CString],
     signals: &Signals,
 ) -> Result<Child, Refusal> {
     const NO_PROGRAM: i32 = 8; // ENOEXEC
-    let name = arguments.command[0].to_string_lossy();
+    let name = plan.command[0].to_string_lossy();
     let no_nul = |_| Failure::new(format!("{name}: an argument has a NUL byte in it"), "");
-    let words = arguments.command.iter().map(|word| CString::new(word.as_bytes()));
+    let words = plan.command.iter().map(|word| CString::new(word.as_bytes()));
     let mut words = words.collect::<Result<Vec<_>, _>>().map_err(no_nul)?;
     let path = CString::new(path.as_os_str().as_bytes()).map_err(no_nul)?;
     let started = process::spawn(&Image { path: &path, arguments: &words, environment }, signals);
