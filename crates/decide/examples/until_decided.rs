@@ -54,6 +54,6 @@ fn main() -> Result<(), Failure> {
     };
     let verdict = session.finish(stop)?;
     println!("{} {}", verdict.question, verdict.finding.verdict.name());
-    println!("after {} pairs: {:?}", verdict.finding.n, verdict.finding.effect);
+    println!("after {} pairs: {:?}", verdict.finding.n, verdict.finding.pairs());
     Ok(())
 }

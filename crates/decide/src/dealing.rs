@@ -8,7 +8,7 @@ use crate::Failure;
 use crate::question::Permute;
 use crate::record::Run;
 use crate::trial::{Trial, finding_about};
-use crate::verdict::{Answer, Finding};
+use crate::verdict::{About, Answer, Finding, OfDealing};
 use std::ops::ControlFlow;
 use std::time::Duration;
 use uncontended_stats::{
@@ -110,20 +110,22 @@ impl Trial for DealTrial {
     }
 
     fn findings(&self) -> Vec<Finding> {
+        let Significance { observed, p_value, report, .. } = &self.found;
         vec![Finding {
             verdict: self.answer(),
-            difference: Some(self.found.observed),
-            p_value: Some(self.found.p_value),
-            ..finding(&self.permute, &self.found.report)
+            ..finding(&self.permute, report, *observed, *p_value)
         }]
     }
 }
 
 /// The finding about the rate of extreme dealings, which is the p-value.
-pub fn finding(permute: &Permute, report: &Report) -> Finding {
+#[must_use]
+pub fn finding(permute: &Permute, report: &Report, difference: f64, p_value: f64) -> Finding {
+    let about = OfDealing { log_criterion: report.log_criterion, difference, p_value };
+    let about = About::Dealing(about);
     // The judge's "yes" is "the p-value is at least the level", from above the lower threshold.
     Finding {
         verdict: Answer::Undecided,
-        ..finding_about(permute.level, permute.or_below, report, "permutation")
+        ..finding_about(permute.level, permute.or_below, report, "permutation", about)
     }
 }

@@ -15,7 +15,7 @@ use crate::ratio::Ratio;
 use crate::record::{Outcome, Run};
 use crate::trial::{Trial, remaining};
 use crate::value::within;
-use crate::verdict::{Answer, Effect, Evidence, Finding, Relation};
+use crate::verdict::{About, Answer, Effect, Evidence, Finding, OfPairs, Relation};
 use uncontended_stats::{self as stats, Counts, Method, Rate, Report};
 
 /// The trial of paired ratios.
@@ -135,7 +135,6 @@ impl PairTrial {
     }
 
     fn finding(&self, arm: usize, candidate: &Candidate) -> Finding {
-        let relation = candidate.ratio.relation();
         let report = self.report(candidate);
         let (least, most) = self.compare.band();
         let thresholds = if least == most { vec![most] } else { vec![least, most] };
@@ -151,12 +150,17 @@ impl PairTrial {
                 if self.compare.higher_is_better { (above, below) } else { (below, above) };
             Evidence { threshold, above: Some(above), below: Some(below), needed }
         };
+        let about = OfPairs {
+            candidate: self.compare.commands.get(arm).cloned().unwrap_or_default(),
+            effect: self.effect(candidate),
+            relation: candidate.ratio.relation(),
+            tails: self.tails(candidate),
+            lost_pairs: self.compare.ignore_failure.then_some(candidate.lost),
+        };
         Finding {
-            candidate: self.compare.commands.get(arm).cloned(),
             verdict: self.verdict(candidate),
             n: candidate.costs.len() as u64,
             successes: report.counts.successes(),
-            log_criterion: None,
             decided_by: match candidate.ratio {
                 Ratio::Paired(_) => "paired-sign".to_string(),
                 Ratio::Quantile(_) => "quantile-ratio".to_string(),
@@ -164,14 +168,7 @@ impl PairTrial {
             evidence: thresholds.into_iter().map(evidence).collect(),
             interval: report.interval.into(),
             credible: report.credible.into(),
-            effect: Some(self.effect(candidate)),
-            relation: Some(relation),
-            tails: self.tails(candidate),
-            lost_pairs: self.compare.ignore_failure.then_some(candidate.lost),
-            dependence: None,
-            difference: None,
-            p_value: None,
-            quantile: None,
+            about: About::Pairs(about),
         }
     }
 

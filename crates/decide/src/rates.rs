@@ -14,7 +14,7 @@ use crate::question::{Bound, Side, Slo};
 use crate::record::{Outcome, Run};
 use crate::trial::{Trial, finding_about, remaining};
 use crate::value;
-use crate::verdict::{Answer, Finding, Percentile};
+use crate::verdict::{About, Answer, Finding, OfRate, Percentile};
 use serde::Serialize;
 use uncontended_stats::bursts::{BurstJudge, Chain, Pending};
 use uncontended_stats::{self as stats, Counts, Judge, MaxError, Rate, Report, quantile};
@@ -44,12 +44,14 @@ impl RateTrial {
 
     /// The finding, but for the percentile, which takes a sort.
     pub fn finding(&self) -> Finding {
+        self.finding_with(None)
+    }
+
+    fn finding_with(&self, quantile: Option<Percentile>) -> Finding {
         let report = self.judge.question().report(self.judge.counts());
-        Finding {
-            verdict: self.answer(),
-            dependence: Some(self.dependence()),
-            ..finding(&self.slo, &report)
-        }
+        let dependence = Some(self.dependence());
+        let finding = finding(&self.slo, &report, dependence, quantile);
+        Finding { verdict: self.answer(), ..finding }
     }
 
     fn dependence(&self) -> Dependence {
@@ -127,7 +129,7 @@ impl Trial for RateTrial {
     }
 
     fn findings_in_full(&self) -> Vec<Finding> {
-        vec![Finding { quantile: self.percentile(), ..self.finding() }]
+        vec![self.finding_with(self.percentile())]
     }
 
     fn diagnoses(&self) -> Vec<String> {
@@ -247,7 +249,14 @@ fn diagnosis(chain: &Chain, counts: Counts, guarded: bool) -> Option<String> {
     ))
 }
 
-/// The finding about a rate after certain counts.
-pub fn finding(slo: &Slo, report: &Report) -> Finding {
-    finding_about(slo.rate, slo.or_below, report, slo.method.name())
+/// The finding about a rate after certain counts, with what is known of their order and of the values.
+#[must_use]
+pub fn finding(
+    slo: &Slo,
+    report: &Report,
+    dependence: Option<Dependence>,
+    quantile: Option<Percentile>,
+) -> Finding {
+    let about = OfRate { log_criterion: report.log_criterion, dependence, quantile };
+    finding_about(slo.rate, slo.or_below, report, slo.method.name(), About::Rate(about))
 }

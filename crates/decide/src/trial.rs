@@ -8,7 +8,7 @@
 
 use crate::Failure;
 use crate::record::{Head, Run, Stop};
-use crate::verdict::{Answer, Evidence, Finding, SCHEMA, Verdict};
+use crate::verdict::{About, Answer, Evidence, Finding, SCHEMA, Verdict};
 use std::fmt::Debug;
 use uncontended_stats::{self as stats, Counts, Report};
 
@@ -66,7 +66,7 @@ pub fn verdict(trial: &dyn Trial, head: &Head, stop: Stop) -> Verdict {
     let asked = head.hypothesis.asked();
     let findings = trial.findings_in_full();
     let finding = worst(&findings);
-    let comparisons = if finding.candidate.is_some() { findings } else { Vec::new() };
+    let comparisons = if finding.pairs().is_some() { findings } else { Vec::new() };
     let mut warnings = head.warnings.clone();
     warnings.extend(trial.diagnoses());
     Verdict {
@@ -124,30 +124,23 @@ fn more(question: &stats::Question, counts: Counts, rate: f64) -> Option<u64> {
 }
 
 /// The finding about a rate: what `report` says, with the evidence against both sides of its thresholds.
+#[must_use]
 pub fn finding_about(
     rate: f64,
     or_below: Option<f64>,
     report: &Report,
     decided_by: &str,
+    about: About,
 ) -> Finding {
     Finding {
-        candidate: None,
         verdict: report.verdict.into(),
         n: report.counts.trials(),
         successes: report.counts.successes(),
-        log_criterion: Some(report.log_criterion),
         decided_by: decided_by.to_string(),
         evidence: evidence_about(rate, or_below, report),
         interval: report.interval.into(),
         credible: report.credible.into(),
-        effect: None,
-        relation: None,
-        tails: None,
-        lost_pairs: None,
-        dependence: None,
-        difference: None,
-        p_value: None,
-        quantile: None,
+        about,
     }
 }
 

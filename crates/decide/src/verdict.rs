@@ -141,17 +141,12 @@ impl Relation {
 /// What one test says.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Finding {
-    /// The command that it is about, in `compare`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub candidate: Option<String>,
     /// The answer.
     pub verdict: Answer,
-    /// Runs (`slo`) or pairs (`compare`) that were judged.
+    /// Runs (`slo`), pairs (`compare`) or dealings (`permute`) that were judged.
     pub n: u64,
-    /// Those that have the property, or in which the claim's own threshold was kept.
+    /// Those that have the property, or in which the claim's own threshold was kept, or that are as extreme.
     pub successes: u64,
-    /// Robbins' criterion at R, rounded up (`slo` only).
-    pub log_criterion: Option<f64>,
     /// The method.
     pub decided_by: String,
     /// One entry a threshold.
@@ -160,35 +155,92 @@ pub struct Finding {
     pub interval: [f64; 2],
     /// Credible interval of the same nominal error: a statement about a posterior, not valid over many looks.
     pub credible: [f64; 2],
-    /// The size of the effect (`compare` only).
-    pub effect: Option<Effect>,
-    /// The direction (`compare` only).
-    pub relation: Option<Relation>,
-    /// Whether one command has more slow or lost runs than the other (`compare` only).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub tails: Option<TailFinding>,
-    /// Pairs that were lost on both sides, where runs may be lost (`compare` only). They are not among `n`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub lost_pairs: Option<u64>,
-    /// Whether runs that lack the property come in bursts (`slo` only).
+    /// What the kind of question adds.
+    #[serde(flatten, serialize_with = "with_nulls")]
+    pub about: About,
+}
+
+/// What a kind of question adds to a finding.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum About {
+    /// A rate.
+    Rate(OfRate),
+    /// A candidate against the baseline.
+    Pairs(OfPairs),
+    /// A p-value.
+    Dealing(OfDealing),
+}
+
+/// What is said of a rate besides.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OfRate {
+    /// Robbins' criterion at R, rounded up.
+    pub log_criterion: f64,
+    /// Whether runs that lack the property come in bursts; none where only counts are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dependence: Option<Dependence>,
-    /// The statistic of B less that of A (`permute` only).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub difference: Option<f64>,
-    /// The p-value's estimate, `(b+1)/(m+1)` (`permute` only).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub p_value: Option<f64>,
-    /// Where the percentile lies (`slo --quantile` only).
+    /// Where the percentile lies that was asked about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantile: Option<Percentile>,
 }
 
+/// What is said of a candidate besides.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OfPairs {
+    /// The command that it is about.
+    pub candidate: String,
+    /// The size of the effect.
+    pub effect: Effect,
+    /// The direction.
+    pub relation: Relation,
+    /// Whether one command has more slow or lost runs than the other, where that is asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tails: Option<TailFinding>,
+    /// Pairs that were lost on both sides, where runs may be lost. They are not among `n`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lost_pairs: Option<u64>,
+}
+
+/// What is said of a p-value besides.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OfDealing {
+    /// Robbins' criterion at the level, rounded up.
+    pub log_criterion: f64,
+    /// The statistic of B less that of A.
+    pub difference: f64,
+    /// The p-value's estimate, `(b+1)/(m+1)`.
+    pub p_value: f64,
+}
+
+/// Version 1 of the schema has these keys whatever the kind.
+fn with_nulls<S: serde::Serializer>(about: &About, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut keys = serde_json::to_value(about).map_err(serde::ser::Error::custom)?;
+    if let Some(keys) = keys.as_object_mut() {
+        for key in ["log_criterion", "effect", "relation"] {
+            keys.entry(key).or_insert(serde_json::Value::Null);
+        }
+    }
+    keys.serialize(serializer)
+}
+
 impl Finding {
-    /// Whether nothing but a tail that may be heavier stands in the way of an answer.
-    pub fn tail_is_open(&self) -> bool {
-        self.verdict == Answer::Undecided
-            && self.tails.is_some_and(|tails| tails.median != Answer::Undecided)
+    /// What is said of a rate besides, if it is about one.
+    #[must_use]
+    pub fn rate(&self) -> Option<&OfRate> {
+        if let About::Rate(rate) = &self.about { Some(rate) } else { None }
+    }
+
+    /// What is said of a candidate besides, if it is about one.
+    #[must_use]
+    pub fn pairs(&self) -> Option<&OfPairs> {
+        if let About::Pairs(pairs) = &self.about { Some(pairs) } else { None }
+    }
+
+    /// What is said of a p-value besides, if it is about one.
+    #[must_use]
+    pub fn dealing(&self) -> Option<&OfDealing> {
+        if let About::Dealing(dealing) = &self.about { Some(dealing) } else { None }
     }
 }
 

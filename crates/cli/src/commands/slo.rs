@@ -167,7 +167,7 @@ impl Flags {
         let counts = Counts::new(trials, successes)
             .map_err(|error| Failure::new(error.to_string(), "see --counts"))?;
         let slo = self.hypothesis("counts", None)?;
-        let finding = rates::finding(&slo, &slo.question()?.report(counts));
+        let finding = rates::finding(&slo, &slo.question()?.report(counts), None, None);
         Ok(Verdict {
             schema: SCHEMA,
             question: slo.sentence(),

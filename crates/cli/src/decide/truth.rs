@@ -12,7 +12,7 @@ use clap::Parser as _;
 use std::fmt::Write as _;
 use std::io::{self, BufReader, Read};
 use uncontended_decide::lines::Lines;
-use uncontended_decide::verdict::{Answer, Verdict};
+use uncontended_decide::verdict::{Answer, OfPairs, Verdict};
 use uncontended_stats::Rng;
 
 /// The error that is allowed everywhere here.
@@ -96,8 +96,8 @@ impl Case {
     /// Whether an interval lacks the truth.
     fn misses(&self, verdict: &Verdict) -> bool {
         let Some(truth) = self.truth else { return false };
-        let (low, high) = match &verdict.finding.effect {
-            Some(effect) => (effect.low, effect.high.unwrap_or(f64::INFINITY)),
+        let (low, high) = match verdict.finding.pairs() {
+            Some(OfPairs { effect, .. }) => (effect.low, effect.high.unwrap_or(f64::INFINITY)),
             None => verdict.finding.interval.into(),
         };
         truth < low || truth > high
@@ -282,7 +282,7 @@ fn slo_percentiles() {
     let (mut missed, mut wrong, mut known) = (0, 0, 0);
     for seed in 0..streams {
         let verdict = case.verdict(1000 + seed);
-        let place = verdict.finding.quantile.unwrap();
+        let place = verdict.finding.rate().unwrap().quantile.unwrap();
         let (low, high) = (place.low.unwrap_or(0.0), place.high.unwrap_or(f64::INFINITY));
         let misses = low > 2.0 || high < 2.0;
         missed += u64::from(misses);

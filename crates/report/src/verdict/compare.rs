@@ -5,19 +5,21 @@ use super::page::{self, Shown};
 use crate::html::Page;
 use uncontended_decide::question::{Compare, percent};
 use uncontended_decide::value::{self, significant};
-use uncontended_decide::verdict::{Answer, Finding, Relation};
+use uncontended_decide::verdict::{Answer, Finding, OfPairs, Relation};
 
 impl Form for Compare {
     fn said(&self, finding: &Finding) -> String {
-        let Some(effect) = &finding.effect else { return String::new() };
+        let Some(pairs) = finding.pairs() else { return String::new() };
+        let effect = &pairs.effect;
         let within = value::within(effect.low, effect.high.unwrap_or(f64::INFINITY), 5);
         let ratio = effect.ratio.map_or("-".to_string(), |ratio| significant(ratio, 5));
-        let said = said_of_pair(self, finding);
+        let said = said_of_pair(self, finding.verdict, pairs);
         format!("{said}; {} {ratio} {within}, {} pairs", self.effect_name(), finding.n)
     }
 
     fn why_undecided(&self, finding: &Finding) -> &'static str {
-        if finding.tail_is_open() {
+        let tails = finding.pairs().and_then(|pairs| pairs.tails);
+        if tails.is_some_and(|tails| tails.median != Answer::Undecided) {
             "the median alone is settled: give more runs to rule out a heavier tail, or ask about the median alone with --no-tail-guard"
         } else {
             "the evidence suffices for neither answer; at the margin itself it never would: give more runs or another --margin"
@@ -29,18 +31,15 @@ impl Form for Compare {
     }
 
     fn row(&self, finding: &Finding) -> String {
-        let effect = finding.effect;
-        let within = effect.map_or(String::new(), |effect| {
-            value::within(effect.low, effect.high.unwrap_or(f64::INFINITY), 5)
-        });
+        let Some(pairs) = finding.pairs() else { return String::new() };
+        let effect = &pairs.effect;
         format!(
-            "`{}` | {} | {} | {} | {within} | {}",
-            finding.candidate.as_deref().unwrap_or_default().replace('|', "\\|"),
+            "`{}` | {} | {} | {} | {} | {}",
+            pairs.candidate.replace('|', "\\|"),
             finding.verdict.name(),
-            finding.relation.map_or("not known", |relation| relation.told()),
-            effect
-                .and_then(|effect| effect.ratio)
-                .map_or("-".to_string(), |ratio| significant(ratio, 5)),
+            pairs.relation.told(),
+            effect.ratio.map_or("-".to_string(), |ratio| significant(ratio, 5)),
+            value::within(effect.low, effect.high.unwrap_or(f64::INFINITY), 5),
             finding.n
         )
     }
@@ -67,19 +66,19 @@ impl Form for Compare {
 }
 
 /// What the claim, the median and the tails are found to be.
-fn said_of_pair(compare: &Compare, finding: &Finding) -> String {
-    let relation = match finding.relation {
-        None | Some(Relation::Unknown) => String::new(),
-        Some(relation) => format!(" ({})", relation.name()),
+fn said_of_pair(compare: &Compare, verdict: Answer, pairs: &OfPairs) -> String {
+    let relation = match pairs.relation {
+        Relation::Unknown => String::new(),
+        relation => format!(" ({})", relation.name()),
     };
-    let plain = || format!("{}{relation}", compare.said(finding.verdict));
-    let Some(tails) = &finding.tails else { return plain() };
-    let clause = tails.clause(compare.claim, finding.verdict);
+    let plain = || format!("{}{relation}", compare.said(verdict));
+    let Some(tails) = &pairs.tails else { return plain() };
+    let clause = tails.clause(compare.claim, verdict);
     // A clause that goes on with a comma is about an answer that the median alone does not give.
-    let median = match (tails.median, finding.relation) {
+    let median = match (tails.median, pairs.relation) {
         _ if !clause.starts_with(',') => plain(),
         (Answer::Undecided, _) => "the median is open".to_string(),
-        (_, Some(Relation::Equivalent)) => {
+        (_, Relation::Equivalent) => {
             format!("the median is equal, within {}", percent(compare.margin))
         }
         (median, _) => format!("{} in the median{relation}", compare.said(median)),

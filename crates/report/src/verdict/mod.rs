@@ -73,7 +73,7 @@ pub fn human(verdict: &Verdict) -> String {
     let several = verdict.comparisons.len() > 1;
     for finding in &verdict.comparisons {
         if several {
-            let name = finding.candidate.as_deref().unwrap_or_default();
+            let name = finding.pairs().map_or("", |pairs| pairs.candidate.as_str());
             let _ = writeln!(text, "  {name}: {}", sentence(verdict, finding));
         }
     }

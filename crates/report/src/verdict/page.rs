@@ -68,7 +68,7 @@ fn sections(mut page: Page, verdict: &Verdict, runs: &[Run], name: &str) -> Resu
     let form = form(&verdict.hypothesis);
     let Replay { paths, within, ratios } = form.replay(verdict, runs)?;
     for (index, finding) in findings.iter().enumerate() {
-        let names = [name, finding.candidate.as_deref().unwrap_or("")];
+        let names = [name, finding.pairs().map_or("", |pairs| pairs.candidate.as_str())];
         page = page.section(
             &titled("The rate", names),
             form.rate_remark(),
@@ -139,10 +139,10 @@ impl Replay {
     pub(super) fn look(&mut self, findings: &[Finding]) {
         self.within.resize(findings.len(), Vec::new());
         for (within, finding) in self.within.iter_mut().zip(findings) {
-            let at = finding.effect.map(|effect| Within {
+            let at = finding.pairs().map(|pairs| Within {
                 n: finding.n,
-                low: effect.low,
-                high: effect.high.unwrap_or(f64::INFINITY),
+                low: pairs.effect.low,
+                high: pairs.effect.high.unwrap_or(f64::INFINITY),
             });
             within.extend(at);
         }
@@ -216,20 +216,20 @@ fn pair_sections(mut page: Page, compare: &Compare, runs: &[Run], name: &str) ->
 fn candidates(findings: &[Finding]) -> String {
     let rows: Vec<Vec<Cell>> = findings
         .iter()
-        .map(|finding| {
+        .filter_map(|finding| Some((finding, finding.pairs()?)))
+        .map(|(finding, pairs)| {
             let figure = |value: Option<f64>, toward| {
                 value.map_or(Cell::none(), |value| {
                     Cell::figure(value::rounded(value, 5, toward), value)
                 })
             };
-            let effect = finding.effect;
             vec![
-                Cell::text(finding.candidate.clone().unwrap_or_default()),
+                Cell::text(pairs.candidate.clone()),
                 Cell::text(finding.verdict.name()),
-                Cell::text(finding.relation.map_or("not known", |relation| relation.told())),
-                figure(effect.and_then(|effect| effect.ratio), Toward::Nearest),
-                figure(effect.map(|effect| effect.low), Toward::Low),
-                figure(effect.and_then(|effect| effect.high), Toward::High),
+                Cell::text(pairs.relation.told()),
+                figure(pairs.effect.ratio, Toward::Nearest),
+                figure(Some(pairs.effect.low), Toward::Low),
+                figure(pairs.effect.high, Toward::High),
                 Cell::figure(finding.n.to_string(), finding.n as f64),
             ]
         })

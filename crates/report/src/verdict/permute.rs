@@ -20,10 +20,12 @@ impl Form for Permute {
             _ => format!("whether the p-value is below {level} is not certain"),
         };
         let [low, high] = finding.interval;
+        let (difference, p_value) =
+            finding.dealing().map_or((0.0, 1.0), |found| (found.difference, found.p_value));
         format!(
             "{said}; difference {}, p about {} {}, {} dealings",
-            significant(finding.difference.unwrap_or(0.0), 6),
-            significant(finding.p_value.unwrap_or(1.0), 4),
+            significant(difference, 6),
+            significant(p_value, 4),
             value::within(low, high, 4),
             finding.n
         )
@@ -67,7 +69,7 @@ impl Form for Permute {
             let counts = judge.counts();
             if counts.trials().is_multiple_of(every) {
                 let report = judge.question().report(counts);
-                replay.look(&[dealing::finding(self, &report)]);
+                replay.look(&[dealing::finding(self, &report, 0.0, 1.0)]);
             }
             let over = counts.trials() >= most;
             if over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

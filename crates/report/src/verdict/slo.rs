@@ -15,7 +15,7 @@ impl Form for Slo {
             _ => format!("whether the rate is at least {rate} is not certain"),
         };
         let [low, high] = finding.interval;
-        let place = finding.quantile.as_ref();
+        let place = finding.rate().and_then(|rate| rate.quantile.as_ref());
         let place = place.map(|place| format!("; {}", percentile(place, self.dimension())));
         format!(
             "{said}; {} of {} within {}{}",
@@ -27,7 +27,7 @@ impl Form for Slo {
     }
 
     fn why_undecided(&self, finding: &Finding) -> &'static str {
-        match finding.dependence.and_then(|dependence| dependence.would_be) {
+        match finding.rate().and_then(|rate| rate.dependence?.would_be) {
             Some(Answer::No) => {
                 "independent runs would say no, but so many that lack the property may be bursts: give more runs, or say --bursts 1 if they are independent"
             }
@@ -53,7 +53,8 @@ impl Form for Slo {
     }
 
     fn below(&self, finding: &Finding) -> Option<String> {
-        finding.quantile.as_ref().map(|place| percentile(place, self.dimension()))
+        let place = finding.rate()?.quantile.as_ref()?;
+        Some(percentile(place, self.dimension()))
     }
 
     fn rate_remark(&self) -> &'static str {
