@@ -96,6 +96,22 @@ fn the_shares_of_lost_runs_are_compared() {
     assert_eq!(verdict(LOST_ONLY, &turned).status, 0);
 }
 
+/// A log from before there were guards is judged as it was then: by the median alone, with all of the error.
+#[test]
+fn an_earlier_log_is_judged_as_then() {
+    let said = verdict("", &[[Some(1.0), Some(1.0)]; 14]);
+    let json = said.json();
+    assert_eq!((said.status, json["tails"].is_null()), (0, true), "{}", said.err);
+    let needed = json["evidence"][0]["needed"].as_f64().unwrap();
+    assert!((needed - (2.0_f64 / 0.001).ln()).abs() < 1e-9, "{needed}");
+    let folder = Folder::new();
+    let path = folder.file("slo");
+    let head = r#"{"head":{"schema":"uncontended.verdict-log/1","hypothesis":{"kind":"slo","metric":"wall","unit":"ns","bound":{"side":"at-most","threshold":5.0},"rate":0.9,"or_below":null,"max_error":0.001,"method":"one-sided"},"seed":"1","warnings":[]}}"#;
+    let run = "{\"run\":{\"value\":7.0,\"outcome\":\"ok\"}}\n";
+    std::fs::write(&path, format!("{head}\n{}", run.repeat(9))).unwrap();
+    assert_eq!(unc(&["verdict", &path]).status, 1);
+}
+
 /// What `unc compare` says of a stream of pairs, and how many pairs it took.
 fn compare(extra: &[&str], values: &str) -> (i32, serde_json::Value, String) {
     let mut all = vec!["compare", "--quiet", "--from", "-", "--json", "-"];
