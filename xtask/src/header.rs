@@ -1,8 +1,9 @@
 //! The C header of the library, generated from the functions that the facade exports.
 //!
 //! # Contract
-//! `crates/uncontended/include/uncontended_lib.h` is what [`text`] says; a test holds them together. What has to be inlined
-//! into the caller (a publish without a call) is C by hand, in `inline.h` beside the Rust sources, and goes in unchanged.
+//! `crates/uncontended/include/uncontended_lib.h` is what [`text`] says; a test holds them together. What has to be
+//! inlined into the caller (a publish without a call) is C by hand, in `inline.h` next to the Rust sources, and goes in
+//! unchanged.
 
 use cbindgen::{
     Builder, Config, DocumentationStyle, EnumConfig, ExportConfig, Language, RenameRule, Style,
@@ -19,7 +20,7 @@ const OPENING: &str = "/* Event counts and rings: hand work from one thread to a
  *     cc program.c -I crates/uncontended/include target/release/libuncontended.a -lgcc_s -lm -ldl -pthread
  *
  * Works in C11 and C++11 with GCC and Clang. No function throws or unwinds. Times are nanoseconds of CLOCK_MONOTONIC;
- * UNC_NEVER is no deadline. */";
+ * UNC_NEVER means without a deadline. */";
 
 /// Writes the header.
 pub(crate) fn write(root: &Path) -> Result<(), String> {

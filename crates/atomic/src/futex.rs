@@ -52,7 +52,8 @@ mod sealed {
 #[cfg(unc_model)]
 use uncontended_model::real::FutexWord as Modelled;
 
-/// Sleeps while `word` (its low half) holds `expected`: until a wake, or until `CLOCK_MONOTONIC` comes to `deadline_ns`.
+/// Sleeps while `word` (its low half) holds `expected`: until a wake, or until `CLOCK_MONOTONIC` comes to
+/// `deadline_ns`.
 ///
 /// Under the checker the clock stands still: a sleep with a deadline may end by itself at any time.
 #[cfg_attr(unc_model, track_caller)]

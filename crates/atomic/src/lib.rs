@@ -1,19 +1,21 @@
 //! The one door to atomics, and to what threads wait on.
 //!
 //! # Contract
-//! Floors 1 and above name atomics through this crate alone, so that one place decides what they are. They have three faces:
+//! Floors 1 and above name atomics through this crate alone, so that one place decides what they are. They have three
+//! faces:
 //!
 //! - std's own, under a name that a lint can tell from std's (clippy's `disallowed_types` keeps those out elsewhere);
-//! - under `--cfg unc_pause` the same, but threads stop at random, for up to 50 ms, before any of their steps (`pause`);
-//! - under `--cfg unc_model` the model checker's stand-ins, with which the same code is explored in every execution that
-//!   C11 or x86-TSO allows.
+//! - under `--cfg unc_pause` the same, but threads stop at random, for up to 50 ms, before any of their steps
+//!   (`pause`);
+//! - under `--cfg unc_model` the model checker's stand-ins, with which the same code is explored in every execution
+//!   that C11 or x86-TSO allows.
 //!
 //! What explored code may wait on has to be swapped with them, and so is here too: threads, mutexes and
 //! conditions, futexes. `UnsafeCell` is here because a data race on it is what the checker looks for, `Arc` because its
 //! counters order what its owners did. [`CachePadded`] and [`Backoff`] are the same under both.
 //!
-//! The stand-ins are larger than what they stand for, and their `new` is not `const`: memory laid out by hand (`trace`) and
-//! statics are not for exploration.
+//! The stand-ins are larger than what they stand for, and their `new` is not `const`: memory laid out by hand (`trace`)
+//! and statics are not for exploration.
 //!
 //! # Invariants
 //! I1: an atomic of 64 bits is two of 32 that are aligned and live as long.

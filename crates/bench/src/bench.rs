@@ -149,7 +149,8 @@ impl Bench {
         self
     }
 
-    /// As Markdown, shows all cases in one table of ratios and one of CPU time for each place, instead of a table a case.
+    /// As Markdown, shows all cases in one table of ratios and one of CPU time for each place, instead of a table a
+    /// case.
     #[must_use]
     pub fn summarised(mut self) -> Bench {
         self.summarised = true;

@@ -1,8 +1,8 @@
 //! What a subject sees of one block: how much to do, where, and what to put its stopwatch around.
 //!
 //! # Contract
-//! A subject prepares what it needs, calls [`Block::measure`] or [`Block::team`] once around the work, and checks the result.
-//! Only that part is timed.
+//! A subject prepares what it needs, calls [`Block::measure`] or [`Block::team`] once around the work, and checks the
+//! result. Only that part is timed.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock, mpsc};

@@ -1,8 +1,8 @@
 //! Runs one block so that a subject that panics or hangs is reported instead of ending or stopping the benchmark.
 //!
 //! # Contract
-//! A subject that hangs is given up after the limit. Its threads go on: they cannot be ended from outside, so that what is
-//! measured after it may suffer, which the report says.
+//! A subject that hangs is given up after the limit. Its threads go on: they cannot be ended from outside, so that what
+//! is measured after it may suffer, which the report says.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -53,7 +53,7 @@ pub(crate) fn run(
     let Ok((work, block, outcome)) = answers.recv_timeout(limit) else {
         return (None, Err(Failure::Hung(limit)));
     };
-    // It has sent its answer, its last action but for ending.
+    // It has sent its answer; all that is left for it is to end.
     let _ = thread.join();
     let measured = match outcome {
         Ok(()) => block.measured.filter(|it| it.operations > 0).ok_or(Failure::Nothing),

@@ -1,10 +1,11 @@
 //! Comparisons that can be believed: where threads run, what is interleaved with what, when it is enough, and what is
 //! wrong with the measurement.
 //!
-//! A [`Bench`] has subjects, code that runs one [`Block`] of work, and places ([`Place`]) to run them at. Every round runs a block
-//! of each subject in random order, the baseline twice (the A/A control); each ratio to the baseline of the same round goes into a
-//! sequential interval (`stats::Paired`), and the rounds end once all are narrow or the time is spent. The [`Report`] says
-//! which, with CPU time, switches, steal, and what to doubt. [`Options`] are the flags that every benchmark takes.
+//! A [`Bench`] has subjects, code that runs one [`Block`] of work, and places ([`Place`]) to run them at. Every round
+//! runs a block of each subject in random order, the baseline twice (the A/A control); each ratio to the baseline of
+//! the same round goes into a sequential interval (`stats::Paired`), and the rounds end once all are narrow or the time
+//! is spent. The [`Report`] says which, with CPU time, switches, steal, and what to doubt. [`Options`] are the flags
+//! that every benchmark takes.
 
 #![forbid(unsafe_code)]
 

@@ -1,8 +1,8 @@
 //! Where the threads of a block run.
 //!
 //! # Contract
-//! [`Place::seats`] names a CPU for every thread, or says why this machine has no such place. Only CPUs that the process
-//! may use are named; nothing outside of them is looked at.
+//! [`Place::seats`] names a CPU for every thread, or says why this machine has no such place. Only CPUs that the
+//! process may use are named; nothing outside of them is looked at.
 //! # Evidence
 //! The tests below, on made-up machines; tests/engine.rs: a skipped place stays visible.
 //! # Sources
@@ -112,8 +112,8 @@ impl Cpu {
         (self.package, self.core) == (other.package, other.core)
     }
 
-    /// The CPUs that this thread may run on. Where the kernel does not tell what one is part of, it counts as a core of its
-    /// own in package 0.
+    /// The CPUs that this thread may run on. Where the kernel does not tell what one is part of, it counts as a core of
+    /// its own in package 0.
     ///
     /// # Errors
     /// What `sched_getaffinity` reports.

@@ -1,8 +1,9 @@
 //! The measurement: blocks as long as asked for, rounds in random order, a stop that may be looked for after each.
 //!
 //! # Contract
-//! Every round runs one block of every subject that has not failed, the baseline twice, in an order drawn anew; within a
-//! round each ratio is taken to the baseline's first block. All tables share the time: what one leaves goes to the rest.
+//! Every round runs one block of every subject that has not failed, the baseline twice, in an order drawn anew; within
+//! a round each ratio is taken to the baseline's first block. All tables share the time: what one leaves goes to the
+//! rest.
 //! # Evidence
 //! tests/engine.rs, on a scripted clock.
 
@@ -33,8 +34,9 @@ struct Contender {
 }
 
 impl Contender {
-    /// Corrects the length of the next block by how long this one took: at most `growth` times as much. Some subjects change their
-    /// pace with the length (a queue that is not full yet is fast): what was far too long twice is not tried again.
+    /// Corrects the length of the next block by how long this one took: at most `growth` times as much. Some subjects
+    /// change their pace with the length (a queue that is not full yet is fast): what was far too long twice is not
+    /// tried again.
     fn adapt(&mut self, block: &Measured, target: u64, growth: f64) {
         let far_too_long = block.elapsed_ns > target.saturating_mul(4);
         self.far_too_long += u32::from(far_too_long);
@@ -149,7 +151,8 @@ impl Runner<'_> {
         table
     }
 
-    /// The error bound of one of a table's intervals: there are as many as subjects, the control in the baseline's place.
+    /// The error bound of one of a table's intervals: there are as many as subjects, the control in the baseline's
+    /// place.
     fn share(&self, subjects: usize) -> MaxError {
         let whole = MaxError::new(self.options.max_error.clamp(1e-9, 0.49)).expect("a chance");
         whole.split(subjects.max(1) as u32)

@@ -22,8 +22,8 @@ fn listed(text: &str) -> String {
     text.replace("\nwarning: ", "\n- warning: ")
 }
 
-/// The report as Markdown with two tables for each place: the ratios of all cases, where the baseline shows its time, and the
-/// CPU time.
+/// The report as Markdown with two tables for each place: the ratios of all cases, where the baseline shows its time,
+/// and the CPU time.
 #[must_use]
 pub fn matrix(report: &Report) -> String {
     let mut text = head(report);
@@ -55,7 +55,8 @@ pub fn matrix(report: &Report) -> String {
     listed(&(text + &foot(report)))
 }
 
-/// One figure of every subject in every case: subjects down and cases across, or the other way round if there are more cases.
+/// One figure of every subject in every case: subjects down and cases across, or the other way round if there are more
+/// cases.
 fn crossed(tables: &[(&str, &Measurement)], pick: &dyn Fn(&Row) -> String) -> Vec<Vec<String>> {
     let cases = tables.iter().map(|(case, _)| (*case).to_owned());
     let mut cells: Vec<Vec<String>> = vec![std::iter::once(String::new()).chain(cases).collect()];

@@ -56,8 +56,8 @@ fn what_is_no_trace_is_refused() {
     let folder = Folder::new();
     let empty = folder.file("empty");
     std::fs::write(&empty, "").unwrap();
-    refused(&empty, "no trace");
-    refused("/etc/passwd", "no trace");
+    refused(&empty, "not a trace");
+    refused("/etc/passwd", "not a trace");
     refused("/no/such/file", "No such file");
     refused("/", "directory");
 }

@@ -109,7 +109,7 @@ mod real {
                 Ok(()) => WORKS,
                 Err(error) => REFUSED + error.raw_os_error().unwrap_or(0).unsigned_abs(),
             };
-            // Who was first decides for all: light fences must never be weaker than some heavy one believes (I1).
+            // The first to ask decides for all: light fences must never be weaker than some heavy one believes (I1).
             let _ = decided.compare_exchange(UNDECIDED, answer, Relaxed, Relaxed);
         }
         match decided.load(Relaxed) {

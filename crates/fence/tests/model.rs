@@ -1,4 +1,5 @@
-//! Store buffering, explored: with a light fence on one side and a heavy one on the other, at least one side sees the other.
+//! Store buffering, explored: with a light fence on one side and a heavy one on the other, at least one side sees the
+//! other.
 
 #![cfg(unc_model)]
 
@@ -37,7 +38,7 @@ fn a_light_and_a_heavy_fence_forbid_store_buffering_and_neither_is_spare() {
             assert!(wrong.violation().is_some(), "{memory:?}: {wrong}");
         }
     }
-    // Only C11 needs the light half: TSO keeps program order but for buffers, which the heavy half drains.
+    // Only C11 needs the light half: TSO keeps program order except for buffers, which the heavy half drains.
     let none: fn() = || {};
     let bare = Explorer::new(Memory::C11).explore(store_buffering(none, pay)).unwrap();
     assert!(bare.violation().is_some(), "{bare}");

@@ -1,7 +1,7 @@
 //! How often does this machine lose the sleepers flag of the one-word event count, and what stops it?
 //!
-//! P0 increments the version without LOCK; P1 sets the sleepers flag with `lock or` and reads the word back. The flag is
-//! lost *silently* if P1 saw it set and it is gone in the end: P1 would sleep, and nobody would wake it. It is lost
+//! P0 increments the version without LOCK; P1 sets the sleepers flag with `lock or` and reads the word back. The flag
+//! is lost *silently* if P1 saw it set and it is gone in the end: P1 would sleep, and nobody would wake it. It is lost
 //! *noticed* if P1 saw it gone and can set it again.
 //!
 //! `cargo run --release -p uncontended-machine --example flagship [RUNS]`; a hundredth of the runs with membarrier.

@@ -2,8 +2,8 @@
 //!
 //! # Contract
 //! Each operation of the program becomes the x86-64 instruction that it stands for, in program order; between the
-//! accesses of one run stand only moves and arithmetic within the thread, and under [`Pace::Yielding`] system calls. What is not one instruction, or may wait or
-//! loop for ever, is refused by name.
+//! accesses of one run stand only moves and arithmetic within the thread, and under [`Pace::Yielding`] system calls.
+//! What is not one instruction, or may wait or loop for ever, is refused by name.
 //! # State
 //! I1: a function reads its [`Frame`], writes memory only in slots of its batch ([`crate::layout`], I1), in its own
 //! results and on its stack, and keeps the registers that the System V ABI preserves.
@@ -157,8 +157,8 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Waits until all threads have come to this run, then for the frame's skew. A thread whose partner does not run lets
-    /// others run.
+    /// Waits until all threads have come to this run, then for the frame's skew. A thread whose partner does not run
+    /// lets others run.
     fn meet(&mut self, threads: usize) {
         let layout = Layout { locations: self.program.locations.len() };
         let counter = Mem { base: RBX, distance: Layout::distance(layout.counters()) };

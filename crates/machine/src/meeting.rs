@@ -1,8 +1,8 @@
 //! Where threads wait for each other, a few tens of nanoseconds apart.
 //!
 //! # Contract
-//! [`Meeting::wait`] returns once so many threads have called it. It spins, since a thread that sleeps wakes too late to
-//! race; after a while it lets others run in between,
+//! [`Meeting::wait`] returns once so many threads have called it. It spins, since a thread that sleeps wakes too late
+//! to race; after a while it lets others run in between,
 //! at once where there are more threads than CPUs.
 //! # Edges
 //! meet: every `wait` counts its arrival -> every `wait` sees the last one. Carries all that each did before it came.

@@ -8,8 +8,8 @@
 //! I1: phases alternate: each worker sets up its own share of the runs; all meet; the generated code runs; all meet;
 //! each worker counts its own share; all meet.
 //! # Evidence
-//! tests/machine.rs: nothing that x86-TSO forbids is seen, and what it allows for store buffering is.
-//! benches/runs_per_second.rs.
+//! tests/classics.rs: nothing that x86-TSO forbids is seen, and what it allows for store buffering is.
+//! tests/random.rs: random programs. benches/how_many_runs_a_second.rs.
 //! # Sources
 //! Alglave, Maranget, Sarkar, Sewell, "Litmus: running tests against hardware", 2011: arrays of runs, changing strides.
 
@@ -209,7 +209,7 @@ impl Shared<'_> {
             for (thread, results) in self.program.threads.iter().zip(&self.results) {
                 let (own, others) = registers.split_at_mut(thread.registers.len());
                 for (at, word) in own.iter_mut().enumerate() {
-                    // SAFETY: as above.
+                    // SAFETY: as above (I1).
                     *word = unsafe { results.get(run * thread.registers.len() + at) };
                 }
                 registers = others;

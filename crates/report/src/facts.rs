@@ -3,7 +3,7 @@
 use crate::run::{FutexSite, Thread};
 use serde::{Deserialize, Serialize};
 
-/// What `unc` itself saw of a run; kept beside the record in a trace file.
+/// What `unc` itself saw of a run; kept with the record in a trace file.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Facts {
     /// The program and its arguments, as given.

@@ -1,8 +1,9 @@
 //! JSON that people can page through: a line for each field of the upper levels, what lies deeper on one line.
 //!
 //! # Contract
-//! The text is JSON like any other. Fields of objects of the first five levels have lines of their own, indented by two; a
-//! histogram or a stack stays on the line of its field, which keeps the report of a long run at a third of its size.
+//! The text is JSON like any other. Fields of objects of the first five levels have lines of their own, indented by
+//! two; a histogram or a stack stays on the line of its field, which keeps the report of a long run at a third of its
+//! size.
 //! # Evidence
 //! Tests below; `benches/large_report.rs`.
 

@@ -2,8 +2,8 @@
 //!
 //! # Contract
 //! JSON of the trace event format: each thread has a track with its longest waits and holds, each lock one with its
-//! longest idle intervals. Times are microseconds from the start of the program. The record keeps the four longest of each
-//! kind of each lock; the trace says so in its metadata and shows no others.
+//! longest idle intervals. Times are microseconds from the start of the program. The record keeps the four longest of
+//! each kind of each lock; the trace says so in its metadata and shows no others.
 //! # Sources
 //! "Trace Event Format", the Chromium project: complete events `X`, metadata events `M`.
 

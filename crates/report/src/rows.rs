@@ -1,9 +1,9 @@
 //! The rows that people read: locks of one site and class together, the costliest first.
 //!
 //! # Contract
-//! A program may make thousands of locks at one line; each keeps its own entry in the data, and all of one process, kind,
-//! class and site make one row here. A lock without a known site is a row of its own. Sums, worst times and histograms of
-//! a row are exactly those of its locks together; percentiles are taken from the joint histogram.
+//! A program may make thousands of locks at one line; each keeps its own entry in the data, and all of one process,
+//! kind, class and site make one row here. A lock without a known site is a row of its own. Sums, worst times and
+//! histograms of a row are exactly those of its locks together; percentiles are taken from the joint histogram.
 //! Order: rows of class contention by total wait, then by acquisitions, then by id; [`apart`] has the other classes.
 
 use crate::aggregate::{Bucket, distribution};

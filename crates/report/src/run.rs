@@ -345,8 +345,8 @@ pub struct Finding {
 }
 
 impl RunReport {
-    /// Keeps only the locks that have `pattern` in their kind, address, or the code of their site, creation or first use,
-    /// and what was found about them.
+    /// Keeps only the locks that have `pattern` in their kind, address, or the code of their site, creation or first
+    /// use, and what was found about them.
     pub fn keep_matching(&mut self, pattern: &str) {
         for process in &mut self.processes {
             process.locks.retain(|lock| lock.matches(pattern));

@@ -1,8 +1,8 @@
 //! A kept trace: the record's bytes, then what `unc` saw itself, then a footer that tells whether all of it is there.
 //!
 //! # Contract
-//! A trace file is a record followed by its [`ending`]; [`decode`] gives the record and the facts back. Any other bytes give
-//! an error that says in one line what is wrong and never a panic.
+//! A trace file is a record followed by its [`ending`]; [`decode`] gives the record and the facts back. Any other bytes
+//! give an error that says in one line what is wrong and never a panic.
 //! # State
 //! ```text
 //! record bytes | facts as JSON | footer: magic 8, version 4, zero 4, record length 8, facts length 8, checksum 8
@@ -33,7 +33,7 @@ impl fmt::Display for TraceError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             TraceError::Truncated => {
-                out.write_str("it is no trace of `unc run --trace`, or its end is missing")
+                out.write_str("it is not a trace of `unc run --trace`, or its end is missing")
             }
             TraceError::Corrupted => out.write_str("its content was changed after it was written"),
             TraceError::Version(theirs) => {

@@ -1,5 +1,5 @@
-//! Whatever a record says, every form is made: no panic, a page that is well formed, lines that fit, JSON that comes back.
-//! `UNC_DEPTH=full` looks at fifty times as many reports.
+//! Whatever a record says, every form is made: no panic, a page that is well formed, lines that fit, JSON that comes
+//! back. `UNC_DEPTH=full` looks at fifty times as many reports.
 
 mod common;
 

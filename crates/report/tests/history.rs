@@ -125,7 +125,7 @@ fn the_oldest_runs_leave() {
             && !folder.file("3.jsonl").exists()
             && folder.file("4.jsonl").exists()
     );
-    // One file of the whole allowance leaves nothing beside the newest.
+    // One file of the whole allowance leaves only the newest.
     let big = std::fs::File::create(folder.file(&format!("{}.jsonl", last + 1))).unwrap();
     big.set_len(uncontended_report::history::KEEP_BYTES).unwrap();
     let newest = kept.add(&run(&["true"]), 0).unwrap();

@@ -12,7 +12,8 @@ pub struct Program {
 }
 
 impl Program {
-    /// Compiles `tests/programs/NAME.c` with debug information, and the annotations' header on the path; `CC` names the compiler.
+    /// Compiles `tests/programs/NAME.c` with debug information, and the annotations' header on the path; `CC` names the
+    /// compiler.
     ///
     /// # Panics
     /// If it does not compile.

@@ -1,8 +1,8 @@
 //! Skips: a test that cannot do its work here says so, by name and reason.
 //!
 //! # Contract
-//! The line is printed, which cargo hides because the test passes, and appended to `target/skips`, which `cargo xtask skips` and
-//! `cargo xtask ci` list.
+//! The line is printed, which cargo hides because the test passes, and appended to `target/skips`, which `cargo xtask
+//! skips` and `cargo xtask ci` list.
 
 use std::fmt::Display;
 use std::fs::OpenOptions;
@@ -29,7 +29,8 @@ fn line(test: &dyn Display, reason: &dyn Display) -> String {
     format!("SKIPPED {test}: {reason}").replace(['\n', '\r'], " ")
 }
 
-/// Appends the line in one write, as several processes may. A folder that cannot be written to loses the list, not the test.
+/// Appends the line in one write, as several processes may. A folder that cannot be written to loses the list, not the
+/// test.
 fn note(target: &Path, line: &str) {
     let _ = std::fs::create_dir(target);
     if let Ok(mut file) = OpenOptions::new().append(true).create(true).open(target.join("skips")) {

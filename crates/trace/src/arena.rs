@@ -2,17 +2,18 @@
 //!
 //! # Contract
 //! [`Arena::allocate`] gives zeroed entries; without room it counts a dropped event and gives none. Nothing here waits.
-//! Memory is put behind the record as it is needed, [`STEP`] units at a time, by the program that needs it: whoever else
-//! did it would have to be told, and a hundred threads that meet ten thousand locks each would outrun it.
+//! Memory is put behind the record as it is needed, [`STEP`] units at a time, by the program that needs it: whoever
+//! else did it would have to be told, and a hundred threads that meet ten thousand locks each would outrun it.
 //! # State
-//! `Header::allocated` counts the units given out, `Header::available` those with memory behind them. `Header::capacity`
-//! bounds both; where the system refuses memory, it is lowered to what there is, and nobody asks again.
+//! `Header::allocated` counts the units given out, `Header::available` those with memory behind them.
+//! `Header::capacity` bounds both; where the system refuses memory, it is lowered to what there is, and nobody asks
+//! again.
 //! # Edges
 //! list: `Arena::push` -> who walks the list from its head. Carries the entry.
 //! # Invariants
 //! I1: the mapping is at least `mapped` units long, was zero when made, and lives until the process ends or executes.
 //! I2: a unit is given out at most once, so an entry is reached only through the number that its allocation returned.
-//! I3: entries consist of atomic integers, so sharing them between threads and processes is no data race.
+//! I3: entries consist of atomic integers, so sharing them between threads and processes is not a data race.
 //! I4: what lies below `available` has memory, so that writing there cannot fault.
 //! # Evidence
 //! The tests below; `crates/cli/tests/ground_truth.rs` through the observer.
@@ -45,7 +46,7 @@ entries! { Process Thread Lock Cell Stack Module }
 /// Units that get memory at once: what zeroing takes is no longer than a thread's way through the kernel.
 pub const STEP: u32 = (256 << 10) / UNIT as u32;
 
-/// Puts memory behind so many bytes of the mapping from an address on; false if there is none to be had.
+/// Puts memory behind so many bytes of the mapping from an address on; false if there is none.
 pub type Populate = fn(NonNull<u8>, usize) -> bool;
 
 /// The mapped record.
@@ -65,8 +66,8 @@ impl Arena {
     /// The record mapped at `base`.
     ///
     /// # Safety
-    /// `base` is aligned to a page, and `mapped` units from it on are mapped, shared and writable until the process ends.
-    /// When `populate` answers true, writing to the bytes that it was asked for cannot fault (I4).
+    /// `base` is aligned to a page, and `mapped` units from it on are mapped, shared and writable until the process
+    /// ends. When `populate` answers true, writing to the bytes that it was asked for cannot fault (I4).
     pub unsafe fn new(base: NonNull<u8>, mapped: u32, populate: Populate) -> Self {
         Arena { base, mapped, populate }
     }
@@ -109,8 +110,8 @@ impl Arena {
         end <= self.header().available.load(Relaxed).min(self.mapped) || self.grow(end)
     }
 
-    /// Puts memory behind the record at least up to the unit `end`; false if there is none. Threads that come here together
-    /// do the same work, which does no harm.
+    /// Puts memory behind the record at least up to the unit `end`; false if there is none. Threads that come here
+    /// together do the same work, which does no harm.
     #[cold]
     pub fn grow(&self, end: u32) -> bool {
         let header = self.header();
@@ -170,7 +171,8 @@ impl Arena {
         unsafe { std::slice::from_raw_parts_mut(self.pointer(unit), units as usize * UNIT) }
     }
 
-    /// The `count` words that begin at a unit, which [`Arena::allocate`] gave for them; fewer at the end of the mapping.
+    /// The `count` words that begin at a unit, which [`Arena::allocate`] gave for them; fewer at the end of the
+    /// mapping.
     pub fn words(&self, unit: Unit, count: usize) -> &'static [AtomicU32] {
         let room = (self.mapped.saturating_sub(unit)) as usize * UNIT / size_of::<AtomicU32>();
         let (unit, count) = if room == 0 { (0, 0) } else { (unit, count.min(room)) };

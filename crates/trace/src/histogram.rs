@@ -1,10 +1,10 @@
 //! Log-linear buckets for times in ticks, as few as a stated error allows.
 //!
 //! # Contract
-//! [`FINE`] (waits, idles): four buckets an octave from 2^6 to 2^40 ticks, so a bucket's width is at most a quarter of its
-//! lower edge. [`COARSE`] (holds): two an octave from 2^5 to 2^33 ticks, width at most half of the lower edge. Times below
-//! the first octave share one bucket, times beyond the last edge fall into the last; totals and the longest times are kept
-//! exactly beside the buckets, so neither is distorted.
+//! [`FINE`] (waits, idles): four buckets an octave from 2^6 to 2^40 ticks, so a bucket's width is at most a quarter of
+//! its lower edge. [`COARSE`] (holds): two an octave from 2^5 to 2^33 ticks, width at most half of the lower edge.
+//! Times below the first octave share one bucket, times beyond the last edge fall into the last; totals and the longest
+//! times are kept exactly next to the buckets, so neither is distorted.
 //! # Evidence
 //! The tests below hold [`Scale::bucket`] against [`Scale::low`] for every edge.
 

@@ -13,10 +13,11 @@
 //!                 │ └─── modules ─ Module                      (what the addresses lie in)
 //!                 └ index: tables of lock units by address
 //! ```
-//! A `Cell` is what one thread did to one lock life; only that thread writes it. A lock costs 128 bytes, a cell 384, what
-//! waiting adds (`Cold`) 2,560, and a ledger 256.
+//! A `Cell` is what one thread did to one lock life; only that thread writes it. A lock costs 128 bytes, a cell 384,
+//! what waiting adds (`Cold`) 2,560, and a ledger 256.
 //! # Invariants
-//! I1: every entry is made of integers for which any bit pattern is a value, so that a torn or hostile one is only wrong.
+//! I1: every entry is made of integers for which any bit pattern is a value, so that a torn or hostile one is only
+//! wrong.
 //! I2: a unit number is published after the entry that it names is complete (the edge of its list).
 
 use crate::histogram::{COARSE, FINE};
@@ -219,7 +220,7 @@ pub struct Lock {
     pub wanted_at: AtomicU64,
     /// The cell of the thread that took it last.
     pub owner: AtomicU32,
-    /// Who has to know of its releases, and whether this life is over: parts of [`attention`].
+    /// Which threads have to know of its releases, and whether this life is over: parts of [`attention`].
     pub attention: AtomicU32,
     /// Stack of the last release that others had to know of; 0 if it is not known yet.
     pub release_stack: AtomicU32,
@@ -241,13 +242,13 @@ pub struct Lock {
     pub signalled: AtomicU64,
     /// One of [`kind`].
     pub kind: AtomicU8,
-    /// 1 if a release by another thread than the owner was seen (a semaphore that is no lock).
+    /// 1 if a release by another thread than the owner was seen (a semaphore that is not a lock).
     pub crossed: AtomicU8,
     /// Keeps the size a multiple of a unit.
     pub spare: [AtomicU8; 30],
 }
 
-/// Who waits for a lock, for as long as it takes to tell how long it stood idle.
+/// The waiters of a lock, for as long as it takes to tell how long it stood idle.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Ledger {
@@ -436,13 +437,17 @@ macro_rules! fingerprint {
 #[cfg(not(unc_model))]
 const _: () = {
     let places = fingerprint! {
-        Header: magic version flags enabled clock start_ticks tick_ns step_ns capacity available allocated processes dropped_room dropped_busy negative;
+        Header: magic version flags enabled clock start_ticks tick_ns step_ns capacity available allocated
+            processes dropped_room dropped_busy negative;
         Process: next pid parent command_bytes start_ticks command threads locks stacks modules stack_index index spare;
-        Thread: next tid start_ticks end_ticks cpu_ns voluntary involuntary cells waits_for waits_since name asleep_since joined spare;
-        Lock: address release woken open_since stack_at wanted_at owner attention release_stack holders ledger away next created first_taken life signalled kind crossed spare;
+        Thread: next tid start_ticks end_ticks cpu_ns voluntary involuntary cells waits_for waits_since name
+            asleep_since joined spare;
+        Lock: address release woken open_since stack_at wanted_at owner attention release_stack holders
+            ledger away next created first_taken life signalled kind crossed spare;
         Ledger: arrivals unplaced next_late late spare;
         Late: ticks stack;
-        Cell: next lock cold depth acquisitions try_failed owner_changes hold_start hold_total hold_fourth hold hold_carry spare hold_worst_at hold_worst;
+        Cell: next lock cold depth acquisitions try_failed owner_changes hold_start hold_total hold_fourth
+            hold hold_carry spare hold_worst_at hold_worst;
         Cold: blocked wait_total idle_total spare wait_worst idle_worst wait idle tail;
         Extreme: ticks at release mine other cause spare;
         Stack: next count hash frames;

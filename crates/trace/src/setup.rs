@@ -2,7 +2,8 @@
 //!
 //! # Contract
 //! [`Setup::bytes`] goes to offset 0 of a file that is zero elsewhere. Later, `unc` writes single words at
-//! [`START_TICKS_AT`], [`ENABLED_AT`] and [`TICK_NS_AT`], which the program never writes, and reads those at [`AVAILABLE_AT`] and [`ALLOCATED_AT`].
+//! [`START_TICKS_AT`], [`ENABLED_AT`] and [`TICK_NS_AT`], which the program never writes, and reads those at
+//! [`AVAILABLE_AT`] and [`ALLOCATED_AT`].
 
 use crate::layout::{self, Header};
 use std::mem::offset_of;

@@ -2,8 +2,8 @@
 //!
 //!     cargo run --release -p uncontended --example log_pipeline [FILE]
 //!
-//! Four workers put lines into one ring of bytes; a writer takes them out, writes them, and sleeps when there are none. At the
-//! end the file is read again: no line is lost, torn, or out of its worker's order.
+//! Four workers put lines into one ring of bytes; a writer takes them out, writes them, and sleeps when there are none.
+//! At the end the file is read again: no line is lost, torn, or out of its worker's order.
 
 use std::error::Error;
 use std::fs::File;

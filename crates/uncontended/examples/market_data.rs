@@ -1,10 +1,11 @@
-//! Market data to several readers: a book that must see every tick, a risk check that must not run ahead of the book, and a
-//! display that may miss most of them but must not slow anybody down.
+//! Market data to several readers: a book that must see every tick, a risk check that must not run ahead of the book,
+//! and a display that may miss most of them but must not slow anybody down.
 //!
 //!     cargo run --release -p uncontended --example market_data [TICKS]
 //!
-//! The feed waits for the book and the risk check when its ring is full; all of them sleep when there is nothing to do. The
-//! display observes a lossy ring that the book writes to. At the end everything is accounted for: seen, or counted as lost.
+//! The feed waits for the book and the risk check when its ring is full; all of them sleep when there is nothing to do.
+//! The display observes a lossy ring that the book writes to. At the end everything is accounted for: seen, or counted
+//! as lost.
 
 use std::error::Error;
 use std::sync::Mutex;

@@ -2,8 +2,8 @@
 //!
 //!     cargo run --release -p uncontended --example work_queue [WORKERS]
 //!
-//! The jobs are numbers, the work is to count their divisors. The queue holds 64 jobs: where workers are slower, the one who
-//! gives them out sleeps too, so that memory stays bounded. At the end every job was done once.
+//! The jobs are numbers, the work is to count their divisors. The queue holds 64 jobs: where workers are slower, the
+//! one who gives them out sleeps too, so that memory stays bounded. At the end every job was done once.
 
 use std::error::Error;
 use std::thread;

@@ -6,7 +6,7 @@
  *     cc program.c -I crates/uncontended/include target/release/libuncontended.a -lgcc_s -lm -ldl -pthread
  *
  * Works in C11 and C++11 with GCC and Clang. No function throws or unwinds. Times are nanoseconds of CLOCK_MONOTONIC;
- * UNC_NEVER is no deadline. */
+ * UNC_NEVER means without a deadline. */
 
 #pragma once
 
@@ -54,15 +54,12 @@ extern "C" {
 // `count` points to an event count that outlives the call.
 uint64_t unc_event_count_wait(const struct unc_event_count *count, uint64_t old);
 
-// The same, but not longer than to `deadline_ns`. True: the count differs from `old`, and is `*now`. False: the deadline has
-// passed, and the count was still `old`, as `*now` says.
+// The same, but not longer than to `deadline_ns`. True: the count differs from `old`, and is `*now`. False: the
+// deadline has passed, and the count was still `old`, as `*now` says.
 //
 // # Safety
 // `count` points to an event count that outlives the call, `now` to a number or is null.
-bool unc_event_count_wait_until(const struct unc_event_count *count,
-                                uint64_t old,
-                                uint64_t deadline_ns,
-                                uint64_t *now);
+bool unc_event_count_wait_until(const struct unc_event_count *count, uint64_t old, uint64_t deadline_ns, uint64_t *now);
 
 // Wakes everybody who sleeps at the count: what the inlined increments call when somebody does.
 //
@@ -82,14 +79,12 @@ void unc_event_count_add_call(const struct unc_event_count *count, uint64_t even
 // `producer` and `consumer` point to memory for a pointer each.
 enum unc_status unc_ring_create(size_t capacity, struct unc_producer **producer, struct unc_consumer **consumer);
 
-// Pushes `value`, and sleeps until there is room for it, but not longer than to `deadline_ns`. UNC_STATUS_FULL: the deadline has
-// passed. UNC_STATUS_CLOSED: the consumer has gone.
+// Pushes `value`, and sleeps until there is room for it, but not longer than to `deadline_ns`. UNC_STATUS_FULL: the
+// deadline has passed. UNC_STATUS_CLOSED: the consumer has gone.
 //
 // # Safety
 // `producer` is a producer's handle, and no other call uses it.
-enum unc_status unc_ring_push(struct unc_producer *producer,
-                              uint64_t value,
-                              uint64_t deadline_ns);
+enum unc_status unc_ring_push(struct unc_producer *producer, uint64_t value, uint64_t deadline_ns);
 
 // Pushes `value` if there is room. Never sleeps.
 //
@@ -109,14 +104,12 @@ size_t unc_ring_try_push_many(struct unc_producer *producer, const uint64_t *val
 // `producer` is a producer's handle, which nobody uses any more, or null.
 void unc_ring_close_producer(struct unc_producer *producer);
 
-// Pops the oldest value, and sleeps until there is one, but not longer than to `deadline_ns`. UNC_STATUS_EMPTY: the deadline has
-// passed. UNC_STATUS_CLOSED: there will never be one.
+// Pops the oldest value, and sleeps until there is one, but not longer than to `deadline_ns`. UNC_STATUS_EMPTY: the
+// deadline has passed. UNC_STATUS_CLOSED: there will never be one.
 //
 // # Safety
 // `consumer` is a consumer's handle, and no other call uses it; `value` points to memory for a value.
-enum unc_status unc_ring_pop(struct unc_consumer *consumer,
-                             uint64_t *value,
-                             uint64_t deadline_ns);
+enum unc_status unc_ring_pop(struct unc_consumer *consumer, uint64_t *value, uint64_t deadline_ns);
 
 // Pops the oldest value if there is one. Never sleeps.
 //

@@ -1,10 +1,11 @@
 //! What programs use of Uncontended.
 //!
-//! - [`ring`]: hand work from one thread to another: one producer and one consumer, many producers, or a broadcast. Sides poll
-//!   or sleep, and sleeping costs the other side a load and a branch.
+//! - [`ring`]: hand work from one thread to another: one producer and one consumer, many producers, or a broadcast.
+//!   Sides poll or sleep, and sleeping costs the other side a load and a branch.
 //! - [`wait`]: what sleeping is made of: event counts, sleepers, deadlines.
 //! - [`fence`]: asymmetric fences, free for the side that passes often.
-//! - Annotations, which make a lock of one's own (a spinlock that the compiler inlines, say) a row in the report of `unc run`.
+//! - Annotations, which make a lock of one's own (a spinlock that the compiler inlines, say) a row in the report of
+//!   `unc run`.
 //!
 //! C and C++ have the annotations in `include/uncontended.h`, which needs no library, and event counts and rings in
 //! `include/uncontended_lib.h` (feature `c`).
@@ -54,8 +55,8 @@
 //! assert!(!spin.0.load(Relaxed));
 //! ```
 //!
-//! Each annotation takes a reference to whatever stands for the lock; only its address counts. Without an observer a macro costs
-//! a load, a comparison and a branch not taken; nothing is linked but the C library.
+//! Each annotation takes a reference to whatever stands for the lock; only its address counts. Without an observer a
+//! macro costs a load, a comparison and a branch not taken; nothing is linked but the C library.
 #![deny(unsafe_code)]
 
 #[cfg(feature = "c")]

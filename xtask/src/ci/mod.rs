@@ -1,9 +1,10 @@
 //! Everything that must hold before a change lands, as named steps.
 //!
 //! # Contract
-//! `cargo xtask ci` runs every step, `cargo xtask ci WORD` those whose name contains the word, `--list` shows them. A step that
-//! fails or outlives its limit fails the run. A step that needs something which is missing and cannot be installed is skipped
-//! with its reason. The last lines repeat what failed steps said, name every skipped test, and count.
+//! `cargo xtask ci` runs every step, `cargo xtask ci WORD` those whose name contains the word, `--list` shows them. A
+//! step that fails or outlives its limit fails the run. A step that needs something which is missing and cannot be
+//! installed is skipped with its reason. The last lines repeat what failed steps said, name every skipped test, and
+//! count.
 
 mod needs;
 mod run;

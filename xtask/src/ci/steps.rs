@@ -75,7 +75,8 @@ cargo install -q --path crates/cli --root "$folder" --target-dir target &&
     ]
 }
 
-/// The checker on our own code. Those test files alone: a crate's other tests may rest on what the checker's stand-ins lack.
+/// The checker on our own code. Those test files alone: a crate's other tests may rest on what the checker's stand-ins
+/// lack.
 fn explored(root: &Path) -> Result<Vec<Step>, String> {
     let mut steps: Vec<Step> = test_files(root, "cfg(unc_model)")?
         .into_iter()
@@ -94,7 +95,8 @@ fn explored(root: &Path) -> Result<Vec<Step>, String> {
     Ok(steps)
 }
 
-/// Hand-offs under signals and faults; and with threads that stop at random before any of their steps, and always sleep.
+/// Hand-offs under signals and faults; and with threads that stop at random before any of their steps, and always
+/// sleep.
 fn disturbed(root: &Path) -> Result<Vec<Step>, String> {
     const PAUSED: &str =
         r#"RUSTFLAGS="--cfg unc_pause" CARGO_TARGET_DIR=target/pause cargo test --release"#;

@@ -1,6 +1,7 @@
 //! Edges: every release/acquire pair has a name, listed in a module header and cited at both ends.
 
-use super::{complaint, source::Source};
+use super::ratchet::Finding;
+use super::source::Source;
 use std::collections::BTreeMap;
 
 /// Where one edge of a crate is cited.
@@ -9,10 +10,22 @@ struct Ends<'s> {
     release: Vec<(&'s Source, usize)>,
     acquire: Vec<(&'s Source, usize)>,
     listed: bool,
+    /// Which end is the kernel's: nobody cites it.
+    kernel: (bool, bool),
+}
+
+/// A line of a header: `name: writer -> reader`.
+struct Line<'s> {
+    name: &'s str,
+    /// Whether the kernel is the writer, and the reader.
+    kernel: (bool, bool),
 }
 
 /// Complaints about edges with one end, or with none in a header. An edge lives within a crate.
-pub(crate) fn check(sources: &[Source]) -> Vec<String> {
+///
+/// A citation counts where the line below it (or its own) is an access: not a constant, and not an ordering that a test
+/// may weaken.
+pub(crate) fn check(sources: &[Source]) -> Vec<Finding> {
     let mut edges: BTreeMap<(&str, &str), Ends<'_>> = BTreeMap::new();
     let mut complaints = Vec::new();
     let shipping = || sources.iter().filter(|source| source.is_ours() && source.ships());
@@ -20,13 +33,15 @@ pub(crate) fn check(sources: &[Source]) -> Vec<String> {
         for (at, comment) in source.comments.iter().enumerate() {
             let Some((_, citation)) = comment.split_once("EDGE ") else { continue };
             let Some((name, role)) = cited(citation) else {
-                complaints.push(complaint(
-                    source,
-                    at + 1,
-                    "an EDGE is cited as `EDGE name (release)` or `(acquire)`",
-                ));
+                let form = "an EDGE is cited as `EDGE name (release)` or `(acquire)`";
+                complaints.push(Finding::new(source, at + 1, form));
                 continue;
             };
+            if let Some(what) = no_access(source, at) {
+                let text = format!("edge {name} is cited at {what} instead of its access");
+                complaints.push(Finding::new(source, at + 1, text));
+                continue;
+            }
             let ends = edges.entry((source.crate_folder(), name)).or_default();
             if role != "acquire" {
                 ends.release.push((source, at + 1));
@@ -37,24 +52,38 @@ pub(crate) fn check(sources: &[Source]) -> Vec<String> {
         }
     }
     for source in shipping() {
-        for name in listed(source) {
+        for Line { name, kernel } in listed(source) {
             if let Some(ends) = edges.get_mut(&(source.crate_folder(), name)) {
                 ends.listed = true;
+                ends.kernel = kernel;
             }
         }
     }
     for ((_, name), ends) in edges {
-        let (source, line) =
-            ends.release.first().or(ends.acquire.first()).expect("an edge was cited");
-        let missing = match (ends.release.is_empty(), ends.acquire.is_empty(), ends.listed) {
+        let first = ends.release.first().or(ends.acquire.first());
+        let (source, line) = first.expect("an edge was cited");
+        let no_release = ends.release.is_empty() && !ends.kernel.0;
+        let no_acquire = ends.acquire.is_empty() && !ends.kernel.1;
+        let missing = match (no_release, no_acquire, ends.listed) {
             (true, _, _) => "no release end",
             (_, true, _) => "no acquire end",
             (_, _, false) => "no line in a module header (`name: writer -> reader`)",
             _ => continue,
         };
-        complaints.push(complaint(source, *line, format_args!("edge {name} has {missing}")));
+        complaints.push(Finding::new(source, *line, format!("edge {name} has {missing}")));
     }
     complaints
+}
+
+/// What the code at a citation is, where it is not an access.
+fn no_access(source: &Source, at: usize) -> Option<&'static str> {
+    let code = source.code[at..].iter().map(|line| line.trim()).find(|line| !line.is_empty())?;
+    let words: Vec<&str> = code.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+    if ["const", "static"].iter().any(|word| words.iter().take(3).any(|first| first == word)) {
+        return Some("a constant");
+    }
+    let mutable = words.iter().any(|word| word.contains("mutant"));
+    (mutable && words.first() == Some(&"let")).then_some("a mutant's ordering")
 }
 
 /// The name and role of `name (role)…`.
@@ -67,14 +96,14 @@ fn cited(citation: &str) -> Option<(&str, &str)> {
 }
 
 /// The edges that the header of a file lists: lines `name: writer -> reader` under `# Edges`.
-fn listed(source: &Source) -> Vec<&str> {
-    let header = source.text.lines().filter_map(|line| line.trim_start().strip_prefix("//!"));
-    let section = header.skip_while(|line| line.trim() != "# Edges").skip(1);
-    let lines = section.take_while(|line| !line.trim_start().starts_with("# "));
-    lines
-        .filter(|line| line.contains("->"))
-        .filter_map(|line| Some(line.split_once(':')?.0.trim_matches([' ', '-', '`', '*'])))
-        .collect()
+fn listed(source: &Source) -> impl Iterator<Item = Line<'_>> {
+    source.section("Edges").filter_map(|line| {
+        let (name, ends) = line.split_once(':')?;
+        let (writer, reader) = ends.split_once("->")?;
+        let is_kernel = |end: &str| end.trim_start().starts_with("the kernel");
+        let name = name.trim_matches([' ', '-', '`', '*']);
+        Some(Line { name, kernel: (is_kernel(writer), is_kernel(reader)) })
+    })
 }
 
 #[cfg(test)]
@@ -82,7 +111,8 @@ mod tests {
     use super::*;
 
     fn complaints(text: &str) -> Vec<String> {
-        check(&[Source::new("crates/x/src/a.rs", text)])
+        let found = check(&[Source::new("crates/x/src/a.rs", text)]);
+        found.iter().map(Finding::to_string).collect()
     }
 
     #[test]
@@ -98,5 +128,21 @@ mod tests {
             complaints(&format!("{release}{acquire}"))[0].contains("no line in a module header")
         );
         assert!(complaints("// EDGE publish: the value.\n")[0].contains("is cited as"));
+    }
+
+    #[test]
+    fn the_kernel_s_end_is_not_cited() {
+        let header = "//! Ring.\n//! # Edges\n//! head: the kernel stores -> `drain` loads. All.\n";
+        assert!(complaints(&format!("{header}// EDGE head (acquire): all.\n")).is_empty());
+        assert_eq!(complaints(&format!("{header}// EDGE head (release): all.\n")).len(), 1);
+    }
+
+    #[test]
+    fn an_edge_on_a_constant_or_a_mutant_s_ordering_does_not_count() {
+        let edge = "// EDGE publish (release): the value.\n";
+        let on = |code: &str| complaints(&format!("{edge}{code}"))[0].clone();
+        assert!(on("const ORDER: Ordering = Release;\n").contains("at a constant"));
+        assert!(on("let order = mutant::order(\"relaxed\", Release);\n").contains("a mutant's"));
+        assert!(on("tail.store(1, mutant::order(\"relaxed\", Release));\n").contains("no acquire"));
     }
 }

@@ -1,5 +1,6 @@
 //! Length: a file is one idea, a function fits a screen.
 
+use super::ratchet::Finding;
 use super::{complaint, source::Source};
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
@@ -8,6 +9,8 @@ use syn::visit::{self, Visit};
 const FILE_LINES: usize = 600;
 /// The longest function, in lines.
 const FUNCTION_LINES: usize = 70;
+/// The longest line, in characters.
+const COLUMNS: usize = 120;
 /// The word, in a file's header, of a file that is a table of data rather than code.
 const DATA_TABLE: &str = "A table of data.";
 
@@ -23,10 +26,9 @@ pub(crate) fn check(source: &Source) -> Result<Vec<String>, String> {
             format_args!("{lines} lines, more than {FILE_LINES}"),
         ));
     }
-    let file =
-        syn::parse_file(&source.text).map_err(|error| format!("{}: {error}", source.path))?;
+    let file = source.syntax.as_ref().map_err(|error| format!("{}: {error}", source.path))?;
     let mut functions = Functions::default();
-    functions.visit_file(&file);
+    functions.visit_file(file);
     for (name, line, length) in functions.found {
         if length > FUNCTION_LINES {
             let text = format!("function {name} has {length} lines, more than {FUNCTION_LINES}");
@@ -34,6 +36,18 @@ pub(crate) fn check(source: &Source) -> Result<Vec<String>, String> {
         }
     }
     Ok(complaints)
+}
+
+/// Lines whose code and comment are too long. What a string holds does not count: broken, it could not be searched for.
+pub(crate) fn columns(source: &Source) -> Vec<Finding> {
+    let lines = source.code.iter().zip(&source.comments).enumerate();
+    let wide = lines.map(|(at, (code, comment))| {
+        let marks = if comment.is_empty() { 0 } else { "//".len() };
+        (at + 1, code.chars().count() + marks + comment.chars().count())
+    });
+    let long = wide.filter(|(_, columns)| *columns > COLUMNS);
+    let text = |columns| format!("{columns} columns, more than {COLUMNS}");
+    long.map(|(line, columns)| Finding::new(source, line, text(columns))).collect()
 }
 
 /// The functions of a file: name, line, length.
@@ -83,6 +97,15 @@ mod tests {
             check(&Source::new("a.rs", text)).unwrap(),
             ["a.rs:1: 601 lines, more than 600"]
         );
+    }
+
+    #[test]
+    fn a_long_line_is_named() {
+        let fine = format!("// {}\nconst A: &str = \"{}\";", "é".repeat(117), "é".repeat(200));
+        let text = format!("{fine}\n// {}\n", "é".repeat(118));
+        let found = columns(&Source::new("crates/x/src/a.rs", text));
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].to_string(), "crates/x/src/a.rs:3: 121 columns, more than 120");
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! The Rust sources under the rules, each split into code and comments, line by line.
 
+use super::unit_tests;
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::process::Command;
 
 /// One Rust file.
-#[derive(Debug)]
 pub(crate) struct Source {
     /// Path relative to the workspace's root.
     pub(crate) path: String,
@@ -14,6 +15,10 @@ pub(crate) struct Source {
     pub(crate) code: Vec<String>,
     /// The comment on each line; empty where there is none.
     pub(crate) comments: Vec<String>,
+    /// Its syntax, or why it has none.
+    pub(crate) syntax: Result<syn::File, String>,
+    /// The lines (from 1) of each item under `#[cfg(test)]`.
+    tests: Vec<RangeInclusive<usize>>,
 }
 
 impl Source {
@@ -21,7 +26,9 @@ impl Source {
     pub(crate) fn new(path: impl Into<String>, text: impl Into<String>) -> Self {
         let text = text.into();
         let (code, comments) = split(&text);
-        Source { path: path.into(), text, code, comments }
+        let syntax = syn::parse_file(&text).map_err(|error| error.to_string());
+        let tests = syntax.as_ref().map(unit_tests::of).unwrap_or_default();
+        Source { path: path.into(), text, code, comments, syntax, tests }
     }
 
     /// The folder of the crate that the file belongs to: `crates/model`, `xtask`.
@@ -40,13 +47,25 @@ impl Source {
     pub(crate) fn ships(&self) -> bool {
         self.path.starts_with("crates/")
             && self.path.contains("/src/")
-            && !self.path.ends_with("/tests.rs")
+            && !self.path.ends_with("tests.rs")
+            && !self.path.starts_with("crates/testkit/")
     }
 
-    /// The line (from 1) at which the unit tests at the end of the file begin, or one past the end.
-    pub(crate) fn tests_begin(&self) -> usize {
-        let at = self.code.iter().position(|line| line.trim_start().starts_with("#[cfg(test)]"));
-        at.unwrap_or(self.code.len()) + 1
+    /// Whether a line (from 1) ships: that of a file which does, outside of its unit tests.
+    pub(crate) fn line_ships(&self, line: usize) -> bool {
+        self.ships() && !self.tests.iter().any(|lines| lines.contains(&line))
+    }
+
+    /// The lines of the module's header, without their `//!`.
+    pub(crate) fn header(&self) -> impl Iterator<Item = &str> {
+        self.text.lines().filter_map(|line| line.trim_start().strip_prefix("//!"))
+    }
+
+    /// The lines of one section of the header.
+    pub(crate) fn section(&self, title: &str) -> impl Iterator<Item = &str> {
+        let is_title = move |line: &&str| line.trim().strip_prefix("# ") == Some(title);
+        let body = self.header().skip_while(move |line| !is_title(line)).skip(1);
+        body.take_while(|line| !line.trim_start().starts_with("# "))
     }
 
     /// Whether one of the `reach` lines up to and including `line` (from 1) carries a comment that satisfies `test`.

@@ -1,22 +1,9 @@
-//! Wording: comments on unsafe code and on orderings say something, and nothing is left to do.
+//! Wording: comments on orderings say something, atomics come through one door, and nothing is left to do.
 
 use super::{complaint, source::Source};
 
 /// How far above an operation the comment on it may stand, in lines.
 const REACH: usize = 6;
-
-/// SAFETY texts that name no reason.
-const EMPTY_FORMULAS: [&str; 6] = [
-    "guaranteed by caller",
-    "guaranteed by the caller",
-    "this is safe",
-    "trust me",
-    "see above",
-    "untriaged",
-];
-
-/// How a text begins that refers to a reason given nearby.
-const REFERENCES: [&str; 3] = ["as in `", "as above", "as for "];
 
 /// Words that promise work instead of doing it.
 const PROMISES: [&str; 5] = ["TODO", "FIXME", "XXX", "todo!", "unimplemented!"];
@@ -24,34 +11,10 @@ const PROMISES: [&str; 5] = ["TODO", "FIXME", "XXX", "todo!", "unimplemented!"];
 /// Complaints about the wording of one file.
 pub(crate) fn check(source: &Source) -> Vec<String> {
     let mut complaints = Vec::new();
-    complaints.extend(safety(source));
     complaints.extend(promises(source));
     complaints.extend(std_atomics(source));
-    if source.ships() && source.crate_folder() != "crates/model" {
+    if source.crate_folder() != "crates/model" {
         complaints.extend(orderings(source));
-    }
-    complaints
-}
-
-/// A SAFETY comment has a reason of its own.
-fn safety(source: &Source) -> Vec<String> {
-    let mut complaints = Vec::new();
-    for (at, comment) in source.comments.iter().enumerate() {
-        let Some((_, reason)) = comment.split_once("SAFETY:") else { continue };
-        let following = source.comments[at + 1..].iter().take(8).take_while(|c| !c.is_empty());
-        let whole = following.fold(reason.to_owned(), |whole, c| {
-            whole + " " + c.trim_start_matches(['/', '!', ' '])
-        });
-        let plain = whole.trim().trim_end_matches('.').to_lowercase();
-        let cites = plain.contains("(i") && plain.ends_with(')');
-        let refers = cites || REFERENCES.iter().any(|start| plain.starts_with(start));
-        if plain.len() < 20 && !refers || EMPTY_FORMULAS.contains(&plain.as_str()) {
-            complaints.push(complaint(
-                source,
-                at + 1,
-                "a SAFETY comment without a reason; name the invariant",
-            ));
-        }
     }
     complaints
 }
@@ -82,7 +45,7 @@ fn std_atomics(source: &Source) -> Vec<String> {
         "crates/delta",
         "xtask",
     ];
-    if exempt.contains(&source.crate_folder()) || !source.ships() {
+    if exempt.contains(&source.crate_folder()) {
         return Vec::new();
     }
     let named =
@@ -91,7 +54,7 @@ fn std_atomics(source: &Source) -> Vec<String> {
         .code
         .iter()
         .enumerate()
-        .filter(|(at, line)| at + 1 < source.tests_begin() && named(line));
+        .filter(|(at, line)| source.line_ships(at + 1) && named(line));
     lines
         .map(|(at, _)| {
             complaint(source, at + 1, "std's atomics outside floor 0: use uncontended-atomic")
@@ -102,7 +65,8 @@ fn std_atomics(source: &Source) -> Vec<String> {
 /// Acquire and release name their edge; SeqCst says what it keeps before what.
 fn orderings(source: &Source) -> Vec<String> {
     let mut complaints = Vec::new();
-    for (at, line) in source.code.iter().enumerate().take(source.tests_begin() - 1) {
+    let lines = source.code.iter().enumerate();
+    for (at, line) in lines.filter(|(at, _)| source.line_ships(at + 1)) {
         let words: Vec<&str> = line.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
         if words.contains(&"use") || line.trim_start().starts_with("pub use") {
             continue;
@@ -137,22 +101,6 @@ mod tests {
     }
 
     #[test]
-    fn empty_formulas_are_named_and_reasons_pass() {
-        assert_eq!(
-            complaints("crates/x/src/a.rs", "// SAFETY: guaranteed by the caller.\n").len(),
-            1
-        );
-        assert_eq!(complaints("crates/x/src/a.rs", "// SAFETY: ok\n").len(), 1);
-        assert!(
-            complaints(
-                "crates/x/src/a.rs",
-                "// SAFETY: the slot is ours until `tail` moves (I2).\n"
-            )
-            .is_empty()
-        );
-    }
-
-    #[test]
     fn orderings_need_an_edge() {
         let bare = "fn f() {\n a.store(1, Release);\n}\n";
         assert_eq!(complaints("crates/x/src/a.rs", bare).len(), 1);
@@ -161,6 +109,10 @@ mod tests {
         assert!(complaints("crates/x/src/a.rs", named).is_empty());
         assert_eq!(complaints("crates/x/src/a.rs", "fn f() {\n a.swap(1, SeqCst);\n}\n").len(), 1);
         assert!(complaints("crates/x/tests/a.rs", bare).is_empty());
+        let before = format!("#[cfg(test)]\nmod tests;\n{bare}");
+        assert_eq!(complaints("crates/x/src/a.rs", &before).len(), 1);
+        let within = format!("#[cfg(test)]\nmod tests {{\n{bare}}}\n");
+        assert!(complaints("crates/x/src/a.rs", &within).is_empty());
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use uncontended_bench::{Block, Cpu, Host, Instruments, Options, Report, Row, Usage};
 
-/// A clock that stands still but for what subjects add; half of the time is CPU time.
+/// A clock that only subjects advance; half of the time is CPU time.
 #[derive(Debug, Default)]
 pub struct Script {
     ns: AtomicU64,

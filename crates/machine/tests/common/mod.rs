@@ -7,7 +7,8 @@ use uncontended_model::outcome::{Limits, Outcome};
 use uncontended_model::program::Program;
 use uncontended_model::search;
 
-/// The histogram; `None` with a visible line where there is one CPU, another architecture, or a program not for machines.
+/// The histogram; `None` with a visible line where there is one CPU, another architecture, or a program not for
+/// machines.
 pub(crate) fn histogram(name: &str, program: &Program, runs: u64) -> Option<Histogram> {
     match run(program, &Setup { runs, seed: runs }) {
         Ok(histogram) => {

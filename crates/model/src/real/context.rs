@@ -168,7 +168,7 @@ unsafe fn prepare(top: *mut u8) -> *mut u8 {
     let sp = top.wrapping_sub(64).cast::<usize>();
     for word in 0..8 {
         let value = if word == 6 { begin as *const () as usize } else { 0 };
-        // SAFETY: within the 64 bytes below the top (caller).
+        // SAFETY: within the 64 bytes below the top, by the contract in the mapping (I3).
         unsafe { sp.wrapping_add(word).write(value) };
     }
     sp.cast()
@@ -207,7 +207,7 @@ unsafe fn prepare(top: *mut u8) -> *mut u8 {
     let sp = top.wrapping_sub(160).cast::<usize>();
     for word in 0..20 {
         let value = if word == 11 { begin as *const () as usize } else { 0 };
-        // SAFETY: within the 160 bytes below the top (caller).
+        // SAFETY: within the 160 bytes below the top, by the contract in the mapping (I3).
         unsafe { sp.wrapping_add(word).write(value) };
     }
     sp.cast()

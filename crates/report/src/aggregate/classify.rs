@@ -1,11 +1,11 @@
 //! How the waiting at a lock is to be read, decided by pattern.
 //!
 //! # Contract
-//! A rule speaks only where its pattern is plain; what has waiting and no plain pattern stays `contention` for locks that
-//! exclude (that is what they are for) and `unknown` for futexes, of which only the waiting is seen.
+//! A rule speaks only where its pattern is plain; what has waiting and no plain pattern stays `contention` for locks
+//! that exclude (that is what they are for) and `unknown` for futexes, of which only the waiting is seen.
 //! # Sources
-//! Patterns met in real programs: a main thread that holds a mutex for a second to stop its I/O threads (a gate), worker
-//! threads that wait for jobs on a condition (a queue), two threads that take turns (a hand-off).
+//! Patterns met in real programs: a main thread that holds a mutex for a second to stop its I/O threads (a gate),
+//! worker threads that wait for jobs on a condition (a queue), two threads that take turns (a hand-off).
 
 use super::sum;
 use crate::run::{Class, Kind};
@@ -37,7 +37,7 @@ pub fn classify(kind: Kind, parts: &[Part], owner_changes: u64) -> Class {
 }
 
 const LONG_NS: u64 = 1_000_000;
-/// What happened less often than this is no pattern.
+/// What happened less often than this is not yet a pattern.
 const OFTEN: u64 = 3;
 
 /// One thread holds for long, the others merely pass through and wait about as long as it holds.

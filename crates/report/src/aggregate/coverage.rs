@@ -24,8 +24,8 @@ pub(super) struct Gaps {
 const ALWAYS: &str = "Not seen: locks inside glibc (stdio, malloc, the loader), spinning that is compiled into the program, \
     futexes by direct system calls, Go's runtime, statically linked programs.";
 
-/// The waiting that the observer knows of each thread (by process and thread): at locks, for other threads' ends, and where
-/// it still waited when the run ended.
+/// The waiting that the observer knows of each thread (by process and thread): at locks, for other threads' ends, and
+/// where it still waited when the run ended.
 pub(super) type Accounted = HashMap<(u32, u32), u64>;
 
 pub(super) fn accounted(record: &Record<'_>, wall_ns: u64) -> Accounted {
@@ -131,8 +131,8 @@ fn futex_gaps(futex: &FutexFacts) -> Option<String> {
     (futex.lost > 0).then(|| format!("{} {text}", futex.lost))
 }
 
-/// The share of the kernel's futex waiting that no row accounts for, thread by thread: what the observer counts beyond the
-/// kernel's time (spinning, the way back to user mode) in one thread must not hide what it missed in another.
+/// The share of the kernel's futex waiting that no row accounts for, thread by thread: what the observer counts beyond
+/// the kernel's time (spinning, the way back to user mode) in one thread must not hide what it missed in another.
 fn share_unaccounted(futex: &FutexFacts, accounted: &Accounted) -> Option<f64> {
     let missed = futex.threads.iter().map(|thread| {
         let seen = accounted.get(&(thread.pid, thread.tid)).copied().unwrap_or(0);

@@ -120,7 +120,7 @@ impl Scale<'_> {
         }
     }
 
-    /// The waits that the record ends with. Who held the lock then is known for those that one thread holds at a time.
+    /// The waits that the record ends with. The holder at that time is known for locks that one thread holds at a time.
     fn unfinished(
         self,
         kind: Kind,
@@ -226,7 +226,8 @@ fn cause_of(code: u32) -> IdleCause {
     }
 }
 
-/// Beginnings of functions that only pass a lock on: the standard libraries of C++ and Rust, and what is built like them.
+/// Beginnings of functions that only pass a lock on: the standard libraries of C++ and Rust, and what is built like
+/// them.
 const PASSING: [&str; 8] = [
     "std::",
     "core::",

@@ -1,7 +1,7 @@
 //! From the record of a run to its report.
 //!
 //! # Contract
-//! [`report`] is a pure function of the record's bytes, the facts beside it and the names of addresses, so that a kept
+//! [`report`] is a pure function of the record's bytes, the facts of the run and the names of addresses, so that a kept
 //! trace gives the very report that its run gave. Each address is named once.
 
 mod classify;

@@ -1,11 +1,11 @@
 //! What a run says in words: at most five sentences, each with the figures that it rests on.
 //!
 //! # Contract
-//! A rule speaks only where its figures leave no other reading that we know of; where none speaks there is no finding, and
-//! that is the answer for a program without a problem. Rules judge one lock at a time, because comparing the longest wait
-//! of one lock with the longest hold of another says nothing. Of several locks of one site the costliest speaks.
-//! Longest times grow with the number they are the longest of: a rule that reads them asks for the *fourth* longest, so
-//! that one unlucky moment is no pattern, and names the number.
+//! A rule speaks only where its figures leave no other reading that we know of; where none speaks there is no finding,
+//! and that is the answer for a program without a problem. Rules judge one lock at a time, because comparing the
+//! longest wait of one lock with the longest hold of another says nothing. Of several locks of one site the costliest
+//! speaks. Longest times grow with the number they are the longest of: a rule that reads them asks for the *fourth*
+//! longest, so that one unlucky moment does not make a pattern, and names the number.
 //! Findings are ordered by the waiting that they explain; a lock has at most two.
 //! # Evidence
 //! `tests/findings.rs`: for every rule a run in which it speaks, and near misses in which it is silent.
@@ -23,8 +23,8 @@ const MOST_OF_A_LOCK: usize = 2;
 /// The share of the run's wall time that a lock's total wait has to reach before anything is said about it. Below one
 /// percent no change to the lock can show in the run time of a thread.
 const MATERIAL_SHARE: f64 = 0.01;
-/// Or else its fourth longest wait must reach this: more than a scheduler's time slice with several competitors, so that
-/// busy neighbours alone do not bring it about four times.
+/// Or else its fourth longest wait must reach this: more than a scheduler's time slice with several competitors, so
+/// that busy neighbours alone do not bring it about four times.
 const MATERIAL_TAIL_NS: u64 = 50_000_000;
 
 /// The findings of `report`, the one that explains most waiting first.

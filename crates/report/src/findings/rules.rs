@@ -1,8 +1,9 @@
 //! The rules behind the findings, each with the argument for it and the constants that it rests on.
 //!
 //! # Sources
-//! Patterns and figures: starvation that rates hide (a worst wait of 2 s among 49 blocked of 620 000 acquisitions), idle
-//! hand-offs under oversubscription, owner changes and the single-writer principle, gates that look like contention.
+//! Patterns and figures: starvation that rates hide (a worst wait of 2 s among 49 blocked of 620 000 acquisitions),
+//! idle hand-offs under oversubscription, owner changes and the single-writer principle, gates that look like
+//! contention.
 
 use super::{Subject, fourth};
 use crate::run::{Class, Distribution, IdleCause, Kind, Lock, Span};
@@ -61,8 +62,8 @@ fn unfinished(subject: &Subject) -> Option<Said> {
     })
 }
 
-/// The holds of a lock, where all of them are known: a rule that argues from the longest hold would be wrong where one was
-/// not recorded. Each thread may still hold it at the end.
+/// The holds of a lock, where all of them are known: a rule that argues from the longest hold would be wrong where one
+/// was not recorded. Each thread may still hold it at the end.
 fn complete(lock: &Lock) -> Option<&Distribution> {
     let hold = lock.hold_ns.as_ref()?;
     (hold.count.saturating_add(u64::from(lock.threads)) >= lock.acquisitions).then_some(hold)
@@ -70,9 +71,9 @@ fn complete(lock: &Lock) -> Option<&Distribution> {
 
 /// Idle this many times the longest hold cannot come from the work done under the lock.
 const IDLE_TIMES_HOLD: f64 = 4.0;
-/// The share of the wait that idle must be before it is the thing to mend.
+/// The share of the wait that idle must be before it is the thing to fix.
 const IDLE_SHARE: f64 = 0.1;
-/// A wake-up takes some 50 µs on an unloaded machine; a fourth longest idle of 1 ms is no plain wake-up.
+/// A wake-up takes some 50 µs on an unloaded machine; a fourth longest idle of 1 ms is more than a plain wake-up.
 const LONG_IDLE_NS: u64 = 1_000_000;
 
 /// The lock stood free for far longer than anybody ever held it, while somebody waited. The cause decides the remedy.
@@ -206,8 +207,8 @@ fn with_wait(wait: &Distribution, more: &[(&'static str, f64)]) -> Vec<(&'static
     [&waits, more].concat()
 }
 
-/// The wait that a rule of arithmetic is held against: the fourth longest, or the longest where it alone is a large part
-/// of the run.
+/// The wait that a rule of arithmetic is held against: the fourth longest, or the longest where it alone is a large
+/// part of the run.
 fn telling_wait(subject: &Subject, wait: &Distribution) -> u64 {
     let large = wait.max as f64 >= LARGE_SHARE * subject.wall_ns as f64;
     if large { wait.max } else { fourth(&wait.worst) }

@@ -1,9 +1,9 @@
 //! What changed from one run to another, row by row.
 //!
 //! # Contract
-//! Rows are matched by kind and place: function and file, without the line, which moves when code above it is edited; rows
-//! without a function by module and address. Of several processes the same code is one row. A difference of two runs is no
-//! verdict, and whoever shows it says so.
+//! Rows are matched by kind and place: function and file, without the line, which moves when code above it is edited;
+//! rows without a function by module and address. Of several processes the same code is one row. A difference of two
+//! runs is not a verdict, and every page that shows it says so.
 
 use crate::rows::{self, Row, kind_name};
 use crate::run::RunReport;
@@ -19,7 +19,8 @@ pub struct Diff {
     pub wall_ns: [u64; 2],
     /// Total waits of class contention.
     pub wait_ns: [u64; 2],
-    /// The rows that either run has and that somebody waited on in at least one; the greatest change of total wait first.
+    /// The rows that either run has and that somebody waited on in at least one; the greatest change of total wait
+    /// first.
     pub rows: Vec<Change>,
 }
 

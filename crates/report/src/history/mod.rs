@@ -1,11 +1,12 @@
 //! Every run, kept: one plain file each under the XDG state directory.
 //!
 //! # Contract
-//! `<state>/uncontended/runs/<number>.jsonl` holds two lines of JSON: a summary, then the report. Listing reads summaries
-//! only. A file appears whole or not at all, numbers are never given twice while their run is kept, and two `unc` may add
-//! at once: a number is claimed by creating its file, and the content replaces that by rename. An empty claim left by a
-//! crash is no run and is passed over. At most [`KEEP_RUNS`] runs and [`KEEP_BYTES`] are kept, oldest leaving first, the
-//! newest never. Folder and files are the user's alone, since command lines may hold secrets.
+//! `<state>/uncontended/runs/<number>.jsonl` holds two lines of JSON: a summary, then the report. Listing reads
+//! summaries only. A file appears whole or not at all, numbers are never given twice while their run is kept, and two
+//! `unc` may add at once: a number is claimed by creating its file, and the content replaces that by rename. An empty
+//! claim left by a crash does not count as a run and is passed over. At most [`KEEP_RUNS`] runs and [`KEEP_BYTES`] are
+//! kept, oldest leaving first, the newest never. Folder and files are the user's alone, since command lines may hold
+//! secrets.
 //!
 //! Plain files rather than an embedded database: what is asked of them is a list and one run by number, both of which a
 //! folder answers; other tools read them, they outlive this program's versions, need no repair and no dependency.

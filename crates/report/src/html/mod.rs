@@ -2,8 +2,8 @@
 //!
 //! # Contract
 //! A page works without scripts; the one small script it carries only lets tables be sorted by a click. Everything that
-//! came from outside is escaped. The content policy in the page forbids every request, so that a missed escape could not
-//! load anything either.
+//! came from outside is escaped. The content policy in the page forbids every request, so that a missed escape could
+//! not load anything either.
 //! # Evidence
 //! `tests/page.rs`: well-formed, self-contained, hostile names harmless.
 

@@ -5,8 +5,8 @@ use crate::run::RunReport;
 use crate::terminal::{command_line, ended, observer, several};
 use crate::{rows, units};
 
-/// Everything that `report` shows, as one page: findings, contention with bars and percentile curves, the timeline of the
-/// worst minute, what stands apart, threads, coverage.
+/// Everything that `report` shows, as one page: findings, contention with bars and percentile curves, the timeline of
+/// the worst minute, what stands apart, threads, coverage.
 pub fn run_page(report: &RunReport) -> String {
     let threads = rows::threads(report);
     let locks: usize = report.processes.iter().map(|process| process.locks.len()).sum();

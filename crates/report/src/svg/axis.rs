@@ -42,8 +42,8 @@ impl Axis {
         Axis { low, high, log: true, label: label.to_owned(), ticks }
     }
 
-    /// Shares of a distribution, so that each further nine (90 %, 99 %, 99.9 %) takes the same room; up to one in `most`.
-    /// Its values are those that [`Axis::nines_of`] gives.
+    /// Shares of a distribution, so that each further nine (90 %, 99 %, 99.9 %) takes the same room; up to one in
+    /// `most`. Its values are those that [`Axis::nines_of`] gives.
     pub fn nines(most: f64, label: &str) -> Axis {
         let high = most.max(10.0).log10();
         let shares = [0.0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999_999, 0.999_999_9];

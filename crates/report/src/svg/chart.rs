@@ -105,7 +105,7 @@ impl Chart {
         self
     }
 
-    /// A vertical rule at `x` with its name beside it, below the names of the rules before it.
+    /// A vertical rule at `x` with its name next to it, below the names of the rules before it.
     pub fn at_x(mut self, name: &str, colour: usize, x: f64) -> Chart {
         if let Some((x, share)) = self.place_x(x) {
             let (anchor, text) = if share > 0.6 { ("end", x - 5.0) } else { ("start", x + 5.0) };

@@ -8,8 +8,8 @@ const POINTS: u32 = 240;
 /// Curves are drawn where the likelihood is above this share of its peak.
 const VISIBLE: f64 = 1e-4;
 
-/// What is known of a rate after `successes` of `trials`: the likelihood of each rate as a share of that of the likeliest,
-/// the `interval` that the test gives, and the thresholds that were asked about, each with its name.
+/// What is known of a rate after `successes` of `trials`: the likelihood of each rate as a share of that of the
+/// likeliest, the `interval` that the test gives, and the thresholds that were asked about, each with its name.
 pub fn rate(
     successes: u64,
     trials: u64,
@@ -64,8 +64,8 @@ pub struct Look {
     pub log10_e: f64,
 }
 
-/// How the evidence against each hypothesis grew from look to look, and the level (log10 of the e-value) at which each is
-/// decided. Paths have their own colours; a path that reached its level stopped the test.
+/// How the evidence against each hypothesis grew from look to look, and the level (log10 of the e-value) at which each
+/// is decided. Paths have their own colours; a path that reached its level stopped the test.
 pub fn evidence(paths: &[(&str, &[Look])], level: f64) -> String {
     let all = || paths.iter().flat_map(|(_, path)| path.iter());
     let last = all().map(|look| look.n).max().unwrap_or(1) as f64;
@@ -95,8 +95,8 @@ pub struct Within {
     pub high: f64,
 }
 
-/// The ratio of each pair in the order in which they were made, the interval of their median as it closed in, and the ends
-/// of what counts as alike.
+/// The ratio of each pair in the order in which they were made, the interval of their median as it closed in, and the
+/// ends of what counts as alike.
 pub fn ratios(ratios: &[f64], within: &[Within], ends: (f64, f64)) -> String {
     let shown = |ratio: f64| ratio.is_finite() && ratio > 0.0;
     let all = || ratios.iter().copied().chain([ends.0, ends.1]).filter(|&ratio| shown(ratio));

@@ -1,11 +1,12 @@
 //! The report as text for a terminal.
 //!
 //! # Contract
-//! Tables are aligned, figures carry their units, no line is wider than asked where columns can give way. Locks of class
-//! contention come first, by total wait; the rest is listed apart. What matters most stands last, where a terminal ends:
-//! what could not be seen, then the findings. Colour only where asked; the caller looks at the terminal and `NO_COLOR`.
+//! Tables are aligned, figures carry their units, no line is wider than asked where columns can give way. Locks of
+//! class contention come first, by total wait; the rest is listed apart. What matters most stands last, where a
+//! terminal ends: what could not be seen, then the findings. Colour only where asked; the caller looks at the terminal
+//! and `NO_COLOR`.
 //! # Evidence
-//! `tests/terminal.rs`: whole reports compared with texts kept beside it.
+//! `tests/terminal.rs`: whole reports compared with texts kept next to it.
 
 mod history;
 mod locks;

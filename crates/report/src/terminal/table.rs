@@ -1,8 +1,8 @@
 //! A table of text whose columns are aligned, and which gives up its least telling columns on a narrow terminal.
 //!
 //! # Contract
-//! Every line is at most as wide as asked, unless even the columns that stay at any width are wider together. At most one
-//! column is elastic: it is cut, with an ellipsis, to what the others leave.
+//! Every line is at most as wide as asked, unless even the columns that stay at any width are wider together. At most
+//! one column is elastic: it is cut, with an ellipsis, to what the others leave.
 
 use super::Paint;
 use crate::text::{fit, width};

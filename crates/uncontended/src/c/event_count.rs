@@ -1,9 +1,9 @@
 //! Event counts for C: one 64-bit version, and who sleeps until it changes.
 //!
 //! # Contract
-//! `unc_event_count` is plain memory of the caller's, zero at the beginning. An increment is inlined C (`inline.h`): by the one
-//! thread that increments a release store, by any of several an atomic addition; then a compiler barrier, a load and a
-//! branch. What is here is the rare part: sleeping and waking.
+//! `unc_event_count` is plain memory of the caller's, zero at the beginning. An increment is inlined C (`inline.h`): by
+//! the one thread that increments a release store, by any of several an atomic addition; then a compiler barrier, a
+//! load and a branch. What is here is the rare part: sleeping and waking.
 //!
 //! # State
 //! I1: an `unc_event_count` has the layout of `Shared`, and its user only reaches it through these functions.
@@ -61,8 +61,8 @@ pub unsafe extern "C" fn unc_event_count_wait(count: *const EventCount, old: u64
     count.sleepers.sleep_until(|| changed(count, old))
 }
 
-/// The same, but not longer than to `deadline_ns`. True: the count differs from `old`, and is `*now`. False: the deadline has
-/// passed, and the count was still `old`, as `*now` says.
+/// The same, but not longer than to `deadline_ns`. True: the count differs from `old`, and is `*now`. False: the
+/// deadline has passed, and the count was still `old`, as `*now` says.
 ///
 /// # Safety
 /// `count` points to an event count that outlives the call, `now` to a number or is null.
@@ -78,7 +78,7 @@ pub unsafe extern "C" fn unc_event_count_wait_until(
     let deadline = Deadline::at_ns(deadline_ns);
     let changed = count.sleepers.sleep_until_deadline(|| changed(count, old), deadline);
     if !now.is_null() {
-        // SAFETY: by the contract a number is there.
+        // SAFETY: by the contract a number is there (C1).
         unsafe { now.write(changed.unwrap_or(old)) };
     }
     changed.is_ok()

@@ -1,8 +1,8 @@
 //! Rings for C: 64-bit values (numbers, or pointers) from one thread to one other, which sleep where they must wait.
 //!
 //! # Contract
-//! The two sides are handles. One thread at a time uses a handle; each is given back once, by `unc_ring_close_producer` or
-//! `unc_ring_close_consumer`, and the other side then sees what was pushed and after that UNC_STATUS_CLOSED.
+//! The two sides are handles. One thread at a time uses a handle; each is given back once, by `unc_ring_close_producer`
+//! or `unc_ring_close_consumer`, and the other side then sees what was pushed and after that UNC_STATUS_CLOSED.
 //!
 //! # State
 //! I1: a handle points to a side in a box, from `unc_ring_create` until it is closed.
@@ -45,8 +45,8 @@ pub unsafe extern "C" fn unc_ring_create(
     }
 }
 
-/// Pushes `value`, and sleeps until there is room for it, but not longer than to `deadline_ns`. UNC_STATUS_FULL: the deadline has
-/// passed. UNC_STATUS_CLOSED: the consumer has gone.
+/// Pushes `value`, and sleeps until there is room for it, but not longer than to `deadline_ns`. UNC_STATUS_FULL: the
+/// deadline has passed. UNC_STATUS_CLOSED: the consumer has gone.
 ///
 /// # Safety
 /// `producer` is a producer's handle, and no other call uses it.
@@ -85,7 +85,7 @@ pub unsafe extern "C" fn unc_ring_try_push_many(
     if count == 0 {
         return 0;
     }
-    // SAFETY: by the contract so many values are there.
+    // SAFETY: by the contract so many values are there (C1).
     let values = unsafe { std::slice::from_raw_parts(values, count) };
     // SAFETY: by the contract (I1, I2).
     unsafe { &mut *producer }.0.push_slice(values)
@@ -103,8 +103,8 @@ pub unsafe extern "C" fn unc_ring_close_producer(producer: *mut Producer) {
     }
 }
 
-/// Pops the oldest value, and sleeps until there is one, but not longer than to `deadline_ns`. UNC_STATUS_EMPTY: the deadline has
-/// passed. UNC_STATUS_CLOSED: there will never be one.
+/// Pops the oldest value, and sleeps until there is one, but not longer than to `deadline_ns`. UNC_STATUS_EMPTY: the
+/// deadline has passed. UNC_STATUS_CLOSED: there will never be one.
 ///
 /// # Safety
 /// `consumer` is a consumer's handle, and no other call uses it; `value` points to memory for a value.
@@ -116,7 +116,7 @@ pub unsafe extern "C" fn unc_ring_pop(
 ) -> Status {
     // SAFETY: by the contract (I1, I2).
     let popped = unsafe { &mut *consumer }.0.pop_deadline(Deadline::at_ns(deadline_ns));
-    // SAFETY: by the contract there is memory for a value.
+    // SAFETY: by the contract there is memory for a value (C1).
     ended(popped.map(|popped| unsafe { value.write(popped) }))
 }
 
@@ -128,7 +128,7 @@ pub unsafe extern "C" fn unc_ring_pop(
 pub unsafe extern "C" fn unc_ring_try_pop(consumer: *mut Consumer, value: *mut u64) -> Status {
     // SAFETY: by the contract (I1, I2).
     let popped = unsafe { &mut *consumer }.0.pop();
-    // SAFETY: by the contract there is memory for a value.
+    // SAFETY: by the contract there is memory for a value (C1).
     ended(popped.map(|popped| unsafe { value.write(popped) }))
 }
 
@@ -146,7 +146,7 @@ pub unsafe extern "C" fn unc_ring_try_pop_many(
     if count == 0 {
         return 0;
     }
-    // SAFETY: by the contract so many values are there.
+    // SAFETY: by the contract so many values are there (C1).
     let values = unsafe { std::slice::from_raw_parts_mut(values, count) };
     // SAFETY: by the contract (I1, I2).
     unsafe { &mut *consumer }.0.pop_slice(values)

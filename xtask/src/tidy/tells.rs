@@ -1,0 +1,126 @@
+//! Tells: English that reads as translated. Subject first, plain verbs, short sentences.
+
+use super::ratchet::Finding;
+use super::source::Source;
+use std::path::Path;
+use std::process::Command;
+
+/// A phrase, what to write instead, and what it is allowed in.
+struct Tell {
+    phrase: &'static str,
+    instead: &'static str,
+    allowed: &'static [&'static str],
+}
+
+const fn tell(phrase: &'static str, instead: &'static str) -> Tell {
+    Tell { phrase, instead, allowed: &[] }
+}
+
+/// In lower case; at word boundaries.
+const TELLS: [Tell; 11] = [
+    tell("but for", "except for"),
+    tell("is had", "somebody has it"),
+    tell("was had", "somebody had it"),
+    tell("be had", "get it"),
+    tell("mend", "fix"),
+    tell("mends", "fixes"),
+    tell("mended", "fixed"),
+    tell("beside", "next to, alongside, with"),
+    tell("whosoever", "anyone who"),
+    tell("so as to", "to"),
+    Tell {
+        phrase: "is no",
+        instead: "is not a",
+        allowed: &[
+            "there is no",
+            "is no longer",
+            "is no more",
+            "is no less",
+            "is no later",
+            "is no need",
+            "is no room",
+        ],
+    },
+];
+
+/// The tells in our sources and pages.
+pub(crate) fn check(root: &Path, sources: &[Source]) -> Result<Vec<Finding>, String> {
+    let is_list = |source: &&Source| source.path == "xtask/src/tidy/tells.rs";
+    let ours = sources.iter().filter(|source| source.is_ours() && !is_list(source));
+    let mut findings: Vec<Finding> =
+        ours.flat_map(|source| in_text(source, &source.text)).collect();
+    for path in pages(root)? {
+        let text = std::fs::read_to_string(root.join(&path)).map_err(|e| format!("{path}: {e}"))?;
+        findings.extend(in_text(&Source::new(path, ""), &text));
+    }
+    Ok(findings)
+}
+
+/// The Markdown pages that git tracks.
+fn pages(root: &Path) -> Result<Vec<String>, String> {
+    let output = Command::new("git").args(["ls-files", "--", "*.md"]).current_dir(root).output();
+    let output = output.map_err(|error| format!("cannot run git to list the pages: {error}"))?;
+    let pages = String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect();
+    Ok(pages)
+}
+
+fn in_text(source: &Source, text: &str) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (at, line) in text.lines().enumerate() {
+        let lower = line.to_lowercase();
+        for tell in TELLS.iter().filter(|tell| holds(&lower, tell)) {
+            let text = format!("`{}` reads as translated: {}", tell.phrase, tell.instead);
+            findings.push(Finding::new(source, at + 1, text));
+        }
+        if begins_with_who(line) {
+            let text = "a sentence about `Who …`: name its subject (the sleeper, a caller that)";
+            findings.push(Finding::new(source, at + 1, text));
+        }
+    }
+    findings
+}
+
+/// Whether the phrase stands somewhere outside of what is allowed.
+fn holds(lower: &str, tell: &Tell) -> bool {
+    let without = tell.allowed.iter().fold(lower.to_owned(), |text, fine| text.replace(fine, "-"));
+    without.match_indices(tell.phrase).any(|(at, found)| {
+        let is_word = |c: char| c.is_alphanumeric() || c == '_';
+        !without[..at].ends_with(is_word) && !without[at + found.len()..].starts_with(is_word)
+    })
+}
+
+/// Whether a sentence that is not a question has "Who" as its subject.
+fn begins_with_who(line: &str) -> bool {
+    let starts = line.match_indices("Who ").filter(|(at, _)| {
+        let before = line[..*at].trim_end();
+        before.is_empty() || before.ends_with(['.', '!', '/', ':', '-'])
+    });
+    starts.into_iter().any(|(at, _)| {
+        let sentence = line[at..].split_inclusive(['.', '?']).next().unwrap_or_default();
+        !sentence.ends_with('?')
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(text: &str) -> usize {
+        in_text(&Source::new("crates/x/src/a.rs", ""), text).len()
+    }
+
+    #[test]
+    fn tells_are_found_at_word_boundaries() {
+        assert_eq!(count("all of them but for one\n/// Mend it, or say so."), 2);
+        assert_eq!(count("besides, this is recommended; nothing but forks"), 0);
+        assert_eq!(count("'parsecs' is no unit"), 1);
+        assert_eq!(count("there is no unit, and it is no longer needed"), 0);
+    }
+
+    #[test]
+    fn who_may_ask_and_not_be_a_subject() {
+        assert_eq!(count("//! Who sleeps pays for being woken."), 1);
+        assert_eq!(count("// It is so. Who waits, sees it."), 1);
+        assert_eq!(count("/// Who holds the lock?\n// A thread who waits. WHO."), 0);
+    }
+}
