@@ -1,4 +1,7 @@
 //! Which CPUs a thread may run on.
+//!
+//! # Invariants
+//! I1: a CPU that is looked up in a set, or put into it, is below the size of the set.
 
 use std::io;
 
@@ -7,15 +10,15 @@ use std::io;
 /// # Errors
 /// What `sched_getaffinity` reports (a machine with more than 1,024 CPUs).
 pub fn allowed() -> io::Result<Vec<usize>> {
-    // SAFETY: a CPU set is plain bits; all zero is the empty set.
+    // SAFETY: all zeroes is the empty set (L5).
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    // SAFETY: the pointer and the size are those of `set`; 0 names the calling thread.
+    // SAFETY: the pointer and the size are those of `set` (L2); 0 names the calling thread.
     match unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &raw mut set) } {
         0 => {}
         _ => return Err(io::Error::last_os_error()),
     }
     let size = usize::try_from(libc::CPU_SETSIZE).unwrap_or(0);
-    // SAFETY: `cpu` is below the size of the set.
+    // SAFETY: I1, by the range.
     Ok((0..size).filter(|&cpu| unsafe { libc::CPU_ISSET(cpu, &set) }).collect())
 }
 
@@ -27,11 +30,11 @@ pub fn pin(cpu: usize) -> io::Result<()> {
     if i32::try_from(cpu).map_or(true, |cpu| cpu >= libc::CPU_SETSIZE) {
         return Err(io::ErrorKind::InvalidInput.into());
     }
-    // SAFETY: a CPU set is plain bits; all zero is the empty set.
+    // SAFETY: all zeroes is the empty set (L5).
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    // SAFETY: `cpu` is below the size of the set (checked above).
+    // SAFETY: I1, checked above.
     unsafe { libc::CPU_SET(cpu, &mut set) };
-    // SAFETY: the pointer and the size are those of `set`; 0 names the calling thread.
+    // SAFETY: the pointer and the size are those of `set` (L2); 0 names the calling thread.
     match unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &raw const set) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),

@@ -1,12 +1,14 @@
 //! Annotations for locks of one's own: the Rust side of `crates/uncontended/include/uncontended.h`.
 //!
 //! # Contract
-//! Each call names the lock by an address of the caller's choice. [`wait_begin`] comes before the first moment of waiting,
-//! [`acquired`] right after the lock is had (waited for or not), [`released`] right before it is given back, [`gave_up`]
-//! ends a wait without the lock. Without an observer a call is a load, a comparison and a branch not taken.
+//! Each call names the lock by an address of the caller's choice. [`wait_begin`] comes before the first moment of
+//! waiting, [`acquired`] right after the caller got the lock (having waited or not), [`released`] right before it is
+//! given back, [`gave_up`] ends a wait without the lock. Without an observer a call is a load, a comparison and a
+//! branch not taken.
 //! # Invariants
-//! I1: a symbol `uncontended_hooks` is the observer's table of functions, which lives as long as the process: a preloaded
-//! library is never unloaded.
+//! I1: a symbol `uncontended_hooks` is the observer's table of functions, which lives as long as the process: a
+//! preloaded library is never unloaded.
+//! I2: the hooks take an address as a name and never refer to what lies there.
 //! # Evidence
 //! The test below; `tests/programs/annotated.c` through the C side.
 
@@ -40,14 +42,14 @@ fn call(lock: *const c_void, hook: fn(&Hooks) -> Hook) {
 #[inline(never)]
 fn observed(mut found: usize, lock: *const c_void, hook: fn(&Hooks) -> Hook) {
     if found == 0 {
-        // SAFETY: the name ends in NUL.
+        // SAFETY: a name (L7).
         found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"uncontended_hooks".as_ptr()) } as usize;
         // Relaxed: the table was complete before the program's first instruction.
         FOUND.store(if found == 0 { ABSENT } else { found }, Relaxed);
     }
     // SAFETY: the observer's table, if it is there (I1).
     if let Some(hooks) = unsafe { (found as *const Hooks).as_ref() } {
-        // SAFETY: the hooks take any address and never refer to what lies there.
+        // SAFETY: any address will do (I2).
         unsafe { hook(hooks)(lock) };
     }
 }

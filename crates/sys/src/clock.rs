@@ -1,8 +1,12 @@
-//! The clock behind every recorded time: ticks of the processor's counter where that is sound, else of the kernel's clock.
+//! The clock behind every recorded time: ticks of the processor's counter where that is sound, else of the kernel's
+//! clock.
 //!
 //! # Contract
-//! [`ticks`] never goes back on one CPU; between CPUs by no more than their counters differ, which a user of differences
-//! must allow for. A counter is used only if the processor says that it runs at one rate in all power states.
+//! [`ticks`] never goes back on one CPU; between CPUs by no more than their counters differ, which a user of
+//! differences must allow for. A counter is used only if the processor says that it runs at one rate in all power
+//! states.
+//! # Invariants
+//! I1: every processor of the architecture has the instruction, and Linux lets programs use it.
 //! # Sources
 //! Intel SDM volume 3, 18.17 (invariant TSC: CPUID 80000007H, EDX bit 8); Arm ARM, CNTVCT_EL0.
 
@@ -27,7 +31,7 @@ static SLOW: AtomicU32 = AtomicU32::new(0);
 pub fn best() -> Source {
     #[cfg(target_arch = "x86_64")]
     {
-        // SAFETY: every x86-64 processor has the instruction; newer toolchains know and call it safe.
+        // SAFETY: I1; newer toolchains know and call it safe.
         #[allow(unused_unsafe)]
         let cpuid = |leaf| unsafe { std::arch::x86_64::__cpuid(leaf) };
         if cpuid(0x8000_0000).eax >= 0x8000_0007 && cpuid(0x8000_0007).edx & (1 << 8) != 0 {
@@ -56,13 +60,13 @@ pub fn ticks() -> u64 {
     }
     #[cfg(target_arch = "x86_64")]
     {
-        // SAFETY: every x86-64 processor has the instruction, and Linux lets programs use it.
+        // SAFETY: I1.
         unsafe { std::arch::x86_64::_rdtsc() }
     }
     #[cfg(target_arch = "aarch64")]
     {
         let ticks: u64;
-        // SAFETY: reads a counter that Linux lets programs read; touches neither memory nor flags.
+        // SAFETY: I1; it touches neither memory nor flags.
         unsafe {
             std::arch::asm!("mrs {}, cntvct_el0", out(reg) ticks, options(nomem, nostack, preserves_flags))
         };
@@ -73,7 +77,7 @@ pub fn ticks() -> u64 {
 /// The kernel's monotonic clock in nanoseconds.
 pub fn monotonic_ns() -> u64 {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `now` is a timespec that lives until the call returns.
+    // SAFETY: a pointer to `now` (L2).
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }

@@ -15,7 +15,7 @@ pub struct Code {
 
 // SAFETY: the mapping is never written after `new` (I1), and belongs to no thread.
 unsafe impl Send for Code {}
-// SAFETY: as above: shared, it can only be read and run.
+// SAFETY: shared, it can only be read and run (I1).
 unsafe impl Sync for Code {}
 
 impl Code {
@@ -26,7 +26,7 @@ impl Code {
     pub fn new(bytes: &[u8]) -> io::Result<Code> {
         let (protection, flags) =
             (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-        // SAFETY: a new anonymous mapping at an address of the kernel's choice touches nothing that exists.
+        // SAFETY: a new mapping (L3).
         let base =
             unsafe { libc::mmap(std::ptr::null_mut(), bytes.len(), protection, flags, -1, 0) };
         if base == libc::MAP_FAILED {

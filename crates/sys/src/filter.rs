@@ -21,11 +21,11 @@ pub fn forbid(number: libc::c_long, errno: u16) -> io::Result<()> {
         instruction(answer, 0, 0, libc::SECCOMP_RET_ALLOW),
     ];
     let filter = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
-    // SAFETY: this option takes numbers only.
+    // SAFETY: numbers only (L1).
     if unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) } != 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the filter points to `program` with its length; both live until the call returns, and the kernel copies them.
+    // SAFETY: the filter points to `program` with its length, and both live until the call returns (L2).
     match unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const filter) }
     {
         0 => Ok(()),

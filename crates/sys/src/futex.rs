@@ -10,7 +10,7 @@
 
 use std::sync::atomic::AtomicU32;
 
-/// Who may sleep on a word.
+/// The threads that may sleep on a word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Scope {
     /// Threads of this process.
@@ -37,7 +37,8 @@ pub fn wait(word: &AtomicU32, expected: u32, deadline_ns: Option<u64>, scope: Sc
     let limit = deadline.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
     let command = command(libc::FUTEX_WAIT_BITSET, scope);
     let (unused, any) = (std::ptr::null::<u32>(), libc::FUTEX_BITSET_MATCH_ANY);
-    // SAFETY: the word is borrowed for the whole call; `limit` is null or points to `deadline`, which outlives the call.
+    // SAFETY: the word is borrowed for the whole call; `limit` is null or points to `deadline`, which outlives it
+    // (L2).
     let result = unsafe {
         libc::syscall(libc::SYS_futex, word.as_ptr(), command, expected, limit, unused, any)
     };
@@ -54,7 +55,7 @@ pub fn wait(word: &AtomicU32, expected: u32, deadline_ns: Option<u64>, scope: Sc
 pub fn wake(word: &AtomicU32, count: u32, scope: Scope) -> usize {
     let count = libc::c_int::try_from(count).unwrap_or(libc::c_int::MAX);
     let command = command(libc::FUTEX_WAKE, scope);
-    // SAFETY: waking reads no memory of ours; the word is only an address.
+    // SAFETY: the word's address is only a number here (L1).
     let woken = unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), command, count) };
     usize::try_from(woken).unwrap_or(0)
 }

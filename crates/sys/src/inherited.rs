@@ -7,7 +7,8 @@
 //! # State
 //! Written once by `note` before `main`, when there is one thread; read-only from then on.
 //! # Evidence
-//! `crates/cli/tests/run_identity.rs` compares `/proc/self/status` and the descriptors of a program with and without us.
+//! `crates/cli/tests/run_identity.rs` compares `/proc/self/status` and the descriptors of a program with and without
+//! us.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -24,7 +25,7 @@ static NOTE: extern "C" fn() = note;
 extern "C" fn note() {
     let mut noted = 0;
     for stream in 0..3 {
-        // SAFETY: F_GETFD takes no pointer; a closed descriptor is answered with -1.
+        // SAFETY: numbers only (L1); a closed descriptor is answered with -1.
         if unsafe { libc::fcntl(stream, libc::F_GETFD) } < 0 {
             noted |= 1 << stream;
         }
@@ -39,9 +40,9 @@ extern "C" fn note() {
 }
 
 fn ignored(signal: i32) -> bool {
-    // SAFETY: `sigaction` is plain data for which all zeroes is a value.
+    // SAFETY: zeroed (L5).
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
-    // SAFETY: a null new action makes this a query into `action`, which lives until the call returns.
+    // SAFETY: a null new action makes this a query into `action` (L2).
     let rc = unsafe { libc::sigaction(signal, std::ptr::null(), &mut action) };
     rc == 0 && action.sa_sigaction == libc::SIG_IGN
 }

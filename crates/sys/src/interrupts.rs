@@ -1,13 +1,13 @@
 //! Ending a measurement when the user asks for it: the running command dies, the verdict so far survives.
 //!
 //! # Contract
-//! After [`install`] the first SIGINT, SIGTERM or SIGHUP is noted and kills the process group that [`follow`] names; the
-//! second one kills that group and then this process, as if there were no handler. A signal between the start of a command
-//! and [`follow`] lets that command end by itself. A signal that our caller had ignored stays ignored.
+//! After [`install`] the first SIGINT, SIGTERM or SIGHUP is noted and kills the process group that [`follow`] names;
+//! the second one kills that group and then this process, as if there were no handler. A signal between the start of a
+//! command and [`follow`] lets that command end by itself. A signal that our caller had ignored stays ignored.
 //! # State
 //! `RECEIVED` is written by the handler once; `GROUP` by the thread that runs commands. Both are read by the handler,
-//! which runs in that thread or beside it: relaxed loads and stores of single words are all that is needed, since
-//! neither carries other memory.
+//! which runs in that thread or in parallel with it: relaxed loads and stores of single words are all that is needed,
+//! since neither carries other memory.
 //! # Invariants
 //! I1: the handler calls async-signal-safe functions only (`kill`, `signal`, `raise`) and touches nothing but the two
 //! words above.
@@ -37,9 +37,9 @@ extern "C" fn handler(signal: i32) {
 /// What `sigaction` reports.
 pub fn install() -> io::Result<()> {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-        // SAFETY: `sigaction` is plain data for which all zeroes is a value (no flags, so calls are interrupted).
+        // SAFETY: zeroed (L5): no flags, so calls are interrupted.
         let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
-        // SAFETY: a null new action makes this a query into `action`.
+        // SAFETY: a null new action makes this a query into `action` (L2).
         if unsafe { libc::sigaction(signal, std::ptr::null(), &mut action) } != 0 {
             return Err(io::Error::last_os_error());
         }
@@ -67,8 +67,8 @@ pub(crate) fn follow(group: i32) {
 
 /// Ends this process by `signal`, so that a calling shell sees what happened and stops too.
 pub fn die_by(signal: i32) {
-    // SAFETY: SIG_DFL runs no code of ours.
+    // SAFETY: a number for a disposition (L1).
     unsafe { libc::signal(signal, libc::SIG_DFL) };
-    // SAFETY: `raise` takes a number; inside the handler the signal is delivered when the handler returns.
+    // SAFETY: a number (L1); inside the handler the signal is delivered when the handler returns.
     unsafe { libc::raise(signal) };
 }

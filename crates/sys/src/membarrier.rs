@@ -53,14 +53,15 @@ impl Reach {
     /// A full barrier on every running thread within reach, and here.
     ///
     /// # Errors
-    /// What `membarrier` reports: a process that is not registered (for the private reach), a kernel or a filter that refuses.
+    /// What `membarrier` reports: a process that is not registered (for the private reach), a kernel or a filter that
+    /// refuses.
     pub fn barrier(self) -> io::Result<()> {
         command(self.command()).map(drop)
     }
 }
 
 fn command(command: u64) -> io::Result<u64> {
-    // SAFETY: `membarrier` takes no pointer.
+    // SAFETY: numbers only (L1).
     let result = unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) };
     u64::try_from(result).map_err(|_| io::Error::last_os_error())
 }

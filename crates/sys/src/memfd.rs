@@ -14,15 +14,15 @@ use std::ptr::NonNull;
 pub fn create(name: &CStr) -> io::Result<File> {
     let arguments = [name.as_ptr() as usize, libc::MFD_CLOEXEC as usize, 0, 0, 0, 0];
     // The C library has a function for it since glibc 2.27 only.
-    // SAFETY: `name` ends in NUL and outlives the call.
+    // SAFETY: a name (L7).
     let made = unsafe { kernel::call(libc::SYS_memfd_create, arguments) };
     let fd = made.map_err(io::Error::from_raw_os_error)?;
-    // SAFETY: the descriptor is new, so nobody else owns it.
+    // SAFETY: a new descriptor (L4).
     Ok(unsafe { File::from_raw_fd(fd as RawFd) })
 }
 
-/// Gives the bytes `from..to` of `file` memory (or disk), so that no later write to them can fail, and makes the file at
-/// least `to` bytes long.
+/// Gives the bytes `from..to` of `file` memory (or disk), so that no later write to them can fail, and makes the file
+/// at least `to` bytes long.
 ///
 /// # Errors
 /// What `fallocate` reports: no room, or a file system that cannot reserve.
@@ -31,18 +31,18 @@ pub fn reserve(file: &File, from: u64, to: u64) -> io::Result<()> {
     else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
-    // SAFETY: `fallocate` takes no pointer.
+    // SAFETY: numbers only (L1).
     match unsafe { libc::fallocate(file.as_raw_fd(), 0, offset, length) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-/// Puts memory behind `bytes` bytes of a shared mapping from `base` on, so that no later write to them can fail; false if
-/// there is none, if they are not mapped, or on kernels before 5.14. Leaves `errno` alone.
+/// Puts memory behind `bytes` bytes of a shared mapping from `base` on, so that no later write to them can fail; false
+/// if there is none, if they are not mapped, or on kernels before 5.14. Leaves `errno` alone.
 pub fn populate(base: NonNull<u8>, bytes: usize) -> bool {
     let arguments = [base.as_ptr() as usize, bytes, libc::MADV_POPULATE_WRITE as usize, 0, 0, 0];
-    // SAFETY: populating changes no content, and the kernel refuses what is not mapped.
+    // SAFETY: populating changes no content, and what is not mapped is refused (L1).
     unsafe { kernel::call(libc::SYS_madvise, arguments) }.is_ok()
 }
 
@@ -51,13 +51,13 @@ pub fn can_populate() -> bool {
     const PAGE: usize = 4096;
     let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
     let access = libc::PROT_READ | libc::PROT_WRITE;
-    // SAFETY: a new mapping at an address of the kernel's choice disturbs no other memory.
+    // SAFETY: a new mapping (L3).
     let base = unsafe { libc::mmap(std::ptr::null_mut(), PAGE, access, kind, -1, 0) };
     let Some(place) = NonNull::new(base.cast()).filter(|_| base != libc::MAP_FAILED) else {
         return false;
     };
     let works = populate(place, PAGE);
-    // SAFETY: the mapping made above, to which nothing else refers.
+    // SAFETY: the mapping made above, to which nothing else refers (L3).
     unsafe { libc::munmap(base, PAGE) };
     works
 }

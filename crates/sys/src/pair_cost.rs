@@ -1,8 +1,11 @@
 //! What an interposed lock and unlock cost over the plain ones, measured inside one process.
 //!
 //! # Contract
-//! Meaningful in a process into which a library was preloaded that defines `pthread_mutex_lock`: calls by that name reach
-//! it, while the C library's own functions are found through the C library's handle. Both are timed in turn.
+//! Meaningful in a process into which a library was preloaded that defines `pthread_mutex_lock`: calls by that name
+//! reach it, while the C library's own functions are found through the C library's handle. Both are timed in turn.
+//! # Invariants
+//! I1: `find` is asked for `pthread_mutex_lock` and `pthread_mutex_unlock` alone.
+//! I2: the mutex lives on the stack of the one thread that locks it, in one place, and is unlocked after each lock.
 
 use std::ffi::CStr;
 use std::sync::mpsc;
@@ -14,11 +17,11 @@ type Operation = unsafe extern "C" fn(*mut libc::pthread_mutex_t) -> libc::c_int
 const ROUNDS: usize = 15;
 const PAIRS: u32 = 400;
 
-/// The median over several rounds of the cost of an interposed uncontended lock and unlock less that of the plain ones, in
-/// nanoseconds, with a second thread alive. `None` where nothing is interposed.
+/// The median over several rounds of the cost of an interposed uncontended lock and unlock less that of the plain ones,
+/// in nanoseconds, with a second thread alive. `None` where nothing is interposed.
 pub fn over_plain_ns() -> Option<f64> {
     let library = c"libc.so.6";
-    // SAFETY: the name ends in NUL; with RTLD_NOLOAD nothing new is loaded, so no constructor runs.
+    // SAFETY: a name (L7); with RTLD_NOLOAD nothing new is loaded, so no constructor runs.
     let library = unsafe { libc::dlopen(library.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY) };
     if library.is_null() {
         return None;
@@ -43,22 +46,22 @@ pub fn over_plain_ns() -> Option<f64> {
 
 /// The address of the C function `name`, searched from `handle`.
 fn find(handle: *mut libc::c_void, name: &CStr) -> Option<usize> {
-    // SAFETY: the handle is RTLD_DEFAULT or that of a loaded library; the name ends in NUL.
+    // SAFETY: the handle is RTLD_DEFAULT or that of a loaded library; a name (L7).
     let address = unsafe { libc::dlsym(handle, name.as_ptr()) };
     (!address.is_null()).then_some(address as usize)
 }
 
 fn pair_ns(addresses: [usize; 2]) -> f64 {
     let [lock, unlock] = addresses.map(|address| {
-        // SAFETY: `find` found both as functions of the type that pthread_mutex_lock and _unlock have.
+        // SAFETY: a function of that type (I1).
         unsafe { std::mem::transmute::<usize, Operation>(address) }
     });
     let mut mutex = libc::PTHREAD_MUTEX_INITIALIZER;
     let start = Instant::now();
     for _ in 0..PAIRS {
-        // SAFETY: an initialised mutex of our own that does not move between these calls.
+        // SAFETY: an initialised mutex of our own, which does not move (I2).
         unsafe { lock(&mut mutex) };
-        // SAFETY: as above, and this thread holds it.
+        // SAFETY: this thread holds it (I2).
         unsafe { unlock(&mut mutex) };
     }
     start.elapsed().as_nanos() as f64 / f64::from(PAIRS)

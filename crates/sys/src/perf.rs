@@ -1,18 +1,19 @@
 //! Trace points of a program and its descendants, through perf events.
 //!
 //! # Contract
-//! [`Watch::open`] arms trace points for the programs that this thread starts from then on, beginning with their `exec`.
-//! [`Watch::drain`] hands over what has happened since; what found no room in the rings is counted.
+//! [`Watch::open`] arms trace points for the programs that this thread starts from then on, beginning with their
+//! `exec`. [`Watch::drain`] hands over what has happened since; what found no room in the rings is counted.
 //! # State
-//! One ring of [`RING_PAGES`] pages for each CPU, shared by all trace points: the kernel writes at `data_head`, we read at
-//! `data_tail`; both count bytes and only grow.
+//! One ring of [`RING_PAGES`] pages for each CPU, shared by all trace points: the kernel writes at `data_head`, we read
+//! at `data_tail`; both count bytes and only grow.
 //! # Edges
 //! perf-head: the kernel stores `data_head` -> `drain` loads it. Carries the records before it.
 //! perf-tail: `drain` stores `data_tail` -> the kernel loads it. Carries the end of our reading.
 //! # Invariants
 //! I1: `base` is the start of a mapping of `1 + RING_PAGES` pages that lives as long as its `Ring`.
+//! I2: the child of the fork makes system calls and nothing else: other threads may have held any lock.
 //! # Sources
-//! perf_event_open(2).
+//! perf_event_open(2); the kernel's ends of the edges: `perf_output_put_handle`, `perf_output_begin`.
 
 use std::fs::File;
 use std::io;
@@ -34,9 +35,7 @@ const SET_OUTPUT: libc::c_ulong = 0x2405;
 const SET_FILTER: libc::c_ulong = 0x4008_2406;
 const RECORD_LOST: u32 = 2;
 const RECORD_SAMPLE: u32 = 9;
-// EDGE perf-head (release): the kernel's own, in perf_output_put_handle.
 const HEAD_AT: usize = 1024;
-// EDGE perf-tail (acquire): the kernel's own, in perf_output_begin.
 const TAIL_AT: usize = 1032;
 /// Call chains have marks in them from here on, which are no addresses.
 const FIRST_MARK: u64 = u64::MAX - 4095;
@@ -115,7 +114,7 @@ impl Watch {
     /// # Errors
     /// What `perf_event_open`, its filters and `mmap` report: usually that there is no right to.
     pub fn open(points: &[Point<'_>]) -> io::Result<Self> {
-        // SAFETY: `sysconf` takes a number and touches none of our memory.
+        // SAFETY: a number (L1).
         let cpus = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_CONF) };
         let mut rings = Vec::new();
         for cpu in 0..i32::try_from(cpus).unwrap_or(0) {
@@ -135,22 +134,22 @@ impl Watch {
         }
     }
 
-    /// Disarms the trace points by another process. The kernel waits at the last close of a trace point until no CPU can be
-    /// in it any more, some thirty milliseconds, which nobody should wait for. That process has no other descriptor, so it
-    /// keeps nobody's pipe open, and ends by itself.
+    /// Disarms the trace points by another process. The kernel waits at the last close of a trace point until no CPU
+    /// can be in it any more, some thirty milliseconds, which nobody should wait for. That process has no other
+    /// descriptor, so it keeps nobody's pipe open, and ends by itself.
     pub fn close_aside(self) {
         let events = self.rings.iter().flat_map(|ring| &ring.events);
         let mut kept: Vec<RawFd> = events.map(AsRawFd::as_raw_fd).collect();
         kept.sort_unstable();
-        // SAFETY: the child only makes system calls, which is sound whatever other threads did at this moment.
+        // SAFETY: the child only makes system calls (I2).
         if unsafe { libc::fork() } == 0 {
             let gaps = std::iter::once(-1).chain(kept.iter().copied());
             let ends = kept.iter().map(|&fd| fd - 1).chain(std::iter::once(i32::MAX));
             for (before, last) in gaps.zip(ends).filter(|(before, last)| before < last) {
-                // SAFETY: closes what this process does not use.
+                // SAFETY: numbers (L1), of descriptors that the child does not use (I2).
                 unsafe { libc::syscall(libc::SYS_close_range, before + 1, last, 0) };
             }
-            // SAFETY: ends this process, in which nothing is left to clean up.
+            // SAFETY: runs no handlers (I2).
             unsafe { libc::_exit(0) };
         }
         // The drop closes descriptors that are not the last any more, or, without a child, does all of it.
@@ -172,11 +171,11 @@ impl Ring {
             }
             events.push(event);
         }
-        // SAFETY: `sysconf` takes a number and touches none of our memory.
+        // SAFETY: a number (L1).
         let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096);
         let fd = events.first().map_or(-1, AsRawFd::as_raw_fd);
         let protection = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: a new mapping at an address of the kernel's choice touches no other memory.
+        // SAFETY: a new mapping (L3).
         let base = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
@@ -201,7 +200,7 @@ impl Ring {
     fn word(&self, at: usize) -> &AtomicU64 {
         // SAFETY: both words that are asked for lie in the first page (I1).
         let word = unsafe { self.base.as_ptr().add(at) };
-        // SAFETY: as above; they are aligned to eight bytes, and shared with the kernel as atomics.
+        // SAFETY: the words (I1) are aligned to eight bytes, and shared with the kernel as atomics.
         unsafe { AtomicU64::from_ptr(word.cast()) }
     }
 
@@ -239,10 +238,10 @@ impl Ring {
         let mut copy = vec![0; length];
         for (from, into) in [(start, 0..first), (0, first..length)] {
             let into = &mut copy[into];
-            // SAFETY: both pieces lie within the mapping (I1), since a record is no longer than the ring; the kernel has
-            // finished them (the acquire in `drain`) and does not touch them again before the tail passes them.
+            // SAFETY: both pieces lie within the mapping (I1), since a record is no longer than the ring; the kernel
+            // has finished them (the acquire in `drain`) and does not touch them again before the tail passes them.
             let source = unsafe { self.base.as_ptr().add(self.page + from) };
-            // SAFETY: as above; `into` is memory of our own, so the two do not overlap.
+            // SAFETY: within the mapping (I1); `into` is memory of our own, so the two do not overlap.
             unsafe { std::ptr::copy_nonoverlapping(source, into.as_mut_ptr(), into.len()) };
         }
         copy
@@ -268,18 +267,18 @@ fn open_event(point: &Point<'_>, cpu: i32) -> io::Result<File> {
         clock: libc::CLOCK_MONOTONIC,
         ..Attributes::default()
     };
-    // SAFETY: `attributes` has the size that it states and lives until the call returns.
+    // SAFETY: `attributes` has the size that it states (L2).
     let fd =
         unsafe { libc::syscall(libc::SYS_perf_event_open, &attributes, 0, cpu, -1, FLAG_CLOEXEC) };
     match RawFd::try_from(fd) {
-        // SAFETY: the kernel just made this descriptor for us.
+        // SAFETY: a new descriptor (L4).
         Ok(fd) if fd >= 0 => Ok(unsafe { File::from_raw_fd(fd) }),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
 fn control(event: &File, request: libc::c_ulong, argument: libc::c_ulong) -> io::Result<()> {
-    // SAFETY: both requests that are made take a descriptor or a string that ends in NUL, and keep neither.
+    // SAFETY: both requests that are made take a descriptor (L1) or a string (L7).
     match unsafe { libc::ioctl(event.as_raw_fd(), request as _, argument) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),

@@ -1,9 +1,12 @@
 //! Hints to fetch a cache line before it is needed.
 //!
 //! # Contract
-//! A hint changes nothing but time; any address will do. [`to_write`] takes the line from other CPUs' caches, which core's
-//! own intrinsic does not do unless the whole program is built for newer CPUs. Elsewhere than on x86-64 and AArch64: nothing.
+//! A hint changes nothing but time; any address will do. [`to_write`] takes the line from other CPUs' caches, which
+//! core's own intrinsic does not do unless the whole program is built for newer CPUs. Elsewhere than on x86-64 and
+//! AArch64: nothing.
 //!
+//! # Invariants
+//! I1: a hint neither faults nor changes memory, registers or flags.
 //! # Sources
 //! Intel SDM, PREFETCHW (CPUs that lack it take it for a no-op); Arm ARM, PRFM.
 
@@ -11,12 +14,12 @@
 #[inline(always)]
 pub fn to_read<T>(at: *const T) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: I1: a hint neither faults nor changes memory, registers or flags.
+    // SAFETY: a hint (I1).
     unsafe {
         core::arch::asm!("prefetcht0 [{}]", in(reg) at.addr(), options(nomem, nostack, preserves_flags));
     }
     #[cfg(all(target_arch = "aarch64", not(miri)))]
-    // SAFETY: I1: a hint neither faults nor changes memory, registers or flags.
+    // SAFETY: a hint (I1).
     unsafe {
         core::arch::asm!("prfm pldl1keep, [{}]", in(reg) at.addr(), options(nomem, nostack, preserves_flags));
     }
@@ -27,12 +30,12 @@ pub fn to_read<T>(at: *const T) {
 #[inline(always)]
 pub fn to_write<T>(at: *const T) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
-    // SAFETY: I1: a hint neither faults nor changes memory, registers or flags.
+    // SAFETY: a hint (I1).
     unsafe {
         core::arch::asm!("prefetchw [{}]", in(reg) at.addr(), options(nomem, nostack, preserves_flags));
     }
     #[cfg(all(target_arch = "aarch64", not(miri)))]
-    // SAFETY: I1: a hint neither faults nor changes memory, registers or flags.
+    // SAFETY: a hint (I1).
     unsafe {
         core::arch::asm!("prfm pstl1keep, [{}]", in(reg) at.addr(), options(nomem, nostack, preserves_flags));
     }

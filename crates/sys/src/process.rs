@@ -1,11 +1,12 @@
 //! Starting a program so that it cannot tell who started it, and waiting for its end.
 //!
 //! # Contract
-//! [`spawn`] gives the program this process's own descriptors (those without close-on-exec), process group, terminal and
-//! limits, and the signal state that this process was started with (see [`crate::inherited`]).
+//! [`spawn`] gives the program this process's own descriptors (those without close-on-exec), process group, terminal
+//! and limits, and the signal state that this process was started with (see [`crate::inherited`]).
 //! # Invariants
-//! I1: between `fork` and `execve` the child calls async-signal-safe functions only and allocates nothing: another thread
-//! of the parent may have held any lock when it was copied.
+//! I1: between `fork` and `execve` the child calls async-signal-safe functions only and allocates nothing: another
+//! thread of the parent may have held any lock when it was copied.
+//! I2: a [`Child`] alone reaps its process, so the pid belongs to no other one before that.
 //! # Evidence
 //! `crates/cli/tests/run_identity.rs`, `crates/cli/tests/run_status.rs`.
 
@@ -58,13 +59,13 @@ pub fn spawn(image: &Image<'_>, signals: &Signals) -> io::Result<Child> {
     let arguments = pointers(image.arguments);
     let environment = pointers(image.environment);
     let mut ends: [RawFd; 2] = [-1; 2];
-    // SAFETY: `ends` has room for the two descriptors.
+    // SAFETY: `ends` has room for the two descriptors (L2).
     if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: pipe2 just made both descriptors, and nobody else owns them.
+    // SAFETY: a new descriptor (L4).
     let mut reader = unsafe { File::from_raw_fd(ends[0]) };
-    // SAFETY: the other descriptor of the pipe, which is nobody else's either.
+    // SAFETY: the other one (L4).
     let writer = unsafe { File::from_raw_fd(ends[1]) };
     // SAFETY: the child runs `become_image` only, which keeps I1.
     let pid = unsafe { libc::fork() };
@@ -76,7 +77,7 @@ pub fn spawn(image: &Image<'_>, signals: &Signals) -> io::Result<Child> {
     let mut answer = [0; 4];
     if reader.read_exact(&mut answer).is_ok() {
         let mut status = 0;
-        // SAFETY: `status` is writable; the child is ours and about to exit.
+        // SAFETY: a pointer to `status` (L2); the child is ours and about to exit.
         unsafe { libc::waitpid(pid, &mut status, 0) };
         return Err(io::Error::from_raw_os_error(i32::from_ne_bytes(answer)));
     }
@@ -98,15 +99,15 @@ fn become_image(
     restore(libc::SIGPIPE, inherited::pipe_ignored());
     restore(libc::SIGCHLD, inherited::child_ignored());
     for stream in (0..3).filter(|&stream| inherited::stream_closed(stream)) {
-        // SAFETY: the descriptor is Rust's `/dev/null`, which nothing in the child uses.
+        // SAFETY: a number (L1): Rust's `/dev/null`, which nothing in the child uses (I1).
         unsafe { libc::close(stream.into()) };
     }
-    // SAFETY: `before` is an initialised mask; the old one is not asked for.
+    // SAFETY: `before` is an initialised mask; the old one is not asked for (L2).
     unsafe { libc::sigprocmask(libc::SIG_SETMASK, signals.before(), std::ptr::null_mut()) };
-    // SAFETY: `path` and the strings end in NUL, both arrays in a null pointer, and all outlive the call.
+    // SAFETY: a path and two arrays (L7).
     unsafe { libc::execve(path.as_ptr(), arguments.as_ptr(), environment.as_ptr()) };
     let errno = io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO).to_ne_bytes();
-    // SAFETY: the buffer is four bytes long.
+    // SAFETY: the buffer is as long as said (L2).
     unsafe { libc::write(report, errno.as_ptr().cast(), errno.len()) };
     // SAFETY: `_exit` runs no handlers (I1).
     unsafe { libc::_exit(127) }
@@ -114,7 +115,7 @@ fn become_image(
 
 fn restore(signal: i32, ignored: bool) {
     let disposition = if ignored { libc::SIG_IGN } else { libc::SIG_DFL };
-    // SAFETY: neither disposition runs code; `signal` is async-signal-safe.
+    // SAFETY: numbers (L1); `signal` is async-signal-safe (I1).
     unsafe { libc::signal(signal, disposition) };
 }
 
@@ -124,9 +125,9 @@ impl Child {
         self.pid.unsigned_abs()
     }
 
-    /// Sends it a signal. A program that has ended takes none, and that is no error.
+    /// Sends it a signal. A program that has ended takes none, which does not count as an error.
     pub fn signal(&self, signal: i32) {
-        // SAFETY: the pid is our unreaped child's, so it cannot have been given to another process.
+        // SAFETY: numbers (L1); the pid is still its own (I2).
         unsafe { libc::kill(self.pid, signal) };
     }
 
@@ -134,11 +135,11 @@ impl Child {
     pub fn ended(&self) -> bool {
         let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
         let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-        // SAFETY: `info` is writable memory of the right type.
+        // SAFETY: a pointer to `info` (L2).
         let rc = unsafe { libc::waitid(libc::P_PID, self.pid(), info.as_mut_ptr(), options) };
-        // SAFETY: zeroed above, which is a value of this plain data, and at most overwritten since.
+        // SAFETY: zeroed above (L5), and at most overwritten since.
         let info = unsafe { info.assume_init() };
-        // SAFETY: waitid fills the child's fields, and zero (from above) stands for "none has ended".
+        // SAFETY: waitid writes the child's fields (L6); zero stands for "none has ended".
         rc != 0 || unsafe { info.si_pid() } != 0
     }
 
@@ -150,7 +151,7 @@ impl Child {
         let mut status = 0;
         let mut usage = MaybeUninit::<libc::rusage>::zeroed();
         loop {
-            // SAFETY: both pointers are to writable memory of the right types.
+            // SAFETY: pointers to `status` and `usage` (L2).
             let rc = unsafe { libc::wait4(self.pid, &mut status, 0, usage.as_mut_ptr()) };
             if rc == self.pid {
                 break;
@@ -160,7 +161,7 @@ impl Child {
                 return Err(error);
             }
         }
-        // SAFETY: zeroed above, and wait4 wrote it.
+        // SAFETY: zeroed above (L5), and wait4 wrote it (L6).
         let usage = unsafe { usage.assume_init() };
         Ok(Exit {
             code: libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status)),
@@ -174,7 +175,7 @@ impl Child {
 /// Whether the file at `path` gives capabilities to the program that is started from it.
 pub fn has_file_capabilities(path: &Path) -> bool {
     let Ok(path) = CString::new(path.as_os_str().as_bytes()) else { return false };
-    // SAFETY: both strings end in NUL; a null buffer of length zero asks for the value's size only.
+    // SAFETY: a path and a name (L7); a null buffer of length zero asks for the value's size only (L2).
     let size = unsafe {
         libc::getxattr(path.as_ptr(), c"security.capability".as_ptr(), std::ptr::null_mut(), 0)
     };

@@ -39,22 +39,22 @@ impl Signals {
     pub fn block(signals: &[i32]) -> io::Result<Self> {
         let mut set = MaybeUninit::<libc::sigset_t>::uninit();
         let mut before = MaybeUninit::<libc::sigset_t>::uninit();
-        // SAFETY: `set` is writable memory of the right type; sigemptyset initialises all of it.
+        // SAFETY: a pointer to `set` (L2).
         unsafe { libc::sigemptyset(set.as_mut_ptr()) };
         for &signal in signals {
-            // SAFETY: `set` was initialised above; an invalid number is refused with an error that changes nothing.
+            // SAFETY: `set` is initialised (L6); an invalid number is refused and changes nothing.
             unsafe { libc::sigaddset(set.as_mut_ptr(), signal) };
         }
-        // SAFETY: both pointers are to live memory of the right type, and `set` is initialised.
+        // SAFETY: pointers to both masks (L2), of which `set` is initialised (L6).
         let rc =
             unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, set.as_ptr(), before.as_mut_ptr()) };
         if rc != 0 {
             return Err(io::Error::from_raw_os_error(rc));
         }
         set_default(libc::SIGCHLD)?;
-        // SAFETY: sigemptyset initialised `set`.
+        // SAFETY: sigemptyset wrote all of `set` (L6).
         let set = unsafe { set.assume_init() };
-        // SAFETY: pthread_sigmask succeeded, so it wrote `before`.
+        // SAFETY: pthread_sigmask succeeded (L6).
         let before = unsafe { before.assume_init() };
         Ok(Signals { set, before })
     }
@@ -71,19 +71,19 @@ impl Signals {
             tv_nsec: timeout.subsec_nanos().into(),
         };
         let mut info = MaybeUninit::<libc::siginfo_t>::uninit();
-        // SAFETY: all three pointers are to live memory of the right types; `info` is only written.
+        // SAFETY: pointers to all three (L2); `info` is only written.
         let signal = unsafe { libc::sigtimedwait(&self.set, info.as_mut_ptr(), &limit) };
         if signal < 0 {
             return None; // EAGAIN: the time is over. EINTR: stopped and continued; the caller comes back.
         }
-        // SAFETY: a signal was received, so the kernel wrote `info`.
+        // SAFETY: a signal was received (L6).
         let info = unsafe { info.assume_init() };
         Some(Received { signal, from_process: info.si_code <= 0 })
     }
 }
 
 fn set_default(signal: i32) -> io::Result<()> {
-    // SAFETY: SIG_DFL is a disposition, no handler that could be run.
+    // SAFETY: a number for a disposition (L1).
     match unsafe { libc::signal(signal, libc::SIG_DFL) } {
         libc::SIG_ERR => Err(io::Error::last_os_error()),
         _ => Ok(()),

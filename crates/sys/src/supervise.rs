@@ -2,10 +2,11 @@
 //!
 //! # Contract
 //! [`supervise`] takes a child that leads a process group of its own. It returns when the child has ended, whatever its
-//! descendants still do; if `timeout` passes first, the whole group is killed. Output is read while the command runs, so
-//! that a full pipe never stops it, and what is in the pipe when the child ends is all that counts.
+//! descendants still do; if `timeout` passes first, the whole group is killed. Output is read while the command runs,
+//! so that a full pipe never stops it, and what is in the pipe when the child ends is all that counts.
 //! # Invariants
 //! I1: the child is reaped here and nowhere else, so its pid stays its own until `wait4` returns.
+//! I2: the closure between fork and exec is empty; any one at all keeps the standard library from `posix_spawn`.
 //! # Evidence
 //! `crates/cli/tests/decide_runner.rs`.
 //! # Sources
@@ -36,8 +37,8 @@ pub struct Ended {
     pub user: Duration,
     /// Likewise in the kernel.
     pub system: Duration,
-    /// The largest resident set of any of these processes, in bytes. Never below what the child was before its exec, which
-    /// the kernel counts too: see [`start_small`].
+    /// The largest resident set of any of these processes, in bytes. Never below what the child was before its exec,
+    /// which the kernel counts too: see [`start_small`].
     pub max_rss_bytes: u64,
     /// True if it was killed because `timeout` had passed.
     pub timed_out: bool,
@@ -89,11 +90,11 @@ pub fn supervise(
     })
 }
 
-/// Makes `command` start by `fork` instead of `vfork`. The kernel counts what a child was before its exec into its largest
-/// resident set: after `vfork` that is all of this process, after `fork` only its anonymous pages, at the cost of copying
-/// their tables.
+/// Makes `command` start by `fork` instead of `vfork`. The kernel counts what a child was before its exec into its
+/// largest resident set: after `vfork` that is all of this process, after `fork` only its anonymous pages, at the cost
+/// of copying their tables.
 pub fn start_small(command: &mut Command) {
-    // SAFETY: the closure does nothing; any closure at all rules out the standard library's use of `posix_spawn`.
+    // SAFETY: the closure does nothing (I2).
     unsafe { command.pre_exec(|| Ok(())) };
 }
 
@@ -152,7 +153,7 @@ fn poll(fds: [i32; 2], timeout: Option<Duration>) -> io::Result<[bool; 2]> {
     // Rounded up, so that a passed time-out is past when we look.
     let millis = timeout
         .map_or(-1, |left| i32::try_from(left.as_nanos().div_ceil(1_000_000)).unwrap_or(i32::MAX));
-    // SAFETY: the array of two lives until the call returns.
+    // SAFETY: an array of two (L2).
     let rc = unsafe { libc::poll(polled.as_mut_ptr(), 2, millis) };
     if rc < 0 {
         let error = io::Error::last_os_error();
@@ -167,18 +168,18 @@ fn poll(fds: [i32; 2], timeout: Option<Duration>) -> io::Result<[bool; 2]> {
 }
 
 fn open_pidfd(pid: i32) -> io::Result<OwnedFd> {
-    // SAFETY: pidfd_open takes no pointer.
+    // SAFETY: numbers only (L1).
     let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
     let fd = i32::try_from(fd).expect("descriptors are ints");
-    // SAFETY: the descriptor is new, so nobody else owns it.
+    // SAFETY: a new descriptor (L4).
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
 fn nonblocking(file: File) -> io::Result<File> {
-    // SAFETY: F_SETFL takes no pointer.
+    // SAFETY: numbers only (L1).
     match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) } {
         -1 => Err(io::Error::last_os_error()),
         _ => Ok(file),
@@ -194,9 +195,9 @@ fn reap(pid: i32) -> io::Result<(i32, libc::rusage)> {
     let mut status = 0;
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     loop {
-        // SAFETY: both pointers are to writable memory of the right types.
+        // SAFETY: pointers to `status` and `usage` (L2).
         if unsafe { libc::wait4(pid, &mut status, 0, usage.as_mut_ptr()) } == pid {
-            // SAFETY: zeroed above, and wait4 wrote it.
+            // SAFETY: zeroed above (L5), and wait4 wrote it (L6).
             return Ok((status, unsafe { usage.assume_init() }));
         }
         let error = io::Error::last_os_error();

@@ -26,12 +26,12 @@ impl Tracefs {
     /// # Errors
     /// What `fsopen`, `fsconfig` and `fsmount` report: no right to, or a kernel without tracing.
     pub fn open() -> io::Result<Self> {
-        // SAFETY: the name ends in NUL.
+        // SAFETY: a name (L7).
         let context =
             unsafe { libc::syscall(libc::SYS_fsopen, c"tracefs".as_ptr(), FSOPEN_CLOEXEC) };
         let context = owned(context)?;
         let none = std::ptr::null::<libc::c_void>();
-        // SAFETY: this command takes no key, value or number; the null pointers say so.
+        // SAFETY: this command takes no key or value: null pointers (L2).
         let rc = unsafe {
             libc::syscall(
                 libc::SYS_fsconfig,
@@ -45,7 +45,7 @@ impl Tracefs {
         if rc < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: `fsmount` takes numbers only and touches none of our memory.
+        // SAFETY: numbers only (L1).
         let root = unsafe {
             libc::syscall(
                 libc::SYS_fsmount,
@@ -63,7 +63,7 @@ impl Tracefs {
     /// What opening and reading its `id` file report; `InvalidData` if there is no number in it.
     pub fn event_id(&self, name: &str) -> io::Result<u64> {
         let path = CString::new(format!("events/{name}/id"))?;
-        // SAFETY: the path ends in NUL.
+        // SAFETY: a path (L7).
         let file = unsafe {
             libc::openat(self.root.as_raw_fd(), path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC)
         };
@@ -76,7 +76,7 @@ impl Tracefs {
 /// The descriptor that a system call answered with.
 fn owned(answer: libc::c_long) -> io::Result<File> {
     match RawFd::try_from(answer) {
-        // SAFETY: the kernel just made this descriptor for us, so nobody else owns it.
+        // SAFETY: a new descriptor (L4).
         Ok(fd) if fd >= 0 => Ok(unsafe { File::from_raw_fd(fd) }),
         _ => Err(io::Error::last_os_error()),
     }

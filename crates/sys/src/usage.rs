@@ -20,11 +20,11 @@ pub struct Usage {
 /// What was used until now; zeros where the kernel gives none.
 pub fn process() -> Usage {
     let mut cpu = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `cpu` is a timespec that lives until the call returns.
+    // SAFETY: a pointer to `cpu` (L2).
     unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut cpu) };
-    // SAFETY: an rusage is plain numbers, for which all zeroes is a value.
+    // SAFETY: zeroed (L5).
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: `usage` is an rusage that lives until the call returns.
+    // SAFETY: a pointer to `usage` (L2).
     unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut usage) };
     Usage {
         cpu_ns: cpu.tv_sec as u64 * 1_000_000_000 + cpu.tv_nsec as u64,
