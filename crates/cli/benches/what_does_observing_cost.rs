@@ -72,7 +72,7 @@ fn subjects(library: &Path, clock: &Path) -> Vec<Subject> {
     if Command::new("mutrace").arg("--help").output().is_ok() {
         subjects.push(Subject { name: "mutrace", before: vec!["mutrace".into()], preload: None });
     } else {
-        println!("SKIPPED mutrace: it is not installed");
+        uncontended_testkit::skip!("mutrace", "it is not installed");
     }
     subjects
 }

@@ -25,7 +25,7 @@ fn main() {
         |name, usual| std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual);
     let (rounds, requests) = (setting("ROUNDS", 15), setting("REQUESTS", 20_000));
     if Command::new("memcached").arg("--version").stdout(Stdio::null()).status().is_err() {
-        return println!("SKIPPED memcached: it is not installed");
+        return uncontended_testkit::skip!("memcached", "it is not installed");
     }
     let unc = |flags: &'static [&'static str]| {
         [env!("CARGO_BIN_EXE_unc"), "run", "--no-history"]

@@ -13,7 +13,7 @@ fn document(name: &str, output: &Output) -> Option<Value> {
     let document: Value = serde_json::from_slice(&output.stdout).expect("JSON on stdout");
     let reason = document["refused"][0]["reason"].as_str().unwrap_or_default().to_owned();
     if reason.contains("x86-64") || reason.contains("CPU available") {
-        println!("SKIPPED {name}: {reason}");
+        uncontended_testkit::skip!(name, "{reason}");
         return None;
     }
     Some(document)

@@ -216,7 +216,7 @@ fn root_sees_the_futex_waits_of_a_program_that_cannot_be_observed() {
     let folder = Folder::new();
     let flags = ["-static", "-fno-omit-frame-pointer"];
     let Some(program) = folder.compile(&HELD.replace("END", ""), &flags) else {
-        println!("SKIPPED {test}: no static C library");
+        uncontended_testkit::skip!(test, "no static C library");
         return;
     };
     let (report, output) = report(&[], &[&program]);
@@ -227,7 +227,7 @@ fn root_sees_the_futex_waits_of_a_program_that_cannot_be_observed() {
         "{coverage:#}"
     );
     if coverage["futex_share_unaccounted"].is_null() {
-        println!("SKIPPED {test}: trace points need root and a kernel with tracing");
+        uncontended_testkit::skip!(test, "trace points need root and a kernel with tracing");
         return;
     }
     assert_eq!(coverage["futex_share_unaccounted"], 1.0);

@@ -138,7 +138,10 @@ fn static_programs_run_unobserved_with_one_line() {
     let folder = Folder::new();
     let source = "#include <stdio.h>\nint main(void) { puts(\"hello\"); return 6; }";
     let Some(program) = folder.compile(source, &["-static"]) else {
-        println!("SKIPPED static_programs_run_unobserved_with_one_line: no static C library");
+        uncontended_testkit::skip!(
+            "static_programs_run_unobserved_with_one_line",
+            "no static C library"
+        );
         return;
     };
     let output = unc_run(&["--quiet"]).arg(&program).output().unwrap();
@@ -176,8 +179,9 @@ fn programs_of_32_bits_run_unobserved_with_one_line() {
     std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755))
         .unwrap();
     if !std::process::Command::new(&program).status().is_ok_and(|status| status.code() == Some(5)) {
-        println!(
-            "SKIPPED programs_of_32_bits_run_unobserved_with_one_line: the kernel runs no 32-bit programs"
+        uncontended_testkit::skip!(
+            "programs_of_32_bits_run_unobserved_with_one_line",
+            "the kernel runs no 32-bit programs"
         );
         return;
     }
@@ -195,7 +199,7 @@ fn setuid_programs_run_unobserved_with_one_line() {
     std::fs::copy("/bin/true", &program).unwrap();
     let user = std::os::unix::fs::MetadataExt::uid(&std::fs::metadata(&program).unwrap());
     if user != 0 || std::os::unix::fs::chown(&program, Some(65534), None).is_err() {
-        println!("SKIPPED {test}: only root can give a file to another user");
+        uncontended_testkit::skip!(test, "only root can give a file to another user");
         return;
     }
     std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o4755))
@@ -221,7 +225,7 @@ fn children_for_another_loader_are_left_alone() {
             compiler.wait()
         });
     if !compiled.is_ok_and(|status| status.success()) {
-        println!("SKIPPED {test}: no compiler for musl");
+        uncontended_testkit::skip!(test, "no compiler for musl");
         return;
     }
     let output = script(&["--quiet"], &format!("{program}; echo $?"));
@@ -237,7 +241,7 @@ fn a_child_of_another_user_hears_nothing_of_the_observer() {
     let program = ["setpriv", "--reuid=65534", "--clear-groups", "sh", "-c", "echo fine"];
     let plain = std::process::Command::new(program[0]).args(&program[1..]).output().unwrap();
     if stdout(&plain) != "fine\n" {
-        println!("SKIPPED {test}: only root can change users");
+        uncontended_testkit::skip!(test, "only root can change users");
         return;
     }
     let mut run = unc_run(&["--quiet"]);

@@ -226,7 +226,10 @@ fn to_real_time() -> bool {
 fn in_a_real_time_class_on_one_cpu() {
     let _alone = alone();
     if !thread::spawn(to_real_time).join().unwrap() {
-        println!("SKIPPED in_a_real_time_class_on_one_cpu: SCHED_FIFO is not allowed here");
+        uncontended_testkit::skip!(
+            "in_a_real_time_class_on_one_cpu",
+            "SCHED_FIFO is not allowed here"
+        );
         return;
     }
     all(count(12_000, 10_000_000), || {
@@ -298,7 +301,7 @@ fn without_membarrier() {
     let _alone = alone();
     in_a_process_of_its_own("without_membarrier", || {
         if let Err(error) = filter::forbid(i64::try_from(membarrier::NUMBER).unwrap(), 1) {
-            println!("SKIPPED without_membarrier: no filters here: {error}");
+            uncontended_testkit::skip!("without_membarrier", "no filters here: {error}");
             return;
         }
         all(count(1_800, 100_000), || {});

@@ -156,8 +156,9 @@ fn sleeping_sides_lose_nothing_and_their_mutants_do() {
     if std::env::var("UNC_DEPTH").is_ok_and(|depth| depth == "full") {
         holds(sleep_and_pass::<2, 3>);
     } else {
-        println!(
-            "SKIPPED three values through two slots, asleep: 171,776 executions, with UNC_DEPTH=full"
+        uncontended_testkit::skip!(
+            "three values through two slots, asleep",
+            "171,776 executions, with UNC_DEPTH=full"
         );
     }
     holds(nobody_sleeps_for_who_went);

@@ -163,8 +163,9 @@ fn sleeping_sides_lose_nothing_and_their_mutants_do() {
         holds(both_sleep);
         holds(nobody_sleeps_for_who_went::<2>);
     } else {
-        println!(
-            "SKIPPED both sides, or two producers, asleep: some hundred thousand executions, with UNC_DEPTH=full"
+        uncontended_testkit::skip!(
+            "both sides, or two producers, asleep",
+            "some hundred thousand executions, with UNC_DEPTH=full"
         );
     }
     holds(nobody_sleeps_for_who_went::<1>);

@@ -66,7 +66,7 @@ fn nobody_sleeps_beside_what_is_left_and_the_mutants_do() {
         holds(two_values_for_two);
     } else {
         println!(
-            "SKIPPED two who sleep, correct: some hundred thousand executions, with UNC_DEPTH=full"
+            "SHORT two sleepers, correct: some hundred thousand executions, with UNC_DEPTH=full"
         );
     }
     let slots = ["mpsc: one is woken whatever is given back"];

@@ -80,8 +80,9 @@ fn is_wrong(verdict: Verdict, truth: f64) -> bool {
 #[test]
 fn real_experiments_are_judged_in_fewer_runs_and_rightly() {
     let Some(experiments) = corpus() else {
-        println!(
-            "SKIPPED real_experiments_are_judged_in_fewer_runs_and_rightly: no LiTL corpus here, or no gzip"
+        uncontended_testkit::skip!(
+            "real_experiments_are_judged_in_fewer_runs_and_rightly",
+            "no LiTL corpus here, or no gzip"
         );
         return;
     };

@@ -194,7 +194,7 @@ mod tests {
         assert!(!parse(&line("Z", 3, 9)).unwrap().is_zombie, "its first thread alone has ended");
         assert!(parse("").is_none() && parse("7 (x) S").is_none());
         if look("self").is_none() {
-            println!("SKIPPED who is alive: /proc cannot be read");
+            uncontended_testkit::skip!("who is alive", "/proc cannot be read");
             return;
         }
         let me = me(Scope::Shared);

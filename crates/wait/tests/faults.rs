@@ -144,7 +144,7 @@ fn first_in_first_out() -> bool {
 /// Does every kind of hand-off with threads of real-time priority that `each` prepares further.
 fn in_real_time(test: &str, each: impl Fn() + Sync) {
     if !std::thread::scope(|threads| threads.spawn(first_in_first_out).join().unwrap()) {
-        println!("SKIPPED {test}: no right to SCHED_FIFO");
+        uncontended_testkit::skip!(test, "no right to SCHED_FIFO");
         return;
     }
     let prepare = || {

@@ -64,7 +64,7 @@ fn follow<F: Small>(log: &Log<F>) {
 fn at_depth(name: &str) -> bool {
     let full = std::env::var("UNC_DEPTH").is_ok_and(|depth| depth == "full");
     if !full {
-        println!("SKIPPED {name}: minutes; UNC_DEPTH=full explores it");
+        uncontended_testkit::skip!(name, "minutes; UNC_DEPTH=full explores it");
     }
     full
 }

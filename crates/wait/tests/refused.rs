@@ -28,7 +28,7 @@ fn forbid() -> bool {
     match filter::forbid(number, 1) {
         Ok(()) => true,
         Err(error) => {
-            println!("SKIPPED refused: no filters here: {error}");
+            uncontended_testkit::skip!("refused", "no filters here: {error}");
             false
         }
     }
@@ -88,7 +88,10 @@ fn in_a_process_of_its_own(test: &str, case: impl FnOnce()) {
     }
     let exe = std::env::current_exe().unwrap();
     if !Command::new(&exe).arg("--list").output().is_ok_and(|output| output.status.success()) {
-        println!("SKIPPED {test}: this program can't be started from within (an emulator?)");
+        uncontended_testkit::skip!(
+            test,
+            "this program can't be started from within (an emulator?)"
+        );
         return;
     }
     let mut child = Command::new(exe);

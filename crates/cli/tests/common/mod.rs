@@ -89,7 +89,7 @@ pub(crate) fn installed(test: &str, program: &str) -> bool {
     let found = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())
         .any(|folder| folder.join(program).is_file());
     if !found {
-        println!("SKIPPED {test}: {program} is not installed");
+        uncontended_testkit::skip!(test, "{program} is not installed");
     }
     found
 }

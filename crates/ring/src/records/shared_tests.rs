@@ -98,8 +98,9 @@ fn sides_come_and_go_until_the_ring_is_closed() {
 #[test]
 fn positions_that_no_side_wrote_do_no_harm() {
     if cfg!(miri) {
-        println!(
-            "SKIPPED positions that no side wrote: Miri loses track of words that are plain and atomic by turns"
+        uncontended_testkit::skip!(
+            "positions that no side wrote",
+            "Miri loses track of words that are plain and atomic by turns"
         );
         return;
     }
