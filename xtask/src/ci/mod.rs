@@ -26,8 +26,16 @@ struct Request {
     word: Option<String>,
     /// Only say which steps there are.
     list: bool,
-    /// The caller has run the first step: how it ended, and what it said.
-    tests: Option<(i32, String)>,
+    /// The caller has run the first step.
+    tests: Option<Tests>,
+}
+
+/// What `--tests STATUS SECONDS LOG` says of tests that the caller ran.
+#[derive(Debug, PartialEq)]
+struct Tests {
+    status: i32,
+    took: Duration,
+    log: String,
 }
 
 /// `cargo xtask ci`.
@@ -47,8 +55,8 @@ pub(crate) fn main(root: &Path, arguments: &[String]) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let results = match request.tests {
-        Some((status, log)) => {
-            let first = Ran { name: steps.remove(0).name, outcome: elsewhere(status, &log) };
+        Some(tests) => {
+            let first = Ran { name: steps.remove(0).name, outcome: elsewhere(&tests) };
             std::iter::once(first).chain(run::all(root, steps)).collect()
         }
         None => {
@@ -67,9 +75,8 @@ fn parse(arguments: &[String]) -> Result<Request, String> {
         match argument.as_str() {
             "--list" => request.list = true,
             "--tests" => {
-                let status = arguments.next().and_then(|status| status.parse().ok());
-                let both = status.zip(arguments.next().cloned());
-                request.tests = Some(both.ok_or("--tests wants the tests' exit status and log")?);
+                let tests = tests(arguments.by_ref());
+                request.tests = Some(tests.ok_or("--tests wants STATUS SECONDS LOG")?);
             }
             word if !word.starts_with('-') && request.word.is_none() => {
                 request.word = Some(word.to_owned());
@@ -77,13 +84,22 @@ fn parse(arguments: &[String]) -> Result<Request, String> {
             other => return Err(format!("unknown argument {other}; use [WORD] [--list]")),
         }
     }
+    if request.tests.is_some() && request.word.is_some() {
+        return Err("--tests stands for the first of all steps; it goes with no WORD".into());
+    }
     Ok(request)
 }
 
+fn tests<'a>(mut arguments: impl Iterator<Item = &'a String>) -> Option<Tests> {
+    let status = arguments.next()?.parse().ok()?;
+    let took = Duration::from_secs(arguments.next()?.parse().ok()?);
+    Some(Tests { status, took, log: arguments.next()?.clone() })
+}
+
 /// The outcome of tests that the caller ran.
-fn elsewhere(status: i32, log: &str) -> Outcome {
+fn elsewhere(Tests { status, took, log }: &Tests) -> Outcome {
     match status {
-        0 => Outcome::Passed(Duration::ZERO),
+        0 => Outcome::Passed(*took),
         _ => Outcome::Failed {
             why: format!("status {status}"),
             said: std::fs::read(log).map_or_else(
@@ -119,9 +135,13 @@ mod tests {
         assert_eq!(parsed(""), Ok(Request::default()));
         let word = Some("miri".to_owned());
         assert_eq!(parsed("miri --list"), Ok(Request { word, list: true, tests: None }));
-        assert_eq!(parsed("--tests 101 log").unwrap().tests, Some((101, "log".to_owned())));
+        let tests = parsed("--tests 101 60 log").unwrap().tests.unwrap();
+        assert_eq!((tests.status, tests.took.as_secs(), tests.log.as_str()), (101, 60, "log"));
         assert!(
-            parsed("--tests 0").is_err() && parsed("--lost").is_err() && parsed("a b").is_err()
+            parsed("--tests 0 log").is_err()
+                && parsed("--tests 0 1 log miri").is_err()
+                && parsed("--lost").is_err()
+                && parsed("a b").is_err()
         );
     }
 
@@ -136,8 +156,9 @@ mod tests {
 
     #[test]
     fn tests_that_the_caller_ran_count_as_it_says() {
-        assert!(matches!(elsewhere(0, ""), Outcome::Passed(_)));
-        let Outcome::Failed { why, said } = elsewhere(101, "no such file") else { panic!() };
+        let tests = |status| Tests { status, took: Duration::ZERO, log: "no such file".into() };
+        assert!(matches!(elsewhere(&tests(0)), Outcome::Passed(_)));
+        let Outcome::Failed { why, said } = elsewhere(&tests(101)) else { panic!() };
         assert!(why == "status 101" && said.contains("no such file"), "{why}: {said}");
     }
 

@@ -39,6 +39,7 @@ pub(crate) fn print(results: &[Ran], skipped_tests: &[skips::Skip]) {
     }
     println!("\n== summary ==");
     longest(results).iter().for_each(|line| println!("{line}"));
+    println!("{:5} s for all steps that passed", total(results).as_secs());
     println!("{} tests skipped", skipped_tests.len());
     skipped_tests.iter().for_each(|skip| println!("  {skip}"));
     closing(results).iter().for_each(|line| println!("{line}"));
@@ -66,15 +67,20 @@ fn closing(results: &[Ran]) -> Vec<String> {
     lines
 }
 
+fn passed(results: &[Ran]) -> impl Iterator<Item = (Duration, &str)> {
+    results.iter().filter_map(|ran| match ran.outcome {
+        Outcome::Passed(took) => Some((took, ran.name.as_str())),
+        _ => None,
+    })
+}
+
+fn total(results: &[Ran]) -> Duration {
+    passed(results).map(|(took, _)| took).sum()
+}
+
 /// The steps that took longest.
 fn longest(results: &[Ran]) -> Vec<String> {
-    let mut took: Vec<(Duration, &str)> = results
-        .iter()
-        .filter_map(|ran| match ran.outcome {
-            Outcome::Passed(took) => Some((took, ran.name.as_str())),
-            _ => None,
-        })
-        .collect();
+    let mut took: Vec<(Duration, &str)> = passed(results).collect();
     took.sort_by_key(|&(took, _)| std::cmp::Reverse(took));
     took.iter().take(LONGEST).map(|(took, name)| format!("{:5} s {name}", took.as_secs())).collect()
 }
@@ -125,6 +131,7 @@ mod tests {
     #[test]
     fn the_longest_steps_come_first() {
         assert_eq!(longest(&results()), ["   70 s slow", "    1 s quick"]);
+        assert_eq!(total(&results()), Duration::from_secs(71));
     }
 
     #[test]
