@@ -20,7 +20,7 @@ pub fn main(flags: &[String]) -> Result<(), String> {
         .ratio(Ratio::Speed)
         .baseline("rtrb")
         .block(Duration::from_millis(5))
-        .note("Those that are polled spin with the processor's hint, but for one row; chunks and batches are of at most 64 items.");
+        .note("Those that are polled spin with the processor's hint, except for one row; chunks and batches are of at most 64 items.");
     for capacity in [64, 1_024, 65_536] {
         bench = subjects::<Words<1>>(bench.case(format!("{capacity} × 8 B")), capacity);
         bench = subjects::<Words<8>>(bench.case(format!("{capacity} × 64 B")), capacity);

@@ -85,7 +85,7 @@ fn parse(arguments: &[String]) -> Result<Request, String> {
         }
     }
     if request.tests.is_some() && request.word.is_some() {
-        return Err("--tests stands for the first of all steps; it goes with no WORD".into());
+        return Err("--tests stands for the first of all steps; leave out WORD".into());
     }
     Ok(request)
 }
