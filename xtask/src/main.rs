@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod ci;
+mod coverage;
 mod header;
 mod licences;
 mod metadata;
@@ -27,6 +28,9 @@ fn main() -> ExitCode {
         ["licences"] => report("licences", licences::check(root())),
         ["header"] => report("header", header::write(root()).map(|()| Vec::new())),
         ["ci", ..] => ci::main(root(), &chores[1..]),
+        ["coverage", ..] => {
+            report("coverage", coverage::print(root(), &chores[1..]).map(|()| Vec::new()))
+        }
         ["skips"] => {
             skips::print(root());
             ExitCode::SUCCESS
@@ -37,7 +41,7 @@ fn main() -> ExitCode {
         }
         _ => {
             eprintln!(
-                "usage: cargo xtask ci [WORD] [--list] | tidy | ratchet | licences | header | skips [--forget]"
+                "usage: cargo xtask ci [WORD] [--list] | coverage [CRATE...] | tidy | ratchet | licences | header | skips [--forget]"
             );
             ExitCode::from(2)
         }

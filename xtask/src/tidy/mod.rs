@@ -19,7 +19,7 @@ mod unit_tests;
 mod wording;
 
 use ratchet::Finding;
-use source::Source;
+pub(crate) use source::Source;
 use std::path::Path;
 
 /// All complaints about the workspace at `root`, in the order of files; and what is left under ratchets.
