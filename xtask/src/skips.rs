@@ -40,7 +40,7 @@ pub(crate) fn forget(root: &Path) {
 pub(crate) fn print(root: &Path) {
     let skips = recorded(root);
     skips.iter().for_each(|skip| println!("{skip}"));
-    println!("{} tests skipped since `cargo xtask skips --forget`", skips.len());
+    println!("tests skipped since `cargo xtask skips --forget`: {}", skips.len());
 }
 
 fn merged(lines: &str) -> Vec<Skip> {

@@ -40,7 +40,7 @@ pub(crate) fn print(results: &[Ran], skipped_tests: &[skips::Skip]) {
     println!("\n== summary ==");
     longest(results).iter().for_each(|line| println!("{line}"));
     println!("{:5} s for all steps that passed", total(results).as_secs());
-    println!("{} tests skipped", skipped_tests.len());
+    println!("tests skipped: {}", skipped_tests.len());
     skipped_tests.iter().for_each(|skip| println!("  {skip}"));
     closing(results).iter().for_each(|line| println!("{line}"));
 }
