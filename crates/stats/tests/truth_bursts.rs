@@ -179,17 +179,44 @@ fn a_yes_from_good_runs_alone_is_guarded_on_request() {
     let streams = depth("yes under bursts", 200, 4000);
     for burst in [5.0, 20.0] {
         let of = (markov as Next, [0.15, burst]);
+        let plain = tally(streams, 5000, 0.05, None, of);
         let trusting = tally(streams, 5000, 0.05, Some(Stretch::default()), of);
         let guarded = Stretch { no: 20.0, yes: Some(20.0) };
         let minding = tally(streams, 5000, 0.05, Some(guarded), of);
         println!(
-            "15 % bad in bursts of {burst}: yes {} of {streams}; with a stretch for yes {}, undecided {}",
+            "15 % bad in bursts of {burst}: yes {} of {streams} if independent, {} if clusters are minded; with a stretch for yes {}, undecided {}",
+            plain.yes,
             trusting.yes,
             minding.yes,
             streams - minding.yes - minding.no
         );
         assert_at_most(&format!("bursts of {burst}: yes"), streams, minding.yes, 0.05);
+        assert!(trusting.yes <= plain.yes, "{} {}", trusting.yes, plain.yes);
     }
+}
+
+/// What is seen to cluster has to be refuted as bursts before a yes, however many good outcomes would do otherwise.
+#[test]
+fn a_yes_after_a_burst_takes_more() {
+    let outcomes = |good: usize| {
+        let parts = [(10, true), (12, false), (good, true)];
+        parts.into_iter().flat_map(|(times, good)| std::iter::repeat_n(good, times))
+    };
+    let mut plain = Judge::new(question(0.001));
+    let mut judge = BurstJudge::new(question(0.001), Stretch::default());
+    for good in outcomes(330) {
+        // The first burst would be a no; the plain judge is asked afterwards.
+        judge.push(good);
+    }
+    let scattered = (0..352).map(|i| i % 29 != 3);
+    scattered.for_each(|good| {
+        plain.push(good);
+    });
+    assert_eq!((judge.verdict(), plain.verdict()), (Verdict::Undecided, Verdict::Yes));
+    let pending = judge.pending().unwrap();
+    assert!(pending.would_be == Verdict::Yes && pending.log_evidence < pending.needed);
+    let decided = (0..20_000).find(|_| judge.push(true) != Verdict::Undecided);
+    assert!(decided.is_some() && judge.verdict() == Verdict::Yes, "{decided:?}");
 }
 
 #[test]

@@ -80,6 +80,13 @@ fn a_tenth_of_the_runs_twice_as_slow_is_hardly_ever_cleared() {
             assert_at_most(&what, trials, cleared, 0.05);
         }
     }
+    // A smaller tail is not promised to be found; that it may be cleared is what "untested" means.
+    let [cleared, heavier, _] =
+        outcomes(trials, 200, NOISES[0].1, |rng| if rng.chance(0.03) { 4.0 } else { 1.0 });
+    println!(
+        "uniform 20 %, 4 times slower in 0.03: cleared {cleared}, found {heavier} of {trials}"
+    );
+    assert!(cleared > 0, "a tail of 3 % is said to be untested");
     // A faster median with a worse tail.
     let [cleared, ..] =
         outcomes(trials, 200, NOISES[0].1, |rng| if rng.chance(0.1) { 4.0 } else { 0.5 });
@@ -106,6 +113,38 @@ fn what_the_baseline_does_too_is_no_tail_and_what_it_does_not_is() {
     assert!(lost.heavy(Side::Lighter, error(1e-6)).is_some());
     lost.push(f64::NAN, 1.0);
     assert_eq!(lost.levels()[6].heavier.pairs(), 50);
+}
+
+/// On average over every outcome of twelve pairs an e-process is worth at most 1 under its null; and away from it, more.
+#[test]
+fn the_tests_are_worth_at_most_one_under_their_nulls() {
+    let n = 12_u64;
+    let factorial = |k: u64| (1..=k).map(|i| i as f64).product::<f64>();
+    let worth = |more: f64, less: f64, log: &dyn Fn(&Excess) -> f64| {
+        let mut mean = 0.0;
+        for m in 0..=n {
+            for l in 0..=n - m {
+                let neither = n - m - l;
+                let ways = factorial(n) / (factorial(m) * factorial(l) * factorial(neither));
+                let powers = |p: f64, k: u64| p.powi(i32::try_from(k).unwrap());
+                let chance =
+                    ways * powers(more, m) * powers(less, l) * powers(1.0 - more - less, neither);
+                let excess = Excess { more: m, less: l, both: 0, neither };
+                mean += chance * log(&excess).exp();
+            }
+        }
+        mean
+    };
+    let not_more = |excess: &Excess| excess.log_not_more(rate(BY));
+    let is_more = |excess: &Excess| excess.log_more();
+    for less in [0.0, 0.05, 0.3] {
+        let at_the_edge = worth(less + BY, less, &not_more);
+        assert!(at_the_edge <= 1.0 + 1e-9 && at_the_edge > 0.3, "{less}: {at_the_edge}");
+        assert!(worth(less + 0.3, less, &not_more) <= 1.0 + 1e-9);
+        assert!(worth(less, less, &is_more) <= 1.0 + 1e-9);
+        assert!(worth(less * 0.5, less, &is_more) <= 1.0 + 1e-9);
+    }
+    assert!(worth(0.0, 0.2, &not_more) > 2.0 && worth(0.5, 0.0, &is_more) > 2.0);
 }
 
 #[test]
