@@ -131,7 +131,8 @@ static void every_status(void) {
     REQUIRE(unc_ring_try_pop(consumer, &value) == UNC_STATUS_OK && value == 3);
     REQUIRE(unc_ring_try_pop_many(consumer, some, 2) == 0);
     unc_ring_close_consumer(consumer);
-    for (int i = 0; i < 3; i++) REQUIRE(unc_ring_try_push(producer, 1) == UNC_STATUS_OK);
+    REQUIRE(unc_ring_try_push(producer, 1) == UNC_STATUS_CLOSED);
+    REQUIRE(unc_ring_try_push_many(producer, some, 4) == 0);
     REQUIRE(unc_ring_push(producer, 9, UNC_NEVER) == UNC_STATUS_CLOSED);
     unc_ring_close_producer(producer);
     unc_ring_close_producer(NULL);
