@@ -19,6 +19,7 @@
 
 mod annotated;
 mod barrier;
+mod bytes;
 mod c11;
 mod condition;
 mod entry;

@@ -219,10 +219,10 @@ mod tests {
     }
 
     /// All that the observer may need of others, weak symbols aside: glibc 2.17 has each of these.
-    const NEEDED: &str = "__errno_location __register_atfork __tls_get_addr abort bcmp calloc clock_gettime close \
-        dl_iterate_phdr dlsym fcntl free getcwd getenv getrlimit lseek64 malloc memcpy memmove memset mmap64 munmap open64 \
+    const NEEDED: &str = "__errno_location __register_atfork __tls_get_addr abort calloc clock_gettime close \
+        dl_iterate_phdr dlsym fcntl free getcwd getenv getrlimit lseek64 malloc mmap64 munmap open64 \
         posix_memalign pthread_key_create pthread_key_delete pthread_setspecific read readlink realloc realpath \
-        sigaction sigaltstack strlen write writev __fxstat64 __xstat64 getauxval";
+        sigaction sigaltstack write writev __fxstat64 __xstat64 getauxval";
 
     /// What glibc's start files add, instead of the last ones above, to what is linked on newer systems: until 2.33 `stat`
     /// was linked statically, and the compiler's unwinder uses 2.35's `_dl_find_object` if it was built with it. Such a

@@ -11,7 +11,7 @@ use crate::emit;
 use crate::failure::Failure;
 use crate::run::plan::{Plan, Refusal};
 use crate::symbols::ElfSymbols;
-use std::ffi::{CString, OsStr};
+use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -180,13 +180,29 @@ fn status(exit: &Exit) -> u8 {
     (status & 0xff) as u8
 }
 
+/// What AddressSanitizer's runtime reads.
+const SANITIZER: &str = "ASAN_OPTIONS";
+
+/// That runtime ends a program in which another library comes before it. The observer may: it has none of the functions
+/// that the runtime puts its own in the place of. What the user says comes later, and so holds.
+fn sanitizer_options() -> OsString {
+    let mut options = OsString::from("verify_asan_link_order=0");
+    if let Some(present) = std::env::var_os(SANITIZER).filter(|present| !present.is_empty()) {
+        options.push(":");
+        options.push(present);
+    }
+    options
+}
+
 /// Ours, with the observer for the program, or for its children where it itself cannot be observed.
 fn environment(library: &Library, record: &Record) -> Vec<CString> {
-    let ours = |name: &OsStr| name == "LD_PRELOAD" || name == Record::VARIABLE;
+    let ours = |name: &OsStr| name == "LD_PRELOAD" || name == Record::VARIABLE || name == SANITIZER;
     let preload = library.preload(std::env::var_os("LD_PRELOAD").as_deref());
-    let variables = std::env::vars_os()
-        .filter(|(name, _)| !ours(name))
-        .chain([("LD_PRELOAD".into(), preload), (Record::VARIABLE.into(), record.path())]);
+    let variables = std::env::vars_os().filter(|(name, _)| !ours(name)).chain([
+        ("LD_PRELOAD".into(), preload),
+        (Record::VARIABLE.into(), record.path()),
+        (SANITIZER.into(), sanitizer_options()),
+    ]);
     let joined = variables.map(|(mut variable, value)| {
         variable.push("=");
         variable.push(value);
