@@ -59,17 +59,22 @@ fn the_process_group_is_ours() {
 }
 
 #[test]
-fn the_environment_gains_two_variables_only() {
+fn the_environment_gains_three_variables_only() {
+    const OURS: [&str; 3] = ["LD_PRELOAD", "UNC_RECORD", "ASAN_OPTIONS"];
     let output = unc_run(&["--quiet"]).arg("env").env("LD_PRELOAD", "").output().unwrap();
     let text = stdout(&output);
     let names: Vec<&str> =
         text.lines().filter_map(|line| line.split_once('=')).map(|(name, _)| name).collect();
     for name in names {
-        assert!(
-            std::env::var_os(name).is_some() || ["LD_PRELOAD", "UNC_RECORD"].contains(&name),
-            "{name}"
-        );
+        assert!(std::env::var_os(name).is_some() || OURS.contains(&name), "{name}");
     }
+}
+
+#[test]
+fn options_for_the_sanitizer_that_are_there_already_stay_and_hold() {
+    let mut program = unc_run(&["--quiet"]);
+    let output = program.args(["sh", "-c", "echo $ASAN_OPTIONS"]).env("ASAN_OPTIONS", "a=1:b=2");
+    assert_eq!(stdout(&output.output().unwrap()), "verify_asan_link_order=0:a=1:b=2\n");
 }
 
 #[test]

@@ -29,12 +29,26 @@ pub struct Facts {
     /// Processes that ran as another user for a time.
     #[serde(default)]
     pub other_users: u32,
+    /// Programs that were seen without the record mapped into them.
+    #[serde(default)]
+    pub unrecorded: Vec<Unrecorded>,
     /// Cost of one observed uncontended lock and unlock over the plain ones.
     pub cost_ns_per_pair: Option<f64>,
     /// Why the program could not be observed, where that was told from its file.
     pub unobserved: Option<String>,
     /// Futex waiting as the kernel saw it; only with root.
     pub futex: Option<FutexFacts>,
+}
+
+/// A program that did not record when it was looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unrecorded {
+    /// Its process.
+    pub pid: u32,
+    /// Its arguments.
+    pub command: Vec<String>,
+    /// Whether the observer was loaded into it.
+    pub loaded: bool,
 }
 
 /// The kernel's figures for one thread.

@@ -304,6 +304,9 @@ pub struct Coverage {
     pub unseen: Vec<String>,
     /// Why nothing at all was seen, where that is so.
     pub nothing_seen: Option<String>,
+    /// Programs that did not record, and why; those too short to be looked at are missing.
+    #[serde(default)]
+    pub not_recording: Vec<NotRecording>,
     /// Share (0 to 1) of all futex waiting time that the observer did not account for; needs root.
     pub futex_share_unaccounted: Option<f64>,
     /// Futex waits by call site as the kernel saw them; needs root.
@@ -311,6 +314,17 @@ pub struct Coverage {
     /// Further figures by name.
     #[serde(flatten)]
     pub more: BTreeMap<String, serde_json::Value>,
+}
+
+/// A program that did not record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NotRecording {
+    /// Its process.
+    pub pid: u32,
+    /// Its arguments.
+    pub command: Vec<String>,
+    /// Why, in words.
+    pub reason: String,
 }
 
 /// Futex waits of one call site, as the kernel saw them.

@@ -45,28 +45,28 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
     record.begin().map_err(|error| own("write to the record", &error))?;
     let start = Instant::now();
     let child = spawn(&path, plan, &environment, &signals)?;
-    let pid = Some(child.pid());
+    let pid = child.pid();
     let schedule = Schedule {
         end: plan.limit.map(|limit| start + limit),
         begin: plan.delay.map(|delay| start + delay),
     };
-    let mut threads = ThreadWatch::new(child.pid());
+    let mut threads = ThreadWatch::new(pid);
     supervise::until_end(&child, &signals, schedule, &record, &mut threads, futexes.as_mut());
     let wall_ns = nanoseconds(start.elapsed());
-    let left_running = threads.left_running(child.pid());
     let exit = child.reap().map_err(|error| own("learn how the program ended", &error))?;
 
     let mut symbols = ElfSymbols::default();
     let facts = |symbols: &mut ElfSymbols| Facts {
         command: plan.command.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
-        pid,
+        pid: Some(pid),
         exit_status: i32::from(status(&exit)),
         signal: exit.signal,
         wall_ns,
         started_unix_s,
         delay_ns: plan.delay.map_or(0, nanoseconds),
-        left_running,
+        left_running: threads.left_running(pid),
         other_users: threads.of_other_users(),
+        unrecorded: threads.unrecorded(),
         threads: threads.into_facts(),
         cost_ns_per_pair,
         unobserved: obstacle.map(|obstacle| obstacle.reason().to_owned()),

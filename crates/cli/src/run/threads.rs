@@ -10,9 +10,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
-use uncontended_report::facts::ThreadFacts;
+use uncontended_report::facts::{ThreadFacts, Unrecorded};
 use uncontended_report::run::Thread;
 
 /// Looks at a program's threads from time to time.
@@ -23,6 +23,10 @@ pub(crate) struct ThreadWatch {
     seen: BTreeMap<(u32, u32), Thread>,
     /// Processes that were seen as another user than ours.
     others: BTreeSet<u32>,
+    /// The program with which each process was seen to record.
+    recording: BTreeMap<u32, PathBuf>,
+    /// The programs that were seen without the record.
+    unrecorded: Vec<Unrecorded>,
     /// When to look next.
     due: Instant,
 }
@@ -38,6 +42,8 @@ impl ThreadWatch {
             pids: BTreeSet::from([pid]),
             seen: BTreeMap::new(),
             others: BTreeSet::new(),
+            recording: BTreeMap::new(),
+            unrecorded: Vec::new(),
             due: Instant::now() + SHORTEST,
         }
     }
@@ -85,6 +91,7 @@ impl ThreadWatch {
         if user(&format!("/proc/{pid}")).is_some_and(|theirs| Some(theirs) != user("/proc/self")) {
             self.others.insert(pid);
         }
+        self.look_for_record(pid);
         for task in tasks.flatten() {
             let Some(tid) = task.file_name().to_str().and_then(|name| name.parse().ok()) else {
                 continue;
@@ -98,10 +105,45 @@ impl ThreadWatch {
         found
     }
 
+    /// Whether the program that `pid` runs has the record mapped. One that is not allowed to be looked into is not told of.
+    fn look_for_record(&mut self, pid: u32) {
+        let Ok(program) = fs::read_link(format!("/proc/{pid}/exe")) else { return };
+        // Between fork and exec, a process is still what started it: us, at first.
+        if self.recording.get(&pid) == Some(&program) || is_ours(&program) {
+            return;
+        }
+        let read = |name| fs::read(format!("/proc/{pid}/{name}")).unwrap_or_default();
+        let (maps, words) = (read("maps"), read("cmdline"));
+        let has = |name: &str| maps.windows(name.len()).any(|part| part == name.as_bytes());
+        if maps.is_empty() || words.is_empty() {
+            return;
+        }
+        if has("/memfd:uncontended-record") {
+            self.recording.insert(pid, program);
+            return;
+        }
+        let words = words.strip_suffix(b"\0").unwrap_or(&words).split(|&byte| byte == 0);
+        let command = words.map(|word| String::from_utf8_lossy(word).into_owned()).collect();
+        let loaded = has("/uncontended/observe-") || has("/memfd:uncontended-observe");
+        let seen = Unrecorded { pid, command, loaded };
+        if !self.unrecorded.contains(&seen) {
+            self.unrecorded.push(seen);
+        }
+    }
+
+    /// The programs that were seen without the record.
+    pub(crate) fn unrecorded(&self) -> Vec<Unrecorded> {
+        self.unrecorded.clone()
+    }
+
     /// What was seen, in the order of processes and threads.
     pub(crate) fn into_facts(self) -> Vec<ThreadFacts> {
         self.seen.into_iter().map(|((pid, _), thread)| ThreadFacts { pid, thread }).collect()
     }
+}
+
+fn is_ours(program: &Path) -> bool {
+    fs::read_link("/proc/self/exe").is_ok_and(|own| own == program)
 }
 
 /// The user as whom a process runs.

@@ -1,8 +1,8 @@
 //! What a run could not see, in sentences.
 
 use super::sum;
-use crate::facts::{Facts, FutexFacts};
-use crate::run::{Coverage, Process};
+use crate::facts::{Facts, FutexFacts, Unrecorded};
+use crate::run::{Coverage, NotRecording, Process};
 use std::collections::{BTreeMap, HashMap};
 use uncontended_trace::reader::Record;
 
@@ -46,6 +46,7 @@ pub(super) fn accounted(record: &Record<'_>, wall_ns: u64) -> Accounted {
 /// The coverage of a run.
 pub(super) fn coverage(
     facts: &Facts,
+    record: &Record<'_>,
     processes: &[Process],
     gaps: Gaps,
     accounted: &Accounted,
@@ -82,6 +83,8 @@ pub(super) fn coverage(
         let text = "Processes that ran as another user, as whom a program cannot open the record when it is executed";
         unseen.push(format!("{text}: {}.", facts.other_users));
     }
+    let not_recording = not_recording(facts, record);
+    unseen.extend(not_recording_lines(&not_recording));
     unseen.extend(kernel_gaps(processes));
     let share = match &facts.futex {
         Some(futex) => {
@@ -96,7 +99,7 @@ pub(super) fn coverage(
             None
         }
     };
-    let nothing_seen = nothing_seen(facts, processes, gaps.observed);
+    let nothing_seen = nothing_seen(facts, processes, gaps.observed, &not_recording);
     let futex_sites = match (&facts.futex, &nothing_seen) {
         (Some(futex), Some(_)) => futex.sites.clone(),
         _ => Vec::new(),
@@ -105,6 +108,7 @@ pub(super) fn coverage(
         processes_observed: gaps.observed,
         unseen,
         nothing_seen,
+        not_recording,
         futex_share_unaccounted: share,
         futex_sites,
         more: BTreeMap::new(),
@@ -141,7 +145,52 @@ fn share_unaccounted(futex: &FutexFacts, accounted: &Accounted) -> Option<f64> {
     (futex.total_ns > 0).then(|| sum(missed) as f64 / futex.total_ns as f64)
 }
 
-fn nothing_seen(facts: &Facts, processes: &[Process], observed: u32) -> Option<String> {
+const NOT_LOADED: &str =
+    "the observer was not loaded (started without LD_PRELOAD, statically linked, or privileged)";
+const NO_RECORD: &str = "the record could not be opened (another user, or a user namespace)";
+
+/// What was looked at without the record, but for what was only about to open it: that is in the record by its arguments.
+fn not_recording(facts: &Facts, record: &Record<'_>) -> Vec<NotRecording> {
+    let opened_later = |seen: &&Unrecorded| {
+        record.processes.iter().any(|image| image.pid == seen.pid && image.command == seen.command)
+    };
+    let rows = facts.unrecorded.iter().filter(|seen| !opened_later(seen));
+    rows.map(|seen| {
+        let reason = match &facts.unobserved {
+            Some(reason) if Some(seen.pid) == facts.pid => reason.as_str(),
+            _ if seen.loaded => NO_RECORD,
+            _ => NOT_LOADED,
+        };
+        NotRecording { pid: seen.pid, command: seen.command.clone(), reason: reason.to_owned() }
+    })
+    .collect()
+}
+
+/// A sentence for each reason.
+fn not_recording_lines(programs: &[NotRecording]) -> Vec<String> {
+    const NAMED: usize = 3;
+    let mut by_reason: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for program in programs {
+        let name = program.command.first().map_or("?", |name| name.as_str());
+        by_reason.entry(&program.reason).or_default().push(format!("{name} ({})", program.pid));
+    }
+    let line = |(reason, names): (&str, Vec<String>)| {
+        let more = match names.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let names = names.into_iter().take(NAMED).collect::<Vec<_>>().join(", ");
+        format!("Not recorded, because {reason}: {names}{more}.")
+    };
+    by_reason.into_iter().map(line).collect()
+}
+
+fn nothing_seen(
+    facts: &Facts,
+    processes: &[Process],
+    observed: u32,
+    not_recording: &[NotRecording],
+) -> Option<String> {
     if processes.iter().any(|process| !process.locks.is_empty()) {
         return None;
     }
@@ -150,6 +199,14 @@ fn nothing_seen(facts: &Facts, processes: &[Process], observed: u32) -> Option<S
     }
     if observed == 0 {
         return Some("Nothing was seen: the observer was not loaded (the program ended before, or cleared LD_PRELOAD).".into());
+    }
+    if facts.delay_ns >= facts.wall_ns {
+        return Some(
+            "Nothing was seen: the program ended before recording began (--delay).".into(),
+        );
+    }
+    if !not_recording.is_empty() || facts.other_users > 0 {
+        return Some("Nothing was seen: what recorded took no lock, and there were processes that did not record.".into());
     }
     let threads = processes.iter().map(|process| process.threads.len()).max().unwrap_or(0);
     Some(if threads > 1 {

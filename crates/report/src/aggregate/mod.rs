@@ -79,7 +79,7 @@ pub fn report(
         observed: u32::try_from(record.processes.len()).unwrap_or(u32::MAX),
     };
     let accounted = coverage::accounted(&record, facts.wall_ns);
-    let coverage = coverage::coverage(&facts, &processes, gaps, &accounted);
+    let coverage = coverage::coverage(&facts, &record, &processes, gaps, &accounted);
     let mut report = RunReport {
         schema: SCHEMA.into(),
         command: facts.command,

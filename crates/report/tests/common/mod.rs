@@ -24,6 +24,7 @@ pub(crate) fn run(command: &[&str]) -> RunReport {
                 "Locks inside glibc (stdio, malloc) and spinning that was inlined.".to_owned(),
             ],
             nothing_seen: None,
+            not_recording: vec![],
             futex_share_unaccounted: None,
             futex_sites: vec![],
             more: BTreeMap::new(),

@@ -1,0 +1,90 @@
+//! What `unc run` says that it did not see is so, and it claims nothing of what it did not see.
+
+mod common;
+use common::{Folder, report, status, stdout};
+use serde_json::Value;
+
+/// Two threads, one of which waits 150 ms for a mutex.
+const WAITS: &str = r#"
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void *body(void *unused) {
+    pthread_mutex_lock(&lock);
+    usleep(150000);
+    pthread_mutex_unlock(&lock);
+    return unused;
+}
+int main(void) {
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, body, NULL);
+    for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+    puts("done");
+    return 0;
+}
+"#;
+
+fn coverage(flags: &[&str], program: &[&str]) -> Value {
+    let (report, output) = report(flags, program);
+    assert_eq!((status(&output), stdout(&output).contains("done")), (0, true), "{report:#}");
+    report["coverage"].clone()
+}
+
+fn nothing_seen(coverage: &Value) -> &str {
+    coverage["nothing_seen"].as_str().expect("nothing was seen")
+}
+
+/// The reason for which `program` did not record.
+fn reason<'c>(coverage: &'c Value, program: &str) -> &'c str {
+    let all = coverage["not_recording"].as_array().unwrap();
+    let [one] = &all[..] else { panic!("{all:#?}") };
+    assert_eq!(one["command"][0], program);
+    assert!(one["pid"].as_u64().is_some_and(|pid| pid > 1));
+    one["reason"].as_str().unwrap()
+}
+
+#[test]
+fn a_program_without_the_observer_is_told() {
+    let folder = Folder::new();
+    let program = folder.compile(WAITS, &[]).expect("a C compiler");
+    for command in [["env", "-i", &program], ["sh", "-c", &format!("env -i {program}; true")]] {
+        let coverage = coverage(&["--quiet"], &command);
+        assert!(reason(&coverage, &program).contains("LD_PRELOAD"), "{coverage:#}");
+        assert!(nothing_seen(&coverage).contains("did not record"), "{coverage:#}");
+        let told = coverage["unseen"].as_array().unwrap().iter();
+        assert_eq!(told.filter(|line| line.as_str().unwrap().contains(&program)).count(), 1);
+    }
+}
+
+#[test]
+fn a_program_that_ended_before_recording_began_is_not_said_to_take_no_lock() {
+    let folder = Folder::new();
+    let program = folder.compile(WAITS, &[]).expect("a C compiler");
+    let coverage = coverage(&["--quiet", "--delay", "1m"], &[&program]);
+    assert!(nothing_seen(&coverage).contains("--delay"), "{coverage:#}");
+    assert_eq!(coverage["not_recording"].as_array().unwrap().len(), 0, "it was ready to");
+}
+
+#[test]
+fn a_program_that_cannot_open_the_record_is_told() {
+    let folder = Folder::new();
+    let program = folder.compile(WAITS, &[]).expect("a C compiler");
+    let plain = std::process::Command::new("unshare").args(["-U", &program]).output();
+    if !plain.is_ok_and(|output| output.status.success()) {
+        println!("SKIPPED a_program_that_cannot_open_the_record_is_told: no user namespaces here");
+        return;
+    }
+    let coverage = coverage(&["--quiet"], &["unshare", "-U", &program]);
+    assert!(reason(&coverage, &program).contains("could not be opened"), "{coverage:#}");
+    assert!(nothing_seen(&coverage).contains("did not record"), "{coverage:#}");
+}
+
+#[test]
+fn programs_that_record_are_not_told_of() {
+    let folder = Folder::new();
+    let program = folder.compile(WAITS, &[]).expect("a C compiler");
+    let coverage = coverage(&["--quiet"], &["sh", "-c", &format!("{program}; {program}")]);
+    assert_eq!(coverage["not_recording"].as_array().unwrap().len(), 0, "{coverage:#}");
+    assert_eq!(coverage["nothing_seen"], Value::Null);
+}
