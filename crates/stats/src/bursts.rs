@@ -5,10 +5,9 @@
 //! * *no* needs as much evidence against every two-state Markov chain whose rate is at least R and whose bad outcomes
 //!   follow upon each other as by chance or up to `stretch` times longer: at R = 0.9 and a stretch of 20, in bursts of
 //!   up to 22 on average. For each of these chains *no* is wrong with at most its share of the error, over all looks.
-//! * *yes* needs the same against every chain whose rate is at most the lower threshold, of any bursts, but only where
-//!   the outcomes are clustered ([`Chain::clustered`] at most [`CLUSTERED`]) or where a stretch was given for it too.
-//!   Where they are not, *yes* takes their independence on trust: good outcomes alone do not show how long a burst
-//!   would be.
+//! * *yes* needs the same against the chains of the same bursts whose rate is at most the lower threshold, but only where
+//!   the outcomes are clustered ([`Chain::clustered`] at most [`CLUSTERED`]) or where a stretch was given for it too. Where
+//!   they are not, *yes* takes their independence on trust: good outcomes alone do not show how long a burst would be.
 //! # Why it holds
 //! The numerator is a mixture fixed beforehand: the independent outcomes' own e-process, and a prior on both rows of
 //! the chain's matrix. The denominator is the largest likelihood of any chain under the null, begun in its stationary
@@ -234,9 +233,10 @@ impl Default for Stretch {
 /// use uncontended_stats::{MaxError, Method, Question, Rate, Verdict};
 /// let question = Question::about(Rate::new(0.9)?, Method::OneSided, MaxError::new(0.001)?);
 /// let mut judge = BurstJudge::new(question, Stretch::default());
-/// // Twenty bad outcomes of thirty would refute a rate of 90 %, if they came by chance. In one burst they do not.
-/// let no = (0..60).find(|i| judge.push(!(10..30).contains(i)) == Verdict::No);
-/// assert_eq!((no, judge.verdict()), (None, Verdict::Undecided));
+/// // A burst of twenty in a stream that is good otherwise is no evidence that more than a tenth is bad; it takes a while
+/// // to show that such bursts are rare.
+/// let stopped = (0..20_000).find(|i| judge.push(!(10..30).contains(i)) != Verdict::Undecided);
+/// assert!(stopped.is_some() && judge.verdict() == Verdict::Yes);
 /// # Ok::<(), uncontended_stats::Invalid>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -334,7 +334,7 @@ impl BurstJudge {
             Verdict::No => (question.at_least(), for_no, self.stretch.no),
             Verdict::Yes => match self.stretch.yes {
                 None if self.chain.clustered() > CLUSTERED => return None,
-                None => (question.yes_refutes(), for_yes, f64::INFINITY),
+                None => (question.yes_refutes(), for_yes, self.stretch.no),
                 Some(stretch) => (question.yes_refutes(), for_yes, stretch),
             },
         };
