@@ -72,7 +72,10 @@ fn a_program_that_cannot_open_the_record_is_told() {
     let program = folder.compile(WAITS, &[]).expect("a C compiler");
     let plain = std::process::Command::new("unshare").args(["-U", &program]).output();
     if !plain.is_ok_and(|output| output.status.success()) {
-        println!("SKIPPED a_program_that_cannot_open_the_record_is_told: no user namespaces here");
+        uncontended_testkit::skip!(
+            "a_program_that_cannot_open_the_record_is_told",
+            "no user namespaces here"
+        );
         return;
     }
     let coverage = coverage(&["--quiet"], &["unshare", "-U", &program]);

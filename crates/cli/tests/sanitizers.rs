@@ -31,12 +31,12 @@ int main(void) {
 fn check(sanitizer: &str) {
     let folder = Folder::new();
     let Some(program) = folder.compile(SOUND, &[&format!("-fsanitize={sanitizer}")]) else {
-        println!("SKIPPED {sanitizer}: the compiler has no such sanitizer");
+        uncontended_testkit::skip!(sanitizer, "the compiler has no such sanitizer");
         return;
     };
     let plain = std::process::Command::new(&program).output().unwrap();
     if plain.status.code() != Some(3) {
-        println!("SKIPPED {sanitizer}: its programs do not run here");
+        uncontended_testkit::skip!(sanitizer, "its programs do not run here");
         return;
     }
     let (report, output) = report(&["--quiet"], &[&program]);

@@ -1,6 +1,7 @@
 //! The same bits on every machine: one hash over thousands of results, taken once.
 //!
-//! A change of the arithmetic that is meant changes these numbers, and says so in its commit; a change of machine, compiler
+//! A change of the arithmetic that is meant changes these numbers, and says so in its commit; a change of machine,
+//! compiler
 //! or optimisation must not: x86-64 and AArch64 (under qemu) agree, debug and release.
 
 use uncontended_stats::{Counts, MaxError, Method, Prior, Question, Rate, Rng, robbins};

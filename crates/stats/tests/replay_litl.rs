@@ -1,8 +1,11 @@
-//! Real lock experiments through the comparison's engine: how many runs it would have saved, and how often it would have
+//! Real lock experiments through the comparison's engine: how many runs it would have saved, and how often it would
+//! have
 //! been wrong.
 //!
-//! The corpus (LiTL, MIT licence) is read from `../shared/corpora/litl` where present. Its repeats have no order in time and are
-//! not paired, so that drift is not tested here. The truth of a pair of locks is the median of all ratios between their runs.
+//! The corpus (LiTL, MIT licence) is read from `../shared/corpora/litl` where present. Its repeats have no order in
+//! time and are
+//! not paired, so that drift is not tested here. The truth of a pair of locks is the median of all ratios between their
+//! runs.
 
 mod common;
 

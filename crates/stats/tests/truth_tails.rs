@@ -115,7 +115,8 @@ fn what_the_baseline_does_too_is_no_tail_and_what_it_does_not_is() {
     assert_eq!(lost.levels()[6].heavier.pairs(), 50);
 }
 
-/// On average over every outcome of twelve pairs an e-process is worth at most 1 under its null; and away from it, more.
+/// On average over every outcome of twelve pairs an e-process is worth at most 1 under its null; and away from it,
+/// more.
 #[test]
 fn the_tests_are_worth_at_most_one_under_their_nulls() {
     let n = 12_u64;

@@ -27,7 +27,7 @@ trait Form {
     /// The first two lines of a Markdown table.
     fn header(&self) -> &'static str;
 
-    /// A finding as the cells of a row of it, but for the error.
+    /// A finding as the cells of a row of it, except for the error.
     fn row(&self, finding: &Finding) -> String;
 
     /// What follows the table.
