@@ -6,10 +6,9 @@
 //!   follow upon each other as by chance or up to `stretch` times longer: at R = 0.9 and a stretch of 20, in bursts of
 //!   up to 22 on average. For each of these chains *no* is wrong with at most its share of the error, over all looks.
 //! * *yes* needs the same against the chains of the same bursts whose rate is at most the lower threshold, but only
-//! where
-//!   the outcomes are clustered ([`Chain::clustered`] at most [`CLUSTERED`]) or where a stretch was given for it too.
-//! Where
-//!   they are not, *yes* takes their independence on trust: good outcomes alone do not show how long a burst would be.
+//!   where the outcomes are clustered ([`Chain::clustered`] at most [`CLUSTERED`]) or where a stretch was given for it
+//!   too. Where they are not, *yes* takes their independence on trust: good outcomes alone do not show how long a burst
+//!   would be.
 //! # Why it holds
 //! The numerator is a mixture fixed beforehand: the independent outcomes' own e-process, and a prior on both rows of
 //! the chain's matrix. The denominator is the largest likelihood of any chain under the null, begun in its stationary

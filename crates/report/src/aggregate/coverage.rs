@@ -149,7 +149,8 @@ const NOT_LOADED: &str =
     "the observer was not loaded (started without LD_PRELOAD, statically linked, or privileged)";
 const NO_RECORD: &str = "the record could not be opened (another user, or a user namespace)";
 
-/// What was looked at without the record, except for what was only about to open it: that is in the record by its arguments.
+/// What was looked at without the record, except for what was only about to open it: that is in the record by its
+/// arguments.
 fn not_recording(facts: &Facts, record: &Record<'_>) -> Vec<NotRecording> {
     let opened_later = |seen: &&Unrecorded| {
         record.processes.iter().any(|image| image.pid == seen.pid && image.command == seen.command)
