@@ -1,5 +1,6 @@
-//! Compiles our shim around Concurrency Kit's event count where its headers are on this machine (`CK_INCLUDE`, or Debian's
-//! libck-dev through pkg-config). Nothing of it is carried here; without it the benchmarks skip it with a line.
+//! Compiles our shim around Concurrency Kit's event count where its headers are on this machine (`CK_INCLUDE`, or
+//! Debian's libck-dev through pkg-config). Nothing of it is carried here; without it the benchmarks skip it with a
+//! line.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

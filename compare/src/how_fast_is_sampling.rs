@@ -1,7 +1,8 @@
 //! Question: what does a sample without replacement cost, against the sparse set and the crate `rand`?
 //!
-//! Population 10,000, the sample sizes of the original measurement; every way visits its sample once, from the same kind of
-//! generator. Interleaved round by round; the median of the rounds' ratios, with the anytime-valid interval of that median.
+//! Population 10,000, the sample sizes of the original measurement; every way visits its sample once, from the same
+//! kind of generator. Interleaved round by round; the median of the rounds' ratios, with the anytime-valid interval of
+//! that median.
 //! Not measured: cold caches, larger populations.
 //! `cargo run --release --manifest-path compare/Cargo.toml -- how_fast_is_sampling [ROUNDS]`
 

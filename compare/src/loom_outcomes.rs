@@ -2,8 +2,8 @@
 //! each take?
 //!
 //! Every program is written once and compiled against both. Loom's documented examples come first. The binary fails if
-//! loom finds an outcome that ours does not (but for one that C11 forbids); outcomes that loom loses are printed. Times are of whole explorations, taken
-//! in turns in one run; they depend on the machine, the numbers of executions do not.
+//! loom finds an outcome that ours does not (but for one that C11 forbids); outcomes that loom loses are printed. Times
+//! are of whole explorations, taken in turns in one run; they depend on the machine, the numbers of executions do not.
 //!
 //!     cargo run --release --manifest-path compare/Cargo.toml -- loom_outcomes
 

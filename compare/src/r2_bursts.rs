@@ -1,8 +1,9 @@
 //! Question: what does an item cost when items come in bursts, with pauses between them, in time and in CPU time?
 //!
-//! A burst of 1, 10 or 100 items of 8 bytes goes through a queue of 128; then the producer pauses for 0, 1 or 10 ms. The time of an item is
-//! from the start of its burst until the consumer has taken the last of it, divided by their number; CPU time is of the whole
-//! block, pauses included, divided by the number of items. Rivals: as in r1; those that do not block burn a CPU in the pauses.
+//! A burst of 1, 10 or 100 items of 8 bytes goes through a queue of 128; then the producer pauses for 0, 1 or 10 ms.
+//! The time of an item is from the start of its burst until the consumer has taken the last of it, divided by their
+//! number; CPU time is of the whole block, pauses included, divided by the number of items. Rivals: as in r1; those
+//! that do not block burn a CPU in the pauses.
 //! Not measured: a full queue (r1), several producers.
 
 use std::sync::atomic::AtomicU64;

@@ -1,7 +1,8 @@
 //! Question: what does a consumer cost that has nothing to do?
 //!
-//! A block is 200 ms in which a consumer waits for an item that comes after them. The baseline is such a block without any consumer: what
-//! the measurement itself takes. CPU time is the column "CPUs" (1 is one CPU busy), wake-ups are "sleeps/s".
+//! A block is 200 ms in which a consumer waits for an item that comes after them. The baseline is such a block without
+//! any consumer: what the measurement itself takes. CPU time is the column "CPUs" (1 is one CPU busy), wake-ups are
+//! "sleeps/s".
 //! Rivals: as in r1, with the disruptor's managed consumer in each of its strategies.
 //! Not measured: memory; a producer that waits for room.
 

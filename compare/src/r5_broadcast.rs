@@ -1,7 +1,7 @@
 //! Question: how many items a second reach two consumers that each see all of them, three threads on two CPUs?
 //!
-//! Items of 64 bytes, capacity 1,024. Rivals: the disruptor with consumers that it manages, in each of its strategies, and with
-//! pollers. "lag" is how far the slowest consumer was behind, at most, as the producer saw it every 256 items.
+//! Items of 64 bytes, capacity 1,024. Rivals: the disruptor with consumers that it manages, in each of its strategies,
+//! and with pollers. "lag" is how far the slowest consumer was behind, at most, as the producer saw it every 256 items.
 //! Not measured: consumers that depend on each other, or that share the items.
 
 use std::sync::atomic::Ordering::Relaxed;

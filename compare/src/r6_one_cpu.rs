@@ -1,7 +1,8 @@
 //! Question: how much slower is a stream when both of its ends share one CPU?
 //!
-//! For each rival the same stream on two CPUs and on one, interleaved: the ratio is the slowdown. 64-byte items, capacity 1,024.
-//! Those that spin wait for the scheduler to take turns; a yield in their loop is what their users add for that.
+//! For each rival the same stream on two CPUs and on one, interleaved: the ratio is the slowdown. 64-byte items,
+//! capacity 1,024. Those that spin wait for the scheduler to take turns; a yield in their loop is what their users add
+//! for that.
 //! Not measured: other work on that CPU.
 
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Question: how many items a second do many producers hand to one consumer, when all of them sleep while they wait?
 //!
-//! Items of 64 bytes. Producers take turns as the kernel lets them; the ring is full most of the time. Rivals: crossbeam's channel,
-//! kanal, flume, std's bounded channel.
+//! Items of 64 bytes. Producers take turns as the kernel lets them; the ring is full most of the time. Rivals:
+//! crossbeam's channel, kanal, flume, std's bounded channel.
 //! Not measured: producers that poll, one-way latency.
 
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Question: what does an item cost that goes to one of many workers who have nothing to do?
 //!
-//! A producer hands over an item every 200 µs; the workers sleep. Look at the CPU time of an item: all that is more than one worker
-//! woken and one item handed over is waste. Rivals: crossbeam's channel, kanal, flume.
+//! A producer hands over an item every 200 µs; the workers sleep. Look at the CPU time of an item: all that is more
+//! than one worker woken and one item handed over is waste. Rivals: crossbeam's channel, kanal, flume.
 //! Not measured: work, throughput.
 
 use std::sync::Arc;

@@ -1,8 +1,9 @@
 //! Question: is the certified bound of Robbins' criterion ever below the truth, and how far above is it?
 //!
-//! Writes random cases with the crate's answer, a line each, for `compare/oracles/robbins.py` to judge in ball arithmetic of any precision:
-//! `cargo run --release --manifest-path compare/Cargo.toml -- robbins 1000000 SEED | python3 compare/oracles/robbins.py`
-//! (the oracle needs python-flint). Numbers are written in hexadecimal, so that nothing is rounded on the way.
+//! Writes random cases with the crate's answer, a line each, for `compare/oracles/robbins.py` to judge in ball
+//! arithmetic of any precision: `cargo run --release --manifest-path compare/Cargo.toml -- robbins 1000000 SEED |
+//! python3 compare/oracles/robbins.py` (the oracle needs python-flint). Numbers are written in hexadecimal, so that
+//! nothing is rounded on the way.
 
 use std::io::{BufWriter, Write, stdout};
 

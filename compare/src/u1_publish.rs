@@ -1,8 +1,9 @@
 //! Question: what does it cost to publish when nobody waits, the payload included?
 //!
-//! Every operation writes an item into a slot of a small ring, then publishes it. Rivals: a bare release store (the floor: it
-//! can wake nobody); the pieces that an event count can be made of, by hand; Concurrency Kit's event count in C, its loop
-//! compiled with its inline functions; event-listener; a mutex with a condition variable; ours in all forms.
+//! Every operation writes an item into a slot of a small ring, then publishes it. Rivals: a bare release store (the
+//! floor: it can wake nobody); the pieces that an event count can be made of, by hand; Concurrency Kit's event count in
+//! C, its loop compiled with its inline functions; event-listener; a mutex with a condition variable; ours in all
+//! forms.
 //! Not measured: a consumer that reads along (r1), somebody to wake (u2), cold caches.
 
 use event_listener::Event;

@@ -1,8 +1,8 @@
 //! Question: what does it cost to publish when one thread sleeps, and how long does that take to run again?
 //!
-//! Before every publish the waiter is asleep in the kernel, by the kernel's own word for it. The publisher's call is timed by the
-//! processor's counter; the percentiles are from just before that call until the waiter is back. Rivals: the futex call by itself,
-//! unpark, Condvar, event-listener, Concurrency Kit, ours.
+//! Before every publish the waiter is asleep in the kernel, by the kernel's own word for it. The publisher's call is
+//! timed by the processor's counter; the percentiles are from just before that call until the waiter is back. Rivals:
+//! the futex call by itself, unpark, Condvar, event-listener, Concurrency Kit, ours.
 //! Not measured: waiters that are still spinning; more than one sleeper.
 
 use std::fs::File;

@@ -1,13 +1,13 @@
 //! Builds the preloaded library, so that `unc` can carry it inside itself.
 //!
 //! # Contract
-//! Leaves `observe.so` in `OUT_DIR`. The crate `observe` is compiled as a static library by a cargo of its own and linked
-//! here with the C compiler, because rustc gives every cdylib an anonymous version script, which cannot be combined with
-//! the versioned names that `pthread_cond_*` needs.
+//! Leaves `observe.so` in `OUT_DIR`. The crate `observe` is compiled as a static library by a cargo of its own and
+//! linked here with the C compiler, because rustc gives every cdylib an anonymous version script, which cannot be
+//! combined with the versioned names that `pthread_cond_*` needs.
 //! # Invariants
 //! I1: the inner cargo has a target folder of its own, so that it never waits for a lock that the outer one holds.
-//! I2: that folder is one for all profiles of the workspace, and nothing of the outer build's flags, wrappers or profile
-//! reaches it: dev, test, release and clippy share one library.
+//! I2: that folder is one for all profiles of the workspace, and nothing of the outer build's flags, wrappers or
+//! profile reaches it: dev, test, release and clippy share one library.
 
 use std::env;
 use std::fs;

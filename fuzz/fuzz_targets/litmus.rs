@@ -1,4 +1,5 @@
-//! The reader of litmus files: no text makes it panic, and what it accepts is a sound program that can be explored and drawn.
+//! The reader of litmus files: no text makes it panic, and what it accepts is a sound program that can be explored and
+//! drawn.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,5 @@
-//! Any bytes are a record or a told error: no panic, no endless list. With a header before them, so that the lists are met.
+//! Any bytes are a record or a told error: no panic, no endless list. With a header before them, so that the lists are
+//! met.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

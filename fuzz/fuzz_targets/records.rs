@@ -1,5 +1,5 @@
-//! A byte ring whose memory anybody writes is read and written without harm: no panic, no hang, nothing outside touched, and no
-//! record longer than the memory.
+//! A byte ring whose memory anybody writes is read and written without harm: no panic, no hang, nothing outside
+//! touched, and no record longer than the memory.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! Any bytes are a ring or a told error; and one whose other side writes anything is used without harm: no panic, no hang, nothing
-//! outside of its memory touched.
+//! Any bytes are a ring or a told error; and one whose other side writes anything is used without harm: no panic, no
+//! hang, nothing outside of its memory touched.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

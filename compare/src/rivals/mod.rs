@@ -1,4 +1,5 @@
-//! The code that is compared, behind interfaces small enough that nothing is added to it: every use is compiled for its rival.
+//! The code that is compared, behind interfaces small enough that nothing is added to it: every use is compiled for its
+//! rival.
 
 pub mod broadcasts;
 pub mod concurrency_kit;

@@ -19,8 +19,8 @@ pub trait Pipe<T: Payload>: 'static {
     fn receive(receiver: &mut Self::Receiver, count: u64) -> u64;
 }
 
-/// On cache lines of its own, as a side is that its thread owns. Side by side in one stack frame two small handles share a line,
-/// which makes rtrb, say, some times slower than it is.
+/// On cache lines of its own, as a side is that its thread owns. Side by side in one stack frame two small handles
+/// share a line, which makes rtrb, say, some times slower than it is.
 #[repr(align(128))]
 pub struct Apart<S>(pub S);
 

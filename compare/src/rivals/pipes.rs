@@ -61,7 +61,8 @@ pipe!(
 );
 
 pipe!(
-    /// rtrb, item by item, polled without the processor's hint: here faster for it, though not for the CPU's other thread.
+    /// rtrb, item by item, polled without the processor's hint: here faster for it, though not for the CPU's other
+    /// thread.
     RtrbUnhinted,
     rtrb::Producer<T>,
     rtrb::Consumer<T>,

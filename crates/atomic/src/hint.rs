@@ -1,13 +1,14 @@
-//! Spinning for a time: the processor's hint for loops that wait, which lasts a few nanoseconds on one processor and some dozens
-//! on another, by the clock.
+//! Spinning for a time: the processor's hint for loops that wait, which lasts a few nanoseconds on one processor and
+//! some dozens on another, by the clock.
 //!
 //! # State
 //! How long a hint lasts here, measured when it is first asked for.
 
 use crate::spin_loop;
 
-/// Spins for about `ns` nanoseconds, with the processor's hint: at least one hint, and no clock is read. For times that are too
-/// short to read the clock in; longer ones look at it themselves. Under the checker, to which no time passes, one hint.
+/// Spins for about `ns` nanoseconds, with the processor's hint: at least one hint, and no clock is read. For times that
+/// are too short to read the clock in; longer ones look at it themselves. Under the checker, to which no time passes,
+/// one hint.
 #[inline]
 pub fn spin_for_ns(ns: u32) {
     (0..measured::hints(ns)).for_each(|_| spin_loop());

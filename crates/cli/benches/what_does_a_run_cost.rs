@@ -1,9 +1,9 @@
 //! Question: what does `unc compare` add to a run, beside the run itself?
 //!
 //! Rounds of `unc compare -- true true` are interleaved with a plain loop of spawn and wait; printed are the medians of
-//! what passes outside of the measured runs, start of `unc` included, and of the whole difference to the plain loop, each
-//! a run. Not measured: shells, which both sides would pay.
-//! `cargo bench -p uncontended-cli --bench what_does_a_run_cost`
+//! what passes outside of the measured runs, start of `unc` included, and of the whole difference to the plain loop,
+//! each a run. Not measured: shells, which both sides would pay. `cargo bench -p uncontended-cli --bench
+//! what_does_a_run_cost`
 
 use std::process::{Command, Stdio};
 use std::time::Instant;

@@ -1,10 +1,12 @@
-//! Question: what does observing cost a program: for each uncontended lock and unlock, and when threads fight for one lock?
+//! Question: what does observing cost a program: for each uncontended lock and unlock, and when threads fight for one
+//! lock?
 //!
-//! Every round runs all subjects one after the other: plain, with a preloaded library that only passes calls through, with
-//! one that also reads the clock twice a pair (x86-64; without that, holds cannot be measured), under
-//! `unc run`, under `unc run --no-hold`, and under Debian's `mutrace` where it is installed. Printed: the median of the
-//! rounds, and the median and quartiles of what a subject costs over the plain run of its round. Not measured: the start of
-//! `unc` and the writing of its report. Needs a C compiler. `cargo bench -p uncontended-cli --bench what_does_observing_cost`
+//! Every round runs all subjects one after the other: plain, with a preloaded library that only passes calls through,
+//! with one that also reads the clock twice a pair (x86-64; without that, holds cannot be measured), under `unc run`,
+//! under `unc run --no-hold`, and under Debian's `mutrace` where it is installed. Printed: the median of the rounds,
+//! and the median and quartiles of what a subject costs over the plain run of its round. Not measured: the start of
+//! `unc` and the writing of its report. Needs a C compiler. `cargo bench -p uncontended-cli --bench
+//! what_does_observing_cost`
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,12 +1,12 @@
 //! Question: what does observing cost a server under load: memcached with four threads?
 //!
-//! Four clients, one connection each, send gets and every tenth time a set, and wait for each answer. Every round runs all
-//! subjects in turn, each as a fresh server: plain, plain once more (what two equal subjects differ by here), under `unc
-//! run`, without holds, and with a report, for which root also watches the kernel's futexes. Printed: the server's own CPU
-//! time and the clients' wall time for each request, as the median of the rounds, and the median and quartiles of their
-//! ratios to the first plain run of the round. Server and clients share the machine. Start and end of the server are outside
-//! of both figures, and so is a quarter as many requests before, in which each thread meets most locks for the first time.
-//! `cargo bench -p uncontended-cli --bench what_does_observing_memcached_cost`
+//! Four clients, one connection each, send gets and every tenth time a set, and wait for each answer. Every round runs
+//! all subjects in turn, each as a fresh server: plain, plain once more (what two equal subjects differ by here), under
+//! `unc run`, without holds, and with a report, for which root also watches the kernel's futexes. Printed: the server's
+//! own CPU time and the clients' wall time for each request, as the median of the rounds, and the median and quartiles
+//! of their ratios to the first plain run of the round. Server and clients share the machine. Start and end of the
+//! server are outside of both figures, and so is a quarter as many requests before, in which each thread meets most
+//! locks for the first time. `cargo bench -p uncontended-cli --bench what_does_observing_memcached_cost`
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;

@@ -1,9 +1,9 @@
 //! Names for addresses: function, file and line, inlined frames, from ELF and DWARF.
 //!
 //! # Contract
-//! An address that cannot be named yields one frame with its module and address alone. Each file is opened once and each
-//! address looked up once. Debug information is taken from the file itself, else from the separate file that its build id
-//! or its debug link names. Compressed sections and split DWARF are read; a `.gnu_debugdata` section is not.
+//! An address that cannot be named yields one frame with its module and address alone. Each file is opened once and
+//! each address looked up once. Debug information is taken from the file itself, else from the separate file that its
+//! build id or its debug link names. Compressed sections and split DWARF are read; a `.gnu_debugdata` section is not.
 //! # Sources
 //! "Separate Debug Files" in the GDB manual, for where such files lie.
 

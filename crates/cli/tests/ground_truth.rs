@@ -1,7 +1,7 @@
 //! The report against programs that know the truth about their own locks (`tests/programs/*.c`).
 //!
-//! Each program prints `expect PID KIND ADDRESS FIELD OP VALUE` lines, each of which must hold in the JSON of `unc run`.
-//! Needs a C compiler, as linking Rust does.
+//! Each program prints `expect PID KIND ADDRESS FIELD OP VALUE` lines, each of which must hold in the JSON of `unc
+//! run`. Needs a C compiler, as linking Rust does.
 
 use serde_json::Value;
 use std::process::{Command, Output};

@@ -1,5 +1,5 @@
-//! Programs that people run, as their distribution built them: what they write stays the same to the byte, and their locks
-//! are seen. A program that is not installed is skipped with a line that says so.
+//! Programs that people run, as their distribution built them: what they write stays the same to the byte, and their
+//! locks are seen. A program that is not installed is skipped with a line that says so.
 
 mod common;
 use common::{Folder, installed, report, status, stderr, unc_run};

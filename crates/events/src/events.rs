@@ -5,8 +5,8 @@
 //! What concerns the holder alone writes to its own cell only, and reads the clock only where holds are recorded.
 //! # State
 //! `Lock::attention` says whether a release concerns anybody. If so, `Lock::release` is its time, until the next owner
-//! clears it; if not, it stays 0 as while the lock is held. `Lock::owner` is the cell of the last owner, `Cell::depth` how
-//! often its thread holds the lock.
+//! clears it; if not, it stays 0 as while the lock is held. `Lock::owner` is the cell of the last owner, `Cell::depth`
+//! how often its thread holds the lock.
 //! # Invariants
 //! I1: a cell is written by its own thread only (layout), so plain loads and stores count exactly.
 //! I2: `Lock` words are written by the holder, or by someone whose stale word only blurs an evidence, never a count.
@@ -316,8 +316,8 @@ pub fn sleep<R: Copy>(
 }
 
 /// Records how long a mutex stood free while a thread came back to it from a condition. The signal or the deadline that
-/// ended the wait came before the release (else the way back was not blocked), so the thread had been woken by then. The
-/// thread must be marked as recording.
+/// ended the wait came before the release (else the way back was not blocked), so the thread had been woken by then.
+/// The thread must be marked as recording.
 pub fn came_back(at: impl Site, row: Row, release: u64, now: u64) {
     let cause = cause::NOT_SCHEDULED;
     close_idle(at, row, Idle { opened: release, now, release, cause });
@@ -336,7 +336,8 @@ pub fn cause_of(call: u64, opened: u64, woken: u64, now: u64) -> u32 {
     }
 }
 
-/// Releases the lock by `unlock`, which answers with 0 if it did. `wakes` says just before whether that may wake somebody.
+/// Releases the lock by `unlock`, which answers with 0 if it did. `wakes` says just before whether that may wake
+/// somebody.
 #[inline(always)]
 pub fn release<S: Site>(
     at: S,

@@ -2,14 +2,14 @@
 //!
 //! # Contract
 //! A waiter is in the ledger from [`Wait::begin`] until [`Wait::leave`], with a time of arrival that it reads once its
-//! waiting shows in `Lock::attention`: a release whose releaser saw no attention is over by then, or was about to happen
-//! as any release is that its releaser stamped just before. So such a release needs no stamp: what was free and
-//! wanted was so since the earliest arrival. Idle time is the time during which the lock was
-//! free and somebody was in the ledger: it opens at the later of the release and the earliest arrival, and closes when
-//! anyone acquires ([`opened`] then says since when) or the last waiter leaves.
+//! waiting shows in `Lock::attention`: a release whose releaser saw no attention is over by then, or was about to
+//! happen as any release is that its releaser stamped just before. So such a release needs no stamp: what was free and
+//! wanted was so since the earliest arrival. Idle time is the time during which the lock was free and somebody was in
+//! the ledger: it opens at the later of the release and the earliest arrival, and closes when anyone acquires
+//! ([`opened`] then says since when) or the last waiter leaves.
 //! # State
-//! `Lock::attention` counts all; the ledger has the arrivals of the first sixteen, `Thread::waits_since` those of the others.
-//! `Lock::open_since` remembers an interval whose first waiter gave up while others stayed.
+//! `Lock::attention` counts all; the ledger has the arrivals of the first sixteen, `Thread::waits_since` those of the
+//! others. `Lock::open_since` remembers an interval whose first waiter gave up while others stayed.
 //! # Invariants
 //! I1: a place is written by the waiter that claimed it, from the claim until it leaves.
 //! # Evidence
@@ -57,7 +57,8 @@ impl Wait {
         }
     }
 
-    /// [`opened`] for a lock that this thread waits for. The ledger need not be looked at if it was released while it waited.
+    /// [`opened`] for a lock that this thread waits for. The ledger need not be looked at if it was released while it
+    /// waited.
     pub fn opened(&self, seat: &Seat, lock: &Lock, release: u64, now: u64) -> Option<u64> {
         if self.arrival <= release && lock.open_since.load(Relaxed) == 0 {
             return Some(release);
@@ -103,8 +104,8 @@ pub fn of(seat: &Seat, lock: &'static Lock) -> Option<&'static Ledger> {
     Some(seat.arena.at(unit))
 }
 
-/// Since when the lock, released at `release` (0 for a release without a stamp), has been free and wanted at `now`; none if
-/// nobody was in its ledger then.
+/// Since when the lock, released at `release` (0 for a release without a stamp), has been free and wanted at `now`;
+/// none if nobody was in its ledger then.
 pub fn opened(seat: &Seat, lock: &Lock, release: u64, now: u64) -> Option<u64> {
     let unit = lock.ledger.load(Relaxed);
     if unit == 0 {

@@ -3,12 +3,13 @@
 //! # Contract
 //! [`enter`] finds the present life of an address, or begins one. [`created`] begins a new one, [`destroyed`] ends it.
 //! # State
-//! The image's index: levels of slots with lock numbers, found by address; a slot's lock may be dead, and is then replaced.
+//! The image's index: levels of slots with lock numbers, found by address; a slot's lock may be dead, and is then
+//! replaced.
 //! # Edges
 //! slot: `claim` stores a lock's number -> `search` loads it. Carries the lock.
 //! # Invariants
-//! I1: a slot once taken keeps its address: only a later life of the same address replaces its lock, so a search may end at
-//! the first empty slot of a level.
+//! I1: a slot once taken keeps its address: only a later life of the same address replaces its lock, so a search may
+//! end at the first empty slot of a level.
 //! # Evidence
 //! `tests/places.rs`, `tests/model.rs`; `tests/programs/address_reuse.c`.
 

@@ -2,7 +2,8 @@
 //!
 //! # Contract
 //! [`executions`] handles straight-line programs of loads, stores, read-modify-writes and fences, and declines anything
-//! else, and more choices than allowed. It shares no code with the operational engines, so that agreement means something.
+//! else, and more choices than allowed. It shares no code with the operational engines, so that agreement means
+//! something.
 //! # State
 //! I1: each relation is a transitively closed graph; an edge that would close a cycle is refused when it is added.
 //! I2: with [`Halves::Ordered`] the read of a read-modify-write comes before its write, as on every machine. With

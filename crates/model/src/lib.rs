@@ -2,8 +2,9 @@
 //!
 //! The table of contents. What is run: [`program`]. How it runs: [`memory`] (what loads and stores mean), [`state`],
 //! [`step`]. Two engines over that: [`search`] (every state once; minimal counterexamples) and [`dpor`] (every class of
-//! executions once; counts); a third, [`axioms`], declares what the others run. All end in [`outcome`]s. How people write
-//! it: [`litmus`], [`classics`]. How they see it: [`diagram`]. Programs to measure and to test with: [`families`], [`random`].
+//! executions once; counts); a third, [`axioms`], declares what the others run. All end in [`outcome`]s. How people
+//! write it: [`litmus`], [`classics`]. How they see it: [`diagram`]. Programs to measure and to test with:
+//! [`families`], [`random`].
 //!
 //! The very code of a library, instead of a program as a value: [`real`].
 #![allow(clippy::disallowed_types, clippy::disallowed_methods)] // Floor 0: below the door.

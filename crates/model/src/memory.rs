@@ -69,7 +69,8 @@ impl Model for Sc {
 ///
 /// With `delta`, time passes in ticks, and none passes while a store has waited `delta` ticks. That is an assumption
 /// about a machine, not a promise of x86: a core without a timer tick may hold a store for longer. The store of a
-/// read-modify-write that splits counts as waiting from the moment of its load, so the bound covers the instruction too.
+/// read-modify-write that splits counts as waiting from the moment of its load, so the bound covers the instruction
+/// too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tso {
     /// Most ticks a store may wait; `None`: any time.

@@ -9,8 +9,8 @@
 //! # State
 //! I1: a thread that is `Running` stands before an operation that others can notice.
 //! I2: an interrupt falls on an instruction boundary: never on a thread that is `Half`, and only once its buffer is
-//! empty (the stores drain one by one before, which is the same as draining at the interrupt). Under TSO the halves of a
-//! split read-modify-write need no moment between them: nobody can tell a store not yet made from one that waits.
+//! empty (the stores drain one by one before, which is the same as draining at the interrupt). Under TSO the halves of
+//! a split read-modify-write need no moment between them: nobody can tell a store not yet made from one that waits.
 
 pub use crate::happening::{Actor, Happening, Touch};
 

@@ -1,5 +1,5 @@
-//! A bound on how long a store may wait, with its assumption: a thread that lets more time pass than the bound knows that
-//! every store made before has reached memory.
+//! A bound on how long a store may wait, with its assumption: a thread that lets more time pass than the bound knows
+//! that every store made before has reached memory.
 
 mod common;
 

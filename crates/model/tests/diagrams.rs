@@ -1,5 +1,5 @@
-//! Diagrams against stored files: the six interleavings of the lost wake-up and of the flag flip, and minimal executions
-//! of the classics, as text and SVG. `UNC_BLESS=1` rewrites the files.
+//! Diagrams against stored files: the six interleavings of the lost wake-up and of the flag flip, and minimal
+//! executions of the classics, as text and SVG. `UNC_BLESS=1` rewrites the files.
 //!
 //! That the table of interleavings is right is not taken on trust: each order is run through the model as well.
 

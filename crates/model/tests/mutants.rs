@@ -46,8 +46,8 @@ const PASSING: Seeded = Seeded {
     ],
 };
 
-/// The waiter sets the sleepers flag, compares the version under the kernel's lock, sleeps; the waker publishes, takes the
-/// flag, wakes.
+/// The waiter sets the sleepers flag, compares the version under the kernel's lock, sleeps; the waker publishes, takes
+/// the flag, wakes.
 const SLEEPER: Seeded = Seeded {
     sound: "X86_64 sleeper\n{ 1:rcx=0; }\n P0 | P1 ;\n lock incq (version) | movq $1,(flag) ;\n\
             xchgq %rcx,(flag) | mfence ;\n testq %rcx,%rcx | futex_wait $0,(version) ;\n je END | ;\n\

@@ -153,7 +153,8 @@ fn a_loop_without_end_is_unknown_and_names_its_bound() {
     let answer = parse(grows).unwrap().answer(Memory::Sc, limits).unwrap();
     assert_eq!((answer.exhaustive, answer.observation()), (false, None));
     assert_eq!(answer.bound.unwrap().to_string(), "loops were followed for 4 rounds");
-    // A loop that waits for another thread revisits its states, so the states are all known although the counts are not.
+    // A loop that waits for another thread revisits its states, so the states are all known although the counts are
+    // not.
     let waits = "X86_64 waits\n{}\n P0 | P1 ;\n movq $1,(y) | L: movq (x),%rax ;\n movq $1,(x) | cmpq $1,%rax ;\n \
                  | jne L ;\n | movq (y),%rbx ;\nexists (1:rbx=0)\n";
     let answer = parse(waits).unwrap().answer(Memory::Tso, limits).unwrap();

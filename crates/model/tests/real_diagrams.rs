@@ -1,5 +1,5 @@
-//! Violations of real code drawn, against stored files, as text and SVG. `UNC_BLESS=1` rewrites the files; they name lines of
-//! this one, so scenarios stand above the tests.
+//! Violations of real code drawn, against stored files, as text and SVG. `UNC_BLESS=1` rewrites the files; they name
+//! lines of this one, so scenarios stand above the tests.
 
 use std::path::Path;
 use std::sync::Arc;

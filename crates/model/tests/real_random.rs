@@ -1,5 +1,5 @@
-//! Random programs: the checker's executions of real code against every candidate execution, outcome by outcome and count
-//! by count. Equal counts say that no execution is lost and none is explored twice.
+//! Random programs: the checker's executions of real code against every candidate execution, outcome by outcome and
+//! count by count. Equal counts say that no execution is lost and none is explored twice.
 //!
 //! `UNC_DEPTH=full` runs fifty times as many.
 

@@ -1,7 +1,7 @@
 //! Waiting loops lose nothing below the bound on rounds, and what lies beyond it is said.
 //!
-//! Random programs that wait, against every candidate execution with so many failed rounds, count by count: the same loop
-//! with hints and a bound, and as a `wait_until`. `UNC_DEPTH=full` runs 10^4 of them, `UNC_PROGRAMS=100000` as
+//! Random programs that wait, against every candidate execution with so many failed rounds, count by count: the same
+//! loop with hints and a bound, and as a `wait_until`. `UNC_DEPTH=full` runs 10^4 of them, `UNC_PROGRAMS=100000` as
 //! many as it says.
 
 mod candidates;
@@ -329,8 +329,8 @@ struct Waiting {
     after: Vec<Instruction>,
 }
 
-/// The others store `not[1]` and then something else, so that the wait ends. Values are different, so that two reads of a
-/// value are two reads of one write.
+/// The others store `not[1]` and then something else, so that the wait ends. Values are different, so that two reads of
+/// a value are two reads of one write.
 fn waiting(random: &mut Random) -> Waiting {
     let mut stored = 0;
     let mut distinct = |random: &mut Random, with_heavy| loop {

@@ -1,6 +1,6 @@
-//! Complete executions are exactly as many as there are classes, in programs with locks, futexes, membarriers and interrupts:
-//! the enumeration against a count that knows nothing of it. Every interleaving is followed, step by step, and remembered as
-//! what it is a linearisation of; equal memories of equal states are followed once.
+//! Complete executions are exactly as many as there are classes, in programs with locks, futexes, membarriers and
+//! interrupts: the enumeration against a count that knows nothing of it. Every interleaving is followed, step by step,
+//! and remembered as what it is a linearisation of; equal memories of equal states are followed once.
 
 mod common;
 

@@ -1,8 +1,9 @@
 //! Locks of the program's own, told by annotations (`include/uncontended.h`, and `uncontended_sys::annotate` for Rust).
 //!
 //! # Contract
-//! The four hooks record what the program says of its lock; a wait that [`wait_begin`] announced ends with [`acquired`] or
-//! [`gave_up`] of the same lock. A thread waits for one annotated lock at a time: announcing another wait gives the first up.
+//! The four hooks record what the program says of its lock; a wait that [`wait_begin`] announced ends with [`acquired`]
+//! or [`gave_up`] of the same lock. A thread waits for one annotated lock at a time: announcing another wait gives the
+//! first up.
 //! # Evidence
 //! `tests/programs/annotated.c`.
 

@@ -1,8 +1,9 @@
 //! Copying, filling and comparing bytes: what the compiler calls for, of our own.
 //!
 //! # Contract
-//! Each does what its namesake in the C library does, and is seen by the observer alone. The C library's are not for us:
-//! sanitizers put their own in their place, and would then judge what the observer does to memory that they know nothing of.
+//! Each does what its namesake in the C library does, and is seen by the observer alone. The C library's are not for
+//! us: sanitizers put their own in their place, and would then judge what the observer does to memory that they know
+//! nothing of.
 //! Short rather than fast: no way that every lock takes comes here.
 //! # Invariants
 //! I1: x86-64 calls with the direction flag clear, and so they return.

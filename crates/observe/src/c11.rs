@@ -1,4 +1,5 @@
-//! C11's `mtx_*` and `cnd_*`, which in glibc are mutexes and conditions but call them inside, where nothing can be seen.
+//! C11's `mtx_*` and `cnd_*`, which in glibc are mutexes and conditions but call them inside, where nothing can be
+//! seen.
 //!
 //! # Contract
 //! Each function does to the object what its POSIX sibling does, and answers in C11's codes as glibc does.

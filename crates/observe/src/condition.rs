@@ -1,12 +1,13 @@
 //! Condition variables: the wait itself, and the way back to the mutex.
 //!
 //! # Contract
-//! A wait ends the mutex's hold. It lasts from the call to the signal that ended it: the last one before the return, which
-//! with several waiters is a bound; without any (a spurious wakeup) to the return, after a timeout to the deadline. The way
-//! back is a new acquisition of the mutex that begins there; it was blocked if another thread released the mutex later.
+//! A wait ends the mutex's hold. It lasts from the call to the signal that ended it: the last one before the return,
+//! which with several waiters is a bound; without any (a spurious wakeup) to the return, after a timeout to the
+//! deadline. The way back is a new acquisition of the mutex that begins there; it was blocked if another thread
+//! released the mutex later.
 //! # Invariants
-//! I1: nothing here is left to do when a cancelled thread is unwound: the C library has the mutex again, and the thread's
-//! next event sets right what it finds.
+//! I1: nothing here is left to do when a cancelled thread is unwound: the C library has the mutex again, and the
+//! thread's next event sets right what it finds.
 //! I2: `Lock::away` is written by the holder of the mutex. A cancelled thread stays counted: its mutex's releases go on
 //! being stamped, which costs time and no truth.
 //! # Evidence
@@ -98,8 +99,8 @@ fn ticks_of(ns: u64, call: Moment, now: u64) -> u64 {
 /// When a wait gives up, and the clocks of which one is meant.
 type Deadline = (&'static [c_int], *const timespec);
 
-/// The condition's own clock is not known here. After a timeout it is the one on which the deadline has just passed: the
-/// two are decades apart.
+/// The condition's own clock is not known here. After a timeout it is the one on which the deadline has just passed:
+/// the two are decades apart.
 const EITHER: &[c_int] = &[CLOCK_REALTIME, CLOCK_MONOTONIC];
 
 /// How long ago the deadline was.

@@ -1,13 +1,15 @@
-//! The interposed symbols: each passes its arguments on, with the place where it was called, to the function that records.
+//! The interposed symbols: each passes its arguments on, with the place where it was called, to the function that
+//! records.
 //!
 //! # Contract
-//! Every symbol has the C library's name and type. The entry of a function with n arguments adds a [`Caller`] behind them,
-//! in the next two registers, and jumps, so that the recording function returns to the program by itself.
+//! Every symbol has the C library's name and type. The entry of a function with n arguments adds a [`Caller`] behind
+//! them, in the next two registers, and jumps, so that the recording function returns to the program by itself.
 //! # State
 //! None.
 //! # Invariants
-//! I1: at the first instruction of a function, x86-64 has the return address at the stack pointer; AArch64 has it in x30,
-//! and the entry stores it with the frame pointer below the caller's frame, as the frame records of that platform do.
+//! I1: at the first instruction of a function, x86-64 has the return address at the stack pointer; AArch64 has it in
+//! x30, and the entry stores it with the frame pointer below the caller's frame, as the frame records of that platform
+//! do.
 //! # Sources
 //! System V ABI for x86-64, 3.2.3; AAPCS64, 6; GNU as: `.symver`.
 //!

@@ -1,8 +1,8 @@
 //! The calling thread at the place where it called: what the core asks of us at every event.
 //!
 //! # Contract
-//! [`row`] finds or makes what this thread has on a lock; [`find`] finds it only. [`created`] and [`destroyed`] tell of the
-//! lives of locks.
+//! [`row`] finds or makes what this thread has on a lock; [`find`] finds it only. [`created`] and [`destroyed`] tell of
+//! the lives of locks.
 
 use crate::local::{self, Busy, Local, current};
 use crate::stack::Caller;
@@ -70,8 +70,8 @@ pub(crate) fn find(key: u64, kind: u8, caller: Caller) -> Option<(Here, Row)> {
     Some((Here { local, caller }, row))
 }
 
-/// What the calling thread has on the present life of the lock of `kind` at `key`; none if it may not record now, or there
-/// is no room.
+/// What the calling thread has on the present life of the lock of `kind` at `key`; none if it may not record now, or
+/// there is no room.
 #[inline(always)]
 pub(crate) fn row(key: u64, kind: u8, caller: Caller) -> Option<(Here, Row)> {
     let (local, row) = match local::find(key, kind) {

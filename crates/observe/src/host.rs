@@ -1,9 +1,9 @@
 //! The C library's own functions, found behind ours.
 //!
 //! # Contract
-//! Each function here is the one that the program would have called without us. All are looked up at start, because looking
-//! up takes the loader's lock, which another thread may hold while it waits for this one. What is called earlier (another
-//! preloaded library may lock before our constructor runs) is looked up then.
+//! Each function here is the one that the program would have called without us. All are looked up at start, because
+//! looking up takes the loader's lock, which another thread may hold while it waits for this one. What is called
+//! earlier (another preloaded library may lock before our constructor runs) is looked up then.
 //! # Invariants
 //! I1: an address in a slot is that of a function of the slot's type, because the C library declares it so.
 //! # Sources
@@ -124,8 +124,8 @@ pub(crate) mod old {
     }
 }
 
-/// The same before the constructor ran. A program that calls a function that its C library lacks could not have started,
-/// so the process cannot go on without it.
+/// The same before the constructor ran. A program that calls a function that its C library lacks could not have
+/// started, so the process cannot go on without it.
 #[cold]
 fn find_late(name: &'static CStr, version: &'static CStr) -> usize {
     match find(name, version) {

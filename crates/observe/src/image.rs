@@ -1,11 +1,11 @@
 //! This program image in the record: opened at start, begun anew in a forked child.
 //!
 //! # Contract
-//! [`arena`] is the record, if there is one. No descriptor stays open; the mapping is inherited by forked children, which
-//! therefore need no file system, no permission and no descriptor to go on.
+//! [`arena`] is the record, if there is one. No descriptor stays open; the mapping is inherited by forked children,
+//! which therefore need no file system, no permission and no descriptor to go on.
 //! # State
-//! `ARENA_BASE`, `ARENA_UNITS`: the mapping. `PROCESS`: where the number of this image's entry is, in memory that a forked
-//! child finds zeroed, however it was forked; `LATEST`: the same number for the child to begin from.
+//! `ARENA_BASE`, `ARENA_UNITS`: the mapping. `PROCESS`: where the number of this image's entry is, in memory that a
+//! forked child finds zeroed, however it was forked; `LATEST`: the same number for the child to begin from.
 //! # Edges
 //! mapped: `open` stores ARENA_BASE -> `arena` loads it. Carries the mapping, the units in ARENA_UNITS, and PROCESS.
 //! entered: `begin_process` stores the number -> `process` loads it. Carries the entry.

@@ -94,8 +94,8 @@ pub(crate) fn keep_from_dumps(base: NonNull<u8>, bytes: usize) {
     advise(base, bytes, libc::MADV_DONTDUMP);
 }
 
-/// A forked child finds zeroes in these bytes, which [`private_memory`] gave. Kernels before 4.14 cannot: a child that was
-/// not forked by `fork` then counts as its parent.
+/// A forked child finds zeroes in these bytes, which [`private_memory`] gave. Kernels before 4.14 cannot: a child that
+/// was not forked by `fork` then counts as its parent.
 pub(crate) fn keep_from_children(base: NonNull<u8>, bytes: usize) {
     advise(base, bytes, libc::MADV_WIPEONFORK);
 }

@@ -5,9 +5,9 @@
 //! records what it saw. Without a record (`UNC_RECORD` unset or unusable) it only passes calls through.
 //! # State
 //! [`image`]: the record and this program image in it. [`local`]: what each thread keeps for itself. [`host`]: the C
-//! library's own functions. [`events`]: what an acquisition, a wait, a release mean, the same for every kind of lock; one
-//! file a kind beside it. [`stack`]: stacks, by [`unwind`] and [`module`], without the loader's lock. [`entry`]: the
-//! interposed symbols.
+//! library's own functions. [`uncontended_events`]: what an acquisition, a wait, a release mean, the same for every
+//! kind of lock; one file a kind beside it. [`stack`]: stacks, by [`unwind`] and [`module`], without the loader's lock.
+//! [`entry`]: the interposed symbols.
 //! # Invariants
 //! I1: no path allocates from the program's heap, takes a lock of the program's or the loader's, or panics; where the
 //! program may have functions of its own in the C library's place, it asks the kernel itself ([`kernel`]).

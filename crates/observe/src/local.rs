@@ -5,12 +5,14 @@
 //! recording is switched off, and inside of a signal handler that interrupted recording (which is counted). However a
 //! child was forked (by `fork`, `_Fork` or a bare `clone`), it begins anew: its copy of a [`Local`] is empty.
 //! # State
-//! The thread's word ([`tls`]): 0 not attached, [`CLOSED`] never again, with [`ATTACHING`] being attached by a frame at the
-//! address beside it, else the address of its [`Local`] in private memory. `table`: open-addressed, from address and kind of a lock to its row, at most half full.
+//! The thread's word ([`tls`]): 0 not attached, [`CLOSED`] never again, with [`ATTACHING`] being attached by a frame at
+//! the address beside it, else the address of its [`Local`] in private memory. `table`: open-addressed, from address
+//! and kind of a lock to its row, at most half full.
 //! # Invariants
 //! I1: a `Local` is reached only by its own thread (and its signal handlers), through the thread's word.
 //! I2: a slot with a key has a cell and a lock, which lie in the record and are never freed.
-//! I3: while `ready` is not set, the table and the cache of stacks are being changed, and nobody else of the thread uses them.
+//! I3: while `ready` is not set, the table and the cache of stacks are being changed, and nobody else of the thread
+//!     uses them.
 //! I4: a table is named by one word, and lives until its thread ends: whatever a signal handler does, a look-up that it
 //! interrupted ends in the table where it began. `recent` is one word for the same reason.
 //! I5: `alive` is 1 from the first moment to the last, but for the copy of a forked child, all of which is zero.
@@ -104,8 +106,9 @@ pub(crate) fn current() -> Option<&'static Local> {
     (local.seat.arena.header().enabled.load(Relaxed) != 0).then_some(local)
 }
 
-/// A signal handler that interrupted recording, or a forked child's first event, or the first after a handler that jumped
-/// out of recording for good: then the frames that recorded are gone, and this one lies where they were or further out.
+/// A signal handler that interrupted recording, or a forked child's first event, or the first after a handler that
+/// jumped out of recording for good: then the frames that recorded are gone, and this one lies where they were or
+/// further out.
 #[cold]
 fn unready(local: &'static Local) -> Option<&'static Local> {
     if local.alive == 0 {

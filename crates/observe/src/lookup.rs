@@ -1,15 +1,15 @@
 //! The next definition of a symbol behind ours, found in the loaded libraries' own tables.
 //!
 //! # Contract
-//! [`next`] answers as `dlvsym(RTLD_NEXT, …)` does, and never allocates: before glibc 2.34 `dlsym` calls the program's own
-//! allocator, which may lock a mutex, for which we would look up the next `pthread_mutex_lock`. It takes the loader's lock
-//! on its list, so it is for the start of the program.
+//! [`next`] answers as `dlvsym(RTLD_NEXT, …)` does, and never allocates: before glibc 2.34 `dlsym` calls the program's
+//! own allocator, which may lock a mutex, for which we would look up the next `pthread_mutex_lock`. It takes the
+//! loader's lock on its list, so it is for the start of the program.
 //! # Invariants
-//! I1: what `dl_iterate_phdr` lists stays loaded while it calls back, with the tables that its dynamic section names; the
-//! loader has checked them before.
+//! I1: what `dl_iterate_phdr` lists stays loaded while it calls back, with the tables that its dynamic section names;
+//! the loader has checked them before.
 //! # Sources
-//! ELF gABI: dynamic section, hash table; glibc, elf/dl-lookup.c: which versions of a symbol fit. `DT_GNU_HASH`: U. Drepper,
-//! How To Write Shared Libraries, and binutils' `bfd/elflink.c`.
+//! ELF gABI: dynamic section, hash table; glibc, elf/dl-lookup.c: which versions of a symbol fit. `DT_GNU_HASH`: U.
+//! Drepper, How To Write Shared Libraries, and binutils' `bfd/elflink.c`.
 
 use libc::{Elf64_Phdr, Elf64_Sym, dl_phdr_info};
 use std::ffi::{CStr, c_int, c_void};

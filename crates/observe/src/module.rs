@@ -1,9 +1,9 @@
 //! What is loaded: which program or library an address lies in, and where its call frame information is.
 //!
 //! # Contract
-//! [`find`] asks the loader by `_dl_find_object`, which takes no lock. Where the C library lacks that (before glibc 2.35),
-//! it asks the kernel, and keeps what it learnt in a table: the loader's other ways to tell take its lock, and to follow
-//! `dlopen` from inside would change whose search path that uses. [`note`] enters a module into the record.
+//! [`find`] asks the loader by `_dl_find_object`, which takes no lock. Where the C library lacks that (before glibc
+//! 2.35), it asks the kernel, and keeps what it learnt in a table: the loader's other ways to tell take its lock, and
+//! to follow `dlopen` from inside would change whose search path that uses. [`note`] enters a module into the record.
 //! # State
 //! FIND_OBJECT, PROGRAM: set at start. `TABLE`: [`SLOTS`] modules; USED of them are taken, and those with the present
 //! GENERATION hold, which [`dlclose`] raises.
@@ -11,7 +11,8 @@
 //! module: `Slot::confirm` stores the generation -> `Slot::read` loads it. Carries the facts.
 //! # Invariants
 //! I1: [`find`] is asked for return addresses on the calling thread's stack, so their modules stay loaded meanwhile.
-//! I2: a slot is written by the one who took its number from USED, before the first generation; only that changes later.
+//! I2: a slot is written by the one who took its number from USED, before the first generation; only that changes
+//!     later.
 //! # Evidence
 //! `tests/programs/plugin.c`; the ground truth on older systems, as `.ci/run` does it.
 //! # Sources

@@ -1,9 +1,9 @@
 //! Mutexes, and through them C++'s `std::mutex` and Python's locks.
 //!
 //! # Contract
-//! The first try is the C library's own trylock, which does for a free mutex what lock does, for every type. Whatever it
-//! answers but success and "busy" is left to the function that the program called, so that recursive, error-checking,
-//! robust, protected and inheriting mutexes keep their meaning.
+//! The first try is the C library's own trylock, which does for a free mutex what lock does, for every type. Whatever
+//! it answers but success and "busy" is left to the function that the program called, so that recursive,
+//! error-checking, robust, protected and inheriting mutexes keep their meaning.
 //! # Evidence
 //! `tests/programs`: `types.c`, `trylock_loop.c`, `holder_sleeps.c`.
 
@@ -98,13 +98,14 @@ pub(crate) unsafe extern "C-unwind" fn trylock(mutex: *mut Object, caller: Calle
     result
 }
 
-/// Whether the C library may find somebody asleep: glibc's lock word is 1 where nobody is (in mutexes that hold a thread's
-/// number there instead it is never 1).
+/// Whether the C library may find somebody asleep: glibc's lock word is 1 where nobody is (in mutexes that hold a
+/// thread's number there instead it is never 1).
 ///
 /// # Safety
 /// `mutex` is a mutex.
 unsafe fn has_sleepers(mutex: *mut Object) -> bool {
-    // SAFETY: by the contract, and a mutex begins with its word in every version of glibc; it is only ever used atomically.
+    // SAFETY: by the contract, and a mutex begins with its word in every version of glibc; it is only ever used
+    // atomically.
     let word = unsafe { &*mutex.cast::<AtomicU32>() };
     word.load(Relaxed) != 1
 }

@@ -1,8 +1,8 @@
 //! Read-write locks: a row for the readers, a row for the writers; idle time on the writers'.
 //!
 //! # Contract
-//! The lock is free when nobody holds it, reader or writer. Whoever waits, waits in the ledger of the writers' row, and an
-//! idle interval that a reader ends is counted there too. A reader's hold is its own.
+//! The lock is free when nobody holds it, reader or writer. Whoever waits, waits in the ledger of the writers' row, and
+//! an idle interval that a reader ends is counted there too. A reader's hold is its own.
 //! # State
 //! `holders` of the writers' row counts readers and writers that were seen to take the lock.
 //! # Evidence

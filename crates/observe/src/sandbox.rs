@@ -1,9 +1,10 @@
-//! Whether the program forbids itself system calls: from then on we make none that a locking program would not make itself.
+//! Whether the program forbids itself system calls: from then on we make none that a locking program would not make
+//! itself.
 //!
 //! # Contract
-//! [`shut`] is true once the process asked for a filter of system calls (seccomp), which may kill for a forbidden one. What
-//! is left out then are facts of threads at their end and of forked children; events only when the record needs more memory
-//! than it was given just before.
+//! [`shut`] is true once the process asked for a filter of system calls (seccomp), which may kill for a forbidden one.
+//! What is left out then are facts of threads at their end and of forked children; events only when the record needs
+//! more memory than it was given just before.
 //! # State
 //! `SHUT`: set before the filter is in force, never cleared; inherited by forked children as the filter is.
 //! # Evidence

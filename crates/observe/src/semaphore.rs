@@ -1,9 +1,9 @@
 //! Semaphores: the wait; holds and idle time for as long as it is used as a lock.
 //!
 //! # Contract
-//! A semaphore is a lock while every post is made by the thread whose wait it answers, and it never counts above one. The
-//! first post by another thread, or an initial value above one, marks it as crossed: then its holds and idle times mean
-//! nothing, and the reader leaves them out.
+//! A semaphore is a lock while every post is made by the thread whose wait it answers, and it never counts above one.
+//! The first post by another thread, or an initial value above one, marks it as crossed: then its holds and idle times
+//! mean nothing, and the reader leaves them out.
 //! # Invariants
 //! I1: a wait lies with its thread, not in a frame: a cancelled one is given up at the thread's end.
 //! # Evidence

@@ -1,9 +1,9 @@
 //! Stacks of the calling thread.
 //!
 //! # Contract
-//! [`Cache::number`] gives the number of the stack from the interposed function's caller outwards. A call site at the same
-//! depth of the stack is unwound once a thread and found again by return address and stack pointer, so a stack that differs
-//! only in outer frames with the same depth is taken for the first one.
+//! [`Cache::number`] gives the number of the stack from the interposed function's caller outwards. A call site at the
+//! same depth of the stack is unwound once a thread and found again by return address and stack pointer, so a stack
+//! that differs only in outer frames with the same depth is taken for the first one.
 //! # State
 //! The thread's [`Cache`].
 

@@ -3,8 +3,8 @@
 //! # Contract
 //! Call frame information says where a frame ends; where there is none, the frame pointer.
 //! # Invariants
-//! I1: a page is read only after the kernel read it for us, so a bad pointer ends a stack and nothing else. It is asked by
-//! `rt_sigprocmask`, which every sandbox allows.
+//! I1: a page is read only after the kernel read it for us, so a bad pointer ends a stack and nothing else. It is asked
+//! by `rt_sigprocmask`, which every sandbox allows.
 //! I2: call frame information is read in modules that contain a return address on the stack, so they stay loaded.
 //! # Sources
 //! System V ABI (AMD64), 3.7 and 6; LSB 5.0, exception frames.
@@ -133,8 +133,8 @@ fn step(at: Frame, object: &Object, memory: &mut Memory) -> Option<Frame> {
     Some(Frame { pc: without_signature(pc), sp: frame, fp: saved(registers::FP, Some(at.fp))? })
 }
 
-/// The same in code without call frame information, if it keeps a frame pointer: the caller must be in some module. Code
-/// that keeps none is left out of the stack, with its callers up to the next that does.
+/// The same in code without call frame information, if it keeps a frame pointer: the caller must be in some module.
+/// Code that keeps none is left out of the stack, with its callers up to the next that does.
 fn along_frame_pointer(at: Frame, memory: &mut Memory) -> Option<Frame> {
     if at.fp < at.sp || at.fp - at.sp > LARGEST_FRAME {
         return None;

@@ -1,10 +1,10 @@
 //! Bells: how a ring tells those who may wait for a change that it happened.
 //!
 //! # Contract
-//! There are two: [`Silent`] for those who poll, and [`Sleepers`] for those who sleep. A ring calls [`Bell::ring`] after each
-//! store that may end somebody's waiting: after the store, in program order, so that whoever is woken by it finds the change.
-//! A bell decides by itself whether anybody is asleep. The trait is sealed: what it costs to ring is part of each ring's
-//! promise.
+//! There are two: [`Silent`] for those who poll, and [`Sleepers`] for those who sleep. A ring calls [`Bell::ring`]
+//! after each store that may end somebody's waiting: after the store, in program order, so that whoever is woken by it
+//! finds the change. A bell decides by itself whether anybody is asleep. The trait is sealed: what it costs to ring is
+//! part of each ring's promise.
 //!
 //! Who waits calls [`sleep`], the one way to sleep at a bell of one's own ring.
 //!
@@ -25,13 +25,13 @@ pub trait Bell: sealed::Sealed + Default + Send + Sync + 'static {
     /// Wakes all who sleep, if there are any. Comes after the release store that they wait for.
     fn ring(&self);
 
-    /// Wakes as many of those who sleep as can make use of `count` equal things, those first who have slept longest. Each of
-    /// them wants one, whichever; and whoever is woken looks for it.
+    /// Wakes as many of those who sleep as can make use of `count` equal things, those first who have slept longest.
+    /// Each of them wants one, whichever; and whoever is woken looks for it.
     fn ring_for(&self, count: usize);
 }
 
-/// Sleeps at a bell of `side`'s ring until a look at the side gives something, but not longer than to `deadline`. The look changes the
-/// side, so that the bell cannot be borrowed from it.
+/// Sleeps at a bell of `side`'s ring until a look at the side gives something, but not longer than to `deadline`. The
+/// look changes the side, so that the bell cannot be borrowed from it.
 ///
 /// # Safety
 /// The bell lies in the ring that the side keeps (I1), and `look` does not put another side in its place.
@@ -50,8 +50,8 @@ pub(crate) unsafe fn sleep<S, R>(
 
 /// A bell, and on the same line, which whoever rings it reads anyway, whether all for whom it rings have gone.
 ///
-/// That they have is news and no more, so no order belongs to it: where they stood when they went, and what they had read, is in
-/// their positions.
+/// That they have is news and no more, so no order belongs to it: where they stood when they went, and what they had
+/// read, is in their positions.
 #[repr(C)]
 #[derive(Debug, Default)]
 pub(crate) struct Listeners<B> {

@@ -7,20 +7,21 @@
 //! - [`lossy`]: one producer that never waits; observers who are told what they lost.
 //! - [`records`]: byte records of any length, written and read in place, from one producer or many to one consumer.
 //!
-//! A ring of capacity n takes n values, whatever n is; its slots are rounded up to a power of two. A push that fails gives
-//! the value back. Sides are handles that cannot be cloned unless the ring allows many of them. When a side goes (it is
-//! dropped, by a panic too), the other is told: what was pushed can still be popped, then comes `Closed`.
+//! A ring of capacity n takes n values, whatever n is; its slots are rounded up to a power of two. A push that fails
+//! gives the value back. Sides are handles that cannot be cloned unless the ring allows many of them. When a side goes
+//! (it is dropped, by a panic too), the other is told: what was pushed can still be popped, then comes `Closed`.
 //!
-//! Rings never sleep. After each change that somebody might wait for they ring a [`bell`]: [`Silent`] for those who poll,
-//! [`Sleepers`](uncontended_wait::Sleepers) for those who sleep.
+//! Rings never sleep. After each change that somebody might wait for they ring a [`bell`]: [`Silent`] for those who
+//! poll, [`Sleepers`](uncontended_wait::Sleepers) for those who sleep.
 //!
 //! # State
-//! The pieces that all rings share: `position` (where in the stream, and whether its writer has gone), `slots` (the array),
-//! `view` (how a side finds and fetches slots), `pace` (how a consumer keeps out of the way), [`bell`], `given` (memory that
-//! several processes share), `error`.
+//! The pieces that all rings share: `position` (where in the stream, and whether its writer has gone), `slots` (the
+//! array), `view` (how a side finds and fetches slots), `pace` (how a consumer keeps out of the way), [`bell`], `given`
+//! (memory that several processes share), `error`.
 //!
 //! # Evidence
-//! Unit tests, also under Miri and on AArch64. tests/model.rs: every execution of the very code that C11 or x86-TSO allows.
+//! Unit tests, also under Miri and on AArch64. tests/model.rs: every execution of the very code that C11 or x86-TSO
+//! allows.
 
 pub mod bell;
 pub mod broadcast;

@@ -1,13 +1,14 @@
 //! How a consumer that is faster than its producer keeps out of the producer's way.
 //!
 //! # Contract
-//! A consumer that looks at once again whenever it has popped all it saw takes the line of `tail`, and those of the last
-//! values, away from the producer after every few values, and both wait for lines to come and go: such a stream runs at a
-//! fraction of its speed. So in the middle of a stream, and only there, a look that finds little is followed by a short pause
-//! and a second look. The pause is bounded, so `pop` stays wait-free; nothing is ever reported otherwise than it is.
+//! A consumer that looks at once again whenever it has popped all it saw takes the line of `tail`, and those of the
+//! last values, away from the producer after every few values, and both wait for lines to come and go: such a stream
+//! runs at a fraction of its speed. So in the middle of a stream, and only there, a look that finds little is followed
+//! by a short pause and a second look. The pause is bounded, so `pop` stays wait-free; nothing is ever reported
+//! otherwise than it is.
 //!
-//! In the middle of a stream means: the last few looks all found some values, more than one and fewer than a quarter of the
-//! ring, and hardly any found none. Values that come one by one, and short bursts, are never kept waiting.
+//! In the middle of a stream means: the last few looks all found some values, more than one and fewer than a quarter of
+//! the ring, and hardly any found none. Values that come one by one, and short bursts, are never kept waiting.
 
 use uncontended_atomic::spin_for_ns;
 

@@ -5,8 +5,8 @@
 
 /// Types that are nothing but their bytes: no padding, no pointers, and every pattern of bits is a value.
 ///
-/// Such values may be copied while somebody else writes them, as long as nobody looks at a copy that was torn; and they mean
-/// the same in every process.
+/// Such values may be copied while somebody else writes them, as long as nobody looks at a copy that was torn; and they
+/// mean the same in every process.
 ///
 /// ```
 /// use uncontended_ring::Plain;

@@ -1,9 +1,9 @@
 //! Positions: where in the stream a side stands, and whether it has gone, in one word.
 //!
 //! # Contract
-//! A position runs freely and never comes back to zero by itself: slot = position modulo the number of slots, distance = the
-//! difference. Bit 0 of the word says that the side that writes it has gone. So who sees it gone sees its last position too,
-//! with one load: there is no window between the last push and the closing.
+//! A position runs freely and never comes back to zero by itself: slot = position modulo the number of slots, distance
+//! = the difference. Bit 0 of the word says that the side that writes it has gone. So who sees it gone sees its last
+//! position too, with one load: there is no window between the last push and the closing.
 //!
 //! # State
 //! I1: a [`Position`] is even; one step is 2. It wraps around after 2^63 steps, and distances are right across that.
@@ -44,8 +44,8 @@ impl Position {
         Position(self.0 & !(unit * STEP - 1))
     }
 
-    /// The earlier of this and `bound`, which are at most 2^62 steps apart. There is no branch in it, so that a CPU that
-    /// guesses how later branches go cannot get past the bound either.
+    /// The earlier of this and `bound`, which are at most 2^62 steps apart. There is no branch in it, so that a CPU
+    /// that guesses how later branches go cannot get past the bound either.
     #[inline(always)]
     pub(crate) fn at_most(self, bound: Position) -> Position {
         Position(std::hint::select_unpredictable(self.is_after(bound), bound.0, self.0))

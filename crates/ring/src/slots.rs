@@ -1,8 +1,8 @@
 //! The array of a ring: a power of two of slots, found by position without a branch.
 //!
 //! # Contract
-//! `Slots<S>` is generic over what a slot is: [`Slot`] is memory for one value and nothing else; rings that keep a sequence
-//! beside each value bring a struct of their own.
+//! `Slots<S>` is generic over what a slot is: [`Slot`] is memory for one value and nothing else; rings that keep a
+//! sequence beside each value bring a struct of their own.
 //!
 //! # State
 //! I1: the view has all slots, made by `new` and freed by `drop`.

@@ -1,14 +1,15 @@
 //! A ring's slots as one side sees them: found by position, and fetched before they are needed.
 //!
 //! # Contract
-//! A pointer and a mask, for a side to keep at hand: slot = position & mask, without a branch. Nothing here says whose a slot
-//! is.
+//! A pointer and a mask, for a side to keep at hand: slot = position & mask, without a branch. Nothing here says whose
+//! a slot is.
 //!
-//! What bounds a stream from CPU to CPU is the moving of cache lines, so both sides fetch the lines of slots that they will
-//! use soon: the consumer to read, the producer to write. Only slots that are the side's already, by what it has seen, and
-//! only whole lines of them: a line fetched too early is taken from the other side in the middle of its work, and has to
-//! come and go once more. For the same reason the bound must hold for speculation too: a CPU runs dozens of iterations ahead
-//! of a loop's exit, and a load in one that never happens moves a line all the same ([`Position::at_most`]).
+//! What bounds a stream from CPU to CPU is the moving of cache lines, so both sides fetch the lines of slots that they
+//! will use soon: the consumer to read, the producer to write. Only slots that are the side's already, by what it has
+//! seen, and only whole lines of them: a line fetched too early is taken from the other side in the middle of its work,
+//! and has to come and go once more. For the same reason the bound must hold for speculation too: a CPU runs dozens of
+//! iterations ahead of a loop's exit, and a load in one that never happens moves a line all the same
+//! ([`Position::at_most`]).
 //!
 //! # State
 //! I1: `base` points to `mask + 1` slots, a power of two, all of them made, for as long as their owner lives.

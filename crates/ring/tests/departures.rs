@@ -1,5 +1,5 @@
-//! A consumer that goes: pushes fail from then on, however much room there is, and what was queued is dropped at once, or, in a
-//! broadcast, when the last side goes.
+//! A consumer that goes: pushes fail from then on, however much room there is, and what was queued is dropped at once,
+//! or, in a broadcast, when the last side goes.
 #![cfg(not(unc_model))]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,5 +1,5 @@
-//! Rings whose threads are disturbed: all on one CPU, in a real-time class, hit by signals, without membarrier, or stopped for
-//! up to 50 ms between any two steps. Nothing is lost, doubled, torn, out of order, or asleep for ever.
+//! Rings whose threads are disturbed: all on one CPU, in a real-time class, hit by signals, without membarrier, or
+//! stopped for up to 50 ms between any two steps. Nothing is lost, doubled, torn, out of order, or asleep for ever.
 //!
 //! Under `--cfg unc_pause` nobody spins before a sleep, so that each hand-off wakes somebody.
 //!

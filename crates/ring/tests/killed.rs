@@ -1,9 +1,9 @@
-//! A process killed after every single instruction of a hand-over: whoever slept on the other side comes back, and what was
-//! published arrives once.
+//! A process killed after every single instruction of a hand-over: whoever slept on the other side comes back, and what
+//! was published arrives once.
 //!
-//! The child stops, is led on instruction by instruction (ptrace), and killed: first after one, then after two, and so on until
-//! it gets to its end. Between clearing a flag and the wake-up that belongs to it there are some dozens. In the short form it is
-//! every eleventh:
+//! The child stops, is led on instruction by instruction (ptrace), and killed: first after one, then after two, and so
+//! on until it gets to its end. Between clearing a flag and the wake-up that belongs to it there are some dozens. In
+//! the short form it is every eleventh:
 //!
 //!     UNC_DEPTH=full cargo test -p uncontended-ring --test killed
 #![cfg(all(target_arch = "x86_64", not(any(unc_model, miri))))]
@@ -40,8 +40,8 @@ enum Child {
 
 /// Forks a child that prepares itself, then stops, and is led through so many instructions of `act`; then it is killed.
 fn lead<T>(prepare: impl FnOnce() -> T, act: impl FnOnce(&mut T), instructions: usize) -> Child {
-    // SAFETY: the child goes on with a copy of this thread alone; what it runs takes no lock that another thread could hold
-    // but the allocator's, which the C library takes care of.
+    // SAFETY: the child goes on with a copy of this thread alone; what it runs takes no lock that another thread could
+    // hold but the allocator's, which the C library takes care of.
     let pid = unsafe { libc::fork() };
     assert!(pid >= 0, "{}", std::io::Error::last_os_error());
     if pid == 0 {
@@ -227,7 +227,8 @@ fn a_producer_of_records_is_killed_in_a_push_and_another_goes_on() {
     });
 }
 
-/// What `unblock` does, by a consumer that sleeps in another thread: a claim of the one who died is a record to be skipped.
+/// What `unblock` does, by a consumer that sleeps in another thread: a claim of the one who died is a record to be
+/// skipped.
 fn pass_over_a_claim(base: NonNull<u8>) {
     let (tail, words) = (128, 768);
     // SAFETY: both are in the mapping, which lives as long as its rings, and are only accessed atomically.
@@ -255,7 +256,8 @@ fn a_consumer_of_records_is_killed_in_a_release_and_followed() {
             let mut seen = Vec::new();
             while seen.last() != Some(&b'3') {
                 if seen.is_empty() {
-                    // SAFETY: the one other process is no more, and the only other producer waits for room, in no claim.
+                    // SAFETY: the one other process is no more, and the only other producer waits for room, in no
+                    // claim.
                     unsafe { successor.unblock() }.unwrap();
                 }
                 let record = successor.read_deadline(Deadline::after(FAR_TOO_LONG)).unwrap();

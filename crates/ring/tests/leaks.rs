@@ -1,5 +1,6 @@
-//! Every guard, claim, batch, iterator and handle leaked (`mem::forget`) at every stage: no value is dropped twice, none is read
-//! after it was dropped, and whoever is left goes on. A leak costs memory, and room that a leaked claim of many producers holds.
+//! Every guard, claim, batch, iterator and handle leaked (`mem::forget`) at every stage: no value is dropped twice,
+//! none is read after it was dropped, and whoever is left goes on. A leak costs memory, and room that a leaked claim of
+//! many producers holds.
 //!
 //! Under Miri too, where a value taken twice is a use of freed memory:
 //!
@@ -15,8 +16,8 @@ use uncontended_ring::broadcast::{self, Plan};
 use uncontended_ring::records::{self, RecordError};
 use uncontended_ring::{ClaimError, PopError, PushError, lossy, mpsc, spsc};
 
-/// A value on the heap that counts its drops: a second drop is a double free, which Miri sees, and a count above one, which the
-/// test sees without.
+/// A value on the heap that counts its drops: a second drop is a double free, which Miri sees, and a count above one,
+/// which the test sees without.
 #[derive(Debug)]
 struct Value {
     number: usize,

@@ -94,7 +94,8 @@ fn each_goes_to_one() {
     assert_eq!(all, [1, 2]);
 }
 
-/// The only member of a group says what it holds next before the producer has seen that it released what it held before.
+/// The only member of a group says what it holds next before the producer has seen that it released what it held
+/// before.
 fn one_member_goes_on() {
     let (mut producer, mut consumers) = Plan::new(2).group("g", 1, &[]).polling().unwrap();
     let member = consumers.take("g").unwrap();

@@ -1,4 +1,5 @@
-//! Waiters of whom a change wakes as many as can make use of it, explored: nobody sleeps beside a value, or room, that is left.
+//! Waiters of whom a change wakes as many as can make use of it, explored: nobody sleeps beside a value, or room, that
+//! is left.
 //!
 //!     RUSTFLAGS="--cfg unc_model" cargo test --release -p uncontended-ring --test model_turns --target-dir target/model
 #![cfg(unc_model)]
@@ -34,7 +35,8 @@ fn two_slots_for_one() {
     assert_eq!((consumer.pop(), consumer.pop()), (Ok(3), Ok(4)));
 }
 
-/// Several values published at once, and as many members of a group, each of whom takes one and goes on with something else.
+/// Several values published at once, and as many members of a group, each of whom takes one and goes on with something
+/// else.
 fn two_values_for_two() {
     let plan = Plan::new(2).group("workers", 2, &[]);
     let (mut producer, mut consumers) = plan.blocking().unwrap();

@@ -5,8 +5,9 @@
 //! distribution within the range. Without a declared range no such sequence exists: ask for quantiles then.
 //! # Why it holds
 //! Against "the mean is at most m" the gambler stakes a part of his capital on the next value exceeding m, a part that
-//! depends on earlier values only. Under the hypothesis the game is not favourable, so that the capital is an e-process.
-//! The part is capped at half of what could be lost. Capital against m falls in m, so that what is refuted is an interval.
+//! depends on earlier values only. Under the hypothesis the game is not favourable, so that the capital is an
+//! e-process. The part is capped at half of what could be lost. Capital against m falls in m, so that what is refuted
+//! is an interval.
 //! # Evidence
 //! tests/truth_betting.rs.
 //! # Sources
@@ -59,8 +60,8 @@ impl BoundedMean {
     /// Takes a value.
     ///
     /// # Errors
-    /// [`Invalid::Value`] for a value outside the declared range, and the sequence is left as it was: to drop such values and
-    /// go on would change the question.
+    /// [`Invalid::Value`] for a value outside the declared range, and the sequence is left as it was: to drop such
+    /// values and go on would change the question.
     pub fn push(&mut self, value: f64) -> Result<(), Invalid> {
         if !(self.low..=self.low + self.width).contains(&value) {
             return Err(Invalid::Value(value));

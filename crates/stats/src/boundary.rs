@@ -1,8 +1,8 @@
 //! Closed boundaries from the literature, for what the binomial engine does not cover.
 //!
 //! # Contract
-//! Crossing such a boundary even once has a chance of at most `max_error`. The formulas hold exactly; their evaluation is
-//! deterministic and accurate to about 1e-12, but, unlike the rest of this crate, not rounded to one side.
+//! Crossing such a boundary even once has a chance of at most `max_error`. The formulas hold exactly; their evaluation
+//! is deterministic and accurate to about 1e-12, but, unlike the rest of this crate, not rounded to one side.
 //! * [`normal_mixture`]: sums with sub-Gaussian increments of total variance `v`.
 //! * [`double_stitching`]: the empirical distribution, for every quantile at every time at once. For one quantile alone
 //!   [`crate::QuantileSequence`] is tighter.

@@ -42,8 +42,8 @@ pub fn quantile_below(a: u64, b: u64, tail: MaxError) -> Result<f64, Invalid> {
     Ok(quantile_of(posterior(a, b)?, tail))
 }
 
-/// An upper bound of `ln I_x(a, b)`, the log of the chance that Beta(a, b) is at most x; loose, and at last 0, for x near the
-/// centre or above.
+/// An upper bound of `ln I_x(a, b)`, the log of the chance that Beta(a, b) is at most x; loose, and at last 0, for x
+/// near the centre or above.
 ///
 /// # Errors
 /// As [`quantile_below`].

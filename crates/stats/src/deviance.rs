@@ -1,8 +1,8 @@
 //! The binomial deviance: how much less likely a rate makes the counts than their own frequency does.
 //!
 //! # Contract
-//! `deviance(counts, p) = s ln(s/(np)) + f ln(f/(nq)) >= 0` as a ball, relative error a few units of roundoff, for every rate and counts up to
-//! 2^53. It falls in p up to s/n and rises after.
+//! `deviance(counts, p) = s ln(s/(np)) + f ln(f/(nq)) >= 0` as a ball, relative error a few units of roundoff, for
+//! every rate and counts up to 2^53. It falls in p up to s/n and rises after.
 //! # Why it holds
 //! Each half is taken as `x ln(x/M) - (x - M)`, both not negative, so that they cannot cancel; the two differences
 //! `s - np` and `f - nq` are one number with two signs, computed from an exact product. Near `x = M` a series in

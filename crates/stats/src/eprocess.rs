@@ -4,8 +4,8 @@
 //! [`Prior::log_evidence`] is never above the logarithm of the e-process
 //! `E = integral of theta^s (1-theta)^f dPrior(theta) / (p^s (1-p)^f)`.
 //! If the rate is `p`, the chance that E ever reaches 1/epsilon is at most epsilon (Ville), however often one looks.
-//! For `Above(r)` and nulls `p <= r` that holds for every one of them at once, and likewise for `Below(r)` and `p >= r`.
-//! The prior is fixed before the data: choosing among priors after looking needs a share of epsilon for each.
+//! For `Above(r)` and nulls `p <= r` that holds for every one of them at once, and likewise for `Below(r)` and `p >=
+//! r`. The prior is fixed before the data: choosing among priors after looking needs a share of epsilon for each.
 //! # Priors
 //! * `Uniform` on (0, 1): the confidence sequence method; two-sided.
 //! * `Jeffreys`, Beta(1/2, 1/2): two-sided, better near 0 and 1.

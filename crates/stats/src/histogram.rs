@@ -1,9 +1,9 @@
 //! A histogram of durations with buckets of equal relative width.
 //!
 //! # Contract
-//! A bucket is at most `2^-bits` of its lower edge wide; values below `2^(bits+1)` have a bucket of their own. Whatever is read
-//! off comes as the two edges between which it lies, so that rounding widens an interval and never moves one. Recording
-//! allocates nothing; merging is exact.
+//! A bucket is at most `2^-bits` of its lower edge wide; values below `2^(bits+1)` have a bucket of their own. Whatever
+//! is read off comes as the two edges between which it lies, so that rounding widens an interval and never moves one.
+//! Recording allocates nothing; merging is exact.
 //! # Drawing (bits = 2)
 //! ```text
 //! 0 1 2 3 4 5 6 7 | 8-9 10-11 12-13 14-15 | 16-19 20-23 24-27 28-31 | 32-39 ...
@@ -40,8 +40,8 @@ impl std::fmt::Display for DifferentPrecision {
 impl std::error::Error for DifferentPrecision {}
 
 impl Histogram {
-    /// An empty histogram with a relative error of `2^-bits`, `bits` being held to 1..=16. It has `(65 - bits) 2^bits` buckets: 7,424 (58 KiB) for 7
-    /// bits, an error below 0.8 %.
+    /// An empty histogram with a relative error of `2^-bits`, `bits` being held to 1..=16. It has `(65 - bits) 2^bits`
+    /// buckets: 7,424 (58 KiB) for 7 bits, an error below 0.8 %.
     #[must_use]
     pub fn new(bits: u32) -> Histogram {
         let bits = bits.clamp(1, 16);

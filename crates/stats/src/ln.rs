@@ -6,9 +6,9 @@
 //! The platform's library is never called, so that two machines always agree.
 //! # Why it holds
 //! x = 2^k m with m in [0.707, 1.415), f = m - 1 exactly, s = f / (2 + f), ln m = f - s (f - R) with
-//! R = 2 (s^2/3 + s^4/5 + ...). Left out of R is less than 2^-60 R. s (f - R) carries at most 6 U of itself and is at most 0.21
-//! of |ln m|, so that ln m is within 2.3 U. For k /= 0 the high part of k ln 2 is exact, its low part is within U of
-//! itself, and |k ln 2 + ln m| >= |ln m|: two more roundings make 4 U at most.
+//! R = 2 (s^2/3 + s^4/5 + ...). Left out of R is less than 2^-60 R. s (f - R) carries at most 6 U of itself and is at
+//! most 0.21 of |ln m|, so that ln m is within 2.3 U. For k /= 0 the high part of k ln 2 is exact, its low part is
+//! within U of itself, and |k ln 2 + ln m| >= |ln m|: two more roundings make 4 U at most.
 //! # Evidence
 //! tests/truth_robbins.rs; `cargo run --manifest-path compare/Cargo.toml -- robbins` against Arb.
 //! # Sources

@@ -1,9 +1,9 @@
 //! Tails of the Beta posterior, bounded on the side that is asked for.
 //!
 //! # Contract
-//! For `Beta(s+1, f+1)`: [`log_below_upper`] is never below `ln P(theta <= p)`, [`log_above_lower`] never above `ln P(theta > p)`.
-//! As many terms are summed as the caller says; what is left is bounded by a geometric series, which is exact in the far tail
-//! and loose near the centre, always on the safe side.
+//! For `Beta(s+1, f+1)`: [`log_below_upper`] is never below `ln P(theta <= p)`, [`log_above_lower`] never above `ln
+//! P(theta > p)`. As many terms are summed as the caller says; what is left is bounded by a geometric series, which is
+//! exact in the far tail and loose near the centre, always on the safe side.
 //! # Why it holds
 //! `P(theta <= p)` is `P(Bin(n+1, p) >= s+1)`. Its first term is `exp(L) p/(s+1)`, L being Robbins' criterion, and the
 //! ratio of successive terms, `(n+1-k)/(k+1) p/q`, falls. Half of the mass lies above the smaller of mode and mean,

@@ -10,7 +10,8 @@
 //! # Evidence
 //! tests/truth_paired.rs: A/A over bimodal, heavy-tailed, constant, tied and drifting streams; published lock runs.
 //! # Sources
-//! The sign test made sequential (Robbins 1970) and inverted over the order statistics (Howard and Ramdas, arXiv 1906.09712).
+//! The sign test made sequential (Robbins 1970) and inverted over the order statistics (Howard and Ramdas, arXiv
+//! 1906.09712).
 
 use crate::eprocess::Prior;
 use crate::judge::{Method, Verdict};

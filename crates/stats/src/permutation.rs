@@ -1,9 +1,10 @@
 //! The exact permutation test, with as many resamplings as the verdict needs.
 //!
 //! # Contract
-//! Under the null hypothesis the labels A and B mean nothing: every way of dealing them out is as likely. The p-value is the chance that such a
-//! dealing gives a difference at least as extreme as the one observed. [`Permutation::test`] deals until it is decided
-//! whether that chance is below a level; its estimate is `(b+1)/(m+1)`, never `b/m`, which would reject a true null too often.
+//! Under the null hypothesis the labels A and B mean nothing: every way of dealing them out is as likely. The p-value
+//! is the chance that such a dealing gives a difference at least as extreme as the one observed. [`Permutation::test`]
+//! deals until it is decided whether that chance is below a level; its estimate is `(b+1)/(m+1)`, never `b/m`, which
+//! would reject a true null too often.
 //! # What must be exchanged
 //! Values that are exchangeable under the null: one number a process or a block, not the timings inside one.
 //! # Why it holds
@@ -137,8 +138,8 @@ impl Permutation {
         }
     }
 
-    /// Deals until it is decided whether the p-value is below what `question` asks: *below* its upper threshold, with an
-    /// indifference zone down to its lower one.
+    /// Deals until it is decided whether the p-value is below what `question` asks: *below* its upper threshold, with
+    /// an indifference zone down to its lower one.
     pub fn test(
         &mut self,
         question: Question,

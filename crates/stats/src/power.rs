@@ -120,8 +120,8 @@ pub struct Expected {
 /// The power of a paired comparison of log-normal runs within a budget of pairs.
 ///
 /// # Errors
-/// [`Invalid::Value`] for a ratio or spread that is not finite, or not positive and non-negative; [`Invalid::Empty`] for
-/// no runs.
+/// [`Invalid::Value`] for a ratio or spread that is not finite, or not positive and non-negative; [`Invalid::Empty`]
+/// for no runs.
 pub fn of_paired(
     (claim, margin, max_error): (Claim, Margin, MaxError),
     expected: Expected,
@@ -161,8 +161,8 @@ pub struct Pilot<'a> {
     pub sides: Sides,
 }
 
-/// The power of a permutation test with groups of the planned sizes: how often it says yes, significant, and how many dealings
-/// that takes, within a budget of dealings.
+/// The power of a permutation test with groups of the planned sizes: how often it says yes, significant, and how many
+/// dealings that takes, within a budget of dealings.
 ///
 /// # Errors
 /// [`Invalid::Empty`] for no runs, no values or an empty group; [`Invalid::Value`] for a value that is not finite.
@@ -191,8 +191,8 @@ pub fn of_permutation(
     })
 }
 
-/// The rate nearest to the lower threshold, from above, that is answered with yes in at least 95 % of the runs within the budget: the smallest
-/// difference that the budget can decide. `None` if not even a rate of 1 is.
+/// The rate nearest to the lower threshold, from above, that is answered with yes in at least 95 % of the runs within
+/// the budget: the smallest difference that the budget can decide. `None` if not even a rate of 1 is.
 ///
 /// # Errors
 /// [`Invalid::Empty`] for no runs.
@@ -222,9 +222,9 @@ pub fn decidable_below(
     nearest(question.at_least().get(), 0.0, decided)
 }
 
-/// The ratios nearest to the end of the margin, below it and above it, whose side of that end is told in at least 95 % of the
-/// runs within the budget; `None` if none up to a factor of 16 away is. The end is that which the claim is about: where B
-/// begins to be worse, or for [`Claim::Better`] where it begins to be better.
+/// The ratios nearest to the end of the margin, below it and above it, whose side of that end is told in at least 95 %
+/// of the runs within the budget; `None` if none up to a factor of 16 away is. The end is that which the claim is
+/// about: where B begins to be worse, or for [`Claim::Better`] where it begins to be better.
 ///
 /// # Errors
 /// As [`of_paired`].
@@ -259,8 +259,8 @@ pub fn decidable_ratios(
     Ok(found)
 }
 
-/// The value nearest to `from`, on the way to `to`, that `decided` holds for, to a 4096th of the way; `None` if it does not
-/// hold for `to`.
+/// The value nearest to `from`, on the way to `to`, that `decided` holds for, to a 4096th of the way; `None` if it does
+/// not hold for `to`.
 ///
 /// # Errors
 /// Those of `decided`.

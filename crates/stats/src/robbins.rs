@@ -12,7 +12,8 @@
 //! tests/truth_robbins.rs: published cases, 600 references, random cases against exact integers.
 //! `cargo run --release --manifest-path compare/Cargo.toml -- robbins`: millions of cases against Arb.
 //! # Sources
-//! Robbins 1970; Ding, Gandy and Hahn, arXiv 1611.01675; Loader 2000; Khuong's csm for the demand of one-sided rounding.
+//! Robbins 1970; Ding, Gandy and Hahn, arXiv 1611.01675; Loader 2000; Khuong's csm for the demand of one-sided
+//! rounding.
 
 use crate::ball::{Ball, U};
 use crate::deviance::deviance;

@@ -2,8 +2,8 @@
 //!
 //! # Contract
 //! Outcomes come in pairs, one from each stream. With a chance of at least `1 - max_error`, no wrong direction is ever
-//! claimed and the interval of the difference of the rates is never without it, over all looks. Nothing is assumed of the rates but that
-//! they stay.
+//! claimed and the interval of the difference of the rates is never without it, over all looks. Nothing is assumed of
+//! the rates but that they stay.
 //! # Why it holds
 //! Before each pair, rates a and b are guessed from the earlier ones. The pair's likelihood under the guess over that
 //! under their mean for both is an e-variable for "B's rate is at most A's" if the guess has b > a: their mean is the

@@ -9,7 +9,8 @@ use uncontended_stats::{
     Verdict, drive, power,
 };
 
-/// Trials until a prior's evidence against `null` suffices, and until Wald's likelihood ratio, which knows the truth, does.
+/// Trials until a prior's evidence against `null` suffices, and until Wald's likelihood ratio, which knows the truth,
+/// does.
 fn both(prior: Prior, null: f64, truth: f64, max_error: MaxError, rng: &mut Rng) -> (u64, u64) {
     let needed = -max_error.log();
     let step = |success: bool| {

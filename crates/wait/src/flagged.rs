@@ -1,8 +1,8 @@
 //! A word that says in bit 0 that somebody may sleep on it: the waiting side of everything here.
 //!
 //! # Contract
-//! [`Flagged::sleep_until_deadline`] waits until a look finds what it wants. What stands in the word's upper bits, and how
-//! a publisher finds the flag, is the business of who uses it.
+//! [`Flagged::sleep_until_deadline`] waits until a look finds what it wants. What stands in the word's upper bits, and
+//! how a publisher finds the flag, is the business of who uses it.
 //!
 //! # State
 //! ```text
@@ -12,22 +12,23 @@
 //!
 //! # Edges
 //! close: `close` -> a look that finds the mode closed. What was published before.
-//! flag: `advance` -> `flag`. What was published before, where publishers and waiters change the word by read-modify-writes
-//! alone and therefore need no fence.
+//! flag: `advance` -> `flag`. What was published before, where publishers and waiters change the word by
+//! read-modify-writes alone and therefore need no fence.
 //!
 //! # Invariants
 //! I1: the flag is set only by a compare-and-swap that keeps the count.
-//! I2: the flag is cleared only when the count advances or just has, so that a waiter that saw it set can't sleep on the
-//!     word any more; and every clear is followed by a wake-up of all. (After a close the one-word forms clear it at the
-//!     same count; there whoever leaves because of the close clears it, and wakes all, once more.) Only a process that dies
-//!     in between leaves it at that: sleeps between processes end by themselves, and who takes over wakes all, flag or not.
+//! I2: the flag is cleared only when the count advances or just has, so that a waiter that saw it set can't sleep on
+//!     the word any more; and every clear is followed by a wake-up of all. (After a close the one-word forms clear it
+//!     at the same count; there whoever leaves because of the close clears it, and wakes all, once more.) Only a
+//!     process that dies in between leaves it at that: sleeps between processes end by themselves, and who takes over
+//!     wakes all, flag or not.
 //! I3: a waiter sleeps on a word only after: the flag seen set in it, the user's order (a heavy fence), a look, these
 //!     in turn. Without the order it sleeps with a time limit.
 //! I4: waking one leaves the flag while it finds somebody asleep, and clears it by I2 otherwise.
 //! I5: a waiter that unwinds out of its look wakes all others: it may have been the one that was chosen.
-//! I6: an unlocked addition that was under way when the flag was set stores it away. Who set it finds that out after its
-//!     heavy fence. But another waiter, whose own fence lay before a clear and who saw the same word flagged then, may
-//!     have gone to sleep under the flag that was lost: so who set it and finds it gone wakes all.
+//! I6: an unlocked addition that was under way when the flag was set stores it away. Who set it finds that out after
+//!     its heavy fence. But another waiter, whose own fence lay before a clear and who saw the same word flagged then,
+//!     may have gone to sleep under the flag that was lost: so who set it and finds it gone wakes all.
 //!
 //! # Evidence
 //! tests/model.rs, tests/model_event_counts.rs: every user, with mutants.
@@ -46,7 +47,8 @@ const CLOSED: u32 = 4;
 
 /// How long a sleep in memory that several processes share lasts at most, before the sleeper looks again by itself.
 ///
-/// A process can die between clearing the flag and waking who slept under it; then nobody else knows that somebody sleeps.
+/// A process can die between clearing the flag and waking who slept under it; then nobody else knows that somebody
+/// sleeps.
 pub const LONGEST_SHARED_SLEEP: Duration = Duration::from_millis(100);
 
 /// The word, and what is known about its users.
@@ -104,8 +106,8 @@ impl<W: Width> Flagged<W> {
         if registered.is_err() {
             self.mode.fetch_or(TIMED, Relaxed);
         }
-        // SeqCst: keeps the mode (and the registration) written above before every look for a flag to come; a waiter's heavy
-        // fence keeps its flag before its look at the mode. So either it knows of us, or we see its flag.
+        // SeqCst: keeps the mode (and the registration) written above before every look for a flag to come; a waiter's
+        // heavy fence keeps its flag before its look at the mode. So either it knows of us, or we see its flag.
         uncontended_atomic::fence(SeqCst);
         registered
     }
@@ -220,7 +222,8 @@ impl<W: Width> Flagged<W> {
     #[cfg_attr(unc_model, track_caller)]
     fn lie_down(&self, word: u32, until: Deadline, is_ordered: bool) -> Wait {
         if cfg!(unc_model) && !is_ordered {
-            // To the checker a bounded sleep is a poll: sleeps that may end at any time are more executions than can be.
+            // To the checker a bounded sleep is a poll: sleeps that may end at any time are more executions than can
+            // be.
             uncontended_atomic::spin_loop();
             return Wait::Woken;
         }

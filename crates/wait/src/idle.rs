@@ -1,8 +1,8 @@
 //! What a loop does that polls and finds nothing: strategies as types.
 //!
 //! # Contract
-//! [`Idle::idle`] is called after a look that found nothing, [`Idle::reset`] after one that found something. Nobody has to
-//! wake anybody. For a wait without polling see [`Sleepers`](crate::Sleepers).
+//! [`Idle::idle`] is called after a look that found nothing, [`Idle::reset`] after one that found something. Nobody has
+//! to wake anybody. For a wait without polling see [`Sleepers`](crate::Sleepers).
 //!
 //! | | CPU while idle | latency |
 //! |---|---|---|

@@ -7,8 +7,8 @@
 //! token: `unpark` -> `park`. What happened before.
 //!
 //! # Invariants
-//! I1: the only thread that sets PARKED is the parker's, and it sleeps on nothing else; so a wake-up is needed only by who
-//!     takes PARKED away. All changes are atomic read-modify-writes of one word, hence no fence.
+//! I1: the only thread that sets PARKED is the parker's, and it sleeps on nothing else; so a wake-up is needed only by
+//!     who takes PARKED away. All changes are atomic read-modify-writes of one word, hence no fence.
 //!
 //! # Evidence
 //! tests/model.rs, tests/faults.rs, tests/parker.rs.

@@ -6,11 +6,12 @@ use uncontended_atomic::{AtomicU32, Ordering::Relaxed, spin_for_ns, yield_now};
 
 /// How long the threads that wait at one place look again and again before they sleep. All zero is as long as ever.
 ///
-/// To fall asleep and be woken costs some microseconds, in a virtual machine some tens, and who is woken that late often keeps
-/// the other waiting so long that it sleeps as well. But to spin for that long each time that nothing will come for a while
-/// is a waste. So a place learns: a wait that ended while it spun, or soon after it fell asleep, lets the next one spin for
-/// [`LONGEST`]; one that did not halves that, six times at most. Other threads of its CPU are let run meanwhile, so
-/// that on one CPU the look comes after whoever is waited for. Nothing depends on it, so loads and stores are relaxed.
+/// To fall asleep and be woken costs some microseconds, in a virtual machine some tens, and who is woken that late
+/// often keeps the other waiting so long that it sleeps as well. But to spin for that long each time that nothing will
+/// come for a while is a waste. So a place learns: a wait that ended while it spun, or soon after it fell asleep, lets
+/// the next one spin for [`LONGEST`]; one that did not halves that, six times at most. Other threads of its CPU are let
+/// run meanwhile, so that on one CPU the look comes after whoever is waited for. Nothing depends on it, so loads and
+/// stores are relaxed.
 #[derive(Debug)]
 pub(crate) struct Patience {
     /// How often [`LONGEST`] was halved.
@@ -19,10 +20,12 @@ pub(crate) struct Patience {
 
 const LONGEST: Duration = Duration::from_micros(50);
 const MOST_HALVED: u32 = 6;
-/// However little patience is left, others have the CPU so many times before a sleep. Among more threads than CPUs that is mostly
-/// who one waits for, and no sleep is needed; where nobody else wants the CPU it is cheaper than a sleep by far.
+/// However little patience is left, others have the CPU so many times before a sleep. Among more threads than CPUs that
+/// is mostly who one waits for, and no sleep is needed; where nobody else wants the CPU it is cheaper than a sleep by
+/// far.
 const FEWEST_YIELDS: u32 = 10;
-/// The first look comes after a pause of so long, the next after one of twice that, all others after other threads had the CPU.
+/// The first look comes after a pause of so long, the next after one of twice that, all others after other threads had
+/// the CPU.
 const FIRST_PAUSE_NS: u32 = 25;
 const LAST_PAUSE_NS: u32 = 50;
 
@@ -86,8 +89,8 @@ fn spin<R>(mut ready: impl FnMut() -> Option<R>, end: Deadline, deadline: Deadli
     None
 }
 
-/// Bounded sleeps for where no barrier reaches the publishers: each up to twice as long as the last, from 50 µs to 16 ms,
-/// shortened by up to half at random, so that sleepers do not all come back at once.
+/// Bounded sleeps for where no barrier reaches the publishers: each up to twice as long as the last, from 50 µs to 16
+/// ms, shortened by up to half at random, so that sleepers do not all come back at once.
 #[derive(Debug, Default)]
 pub(crate) struct Naps {
     taken: u32,

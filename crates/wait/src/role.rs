@@ -1,14 +1,15 @@
-//! Who holds a role, in a word of memory that several processes may share: claimed by a compare-and-swap, given back, given up for
-//! ever, or left behind by who died.
+//! Who holds a role, in a word of memory that several processes may share: claimed by a compare-and-swap, given back,
+//! given up for ever, or left behind by who died.
 //!
 //! # Contract
-//! A holder is a process, known by its number and, because numbers come again, by when it started. A process that can be seen
-//! no more, or is a zombie without threads, has died. Where `/proc` cannot be read nobody is taken for dead. Processes have to
-//! see each other's numbers (one namespace of pids), and one that forks while it holds a role shares it with nobody.
+//! A holder is a process, known by its number and, because numbers come again, by when it started. A process that can
+//! be seen no more, or is a zombie without threads, has died. Where `/proc` cannot be read nobody is taken for dead.
+//! Processes have to see each other's numbers (one namespace of pids), and one that forks while it holds a role shares
+//! it with nobody.
 //!
 //! # Edges
-//! role: `give_back` -> `claim`, `take_over`. What the last holder did. Who died left no such edge: what its successor goes on from
-//! has edges of its own.
+//! role: `give_back` -> `claim`, `take_over`. What the last holder did. Who died left no such edge: what its successor
+//! goes on from has edges of its own.
 //!
 //! # Sources
 //! proc_pid_stat(5): field 3 is the state, 20 the number of threads, 22 the start in clock ticks since boot.

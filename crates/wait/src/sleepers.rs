@@ -1,14 +1,14 @@
 //! Threads that sleep until a condition holds, and pay for those who make it hold.
 //!
 //! # Contract
-//! A *publisher* makes a condition hold by a release store of its own, wherever that is, then calls [`Sleepers::wake`]. A
-//! *waiter* gives a closure that looks (with acquire loads) whether the condition holds. No wake-up is lost: a waiter whose
-//! condition was made to hold before a `wake` returns. Any number of either, conditions of any kind.
+//! A *publisher* makes a condition hold by a release store of its own, wherever that is, then calls [`Sleepers::wake`].
+//! A *waiter* gives a closure that looks (with acquire loads) whether the condition holds. No wake-up is lost: a waiter
+//! whose condition was made to hold before a `wake` returns. Any number of either, conditions of any kind.
 //!
-//! While nobody sleeps, `wake` is a load and a branch; there is no atomic read-modify-write and no fence in it. The waiter
-//! pays: before it sleeps, it runs a heavy fence (a membarrier), in whose eyes every publisher is either before its
-//! store or past its load. Where barriers are refused, waiters sleep for bounded times instead (`patience`), so that a
-//! wake-up missed is a delay of at most 16 ms, never a hang.
+//! While nobody sleeps, `wake` is a load and a branch; there is no atomic read-modify-write and no fence in it. The
+//! waiter pays: before it sleeps, it runs a heavy fence (a membarrier), in whose eyes every publisher is either before
+//! its store or past its load. Where barriers are refused, waiters sleep for bounded times instead (`patience`), so
+//! that a wake-up missed is a delay of at most 16 ms, never a hang.
 //!
 //! # State
 //! A [`Flagged`] word whose count says how often sleepers were woken. It wraps after 2^31 wake-ups; a waiter that is
@@ -83,8 +83,8 @@ impl Sleepers {
         Sleepers(Flagged::new(Scope::Shared))
     }
 
-    /// Makes this process's publishers ones that the waiters' heavy fences reach. Where that is refused, every waiter sleeps
-    /// for bounded times from now on, in all processes. Within one process it is not needed and does nothing.
+    /// Makes this process's publishers ones that the waiters' heavy fences reach. Where that is refused, every waiter
+    /// sleeps for bounded times from now on, in all processes. Within one process it is not needed and does nothing.
     ///
     /// # Errors
     /// Why it was refused; the sleepers can be used all the same.
@@ -107,16 +107,16 @@ impl Sleepers {
         }
     }
 
-    /// Wakes everybody who sleeps, whether or not anybody is known to: in the place of a process that died, perhaps between
-    /// saying that nobody sleeps any more and waking who did.
+    /// Wakes everybody who sleeps, whether or not anybody is known to: in the place of a process that died, perhaps
+    /// between saying that nobody sleeps any more and waking who did.
     #[cold]
     pub fn wake_after_a_death(&self) {
         self.0.advance(|word| word.wrapping_add(CLEAR_AND_COUNT));
         self.0.rouse(u32::MAX);
     }
 
-    /// Wakes one of those who sleep, the one who has slept longest: for conditions that any of them can make use of, and
-    /// that no two can. A waiter that is looking just now may be faster.
+    /// Wakes one of those who sleep, the one who has slept longest: for conditions that any of them can make use of,
+    /// and that no two can. A waiter that is looking just now may be faster.
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
     pub fn wake_one(&self) {
@@ -153,8 +153,9 @@ impl Sleepers {
         self.0.word.load(Relaxed) / COUNT
     }
 
-    /// Waits until `ready` gives a value, and returns it. It is called at least once and more often than somebody wakes,
-    /// must not wait by itself, and must not give up after losing a race: it says "nothing there" only if nothing is.
+    /// Waits until `ready` gives a value, and returns it. It is called at least once and more often than somebody
+    /// wakes, must not wait by itself, and must not give up after losing a race: it says "nothing there" only if
+    /// nothing is.
     #[cfg_attr(unc_model, track_caller)]
     pub fn sleep_until<R>(&self, mut ready: impl FnMut() -> Option<R>) -> R {
         loop {
@@ -178,8 +179,8 @@ impl Sleepers {
         self.0.sleep_until_deadline(ready, deadline, Publishers::Beside)
     }
 
-    /// A future that is ready once `ready` gives a value: for async tasks, whose deadlines are their executor's business. It
-    /// may be dropped at any time.
+    /// A future that is ready once `ready` gives a value: for async tasks, whose deadlines are their executor's
+    /// business. It may be dropped at any time.
     #[cfg(feature = "async")]
     pub fn until<R>(&self, ready: impl FnMut() -> Option<R>) -> impl Future<Output = R> {
         crate::tasks::until(&self.0, Publishers::Beside, ready)

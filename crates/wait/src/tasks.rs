@@ -1,19 +1,19 @@
 //! Tasks that wait: what the kernel's futex is to threads, for the wakers of async tasks.
 //!
 //! # Contract
-//! [`until`] is a future that is ready once a look gives a value. Publishers need not know whether threads or tasks wait:
-//! whoever finds the flag wakes both. A future may be dropped at any time. It is polled again only when somebody woke, or,
-//! where barriers are refused or publishers are in other processes, every few milliseconds by a thread that lives as long
-//! as such a task waits.
+//! [`until`] is a future that is ready once a look gives a value. Publishers need not know whether threads or tasks
+//! wait: whoever finds the flag wakes both. A future may be dropped at any time. It is polled again only when somebody
+//! woke, or, where barriers are refused or publishers are in other processes, every few milliseconds by a thread that
+//! lives as long as such a task waits.
 //!
 //! # State
 //! A fixed table of lists, by the address of the flagged word; each list under a lock.
 //!
 //! # Invariants
-//! I1: a task is in the list before it sees the flag set, and looks after its order (I3 of [`Flagged`]). Who clears that
-//!     flag takes it from the list afterwards: the list's lock lets nobody read an older flag than the one cleared before
-//!     the last locking. So a task that returned "pending" is woken at the first clear, and never relies on a flag that
-//!     was set anew.
+//! I1: a task is in the list before it sees the flag set, and looks after its order (I3 of [`Flagged`]). Who clears
+//!     that flag takes it from the list afterwards: the list's lock lets nobody read an older flag than the one cleared
+//!     before the last locking. So a task that returned "pending" is woken at the first clear, and never relies on a
+//!     flag that was set anew.
 //! I2: a task that was chosen by a `wake_one` chooses another one when it leaves, with or without a value: it may have
 //!     found that value before it was chosen, for the next.
 //! I3: a waker that panics takes nobody else's wake-up along; who woke it hears of it afterwards.
@@ -47,8 +47,8 @@ const LISTS: usize = 64;
 static TABLE: [Mutex<List>; LISTS] =
     [const { Mutex::new(List { waiting: Vec::new(), next_ticket: 0 }) }; LISTS];
 
-/// Which list it is for an address: the upper bits of its product with 2^64 divided by the golden ratio, which spread what differs by
-/// any power of two. Words that are apart, on cache lines of their own, have the same lower bits.
+/// Which list it is for an address: the upper bits of its product with 2^64 divided by the golden ratio, which spread
+/// what differs by any power of two. Words that are apart, on cache lines of their own, have the same lower bits.
 fn index(address: usize) -> usize {
     let mixed = (address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed >> (u64::BITS - LISTS.ilog2())) as usize

@@ -1,7 +1,7 @@
 //! Hand-offs under what the system does to threads: signals by the thousand, real-time priority, one CPU for all.
 //!
-//! 20,000 hand-offs each by default; `UNC_HAND_OFFS` sets another number, `UNC_DEPTH=full` does ten million. Waiters spin
-//! before they sleep, so that most hand-offs are quicker than a sleep; under `--cfg unc_pause`, here without any
+//! 20,000 hand-offs each by default; `UNC_HAND_OFFS` sets another number, `UNC_DEPTH=full` does ten million. Waiters
+//! spin before they sleep, so that most hand-offs are quicker than a sleep; under `--cfg unc_pause`, here without any
 //! pause, they sleep at once:
 //!
 //!     RUSTFLAGS="--cfg unc_pause" cargo test --release -p uncontended-wait --test faults --target-dir target/pause

@@ -1,4 +1,5 @@
-//! Handles, waiters and futures leaked (`mem::forget`), and looks that panic: nothing is freed twice, and whoever is left goes on.
+//! Handles, waiters and futures leaked (`mem::forget`), and looks that panic: nothing is freed twice, and whoever is
+//! left goes on.
 //!
 //! What is leaked stays reachable, so that Miri's search for leaks can be on for all tests of this crate.
 #![cfg(not(unc_model))]

@@ -186,7 +186,8 @@ fn every_seeded_bug_is_caught() {
     caught(Memory::C11, "publisher: no light fence", one_publisher_and_one_waiter);
 }
 
-/// Tokens given twice, with what they are about, to a thread that parks for each; the second may be taken with the first.
+/// Tokens given twice, with what they are about, to a thread that parks for each; the second may be taken with the
+/// first.
 fn tokens() {
     let letter = Arc::new(Letter(UnsafeCell::new(0)));
     let (mut parker, theirs) = (Parker::new(), Arc::clone(&letter));

@@ -1,8 +1,9 @@
-//! Event counts, explored, and every seeded bug caught by name. The invariants V1 to V7 that the scenarios cite are those of
-//! the module `event_count`. V2 broken is a deadlock to the checker.
+//! Event counts, explored, and every seeded bug caught by name. The invariants V1 to V7 that the scenarios cite are
+//! those of the module `event_count`. V2 broken is a deadlock to the checker.
 //!
-//! Of the mutants that the literature knows, "the flag is cleared after the increment" breaks forms whose flag lies outside
-//! of the word that waiters sleep on. Here it lies inside, where the like of it is to clear it without the count advancing.
+//! Of the mutants that the literature knows, "the flag is cleared after the increment" breaks forms whose flag lies
+//! outside of the word that waiters sleep on. Here it lies inside, where the like of it is to clear it without the
+//! count advancing.
 
 #![cfg(unc_model)]
 
@@ -84,8 +85,8 @@ fn one_waiter<F: Small + SingleProducer>() {
     producer.release();
 }
 
-/// One waiter follows two events. A second one comes between them, if it finds the flag of the first, and may rely on one
-/// that the first sets anew (V2).
+/// One waiter follows two events. A second one comes between them, if it finds the flag of the first, and may rely on
+/// one that the first sets anew (V2).
 fn two_waiters<F: Small + SingleProducer>() {
     let mine = log::<F>();
     let mut producer = mine.count.producer().unwrap();

@@ -1,5 +1,5 @@
-//! Sleepers and event counts in memory that two processes share: hand-offs between them, and a process whose light fences no
-//! barrier reaches.
+//! Sleepers and event counts in memory that two processes share: hand-offs between them, and a process whose light
+//! fences no barrier reaches.
 
 #![cfg(not(any(miri, unc_model)))]
 #![allow(clippy::disallowed_types)] // A user's own atomics.
@@ -106,8 +106,8 @@ fn the_producer_of_a_count_that_was_killed_is_found_out_and_followed() {
     let shared = share();
     let _ = shared.count.attach();
     assert_eq!(shared.count.holder(), Holder::Nobody);
-    // SAFETY: the child runs no more than system calls and atomics, and reads files, none of which needs the parent's other
-    // threads.
+    // SAFETY: the child runs no more than system calls and atomics, and reads files, none of which needs the parent's
+    // other threads.
     let process = unsafe { libc::fork() };
     assert!(process >= 0);
     if process == 0 {

@@ -1,5 +1,5 @@
-//! Membarrier forbidden by a filter: hand-offs go on, by bounded sleeps. Each case is a process of its own, because filters
-//! are for ever.
+//! Membarrier forbidden by a filter: hand-offs go on, by bounded sleeps. Each case is a process of its own, because
+//! filters are for ever.
 //!
 //! A tenth of the hand-offs by default; `UNC_DEPTH=full` does 100,000 a form.
 

@@ -1,4 +1,4 @@
-//! Async tasks that wait beside threads: nothing lost, whatever is dropped, and where barriers are refused.
+//! Async tasks that wait next to threads: nothing lost, whatever is dropped, and where barriers are refused.
 
 #![cfg(not(unc_model))]
 #![allow(clippy::disallowed_types)] // A user's own atomics.

@@ -18,8 +18,8 @@ use uncontended_stats::{Counts, Invalid, Limits, Margin, MaxError, Paired};
 
 /// Plan a question before measuring: expected runs, the chance of ending undecided, the smallest decidable difference.
 ///
-/// Estimates from simulated runs of the same test. A plan for a truth far from the threshold says nothing of one near it:
-/// try several.
+/// Estimates from simulated runs of the same test. A plan for a truth far from the threshold says nothing of one near
+/// it: try several.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Flags {
     #[command(subcommand)]
@@ -124,8 +124,8 @@ struct PermuteFlags {
 /// The value of `schema`.
 pub(crate) const SCHEMA: &str = "uncontended.power/1";
 
-/// Trials at each step of the search for what can be decided: it takes two dozen steps, and where 95 in 100 begin needs no
-/// more.
+/// Trials at each step of the search for what can be decided: it takes two dozen steps, and where 95 in 100 begin needs
+/// no more.
 const SEARCHED: u64 = 200;
 
 /// Standard deviations up to which the search for a decidable shift goes.

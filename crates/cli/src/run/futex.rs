@@ -2,8 +2,8 @@
 //! missed. Needs root.
 //!
 //! # Contract
-//! Each wait is from the entry into the system call to its return; one that has not returned counts up to the end. Stacks
-//! are taken by frame pointers: where a program has none, they end early.
+//! Each wait is from the entry into the system call to its return; one that has not returned counts up to the end.
+//! Stacks are taken by frame pointers: where a program has none, they end early.
 //! # Sources
 //! futex(2), for which operations wait.
 

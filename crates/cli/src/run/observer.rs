@@ -5,11 +5,11 @@
 //! content, checked for owner and content before every use; a memory file where there is no such folder. Everybody may
 //! read it, because a program may start others as another user.
 //! The children of a program need not be for glibc and this machine. The name has `$PLATFORM` in it, for which glibc's
-//! loader puts the machine that it is for: a 32-bit one then finds an empty library of its own instead of ours, which it
-//! would complain of, and musl's, which puts nothing, finds none, instead of one that would end the program.
+//! loader puts the machine that it is for: a 32-bit one then finds an empty library of its own instead of ours, which
+//! it would complain of, and musl's, which puts nothing, finds none, instead of one that would end the program.
 //! # Invariants
-//! I1: nobody else could have written the file that is preloaded: the folder and the files are ours, none is writable by
-//! others, and the content is compared byte by byte.
+//! I1: nobody else could have written the file that is preloaded: the folder and the files are ours, none is writable
+//! by others, and the content is compared byte by byte.
 //! # Sources
 //! ld.so(8): dynamic string tokens, LD_PRELOAD.
 
@@ -88,7 +88,8 @@ impl Library {
         Ok(Library { path, _memory: Some(memory) })
     }
 
-    /// Puts the library first in `LD_PRELOAD`, before what `present` names, so that a preloaded allocator keeps working.
+    /// Puts the library first in `LD_PRELOAD`, before what `present` names, so that a preloaded allocator keeps
+    /// working.
     pub(crate) fn preload(&self, present: Option<&OsStr>) -> OsString {
         let mut value = self.path.clone().into_os_string();
         if let Some(present) = present.filter(|present| !present.is_empty()) {
@@ -100,7 +101,8 @@ impl Library {
 }
 
 /// `$XDG_CACHE_HOME/uncontended`, else `~/.cache/uncontended`; root's home is closed to others, so for root it is
-/// `/var/cache/uncontended`. The loader splits names at spaces and colons, so a folder with one of those cannot be used.
+/// `/var/cache/uncontended`. The loader splits names at spaces and colons, so a folder with one of those cannot be
+/// used.
 fn cache_folder() -> Option<PathBuf> {
     let named = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let usual = || match user() {
@@ -224,9 +226,9 @@ mod tests {
         posix_memalign pthread_key_create pthread_key_delete pthread_setspecific read readlink realloc realpath \
         sigaction sigaltstack write writev __fxstat64 __xstat64 getauxval";
 
-    /// What glibc's start files add, instead of the last ones above, to what is linked on newer systems: until 2.33 `stat`
-    /// was linked statically, and the compiler's unwinder uses 2.35's `_dl_find_object` if it was built with it. Such a
-    /// build of `unc` itself runs on no older system either.
+    /// What glibc's start files add, instead of the last ones above, to what is linked on newer systems: until 2.33
+    /// `stat` was linked statically, and the compiler's unwinder uses 2.35's `_dl_find_object` if it was built with it.
+    /// Such a build of `unc` itself runs on no older system either.
     const NEEDED_WHERE_NEWER: &str = "stat64 fstat64 _dl_find_object";
 
     #[test]

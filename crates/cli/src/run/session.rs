@@ -103,8 +103,8 @@ fn refuse_if_ended(signals: &Signals) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The observer where the loader can open it, and what it costs. Where it cannot be loaded from the cache folder (mounted
-/// `noexec`, say), nothing can be measured, and it is tried from memory.
+/// The observer where the loader can open it, and what it costs. Where it cannot be loaded from the cache folder
+/// (mounted `noexec`, say), nothing can be measured, and it is tried from memory.
 fn library() -> std::io::Result<(Library, Option<f64>)> {
     let library = Library::place()?;
     let cost = super::cost::measure(&library);

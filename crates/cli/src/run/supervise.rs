@@ -20,8 +20,8 @@ const TERMINATE: i32 = 15;
 const CHILD: i32 = 17;
 const FILE_SIZE: i32 = 25;
 
-/// The signals that we take by waiting: those that are passed on, the child's end, and the kernel's answer to a file that
-/// grows past its limit, of which the failed call tells too.
+/// The signals that we take by waiting: those that are passed on, the child's end, and the kernel's answer to a file
+/// that grows past its limit, of which the failed call tells too.
 pub(crate) const TAKEN: [i32; 8] =
     [HANGUP, INTERRUPT, QUIT, USER_1, USER_2, TERMINATE, CHILD, FILE_SIZE];
 

@@ -1,9 +1,9 @@
 //! What the kernel counts for each thread: CPU time, time in the run queue, switches, migrations.
 //!
 //! # Contract
-//! A [`ThreadWatch`] looks at a program and its descendants from time to time and keeps the last figures of every thread
-//! that it ever saw. A figure that the kernel does not give is `None`. A thread shorter than the time between two looks is
-//! missing here; the observer's own record has it.
+//! A [`ThreadWatch`] looks at a program and its descendants from time to time and keeps the last figures of every
+//! thread that it ever saw. A figure that the kernel does not give is `None`. A thread shorter than the time between
+//! two looks is missing here; the observer's own record has it.
 //! # Sources
 //! proc(5); `Documentation/scheduler/sched-stats.rst` for `schedstat`.
 
@@ -105,7 +105,8 @@ impl ThreadWatch {
         found
     }
 
-    /// Whether the program that `pid` runs has the record mapped. One that is not allowed to be looked into is not told of.
+    /// Whether the program that `pid` runs has the record mapped. One that is not allowed to be looked into is not told
+    /// of.
     fn look_for_record(&mut self, pid: u32) {
         let Ok(program) = fs::read_link(format!("/proc/{pid}/exe")) else { return };
         // Between fork and exec, a process is still what started it: us, at first.

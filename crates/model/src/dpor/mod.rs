@@ -2,21 +2,24 @@
 //!
 //! # Contract
 //! [`executions`] counts the complete executions of a program up to equivalence (every load reads the same write, every
-//! location sees the same sequence of writes), with the end each reached. Explorations that turned out redundant halfway
-//! are counted apart, as `blocked`. Loops are followed for a stated number of rounds; a bound that was hit is named.
+//! location sees the same sequence of writes), with the end each reached. Explorations that turned out redundant
+//! halfway are counted apart, as `blocked`. Loops are followed for a stated number of rounds; a bound that was hit is
+//! named.
 //! # State
 //! I1: no class is completed twice (sleep sets); every class is completed (source sets), unless `bound` is set.
 //! I2: `frames[d]` is the state before event `d`; `path` holds the actors of the events so far.
-//! I3: whether a lock, a wait or an interrupt could have come first may depend on several races together. In programs with
-//! those every step that is awake is explored and only sleep sets prune: more is given up halfway, nothing is missed and
-//! nothing completed twice. In all others [`order::Order`] follows the path, and races found in it say what to explore.
+//! I3: whether a lock, a wait or an interrupt could have come first may depend on several races together. In programs
+//! with those every step that is awake is explored and only sleep sets prune: more is given up halfway, nothing is
+//! missed and nothing completed twice. In all others [`order::Order`] follows the path, and races found in it say what
+//! to explore.
 //! # Evidence
 //! tests/corpora.rs (counts of an independent checker, test by test), tests/classes.rs (closed formulas),
 //! tests/waiting_classes.rs (the same with locks, futexes and interrupts, against every interleaving), tests/engines.rs
 //! (ends agree with [`crate::search`] on random programs).
 //! # Sources
 //! Abdulla, Aronis, Jonsson, Sagonas, "Optimal dynamic partial order reduction", POPL 2014 (source sets); the order
-//! under TSO: see [`order`]. Sleep sets: Godefroid, "Partial-order methods for the verification of concurrent systems", 1996.
+//! under TSO: see [`order`]. Sleep sets: Godefroid, "Partial-order methods for the verification of concurrent systems",
+//! 1996.
 
 mod order;
 

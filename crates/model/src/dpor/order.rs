@@ -5,10 +5,10 @@
 //! # State
 //! The order is that of chronological traces: program order of each thread; a store before its own drain; drains of one
 //! buffer in turn; writes to one location in turn; a write before the loads of *other* threads that read it; a load
-//! before the first write of another thread that follows, in memory, the write it read. A thread's load of its own store
-//! is not ordered against that store's drain: whether it came from the buffer or from memory, the execution is the same.
-//! So two executions have the same order exactly if every load reads the same write and every location has the same
-//! sequence of writes.
+//! before the first write of another thread that follows, in memory, the write it read. A thread's load of its own
+//! store is not ordered against that store's drain: whether it came from the buffer or from memory, the execution is
+//! the same. So two executions have the same order exactly if every load reads the same write and every location has
+//! the same sequence of writes.
 //! I1: event `e` is before `f` exactly if `clock(f)[actor of e] >= ordinal of e`.
 //! I2: writes are numbered in the order of their making, so the newest write is the first to be taken back.
 //! # Sources
@@ -53,8 +53,8 @@ struct Event {
     happened_to: usize,
 }
 
-/// Happens-before of the current execution, in a program without locks, futexes and interrupts. Actors are the threads and
-/// then, where stores are buffered, their buffers.
+/// Happens-before of the current execution, in a program without locks, futexes and interrupts. Actors are the threads
+/// and then, where stores are buffered, their buffers.
 #[derive(Debug)]
 pub(super) struct Order {
     actors: usize,

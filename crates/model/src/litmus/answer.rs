@@ -163,7 +163,8 @@ impl Test {
 }
 
 impl States {
-    /// Adds states that another engine reached and this one did not, with one execution each: there are that many at least.
+    /// Adds states that another engine reached and this one did not, with one execution each: there are that many at
+    /// least.
     fn learn(&mut self, more: States) {
         for (line, (_, holds)) in more.by_line {
             if let std::collections::btree_map::Entry::Vacant(entry) = self.by_line.entry(line) {

@@ -4,8 +4,8 @@
 //! [`parse()`] reads a file or refuses it with line, column and reason; what it does not know, it names. Values in
 //! conditions and states are spelled as herd spells them.
 //!
-//! Beyond herd's format, instructions may be `lock or`, `lock and`, `membarrier`, `interrupt P1` (wait until that thread
-//! has taken an interrupt), `futex_wait $v,(x)`, `futex_wake $n,(x)`, `mutex_lock (m)`, `mutex_unlock (m)` and
+//! Beyond herd's format, instructions may be `lock or`, `lock and`, `membarrier`, `interrupt P1` (wait until that
+//! thread has taken an interrupt), `futex_wait $v,(x)`, `futex_wake $n,(x)`, `mutex_lock (m)`, `mutex_unlock (m)` and
 //! `delay $n` (ticks of a time-bounded model); a condition may say `deadlock`.
 //! # Evidence
 //! tests/corpora.rs, tests/parser.rs (positions, mutated files), fuzz/fuzz_targets/litmus.rs.

@@ -1,9 +1,9 @@
 //! Stand-ins for `std::sync::{Arc, Weak}`: their counting is part of the execution.
 //!
 //! # Contract
-//! The last one to be dropped drops the value, and knows of everything that was done through the others. With `std`'s own
-//! `Arc` the checker does not see that edge, and takes the drop for a data race unless threads are joined before it.
-//! Each clone and drop is an event, so use it where the drop matters. An `Arc` that is never dropped is a leak.
+//! The last one to be dropped drops the value, and knows of everything that was done through the others. With `std`'s
+//! own `Arc` the checker does not see that edge, and takes the drop for a data race unless threads are joined before
+//! it. Each clone and drop is an event, so use it where the drop matters. An `Arc` that is never dropped is a leak.
 //!
 //! # State
 //! A1: the value is dropped or taken by whoever took `strong` to 0; or, where the execution ended before that, with the

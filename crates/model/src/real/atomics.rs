@@ -4,8 +4,9 @@
 //! Inside an exploration every method is one event of the execution. Outside one, and in a thread that unwinds, the
 //! stand-ins are plain sequentially consistent atomics, so code built with them also runs by itself.
 //!
-//! `new` is not `const`, because an atomic's creation counts: to use it without knowing of that is a failure. Statics use
-//! `new_static`; they count as made before everything, and begin every execution with the value that they have outside.
+//! `new` is not `const`, because an atomic's creation counts: to use it without knowing of that is a failure. Statics
+//! use `new_static`; they count as made before everything, and begin every execution with the value that they have
+//! outside.
 //!
 //! `compare_exchange_weak` fails where `compare_exchange` does, and by itself where that is asked for.
 
@@ -80,8 +81,8 @@ impl Word {
         }
     }
 
-    /// In a thread that unwinds: takes over the newest value of the run, once. An object that outlives the run is left as
-    /// it was before: its newest value is the answer to everything.
+    /// In a thread that unwinds: takes over the newest value of the run, once. An object that outlives the run is left
+    /// as it was before: its newest value is the answer to everything.
     fn settle(&self) -> Option<u64> {
         let bound = self.bound.load(Ordering::Relaxed);
         let newest = runtime::newest((bound >> 32) as u32, bound as u32)?;
@@ -262,8 +263,8 @@ macro_rules! integer {
                 fetch_max Function::Max { signed: $signed }, fetch_min Function::Min { signed: $signed },
             );
 
-            /// Adds with an instruction that is not LOCKed: a relaxed load, then a store with `order`; other threads may
-            /// write in between. On x86 no interrupt of the own thread falls there, which a heavy fence relies on.
+            /// Adds with an instruction that is not LOCKed: a relaxed load, then a store with `order`; other threads
+            /// may write in between. On x86 no interrupt of the own thread falls there, which a heavy fence relies on.
             #[track_caller]
             pub fn fetch_add_unlocked(&self, value: $value, order: Ordering) -> $value {
                 let operand = value as $unsigned as u64;
@@ -395,8 +396,8 @@ pub fn light_fence() {
     runtime::request_plain(Op::Light, Site::caller());
 }
 
-/// The heavy half of an asymmetric fence: a SeqCst fence here, and one in every other thread as far as their light fences
-/// are concerned. Under TSO an expedited membarrier.
+/// The heavy half of an asymmetric fence: a SeqCst fence here, and one in every other thread as far as their light
+/// fences are concerned. Under TSO an expedited membarrier.
 #[track_caller]
 pub fn heavy_fence() {
     if runtime::request_plain(Op::Heavy, Site::caller()).is_none() {

@@ -10,9 +10,9 @@
 //!
 //! A heavy fence is a SeqCst fence. A light fence takes part in the second half of `psc` against heavy fences only:
 //! light and light, or light and an ordinary SeqCst fence, are ordered by nothing but happens-before. Then each pair of
-//! a light and a heavy fence has an order that the rest of the graph respects. And the two synchronise, as a release fence
-//! before a write and an acquire fence after a read of it do (`Graph::announced`); a light fence does so with nothing else.
-//! Both together are the meaning of P1202.
+//! a light and a heavy fence has an order that the rest of the graph respects. And the two synchronise, as a release
+//! fence before a write and an acquire fence after a read of it do (`Graph::announced`); a light fence does so with
+//! nothing else. Both together are the meaning of P1202.
 //!
 //! # Sources
 //! Lahav, Vafeiadis, Kang, Hur, Dreyer: Repairing Sequential Consistency in C/C++11, PLDI 2017. Goldblatt: Asymmetric

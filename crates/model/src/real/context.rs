@@ -10,8 +10,8 @@
 //!     them, lie the callee-saved registers and the address to go on from. Only `switch` reads and writes it.
 //! I2: `CURRENT` holds the address of the coroutine that runs on this OS thread, or null. It is set before the switch
 //!     into a coroutine and reset after the switch out of it, and `resume` borrows the coroutine for that whole time.
-//! I3: A stack is a private mapping of `STACK_BYTES` whose lowest page can't be touched: an overflow faults, it does not
-//!     write into a neighbour. It is unmapped or pooled only when no frame on it can run again.
+//! I3: A stack is a private mapping of `STACK_BYTES` whose lowest page can't be touched: an overflow faults, it does
+//!     not write into a neighbour. It is unmapped or pooled only when no frame on it can run again.
 //! I4: `Coroutine::entry` is taken exactly once, by the first instruction that runs on the new stack.
 //!
 //! # Sources
@@ -23,7 +23,8 @@ use core::cell::{Cell, RefCell};
 use core::ptr::null_mut;
 use std::rc::Rc;
 
-/// Bytes of one stack, its guard page included. Debug builds of user code with formatting in it need far less than this.
+/// Bytes of one stack, its guard page included. Debug builds of user code with formatting in it need far less than
+/// this.
 const STACK_BYTES: usize = 256 * 1024;
 const GUARD_BYTES: usize = 4096;
 /// Stacks kept for the next coroutine on this OS thread.

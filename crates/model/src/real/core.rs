@@ -254,8 +254,8 @@ impl Core {
         false
     }
 
-    /// Answers a condition that is evaluated once more, from what it was told before. `Some(None)`: it asks for something
-    /// else, and the run is over.
+    /// Answers a condition that is evaluated once more, from what it was told before. `Some(None)`: it asks for
+    /// something else, and the run is over.
     fn rehearse(&mut self, thread: usize, request: &Request) -> Option<Option<u64>> {
         let answer = self.threads[thread].condition.as_mut()?.rehearse(request)?;
         if answer.is_none() {

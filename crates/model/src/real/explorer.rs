@@ -35,8 +35,9 @@ pub struct Explorer {
 const SPURIOUS: u32 = 2;
 
 impl Explorer {
-    /// Explores under `memory`, with these bounds: a million executions, 2,000 events in one, 3 rounds of a waiting loop
-    /// explored in full, 32 rounds until it is taken to wait for ever, 3 time-outs of each thread, nothing spurious.
+    /// Explores under `memory`, with these bounds: a million executions, 2,000 events in one, 3 rounds of a waiting
+    /// loop explored in full, 32 rounds until it is taken to wait for ever, 3 time-outs of each thread, nothing
+    /// spurious.
     pub fn new(memory: Memory) -> Explorer {
         Explorer {
             memory,
@@ -64,35 +65,35 @@ impl Explorer {
         self
     }
 
-    /// Explores so many unsuccessful rounds in a row of a loop that calls `spin_loop` or `yield_now`: rounds that change
-    /// nothing and read what the round before them read. Later ones repeat their reads as long as they can, and a loop that
-    /// stores what it found (a `swap` that fails) is left waiting. The report then says so, "with at most so many rounds of
-    /// waiting": what a loop does that finds news in a later round was not explored. At least 1. [`wait_until`](super::wait_until)
-    /// needs no such bound.
+    /// Explores so many unsuccessful rounds in a row of a loop that calls `spin_loop` or `yield_now`: rounds that
+    /// change nothing and read what the round before them read. Later ones repeat their reads as long as they can, and
+    /// a loop that stores what it found (a `swap` that fails) is left waiting. The report then says so, "with at most
+    /// so many rounds of waiting": what a loop does that finds news in a later round was not explored. At least 1.
+    /// [`wait_until`](super::wait_until) needs no such bound.
     #[must_use]
     pub fn rounds(mut self, most: u32) -> Explorer {
         self.rounds = most.max(1);
         self
     }
 
-    /// Takes a loop that has called `spin_loop` or `yield_now` so often without news to wait for ever. A loop that gives
-    /// up by itself later than that, but within 200 rounds, makes the verdict [`Bound::Spins`].
+    /// Takes a loop that has called `spin_loop` or `yield_now` so often without news to wait for ever. A loop that
+    /// gives up by itself later than that, but within 200 rounds, makes the verdict [`Bound::Spins`].
     #[must_use]
     pub fn spins(mut self, most: u32) -> Explorer {
         self.spins = most;
         self
     }
 
-    /// Lets so many timed waits of each thread run out (`park_timeout`, `futex_wait_timeout`). A later one ends by a wake-up
-    /// or not at all; the report then says "at most so many time-outs a thread".
+    /// Lets so many timed waits of each thread run out (`park_timeout`, `futex_wait_timeout`). A later one ends by a
+    /// wake-up or not at all; the report then says "at most so many time-outs a thread".
     #[must_use]
     pub fn timeouts(mut self, most: u32) -> Explorer {
         self.timeouts = most;
         self
     }
 
-    /// Lets each thread fail or wake twice without a cause, in every way: `compare_exchange_weak`, `Condvar::wait`, `park` and
-    /// `futex_wait`, as their contracts allow. Otherwise none does.
+    /// Lets each thread fail or wake twice without a cause, in every way: `compare_exchange_weak`, `Condvar::wait`,
+    /// `park` and `futex_wait`, as their contracts allow. Otherwise none does.
     #[must_use]
     pub fn spurious(mut self, allowed: bool) -> Explorer {
         self.spurious = if allowed { SPURIOUS } else { 0 };
@@ -291,8 +292,8 @@ impl<T: Ord + 'static> Exploration<T> {
         None
     }
 
-    /// Whether a loop that this run left at the bound on rounds would have given up by itself, a good deal later. Then what
-    /// comes after it is not explored. Found out once for each place in the code.
+    /// Whether a loop that this run left at the bound on rounds would have given up by itself, a good deal later. Then
+    /// what comes after it is not explored. Found out once for each place in the code.
     fn gives_up_later(&mut self) -> bool {
         let spinning = self.run.core.borrow().spinning();
         let known =

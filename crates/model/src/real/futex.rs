@@ -1,12 +1,12 @@
 //! Stand-in for the futex calls: wait while a word holds a value, wake those who wait.
 //!
 //! # Contract
-//! A word's waiting threads are a queue, changed by read-modify-writes that acquire and release, as the kernel's lock of
-//! a bucket does. To wait is: go last in the queue, look at the word, and either leave the queue again or wait to be
+//! A word's waiting threads are a queue, changed by read-modify-writes that acquire and release, as the kernel's lock
+//! of a bucket does. To wait is: go last in the queue, look at the word, and either leave the queue again or wait to be
 //! woken. In the kernel nobody is woken between the first two, so the path on which that happened to a thread that then
-//! finds the word changed is cut off (`runtime::impossible`): the wake-up came before or after instead, another execution.
-//! Threads are woken oldest first, as the kernel does among threads of one priority. Spurious wake-ups are explored where
-//! [`Explorer::spurious`](super::Explorer::spurious) asks for them.
+//! finds the word changed is cut off (`runtime::impossible`): the wake-up came before or after instead, another
+//! execution. Threads are woken oldest first, as the kernel does among threads of one priority. Spurious wake-ups are
+//! explored where [`Explorer::spurious`](super::Explorer::spurious) asks for them.
 //!
 //! # Sources
 //! futex(2); Linux `kernel/futex/core.c`, the comment on ordering at its top.

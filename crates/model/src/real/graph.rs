@@ -1,7 +1,8 @@
 //! An execution as a graph: events in program order, what each read reads from, and one order of writes per location.
 //!
 //! # State
-//! G1: the events of a thread are numbered from 1 in program order; number 0 of thread 0 stands for every initial value.
+//! G1: the events of a thread are numbered from 1 in program order; number 0 of thread 0 stands for every initial
+//!     value.
 //! G2: `stamp` grows along program order, and is the order in which events entered the graph.
 //! G3: program order and reads-from together are acyclic; a prefix of them is itself a graph.
 //! G4: `Location::order` lists the writes of a location from first to last, the initial value left out.
@@ -135,8 +136,8 @@ impl Graph {
         if write.is_initial() { Clock::default() } else { self.get(write).message }
     }
 
-    /// What an asymmetric fence at the end of `thread` learns from fences of its counterpart `kind`: those before writes
-    /// that the thread has read, or before writes that lead to one of them by read-modify-writes.
+    /// What an asymmetric fence at the end of `thread` learns from fences of its counterpart `kind`: those before
+    /// writes that the thread has read, or before writes that lead to one of them by read-modify-writes.
     pub(crate) fn announced(&self, thread: usize, kind: Op) -> Clock {
         let mut known = Clock::default();
         for read in self.threads[thread].iter().filter(|event| event.kind == Kind::Read) {

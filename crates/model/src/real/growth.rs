@@ -3,8 +3,9 @@
 //! # Contract
 //! [`Growth::read`], [`Growth::write`] and [`Growth::choose`] put the new event into the graph in the way that leaves
 //! most open (a read of the newest write, a write that is the newest), and put every other graph that can follow into
-//! [`Growth::work`]: other writes to read from, other places in the order of writes, and *revisits*: an earlier read that
-//! reads from the new write instead, with everything cut off that came after the read and does not lead to the write.
+//! [`Growth::work`]: other writes to read from, other places in the order of writes, and *revisits*: an earlier read
+//! that reads from the new write instead, with everything cut off that came after the read and does not lead to the
+//! write.
 //!
 //! No graph is reached twice: a revisit is made only from the one graph in which everything that it cuts off had been
 //! added in the way that leaves most open (`is_maximal`). Nothing leads nowhere: a graph put into `work` is consistent,
@@ -13,13 +14,14 @@
 //! A read-modify-write is an exclusive read and then, in the same step, its write. Of two that read the same write the
 //! second has no place of its own: only its revisits, which move the first one behind it, go on.
 //!
-//! A wait that reads a write it does not wait for ends its thread there, `Kind::Blocked`, until a later write revisits it.
-//! It does so only on the newest write: a wait on an older one would never be revisited (it is not maximal), and no
-//! system leaves it there. An execution may end with a wait blocked although the newest write would satisfy it: such ends
-//! are counted apart, their continuation is another graph in `work`.
+//! A wait that reads a write it does not wait for ends its thread there, `Kind::Blocked`, until a later write revisits
+//! it. It does so only on the newest write: a wait on an older one would never be revisited (it is not maximal), and no
+//! system leaves it there. An execution may end with a wait blocked although the newest write would satisfy it: such
+//! ends are counted apart, their continuation is another graph in `work`.
 //!
 //! # Sources
-//! Kokologiannakis, Marmanis, Gladstein, Vafeiadis: Truly stateless, optimal dynamic partial order reduction, POPL 2022.
+//! Kokologiannakis, Marmanis, Gladstein, Vafeiadis: Truly stateless, optimal dynamic partial order reduction, POPL
+//! 2022.
 
 use super::graph::{Event, EventId, Graph, Kind};
 use super::memory::Memory;
@@ -272,8 +274,8 @@ fn is_unfinished(graph: &Graph, read: EventId) -> bool {
     event.kind == Kind::Read && matches!(event.op.effect(event.value), Some(Effect::Write { .. }))
 }
 
-/// Whether `event` had been added in the way that leaves most open, seen from what came before it and from what leads to
-/// the write `cause`.
+/// Whether `event` had been added in the way that leaves most open, seen from what came before it and from what leads
+/// to the write `cause`.
 fn is_maximal(graph: &Graph, cause: &Event, id: EventId, event: &Event) -> bool {
     let before = |other: EventId| {
         other.is_initial() || graph.get(other).stamp <= event.stamp || cause.prefix.knows(other)

@@ -1,11 +1,11 @@
 //! Memory that explored code takes and gives back: used after it was freed, freed twice, never freed.
 //!
 //! # Contract
-//! [`alloc`], [`dealloc`] and [`Box`] take memory that the checker watches until the execution ends. What is freed stays
-//! mapped until then, so that code which uses it does no harm to the checker; each use of a stand-in (an atomic, an
-//! [`UnsafeCell`](super::UnsafeCell)) or of a [`Box`] that lies in it is told, with the places of the allocation, the free and
-//! the use. So is a use that nothing orders before the free, whichever came first in this execution. Memory still there
-//! when all threads have ended is a leak.
+//! [`alloc`], [`dealloc`] and [`Box`] take memory that the checker watches until the execution ends. What is freed
+//! stays mapped until then, so that code which uses it does no harm to the checker; each use of a stand-in (an atomic,
+//! an [`UnsafeCell`](super::UnsafeCell)) or of a [`Box`] that lies in it is told, with the places of the allocation,
+//! the free and the use. So is a use that nothing orders before the free, whichever came first in this execution.
+//! Memory still there when all threads have ended is a leak.
 //!
 //! A plain access through a raw pointer is out of sight: put an `UnsafeCell` around what is shared.
 //!
@@ -211,8 +211,8 @@ pub unsafe fn dealloc(memory: *mut u8, layout: Layout) {
     }
 }
 
-/// Stands in for `std::boxed::Box`, in memory that the checker watches. The place of a free is told as the place where the
-/// box that frees was made or taken back.
+/// Stands in for `std::boxed::Box`, in memory that the checker watches. The place of a free is told as the place where
+/// the box that frees was made or taken back.
 ///
 /// ```
 /// use uncontended_model::real::{Box, Explorer, Failure, Memory};

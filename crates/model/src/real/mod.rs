@@ -2,10 +2,10 @@
 //! execution the memory model allows.
 //!
 //! # Contract
-//! Code written against the stand-ins ([`atomics`](self), [`UnsafeCell`], [`spawn`], [`Mutex`], [`futex_wait`] …) is run
-//! by an [`Explorer`] once for each consistent execution under a [`Memory`] model. A [`Report`] says: holds, with the
-//! number of executions; violated, with a trace; or unknown, with the bound that was hit. Code that does not do the same
-//! thing twice is an error ([`Diverged`]), never a verdict.
+//! Code written against the stand-ins ([`atomics`](self), [`UnsafeCell`], [`spawn`], [`Mutex`], [`futex_wait`] …) is
+//! run by an [`Explorer`] once for each consistent execution under a [`Memory`] model. A [`Report`] says: holds, with
+//! the number of executions; violated, with a trace; or unknown, with the bound that was hit. Code that does not do the
+//! same thing twice is an error ([`Diverged`]), never a verdict.
 //!
 //! "Holds" is about every execution, with one exception that the report states: a loop that calls [`spin_loop`],
 //! [`yield_now`] or [`sleep`] is explored for a bounded number of unsuccessful rounds ([`Explorer::rounds`]). The hints
@@ -37,27 +37,30 @@
 //! - Load buffering: a load that reads a store which its own thread's later stores led to. RC11 forbids it, C11 and
 //!   AArch64 allow it. Nor values out of thin air. Everything here keeps program order and reads-from acyclic together.
 //! - What a compiler does beyond C11 (no `consume`, no mixed sizes, no non-temporal stores), and everything outside the
-//!   stand-ins: `std`'s own atomics, its `Arc`'s counters (there is an [`Arc`] here), thread-locals (shared by all explored threads), files, clocks.
+//!   stand-ins: `std`'s own atomics, its `Arc`'s counters (there is an [`Arc`] here), thread-locals (shared by all
+//!   explored threads), files, clocks.
 //! - Under TSO and SC: what a compiler may do to relaxed accesses. Only a C11 pass speaks of portable code.
-//! - What a waiting loop does that finds news after more rounds than [`Explorer::rounds`] (the report says so), and what
-//!   follows a loop that gives up by itself after more than 200 rounds (below that: unknown, [`Explorer::spins`]).
-//! - Hidden state that shows in no second run of a sample: the executions whose number is a power of two, and the last one,
-//!   run twice; the first one once more at the end.
-//! - Spurious failures and wake-ups, unless [`Explorer::spurious`] asks for them (then two a thread); more time-outs of a
-//!   thread than [`Explorer::timeouts`] (the report says so); futex waiters woken in another order than first come, first served.
-//! - Steps of a thread that is unwinding; memory that is freed too early or never, unless it comes from [`alloc`] or is in a
-//!   [`Box`] or [`Arc`] of this module; plain accesses to it through raw pointers.
+//! - What a waiting loop does that finds news after more rounds than [`Explorer::rounds`] (the report says so), and
+//!   what follows a loop that gives up by itself after more than 200 rounds (below that: unknown, [`Explorer::spins`]).
+//! - Hidden state that shows in no second run of a sample: the executions whose number is a power of two, and the last
+//!   one, run twice; the first one once more at the end.
+//! - Spurious failures and wake-ups, unless [`Explorer::spurious`] asks for them (then two a thread); more time-outs of
+//!   a thread than [`Explorer::timeouts`] (the report says so); futex waiters woken in another order than first come,
+//!   first served.
+//! - Steps of a thread that is unwinding; memory that is freed too early or never, unless it comes from [`alloc`] or is
+//!   in a [`Box`] or [`Arc`] of this module; plain accesses to it through raw pointers.
 //! - An allocator's choice: where two runs get equal addresses for different things, the error [`Diverged`] can result.
-//! - An atomic's memory: there is no `get_mut` and no `as_ptr`; a relaxed load through `&mut` finds what `get_mut` would.
+//! - An atomic's memory: there is no `get_mut` and no `as_ptr`; a relaxed load through `&mut` finds what `get_mut`
+//!   would.
 //! - At most 16 threads, 15 of them waiting on one word.
 //!
 //! # Evidence
-//! tests/real_litmus.rs: outcome sets. tests/real_random.rs: every execution of random programs against an enumerator of all
-//! candidate graphs, count by count. tests/real_waiting.rs: every order under every kind of lock, and no other.
-//! tests/real_rounds.rs: waiting loops and `wait_until` against the same enumerator, with so many failed rounds; bugs that
-//! show after a failed round. tests/real_heap.rs: memory. tests/real_spurious.rs: what happens without a cause.
-//! tests/real_threads.rs: waiting, bounds, hidden state. tests/real_code.rs: a ring, a lock, event counts, a hazard pointer,
-//! a stack and a queue, and 39 mutants. crates/trace/tests/model.rs: the record's writer. compare/: loom.
+//! tests/real_litmus.rs: outcome sets. tests/real_random.rs: every execution of random programs against an enumerator
+//! of all candidate graphs, count by count. tests/real_waiting.rs: every order under every kind of lock, and no other.
+//! tests/real_rounds.rs: waiting loops and `wait_until` against the same enumerator, with so many failed rounds; bugs
+//! that show after a failed round. tests/real_heap.rs: memory. tests/real_spurious.rs: what happens without a cause.
+//! tests/real_threads.rs: waiting, bounds, hidden state. tests/real_code.rs: a ring, a lock, event counts, a hazard
+//! pointer, a stack and a queue, and 39 mutants. crates/trace/tests/model.rs: the record's writer. compare/: loom.
 //!
 //! # Sources
 //! Each file's header; Lahav et al., PLDI 2017; Kokologiannakis et al., POPL 2022; Kokologiannakis, Ren, Vafeiadis:

@@ -24,8 +24,8 @@ pub(crate) fn consistent(graph: &Graph, buffered: bool) -> bool {
     order.global.is_acyclic() && (!buffered || order.interrupts())
 }
 
-/// The events of `run` in an order in which they reach memory; `graph` is consistent. A thread goes on as long as it can,
-/// else the event that ran first is next. Silent events and waits are left out: they have no place in it.
+/// The events of `run` in an order in which they reach memory; `graph` is consistent. A thread goes on as long as it
+/// can, else the event that ran first is next. Silent events and waits are left out: they have no place in it.
 pub(crate) fn memory_order(graph: &Graph, run: &[EventId], buffered: bool) -> Vec<EventId> {
     let mut order = Ordered::new(graph, buffered);
     if buffered {

@@ -1,11 +1,11 @@
 //! The rounds of a thread's waiting loops: which of them had no effect.
 //!
 //! # Contract
-//! A hint (`yield_now`, `spin_loop`, `sleep`) ends a round of the loop around it. A round is *unsuccessful* if it changed
-//! nothing (a failed exchange and a read-modify-write that stores what it found change nothing) and read what the round
-//! before it read, write by write. Hints force nothing by themselves: the first `most` unsuccessful rounds are explored like
-//! any other code. The round after them, if it begins with the same reads, must repeat them: what it finds instead was
-//! found by an execution with fewer rounds, or lies beyond the bound, which the verdict then states.
+//! A hint (`yield_now`, `spin_loop`, `sleep`) ends a round of the loop around it. A round is *unsuccessful* if it
+//! changed nothing (a failed exchange and a read-modify-write that stores what it found change nothing) and read what
+//! the round before it read, write by write. Hints force nothing by themselves: the first `most` unsuccessful rounds
+//! are explored like any other code. The round after them, if it begins with the same reads, must repeat them: what it
+//! finds instead was found by an execution with fewer rounds, or lies beyond the bound, which the verdict then states.
 //!
 //! What the loop keeps in local variables is out of sight here: that is why nothing is forced before the bound.
 //!

@@ -2,8 +2,9 @@
 //!
 //! # Contract
 //! [`request`] is called from the stand-ins. Inside an exploration it answers along the graph, stopping the calling
-//! coroutine as long as it must; it returns `None` where there is no exploration on this OS thread, and where the calling
-//! thread is unwinding: then the stand-in acts on its own value at once, without exploring (a run that unwinds is over).
+//! coroutine as long as it must; it returns `None` where there is no exploration on this OS thread, and where the
+//! calling thread is unwinding: then the stand-in acts on its own value at once, without exploring (a run that unwinds
+//! is over).
 //!
 //! # Invariants
 //! R1: at most one coroutine of a run is running, and it holds no borrow of `core` while it is suspended.

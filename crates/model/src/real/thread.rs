@@ -1,9 +1,9 @@
 //! Stand-ins for `std::thread`: spawn, join, park, yield.
 //!
 //! # Contract
-//! Inside an exploration a thread is a coroutine of it; outside, `std`'s own. `yield_now`, `sleep` and [`spin_loop`] say
-//! the same: a round of a waiting loop is over (`rounds`). They change nothing in what can be read, up to the bound on
-//! rounds ([`Explorer::rounds`](super::Explorer::rounds)). [`wait_until`] needs no bound.
+//! Inside an exploration a thread is a coroutine of it; outside, `std`'s own. `yield_now`, `sleep` and [`spin_loop`]
+//! say the same: a round of a waiting loop is over (`rounds`). They change nothing in what can be read, up to the bound
+//! on rounds ([`Explorer::rounds`](super::Explorer::rounds)). [`wait_until`] needs no bound.
 
 use super::atomics::Word;
 use super::core::Request;
@@ -161,9 +161,10 @@ pub fn park_timeout(limit: Duration) {
 /// that wait for ever are a deadlock. Outside an exploration it yields between rounds.
 ///
 /// `condition` must have no effect while it does not hold: it may read, and try exchanges that fail. A write in such a
-/// round, to an atomic or to an [`UnsafeCell`](super::UnsafeCell), is a failure ([`Failure::Condition`](super::Failure)), and
-/// so is a condition that asks for something else, or holds, when it is evaluated again (twice) with the same answers. An
-/// effect on anything else, a `Cell` that counts to three say, is out of sight.
+/// round, to an atomic or to an [`UnsafeCell`](super::UnsafeCell), is a failure
+/// ([`Failure::Condition`](super::Failure)), and so is a condition that asks for something else, or holds, when it is
+/// evaluated again (twice) with the same answers. An effect on anything else, a `Cell` that counts to three say, is out
+/// of sight.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -200,8 +201,8 @@ pub fn wait_until(condition: impl Fn() -> bool) {
     runtime::await_news(site);
 }
 
-/// Leaves out every execution in which `condition` does not hold here: its thread goes no further. Outside an exploration
-/// nothing happens.
+/// Leaves out every execution in which `condition` does not hold here: its thread goes no further. Outside an
+/// exploration nothing happens.
 #[track_caller]
 pub fn assume(condition: bool) {
     if !condition && runtime::current().is_some() {

@@ -1,9 +1,9 @@
 //! An execution drawn: a column for each thread, and under TSO one for each buffer that holds something back.
 //!
 //! # Contract
-//! Under SC and TSO the moments stand in an order of memory that explains every read: each sees the newest write, or its
-//! own thread's waiting store. Under C11 there need be no such order; there the moments stand as they were run, and a
-//! read that misses newer writes says so. Plain cells are no events: of a race only the later access is drawn.
+//! Under SC and TSO the moments stand in an order of memory that explains every read: each sees the newest write, or
+//! its own thread's waiting store. Under C11 there need be no such order; there the moments stand as they were run, and
+//! a read that misses newer writes says so. Plain cells are no events: of a race only the later access is drawn.
 
 use super::core::{Core, QUEUE};
 use super::graph::{Event, EventId, Kind, NOWHERE};

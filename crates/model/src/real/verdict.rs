@@ -7,7 +7,8 @@ use std::panic::Location as Site;
 /// The answer of an exploration.
 #[derive(Debug)]
 pub enum Verdict {
-    /// Every execution was explored, those beyond [`Report::rounds`] and [`Report::timeouts`] apart, and none broke a rule.
+    /// Every execution was explored, those beyond [`Report::rounds`] and [`Report::timeouts`] apart, and none broke a
+    /// rule.
     Holds,
     /// An execution breaks a rule.
     Violated(Box<Violation>),
@@ -155,8 +156,8 @@ impl fmt::Display for Failure {
 pub struct Violation {
     /// The rule.
     pub failure: Failure,
-    /// The execution: columns by thread and, under TSO, by store buffer, and beside each moment its place in the source.
-    /// [`Diagram::text`] and [`Diagram::svg`] show it.
+    /// The execution: columns by thread and, under TSO, by store buffer, and beside each moment its place in the
+    /// source. [`Diagram::text`] and [`Diagram::svg`] show it.
     pub trace: Diagram,
     /// Executions explored before this one.
     pub after: u64,
@@ -168,8 +169,8 @@ impl fmt::Display for Violation {
     }
 }
 
-/// The explored code does not do the same thing twice under the same schedule: it depends on time, randomness, addresses
-/// or a variable outside the checker's sight. No verdict can be given.
+/// The explored code does not do the same thing twice under the same schedule: it depends on time, randomness,
+/// addresses or a variable outside the checker's sight. No verdict can be given.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diverged(pub String);
 
@@ -194,13 +195,14 @@ pub struct Report {
     pub rounds: Option<u32>,
     /// Reads that waiting loops repeated beyond that bound, in all executions together.
     pub forced: u64,
-    /// The bound on time-outs of a thread, if it kept executions out ([`Explorer::timeouts`](super::Explorer::timeouts)).
+    /// The bound on time-outs of a thread, if it kept executions out
+    /// ([`Explorer::timeouts`](super::Explorer::timeouts)).
     pub timeouts: Option<u32>,
 }
 
 impl Report {
-    /// Whether every execution was explored, those beyond [`Report::rounds`] and [`Report::timeouts`] apart, and none broke
-    /// a rule.
+    /// Whether every execution was explored, those beyond [`Report::rounds`] and [`Report::timeouts`] apart, and none
+    /// broke a rule.
     pub fn holds(&self) -> bool {
         matches!(self.verdict, Verdict::Holds)
     }

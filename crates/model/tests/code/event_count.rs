@@ -1,9 +1,9 @@
 //! Event counts with one incrementer whose increment is no LOCKed instruction, and waiters that pay for it.
 //!
-//! `one_word`: version in the upper bits, the sleepers flag in bit 0 of the same word; x86 only, because an increment must
-//! be one instruction. A waiter that sets the flag can have it overwritten by an increment that had already read the word.
-//! The heavy fence between setting it and going to sleep leaves two cases: the increment is over, and the word has
-//! changed; or it has not begun, and will see the flag.
+//! `one_word`: version in the upper bits, the sleepers flag in bit 0 of the same word; x86 only, because an increment
+//! must be one instruction. A waiter that sets the flag can have it overwritten by an increment that had already read
+//! the word. The heavy fence between setting it and going to sleep leaves two cases: the increment is over, and the
+//! word has changed; or it has not begun, and will see the flag.
 //!
 //! `two_words`: version and flag apart; portable. The flag is cleared only just before an increment.
 

@@ -1,4 +1,5 @@
-//! A hazard pointer with a cheap read side: publish, light fence, look again. The reclaimer unlinks, heavy fence, scans.
+//! A hazard pointer with a cheap read side: publish, light fence, look again. The reclaimer unlinks, heavy fence,
+//! scans.
 //!
 //! I1: a node is reclaimed only if no hazard holds it after the heavy fence; a reader uses it only if, after its light
 //! fence, it was still linked. One of the two comes first (the pair of fences), so never both.

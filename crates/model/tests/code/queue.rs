@@ -1,8 +1,9 @@
 //! Two linked structures: Treiber's stack, and a queue of many producers and one consumer (Vyukov's, intrusive).
 //!
-//! I1: a node is its maker's until it is linked, then shared for reading, then its taker's. Nodes live in an arena as long
-//! as the execution and are used once, so no address comes back.
-//! pushed: the compare-and-swap of a push -> the load of a pop. linked: a producer stores `next` -> the consumer loads it.
+//! I1: a node is its maker's until it is linked, then shared for reading, then its taker's. Nodes live in an arena as
+//! long as the execution and are used once, so no address comes back.
+//! pushed: the compare-and-swap of a push -> the load of a pop. linked: a producer stores `next` -> the consumer loads
+//! it.
 
 use super::Mutant;
 use std::ptr::{self, null_mut};

@@ -59,7 +59,8 @@ impl<T, B: Bell> Batch<'_, T, B> {
     #[cfg(not(unc_model))]
     pub fn as_slices(&self) -> (&[T], &[T]) {
         let (one, two) = self.consumer.ring.slots.run(self.consumer.from, self.len);
-        // SAFETY: these slots are written, and held by this consumer until it releases them, which takes the batch (I1, I2).
+        // SAFETY: these slots are written, and held by this consumer until it releases them, which takes the batch (I1,
+        // I2).
         let one = unsafe { crate::slots::values(one) };
         // SAFETY: as above.
         (one, unsafe { crate::slots::values(two) })

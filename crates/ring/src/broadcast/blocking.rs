@@ -1,10 +1,11 @@
 //! Sides that sleep: [`Sleepers`] as bells, and the calls that wait.
 //!
 //! # Contract
-//! A call that waits tries first; it sleeps only while its try fails. What ends its sleep is a publication, a release, or a
-//! side's going: each rings after its store (`bell`), and [`Sleepers`] loses none of them. The consumers of stages of
-//! one sleep in one place, the members of a group in one of its own, the producer in another. A publication wakes all of the
-//! first, and as many members of each group as there are values; a release does so only if some come after it.
+//! A call that waits tries first; it sleeps only while its try fails. What ends its sleep is a publication, a release,
+//! or a side's going: each rings after its store (`bell`), and [`Sleepers`] loses none of them. The consumers of stages
+//! of one sleep in one place, the members of a group in one of its own, the producer in another. A publication wakes
+//! all of the first, and as many members of each group as there are values; a release does so only if some come after
+//! it.
 //!
 //! # Evidence
 //! tests/model_broadcast.rs: explored with [`Sleepers`]' asymmetric fences, with mutants. Tests below.
@@ -109,8 +110,8 @@ impl<T> Producer<T, Sleepers> {
 }
 
 impl<T> Consumer<T, Sleepers> {
-    /// The oldest values that this consumer has not released, as by [`read`](Consumer::read); sleeps until there is one.
-    /// `None`: there will never be one.
+    /// The oldest values that this consumer has not released, as by [`read`](Consumer::read); sleeps until there is
+    /// one. `None`: there will never be one.
     #[inline]
     pub fn read_wait(&mut self, most: usize) -> Option<Batch<'_, T, Sleepers>> {
         self.read_deadline(most, Deadline::NEVER).ok()

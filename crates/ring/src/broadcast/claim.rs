@@ -4,8 +4,8 @@ use super::Producer;
 use crate::bell::{Bell, Silent};
 use std::fmt;
 
-/// Room for values, from [`Producer::claim`]. Values put here are seen by nobody until [`Claim::publish`]; dropped without
-/// that, none of them ever is.
+/// Room for values, from [`Producer::claim`]. Values put here are seen by nobody until [`Claim::publish`]; dropped
+/// without that, none of them ever is.
 ///
 /// ```
 /// use uncontended_ring::broadcast::Plan;

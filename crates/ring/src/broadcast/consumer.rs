@@ -10,8 +10,8 @@ use uncontended_atomic::Arc;
 use uncontended_atomic::CachePadded;
 use uncontended_atomic::Ordering::{AcqRel, Relaxed, Release};
 
-/// The consumers of a broadcast, to be taken by the names of their stages. Those that are left when this is dropped have
-/// gone: nobody waits for them, and who comes after them sees nothing.
+/// The consumers of a broadcast, to be taken by the names of their stages. Those that are left when this is dropped
+/// have gone: nobody waits for them, and who comes after them sees nothing.
 ///
 /// ```
 /// use uncontended_ring::broadcast::Plan;
@@ -39,8 +39,8 @@ impl<T, B: Bell> Consumers<T, B> {
         Consumers(all.map(consumer).collect())
     }
 
-    /// The consumer of the stage of this name, or the next member of the group. None: there is no such stage, or all of its
-    /// consumers have been taken.
+    /// The consumer of the stage of this name, or the next member of the group. None: there is no such stage, or all of
+    /// its consumers have been taken.
     pub fn take(&mut self, stage: &str) -> Option<Consumer<T, B>> {
         let index = self.0.iter().position(|consumer| consumer.stage().name == stage)?;
         Some(self.0.remove(index))
@@ -81,8 +81,8 @@ pub struct Consumer<T, B: Bell = Silent> {
 }
 
 impl<T, B: Bell> Consumer<T, B> {
-    /// The oldest values that this consumer has not released, at most `most` (0 counts as 1). A member of a group claims
-    /// that many at once, and others claim others.
+    /// The oldest values that this consumer has not released, at most `most` (0 counts as 1). A member of a group
+    /// claims that many at once, and others claim others.
     ///
     /// # Errors
     /// There are none, or there will never be any.
@@ -134,13 +134,14 @@ impl<T, B: Bell> Consumer<T, B> {
         }
     }
 
-    /// Says what this member is about to hold, then claims it (I3). If another was faster, that is taken back, and told:
-    /// it may have held up somebody for a moment.
+    /// Says what this member is about to hold, then claims it (I3). If another was faster, that is taken back, and
+    /// told: it may have held up somebody for a moment.
     fn hold_and_claim(&self, front: Position, to: Position) -> bool {
         let (stage, held) = (self.stage(), self.held().expect("a member"));
         let late = mutant::is("broadcast: claim before it is held");
         if !late {
-            // EDGE broadcast-release (release): what this member read before. EDGE broadcast-claim carries this store on.
+            // EDGE broadcast-release (release): what this member read before. EDGE broadcast-claim carries this store
+            // on.
             held.store(front, mutant::order("broadcast: hold is relaxed", Release));
         }
         // EDGE broadcast-claim (release): who sees this claim sees what is held.
@@ -178,7 +179,8 @@ impl<T, B: Bell> Consumer<T, B> {
         if self.stage().is_followed && !mutant::is("broadcast: no bell for those after") {
             match self.held() {
                 None => self.ring.ring_for_values(count),
-                // What others of the group released before may have waited for this: nobody knows how many values that makes.
+                // What others of the group released before may have waited for this: nobody knows how many values that
+                // makes.
                 Some(_) => self.ring.ring_for_all(),
             }
         }

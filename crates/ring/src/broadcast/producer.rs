@@ -42,8 +42,8 @@ pub struct Producer<T, B: Bell = Silent> {
     written: u64,
 }
 
-// SAFETY: only values of types that threads may send and share get in (`Plan::build`), and what is shared is atomics, and slots
-// by the rules of I1.
+// SAFETY: only values of types that threads may send and share get in (`Plan::build`), and what is shared is atomics,
+// and slots by the rules of I1.
 unsafe impl<T, B: Bell> Send for Producer<T, B> {}
 
 impl<T, B: Bell> Producer<T, B> {

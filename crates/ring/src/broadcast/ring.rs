@@ -105,8 +105,8 @@ impl Stage {
         self.held.len().max(1)
     }
 
-    /// The least of what the stage holds back. `front` comes first: whoever moved it past a position that is still read has
-    /// said so in `held`, and that is seen then (I3).
+    /// The least of what the stage holds back. `front` comes first: whoever moved it past a position that is still read
+    /// has said so in `held`, and that is seen then (I3).
     #[inline]
     fn least(&self, of: impl Fn(Mark) -> Mark) -> Mark {
         let late = mutant::is("broadcast: members are looked at before the claim");
@@ -170,7 +170,8 @@ impl<T, B: Bell> Ring<T, B> {
         }
     }
 
-    /// Tells that there are `count` values more to read: every consumer of a stage of one, and as many members of each group.
+    /// Tells that there are `count` values more to read: every consumer of a stage of one, and as many members of each
+    /// group.
     #[inline]
     pub(super) fn ring_for_values(&self, count: u64) {
         self.values.ring();

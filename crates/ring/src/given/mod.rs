@@ -1,8 +1,8 @@
 //! Memory that the caller gives, mapped by several processes or by one: what all rings in such memory have in common.
 //!
 //! # Contract
-//! Such memory begins with a [`Stamp`], which says what kind of ring it is. A ring is laid out first and stamped last, and found
-//! only by its stamp. Sides of which there is one are roles in that memory, [`Held`] by one process.
+//! Such memory begins with a [`Stamp`], which says what kind of ring it is. A ring is laid out first and stamped last,
+//! and found only by its stamp. Sides of which there is one are roles in that memory, [`Held`] by one process.
 //!
 //! # State
 //! ```text

@@ -1,16 +1,16 @@
 //! One producer that never waits; observers who are told what they lost.
 //!
 //! # Contract
-//! [`Producer::push`] is wait-free: it overwrites the oldest value, seen or not. Any number of observers read, each at its
-//! own pace. One that is less than the capacity behind loses nothing. One that was lapped is told by
-//! [`ObserveError::Lost`] how many values it missed, and goes on in the middle of what is there, so that it is not lapped
-//! at once again. Loss is normal here. A value is never torn: it is seen as it was pushed, or lost.
+//! [`Producer::push`] is wait-free: it overwrites the oldest value, seen or not. Any number of observers read, each at
+//! its own pace. One that is less than the capacity behind loses nothing. One that was lapped is told by
+//! [`ObserveError::Lost`] how many values it missed, and goes on in the middle of what is there, so that it is not
+//! lapped at once again. Loss is normal here. A value is never torn: it is seen as it was pushed, or lost.
 //!
 //! Values are [`Plain`]: an observer may copy words while they are overwritten. The copy is thrown away then.
 //!
 //! # State
-//! Each slot: `sequence`, then the words of a value. All are atomics, so there is no data race. `published`: how many values
-//! there have been, and whether the producer has gone.
+//! Each slot: `sequence`, then the words of a value. All are atomics, so there is no data race. `published`: how many
+//! values there have been, and whether the producer has gone.
 //!
 //! I1: `sequence` is `2 p + 1` while value number p is written, `2 p + 2` while it is there. It only grows.
 //! I2: the producer alone stores; there is one.
@@ -19,7 +19,8 @@
 //!
 //! # Edges
 //! lossy-publish: `push` stores the even `sequence` -> an observer's first load of it. Carries the words.
-//! lossy-overwrite: `push` fences after the odd `sequence` -> an observer fences after it loaded the words. Carries the odd
+//! lossy-overwrite: `push` fences after the odd `sequence` -> an observer fences after it loaded the words. Carries the
+//!     odd
 //!     one: who saw a word of the next value sees that it was begun. This is I3.
 //! None for `published`: it is a count, and carries nothing.
 //!

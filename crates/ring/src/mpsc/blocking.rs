@@ -1,4 +1,5 @@
-//! Sides that sleep. A pop wakes one of the producers that sleep for a slot, whichever takes it, and all that sleep for several.
+//! Sides that sleep. A pop wakes one of the producers that sleep for a slot, whichever takes it, and all that sleep for
+//! several.
 
 use super::{Consumer, Producer, Sides, ring_at};
 use crate::bell::sleep;

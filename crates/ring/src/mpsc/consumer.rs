@@ -73,8 +73,8 @@ impl<T, B: Bell> Consumer<T, B> {
         Ok(unsafe { &*slot.as_ptr() })
     }
 
-    /// Pops values as long as there are any, but at most `most`, onto the end of `into`; gives their slots back at once, and
-    /// returns how many they are.
+    /// Pops values as long as there are any, but at most `most`, onto the end of `into`; gives their slots back at
+    /// once, and returns how many they are.
     ///
     /// # Errors
     /// There are none, as for [`pop`](Consumer::pop).
@@ -121,7 +121,8 @@ impl<T, B: Bell> Consumer<T, B> {
         self.ring.slots.at(at).sequence.load(order).position() == at.plus(1)
     }
 
-    /// Sees how far producers have claimed. Only after a value was found: producers swap that word, and wait for its line.
+    /// Sees how far producers have claimed. Only after a value was found: producers swap that word, and wait for its
+    /// line.
     fn look(&mut self) {
         // Relaxed: claims carry nothing; the one that was found is among them, since its value came after it.
         self.seen = self.ring.tail.load(Relaxed).position();

@@ -1,25 +1,27 @@
 //! Many producers, one consumer.
 //!
 //! # Contract
-//! Producers are cloned and used by as many threads; values of one producer come out in the order in which it pushed them.
-//! `push` is lock-free: a try that another producer's came before is made again. `pop` is wait-free.
+//! Producers are cloned and used by as many threads; values of one producer come out in the order in which it pushed
+//! them. `push` is lock-free: a try that another producer's came before is made again. `pop` is wait-free.
 //!
-//! A producer first claims a slot, then writes and publishes it, and the consumer waits for the oldest claim. Between claiming
-//! and publishing only moves of values happen, no code of the user's: so nothing can panic there, and the consumer is never
-//! left waiting for a value that does not come. (A thread stopped there, by a debugger or for want of a CPU, does hold
-//! the consumer up.) Batches are given as a whole for the same reason: [`Producer::push_all`].
+//! A producer first claims a slot, then writes and publishes it, and the consumer waits for the oldest claim. Between
+//! claiming and publishing only moves of values happen, no code of the user's: so nothing can panic there, and the
+//! consumer is never left waiting for a value that does not come. (A thread stopped there, by a debugger or for want of
+//! a CPU, does hold the consumer up.) Batches are given as a whole for the same reason: [`Producer::push_all`].
 //!
-//! When the last producer goes, the consumer pops what is left, then sees [`PopError::Closed`](crate::PopError::Closed). When
-//! the consumer goes, pushes fail from then on, with [`PushError::Closed`](crate::PushError::Closed), and what is in the ring
-//! is dropped by the consumer's drop; what was being pushed at that moment is dropped when the last producer goes.
+//! When the last producer goes, the consumer pops what is left, then sees
+//! [`PopError::Closed`](crate::PopError::Closed). When the consumer goes, pushes fail from then on, with
+//! [`PushError::Closed`](crate::PushError::Closed), and what is in the ring is dropped by the consumer's drop; what was
+//! being pushed at that moment is dropped when the last producer goes.
 //!
 //! # State
-//! `tail`: the next slot to be claimed; `head`: the next to be popped, written by the consumer; `end`: where the values end, once
-//! the last producer has gone. Each slot has a sequence: the position after the value that was last published in it.
+//! `tail`: the next slot to be claimed; `head`: the next to be popped, written by the consumer; `end`: where the values
+//! end, once the last producer has gone. Each slot has a sequence: the position after the value that was last published
+//! in it.
 //!
 //! I1: `0 <= tail - head <= capacity`.
-//! I2: a slot between `head` and `tail` is its claimer's until its sequence says that it is published, then the consumer's; the
-//!     others are empty.
+//! I2: a slot between `head` and `tail` is its claimer's until its sequence says that it is published, then the
+//!     consumer's; the others are empty.
 //! I3: a position is claimed once: by a compare-and-swap of `tail`, which never comes back to a value.
 //! I4: there is one consumer, and it needs `&mut self`.
 //! I5: `producers` counts the handles; who takes it to zero is the last who reads `tail`.
@@ -90,8 +92,8 @@ struct Ring<T, B> {
     capacity: u64,
 }
 
-/// For those who wait for room: for one slot, of whom a slot that is free wakes one, and for several at once, who all are woken
-/// because nobody knows for which of them it is enough.
+/// For those who wait for room: for one slot, of whom a slot that is free wakes one, and for several at once, who all
+/// are woken because nobody knows for which of them it is enough.
 #[derive(Default)]
 struct Room<B> {
     one: B,

@@ -61,8 +61,8 @@ impl<T, B: Bell> Producer<T, B> {
         }
     }
 
-    /// Puts all `values` in, one behind the other with none of another producer's between them, if there is room for all:
-    /// then `values` is empty afterwards, with its memory. Otherwise it is as before.
+    /// Puts all `values` in, one behind the other with none of another producer's between them, if there is room for
+    /// all: then `values` is empty afterwards, with its memory. Otherwise it is as before.
     ///
     /// ```
     /// let (mut producer, mut consumer) = uncontended_ring::mpsc::ring(4)?;
@@ -92,7 +92,8 @@ impl<T, B: Bell> Producer<T, B> {
     /// Claims `count` slots, at least one, and gives the first.
     ///
     /// # Safety
-    /// The caller publishes them all, without a chance to panic: the consumer waits for them, and the ring's drop relies on it.
+    /// The caller publishes them all, without a chance to panic: the consumer waits for them, and the ring's drop
+    /// relies on it.
     #[inline]
     unsafe fn claim(&mut self, count: usize) -> Result<Position, ClaimError> {
         let most = self.capacity();

@@ -1,8 +1,8 @@
 //! Sides that sleep: [`Sleepers`] as bells, and the calls that wait; the same for one producer and for many.
 //!
 //! # Contract
-//! A call that waits tries first; it sleeps only while its try fails. What ends its sleep is a commit, an abort, a release,
-//! or a side's going: each rings after its store (`bell`), and [`Sleepers`] loses none of them.
+//! A call that waits tries first; it sleeps only while its try fails. What ends its sleep is a commit, an abort, a
+//! release, or a side's going: each rings after its store (`bell`), and [`Sleepers`] loses none of them.
 //!
 //! # Evidence
 //! tests/model_records.rs: explored with [`Sleepers`]' asymmetric fences, with mutants. Tests in `records`.

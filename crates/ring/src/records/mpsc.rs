@@ -1,12 +1,12 @@
 //! Byte records from many producers to one consumer.
 //!
 //! # Contract
-//! A claim is one compare-and-swap when nobody else claims at that moment; producers fill their chunks at the same time, and
-//! each commits its own. Records come in the order of the claims, so one that is claimed and not yet committed or aborted
-//! holds up those behind it. The rest is said in [`records`](super).
+//! A claim is one compare-and-swap when nobody else claims at that moment; producers fill their chunks at the same
+//! time, and each commits its own. Records come in the order of the claims, so one that is claimed and not yet
+//! committed or aborted holds up those behind it. The rest is said in [`records`](super).
 //!
-//! A chunk that is leaked (`mem::forget`), or whose process died, holds them up for ever: [`Consumer::unblock`] passes over
-//! it. When all producers have gone, that happens by itself.
+//! A chunk that is leaked (`mem::forget`), or whose process died, holds them up for ever: [`Consumer::unblock`] passes
+//! over it. When all producers have gone, that happens by itself.
 //!
 //! # State
 //! `tail`, moved by the producers, and `head`, written by the consumer, in words; a header before each record.
@@ -15,8 +15,8 @@
 //! I2: a range between `head` and `tail` is its producer's from the claim to the commit or abort, then the consumer's.
 //! I3: words that nobody has claimed are zeros: no header is found where none was stored.
 //! I4: there is one consumer, and it needs `&mut self`.
-//! I5: the control block and the words live as long as the ring: they are its own, or kept. A side keeps its ring until it is
-//!     dropped.
+//! I5: the control block and the words live as long as the ring: they are its own, or kept. A side keeps its ring until
+//!     it is dropped.
 //!
 //! # Edges
 //! records-commit: `commit` and `abort` store a header -> the consumer loads it. Carries the record.
@@ -28,8 +28,8 @@
 //! Tests in `records`; tests/model_records.rs; fuzz target `records`.
 //!
 //! # Sources
-//! Agrona's many-to-one ring buffer for the shape, and `unblock`; its issue 160 (a full ring) does not arise: positions do
-//! not wrap.
+//! Agrona's many-to-one ring buffer for the shape, and `unblock`; its issue 160 (a full ring) does not arise: positions
+//! do not wrap.
 
 use super::header::{Header, words_for};
 use super::record::{Found, judge};
@@ -436,7 +436,8 @@ impl<B: Bell> Consumer<B> {
     unsafe fn free(&mut self, span: u64) {
         if !mutant::is("records: what is freed is not cleared") {
             let words = &self.ring.words;
-            // Whenever this process dies, the next consumer finds something to pass over, or zeros up to the next header.
+            // Whenever this process dies, the next consumer finds something to pass over, or zeros up to the next
+            // header.
             words.store(self.head, Header::skip(span), Relaxed);
             // EDGE records-commit (release): the header says so before the payload goes.
             fence(Release);
@@ -456,12 +457,12 @@ impl<B: Bell> Consumer<B> {
         }
     }
 
-    /// Passes over what a producer that died or leaked its chunk has claimed, if the next record is such a one. Returns how
-    /// many bytes that gave back; 0: no claim is in the way.
+    /// Passes over what a producer that died or leaked its chunk has claimed, if the next record is such a one. Returns
+    /// how many bytes that gave back; 0: no claim is in the way.
     ///
     /// # Safety
-    /// The claim that is next will never be committed or aborted, nor written to, and no living producer is inside of `claim`
-    /// or `push` now. Producers may hold other chunks.
+    /// The claim that is next will never be committed or aborted, nor written to, and no living producer is inside of
+    /// `claim` or `push` now. Producers may hold other chunks.
     pub unsafe fn unblock(&mut self) -> Result<usize, RecordError> {
         let span = match self.look()? {
             Found::Record(_) | Found::Skip(_) => return Ok(0),
@@ -475,8 +476,8 @@ impl<B: Bell> Consumer<B> {
         Ok(span as usize * super::header::WORD)
     }
 
-    /// How many words from `head` on were claimed by one who died before it could say so: up to the next header, the end
-    /// of the memory, or `tail`. It wrote nothing else there.
+    /// How many words from `head` on were claimed by one who died before it could say so: up to the next header, the
+    /// end of the memory, or `tail`. It wrote nothing else there.
     fn unmarked(&self) -> u64 {
         let words = &self.ring.words;
         let claimed = self.ring.control().tail.load(Relaxed).position().since(self.head);

@@ -1,21 +1,23 @@
-//! Byte records from many producers to one consumer in memory that the caller gives: mapped by several processes, or by one.
+//! Byte records from many producers to one consumer in memory that the caller gives: mapped by several processes, or by
+//! one.
 //!
 //! # Contract
-//! [`create`] lays a ring out, [`attach`] finds it there and checks all that its header says. A [`Shared`] gives out any number
-//! of producers, and the one consumer's role, to one holder in any process. Sides are those of [`mpsc`](super::mpsc), polling
-//! or sleeping. The ring is open until somebody calls [`Shared::close`]: only then, when no producer is left, is the
-//! consumer told [`RecordError::Closed`](super::RecordError).
+//! [`create`] lays a ring out, [`attach`] finds it there and checks all that its header says. A [`Shared`] gives out
+//! any number of producers, and the one consumer's role, to one holder in any process. Sides are those of
+//! [`mpsc`](super::mpsc), polling or sleeping. The ring is open until somebody calls [`Shared::close`]: only then, when
+//! no producer is left, is the consumer told [`RecordError::Closed`](super::RecordError).
 //!
-//! A producer that dies in a claim holds the consumer up, until it calls [`unblock`](super::mpsc::Consumer::unblock). One that
-//! dies without that is only missed at the end, as one that has not gone. A consumer that died has its role taken over; its
-//! successor reads again what was not released, and calls `unblock` first: the dead may have been about to give room back.
-//! Nobody sleeps for ever because a process died in the middle of waking it: who takes over wakes all, and in any case a sleeper
-//! looks again by itself after [`LONGEST_SHARED_SLEEP`](uncontended_wait::LONGEST_SHARED_SLEEP).
+//! A producer that dies in a claim holds the consumer up, until it calls [`unblock`](super::mpsc::Consumer::unblock).
+//! One that dies without that is only missed at the end, as one that has not gone. A consumer that died has its role
+//! taken over; its successor reads again what was not released, and calls `unblock` first: the dead may have been about
+//! to give room back. Nobody sleeps for ever because a process died in the middle of waking it: who takes over wakes
+//! all, and in any case a sleeper looks again by itself after
+//! [`LONGEST_SHARED_SLEEP`](uncontended_wait::LONGEST_SHARED_SLEEP).
 //!
-//! Whatever another process writes there, nothing outside of the memory is touched: positions are masked, the size is this
-//! process's own after `attach`, and a record that would go over the end is
-//! [`RecordError::Corrupt`](super::RecordError). Whether its bytes are what was committed is up to the others' following the
-//! same rules.
+//! Whatever another process writes there, nothing outside of the memory is touched: positions are masked, the size is
+//! this process's own after `attach`, and a record that would go over the end is
+//! [`RecordError::Corrupt`](super::RecordError). Whether its bytes are what was committed is up to the others'
+//! following the same rules.
 //!
 //! # State
 //! ```text
@@ -79,14 +81,15 @@ pub const fn bytes_for(capacity: usize) -> Result<usize, CapacityError> {
     }
 }
 
-/// Lays out an empty ring of at least `capacity` bytes in the `bytes` bytes at `base`, and attaches to it. `keep` is dropped
-/// when the last that was made of it is: what unmaps the memory, say.
+/// Lays out an empty ring of at least `capacity` bytes in the `bytes` bytes at `base`, and attaches to it. `keep` is
+/// dropped when the last that was made of it is: what unmaps the memory, say.
 ///
 /// # Errors
 /// The memory is too small or not aligned, or the capacity cannot be.
 ///
 /// # Safety
-/// The memory can be read and written until `keep` is dropped, and nobody uses it as a ring yet, nor as anything else ever.
+/// The memory can be read and written until `keep` is dropped, and nobody uses it as a ring yet, nor as anything else
+/// ever.
 pub unsafe fn create(
     base: NonNull<u8>,
     bytes: usize,
@@ -134,7 +137,8 @@ pub unsafe fn attach(
 ) -> Result<Shared, AttachError> {
     check_memory(base, bytes, 1)?;
     let memory = base.cast::<Memory>();
-    // SAFETY: it is large enough and aligned, as was checked, any bytes are a header, and it is reached by atomics only (I1).
+    // SAFETY: it is large enough and aligned, as was checked, any bytes are a header, and it is reached by atomics only
+    // (I1).
     let header = unsafe { &memory.as_ref().header };
     header.stamp.check(Kind::Records)?;
     let words = usize::try_from(header.words.load(Relaxed)).unwrap_or(usize::MAX);

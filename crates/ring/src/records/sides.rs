@@ -28,7 +28,8 @@ pub trait Writer {
     #[doc(hidden)]
     fn words(&self) -> &Words;
     /// # Safety
-    /// It was claimed from this side, and has been neither committed nor aborted; nobody has references into it any more.
+    /// It was claimed from this side, and has been neither committed nor aborted; nobody has references into it any
+    /// more.
     #[doc(hidden)]
     unsafe fn commit(&mut self, claimed: Claimed);
     /// # Safety

@@ -1,8 +1,8 @@
 //! Byte records from one producer to one consumer.
 //!
 //! # Contract
-//! Wait-free on both sides; no atomic read-modify-write. A claim moves nothing that the consumer sees, so an aborted one
-//! leaves no trace. The rest is said in [`records`](super).
+//! Wait-free on both sides; no atomic read-modify-write. A claim moves nothing that the consumer sees, so an aborted
+//! one leaves no trace. The rest is said in [`records`](super).
 //!
 //! # State
 //! `tail`, written by the producer, and `head`, written by the consumer, in words.
@@ -13,7 +13,8 @@
 //! I4: a side keeps its ring until it is dropped.
 //!
 //! # Edges
-//! records-publish: `commit` stores `tail` -> the consumer loads it. Carries the record, its header and the padding before it.
+//! records-publish: `commit` stores `tail` -> the consumer loads it. Carries the record, its header and the padding
+//! before it.
 //! records-vacate: the consumer stores `head` -> the producer loads it. Carries the end of the last read.
 //!
 //! # Evidence
@@ -269,7 +270,8 @@ impl<B: Bell> Consumer<B> {
             }
             let words = &self.ring.words;
             let left = self.seen.since(self.head);
-            // SAFETY: `head` is before `tail`, so there is a record, or padding and a record, which are the consumer's (I2).
+            // SAFETY: `head` is before `tail`, so there is a record, or padding and a record, which are the consumer's
+            // (I2).
             let header = unsafe { words.get(self.head) };
             match judge(words, self.head, header, left)? {
                 Found::Record(len) => return Ok(Place { at: self.head, len }),

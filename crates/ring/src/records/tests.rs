@@ -46,7 +46,8 @@ macro_rules! both {
                 Ok(bytes)
             }
 
-            /// Random lengths, aborts and reads, held against a queue: what is claimed must fit, and what fits is claimed.
+            /// Random lengths, aborts and reads, held against a queue: what is claimed must fit, and what fits is
+            /// claimed.
             #[test]
             fn what_goes_in_comes_out() {
                 let rounds = if cfg!(miri) { 60 } else { 20_000 };

@@ -2,11 +2,11 @@
 //!
 //! # State
 //! I1: `base` points to `mask + 1` words, a power of two, all of them initialised, for as long as `self` lives.
-//! I2: a range of words is the caller's by the ring's own rules, but for its header where the other side may look at that:
-//!     then both use atomics for it.
+//! I2: a range of words is the caller's by the ring's own rules, but for its header where the other side may look at
+//!     that: then both use atomics for it.
 //!
-//! Under the checker a payload is stored in the same atomics word by word, so that what is left of it is found where a header
-//! is looked for; and whose the range is, is held against cells.
+//! Under the checker a payload is stored in the same atomics word by word, so that what is left of it is found where a
+//! header is looked for; and whose the range is, is held against cells.
 
 use super::header::{Header, WORD};
 use crate::CapacityError;
@@ -65,7 +65,8 @@ impl Words {
     /// The `count` words at `base`.
     ///
     /// # Safety
-    /// They are there and initialised as long as the result, a power of two of them (I1), and used by nobody but as a ring.
+    /// They are there and initialised as long as the result, a power of two of them (I1), and used by nobody but as a
+    /// ring.
     #[cfg(not(unc_model))]
     pub(super) unsafe fn given(base: NonNull<AtomicU64>, count: usize) -> Words {
         debug_assert!(count.is_power_of_two());

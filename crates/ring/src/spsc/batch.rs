@@ -5,8 +5,8 @@ use crate::bell::{Bell, Silent};
 use crate::position::Position;
 use std::fmt;
 
-/// Values that a consumer may read, from [`Consumer::read`]; at least one. What is not released or taken out is there again
-/// at the next read.
+/// Values that a consumer may read, from [`Consumer::read`]; at least one. What is not released or taken out is there
+/// again at the next read.
 ///
 /// ```
 /// let (mut producer, mut consumer) = uncontended_ring::spsc::ring(4)?;
@@ -125,10 +125,11 @@ impl<T, B: Bell> fmt::Debug for Iter<'_, T, B> {
     }
 }
 
-/// The values of a [`Batch`] taken out, oldest first. What is left when it goes stays in the ring; if it is leaked, all of them
-/// are.
+/// The values of a [`Batch`] taken out, oldest first. What is left when it goes stays in the ring; if it is leaked, all
+/// of them are.
 pub struct Taken<'c, T, B: Bell = Silent> {
-    /// I7: its `head` is `end` as long as this is there, so that nobody comes upon values that were taken, leaked or not.
+    /// I7: its `head` is `end` as long as this is there, so that nobody comes upon values that were taken, leaked or
+    ///     not.
     consumer: &'c mut Consumer<T, B>,
     next: Position,
     end: Position,

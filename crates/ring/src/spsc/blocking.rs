@@ -1,9 +1,9 @@
 //! Sides that sleep: [`Sleepers`] as bells, and the calls that wait.
 //!
 //! # Contract
-//! A call that waits tries first; it sleeps only while its try fails. What ends its sleep is a push, a pop, or the other side's
-//! going: each rings after its store (`bell`), and [`Sleepers`] loses none of them. Nothing here is shared that is not in
-//! [`spsc`](super).
+//! A call that waits tries first; it sleeps only while its try fails. What ends its sleep is a push, a pop, or the
+//! other side's going: each rings after its store (`bell`), and [`Sleepers`] loses none of them. Nothing here is shared
+//! that is not in [`spsc`](super).
 //!
 //! # Evidence
 //! tests/model.rs: explored with [`Sleepers`]' asymmetric fences, under C11 and x86-TSO, with mutants. Tests below.
@@ -110,7 +110,8 @@ impl<T> Consumer<T, Sleepers> {
         self.pop()
     }
 
-    /// The oldest values, at most `most` of them (0 counts as 1); sleeps until there is one. `None`: there will never be one.
+    /// The oldest values, at most `most` of them (0 counts as 1); sleeps until there is one. `None`: there will never
+    /// be one.
     pub fn read_wait(&mut self, most: usize) -> Option<Batch<'_, T, Sleepers>> {
         self.read_deadline(most, Deadline::NEVER).ok()
     }

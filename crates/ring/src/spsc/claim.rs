@@ -11,8 +11,8 @@ use std::mem::MaybeUninit;
 #[cfg(not(unc_model))]
 pub(super) type Pair<'c, T> = (&'c [Slot<T>], &'c [Slot<T>]);
 
-/// Room for some values, from [`Producer::claim`]. What is put here is published by [`publish`](Claim::publish), and dropped
-/// with the claim otherwise: nobody sees it.
+/// Room for some values, from [`Producer::claim`]. What is put here is published by [`publish`](Claim::publish), and
+/// dropped with the claim otherwise: nobody sees it.
 ///
 /// ```
 /// use uncontended_ring::PopError;

@@ -34,14 +34,15 @@ pub struct Consumer<T, B: Bell = Silent> {
     /// How far ahead of `head`, and how far at most, slots are fetched to be read.
     ahead: u64,
     fetch: Position,
-    /// `head` went past values that were set aside, and the ring has not been told: their iterator may have been leaked.
+    /// `head` went past values that were set aside, and the ring has not been told: their iterator may have been
+    /// leaked.
     is_owing: bool,
     pace: Pace,
     _keeper: Keeper<T, B>,
 }
 
-// SAFETY: it is the only consumer (I3), and what it shares with the producer it shares by atomics, so it may move to another
-// thread with the values it pops.
+// SAFETY: it is the only consumer (I3), and what it shares with the producer it shares by atomics, so it may move to
+// another thread with the values it pops.
 unsafe impl<T: Send, B: Bell> Send for Consumer<T, B> {}
 
 impl<T, B: Bell> Consumer<T, B> {
@@ -91,7 +92,8 @@ impl<T, B: Bell> Consumer<T, B> {
         Ok(unsafe { self.value(self.head) })
     }
 
-    /// The oldest values, at most `most` of them (0 counts as 1), to be read in place; they stay until they are released.
+    /// The oldest values, at most `most` of them (0 counts as 1), to be read in place; they stay until they are
+    /// released.
     ///
     /// # Errors
     /// There are none, or there will never be any.
@@ -189,8 +191,9 @@ impl<T, B: Bell> Consumer<T, B> {
         unsafe { &*slot.as_ptr() }
     }
 
-    /// Hands the `count` oldest values over to an iterator, which takes some of them and calls [`settle`](Consumer::settle) when
-    /// it goes. Until then they are not this side's: if the iterator is leaked, so are they, and the next look says so.
+    /// Hands the `count` oldest values over to an iterator, which takes some of them and calls
+    /// [`settle`](Consumer::settle) when it goes. Until then they are not this side's: if the iterator is leaked, so
+    /// are they, and the next look says so.
     #[inline(always)]
     pub(super) fn set_aside(&mut self, count: u64) -> Position {
         let from = self.head;

@@ -1,17 +1,19 @@
 //! One producer, one consumer.
 //!
 //! # Contract
-//! [`Producer::push`] and [`Consumer::pop`] are wait-free: no loop, no lock, no atomic read-modify-write. Values come out
-//! once each, in the order in which they went in. A ring of capacity n is full when n values are in it, no sooner. Several
-//! values at once: [`Producer::claim`] and [`Consumer::read`], in place; one store publishes or releases them all.
+//! [`Producer::push`] and [`Consumer::pop`] are wait-free: no loop, no lock, no atomic read-modify-write. Values come
+//! out once each, in the order in which they went in. A ring of capacity n is full when n values are in it, no sooner.
+//! Several values at once: [`Producer::claim`] and [`Consumer::read`], in place; one store publishes or releases them
+//! all.
 //!
-//! When the producer goes, the consumer pops what is left, then sees [`PopError::Closed`](crate::PopError). When the consumer goes,
-//! pushes fail from then on, with [`PushError::Closed`](crate::PushError), and what is in the ring is dropped by the consumer's
-//! drop; what was being pushed at that moment is dropped when the producer goes.
+//! When the producer goes, the consumer pops what is left, then sees [`PopError::Closed`](crate::PopError). When the
+//! consumer goes, pushes fail from then on, with [`PushError::Closed`](crate::PushError), and what is in the ring is
+//! dropped by the consumer's drop; what was being pushed at that moment is dropped when the producer goes.
 //!
 //! # State
-//! `tail`, written by the producer, and `head`, written by the consumer, each on lines of its own. Each side keeps what it
-//! last saw of the other's, and looks again only when that says full or empty; a consumer in a stream not at once (`pace`).
+//! `tail`, written by the producer, and `head`, written by the consumer, each on lines of its own. Each side keeps what
+//! it last saw of the other's, and looks again only when that says full or empty; a consumer in a stream not at once
+//! (`pace`).
 //!
 //! I1: `0 <= tail - head <= capacity`.
 //! I2: slots from `head` to `tail` hold values and are the consumer's; the others are empty and the producer's.

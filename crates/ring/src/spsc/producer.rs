@@ -33,13 +33,14 @@ pub struct Producer<T, B: Bell = Silent> {
     _keeper: Keeper<T, B>,
 }
 
-// SAFETY: it is the only producer (I3), and what it shares with the consumer it shares by atomics, so it may move to another
-// thread with the values it pushes.
+// SAFETY: it is the only producer (I3), and what it shares with the consumer it shares by atomics, so it may move to
+// another thread with the values it pushes.
 unsafe impl<T: Send, B: Bell> Send for Producer<T, B> {}
 
 impl<T, B: Bell> Producer<T, B> {
     /// # Safety
-    /// The place is there as long as the keeper (I4), its `tail` and `head` are these, and there is no other producer (I3).
+    /// The place is there as long as the keeper (I4), its `tail` and `head` are these, and there is no other producer
+    /// (I3).
     pub(super) unsafe fn new(
         place: Place<T, B>,
         tail: Position,
@@ -188,7 +189,8 @@ impl<T, B: Bell> Producer<T, B> {
         count
     }
 
-    /// How many values there is room for now; there can only be more later, until the consumer goes: then there is none.
+    /// How many values there is room for now; there can only be more later, until the consumer goes: then there is
+    /// none.
     pub fn room(&mut self) -> usize {
         if self.is_closed() {
             return 0;

@@ -1,22 +1,22 @@
 //! Rings in memory that the caller gives: mapped by several processes, or by one.
 //!
 //! # Contract
-//! [`create`] lays a ring out in memory, [`attach`] finds it there and checks all that its header says: what kind of ring it is,
-//! of what layout, for which element and capacity. A [`Shared`] then gives out the two roles, each to one holder in
-//! any process. They are the usual [`Producer`] and [`Consumer`], polling or sleeping.
+//! [`create`] lays a ring out in memory, [`attach`] finds it there and checks all that its header says: what kind of
+//! ring it is, of what layout, for which element and capacity. A [`Shared`] then gives out the two roles, each to one
+//! holder in any process. They are the usual [`Producer`] and [`Consumer`], polling or sleeping.
 //!
 //! A holder that dies without giving its role up (killed, say) can be found out ([`Shared::producer_holder`],
-//! [`Shared::consumer_holder`]; how, says [`role`](uncontended_wait::role)), and its role taken over; nothing of that happens by
-//! itself. A producer's successor goes on after what was published; a consumer's pops again what was not given back. To close
-//! for one who died: take its role over and drop it.
+//! [`Shared::consumer_holder`]; how, says [`role`](uncontended_wait::role)), and its role taken over; nothing of that
+//! happens by itself. A producer's successor goes on after what was published; a consumer's pops again what was not
+//! given back. To close for one who died: take its role over and drop it.
 //!
 //! Nobody sleeps for ever because a process died in the middle of waking it: who takes over wakes all, and until then a
-//! sleeper looks again by itself after [`LONGEST_SHARED_SLEEP`](uncontended_wait::LONGEST_SHARED_SLEEP). To hear of a death
-//! nobody has to follow, wait to a deadline and ask.
+//! sleeper looks again by itself after [`LONGEST_SHARED_SLEEP`](uncontended_wait::LONGEST_SHARED_SLEEP). To hear of a
+//! death nobody has to follow, wait to a deadline and ask.
 //!
-//! Whatever another process writes there, nothing outside of the memory is touched: positions are masked, and capacity and
-//! offsets are this process's own after `attach`. Values are [`Plain`], so that any bytes are one; whether they are what was
-//! pushed is up to the other processes' following the same rules.
+//! Whatever another process writes there, nothing outside of the memory is touched: positions are masked, and capacity
+//! and offsets are this process's own after `attach`. Values are [`Plain`], so that any bytes are one; whether they are
+//! what was pushed is up to the other processes' following the same rules.
 //!
 //! # State
 //! ```text
@@ -98,14 +98,15 @@ const fn slots_at<T>() -> usize {
     size_of::<Memory>().next_multiple_of(align_of::<T>())
 }
 
-/// Lays out an empty ring for at most `capacity` values in the `bytes` bytes at `base`, and attaches to it. `keep` is dropped
-/// when the last that was made of it is: what unmaps the memory, say.
+/// Lays out an empty ring for at most `capacity` values in the `bytes` bytes at `base`, and attaches to it. `keep` is
+/// dropped when the last that was made of it is: what unmaps the memory, say.
 ///
 /// # Errors
 /// The memory is too small or not aligned, or the capacity cannot be.
 ///
 /// # Safety
-/// The memory can be read and written until `keep` is dropped, and nobody uses it as a ring yet, nor as anything else ever.
+/// The memory can be read and written until `keep` is dropped, and nobody uses it as a ring yet, nor as anything else
+/// ever.
 pub unsafe fn create<T: Plain>(
     base: NonNull<u8>,
     bytes: usize,
@@ -153,7 +154,8 @@ pub unsafe fn attach<T: Plain>(
 ) -> Result<Shared<T>, AttachError> {
     check_memory::<T>(base, bytes, 1)?;
     let memory = base.cast::<Memory>();
-    // SAFETY: it is large enough and aligned, as was checked, any bytes are a header, and it is reached by atomics only (I1).
+    // SAFETY: it is large enough and aligned, as was checked, any bytes are a header, and it is reached by atomics only
+    // (I1).
     let header = unsafe { &memory.as_ref().header };
     header.stamp.check(Kind::Spsc)?;
     let (size, align) = (header.element_size.load(Relaxed), header.element_align.load(Relaxed));
@@ -185,8 +187,8 @@ pub struct Shared<T: Plain> {
     elements: PhantomData<T>,
 }
 
-// SAFETY: the memory is reached by atomics alone, but for slots, whose values may move between threads; and it is there as long
-// as `keep`, which may too (I1).
+// SAFETY: the memory is reached by atomics alone, but for slots, whose values may move between threads; and it is there
+// as long as `keep`, which may too (I1).
 unsafe impl<T: Plain> Send for Shared<T> {}
 // SAFETY: as for `Send`.
 unsafe impl<T: Plain> Sync for Shared<T> {}
@@ -215,8 +217,8 @@ impl<T: Plain> Shared<T> {
         unsafe { &self.memory.as_ref().control.0 }
     }
 
-    /// Where producer and consumer stand, and that they can. While others run, both go on: if `head` has not moved around the
-    /// look at `tail`, the two were so at one time; if it always has, somebody gets on with them.
+    /// Where producer and consumer stand, and that they can. While others run, both go on: if `head` has not moved
+    /// around the look at `tail`, the two were so at one time; if it always has, somebody gets on with them.
     fn check_positions(&self) -> Result<(Position, Position), AttachError> {
         const TRIES: usize = 8;
         let control = self.control();

@@ -5,7 +5,8 @@ use uncontended_ring::mutant;
 
 const BOTH: [Memory; 2] = [Memory::C11, Memory::Tso];
 
-/// A poll that finds nothing, or no room, is repeated: once in every way, then it waits for news (`Report::rounds` says so).
+/// A poll that finds nothing, or no room, is repeated: once in every way, then it waits for news (`Report::rounds` says
+/// so).
 fn explore(memory: Memory, bug: &'static str, scenario: impl Fn() + 'static) -> Report {
     mutant::seed(bug);
     let report = Explorer::new(memory).rounds(1).spins(4).explore(scenario).unwrap();

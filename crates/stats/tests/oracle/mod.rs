@@ -1,7 +1,8 @@
 //! An oracle of twice a double's precision for Robbins' criterion, by another road than the library: log factorials and
 //! plain logarithms in double-double arithmetic (106 bits), with nothing done about cancellation but carrying digits.
 //!
-//! Its own error is below 1e-29 of the largest term, (n + 1) ln(n + 1), which is 4e-12 ulp at n = 10^12 and 1e-14 at 2^53.
+//! Its own error is below 1e-29 of the largest term, (n + 1) ln(n + 1), which is 4e-12 ulp at n = 10^12 and 1e-14 at
+//! 2^53.
 
 /// An unevaluated sum of two doubles.
 #[derive(Clone, Copy, Debug)]

@@ -40,14 +40,14 @@ impl<F: Form> EventCount<F> {
 
     /// A count of no events, for threads of several processes that map its memory. Each process calls
     /// [`attach`](EventCount::attach) before anything else, the one that made it too. A sleep lasts at most
-    /// [`LONGEST_SHARED_SLEEP`](crate::LONGEST_SHARED_SLEEP) before the sleeper looks again: whom a process that died was
-    /// about to wake comes back by itself, or when its role is [taken over](EventCount::take_over).
+    /// [`LONGEST_SHARED_SLEEP`](crate::LONGEST_SHARED_SLEEP) before the sleeper looks again: whom a process that died
+    /// was about to wake comes back by itself, or when its role is [taken over](EventCount::take_over).
     pub fn shared() -> EventCount<F> {
         EventCount { form: F::new(Scope::Shared), role: Role::new() }
     }
 
-    /// Makes this process one that the heavy fences of other processes' waiters reach. Where that is refused, all waiters
-    /// of this count sleep for bounded times from now on. Within one process it is not needed and does nothing.
+    /// Makes this process one that the heavy fences of other processes' waiters reach. Where that is refused, all
+    /// waiters of this count sleep for bounded times from now on. Within one process it is not needed and does nothing.
     ///
     /// # Errors
     /// Why it was refused; the count can be used all the same.
@@ -102,7 +102,8 @@ impl<F: Form> EventCount<F> {
         self.wait_until_deadline(|value| value != old, deadline)
     }
 
-    /// Waits until `is_enough` says so of the count, and returns that count. It is asked after events, but not after each.
+    /// Waits until `is_enough` says so of the count, and returns that count. It is asked after events, but not after
+    /// each.
     ///
     /// # Errors
     /// It says no of the last event there will be.
@@ -138,8 +139,8 @@ impl<F: Form> EventCount<F> {
         result.map_err(|Closed| WaitError::Closed)
     }
 
-    /// A future of [`EventCount::wait_until`]: for async tasks, whose deadlines are their executor's business. It may be
-    /// dropped at any time.
+    /// A future of [`EventCount::wait_until`]: for async tasks, whose deadlines are their executor's business. It may
+    /// be dropped at any time.
     ///
     /// # Errors
     /// As there.

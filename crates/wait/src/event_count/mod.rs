@@ -1,13 +1,13 @@
 //! Event counts: a number that grows with every event, and threads that wait for it to change.
 //!
 //! # Contract
-//! Whoever makes something happen writes it down, then increments the count. Whoever waits reads the count, looks whether
-//! anything is there for it, and if not waits until the count is no longer what it read. Then nothing is missed, and
-//! what happened before an increment is seen by whoever sees it counted. `add(n)` counts n events at once, so that the
-//! count can be the cursor of a log or a ring.
+//! Whoever makes something happen writes it down, then increments the count. Whoever waits reads the count, looks
+//! whether anything is there for it, and if not waits until the count is no longer what it read. Then nothing is
+//! missed, and what happened before an increment is seen by whoever sees it counted. `add(n)` counts n events at once,
+//! so that the count can be the cursor of a log or a ring.
 //!
-//! Values are modulo 2^31 (`u32`) or 2^63 (`u64`): compare them for equality or by distance, never by size. Waiting for a
-//! change misses a multiple of 2^31 (2^63) events that fall between reading and sleeping.
+//! Values are modulo 2^31 (`u32`) or 2^63 (`u64`): compare them for equality or by distance, never by size. Waiting for
+//! a change misses a multiple of 2^31 (2^63) events that fall between reading and sleeping.
 //!
 //! | | increments | increment while nobody sleeps | needs of a sleeper |
 //! |---|---|---|---|
@@ -15,13 +15,13 @@
 //! | `single::one_word` (x86-64) | one thread | an addition to memory without LOCK, a test, a branch | a heavy fence |
 //! | [`many`] | any thread | a LOCKed addition, a branch | nothing |
 //!
-//! All but `many` therefore ask the crate `fence` for membarriers; where those are refused, their sleepers sleep for bounded
-//! times.
+//! All but `many` therefore ask the crate `fence` for membarriers; where those are refused, their sleepers sleep for
+//! bounded times.
 //!
 //! # Invariants
 //! V1: the final value is the number of events, modulo its width.
-//! V2: nobody sleeps without a time limit for a value to change that has changed, once stores have arrived and wake-ups are made.
-//!     (Who was left asleep by `add_and_wake_one`, on purpose, waits for the next.)
+//! V2: nobody sleeps without a time limit for a value to change that has changed, once stores have arrived and wake-ups
+//!     are made. (Who was left asleep by `add_and_wake_one`, on purpose, waits for the next.)
 //! V3: where barriers are refused, whoever sleeps comes back by itself within one nap.
 //! V4: "changed" is said only if it did.
 //! V5: every clear of the flag is followed by a wake-up of all.
@@ -30,8 +30,9 @@
 //! V8: no deadline is early.
 //!
 //! # Evidence
-//! tests/model_event_counts.rs: V1 to V7 explored, with mutants; tests/event_counts.rs: all of them with real threads, V8 and
-//! wraparound; tests/refused.rs: V3; tests/pause.rs, tests/faults.rs: under faults. compare/: `u1_publish`, `u2_wake`.
+//! tests/model_event_counts.rs: V1 to V7 explored, with mutants; tests/event_counts.rs: all of them with real threads,
+//! V8 and wraparound; tests/refused.rs: V3; tests/pause.rs, tests/faults.rs: under faults. compare/: `u1_publish`,
+//! `u2_wake`.
 
 mod count;
 mod form;
@@ -51,10 +52,10 @@ pub use two_words::TwoWords;
 
 /// Event counts with one producer, which a [`Producer`] stands for.
 ///
-/// The portable form is the default on x86-64 too. It keeps the count in the handle, in a register where the handle is a local, so
-/// that an increment, and an addition of any number, never waits for a load of what it stored last. An addition to memory does,
-/// but where the processor hands its sum on without going through memory. Besides, C11 covers each step of the portable
-/// form, and no increment ever stores a flag away.
+/// The portable form is the default on x86-64 too. It keeps the count in the handle, in a register where the handle is
+/// a local, so that an increment, and an addition of any number, never waits for a load of what it stored last. An
+/// addition to memory does, but where the processor hands its sum on without going through memory. Besides, C11 covers
+/// each step of the portable form, and no increment ever stores a flag away.
 pub mod single {
     /// 31 bits, in the default form.
     pub type EventCount32 = portable::EventCount32;

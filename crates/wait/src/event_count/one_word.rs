@@ -1,25 +1,26 @@
-//! Version and flag in one word: with an unlocked addition the x86 form for a single producer, with a LOCKed one the form
-//! for many.
+//! Version and flag in one word: with an unlocked addition the x86 form for a single producer, with a LOCKed one the
+//! form for many.
 //!
 //! # Contract
 //! An increment adds 2 and tests bit 0 of the result.
 //!
 //! # State
-//! A [`Flagged`] word whose count is the version. A futex sees its low half alone, so with 64 bits too the flag is there.
+//! A [`Flagged`] word whose count is the version. A futex sees its low half alone, so with 64 bits too the flag is
+//! there.
 //!
 //! # Edges
 //! event: `publish` -> `load`. What happened before the increment.
 //!
 //! # Invariants
 //! I1 to I5: those of [`Flagged`].
-//! I6, many producers: every change of the word is an atomic read-modify-write, so an increment either comes before the flag
-//!     is set, and the kernel finds another version, or after, and finds the flag. No fence, no barrier.
-//! I7, single producer: an increment that had loaded the word when the flag was set may store it away. The waiter's heavy
-//!     fence, after the flag and before the kernel looks, lies before or after the whole instruction (`unlocked`): if after,
-//!     the version has changed and the kernel refuses the sleep; if before, the increment finds the flag. That a flag may
-//!     be cleared and set anew at the same version is I6 of [`Flagged`].
-//! I8: with 64 bits, the kernel cannot tell versions that are 2^31 apart. A waiter that is overtaken by that many between its
-//!     flag and its sleep, and finds another waiter's flag there, sleeps until the next increment.
+//! I6, many producers: every change of the word is an atomic read-modify-write, so an increment either comes before the
+//!     flag is set, and the kernel finds another version, or after, and finds the flag. No fence, no barrier.
+//! I7, single producer: an increment that had loaded the word when the flag was set may store it away. The waiter's
+//!     heavy fence, after the flag and before the kernel looks, lies before or after the whole instruction
+//!     (`unlocked`): if after, the version has changed and the kernel refuses the sleep; if before, the increment finds
+//!     the flag. That a flag may be cleared and set anew at the same version is I6 of [`Flagged`].
+//! I8: with 64 bits, the kernel cannot tell versions that are 2^31 apart. A waiter that is overtaken by that many
+//!     between its flag and its sleep, and finds another waiter's flag there, sleeps until the next increment.
 //!
 //! # Evidence
 //! tests/model_event_counts.rs: under TSO; many producers under C11 too.
@@ -134,8 +135,8 @@ impl<W: Width, A: Addition> Layout for OneWord<W, A> {
         self.wake_all();
     }
 
-    /// It may have set the flag anew after the close had cleared it, at the same version, and others who saw it set before
-    /// may sleep under it.
+    /// It may have set the flag anew after the close had cleared it, at the same version, and others who saw it set
+    /// before may sleep under it.
     #[cfg_attr(unc_model, track_caller)]
     fn leave_closed(&self) {
         if !mutant("waiter: leaves a closed count without waking") {

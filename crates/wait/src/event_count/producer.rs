@@ -51,8 +51,8 @@ impl<F: SingleProducer> EventCount<F> {
         Producer::claim(self)
     }
 
-    /// The producer in the place of one whose process died: it goes on from the last event that was counted, and whoever the
-    /// dead was about to wake is woken. A count without a producer is claimed.
+    /// The producer in the place of one whose process died: it goes on from the last event that was counted, and
+    /// whoever the dead was about to wake is woken. A count without a producer is claimed.
     ///
     /// # Errors
     /// There is one that lives, or it has closed the count.

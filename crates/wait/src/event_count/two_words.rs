@@ -1,8 +1,8 @@
 //! The portable single-producer form: a version, and beside it the sleepers.
 //!
 //! # Contract
-//! An increment is a release store of the version and [`Sleepers::wake`]: a load and a branch. Nothing in it is specific
-//! to a processor.
+//! An increment is a release store of the version and [`Sleepers::wake`]: a load and a branch. Nothing in it is
+//! specific to a processor.
 //!
 //! # State
 //! `version` counts in its upper 31 or 63 bits, as in the other forms, and is stored by the one producer alone, which

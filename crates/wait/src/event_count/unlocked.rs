@@ -1,9 +1,10 @@
-//! The one instruction that the one-word event count rests on: an addition to memory without LOCK, then a test of the flag.
+//! The one instruction that the one-word event count rests on: an addition to memory without LOCK, then a test of the
+//! flag.
 //!
 //! # Contract
-//! One thread adds; others may set or clear bit 0 by LOCKed instructions. The value added is even, so the upper bits count
-//! every addition. Writes that stand before the call in the program are seen by whoever sees the sum (x86 keeps the
-//! order of stores, and the compiler moves no access across the assembly).
+//! One thread adds; others may set or clear bit 0 by LOCKed instructions. The value added is even, so the upper bits
+//! count every addition. Writes that stand before the call in the program are seen by whoever sees the sum (x86 keeps
+//! the order of stores, and the compiler moves no access across the assembly).
 //!
 //! # Invariants
 //! I1: `add` to memory is a load and a store of the same instruction. The flag is lost if another CPU sets it between
@@ -35,8 +36,8 @@ macro_rules! add {
         pub(crate) fn $name(word: &$atomic, value: $value) -> bool {
             if value == $value::from(ONE) {
                 // An immediate operand: some processors then need not wait for the last addition to reach memory.
-                // SAFETY: the word is borrowed, aligned and only ever accessed atomically; an aligned x86 access of this
-                // size is atomic, and the race for bit 0 is the algorithm (I1).
+                // SAFETY: the word is borrowed, aligned and only ever accessed atomically; an aligned x86 access of
+                // this size is atomic, and the race for bit 0 is the algorithm (I1).
                 unsafe {
                     std::arch::asm!(
                         concat!("add ", $size, " ptr [{word}], {one}"),
@@ -50,8 +51,8 @@ macro_rules! add {
                 }
                 return false;
             }
-            // SAFETY: the word is borrowed, aligned and only ever accessed atomically; an aligned x86 access of this size is
-            // atomic, and the race for bit 0 is the algorithm (I1).
+            // SAFETY: the word is borrowed, aligned and only ever accessed atomically; an aligned x86 access of this
+            // size is atomic, and the race for bit 0 is the algorithm (I1).
             unsafe {
                 std::arch::asm!(
                     concat!("add ", $size, " ptr [{word}], ", $register),

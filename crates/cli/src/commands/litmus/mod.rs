@@ -54,8 +54,8 @@ pub(crate) struct Litmus {
     /// Print an execution that reaches the condition (for `forall`: that violates it)
     #[arg(long)]
     trace: bool,
-    /// Write the results as JSON; `-`: to stdout, text then going to stderr. Spelled and counted as herd 7.57 does, which
-    /// leaves the halves of a read-modify-write unordered; where that adds executions, `ordered` is without them
+    /// Write the results as JSON; `-`: to stdout, text then going to stderr. Spelled and counted as herd 7.57 does,
+    /// which leaves the halves of a read-modify-write unordered; where that adds executions, `ordered` is without them
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
     /// Draw the first execution that --trace finds; without one, nothing is written
