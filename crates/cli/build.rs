@@ -46,7 +46,7 @@ fn variable(name: &str) -> String {
     env::var(name).unwrap_or_else(|_| panic!("cargo sets {name} for build scripts"))
 }
 
-/// `<target>/observer` beside `<target>/<profile>/build`, whichever profile is being built (I2).
+/// `<target>/observer` next to `<target>/<profile>/build`, whichever profile is being built (I2).
 fn inner_target_folder(out: &Path) -> PathBuf {
     let build = out.ancestors().find(|folder| folder.ends_with("build"));
     match build.and_then(|build| build.parent()?.parent()) {
@@ -129,9 +129,10 @@ fn link(archive: &Path, map: &Path, library: &Path) {
     }
 }
 
-/// The source files of the archive, from the list that cargo writes beside it.
+/// The source files of the archive, from the list that cargo writes next to it.
 fn sources(list: &Path) -> Vec<PathBuf> {
-    let text = fs::read_to_string(list).expect("cargo writes a list of sources beside the archive");
+    let text =
+        fs::read_to_string(list).expect("cargo writes a list of sources next to the archive");
     let files = text.split_once(": ").map_or("", |(_, files)| files);
     let unescaped = files.trim_end().replace("\\ ", "\0");
     unescaped

@@ -1,4 +1,4 @@
-//! Question: what does `unc compare` add to a run, beside the run itself?
+//! Question: what does `unc compare` add to a run, besides the run itself?
 //!
 //! Rounds of `unc compare -- true true` are interleaved with a plain loop of spawn and wait; printed are the medians of
 //! what passes outside of the measured runs, start of `unc` included, and of the whole difference to the plain loop,

@@ -38,7 +38,7 @@ pub(crate) fn after_run(
     [kept, data, page].into_iter().flatten().collect()
 }
 
-/// The report on a record and what happened beside it.
+/// The report on a record and what happened around it.
 pub(crate) fn report(
     record: &[u8],
     facts: Facts,

@@ -7,7 +7,7 @@ use std::fmt;
 pub(crate) struct Failure {
     /// What went wrong, with the name of the file, flag or program concerned.
     pub(crate) cause: String,
-    /// What would mend it; empty where the cause says it all.
+    /// What would fix it; empty where the cause says it all.
     pub(crate) remedy: String,
 }
 

@@ -51,7 +51,7 @@ fn streams_without_numbers() {
     unc_reading(&slo, "1\nnan\n").assert_refused("line 2: 'nan' is not a finite number");
     unc_reading(&slo, "inf\n").assert_refused("line 1");
     unc_reading(&slo, "1\n2\nthree\n").assert_refused("line 3");
-    unc_reading(&slo, "3MiB\n").assert_refused("is no time");
+    unc_reading(&slo, "3MiB\n").assert_refused("is not a time");
     unc_reading(&slo, &"1".repeat(10_000)).assert_refused("line 1: it never ends");
     unc_reading(&slo, "1\n2").assert_status(3);
     unc_reading(&slo, "1\n2\r\n").assert_status(3);
@@ -71,13 +71,13 @@ fn questions_without_a_property_or_a_subject() {
     unc(&["slo", "--rate", ".9", "--", "true"]).assert_refused("--at-most");
     unc(&["slo", "--rate", ".9", "--at-most", "5ms"]).assert_refused("there is nothing to judge");
     unc(&["slo", "--rate", ".9", "--at-most", "5", "--", "true"])
-        .assert_refused("the threshold of wall is no time");
+        .assert_refused("the threshold of wall is not a time");
     unc(&["slo", "--rate", ".9", "--at-most", "5ms", "--metric", "max-rss", "--", "true"])
-        .assert_refused("is no size");
+        .assert_refused("is not a size");
     unc(&["slo", "--rate", ".9", "--at-most", "5ms", "--at-least", "1ms", "--", "true"])
         .assert_refused("cannot be used");
     unc(&["slo", "--rate", ".9", "--at-most", "5 parsecs", "--", "true"])
-        .assert_refused("'parsecs' in '5 parsecs' is no unit");
+        .assert_refused("unknown unit 'parsecs' in '5 parsecs'");
     unc(&["compare", "--", "true"]).assert_refused("there is nothing to compare");
     unc(&["compare", "--baseline", "3", "--", "true", "true"])
         .assert_refused("--baseline 3 of 2 commands");

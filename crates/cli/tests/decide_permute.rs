@@ -46,7 +46,7 @@ fn small_groups_have_the_p_value_of_enumeration() {
 fn each_statistic_sees_its_own_difference() {
     let folder = Folder::new();
     let a = file(&folder, "a", (0..60).map(|i| f64::from(i % 7)));
-    // Alike but for a long tail, which the median does not see.
+    // Alike except for a long tail, which the median does not see.
     let b = file(&folder, "b", (0..60).map(|i| if i % 7 > 4 { 100.0 } else { f64::from(i % 7) }));
     let status =
         |statistic: &str| unc(&["permute", &a, &b, "--seed", "2", "--statistic", statistic]).status;

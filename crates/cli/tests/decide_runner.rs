@@ -248,5 +248,5 @@ fn the_report_of_a_run_is_a_metric() {
     assert_eq!(said.status, 0, "{}", said.err);
     assert_eq!(slo("run:wall_ns", "90%", "1ns").status, 1);
     slo("run:no_such_field", "90%", "1").assert_refused("there is no field 'no_such_field'");
-    slo("run:wall_ns", "90%", "1MiB").assert_refused("is no time");
+    slo("run:wall_ns", "90%", "1MiB").assert_refused("is not a time");
 }

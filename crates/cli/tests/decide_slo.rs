@@ -264,7 +264,7 @@ fn a_rate_in_percent_is_that_decimal() {
     }
 }
 
-/// One burst of twelve is no rate: what independent runs would refute stays open, and says why.
+/// One burst of twelve is not a rate: what independent runs would refute stays open, and says why.
 #[test]
 fn a_burst_is_not_taken_for_a_rate() {
     let stream = |good: usize| "1\n".repeat(10) + &"3\n".repeat(12) + &"1\n".repeat(good);
@@ -341,7 +341,7 @@ fn a_wait_for_the_next_line_can_be_ended() {
     }
 }
 
-/// Who closes our output has read enough: the exit status tells the verdict all the same.
+/// A reader that closes our output has read enough: the exit status tells the verdict all the same.
 #[test]
 fn closed_outputs_do_not_change_the_verdict() {
     for extra in [&[][..], &["--json", "-"]] {

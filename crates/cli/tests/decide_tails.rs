@@ -88,10 +88,10 @@ fn the_shares_of_lost_runs_are_compared() {
         "{}",
         said.err
     );
-    // One of a hundred is no evidence, and nobody asked about tails.
+    // One of a hundred is not evidence, and nobody asked about tails.
     let json = verdict(LOST_ONLY, &lost(100)).json();
     assert_eq!((&json["verdict"], &json["tails"]["state"]), (&"yes".into(), &"untested".into()));
-    // The other way round the candidate is no worse for it.
+    // The other way round the candidate is not worse for it.
     let turned: Vec<_> = lost(3).into_iter().map(|[a, b]| [b, a]).collect();
     assert_eq!(verdict(LOST_ONLY, &turned).status, 0);
 }
@@ -133,8 +133,8 @@ fn stream(rng: &mut Rng, median: f64, share: f64, times: f64) -> String {
     text
 }
 
-/// The verdict is no plain yes where a tenth of the runs or more is twice as slow. The short form's own chance: of 150
-/// trials that say yes with a chance of 15 % where 5 % is promised fewer than 15 do with a chance of 3.5 %; the
+/// The verdict is not a plain yes where a tenth of the runs or more is twice as slow. The short form's own chance: of
+/// 150 trials that say yes with a chance of 15 % where 5 % is promised fewer than 15 do with a chance of 3.5 %; the
 /// assertion is on four such cases, so that a guard that is wrong in all of them escapes with less than one in 10^5.
 #[test]
 fn a_worse_tail_is_no_plain_yes() {
@@ -176,7 +176,7 @@ fn equals_have_a_yes_that_says_what_it_did_not_see() {
     // A smaller tail is what that means.
     let (status, ..) = compare(&["--margin", "5%"], &stream(&mut rng, 1.0, 0.01, 4.0));
     assert_eq!(status, 0);
-    // Who means medians is not kept.
+    // Nobody who means medians is held up.
     let values = stream(&mut rng, 1.0, 0.3, 4.0);
     let (status, json, _) = compare(&["--margin", "5%", "--no-tail-guard"], &values);
     assert_eq!((status, json["tails"].is_null()), (0, true));

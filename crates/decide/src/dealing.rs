@@ -71,7 +71,7 @@ impl DealTrial {
         progress: impl FnMut(&uncontended_stats::Judge) -> ControlFlow<()>,
     ) -> Result<DealTrial, Failure> {
         let seed: u64 =
-            permute.seed.parse().map_err(|_| Failure::new("the seed is no whole number", ""))?;
+            permute.seed.parse().map_err(|_| Failure::new("the seed is not a whole number", ""))?;
         let limits = Limits { trials: Some(permute.most_dealings), time: most };
         let mut test = permute.test(&permute.a, &permute.b, seed)?;
         let found = test.test(permute.question()?, limits, progress);

@@ -1,4 +1,4 @@
-//! What a comparison asks beside the median: has one command more slow runs, or more lost ones?
+//! What a comparison asks besides the median: has one command more slow runs, or more lost ones?
 //!
 //! # Contract
 //! A guard is fixed before the first run and stands in the log's head. It has its own part of the error bound: with the

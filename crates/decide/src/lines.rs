@@ -2,7 +2,7 @@
 //!
 //! # Contract
 //! A trial that waits for its next line ends when the user asks for the end or its time is up, with the verdict of the
-//! lines so far. Leaving closes the pipe, which is how its writer learns that it can stop. What is no line of values is
+//! lines so far. Leaving closes the pipe, which is how its writer learns that it can stop. A line without values is
 //! an error with its number, never skipped.
 //! # Evidence
 //! `crates/cli/tests/decide_slo.rs`, `crates/cli/tests/decide_bad_input.rs`.

@@ -99,7 +99,7 @@ fn run_until_settled(
 pub struct Blocks {
     /// The trial.
     pub session: Session,
-    /// Who starts them.
+    /// What starts them.
     pub runner: Runner,
     /// What runs around them.
     pub around: Around,
@@ -138,7 +138,7 @@ impl Blocks {
                     "'{}' {how}: a program that fails is not compared, since a fast crash must not win",
                     command.line
                 ),
-                "mend it (see --show-output), or say --ignore-failure",
+                "fix it (see --show-output), or pass --ignore-failure",
             ));
         }
         run.arm = arm;

@@ -147,11 +147,11 @@ fn printed(pattern: &Regex, output: &[u8]) -> Result<Quantity, String> {
     };
     let found = groups.get(1).or(groups.get(0)).map_or("", |group| group.as_str());
     Quantity::parse(found)
-        .map_err(|error| format!("what matches '{pattern}' is no number: {error}"))
+        .map_err(|error| format!("what matches '{pattern}' is not a number: {error}"))
 }
 
 fn number(path: &Path, json: &[u8]) -> Result<f64, String> {
     let document =
-        serde_json::from_slice(json).map_err(|error| format!("it is no JSON: {error}"))?;
+        serde_json::from_slice(json).map_err(|error| format!("it is not JSON: {error}"))?;
     path.number(&document)
 }

@@ -343,7 +343,7 @@ impl Trial for PairTrial {
         let z = (2.0 * larger - pairs) / pairs.sqrt();
         if pairs >= ENOUGH && z.abs() > SUSPICIOUS {
             found.push(format!(
-                "the first run of a block differs from the second whichever command it is (position z = {z:.1}): random order keeps the test sound, and --prepare may mend it"
+                "the first run of a block differs from the second whichever command it is (position z = {z:.1}): random order keeps the test sound, and --prepare may fix it"
             ));
         }
         found

@@ -72,7 +72,7 @@ impl Path {
                 steps.push(match index.strip_prefix('[') {
                     Some("*") => Step::All,
                     Some(number) => Step::Element(
-                        number.parse().map_err(|_| bad("has an index that is no number"))?,
+                        number.parse().map_err(|_| bad("has an index that is not a number"))?,
                     ),
                     None => return Err(bad("has brackets that do not match")),
                 });
@@ -104,11 +104,9 @@ impl Path {
                     Step::Element(index) => next.push(
                         value.get(index).ok_or_else(|| format!("there is no element [{index}]"))?,
                     ),
-                    Step::All => next.extend(
-                        value
-                            .as_array()
-                            .ok_or_else(|| "[*] stands after what is no array".to_string())?,
-                    ),
+                    Step::All => next.extend(value.as_array().ok_or_else(|| {
+                        "[*] stands after something that is not an array".to_string()
+                    })?),
                 }
             }
             found = next;
@@ -119,7 +117,7 @@ impl Path {
         let numbers: Vec<f64> = found
             .into_iter()
             .filter(|value| !value.is_null())
-            .map(|value| value.as_f64().ok_or_else(|| format!("{value} is no number")))
+            .map(|value| value.as_f64().ok_or_else(|| format!("{value} is not a number")))
             .collect::<Result<_, _>>()?;
         let nothing = || "nothing there but null".to_string();
         match self.fold {

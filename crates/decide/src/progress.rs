@@ -1,4 +1,4 @@
-//! Who is told how far a trial is.
+//! The listener that is told how far a trial is.
 
 use std::fmt::Debug;
 

@@ -1,7 +1,7 @@
 //! What is asked, fixed before the first run: thresholds, error, metric, margin.
 //!
 //! # Contract
-//! A hypothesis is all that a verdict depends on beside the runs themselves. It is echoed to the user and written as
+//! A hypothesis is all that a verdict depends on besides the runs themselves. It is echoed to the user and written as
 //! the head of the log before anything is measured, and `unc verdict` reads it back from there.
 
 use crate::Failure;
@@ -181,7 +181,7 @@ impl Decider {
 /// How many times longer than by chance runs that lack the property may follow upon each other.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Bursts {
-    /// Where the answer is no.
+    /// Where the answer is `no`.
     pub no: f64,
     /// Where it is yes; none: asked only where runs are clustered.
     pub yes: Option<f64>,
@@ -324,7 +324,7 @@ pub struct Compare {
     /// The percentile that is compared, instead of the median of the paired ratios.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quantile: Option<f64>,
-    /// What is asked beside the median; none in logs from before there was a guard.
+    /// What is asked besides the median; none in logs from before there was a guard.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guard: Option<Guard>,
 }

@@ -2,7 +2,7 @@
 //!
 //! # Contract
 //! The verdict is the judge's, which does not take bursts for a rate unless runs are said to be independent. A
-//! percentile that was asked about has an interval of its own beside it, valid over all looks; without an indifference
+//! percentile that was asked about has an interval of its own, valid over all looks; without an indifference
 //! zone both are right together with one and the same error, since either is wrong only if too many, or too few, values
 //! lie at or below the true percentile. That runs which lack the property come in bursts is a warning, wrong at most
 //! once in a thousand trials.
@@ -42,7 +42,7 @@ impl RateTrial {
         })
     }
 
-    /// The finding, but for the percentile, which takes a sort.
+    /// The finding without the percentile, which takes a sort.
     pub fn finding(&self) -> Finding {
         self.finding_with(None)
     }

@@ -40,7 +40,7 @@ pub struct Run {
     /// Wall time, where a command ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wall_ns: Option<u64>,
-    /// A stored value from another time, not run beside the others.
+    /// A stored value from another time, not run with the others.
     #[serde(default, skip_serializing_if = "is_false")]
     pub stored: bool,
 }

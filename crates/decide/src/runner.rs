@@ -38,7 +38,7 @@ pub struct Launch {
     pub show_output: bool,
 }
 
-/// Who splits a command line into words.
+/// What splits a command line into words.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub enum Shell {
     /// Ourselves where that means the same, else `/bin/sh`.

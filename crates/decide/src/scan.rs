@@ -28,7 +28,10 @@ impl Parameter {
             let number = text.parse::<f64>().ok().map(|number| (number * unit).round());
             let number = number.filter(|number| number.abs() < 1e15);
             number.ok_or_else(|| {
-                Failure::new(format!("'{text}' is no number to scan with"), "see --parameter-scan")
+                Failure::new(
+                    format!("'{text}' is not a number to scan with"),
+                    "see --parameter-scan",
+                )
             })
         };
         let (first, last, step) = (whole(first)?, whole(last)?, whole(step)?);
@@ -44,7 +47,7 @@ impl Parameter {
 
 fn checked(name: &str) -> Result<String, Failure> {
     if name.is_empty() || name.contains(['{', '}']) {
-        return Err(Failure::new(format!("'{name}' is no name of a parameter"), ""));
+        return Err(Failure::new(format!("'{name}' is not the name of a parameter"), ""));
     }
     Ok(name.to_string())
 }

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use uncontended_sys::interrupts;
 
-/// What a session needs beside the hypothesis.
+/// What a session needs besides the hypothesis.
 #[derive(Debug, Clone, Default)]
 pub struct Setting<'a> {
     /// Seed of everything random.

@@ -44,7 +44,7 @@ pub struct Quantity {
     pub value: f64,
     /// Which of them.
     pub dimension: Dimension,
-    /// What a bare number beside this one would be multiplied with to be in the same unit.
+    /// What a bare number next to this one would be multiplied by to be in the same unit.
     pub scale: f64,
 }
 
@@ -79,7 +79,7 @@ impl Quantity {
         let parsed = finite(number).ok_or_else(|| format!("'{text}' is not a finite number"))?;
         let Some(&(_, scale, dimension)) = UNITS.iter().find(|(name, ..)| *name == unit) else {
             return Err(format!(
-                "'{unit}' in '{text}' is no unit: times take ns, us, ms, s, m, h; sizes B, kB, KiB, MB, MiB, GB, GiB"
+                "unknown unit '{unit}' in '{text}'; times take ns, us, ms, s, m, h; sizes B, kB, KiB, MB, MiB, GB, GiB"
             ));
         };
         if parsed < 0.0 && dimension != Dimension::Number {
@@ -92,7 +92,7 @@ impl Quantity {
         Ok(Quantity { value, dimension, scale })
     }
 
-    /// Reads one measured value beside a threshold: a bare number is in the threshold's own unit.
+    /// Reads one measured value for a threshold: a bare number is in the threshold's own unit.
     pub fn parse_beside(text: &str, threshold: Quantity) -> Result<f64, String> {
         let read = Quantity::parse(text)?;
         if read.dimension == threshold.dimension {
@@ -106,7 +106,7 @@ impl Quantity {
                 .filter(|value| value.is_finite())
                 .ok_or_else(|| format!("'{}' is too large", text.trim()));
         }
-        Err(format!("'{}' is no {}", text.trim(), noun(threshold.dimension)))
+        Err(format!("'{}' is not a {}", text.trim(), noun(threshold.dimension)))
     }
 }
 
@@ -123,7 +123,7 @@ pub fn noun(dimension: Dimension) -> &'static str {
 pub fn duration(text: &str) -> Result<Duration, String> {
     let read = Quantity::parse(text)?;
     if read.dimension != Dimension::Time || read.value <= 0.0 {
-        return Err(format!("'{text}' is no duration above zero (such as 500ms, 10s, 2m)"));
+        return Err(format!("'{text}' is not a duration above zero (such as 500ms, 10s, 2m)"));
     }
     Duration::try_from_secs_f64(read.value / 1e9).map_err(|_| format!("'{text}' is too long"))
 }
@@ -135,7 +135,7 @@ pub fn share(text: &str) -> Result<f64, String> {
         Some(percent) => hundredth(percent.trim_end()),
         None => finite(trimmed),
     };
-    read.ok_or_else(|| format!("'{text}' is no share (such as 0.98 or 98%)"))
+    read.ok_or_else(|| format!("'{text}' is not a share (such as 0.98 or 98%)"))
 }
 
 /// A hundredth of a number, shifted as text: 99.9% is the double nearest to 0.999, which 99.9 / 100 is not.
@@ -160,13 +160,13 @@ pub fn margin(text: &str) -> Result<f64, String> {
     if (0.0..1.0).contains(&read) {
         return Ok(read);
     }
-    Err(format!("'{text}' is no margin: it must be at least 0% and below 100%"))
+    Err(format!("'{text}' is not a margin: it must be at least 0% and below 100%"))
 }
 
 /// Reads how many times longer something may be: at least once, at most a million times.
 pub fn stretch(text: &str) -> Result<f64, String> {
     let read = finite(text.trim()).filter(|read| (1.0..=1e6).contains(read));
-    read.ok_or_else(|| format!("'{text}' is no number from 1 to 1000000"))
+    read.ok_or_else(|| format!("'{text}' is not a number from 1 to 1000000"))
 }
 
 /// Reads a percentile such as `p99`, `p99.9` or `median`; the answer is the rate, 0.99.
@@ -176,7 +176,7 @@ pub fn percentile(text: &str) -> Result<f64, String> {
         other => other.strip_prefix('p').unwrap_or(""),
     };
     let read = hundredth(number).filter(|&rate| rate > 0.0 && rate < 1.0);
-    read.ok_or_else(|| format!("'{text}' is no percentile (such as p50, p99, p99.9)"))
+    read.ok_or_else(|| format!("'{text}' is not a percentile (such as p50, p99, p99.9)"))
 }
 
 /// Which way a number is rounded where it is shown. The ends of an interval are rounded outward.

@@ -29,7 +29,7 @@ fn add(sum: &AtomicU64, more: u64) {
     sum.store(sum.load(Relaxed).wrapping_add(more), Relaxed);
 }
 
-/// The lock was had at the first try.
+/// The lock was taken at the first try.
 #[inline(always)]
 pub fn acquired<S: Site>(at: S, row: Row) {
     let Row { cell, lock } = row;
@@ -69,7 +69,7 @@ pub fn id(seat: &Seat, cell: &Cell) -> u32 {
     seat.arena.unit_of(cell)
 }
 
-/// When the lock was released before it was had now; 0 if that concerned nobody, none if it was not seen.
+/// When the lock was released before it was taken now; 0 if that concerned nobody, none if it was not seen.
 fn last_release(seat: &Seat, lock: &Lock) -> Option<u64> {
     let stamp = lock.release.load(Relaxed);
     let owner = lock.owner.load(Relaxed);
@@ -84,7 +84,7 @@ pub fn take(seat: &Seat, row: Row, now: u64) {
     own(seat, row, || now);
 }
 
-/// The calling thread's hold begins. The clock is read last: beside an atomic instruction that costs least.
+/// The calling thread's hold begins. The clock is read last: next to an atomic instruction that costs least.
 #[inline(always)]
 pub fn own(seat: &Seat, row: Row, now: impl Fn() -> u64) {
     let Row { cell, lock } = row;
@@ -223,7 +223,7 @@ impl<S: Site> Blocked<S> {
         std::ptr::eq(self.row.lock, row.lock)
     }
 
-    /// The lock was had.
+    /// The lock was taken.
     pub fn acquired(self) {
         let Blocked { at, row, wait } = self;
         let now = at.ticks();
@@ -239,7 +239,7 @@ impl<S: Site> Blocked<S> {
         if let Some(opened) = opened {
             let woken = row.lock.woken.load(Relaxed);
             let cause = match release {
-                0 => cause::UNKNOWN, // Who released it had nobody to wake.
+                0 => cause::UNKNOWN, // Its releaser had nobody to wake.
                 _ => cause_of(call, opened, woken, now),
             };
             close_idle(at, row, Idle { opened, now, release, cause });

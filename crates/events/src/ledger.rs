@@ -1,4 +1,4 @@
-//! Who waits for a lock, and since when it could have been had: what idle time is made of.
+//! The waiters of a lock, and since when it could have been taken: what idle time is made of.
 //!
 //! # Contract
 //! A waiter is in the ledger from [`Wait::begin`] until [`Wait::leave`], with a time of arrival that it reads once its

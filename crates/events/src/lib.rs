@@ -7,7 +7,7 @@
 //! address is; [`events`]: acquired, blocked, released; [`ledger`]: who waits, and since when a lock could have been
 //! had; [`stacks`]: the numbers of stacks; [`maps`]: what the kernel tells of a process's memory.
 //! # Evidence
-//! Unit tests beside each file, `tests/model.rs`, and the programs of `tests/programs` through the observer.
+//! Unit tests next to each file, `tests/model.rs`, and the programs of `tests/programs` through the observer.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! Who an event happens to, and where.
+//! The thread that an event happens to, and where.
 
 use uncontended_trace::arena::Arena;
 use uncontended_trace::layout::{Cell, Lock, Process, Thread};

@@ -172,7 +172,7 @@ fn take_and_give_back(at: At, row: Row, word: &AtomicU32) -> bool {
     true
 }
 
-/// Two threads at one lock: whatever is had, waited for or given up is counted, and nothing is left behind.
+/// Two threads at one lock: whatever is taken, waited for or given up is counted, and nothing is left behind.
 fn contended() -> impl Fn() + 'static {
     let scene = Scene::new();
     let rows = scene.threads.map(|at| at.row(64));

@@ -117,7 +117,7 @@ pub const CLASSICS: &[Classic] = &[
         name: "CAS-FAIL",
         sc: true,
         tso: true,
-        about: "A failing compare-and-exchange without LOCK: the instruction writes back what it read, so a store beside it \
+        about: "A failing compare-and-exchange without LOCK: the instruction writes back what it read, so a store alongside it \
                 may be lost. Allowed under SC as well, and real processors show it.",
         text: "X86_64 CAS-FAIL\n{ uint64_t x; 0:rax=5; 0:rbx=9; }\n P0 | P1 ;\n cmpxchgq %rbx,(x) | movq $1,(x) ;\n\
                exists (x=0)\n",
@@ -155,7 +155,7 @@ pub const CLASSICS: &[Classic] = &[
         name: "EVENTCOUNT+increments",
         sc: false,
         tso: false,
-        about: "The version itself is safe: with one incrementer, two increments beside a waiter that sets and clears \
+        about: "The version itself is safe: with one incrementer, two increments alongside a waiter that sets and clears \
                 the flag with LOCKed instructions always leave the version at two increments.",
         text: "X86_64 EVENTCOUNT+increments\n{ uint64_t x; 0:rax=2; 0:rbx=2; }\n P0 | P1 ;\n \
                xaddq %rax,(x) | lock orq $1,(x) ;\n xaddq %rbx,(x) | lock andq $-2,(x) ;\n\

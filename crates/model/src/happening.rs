@@ -1,8 +1,8 @@
-//! Who takes steps, what happens in them, and what they touch.
+//! The actors that take steps, what happens in them, and what they touch.
 
 use crate::program::{Loc, Value};
 
-/// Who takes a step.
+/// The actor that takes a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Actor {
     /// A thread runs its next operation.
@@ -25,7 +25,7 @@ pub enum Actor {
 pub enum Happening {
     /// A load, or the first half of a read-modify-write.
     Read {
-        /// Who read.
+        /// The reader.
         thread: u8,
         /// What was read.
         loc: Loc,
@@ -36,7 +36,7 @@ pub enum Happening {
     },
     /// A store entered the thread's buffer.
     Buffered {
-        /// Who stored.
+        /// The writer.
         thread: u8,
         /// Where it will go.
         loc: Loc,
@@ -86,7 +86,7 @@ pub enum Happening {
         thread: u8,
         /// The futex.
         loc: Loc,
-        /// Who was asleep.
+        /// The sleeper.
         sleepers: u32,
     },
     /// The thread began to wait for interrupts on the threads of this mask.
@@ -98,9 +98,9 @@ pub enum Happening {
     },
     /// The interrupt that `by` waits for fell on `on`.
     Interrupted {
-        /// Who asked.
+        /// The one that asked.
         by: u8,
-        /// Who took it.
+        /// The one that took it.
         on: u8,
     },
     /// Time passed.

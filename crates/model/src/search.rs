@@ -33,7 +33,7 @@ pub struct Ends {
 /// One step of an execution, with what happened in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// Who took it.
+    /// The actor that took it.
     pub actor: Actor,
     /// What happened, in order.
     pub happened: Vec<Happening>,

@@ -111,7 +111,7 @@ impl<'p, M: Model> Stepper<'p, M> {
             .copied()
     }
 
-    /// Who can take a step.
+    /// The actors that can take a step.
     pub fn enabled(&self, state: &State, out: &mut Vec<Actor>) {
         out.clear();
         for thread in 0..self.program.threads.len() as u8 {

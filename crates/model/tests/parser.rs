@@ -101,7 +101,7 @@ fn comments_widths_labels_and_brackets_are_read() {
     let text = "X86_64 mix (* a (* nested *) comment *)\n{ int x = -1; y; [z]=0x10; unsigned long w; }\n P0 | P1 ;\n \
                 L: movl (x),%eax | lock; ;\n cmpl $0,%eax | ;\n jl END | ;\n jmp L | ;\n END: | xaddq %rcx,(z) ;\n\
                 locations [y; 1:rcx;]\n~exists ([x]=-1 /\\ not (z=16) => 0:eax=0 \\/ false)\n";
-    assert_eq!(parse(&format!("\u{feff}{text}")), parse(text), "a byte order mark is no text");
+    assert_eq!(parse(&format!("\u{feff}{text}")), parse(text), "a byte order mark is not text");
     let wrong = parse(text).unwrap_err();
     assert_eq!(wrong.to_string(), "4:25: expected an instruction, found the end of the text");
     let test = parse(&text.replace("lock; ", "nop ")).unwrap();

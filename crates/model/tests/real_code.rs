@@ -78,7 +78,7 @@ fn linked_structures_hold_and_their_mutants_do_not() {
 
 #[test]
 fn what_only_a_compiler_or_arm_breaks_passes_tso() {
-    // The reason why a TSO pass is no proof of portable code.
+    // The reason why a TSO pass is not a proof of portable code.
     for mutant in ["ring: publish is relaxed", "ring: vacate is read relaxed"] {
         assert!(explore(Memory::Tso, ring::scenario, mutant).holds());
     }

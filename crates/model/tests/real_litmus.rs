@@ -334,7 +334,7 @@ fn a_release_sequence_goes_on_through_read_modify_writes_alone() {
         |w| vec![w.y.load(Acquire), w.x.load(Relaxed)],
     ];
     assert!(!can(Memory::C11, RMW, &[2, 0]));
-    // C++20: a later relaxed store of the same thread is no part of the sequence any more.
+    // C++20: a later relaxed store of the same thread is not part of the sequence any more.
     const STORE: &[Body] = &[
         |w| {
             w.x.store(1, Relaxed);

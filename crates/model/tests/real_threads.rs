@@ -1,4 +1,4 @@
-//! Threads, waiting and bounds: what blocks, what is told apart, and what is no verdict.
+//! Threads, waiting and bounds: what blocks, what is told apart, and what is not a verdict.
 
 #![allow(clippy::disallowed_types, clippy::disallowed_methods)] // Threads outside of the exploration.
 

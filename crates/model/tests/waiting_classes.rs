@@ -31,9 +31,9 @@ struct Class {
     memory: Vec<Vec<Store>>,
     /// What each thread's loads read.
     reads: Vec<Vec<(Loc, Store)>>,
-    /// Who slept, passed and woke at each futex, in order.
+    /// Which thread slept, passed and woke at each futex, in order.
     queues: Vec<Vec<u8>>,
-    /// Who asked for an interrupt, on whom, and how far the two were.
+    /// Which thread asked for an interrupt, on whom, and how far the two were.
     interrupts: BTreeSet<(u8, u16, u8, u16)>,
 }
 

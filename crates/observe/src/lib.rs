@@ -6,13 +6,13 @@
 //! # State
 //! [`image`]: the record and this program image in it. [`local`]: what each thread keeps for itself. [`host`]: the C
 //! library's own functions. [`uncontended_events`]: what an acquisition, a wait, a release mean, the same for every
-//! kind of lock; one file a kind beside it. [`stack`]: stacks, by [`unwind`] and [`module`], without the loader's lock.
-//! [`entry`]: the interposed symbols.
+//! kind of lock; one file a kind next to it. [`stack`]: stacks, by [`unwind`] and [`module`], without the loader's
+//! lock. [`entry`]: the interposed symbols.
 //! # Invariants
 //! I1: no path allocates from the program's heap, takes a lock of the program's or the loader's, or panics; where the
 //! program may have functions of its own in the C library's place, it asks the kernel itself ([`kernel`]).
 //! I2: `errno` is as the C library's function left it.
-//! I3: what is recorded about a critical section is recorded outside of it, but for stamps of time and single words.
+//! I3: what is recorded about a critical section is recorded outside of it, except for timestamps and single words.
 //! I4: a lock's own memory is not touched after its release.
 //! # Evidence
 //! `crates/cli/tests/ground_truth.rs` with `tests/programs`.

@@ -6,7 +6,7 @@
 //! child was forked (by `fork`, `_Fork` or a bare `clone`), it begins anew: its copy of a [`Local`] is empty.
 //! # State
 //! The thread's word ([`tls`]): 0 not attached, [`CLOSED`] never again, with [`ATTACHING`] being attached by a frame at
-//! the address beside it, else the address of its [`Local`] in private memory. `table`: open-addressed, from address
+//! the address next to it, else the address of its [`Local`] in private memory. `table`: open-addressed, from address
 //! and kind of a lock to its row, at most half full.
 //! # Invariants
 //! I1: a `Local` is reached only by its own thread (and its signal handlers), through the thread's word.
@@ -15,7 +15,7 @@
 //!     uses them.
 //! I4: a table is named by one word, and lives until its thread ends: whatever a signal handler does, a look-up that it
 //! interrupted ends in the table where it began. `recent` is one word for the same reason.
-//! I5: `alive` is 1 from the first moment to the last, but for the copy of a forked child, all of which is zero.
+//! I5: `alive` is 1 from the first moment to the last, except in the copy of a forked child, all of which is zero.
 //! I6: recording, once switched on, stays on, and `recent` is set only then.
 //! # Evidence
 //! `tests/programs/signal_handler_locks.c`, `fork_held.c`.
@@ -405,7 +405,7 @@ extern "C" fn ended(local: *mut libc::c_void) {
 
 fn note_end(thread: &Thread) {
     if sandbox::shut() {
-        return; // The kernel's figures are not to be had.
+        return; // The kernel does not give its figures.
     }
     let used = kernel::thread_usage();
     thread.cpu_ns.store(kernel::thread_cpu_ns(), Relaxed);

@@ -315,7 +315,7 @@ impl Segments {
         Segments { start: mapping.start, end: mapping.end, bias: 0, header: 0 }
     }
 
-    /// From the headers of the file, mapped at `base`, that `mapping` is of; none of it if it is no ELF file.
+    /// From the headers of the file, mapped at `base`, that `mapping` is of; none of it if it is not an ELF file.
     fn read(base: usize, mapping: &Mapping<'_>) -> Option<Self> {
         const MAGIC: [u8; 5] = *b"\x7fELF\x02";
         if !kernel::can_read(base) {

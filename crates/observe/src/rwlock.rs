@@ -38,7 +38,7 @@ fn rows(lock: *mut Object, reads: bool, caller: Caller) -> Option<Rows> {
 }
 
 impl Rows {
-    /// The lock was had: `wait` says since when the thread had waited for it.
+    /// The lock was taken: `wait` says since when the thread had waited for it.
     fn acquired(self, wait: Option<Wait>) {
         let Rows { at, mine, state } = self;
         events::bump(&mine.cell.acquisitions);

@@ -6,7 +6,7 @@
 //! finds the change. A bell decides by itself whether anybody is asleep. The trait is sealed: what it costs to ring is
 //! part of each ring's promise.
 //!
-//! Who waits calls [`sleep`], the one way to sleep at a bell of one's own ring.
+//! A waiter calls [`sleep`], the one way to sleep at a bell of one's own ring.
 //!
 //! # State
 //! I1: a side keeps its ring, at one place, until it is dropped.

@@ -2,7 +2,7 @@
 //!
 //! # Contract
 //! `Slots<S>` is generic over what a slot is: [`Slot`] is memory for one value and nothing else; rings that keep a
-//! sequence beside each value bring a struct of their own.
+//! sequence next to each value bring a struct of their own.
 //!
 //! # State
 //! I1: the view has all slots, made by `new` and freed by `drop`.

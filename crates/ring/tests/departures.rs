@@ -28,7 +28,7 @@ fn no_value_goes_to_a_consumer_that_has_gone_and_what_was_queued_is_dropped_then
     producer.push(Arc::clone(&value)).unwrap();
     other.push_all(&mut vec![Arc::clone(&value); 3]).unwrap();
     drop(consumer);
-    assert_eq!(Arc::strong_count(&value), 2, "but for what `back` has");
+    assert_eq!(Arc::strong_count(&value), 2, "except for what `back` has");
     assert!(matches!(other.push(Arc::clone(&value)), Err(PushError::Closed(_))));
     assert!(producer.push_wait(Arc::clone(&value)).is_err());
     let mut values = vec![Arc::clone(&value)];

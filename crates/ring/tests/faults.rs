@@ -198,7 +198,7 @@ fn in_a_process_of_its_own(test: &str, case: impl FnOnce()) {
     assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// One test at a time: pauses are for all threads of the process, and CPUs are to be had for what is disturbed.
+/// One test at a time: pauses are for all threads of the process, and what is disturbed needs CPUs.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)

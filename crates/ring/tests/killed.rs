@@ -93,7 +93,7 @@ fn after_each_instruction(case: impl Fn(usize) -> Child) {
         }
     }
     println!("killed after each {step} of {instructions} instructions");
-    assert!(instructions > 20, "that is no hand-over");
+    assert!(instructions > 20, "that is not a hand-over");
 }
 
 /// Waits until somebody sleeps at the bell there.

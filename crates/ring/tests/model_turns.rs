@@ -1,4 +1,4 @@
-//! Waiters of whom a change wakes as many as can make use of it, explored: nobody sleeps beside a value, or room, that
+//! Waiters of whom a change wakes as many as can make use of it, explored: nobody sleeps next to a value, or room, that
 //! is left.
 //!
 //!     RUSTFLAGS="--cfg unc_model" cargo test --release -p uncontended-ring --test model_turns --target-dir target/model

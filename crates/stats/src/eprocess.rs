@@ -86,7 +86,7 @@ impl Prior {
     }
 }
 
-/// A prior's price at given counts: what remains to be had from an e-process once the null rate is named.
+/// A prior's price at given counts: what remains of an e-process once the null rate is named.
 #[derive(Clone, Copy, Debug)]
 pub struct Price {
     counts: Counts,

@@ -26,7 +26,7 @@
 //!     in turn. Without the order it sleeps with a time limit.
 //! I4: waking one leaves the flag while it finds somebody asleep, and clears it by I2 otherwise.
 //! I5: a waiter that unwinds out of its look wakes all others: it may have been the one that was chosen.
-//! I6: an unlocked addition that was under way when the flag was set stores it away. Who set it finds that out after
+//! I6: an unlocked addition that was under way when the flag was set stores it away. The setter finds that out after
 //!     its heavy fence. But another waiter, whose own fence lay before a clear and who saw the same word flagged then,
 //!     may have gone to sleep under the flag that was lost: so who set it and finds it gone wakes all.
 //!

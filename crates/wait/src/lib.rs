@@ -4,9 +4,9 @@
 //! - [`Sleepers`], the foundation: threads sleep until a condition of any kind holds, and whoever makes conditions hold
 //!   calls `wake`, which is a load and a branch while nobody sleeps.
 //! - [`EventCount`]: a number of events, and threads that wait for it to change. [`single`] producer, whose increment
-//!   is no atomic read-modify-write, or [`many`].
+//!   is not an atomic read-modify-write, or [`many`].
 //! - A [`Parker`]: a token for one thread. [`idle`]: what a loop does that polls instead.
-//! - With the feature `async`, tasks wait for the same things beside threads.
+//! - With the feature `async`, tasks wait for the same things alongside threads.
 //! - A [`role`] of which there is one holder among several processes, who can be found to have died.
 //! - A [`Deadline`] is absolute, so that a wait begun again is not a longer one.
 

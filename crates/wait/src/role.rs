@@ -1,5 +1,5 @@
-//! Who holds a role, in a word of memory that several processes may share: claimed by a compare-and-swap, given back,
-//! given up for ever, or left behind by who died.
+//! The holder of a role, in a word of memory that several processes may share: claimed by a compare-and-swap, given
+//! back, given up for ever, or left behind by who died.
 //!
 //! # Contract
 //! A holder is a process, known by its number and, because numbers come again, by when it started. A process that can
@@ -8,8 +8,8 @@
 //! it with nobody.
 //!
 //! # Edges
-//! role: `give_back` -> `claim`, `take_over`. What the last holder did. Who died left no such edge: what its successor
-//! goes on from has edges of its own.
+//! role: `give_back` -> `claim`, `take_over`. What the last holder did. A holder that died left no such edge: what its
+//! successor goes on from has edges of its own.
 //!
 //! # Sources
 //! proc_pid_stat(5): field 3 is the state, 20 the number of threads, 22 the start in clock ticks since boot.
@@ -23,7 +23,7 @@ const GIVEN_UP: u64 = u64::MAX;
 /// Of a role among the threads of one process: nobody looks up whether it lives.
 const HERE: u64 = u64::MAX - 1;
 
-/// Who holds a role.
+/// The holder of a role.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Holder {
     /// Nobody.
@@ -76,7 +76,7 @@ impl Role {
         Role(AtomicU64::new(FREE))
     }
 
-    /// Who holds it.
+    /// Its holder.
     pub fn holder(&self) -> Holder {
         holder(self.0.load(Relaxed))
     }

@@ -92,7 +92,7 @@ impl Sleepers {
         self.0.attach()
     }
 
-    /// Who may sleep here.
+    /// The threads that may sleep here.
     pub fn scope(&self) -> Scope {
         self.0.scope()
     }

@@ -10,7 +10,7 @@
 //! A fixed table of lists, by the address of the flagged word; each list under a lock.
 //!
 //! # Invariants
-//! I1: a task is in the list before it sees the flag set, and looks after its order (I3 of [`Flagged`]). Who clears
+//! I1: a task is in the list before it sees the flag set, and looks after its order (I3 of [`Flagged`]). Whoever clears
 //!     that flag takes it from the list afterwards: the list's lock lets nobody read an older flag than the one cleared
 //!     before the last locking. So a task that returned "pending" is woken at the first clear, and never relies on a
 //!     flag that was set anew.
@@ -207,7 +207,7 @@ fn poll_again_soon(task: Waker) {
         soon.has_thread = std::thread::Builder::new().spawn(poll_all_again).is_ok();
     }
     if !soon.has_thread {
-        // No thread to be had: at once is soon.
+        // There is no thread to run it on: at once is soon.
         let tasks = std::mem::take(&mut soon.tasks);
         drop(soon);
         let _ = wake_each(tasks);

@@ -111,7 +111,7 @@ where
     let count = Arc::new(EventCount::<F>::new());
     let mut producer = Producer::claim(Arc::clone(&count)).unwrap();
     assert_eq!(count.producer().unwrap_err(), ClaimError::Taken);
-    // None is no event.
+    // Zero does nothing.
     producer.add(F::Value::of(0));
     let soon = Deadline::after(Duration::from_millis(5));
     assert_eq!(count.wait_deadline(F::Value::of(0), soon), Err(WaitError::TimedOut));

@@ -182,7 +182,7 @@ fn every_seeded_bug_is_caught() {
         let mutant = "waker: clears the flag without counting";
         caught(memory, mutant, one_publisher_and_two_waiters);
     }
-    // Only C11 needs this one: TSO keeps program order but for buffers, which the heavy fence drains.
+    // Only C11 needs this one: TSO keeps program order except for buffers, which the heavy fence drains.
     caught(Memory::C11, "publisher: no light fence", one_publisher_and_one_waiter);
 }
 

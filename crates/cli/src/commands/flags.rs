@@ -15,7 +15,7 @@ use uncontended_decide::runner::{Launch, Shell};
 use uncontended_decide::value;
 use uncontended_decide::words;
 
-/// What each property of a suite says for itself, so that it would mean nothing beside `--suite`.
+/// What each property of a suite says for itself, so that it would mean nothing with `--suite`.
 pub(crate) const OF_ONE_PROPERTY: [&str; 16] = [
     "metric",
     "setup",
@@ -114,7 +114,7 @@ pub(crate) struct RunFlags {
     /// Working directory of the commands
     #[arg(long = "dir", value_name = "DIR")]
     pub(crate) directory: Option<PathBuf>,
-    /// Who reads the command lines: auto (a shell only where one is needed), none, or a shell's path
+    /// What reads the command lines: auto (a shell only where one is needed), none, or a shell's path
     #[arg(long, default_value = "auto")]
     pub(crate) shell: String,
     /// The same as --shell none
@@ -174,7 +174,7 @@ impl OutputFlags {
         files.try_for_each(|path| Output::open(path).map(drop))
     }
 
-    /// Who is told how it goes.
+    /// The listener that is told how it goes.
     pub(crate) fn progress(&self) -> Box<dyn Progress> {
         Box::new(Line::new(self.quiet))
     }

@@ -240,7 +240,7 @@ impl CompareFlags {
 impl PermuteFlags {
     fn plan(&self) -> Result<Plan, Failure> {
         if !self.shift.is_finite() {
-            return Err(Failure::new("--shift is no finite number", ""));
+            return Err(Failure::new("--shift is not a finite number", ""));
         }
         let permute = Permute {
             unit: "1".to_string(),

@@ -199,7 +199,7 @@ impl Flags {
         let wanted = metric.dimension();
         if wanted.is_some_and(|dimension| dimension != threshold.dimension) {
             let noun = wanted.map_or("number", value::noun);
-            let cause = format!("the threshold of {} is no {noun}", metric.name);
+            let cause = format!("the threshold of {} is not a {noun}", metric.name);
             return Err(Failure::new(cause, "give --at-most or --at-least the unit of the metric"));
         }
         let slo = self.hypothesis(&metric.name, Some((side, threshold)))?;
@@ -228,7 +228,7 @@ impl Flags {
 /// The seed that reports carry: the same input always gives the same output.
 const NOTHING_RANDOM: u64 = 0;
 
-/// Runs with which any answer can be had.
+/// Runs that are enough for any answer.
 const MANY: u64 = 100_000;
 
 /// Refuses a budget with which no answer can ever be given, and warns of one that allows a single answer only.
@@ -243,7 +243,7 @@ fn check_budget(slo: &Slo, most: Option<u64>) -> Result<Vec<String>, Failure> {
         let Some(bursts) = slo.bursts.filter(|_| possible(success)) else {
             return possible(success);
         };
-        // All alike they decide soon or never; a budget beyond this is no narrow one.
+        // All alike they decide soon or never; a budget beyond this is not narrow.
         let mut judge = BurstJudge::new(question, bursts.into());
         most > MANY || (0..most).any(|_| judge.push(success) != stats::Verdict::Undecided)
     };

@@ -221,7 +221,7 @@ fn read(
     let max_error = match suite.max_error {
         Some(Value::Float(error)) => value::rate(&error.to_string())?,
         Some(Value::String(error)) => value::rate(&error)?,
-        Some(other) => return Err(format!("max-error is no share, but a {}", other.type_str())),
+        Some(other) => return Err(format!("max-error is not a share but a {}", other.type_str())),
         None => default_error,
     };
     let mut tables: Vec<(&str, &str, Spanned<Table>)> = Vec::new();
@@ -239,7 +239,7 @@ fn read(
         let mut table = table.into_inner();
         let name = match table.remove("name") {
             Some(Value::String(name)) => name,
-            Some(other) => return Err(format!("a name is no text, but a {}", other.type_str())),
+            Some(other) => return Err(format!("a name is not text but a {}", other.type_str())),
             None => format!("{kind} {}", number + 1),
         };
         let mut words = arguments(kind, last, table).map_err(|cause| format!("{name}: {cause}"))?;
@@ -271,8 +271,8 @@ fn arguments(kind: &str, last: &str, table: Table) -> Result<Vec<String>, String
     for (key, value) in table {
         match key.as_str() {
             key if key == last => {
-                after =
-                    texts(&value).ok_or_else(|| format!("{key} is no text and no list of texts"))?
+                after = texts(&value)
+                    .ok_or_else(|| format!("{key} is neither text nor a list of texts"))?
             }
             "max-error" | "json" | "markdown" | "html" | "quiet" | "suite" => {
                 return Err(format!("'{key}' belongs to the whole suite"));

@@ -66,7 +66,7 @@ impl Progress for Line {
     }
 }
 
-/// Writes on standard error. That nobody reads it is no reason to stop measuring.
+/// Writes on standard error. That nobody reads it does not stop the measurement.
 pub(crate) fn tell(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }

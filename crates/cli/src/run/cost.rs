@@ -7,7 +7,8 @@ use std::process::{Command, ExitCode, Stdio};
 /// The hidden subcommand that measures and prints.
 pub(crate) const SUBCOMMAND: &str = "measure-observer-cost";
 
-/// Nanoseconds by which an observed uncontended lock and unlock exceeds a plain one; nothing where that cannot be had.
+/// Nanoseconds by which an observed uncontended lock and unlock exceeds a plain one; nothing where that cannot be
+/// measured.
 pub(crate) fn measure(library: &Library) -> Option<f64> {
     let record = Record::small().ok()?;
     let mut own = Command::new("/proc/self/exe");

@@ -1,4 +1,4 @@
-//! Living beside the program: passing signals on, looking at threads, waiting for the end.
+//! Living alongside the program: passing signals on, looking at threads, waiting for the end.
 //!
 //! # Contract
 //! A signal that a process sent to us goes on to the program. One that a terminal's key caused does not, because the

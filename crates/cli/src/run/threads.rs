@@ -63,7 +63,7 @@ impl ThreadWatch {
         u32::try_from(self.others.len()).unwrap_or(u32::MAX)
     }
 
-    /// How many processes beside `ended` are alive.
+    /// How many processes besides `ended` are alive.
     pub(crate) fn left_running(&self, ended: u32) -> u32 {
         let alive = |pid: &u32| *pid != ended && is_alive(*pid);
         u32::try_from(self.pids.iter().filter(|pid| alive(pid)).count()).unwrap_or(u32::MAX)

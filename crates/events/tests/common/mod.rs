@@ -42,7 +42,7 @@ pub(crate) fn seat((arena, process): (Arena, &'static Process)) -> &'static Seat
     Box::leak(Box::new(Seat { arena, process, thread, holds: true }))
 }
 
-/// A thread, with a clock that is no part of what is explored.
+/// A thread, with a clock that is not part of what is explored.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct At {
     pub(crate) seat: &'static Seat,

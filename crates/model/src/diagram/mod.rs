@@ -22,7 +22,7 @@ use crate::step::{Actor, Happening};
 pub struct Row {
     /// One cell for each column; most are empty.
     pub cells: Vec<String>,
-    /// What stands beside it: in real code, the place in the source.
+    /// What stands next to it: in real code, the place in the source.
     pub note: String,
     /// Set off from the others.
     pub marked: bool,

@@ -1,4 +1,4 @@
-//! Draws an execution moment by moment: a column for each thread and, beside it, one for its store buffer.
+//! Draws an execution moment by moment: a column for each thread and, next to it, one for its store buffer.
 
 use super::{Diagram, Row};
 use std::collections::VecDeque;

@@ -160,7 +160,7 @@ pub(crate) fn unwatch(address: usize, site: &'static Site<'static>) {
     free(address, site);
 }
 
-/// Who gives a value's memory back, and whether the value is still to be dropped.
+/// What gives a value's memory back, and whether the value is still to be dropped.
 #[derive(PartialEq)]
 enum Free {
     /// The heap will: the value is the caller's to drop.

@@ -207,7 +207,7 @@ impl Op {
         matches!(self, Op::AwaitCas { .. })
     }
 
-    /// The same request but for the values in it: what must agree between two runs when values are addresses, which
+    /// The same request except for the values in it: what must agree between two runs when values are addresses, which
     /// an allocator may choose anew.
     pub(crate) fn same_shape(self, other: Op) -> bool {
         use Op::{AwaitCas, Cas, Rmw, Store, Unlocked};

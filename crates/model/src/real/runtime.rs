@@ -27,7 +27,7 @@ thread_local! {
     static CURRENT: RefCell<Option<Rc<Run>>> = const { RefCell::new(None) };
 }
 
-/// Numbers every run of this process; 0 is no run.
+/// Numbers every run of this process; 0 stands for none.
 static NEXT_EPOCH: AtomicU32 = AtomicU32::new(1);
 
 /// Answers given to an unwinding thread before it is taken to loop for ever.

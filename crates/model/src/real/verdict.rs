@@ -156,7 +156,7 @@ impl fmt::Display for Failure {
 pub struct Violation {
     /// The rule.
     pub failure: Failure,
-    /// The execution: columns by thread and, under TSO, by store buffer, and beside each moment its place in the
+    /// The execution: columns by thread and, under TSO, by store buffer, and with each moment its place in the
     /// source. [`Diagram::text`] and [`Diagram::svg`] show it.
     pub trace: Diagram,
     /// Executions explored before this one.

@@ -1,4 +1,4 @@
-//! Event counts with one incrementer whose increment is no LOCKed instruction, and waiters that pay for it.
+//! Event counts with one incrementer whose increment is not a LOCKed instruction, and waiters that pay for it.
 //!
 //! `one_word`: version in the upper bits, the sleepers flag in bit 0 of the same word; x86 only, because an increment
 //! must be one instruction. A waiter that sets the flag can have it overwritten by an increment that had already read
@@ -173,6 +173,6 @@ pub(crate) fn two_words(mutant: Mutant) {
     count.data.with_mut(|data| unsafe { *data = 7 });
     count.increment();
     assert_eq!(waiter.join().unwrap(), 7);
-    // An RMW keeps the release: checked here so that AcqRel is exercised beside the plain store.
+    // An RMW keeps the release: checked here so that AcqRel is exercised as well as the plain store.
     assert_eq!(count.version.fetch_add(0, AcqRel), 2);
 }

@@ -93,7 +93,7 @@ fn who_sleeps_is_told_that_others_went() {
     assert!(ends(move || member.read_wait(1).is_none(), || drop(producer)));
     drop((other, b, all));
 
-    // Who comes after one that goes.
+    // A consumer after one that goes.
     let (mut producer, mut all) = sleeping(&plan, &["a", "b", "g", "g"]);
     producer.push(1).unwrap();
     let mut b = all.remove(1);

@@ -1,4 +1,4 @@
-//! Who reads what after whom: the stages of a broadcast, checked before anything runs.
+//! Which consumer reads what after which: the stages of a broadcast, checked before anything runs.
 
 use crate::CapacityError;
 use std::fmt;
@@ -27,7 +27,7 @@ struct Planned {
     after: Vec<String>,
 }
 
-/// Who reads at a stage.
+/// The consumers of a stage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Readers {
     /// One, who sees everything.

@@ -79,7 +79,7 @@ pub enum RoleError {
         /// Its number.
         pid: u32,
     },
-    /// Who held it has given it up, which closed that side for ever.
+    /// Its holder has given it up, which closed that side for ever.
     GivenUp,
     /// Producer and consumer stand further apart than they can.
     Corrupt,

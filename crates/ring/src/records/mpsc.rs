@@ -92,7 +92,7 @@ pub(super) struct Control<B> {
     pub(super) living: CachePadded<AtomicU64>,
 }
 
-/// Beside the number of producers: the ring is where others may find it, and has not been closed.
+/// Besides the number of producers: the ring is where others may find it, and has not been closed.
 pub(super) const OPEN: u64 = 1 << 63;
 
 /// A ring, as one process has it.

@@ -69,7 +69,7 @@ pub enum RecordError {
     Empty,
     /// There is none, and none will ever come.
     Closed,
-    /// The memory was written by somebody who is no producer of this ring: nothing in it can be trusted.
+    /// The memory was written by somebody other than a producer of this ring: nothing in it can be trusted.
     Corrupt,
 }
 
@@ -79,7 +79,7 @@ impl fmt::Display for RecordError {
             RecordError::Empty => "there is no record",
             RecordError::Closed => "there is no record, and the other side has gone",
             RecordError::Corrupt => {
-                "the ring's memory was written by somebody who is no producer of it"
+                "the ring's memory was written by somebody other than its producers"
             }
         })
     }

@@ -244,7 +244,7 @@ impl Shared {
         Ok(consumer)
     }
 
-    /// Who holds the consumer's role. Producers are as many as like, and nobody knows them.
+    /// The holder of the consumer's role. Producers are as many as like, and nobody knows them.
     pub fn consumer_holder(&self) -> Holder {
         self.role().holder()
     }

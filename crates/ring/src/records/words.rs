@@ -2,7 +2,7 @@
 //!
 //! # State
 //! I1: `base` points to `mask + 1` words, a power of two, all of them initialised, for as long as `self` lives.
-//! I2: a range of words is the caller's by the ring's own rules, but for its header where the other side may look at
+//! I2: a range of words is the caller's by the ring's own rules, except for its header where the other side may look at
 //!     that: then both use atomics for it.
 //!
 //! Under the checker a payload is stored in the same atomics word by word, so that what is left of it is found where a

@@ -187,8 +187,8 @@ pub struct Shared<T: Plain> {
     elements: PhantomData<T>,
 }
 
-// SAFETY: the memory is reached by atomics alone, but for slots, whose values may move between threads; and it is there
-// as long as `keep`, which may too (I1).
+// SAFETY: the memory is reached by atomics alone, except for slots, whose values may move between threads; and it is
+// there as long as `keep`, which may too (I1).
 unsafe impl<T: Plain> Send for Shared<T> {}
 // SAFETY: as for `Send`.
 unsafe impl<T: Plain> Sync for Shared<T> {}
@@ -295,12 +295,12 @@ impl<T: Plain> Shared<T> {
         Ok(unsafe { Consumer::new(self.place(), head, Keeper::Given(role)) })
     }
 
-    /// Who holds the producer's role.
+    /// The holder of the producer's role.
     pub fn producer_holder(&self) -> Holder {
         self.header().producer.holder()
     }
 
-    /// Who holds the consumer's role.
+    /// The holder of the consumer's role.
     pub fn consumer_holder(&self) -> Holder {
         self.header().consumer.holder()
     }

@@ -55,7 +55,7 @@ impl<F: Form> EventCount<F> {
         self.form.flagged().attach()
     }
 
-    /// Who may wait here.
+    /// The waiters of this count.
     pub fn scope(&self) -> Scope {
         self.form.flagged().scope()
     }
@@ -179,7 +179,7 @@ impl<W: Width> EventCount<OneWord<W, Locked>> {
         self.add(W::ONE)
     }
 
-    /// Counts `events` events and wakes all who wait; none is no event. Returns the count before them.
+    /// Counts `events` events and wakes all who wait; zero does nothing. Returns the count before them.
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
     pub fn add(&self, events: W) -> W {

@@ -62,7 +62,7 @@ impl<F: SingleProducer> EventCount<F> {
         Producer::go_on(self)
     }
 
-    /// Who is the producer: for those who wait for one that may have died ([`EventCount::shared`]).
+    /// The producer's process: for those who wait for one that may have died ([`EventCount::shared`]).
     pub fn holder(&self) -> Holder {
         self.role.holder()
     }
@@ -106,7 +106,7 @@ impl<F: SingleProducer, C: Deref<Target = EventCount<F>>> Producer<F, C> {
         self.add(F::Value::ONE);
     }
 
-    /// Counts `events` events and wakes all who wait; none is no event.
+    /// Counts `events` events and wakes all who wait; zero does nothing.
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
     pub fn add(&mut self, events: F::Value) {

@@ -1,4 +1,4 @@
-//! The portable single-producer form: a version, and beside it the sleepers.
+//! The portable single-producer form: a version, and next to it the sleepers.
 //!
 //! # Contract
 //! An increment is a release store of the version and [`Sleepers::wake`]: a load and a branch. Nothing in it is

@@ -27,7 +27,7 @@ use uncontended_model::search::Verdict;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   unc litmus --builtin SB --trace               a classic, explained and shown
-  unc litmus --builtin SB --model tso,machine   and a million real runs beside
+  unc litmus --builtin SB --model tso,machine   and a million real runs as well
   unc litmus a.litmus b.litmus --expect never   exit 1 if tso allows either
   unc litmus a.litmus --model tso --svg a.svg   draw a counterexample
 

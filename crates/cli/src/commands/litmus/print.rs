@@ -9,7 +9,7 @@ use uncontended_model::litmus::{Answer, Quantifier, States};
 use uncontended_model::outcome::Bound;
 use uncontended_model::search::Verdict;
 
-/// Writes to stdout; a reader that went away is no failure of ours.
+/// Writes to stdout; a reader that went away is not our failure.
 pub(super) fn out(text: &str) -> std::io::Result<()> {
     std::io::stdout().write_all(text.as_bytes())
 }
