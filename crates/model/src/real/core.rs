@@ -17,7 +17,9 @@ use super::growth::Growth;
 use super::heap::Heap;
 use super::op::{EMPTY_QUEUE, Effect, Op, Order};
 use super::rounds::{Rounds, Seen, What};
+use super::schedule::{Find, Step};
 use super::verdict::{Bound, Failure};
+use std::collections::VecDeque;
 use std::panic::Location as Site;
 
 /// Marks the name of a location's queue.
@@ -76,6 +78,8 @@ pub(crate) enum Stop {
     Failure(Failure),
     Bound(Bound),
     Diverged(String),
+    /// A schedule asks for something that cannot be.
+    Misfit(String),
 }
 
 #[derive(Debug)]
@@ -109,6 +113,8 @@ pub(crate) struct Core {
     pub(crate) log: Vec<EventId>,
     pub(crate) replaying: bool,
     pub(crate) stop: Option<Stop>,
+    /// What the steps of a schedule find, from the next one on; empty where the run goes by itself.
+    pub(crate) script: VecDeque<Step>,
     /// A timed wait of this run could not run out, because its thread's others had.
     pub(crate) out_of_time: bool,
     /// Identifies the run in objects that outlive it.
@@ -130,6 +136,7 @@ impl Core {
             log,
             replaying: false,
             stop: None,
+            script: VecDeque::new(),
             out_of_time: false,
             epoch: 0,
         }
@@ -349,6 +356,7 @@ impl Core {
     fn extend(&mut self, thread: usize, request: &Request) -> Option<u64> {
         let id = EventId::new(thread, self.graph.threads[thread].len() + 1);
         let mut draft = self.graph.draft(thread, request.op, request.location, request.site);
+        let found = self.scripted(thread, request, &draft)?;
         match request.op {
             Op::Store { value, order } => {
                 draft.value = value;
@@ -366,7 +374,10 @@ impl Core {
                 draft.hb.join(&self.graph.announced(thread, Op::Heavy));
                 self.fence(thread, draft, Order::RELAXED);
             }
-            Op::Choice { options } => self.growth.choose(&mut self.graph, thread, &draft, options),
+            Op::Choice { options } => {
+                let taken = if let Some(Find::Choice(taken)) = found { taken } else { 0 };
+                self.growth.choose(&mut self.graph, thread, &draft, options, taken);
+            }
             Op::Join { child } => {
                 let end = self.graph.last(usize::from(child));
                 if self.threads[usize::from(child)].state != State::Finished {
@@ -387,14 +398,23 @@ impl Core {
             | Op::Cas { .. }
             | Op::Unlocked { .. }
             | Op::AwaitCas { .. } => {
-                let only = self.forced(thread, request, &draft.hb);
-                draft.forced = only.is_some();
+                let forced = self.forced(thread, request, &draft.hb);
+                let only = match found {
+                    Some(Find::From(from, _)) => Some(from),
+                    _ => forced,
+                };
+                draft.forced = found.is_none() && forced.is_some();
                 self.growth.read(&mut self.graph, thread, &draft, only);
                 if self.graph.get(id).kind == Kind::Blocked {
                     self.threads[thread].state = State::Blocked;
                     return None;
                 }
             }
+        }
+        if found.is_some() && !self.growth.memory.consistent(&self.graph) {
+            self.stop =
+                Some(Stop::Misfit(format!("the memory model forbids what {} finds", request.site)));
+            return None;
         }
         Some(self.answered(thread, id))
     }

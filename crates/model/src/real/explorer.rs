@@ -5,10 +5,11 @@ use super::graph::Graph;
 use super::growth::Growth;
 use super::memory::Memory;
 use super::runtime::Run;
+use super::schedule::{self, Step};
 use super::trace;
-use super::verdict::{Bound, Diverged, Failure, Report, Verdict, Violation};
+use super::verdict::{Bound, Diverged, Failure, Misfit, Report, Verdict, Violation};
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::panic::Location as Site;
 use std::rc::Rc;
 
@@ -120,21 +121,54 @@ impl Explorer {
 
     /// Explores `body` and asks only that nothing goes wrong in it.
     ///
+    /// With a schedule of this exploration in the environment variable `UNC_REPLAY` (a violation prints it), that
+    /// execution alone is run.
+    ///
     /// # Errors
     /// [`Diverged`] where the code depends on what the checker can't see.
+    #[track_caller]
     pub fn explore(&self, body: impl Fn() + 'static) -> Result<Report, Diverged> {
-        self.outcomes(body).map(|(_, report)| report)
+        let (name, body) = (self.name(Site::caller()), Rc::new(body));
+        let wanted =
+            std::env::var("UNC_REPLAY").ok().filter(|text| text.split(' ').next() == Some(&name));
+        if let Some(schedule) = wanted {
+            let again = Rc::clone(&body);
+            // Several explorations may begin at one place: the schedule is that of one of them.
+            if let Ok(report) = self.replay(&schedule, move || again())
+                && report.violation().is_some()
+            {
+                return Ok(report);
+            }
+        }
+        Exploration::new(self, name, move || body()).run()
+    }
+
+    /// Runs one execution of `body`, as a [`Violation`]'s `schedule` has it: violated, or unknown with
+    /// [`Bound::Replayed`].
+    ///
+    /// # Errors
+    /// [`Misfit`] where `schedule` is not of this program, or not a schedule.
+    pub fn replay(&self, schedule: &str, body: impl Fn() + 'static) -> Result<Report, Misfit> {
+        let (name, steps) = schedule::parse(schedule).map_err(Misfit)?;
+        Exploration::new(self, name.to_owned(), body).replay(steps)
+    }
+
+    /// What tells an exploration from others: its memory model and its place.
+    fn name(&self, site: &Site<'_>) -> String {
+        let memory = format!("{:?}", self.memory).to_lowercase();
+        format!("{memory}@{}:{}", site.file().replace(char::is_whitespace, "_"), site.line())
     }
 
     /// Explores `body` and collects what it returns, with the number of executions for each result.
     ///
     /// # Errors
     /// [`Diverged`] where the code depends on what the checker can't see.
+    #[track_caller]
     pub fn outcomes<T: Ord + 'static>(
         &self,
         body: impl Fn() -> T + 'static,
     ) -> Result<(BTreeMap<T, u64>, Report), Diverged> {
-        let mut exploration = Exploration::new(self, body);
+        let mut exploration = Exploration::new(self, self.name(Site::caller()), body);
         let report = exploration.run()?;
         exploration.samples.clear();
         let unshared = |(result, count)| Rc::into_inner(result).map(|result| (result, count));
@@ -144,6 +178,7 @@ impl Explorer {
 
 struct Exploration<T> {
     bounds: Explorer,
+    name: String,
     run: Rc<Run>,
     body: Rc<dyn Fn() -> T>,
     outcomes: BTreeMap<Rc<T>, u64>,
@@ -166,13 +201,14 @@ struct Exploration<T> {
 }
 
 impl<T: Ord + 'static> Exploration<T> {
-    fn new(bounds: &Explorer, body: impl Fn() -> T + 'static) -> Exploration<T> {
+    fn new(bounds: &Explorer, name: String, body: impl Fn() -> T + 'static) -> Exploration<T> {
         let limits = bounds.limits();
-        let growth = Growth { memory: bounds.memory, work: Vec::new(), single: false };
+        let growth = Growth { memory: bounds.memory, work: Vec::new(), single: false, place: None };
         let run = Run::new(Core::new(growth, limits));
         let (outcomes, body) = (BTreeMap::new(), Rc::new(body));
         Exploration {
             bounds: bounds.clone(),
+            name,
             run,
             body,
             outcomes,
@@ -196,7 +232,7 @@ impl<T: Ord + 'static> Exploration<T> {
             let stop = self.run.core.borrow_mut().stop.take();
             last = None;
             match stop {
-                Some(Stop::Diverged(why)) => return Err(Diverged(why)),
+                Some(Stop::Diverged(why) | Stop::Misfit(why)) => return Err(Diverged(why)),
                 Some(Stop::Failure(failure)) => return self.violated(failure),
                 Some(Stop::Bound(hit)) => {
                     bound = Some(hit);
@@ -225,6 +261,44 @@ impl<T: Ord + 'static> Exploration<T> {
         }
         self.repeat_samples()?;
         Ok(self.report(bound.map_or(Verdict::Holds, Verdict::Unknown)))
+    }
+
+    /// Runs the execution of a schedule alone.
+    fn replay(&mut self, steps: VecDeque<Step>) -> Result<Report, Misfit> {
+        {
+            let mut core = self.run.core.borrow_mut();
+            core.growth.single = true;
+            core.script = steps;
+        }
+        let result = self.execute(Graph::default()).map(Rc::new);
+        let (stop, left) = {
+            let mut core = self.run.core.borrow_mut();
+            (core.stop.take(), core.script.len())
+        };
+        let failure = match stop {
+            Some(Stop::Misfit(why) | Stop::Diverged(why)) => return Err(Misfit(why)),
+            Some(Stop::Bound(bound)) => return Ok(self.report(Verdict::Unknown(bound))),
+            Some(Stop::Failure(failure)) => Some(failure),
+            None if left > 0 => return Err(Misfit(format!("it goes on for {left} steps"))),
+            None => self.count(result),
+        };
+        let Some(failure) = failure else {
+            return Ok(self.report(Verdict::Unknown(Bound::Replayed)));
+        };
+        let violation = self.violation(failure);
+        Ok(self.report(Verdict::Violated(Box::new(violation))))
+    }
+
+    /// The run just made, which broke a rule.
+    fn violation(&self, failure: Failure) -> Violation {
+        let core = self.run.core.borrow();
+        let schedule = schedule::text(&self.name, &schedule::steps(&core.graph, &core.log));
+        Violation {
+            trace: trace::diagram(&core, &failure),
+            failure,
+            after: self.executions,
+            schedule,
+        }
     }
 
     /// Runs the execution just run again if its number is a power of two, and keeps it as a sample.
@@ -350,10 +424,8 @@ impl<T: Ord + 'static> Exploration<T> {
 
     /// Confirms a violation by running it again, and the first execution, which broke no rule; then reports it.
     fn violated(&mut self, failure: Failure) -> Result<Report, Diverged> {
-        let (graph, trace) = {
-            let core = self.run.core.borrow();
-            (core.graph.clone(), trace::diagram(&core, &failure))
-        };
+        let violation = self.violation(failure);
+        let graph = self.run.core.borrow().graph.clone();
         let result = self.execute(graph);
         let stop = self.run.core.borrow_mut().stop.take();
         let again = match stop {
@@ -361,15 +433,14 @@ impl<T: Ord + 'static> Exploration<T> {
             Some(Stop::Diverged(why)) => return Err(Diverged(why)),
             _ => self.count(result.map(Rc::new)),
         };
-        if again
-            .is_none_or(|again| std::mem::discriminant(&again) != std::mem::discriminant(&failure))
-        {
+        let kind = std::mem::discriminant(&violation.failure);
+        if again.is_none_or(|again| std::mem::discriminant(&again) != kind) {
             return Err(Diverged(format!(
-                "{failure}; but not when the same execution is run again"
+                "{}; but not when the same execution is run again",
+                violation.failure
             )));
         }
         self.repeat_samples()?;
-        let violation = Violation { failure, trace, after: self.executions };
         Ok(self.report(Verdict::Violated(Box::new(violation))))
     }
 }

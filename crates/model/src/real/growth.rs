@@ -41,6 +41,8 @@ pub(crate) struct Growth {
     pub(crate) work: Vec<Item>,
     /// Goes on in one way only: nothing is put into `work`.
     pub(crate) single: bool,
+    /// Where the next write goes, if that is not left to it: how many writes of its location are before it.
+    pub(crate) place: Option<usize>,
 }
 
 impl Growth {
@@ -99,17 +101,25 @@ impl Growth {
     pub(crate) fn write(&mut self, graph: &mut Graph, thread: usize, draft: Event, order: Order) {
         let event = self.as_write(graph, draft, order, None);
         let whole = self.place_write(std::mem::take(graph), thread, &event);
-        *graph = whole.expect("to be the newest write is consistent");
+        *graph =
+            whole.expect("to be the newest write is consistent, and so is the place of a schedule");
     }
 
-    /// A choice among `options`: the first is taken here.
-    pub(crate) fn choose(&mut self, graph: &mut Graph, thread: usize, draft: &Event, options: u64) {
+    /// A choice among `options`: `taken` is taken here.
+    pub(crate) fn choose(
+        &mut self,
+        graph: &mut Graph,
+        thread: usize,
+        draft: &Event,
+        options: u64,
+        taken: u64,
+    ) {
         for value in 1..if self.single { 1 } else { options } {
             let mut other = graph.clone();
             other.push(thread, Event { value, kind: Kind::Choice, ..draft.clone() });
             self.work.push(Item { graph: other, unfinished: None });
         }
-        graph.push(thread, Event { value: 0, kind: Kind::Choice, ..draft.clone() });
+        graph.push(thread, Event { value: taken, kind: Kind::Choice, ..draft.clone() });
     }
 
     /// Adds the read `draft`, reading from `from`.
@@ -185,7 +195,10 @@ impl Growth {
         }
         let newest = graph.locations[event.location as usize].order.len();
         let mut places = self.places(&graph, thread, event);
-        let last = places.pop()?;
+        let last = match self.place.take() {
+            Some(place) => places.iter().copied().find(|&other| other == place)?,
+            None => places.pop()?,
+        };
         let others = if self.single { Vec::new() } else { places };
         for place in others {
             let mut other = graph.clone();

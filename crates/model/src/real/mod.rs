@@ -31,7 +31,9 @@
 //! assert!(report.unwrap().holds());
 //! ```
 //!
-//! `report.violation()` tells which rule was broken, and draws the execution: `violation.trace.text()`, `.svg()`.
+//! `report.violation()` tells which rule was broken, and draws the execution: `violation.trace.text()`, `.svg()`. Its
+//! `schedule` is the execution as a line of text: [`Explorer::replay`] runs it alone, and so does the test itself with
+//! the line in `UNC_REPLAY`.
 //!
 //! # What it can't see
 //! - Load buffering: a load that reads a store which its own thread's later stores led to. RC11 forbids it, C11 and
@@ -84,6 +86,7 @@ mod op;
 mod ordered;
 mod rounds;
 mod runtime;
+mod schedule;
 mod sync;
 mod thread;
 mod trace;
@@ -107,4 +110,4 @@ pub use self::thread::{
     JoinHandle, Thread, assume, current, park, park_timeout, sleep, spawn, spin_loop, wait_until,
     yield_now,
 };
-pub use self::verdict::{Bound, Diverged, Failure, Report, Verdict, Violation};
+pub use self::verdict::{Bound, Diverged, Failure, Misfit, Report, Verdict, Violation};

@@ -79,6 +79,9 @@ impl Run {
             if core.stop.is_some() {
                 return None;
             }
+            if !core.replaying && !core.script.is_empty() {
+                return core.scheduled();
+            }
             let next = (0..core.threads.len()).find(|&thread| core.can_move(thread));
             if next.is_some() || !core.replaying {
                 return next;

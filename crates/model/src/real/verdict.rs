@@ -29,6 +29,8 @@ pub enum Bound {
     Spins(u32),
     /// No execution came to its end: `assume` left all of them out.
     Assumptions,
+    /// One schedule alone was followed, and breaks no rule.
+    Replayed,
 }
 
 impl fmt::Display for Bound {
@@ -40,6 +42,7 @@ impl fmt::Display for Bound {
                 "an execution of more than {n} events (a loop that waits must call `spin_loop` or `yield_now`)"
             ),
             Bound::Threads(n) => write!(f, "more than {n} threads"),
+            Bound::Replayed => f.write_str("one schedule alone, which breaks no rule"),
             Bound::Assumptions => f.write_str("no execution is left by `assume`"),
             Bound::Spins(n) => write!(f, "a loop that gives up after more than {n} rounds"),
         }
@@ -161,13 +164,28 @@ pub struct Violation {
     pub trace: Diagram,
     /// Executions explored before this one.
     pub after: u64,
+    /// The execution as a line of text, for [`Explorer::replay`](super::Explorer::replay).
+    pub schedule: String,
 }
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.trace.text())
+        f.write_str(&self.trace.text())?;
+        write!(f, "\nTo run this execution alone: UNC_REPLAY='{}' cargo test …", self.schedule)
     }
 }
+
+/// Why a schedule cannot be followed: it is of another program, or not a schedule.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Misfit(pub(crate) String);
+
+impl fmt::Display for Misfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the schedule does not fit this program: {}", self.0)
+    }
+}
+
+impl std::error::Error for Misfit {}
 
 /// The explored code does not do the same thing twice under the same schedule: it depends on time, randomness,
 /// addresses or a variable outside the checker's sight. No verdict can be given.

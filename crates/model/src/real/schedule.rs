@@ -1,0 +1,209 @@
+//! A failing execution as a line of text: which thread takes each step, and what each step finds.
+//!
+//! # Contract
+//! `c11@tests/queue.rs:12 0p 1w0 0r1.2 …`: the memory model and the place of the exploration, then the events in the
+//! order in which a run answered them: a thread's number and
+//! - `r1.2`: reads event 2 of thread 1 (`0.0` is the initial value); with `w3` behind it the write half of a
+//!   read-modify-write that is not locked has three writes of its location before it;
+//! - `w3`: a write with three writes of its location before it;
+//! - `c1`: a choice, option 1; `p`: anything else.
+//!
+//! Where the text ends the run goes on by itself, reading the newest writes.
+
+use super::core::{Core, Request, Stop};
+use super::graph::{Event, EventId, Graph, Kind};
+use super::op::{Effect, Op};
+use std::collections::VecDeque;
+use std::fmt::Write;
+
+/// What a step finds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Find {
+    /// The write that is read, and the place of a write half that is not locked.
+    From(EventId, Option<usize>),
+    /// How many writes of the location are before this one.
+    Place(usize),
+    Choice(u64),
+    Plain,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Step {
+    pub(crate) thread: usize,
+    pub(crate) find: Find,
+}
+
+/// The events that `log` lists, in its order, as they stand in `graph`.
+pub(crate) fn steps(graph: &Graph, log: &[EventId]) -> VecDeque<Step> {
+    let place = |at: usize, write: EventId| {
+        let order = &graph.locations[graph.get(write).location as usize].order;
+        order.iter().take_while(|&&other| other != write).filter(|w| log[..at].contains(w)).count()
+    };
+    let mut steps = VecDeque::new();
+    for (at, &id) in log.iter().enumerate() {
+        let event = graph.get(id);
+        let is_unlocked = matches!(event.op, Op::Unlocked { .. });
+        let find = match event.kind {
+            // A half belongs to its read; a thread begins with its spawn.
+            Kind::Write if event.exclusive || is_unlocked => continue,
+            Kind::Thread if event.op == Op::Begin => continue,
+            Kind::Write => Find::Place(place(at, id)),
+            Kind::Read if is_unlocked => {
+                let half = EventId { index: id.index + 1, ..id };
+                Find::From(event.from, Some(place(at, half)))
+            }
+            Kind::Read => Find::From(event.from, None),
+            Kind::Choice => Find::Choice(event.value),
+            Kind::Blocked | Kind::Fence | Kind::Thread => Find::Plain,
+        };
+        steps.push_back(Step { thread: usize::from(id.thread), find });
+    }
+    steps
+}
+
+/// The line for these steps of the exploration called `name`.
+pub(crate) fn text(name: &str, steps: &VecDeque<Step>) -> String {
+    let mut text = name.to_owned();
+    for Step { thread, find } in steps {
+        let written = match find {
+            Find::From(from, None) => write!(text, " {thread}r{}.{}", from.thread, from.index),
+            Find::From(from, Some(place)) => {
+                write!(text, " {thread}r{}.{}w{place}", from.thread, from.index)
+            }
+            Find::Place(place) => write!(text, " {thread}w{place}"),
+            Find::Choice(value) => write!(text, " {thread}c{value}"),
+            Find::Plain => write!(text, " {thread}p"),
+        };
+        written.expect("a string takes all");
+    }
+    text
+}
+
+/// The name and the steps of a line; why not, where it is not a schedule.
+pub(crate) fn parse(text: &str) -> Result<(&str, VecDeque<Step>), String> {
+    let mut words = text.split_whitespace();
+    let name = words.next().ok_or("it is empty")?;
+    let steps = words.map(|word| step(word).ok_or(format!("'{word}' is not a step")));
+    Ok((name, steps.collect::<Result<_, _>>()?))
+}
+
+fn step(word: &str) -> Option<Step> {
+    let (thread, rest) = word.split_at(word.find(|c: char| !c.is_ascii_digit())?);
+    let (kind, rest) = rest.split_at_checked(1)?;
+    let find = match kind {
+        "r" => {
+            let (from, place) = match rest.split_once('w') {
+                Some((from, place)) => (from, Some(place.parse().ok()?)),
+                None => (rest, None),
+            };
+            let (thread, index) = from.split_once('.')?;
+            Find::From(EventId { thread: thread.parse().ok()?, index: index.parse().ok()? }, place)
+        }
+        "w" => Find::Place(rest.parse().ok()?),
+        "c" => Find::Choice(rest.parse().ok()?),
+        "p" if rest.is_empty() => Find::Plain,
+        _ => return None,
+    };
+    Some(Step { thread: thread.parse().ok()?, find })
+}
+
+impl Core {
+    /// What the schedule says that this request finds; `Some(None)` where it has ended. `None`: it is another thread's
+    /// turn, or the schedule does not fit.
+    pub(crate) fn scripted(
+        &mut self,
+        thread: usize,
+        request: &Request,
+        draft: &Event,
+    ) -> Option<Option<Find>> {
+        let Some(&step) = self.script.front() else { return Some(None) };
+        if step.thread != thread {
+            return None;
+        }
+        self.script.pop_front();
+        if !self.is_possible(step.find, request, draft) {
+            let what = format!("{:?} at {} cannot find {:?}", request.op, request.site, step.find);
+            self.stop = Some(Stop::Misfit(what));
+            return None;
+        }
+        self.growth.place = match step.find {
+            Find::Place(place) | Find::From(_, Some(place)) => Some(place),
+            _ => None,
+        };
+        Some(Some(step.find))
+    }
+
+    fn is_possible(&self, find: Find, request: &Request, draft: &Event) -> bool {
+        let graph = &self.graph;
+        let is_free = |place: usize| {
+            place >= graph.floor(request.location, &draft.hb)
+                && place <= graph.locations[request.location as usize].order.len()
+                && graph.successor(request.location, place).is_none()
+        };
+        match (request.op, find) {
+            (Op::Store { .. }, Find::Place(place)) => is_free(place),
+            (Op::Choice { options }, Find::Choice(value)) => value < options,
+            (
+                Op::Load { .. } | Op::Rmw { .. } | Op::Cas { .. } | Op::AwaitCas { .. },
+                Find::From(from, None),
+            )
+            | (Op::Unlocked { .. }, Find::From(from, Some(_))) => {
+                let order = &graph.locations[request.location as usize].order;
+                if !from.is_initial() && !order.contains(&from) {
+                    return false;
+                }
+                let position = graph.position(request.location, from);
+                let effect = request.op.effect(graph.value_of(request.location, from));
+                let fits = match (effect, find) {
+                    (_, Find::From(_, Some(place))) => place >= position && is_free(place),
+                    (Some(Effect::Write { .. }), _) => is_free(position),
+                    (Some(Effect::Read(_)), _) => true,
+                    _ => false,
+                };
+                fits && position >= graph.floor(request.location, &draft.hb)
+            }
+            (
+                Op::Fence { .. }
+                | Op::Light
+                | Op::Heavy
+                | Op::Spawn { .. }
+                | Op::End
+                | Op::Join { .. },
+                Find::Plain,
+            ) => true,
+            _ => false,
+        }
+    }
+
+    /// The thread whose turn it is by the schedule. `None`: by itself.
+    pub(crate) fn scheduled(&mut self) -> Option<usize> {
+        let thread = self.script.front()?.thread;
+        if thread < self.threads.len() && self.can_move(thread) {
+            return Some(thread);
+        }
+        self.stop = Some(Stop::Misfit(format!("thread {thread} cannot move")));
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_schedule_reads_back_as_it_was_written() {
+        let line = "tso@a/b.rs:7 0p 1w0 0r1.2 12r0.0w3 0c1";
+        let (name, steps) = parse(line).unwrap();
+        assert_eq!((name, steps.len()), ("tso@a/b.rs:7", 5));
+        assert_eq!(text(name, &steps), line);
+    }
+
+    #[test]
+    fn what_is_not_a_schedule_is_refused() {
+        for line in [
+            "", "x p", "x 0", "x 0q", "x 0p1", "x 0r1", "x 0r1.", "x 0w", "x -1p", "x 0c-1", "x 0é",
+        ] {
+            assert!(parse(line).is_err(), "{line}");
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! A failing execution runs again alone, from a line of text; a line that does not fit is an error with its reason.
+//!
+//! tests/real_code.rs replays the violation of every mutant there.
+
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{Relaxed, Release};
+use uncontended_model::real::{AtomicU32, Bound, Explorer, Memory, Verdict, choose, spawn};
+
+fn lost_update() {
+    let x = Arc::new(AtomicU32::new(0));
+    let threads = [0, 1].map(|_| {
+        let x = Arc::clone(&x);
+        spawn(move || x.store(x.load(Relaxed) + 1, Release))
+    });
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    assert_eq!(x.load(Relaxed), 2);
+}
+
+fn explorer() -> Explorer {
+    Explorer::new(Memory::C11)
+}
+
+#[test]
+fn a_violation_runs_again_alone() {
+    let found = explorer().explore(lost_update).unwrap();
+    let violation = found.violation().unwrap();
+    let again = explorer().replay(&violation.schedule, lost_update).unwrap();
+    assert_eq!(again.violation().unwrap().trace.text(), violation.trace.text());
+    assert!(violation.to_string().contains(&format!("UNC_REPLAY='{}'", violation.schedule)));
+}
+
+#[test]
+fn a_schedule_that_breaks_no_rule_is_no_proof() {
+    let report = explorer().replay("c11@x:1 0p 0p 1r0.0 1w0 1p 2r1.3 2w1 2p", lost_update).unwrap();
+    assert!(matches!(report.verdict, Verdict::Unknown(Bound::Replayed)), "{report}");
+}
+
+#[test]
+fn what_does_not_fit_is_told() {
+    for (schedule, why) in [
+        ("", "empty"),
+        ("c11@x:1 0z", "'0z' is not a step"),
+        ("c11@x:1 3p", "thread 3 cannot move"),
+        ("c11@x:1 0w0", "cannot find Place(0)"),
+        ("c11@x:1 0p 0p 1r2.2", "cannot find From"),
+        ("c11@x:1 0p 0p 1r0.0 1w7", "cannot find Place(7)"),
+        ("c11@x:1 0p 0p 1r0.0 1w0 1p 2r0.0 2w1 2p 0p 0p 0r1.3", "cannot find From"),
+    ] {
+        let misfit = explorer().replay(schedule, lost_update).unwrap_err().to_string();
+        assert!(misfit.contains(why) && misfit.contains("does not fit"), "{schedule}: {misfit}");
+    }
+    let more = explorer().replay("c11@x:1 0c1 0c1 0p", || assert!(choose(2) == 1)).unwrap_err();
+    assert!(more.to_string().contains("cannot find Choice(1)"), "{more}");
+}
+
+#[test]
+fn a_failure_names_the_command_that_replays_it() {
+    let replaying = std::env::var_os("UNC_REPLAY").is_some();
+    let report = explorer().explore(lost_update).unwrap();
+    let violation = report.violation().unwrap();
+    if replaying {
+        assert_eq!(report.executions, 0, "nothing else was explored");
+        return;
+    }
+    let again = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "a_failure_names_the_command_that_replays_it"])
+        .env("UNC_REPLAY", &violation.schedule)
+        .output()
+        .unwrap();
+    assert!(again.status.success(), "{}", String::from_utf8_lossy(&again.stdout));
+    assert!(String::from_utf8_lossy(&again.stdout).contains("1 passed"), "it ran");
+}
