@@ -84,12 +84,22 @@ fn each_goes_to_one() {
     let (mut producer, mut consumers) = Plan::new(1).group("g", 2, &[]).polling().unwrap();
     let members = [consumers.take("g").unwrap(), consumers.take("g").unwrap()];
     producer.push(1).unwrap();
-    let members = members.map(|member| spawn(move || drain(member, 1)));
+    let members = members.map(|mut member| {
+        spawn(move || {
+            loop {
+                if let Ok(batch) = member.read(1) {
+                    let value = *batch.iter().next().unwrap();
+                    batch.release();
+                    return (value, member);
+                }
+                spin_loop();
+            }
+        })
+    });
     while producer.push(2).is_err() {
         spin_loop();
     }
-    drop(producer);
-    let mut all: Vec<u32> = members.into_iter().flat_map(|m| m.join().unwrap()).collect();
+    let mut all = members.map(|member| member.join().unwrap().0);
     all.sort_unstable();
     assert_eq!(all, [1, 2]);
 }

@@ -13,16 +13,20 @@
 //! # Edges
 //! last: every drop but the last -> the last. Carries all uses of the value.
 //! upgraded: a `Weak` that goes -> `get_mut`. Carries what it had upgraded to.
+//! unlocked: `get_mut` -> `downgrade`. Carries its look at `strong`: no `Weak` is made while it looks.
 
 #![allow(unsafe_code)]
 
 use super::atomics::{AtomicUsize, Ordering, fence};
-use super::heap;
+use super::{heap, runtime};
 use std::cell::{Cell, UnsafeCell};
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::panic::Location as Site;
+
+/// `weak` while `get_mut` looks at `strong`.
+const LOCKED: usize = usize::MAX;
 
 /// Stands in for `std::sync::Arc`.
 pub struct Arc<T: ?Sized>(std::sync::Arc<Counted<T>>);
@@ -86,7 +90,7 @@ impl<T> Arc<T> {
         // EDGE last (acquire): all others' uses, before the value goes.
         fence(Acquire);
         let this = ManuallyDrop::new(this);
-        heap::unwatch(&raw const *this.0 as usize, Site::caller());
+        heap::unwatch(&raw const *this.0 as usize);
         this.0.gone.set(true);
         // SAFETY: `this` is never dropped, so its share of the memory is this one's.
         let shared = unsafe { std::ptr::read(&this.0) };
@@ -106,10 +110,13 @@ impl<T: ?Sized> Arc<T> {
     /// The value, if nobody else shares it and no `Weak` could.
     #[track_caller]
     pub fn get_mut(this: &mut Arc<T>) -> Option<&mut T> {
+        use Ordering::{Acquire, Relaxed, Release};
         // EDGE upgraded (acquire): a `Weak` that is gone has left its share in `strong`, which is looked at after it.
-        let no_weak = this.0.weak.load(Ordering::Acquire) == 0;
+        this.0.weak.compare_exchange(0, LOCKED, Acquire, Relaxed).ok()?;
         // EDGE last (acquire): all others' uses.
-        let is_only = no_weak && this.0.strong.load(Ordering::Acquire) == 1;
+        let is_only = this.0.strong.load(Acquire) == 1;
+        // EDGE unlocked (release): a `Weak` made after it was not there when `strong` was looked at.
+        this.0.weak.store(0, Release);
         // SAFETY: the only `Arc`, borrowed mutably, and nothing to make another one from (A1, A2).
         is_only.then(|| unsafe { &mut **this.0.value.get() })
     }
@@ -117,7 +124,20 @@ impl<T: ?Sized> Arc<T> {
     /// A handle that does not keep the value.
     #[track_caller]
     pub fn downgrade(this: &Arc<T>) -> Weak<T> {
-        this.0.weak.fetch_add(1, Ordering::Relaxed);
+        use Ordering::{Acquire, Relaxed};
+        let mut count = this.0.weak.load(Relaxed);
+        loop {
+            if count == LOCKED {
+                super::spin_loop();
+                count = this.0.weak.load(Relaxed);
+                continue;
+            }
+            // EDGE unlocked (acquire): `get_mut` has looked.
+            match this.0.weak.compare_exchange(count, count + 1, Acquire, Relaxed) {
+                Ok(_) => break,
+                Err(now) => count = now,
+            }
+        }
         Weak(std::sync::Arc::clone(&this.0))
     }
 
@@ -139,11 +159,14 @@ impl<T: ?Sized> Clone for Arc<T> {
 impl<T: ?Sized> Drop for Arc<T> {
     #[track_caller]
     fn drop(&mut self) {
+        if runtime::is_ending() {
+            return; // The counts may be ahead of this run (A1): the value goes with the memory.
+        }
         // EDGE last (release): this one's uses.
         if self.0.strong.fetch_sub(1, Ordering::Release) == 1 {
             // EDGE last (acquire): all others' uses, before the value goes.
             fence(Ordering::Acquire);
-            heap::unwatch((&raw const *self.0).cast::<()>() as usize, Site::caller());
+            heap::unwatch((&raw const *self.0).cast::<()>() as usize);
             self.0.end();
         }
     }

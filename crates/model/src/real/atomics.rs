@@ -409,5 +409,6 @@ pub fn heavy_fence() {
 #[track_caller]
 pub fn choose(options: u64) -> u64 {
     assert!(options > 0, "something must be there to choose");
+    runtime::refuse_in_condition("chooses");
     runtime::request_plain(Op::Choice { options }, Site::caller()).unwrap_or(0)
 }

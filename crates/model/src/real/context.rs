@@ -136,6 +136,11 @@ impl Drop for Coroutine {
     }
 }
 
+/// Whether the caller runs in a coroutine.
+pub(crate) fn is_inside() -> bool {
+    !CURRENT.get().is_null()
+}
+
 /// Goes back to whoever resumed the running coroutine.
 pub(crate) fn suspend() {
     let current = CURRENT.get();

@@ -398,7 +398,7 @@ impl Core {
             | Op::Cas { .. }
             | Op::Unlocked { .. }
             | Op::AwaitCas { .. } => {
-                let forced = self.forced(thread, request, &draft.hb);
+                let forced = self.forced(thread, request, &draft);
                 let only = match found {
                     Some(Find::From(from, _)) => Some(from),
                     _ => forced,
@@ -456,6 +456,7 @@ impl Core {
                 Some(What::Rewritten(value, half))
             }
             Kind::Choice => Some(What::Chosen(value)),
+            Kind::Fence => Some(What::Fenced),
             _ => None,
         };
         if !matches!(kind, Kind::Fence | Kind::Choice | Kind::Blocked)

@@ -8,6 +8,7 @@ use super::runtime::Run;
 use super::schedule::{self, Step};
 use super::trace;
 use super::verdict::{Bound, Diverged, Failure, Misfit, Report, Verdict, Violation};
+use super::waiting::Waiting;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::Location as Site;
@@ -113,7 +114,7 @@ impl Explorer {
             events: self.events,
             rounds: self.rounds,
             rewriting_rounds: self.rounds,
-            spins: self.spins,
+            spins: self.spins.max(self.rounds.saturating_add(1)),
             timeouts: self.timeouts,
             spurious: self.spurious,
         }
@@ -176,6 +177,17 @@ impl Explorer {
     }
 }
 
+/// What is known of a loop that waits.
+struct Probe {
+    waiting: Waiting,
+    /// Whether it gives up by itself; none while others' news came in between.
+    gives_up: Option<bool>,
+    attempts: u32,
+}
+
+/// How often a loop is followed until it shows whether it gives up.
+const MOST_PROBES: u32 = 4;
+
 struct Exploration<T> {
     bounds: Explorer,
     name: String,
@@ -196,8 +208,10 @@ struct Exploration<T> {
     /// code that depends on hidden state shows there if not before.
     samples: Vec<(Graph, Option<Rc<T>>)>,
     sampled: u64,
-    /// Waiting loops that have been followed for `PROBED_SPINS` rounds, and whether they give up by themselves.
-    probed: Vec<(&'static Site<'static>, bool)>,
+    /// Waiting loops that have been followed for `PROBED_SPINS` rounds.
+    probed: Vec<Probe>,
+    /// A run ended with threads that wait for ever, except for one that might time out once more.
+    is_out_of_time: bool,
 }
 
 impl<T: Ord + 'static> Exploration<T> {
@@ -221,6 +235,7 @@ impl<T: Ord + 'static> Exploration<T> {
             samples: Vec::new(),
             sampled: 0,
             probed: Vec::new(),
+            is_out_of_time: false,
         }
     }
 
@@ -315,6 +330,9 @@ impl<T: Ord + 'static> Exploration<T> {
 
     fn report(&self, verdict: Verdict) -> Report {
         let verdict = match verdict {
+            Verdict::Holds if self.is_out_of_time => {
+                Verdict::Unknown(Bound::Timeouts(self.bounds.timeouts))
+            }
             Verdict::Holds if self.executions == 0 => Verdict::Unknown(Bound::Assumptions),
             verdict => verdict,
         };
@@ -325,6 +343,7 @@ impl<T: Ord + 'static> Exploration<T> {
             blocked: self.blocked,
             rounds: is_bounded.then_some(self.bounds.rounds),
             forced: self.forced,
+            left_waiting: self.left_waiting,
             timeouts: (self.out_of_time > 0).then_some(self.bounds.timeouts),
         }
     }
@@ -362,42 +381,61 @@ impl<T: Ord + 'static> Exploration<T> {
         if waiting.iter().all(|&thread| core.is_stuck(thread)) {
             return Some(Failure::Deadlock { threads: waiting });
         }
+        let is_left = |&thread: &usize| core.is_stuck(thread) || core.has_run_out(thread);
+        self.is_out_of_time |= waiting.iter().all(is_left);
         self.blocked += 1;
         None
     }
 
     /// Whether a loop that this run left at the bound on rounds would have given up by itself, a good deal later. Then
-    /// what comes after it is not explored. Found out once for each place in the code.
+    /// what comes after it is not explored. Found out once for each loop.
     fn gives_up_later(&mut self) -> bool {
         let spinning = self.run.core.borrow().spinning();
-        let known =
-            |site| self.probed.iter().find(|probed| probed.0 == site).map(|probed| probed.1);
-        if spinning.iter().any(|&(_, site)| known(site).is_none()) {
-            let graph = {
-                let mut core = self.run.core.borrow_mut();
-                core.limits = Limits {
-                    events: MOST_EVENTS,
-                    rewriting_rounds: u32::MAX,
-                    spins: PROBED_SPINS,
-                    ..self.bounds.limits()
-                };
-                core.growth.single = true;
-                core.graph.clone()
-            };
-            self.execute(graph.clone());
-            {
-                let mut core = self.run.core.borrow_mut();
-                let still = core.spinning();
-                let gave_up = |here: &(usize, _)| {
-                    !still.contains(here) && !core.threads[here.0].rounds.has_news
-                };
-                self.probed.extend(spinning.iter().map(|here| (here.1, gave_up(here))));
-                core.limits = self.bounds.limits();
-                core.growth.single = false;
+        for (_, waiting) in &spinning {
+            if !self.probed.iter().any(|probe| probe.waiting == *waiting) {
+                let waiting = waiting.clone();
+                self.probed.push(Probe { waiting, gives_up: None, attempts: 0 });
             }
-            self.execute(graph);
         }
-        spinning.iter().any(|&(_, site)| self.probed.contains(&(site, true)))
+        let is_open = |probe: &Probe| probe.gives_up.is_none() && probe.attempts < MOST_PROBES;
+        let is_meant = |probe: &Probe| spinning.iter().any(|(_, it)| *it == probe.waiting);
+        if self.probed.iter().any(|probe| is_meant(probe) && is_open(probe)) {
+            self.probe(&spinning);
+        }
+        self.probed.iter().any(|probe| is_meant(probe) && probe.gives_up == Some(true))
+    }
+
+    /// Follows these loops further, then comes back to where they are.
+    fn probe(&mut self, spinning: &[(usize, Waiting)]) {
+        let graph = {
+            let mut core = self.run.core.borrow_mut();
+            core.limits = Limits {
+                events: MOST_EVENTS,
+                rewriting_rounds: u32::MAX,
+                spins: PROBED_SPINS.max(core.limits.spins + 1),
+                ..self.bounds.limits()
+            };
+            core.growth.single = true;
+            core.graph.clone()
+        };
+        self.execute(graph.clone());
+        {
+            let mut core = self.run.core.borrow_mut();
+            let still = core.spinning();
+            for (thread, waiting) in spinning {
+                let probe = self.probed.iter_mut().find(|probe| probe.waiting == *waiting);
+                let probe = probe.expect("noted before");
+                probe.attempts += 1;
+                if still.iter().any(|(other, _)| other == thread) {
+                    probe.gives_up.get_or_insert(false);
+                } else if !core.threads[*thread].rounds.has_news {
+                    probe.gives_up = Some(true);
+                }
+            }
+            core.limits = self.bounds.limits();
+            core.growth.single = false;
+        }
+        self.execute(graph);
     }
 
     fn repeat_samples(&mut self) -> Result<(), Diverged> {

@@ -122,6 +122,19 @@ impl Growth {
         graph.push(thread, Event { value: taken, kind: Kind::Choice, ..draft.clone() });
     }
 
+    /// Whether the memory model lets the read `draft` read `from`.
+    pub(crate) fn may_read(
+        &self,
+        graph: &Graph,
+        thread: usize,
+        draft: &Event,
+        from: EventId,
+    ) -> bool {
+        let mut other = graph.clone();
+        self.place_read(&mut other, thread, draft.clone(), from);
+        self.memory.consistent(&other)
+    }
+
     /// Adds the read `draft`, reading from `from`.
     fn place_read(
         &self,

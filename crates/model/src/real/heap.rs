@@ -38,9 +38,7 @@ struct Use {
 
 #[derive(Debug)]
 struct Block {
-    size: usize,
-    /// Of the memory that the heap gives back; `None`: it belongs to somebody else.
-    layout: Option<Layout>,
+    layout: Layout,
     made: &'static Site<'static>,
     freed: Option<&'static Site<'static>>,
     /// The last use by each thread.
@@ -51,40 +49,37 @@ struct Block {
 #[derive(Debug, Default)]
 pub(crate) struct Heap {
     blocks: BTreeMap<usize, Block>,
+    /// What must be ended before the execution ends, in memory of others.
+    watched: BTreeMap<usize, &'static Site<'static>>,
 }
 
 impl Heap {
-    /// Forgets the last execution's blocks and gives their memory back.
+    /// Forgets the last execution's blocks, and gives the memory of those that were freed back: what leaked may be in a
+    /// value that lives on.
     pub(crate) fn clear(&mut self) {
+        self.watched.clear();
         for (address, block) in std::mem::take(&mut self.blocks) {
-            if let Some(layout) = block.layout {
+            if block.freed.is_some() {
+                let memory = std::ptr::with_exposed_provenance_mut(address);
                 // SAFETY: allocated with this layout, and given back here alone (H1).
-                unsafe {
-                    std::alloc::dealloc(std::ptr::with_exposed_provenance_mut(address), layout)
-                };
+                unsafe { std::alloc::dealloc(memory, block.layout) };
             }
         }
     }
 
-    pub(crate) fn add(
-        &mut self,
-        address: usize,
-        layout: Option<Layout>,
-        made: &'static Site<'static>,
-    ) {
-        let size = layout.map_or(0, |layout| layout.size());
-        let block = Block { size, layout, made, freed: None, uses: Vec::new() };
-        self.blocks.insert(address, block);
+    fn add(&mut self, address: usize, layout: Layout, made: &'static Site<'static>) {
+        self.blocks.insert(address, Block { layout, made, freed: None, uses: Vec::new() });
     }
 
     fn around(&mut self, address: usize) -> Option<&mut Block> {
         let (&begin, block) = self.blocks.range_mut(..=address).next_back()?;
-        (address < begin + block.size).then_some(block)
+        (address < begin + block.layout.size()).then_some(block)
     }
 
     /// Where a block that was never freed was made.
     pub(crate) fn leaked(&self) -> Option<&'static Site<'static>> {
-        self.blocks.values().find(|block| block.freed.is_none()).map(|block| block.made)
+        let block = self.blocks.values().find(|block| block.freed.is_none());
+        block.map(|block| block.made).or_else(|| self.watched.values().next().copied())
     }
 
     /// Marks the block at `address` as freed. `None`: there is none; false: it was freed before.
@@ -153,11 +148,11 @@ pub(crate) fn touch(address: usize, site: &'static Site<'static>) {
 
 /// Watches that something at `address`, whose memory is not the heap's, is ended by [`unwatch`].
 pub(crate) fn watch(address: usize, site: &'static Site<'static>) {
-    runtime::with_core(|core, _| core.heap.add(address, None, site));
+    runtime::with_core(|core, _| core.heap.watched.insert(address, site));
 }
 
-pub(crate) fn unwatch(address: usize, site: &'static Site<'static>) {
-    free(address, site);
+pub(crate) fn unwatch(address: usize) {
+    runtime::with_core(|core, _| core.heap.watched.remove(&address));
 }
 
 /// What gives a value's memory back, and whether the value is still to be dropped.
@@ -195,7 +190,7 @@ pub unsafe fn alloc(layout: Layout) -> *mut u8 {
     let memory = unsafe { std::alloc::alloc(layout) };
     assert!(!memory.is_null(), "no memory");
     let site = Site::caller();
-    runtime::with_core(|core, _| core.heap.add(memory.expose_provenance(), Some(layout), site));
+    runtime::with_core(|core, _| core.heap.add(memory.expose_provenance(), layout, site));
     memory
 }
 

@@ -44,6 +44,8 @@
 //! - Under TSO and SC: what a compiler may do to relaxed accesses. Only a C11 pass speaks of portable code.
 //! - What a waiting loop does that finds news after more rounds than [`Explorer::rounds`] (the report says so), and
 //!   what follows a loop that gives up by itself after more than 200 rounds (below that: unknown, [`Explorer::spins`]).
+//!   A loop that stores what it found (a `swap` that fails) is left waiting at the bound: whether it gives up shows
+//!   only if nobody else moves meanwhile.
 //! - Hidden state that shows in no second run of a sample: the executions whose number is a power of two, and the last
 //!   one, run twice; the first one once more at the end.
 //! - Spurious failures and wake-ups, unless [`Explorer::spurious`] asks for them (then two a thread); more time-outs of
@@ -54,6 +56,8 @@
 //! - An allocator's choice: where two runs get equal addresses for different things, the error [`Diverged`] can result.
 //! - An atomic's memory: there is no `get_mut` and no `as_ptr`; a relaxed load through `&mut` finds what `get_mut`
 //!   would.
+//! - An address that is used again: freed memory stays mapped, so no new value lies where an old one was.
+//! - Stacks of more than 256 KiB a thread.
 //! - At most 16 threads, 15 of them waiting on one word.
 //!
 //! # Evidence

@@ -23,7 +23,14 @@ pub(crate) enum What {
     /// A read-modify-write stored what it found, by this write.
     Rewritten(u64, EventId),
     Chosen(u64),
+    Fenced,
 }
+
+/// Rounds whose reads say whether a loop waits for ever: one that alternates between a few places shows them all.
+const JUDGED_ROUNDS: usize = 8;
+
+/// Hints in a row without anything between them, after which a loop does nothing else.
+const EMPTY_ROUNDS: u32 = 10_000;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
@@ -47,10 +54,10 @@ impl PartialEq for Seen {
 #[derive(Debug)]
 struct Loop {
     site: &'static Site<'static>,
-    /// Where in `seen` its current round began.
-    begin: usize,
+    /// Where in `seen` its rounds began, the current one last.
+    begins: Vec<usize>,
     unsuccessful: u32,
-    hints: u32,
+    empty: u32,
 }
 
 /// A round that a hint has just ended.
@@ -58,10 +65,12 @@ struct Loop {
 pub(crate) struct Ended {
     /// Unsuccessful rounds in a row, this one included.
     pub(crate) unsuccessful: u32,
-    /// Hints of this loop since its thread last changed something.
-    pub(crate) hints: u32,
+    /// Rounds of this loop since its thread last changed something.
+    pub(crate) count: u32,
     /// The round stored what it found.
     pub(crate) rewrites: bool,
+    /// The loop does nothing but hint.
+    pub(crate) is_endless: bool,
 }
 
 #[derive(Debug, Default)]
@@ -117,26 +126,32 @@ impl Rounds {
         (seen.site == site && seen.location == location).then_some(seen)
     }
 
-    /// Ends a round of the loop around `site`. Beyond `most` unsuccessful rounds the next one repeats this one.
+    /// Ends a round of the loop around `site`. Beyond `most` unsuccessful rounds the next one repeats this one. A hint
+    /// with nothing before it in its round ends none.
     pub(crate) fn hint(&mut self, site: &'static Site<'static>, most: u32) -> Ended {
         let end = self.seen.len();
-        let at = self.loops.iter().position(|entry| entry.site == site).unwrap_or_else(|| {
-            self.loops.push(Loop { site, begin: end, unsuccessful: 0, hints: 0 });
-            self.loops.len() - 1
-        });
-        let entry = &mut self.loops[at];
-        let length = end - entry.begin;
-        let before = entry.begin.checked_sub(length).map(|begin| &self.seen[begin..entry.begin]);
-        let is_same = entry.hints > 0 && before == Some(&self.seen[entry.begin..]);
-        entry.unsuccessful = if is_same { entry.unsuccessful + 1 } else { 1 };
-        entry.hints += 1;
-        self.last = entry.begin..end;
-        entry.begin = end;
-        let (unsuccessful, hints) = (entry.unsuccessful, entry.hints);
         self.hinted_at = Some(site);
+        let Some(entry) = self.loops.iter_mut().find(|entry| entry.site == site) else {
+            self.loops.push(Loop { site, begins: vec![end], unsuccessful: 1, empty: 0 });
+            (self.repeating, self.last) = (0..0, end..end);
+            return Ended { unsuccessful: 1, count: 1, rewrites: false, is_endless: false };
+        };
+        let begin = *entry.begins.last().expect("its first round");
+        let length = end - begin;
+        if length == 0 {
+            entry.empty += 1;
+        } else {
+            let before = begin.checked_sub(length).map(|before| &self.seen[before..begin]);
+            let is_same = before == Some(&self.seen[begin..]);
+            entry.unsuccessful = if is_same { entry.unsuccessful + 1 } else { 1 };
+            entry.begins.push(end);
+            self.last = begin..end;
+        }
+        let (unsuccessful, count) = (entry.unsuccessful, entry.begins.len() as u32);
+        let is_endless = entry.empty > EMPTY_ROUNDS;
         self.repeating = if unsuccessful > most { self.last.clone() } else { 0..0 };
         let rewrites = self.last().iter().any(|seen| matches!(seen.what, What::Rewritten(..)));
-        Ended { unsuccessful, hints, rewrites }
+        Ended { unsuccessful, count, rewrites, is_endless }
     }
 
     /// The write that a read here must read again.
@@ -156,6 +171,15 @@ impl Rounds {
     pub(crate) fn wait_since(&mut self, begin: usize, site: &'static Site<'static>) {
         self.last = begin..self.seen.len();
         self.hinted_at = Some(site);
+    }
+
+    /// What the last rounds of the loop that hinted last found: whether it waits for ever.
+    pub(crate) fn judged(&self) -> &[Seen] {
+        let hinted = self.loops.iter().find(|entry| Some(entry.site) == self.hinted_at);
+        let begin = hinted.and_then(|entry| {
+            entry.begins.iter().rev().take(JUDGED_ROUNDS + 1).next_back().copied()
+        });
+        &self.seen[begin.unwrap_or(self.seen.len())..]
     }
 
     /// What the last round found.

@@ -11,7 +11,7 @@
 
 use super::atomics::Word;
 use super::condition::Condition;
-use super::context::{Coroutine, suspend};
+use super::context::{Coroutine, is_inside, suspend};
 use super::core::{Core, Request, State, Stop};
 use super::graph::{Graph, NOWHERE};
 use super::op::Op;
@@ -122,7 +122,7 @@ impl Run {
     }
 
     fn ended(&self, thread: usize, end: Result<(), Box<dyn Any + Send>>) {
-        if matches!(&end, Err(payload) if payload.is::<Over>()) {
+        if self.over.get() {
             return; // Its state stays what the run ended in.
         }
         let mut core = self.core.borrow_mut();
@@ -225,6 +225,12 @@ pub(crate) fn current() -> Option<Rc<Run>> {
         run.count_unwinding_request();
         return None;
     }
+    if run.over.get() && is_inside() {
+        // Its code caught the unwinding that ends the run: it is left where it is, with its stack.
+        loop {
+            suspend();
+        }
+    }
     // What a thread that never ran was given is dropped after the end.
     (!run.over.get()).then_some(run)
 }
@@ -239,6 +245,12 @@ pub(crate) fn epoch() -> u32 {
 pub(crate) fn free_while_unwinding(address: usize, site: &'static Site<'static>) -> Option<bool> {
     let run = CURRENT.with(|current| current.try_borrow().ok().and_then(|run| run.clone()))?;
     run.core.borrow_mut().heap.free(address, site)
+}
+
+/// Whether the caller belongs to a run that is over, or unwinds: what it does is not explored.
+pub(crate) fn is_ending() -> bool {
+    let is_run = CURRENT.with(|current| current.try_borrow().is_ok_and(|run| run.is_some()));
+    is_run && current().is_none()
 }
 
 /// Answers `request`, or `None` outside an exploration.
@@ -293,6 +305,7 @@ pub(crate) fn token() -> Option<Arc<Word>> {
 
 /// Whether a timed wait runs out here: both are explored, as often as the bound on time-outs allows.
 pub(crate) fn times_out(site: &'static Site<'static>) -> bool {
+    refuse_in_condition("sleeps");
     let may = with_core(|core, thread| core.may_time_out(thread)).unwrap_or(false);
     let does = may && request_plain(Op::Choice { options: 2 }, site) == Some(1);
     if does {
@@ -324,24 +337,29 @@ pub(crate) fn hint(site: &'static Site<'static>) -> bool {
     })
 }
 
-/// Begins to note what a condition asks for; returns the condition around it, if any. `None` outside an exploration.
-pub(crate) fn begin_condition() -> Option<Option<Condition>> {
+/// Begins to note what a condition asks for. `None` outside an exploration.
+pub(crate) fn begin_condition() -> Option<()> {
+    refuse_in_condition("waits for another condition");
     with_core(|core, thread| {
         let run = &mut core.threads[thread];
-        let condition = Condition::new(run.effects, run.rounds.read_so_far());
-        run.condition.replace(condition)
+        run.condition = Some(Condition::new(run.effects, run.rounds.read_so_far()));
     })
 }
 
-/// The condition holds: it becomes a part of the one around it.
-pub(crate) fn end_condition(around: Option<Condition>) {
-    with_core(|core, thread| {
-        let run = &mut core.threads[thread];
-        let inner = std::mem::replace(&mut run.condition, around);
-        if let (Some(outer), Some(inner)) = (&mut run.condition, inner) {
-            outer.asked.extend(inner.asked);
-        }
+/// A condition of a `wait_until` must not do this: a failure, if one is being evaluated.
+pub(crate) fn refuse_in_condition(why: &'static str) {
+    let site = with_core(|core, thread| {
+        let asked = core.threads[thread].condition.as_ref()?;
+        Some(asked.asked.last().map_or(Site::caller(), |(request, _)| request.site))
     });
+    if let Some(Some(site)) = site {
+        fail_condition(why, site);
+    }
+}
+
+/// The condition holds.
+pub(crate) fn end_condition() {
+    with_core(|core, thread| core.threads[thread].condition = None);
 }
 
 /// The condition does not hold: it must have had no effect. Makes ready to evaluate it again.
@@ -353,7 +371,7 @@ pub(crate) fn rehearse_condition(site: &'static Site<'static>) {
         condition.effects == run.effects
     });
     if is_pure == Some(false) {
-        fail_condition("writes although it does not hold", site);
+        fail_condition("writes although it does not hold (a mutex writes too)", site);
     }
 }
 

@@ -165,6 +165,7 @@ pub fn park_timeout(limit: Duration) {
 /// ([`Failure::Condition`](super::Failure)), and so is a condition that asks for something else, or holds, when it is
 /// evaluated again (twice) with the same answers. An effect on anything else, a `Cell` that counts to three say, is out
 /// of sight.
+/// It must not choose, sleep, or wait for another condition, which are failures too; nothing in it fails spuriously.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -182,14 +183,14 @@ pub fn park_timeout(limit: Duration) {
 #[track_caller]
 pub fn wait_until(condition: impl Fn() -> bool) {
     let site = Site::caller();
-    let Some(around) = runtime::begin_condition() else {
+    if runtime::begin_condition().is_none() {
         while !condition() {
             std::thread::yield_now();
         }
         return;
-    };
+    }
     if condition() {
-        runtime::end_condition(around);
+        runtime::end_condition();
         return;
     }
     for _ in 0..2 {

@@ -29,6 +29,8 @@ pub enum Bound {
     Spins(u32),
     /// No execution came to its end: `assume` left all of them out.
     Assumptions,
+    /// Threads wait for ever, except for one whose timed waits have run out so often that no more do.
+    Timeouts(u32),
     /// One schedule alone was followed, and breaks no rule.
     Replayed,
 }
@@ -42,6 +44,10 @@ impl fmt::Display for Bound {
                 "an execution of more than {n} events (a loop that waits must call `spin_loop` or `yield_now`)"
             ),
             Bound::Threads(n) => write!(f, "more than {n} threads"),
+            Bound::Timeouts(n) => write!(
+                f,
+                "threads that wait for one whose timed waits have run out {n} times: more is not explored"
+            ),
             Bound::Replayed => f.write_str("one schedule alone, which breaks no rule"),
             Bound::Assumptions => f.write_str("no execution is left by `assume`"),
             Bound::Spins(n) => write!(f, "a loop that gives up after more than {n} rounds"),
@@ -213,6 +219,8 @@ pub struct Report {
     pub rounds: Option<u32>,
     /// Reads that waiting loops repeated beyond that bound, in all executions together.
     pub forced: u64,
+    /// Explorations that ended with a loop left waiting at that bound.
+    pub left_waiting: u64,
     /// The bound on time-outs of a thread, if it kept executions out
     /// ([`Explorer::timeouts`](super::Explorer::timeouts)).
     pub timeouts: Option<u32>,
@@ -242,8 +250,8 @@ impl fmt::Display for Report {
                 if let Some(rounds) = self.rounds {
                     write!(
                         f,
-                        " with at most {rounds} rounds of waiting, {} reads forced",
-                        self.forced
+                        " with at most {rounds} rounds of waiting, {} reads forced, {} left waiting",
+                        self.forced, self.left_waiting
                     )?;
                 }
                 if let Some(timeouts) = self.timeouts {

@@ -3,19 +3,30 @@
 //! # Contract
 //! What is bounded here the report states (`explorer`): rounds of waiting loops, and time-outs of a thread.
 
-use super::clock::Clock;
-use super::core::{Core, Request, State};
-use super::graph::EventId;
+use super::core::{Core, Request, State, Stop, ThreadRun};
+use super::graph::{Event, EventId, NOWHERE};
 use super::op::{Effect, Op};
-use super::rounds::What;
+use super::rounds::{Seen, What};
+use super::verdict::Bound;
 use std::panic::Location as Site;
+
+/// A loop that waits: the place of its hint, and what a round of it reads, by place and name of the location.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Waiting {
+    hint: &'static Site<'static>,
+    reads: Vec<(&'static Site<'static>, Option<(u8, u32)>)>,
+}
 
 impl Core {
     /// A hint that the thread waits for another one's write. False: it has waited as long as the bound allows.
     pub(crate) fn hint(&mut self, thread: usize, site: &'static Site<'static>) -> bool {
         let run = &mut self.threads[thread];
         let round = run.rounds.hint(site, self.limits.rounds);
-        let goes_on = round.hints <= self.limits.spins
+        if round.is_endless {
+            self.stop.get_or_insert(Stop::Bound(Bound::Spins(self.limits.spins)));
+            return false;
+        }
+        let goes_on = round.count <= self.limits.spins
             && !(round.rewrites && round.unsuccessful > self.limits.rewriting_rounds);
         if !goes_on {
             run.state = State::Spinning;
@@ -38,6 +49,7 @@ impl Core {
     /// Whether the thread may fail or wake once more without a cause.
     pub(crate) fn may_be_spurious(&self, thread: usize) -> bool {
         self.threads[thread].spurious < self.limits.spurious
+            && self.threads[thread].condition.is_none()
     }
 
     /// The thread has failed or woken without a cause.
@@ -50,14 +62,15 @@ impl Core {
         &mut self,
         thread: usize,
         request: &Request,
-        known: &Clock,
+        draft: &Event,
     ) -> Option<EventId> {
         let from = self.threads[thread].rounds.repeated(request.site, request.location)?;
         let at = request.location;
         let value = self.graph.value_of(at, from);
-        let position = self.graph.position(at, from);
         let is_possible = matches!(request.op.effect(value), Some(Effect::Read(_)))
-            && self.graph.floor(at, known) <= position;
+            && self.graph.floor(at, &draft.hb) <= self.graph.position(at, from)
+            && (from == self.graph.newest(at)
+                || self.growth.may_read(&self.graph, thread, draft, from));
         self.threads[thread].rounds.has_news |= !is_possible;
         is_possible.then_some(from)
     }
@@ -68,27 +81,65 @@ impl Core {
         match run.state {
             State::Finished | State::Ready | State::Impossible => false,
             State::Joining(child) => self.is_stuck(usize::from(child)),
-            State::Spinning | State::Awaiting => {
-                run.rounds.last().iter().all(|seen| match seen.what {
-                    What::Read(write) | What::Rewritten(_, write) => {
-                        self.graph.newest(seen.location) == write
-                    }
-                    What::Chosen(_) => true,
-                })
-            }
-            State::Blocked => {
-                let event = self.graph.get(self.graph.last(thread));
-                let newest = self.graph.value_of(event.location, self.graph.newest(event.location));
-                let is_timed = matches!(event.op, Op::AwaitCas { timed: true, .. });
-                !is_timed && event.op.effect(newest) == Some(Effect::Blocked)
-            }
+            State::Spinning => self.is_up_to_date(run.rounds.judged()),
+            State::Awaiting => self.is_up_to_date(run.rounds.last()),
+            State::Blocked => !self.is_timed(thread) && self.is_unsatisfied(thread),
         }
     }
 
-    /// Threads left in a waiting loop, with the place of its hint.
-    pub(crate) fn spinning(&self) -> Vec<(usize, &'static Site<'static>)> {
+    /// Whether the last read of each location found what is newest there. A round of which nothing is known is not.
+    fn is_up_to_date(&self, round: &[Seen]) -> bool {
+        let is_last = |at: usize, seen: &Seen| {
+            round[at + 1..].iter().all(|later| later.location != seen.location)
+        };
+        let is_newest = |seen: &Seen| {
+            let newest = self.graph.newest(seen.location);
+            match seen.what {
+                What::Read(write) => newest == write,
+                // Others may have stored the same since.
+                What::Rewritten(value, _) => self.graph.value_of(seen.location, newest) == value,
+                What::Chosen(_) | What::Fenced => true,
+            }
+        };
+        let mut reads = round.iter().enumerate().filter(|(_, seen)| seen.location != NOWHERE);
+        !round.is_empty() && reads.all(|(at, seen)| !is_last(at, seen) || is_newest(seen))
+    }
+
+    /// Whether a thread waits with a time-out, but may time out no more.
+    pub(crate) fn has_run_out(&self, thread: usize) -> bool {
+        let run = &self.threads[thread];
+        match run.state {
+            State::Joining(child) => self.has_run_out(usize::from(child)),
+            State::Blocked => {
+                self.is_timed(thread)
+                    && run.timeouts >= self.limits.timeouts
+                    && self.is_unsatisfied(thread)
+            }
+            _ => false,
+        }
+    }
+
+    fn is_timed(&self, thread: usize) -> bool {
+        let event = self.graph.get(self.graph.last(thread));
+        matches!(event.op, Op::AwaitCas { timed: true, .. })
+    }
+
+    /// Whether a blocked thread would wait on the newest value too.
+    fn is_unsatisfied(&self, thread: usize) -> bool {
+        let event = self.graph.get(self.graph.last(thread));
+        let newest = self.graph.value_of(event.location, self.graph.newest(event.location));
+        event.op.effect(newest) == Some(Effect::Blocked)
+    }
+
+    /// Threads left in a waiting loop, with what it is.
+    pub(crate) fn spinning(&self) -> Vec<(usize, Waiting)> {
         let threads =
             self.threads.iter().enumerate().filter(|(_, run)| run.state == State::Spinning);
-        threads.filter_map(|(thread, run)| Some((thread, run.rounds.hinted_at()?))).collect()
+        let waiting = |(thread, run): (usize, &ThreadRun)| {
+            let name = |at: u32| self.graph.locations.get(at as usize).map(|found| found.name);
+            let reads = run.rounds.last().iter().map(|seen| (seen.site, name(seen.location)));
+            Some((thread, Waiting { hint: run.rounds.hinted_at()?, reads: reads.collect() }))
+        };
+        threads.filter_map(waiting).collect()
     }
 }

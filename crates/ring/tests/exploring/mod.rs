@@ -9,7 +9,7 @@ const BOTH: [Memory; 2] = [Memory::C11, Memory::Tso];
 /// so).
 fn explore(memory: Memory, bug: &'static str, scenario: impl Fn() + 'static) -> Report {
     mutant::seed(bug);
-    let report = Explorer::new(memory).rounds(1).spins(4).explore(scenario).unwrap();
+    let report = Explorer::new(memory).rounds(1).spins(12).explore(scenario).unwrap();
     mutant::seed("");
     report
 }
