@@ -189,15 +189,14 @@ fn a_crash_never_wins() {
     assert_eq!((said.status, said.json()["relation"].as_str()), (1, Some("worse")), "{}", said.err);
     unc(&["compare", "--quiet", "--", "sleep 0.01", line])
         .assert_refused("a fast crash must not win");
-    // A status that is ignored lets it win by its value, which is pointed out.
-    let said = unc(&["compare", "--quiet", "-i", "--", "sleep 0.05", "exit 3"]);
-    assert_eq!(said.status, 0);
-    assert!(
-        said.out.starts_with("yes: it is not worse by more than 2% (better); "),
-        "{}",
-        said.out
-    );
-    assert!(said.out.contains(" runs of 'exit 3' failed"), "{}", said.out);
+    // Nor does a run that fails fast, where failures are ignored: it is lost as well.
+    let said = unc(&["compare", "--quiet", "-i", "--margin", "20%", "--", "sleep 0.01", "exit 3"]);
+    said.assert_status(1);
+    assert!(said.out.starts_with("no: it is worse by more than 20% (worse); "), "{}", said.out);
+    let warning = " runs of 'exit 3' failed: such a run is lost, worse than any value";
+    assert!(said.out.contains(warning), "{}", said.out);
+    unc(&["compare", "--quiet", "-i", "--", "exit 4", "exit 3"])
+        .assert_refused("pairs of 'exit 4' and 'exit 3' were lost on both sides");
 }
 
 #[test]

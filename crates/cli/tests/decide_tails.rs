@@ -96,6 +96,33 @@ fn the_shares_of_lost_runs_are_compared() {
     assert_eq!(verdict(LOST_ONLY, &turned).status, 0);
 }
 
+/// Twice as fast, but every third run of the candidate ends with status 3: the guard of today minds that, that of
+/// earlier logs judges by the values.
+#[test]
+fn the_shares_of_failed_runs_are_compared() {
+    let folder = Folder::new();
+    let [today, earlier] = [r#","failed":true"#, ""].map(|failed| {
+        let guard = format!(
+            r#","guard":{{"factors":[],"lost":true{failed},"share":0.1,"excess":0.09,"missed":0.05}}"#
+        );
+        let path = log(&folder, &guard, &[[Some(2.0), Some(1.0)]; 200]);
+        let text = std::fs::read_to_string(&path).unwrap();
+        let fails = |line: usize| line % 6 == 2;
+        let lines = text.lines().enumerate().map(|(number, line)| match fails(number) {
+            true => line.replace(r#""ok""#, r#"{"failed":3}"#) + "\n",
+            false => format!("{line}\n"),
+        });
+        std::fs::write(&path, lines.collect::<String>()).unwrap();
+        unc(&["verdict", &path, "--json", "-"])
+    });
+    assert_eq!(today.status, 1, "{}", today.err);
+    assert_eq!(today.json()["tails"]["median"], "yes");
+    assert!(today.err.contains("of its runs are lost (0% of the baseline's)"), "{}", today.err);
+    assert_eq!(earlier.status, 0, "{}", earlier.err);
+    assert_eq!(earlier.json()["tails"]["candidate"], 0.0);
+    assert!(earlier.err.contains("failed: a failure may be fast"), "{}", earlier.err);
+}
+
 /// A log from before there were guards is judged as it was then: by the median alone, with all of the error.
 #[test]
 fn an_earlier_log_is_judged_as_then() {

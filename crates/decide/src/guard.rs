@@ -36,6 +36,9 @@ pub struct Guard {
     pub factors: Vec<f64>,
     /// Whether runs may be lost, so that these are counted too.
     pub lost: bool,
+    /// Whether a run that ends with a status other than zero is lost too; it counts by its value in earlier logs.
+    #[serde(default)]
+    pub failed: bool,
     /// The part of the error that is its own.
     pub share: f64,
     /// What a yes has refuted: that the share of slow runs is larger by this much.
@@ -46,10 +49,11 @@ pub struct Guard {
 
 impl Guard {
     /// The guard of a comparison: against slow runs, unless only medians are meant, and against lost ones, where runs
-    /// may be lost. None if there is nothing to guard against.
+    /// may be lost: failed, killed or timed out. None if there is nothing to guard against.
     pub fn new(tails: bool, lost: bool) -> Option<Guard> {
         let factors = if tails { FACTORS.to_vec() } else { Vec::new() };
-        let guard = Guard { factors, lost, share: SHARE, excess: EXCESS, missed: MISSED };
+        let guard =
+            Guard { factors, lost, failed: lost, share: SHARE, excess: EXCESS, missed: MISSED };
         (tails || lost).then_some(guard)
     }
 }

@@ -109,7 +109,7 @@ pub struct Blocks {
     pub rng: Rng,
     /// Runs of each command in a block.
     pub block: u64,
-    /// Whether a run that fails still counts.
+    /// Whether the trial goes on after a run that fails.
     pub ignore_failure: bool,
 }
 

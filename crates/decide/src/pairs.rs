@@ -3,8 +3,8 @@
 //! # Contract
 //! A block has `block` runs of the baseline and of every candidate that is still open; its ratio is that of the
 //! medians. What is inferred is [`Ratio`]'s. Ratios are costs there: where higher is better they are inverted.
-//! A run that ends without a value (killed, or failed before it showed the metric) is lost: worse than any value. A
-//! block that is lost on both sides decides nothing, and where every block is lost so there is no verdict.
+//! A run that fails (a status other than zero, killed, or timed out) is lost: worse than any value, however fast it
+//! was. A block that is lost on both sides decides nothing, and where every block is lost so there is no verdict.
 //! # Evidence
 //! `crates/cli/tests/decide_compare.rs`.
 
@@ -91,6 +91,15 @@ impl PairTrial {
     pub fn candidates(&self) -> impl Iterator<Item = (usize, &Candidate)> {
         let numbered = self.candidates.iter().enumerate();
         numbered.filter_map(|(arm, candidate)| Some((arm, candidate.as_ref()?)))
+    }
+
+    /// Whether a run says nothing by its value. Where failures are ignored, earlier logs count a status by it.
+    fn is_lost(&self, outcome: Outcome) -> bool {
+        match outcome {
+            Outcome::Ok => false,
+            Outcome::TimedOut | Outcome::Failed(128..) => true,
+            Outcome::Failed(_) => self.compare.guard.as_ref().is_some_and(|guard| guard.failed),
+        }
     }
 
     fn judge_block(&mut self) -> Result<(), Failure> {
@@ -231,12 +240,10 @@ impl Trial for PairTrial {
     }
 
     fn push(&mut self, run: &Run) -> Result<(), Failure> {
+        let value = run.value.filter(|_| !self.is_lost(run.outcome));
         let Some(values) = self.block.get_mut(run.arm) else {
             return Err(Failure::new(format!("there is no command number {}", run.arm), ""));
         };
-        // What a signal or the clock ended has no meaningful value, even where other failures are ignored.
-        let cut = matches!(run.outcome, Outcome::TimedOut | Outcome::Failed(128..));
-        let value = run.value.filter(|_| !cut);
         if let Some(value) = value.filter(|&value| value.is_nan() || value < 0.0) {
             let cause = format!("the value {value} is below zero: it has no ratio to another");
             return Err(Failure::new(cause, "compare a metric that is at least 0"));
@@ -261,12 +268,12 @@ impl Trial for PairTrial {
         let (arm, candidate) = self.candidates().find(unmeasured)?;
         Some(Failure::new(
             format!(
-                "all {} pairs of '{}' and '{}' were lost on both sides (killed, or ended without the metric): there is nothing to compare",
+                "all {} pairs of '{}' and '{}' were lost on both sides (failed, killed, or ended without the metric): there is nothing to compare",
                 candidate.lost,
                 self.compare.commands[self.compare.baseline],
                 self.compare.commands[arm]
             ),
-            "see what they print with --show-output, and whether --timeout is long enough",
+            "see what they print with --show-output, and whether --timeout is long enough; 'COMMAND || true' if a status is meant",
         ))
     }
 
@@ -317,11 +324,15 @@ impl Trial for PairTrial {
     }
 
     fn diagnoses(&self) -> Vec<String> {
+        let meaning = match self.is_lost(Outcome::Failed(1)) {
+            true => "such a run is lost, worse than any value",
+            false => "a failure may be fast",
+        };
         let failed =
             self.failed.iter().zip(&self.compare.commands).filter(|((_, failed), _)| *failed > 0);
         let mut found: Vec<String> = failed
             .map(|((runs, failed), line)| {
-                format!("{failed} of {runs} runs of '{line}' failed: a failure may be fast")
+                format!("{failed} of {runs} runs of '{line}' failed: {meaning}")
             })
             .collect();
         for (arm, candidate) in self.candidates() {

@@ -319,7 +319,7 @@ pub struct Compare {
     pub commands: Vec<String>,
     /// Which of them is the baseline.
     pub baseline: usize,
-    /// Whether a run with a status other than zero still counts by its value.
+    /// Whether the trial goes on after a run that fails. Such a run is lost, unless the guard says otherwise.
     pub ignore_failure: bool,
     /// The percentile that is compared, instead of the median of the paired ratios.
     #[serde(default, skip_serializing_if = "Option::is_none")]

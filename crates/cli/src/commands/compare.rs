@@ -61,7 +61,7 @@ pub(crate) struct Flags {
     /// Compare the command with itself: asks whether it is equivalent, unless --claim says otherwise
     #[arg(long, conflicts_with = "from")]
     aa: bool,
-    /// Let runs with a status other than zero count by their value (what a signal or --timeout ended counts as worst)
+    /// Go on after runs that fail (a status other than zero, a signal, --timeout): each counts as worse than any value
     #[arg(long, short)]
     ignore_failure: bool,
     /// Ask about the median alone: a heavier tail of slow runs is then neither looked for nor refuted
