@@ -3,6 +3,7 @@
 mod decide;
 
 use decide::{Folder, TERMINATED, command, interrupt, unc};
+use serde_json::Value;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -105,6 +106,42 @@ fn each_command_has_its_own_preparation() {
     assert_ne!(said.status, 2, "{}", said.err);
     unc(&["compare", "--prepare", "a", "--prepare", "b", "--prepare", "c", "--", "true", "true"])
         .assert_refused("--prepare is given 3 times for 2 commands");
+}
+
+/// What was decided before the cleanup stays decided, whether the cleanup fails or the user ends it.
+#[test]
+fn a_cleanup_that_fails_keeps_the_verdict() {
+    let folder = Folder::new();
+    let (json, log, mark) = (folder.file("json"), folder.file("log"), folder.file("mark"));
+    let judged = |cleanup: &str| {
+        let slo = ["slo", "--rate", "60%", "--at-most", "1h", "--quiet", "--bursts", "1"];
+        let told = ["--json", &json, "--log", &log, "--cleanup", cleanup, "--", "true"];
+        command(&[&slo[..], &told].concat()).stdout(Stdio::piped()).spawn().unwrap()
+    };
+    let check = |out: &str, warning: &str| {
+        assert!(out.starts_with("yes: ") && out.contains(warning), "{out}");
+        let told: Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
+        assert_eq!((&told["verdict"], &told["stopped_by"]), (&"yes".into(), &"decided".into()));
+        assert!(told["warnings"].to_string().contains(warning), "{told}");
+        assert_eq!(unc(&["verdict", &log]).status, 0);
+    };
+    let ended = judged("false").wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(0));
+    let warning = "the cleanup command 'false' failed with status 1";
+    check(&String::from_utf8(ended.stdout).unwrap(), warning);
+
+    let child = judged(&format!("touch {mark} && sleep 60"));
+    while !std::path::Path::new(&mark).exists() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let (out, signal) = interrupt(child);
+    assert_eq!(signal, None, "the verdict was there before the signal");
+    check(&out, "a signal ended the cleanup command");
+
+    let pairs = ["compare", "-q", "--metric", "regex:.+", "--cleanup", "exit 7"];
+    let said = unc(&[&pairs[..], &["--", "echo 5", "echo 5"]].concat());
+    said.assert_status(0);
+    assert!(said.out.contains("the cleanup command 'exit 7' failed with status 7"), "{}", said.out);
 }
 
 #[test]

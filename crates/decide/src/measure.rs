@@ -2,7 +2,7 @@
 //!
 //! # Contract
 //! Whatever ends the runs, what was set up is cleaned up, and the session gives the verdict of the runs so far. A run
-//! that the user or the end of the time cut off is none.
+//! that the user or the end of the time cut off is none. A cleanup that fails takes no verdict back: it is a warning.
 
 use crate::Failure;
 use crate::around::Around;
@@ -41,22 +41,22 @@ pub fn runs(
     let stop = around
         .set_up(&runner)
         .and_then(|()| run_until_settled(&mut session, &mut runner, command, around, budget));
-    let stop = clean_up(stop, &mut runner, around)?;
-    session.finish(stop)
+    clean_up(stop, session, &mut runner, around)
 }
 
-/// Cleans up, whatever happened.
+/// Cleans up, whatever happened, and gives the verdict.
 fn clean_up(
     stop: Result<Stop, Failure>,
+    session: Session,
     runner: &mut Runner,
     around: &Around,
-) -> Result<Stop, Failure> {
+) -> Result<Verdict, Failure> {
     let stop = if runner.is_out_of_time() { Ok(Stop::MaxTime) } else { stop };
     runner.limit(None);
     let cleaned = around.clean_up(runner);
-    let stop = stop?;
-    cleaned?;
-    Ok(stop)
+    let mut verdict = session.finish(stop?)?;
+    verdict.warnings.extend(cleaned.err().map(|failure| failure.cause));
+    Ok(verdict)
 }
 
 fn run_until_settled(
@@ -156,8 +156,7 @@ impl Blocks {
     ) -> Result<Verdict, Failure> {
         self.runner.limit(budget.time);
         let stop = self.run_until_settled(&mut stored, budget);
-        let stop = clean_up(stop, &mut self.runner, &self.around)?;
-        self.session.finish(stop)
+        clean_up(stop, self.session, &mut self.runner, &self.around)
     }
 
     fn run_until_settled(
