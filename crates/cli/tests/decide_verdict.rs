@@ -104,6 +104,41 @@ fn the_question_is_in_the_log_before_any_run() {
     assert_eq!(text.lines().count(), cut.lines().count() + 2);
 }
 
+/// A log with a verdict is replaced by a trial that runs, not by one that cannot.
+#[test]
+fn an_earlier_log_stays_until_every_command_has_run() {
+    let folder = Folder::new();
+    let (log, link, copy) = (folder.file("log"), folder.file("link"), folder.file("copy"));
+    let slo = ["slo", "--at-most", "1h", "--rate", "60%", "--bursts", "1"];
+    let judge = |extra: &[&str]| unc(&[&slo[..], &["--quiet"], extra, &["--", "true"]].concat());
+    judge(&["--log", &log]).assert_status(0);
+    let earlier = std::fs::read_to_string(&log).unwrap();
+    let is_kept = || std::fs::read_to_string(&log).unwrap() == earlier;
+    let nope = folder.file("nope");
+    for (line, cause) in [(&nope[..], "was not found"), ("exit 3", "failed with status 3")] {
+        unc(&["compare", "--log", &log, "--", "true", line]).assert_refused(cause);
+        assert!(is_kept(), "{line}");
+    }
+    judge(&["--log", &log, "--setup", "false"]).assert_status(2);
+    assert!(is_kept(), "a setup that fails");
+    // Until it takes the earlier log's place, the new one is next to it: the question before the first run.
+    std::os::unix::fs::symlink(&log, &link).unwrap();
+    let once = format!("test -e {copy} || cp {log}.*.new {copy}");
+    let said = judge(&["--log", &link, "--prepare", &once, "--max-runs", "50"]);
+    said.assert_status(0);
+    let text = std::fs::read_to_string(&log).unwrap();
+    let head = std::fs::read_to_string(&copy).unwrap();
+    assert_eq!((head.lines().count(), text.starts_with(&head)), (1, true), "{head}");
+    assert_eq!(unc(&["verdict", &link]).status, 0);
+    assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+    let mut left: Vec<_> = std::fs::read_dir(std::path::Path::new(&log).parent().unwrap())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    left.sort();
+    assert_eq!(left, ["copy", "link", "log"]);
+}
+
 #[test]
 fn a_log_that_breaks_off_still_counts() {
     let folder = Folder::new();

@@ -2,7 +2,8 @@
 //!
 //! # Contract
 //! The head of the log is on disk before the first run, every run is in the log before it can decide anything. Whatever
-//! ends the trial, `finish` gives the verdict of the runs so far, or says why they give none.
+//! ends the trial, `finish` gives the verdict of the runs so far, or says why they give none. An earlier log of
+//! that name stays until every command has run once, or there is a verdict: till then the new one is a file next to it.
 
 use crate::Failure;
 use crate::progress::Progress;
@@ -10,7 +11,8 @@ use crate::question::Question;
 use crate::record::{self, Head, Line, Run, SCHEMA, Stop};
 use crate::trial::{self, Trial};
 use crate::verdict::Verdict;
-use std::fs::File;
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use uncontended_sys::interrupts;
@@ -37,7 +39,7 @@ pub struct Setting<'a> {
 pub struct Session {
     head: Head,
     trial: Box<dyn Trial>,
-    log: Option<(PathBuf, File)>,
+    log: Option<LogFile>,
     runs: Option<Vec<Run>>,
     pushed: u64,
     most_runs: Option<u64>,
@@ -61,7 +63,7 @@ impl Session {
             Some(path) => {
                 let named =
                     |error| Failure::new(format!("{}: {error}", path.display()), "see --log");
-                Some((path.to_path_buf(), File::create(path).map_err(named)?))
+                Some(LogFile::open(path, trial.active()).map_err(named)?)
             }
             None => None,
         };
@@ -109,6 +111,7 @@ impl Session {
         let line = Line::Run(run);
         self.write(&line)?;
         let Line::Run(run) = line else { return Ok(()) };
+        self.write_with(|log| log.has_run(run.arm))?;
         self.trial.push(&run)?;
         if let Some(runs) = &mut self.runs {
             runs.push(run);
@@ -125,17 +128,83 @@ impl Session {
             return Err(refusal);
         }
         let mut verdict = trial::verdict(self.trial.as_ref(), &self.head, stop);
+        self.write_with(LogFile::take_place)?;
         let name = verdict.finding.verdict.name().to_string();
         self.write(&Line::End { stop, verdict: name, dealings: None })?;
-        verdict.log = self.log.map(|(path, _)| path.display().to_string());
+        verdict.log = self.log.map(|log| log.path.display().to_string());
         verdict.runs = self.runs;
         Ok(verdict)
     }
 
     /// One line, handed to the system at once, so that no end of ours loses a run.
     fn write(&mut self, line: &Line) -> Result<(), Failure> {
-        let Some((path, file)) = &mut self.log else { return Ok(()) };
-        record::write(file, line)
-            .map_err(|error| Failure::new(format!("the log {}: {error}", path.display()), ""))
+        self.write_with(|log| record::write(&mut log.file, line))
+    }
+
+    fn write_with(
+        &mut self,
+        act: impl FnOnce(&mut LogFile) -> io::Result<()>,
+    ) -> Result<(), Failure> {
+        let Some(log) = &mut self.log else { return Ok(()) };
+        act(log).map_err(|error| {
+            Failure::new(format!("the log {}: {error}", log.path.display()), "see --log")
+        })
+    }
+}
+
+/// The log under way.
+#[derive(Debug)]
+struct LogFile {
+    /// As the user named it.
+    path: PathBuf,
+    file: File,
+    /// Where it is while an earlier log has its place.
+    pending: Option<Pending>,
+}
+
+/// A new log that waits for the place of an earlier one; removed if it never takes it.
+#[derive(Debug)]
+struct Pending {
+    new: PathBuf,
+    earlier: PathBuf,
+    /// The commands that have not run yet.
+    unseen: Vec<usize>,
+}
+
+impl LogFile {
+    /// Opens a log of runs of these commands.
+    fn open(path: &Path, commands: Vec<usize>) -> io::Result<LogFile> {
+        let has_earlier = fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() > 0);
+        let pending = match has_earlier {
+            true => {
+                // A link stays one.
+                let earlier = fs::canonicalize(path)?;
+                let mut new = earlier.clone().into_os_string();
+                new.push(format!(".{}.new", std::process::id()));
+                Some(Pending { new: new.into(), earlier, unseen: commands })
+            }
+            false => None,
+        };
+        let file = File::create(pending.as_ref().map_or(path, |pending| &pending.new))?;
+        Ok(LogFile { path: path.to_path_buf(), file, pending })
+    }
+
+    /// Takes note of a run of a command: it can be started.
+    fn has_run(&mut self, arm: usize) -> io::Result<()> {
+        let Some(pending) = &mut self.pending else { return Ok(()) };
+        pending.unseen.retain(|&unseen| unseen != arm);
+        if pending.unseen.is_empty() { self.take_place() } else { Ok(()) }
+    }
+
+    /// Replaces the earlier log, if there is one.
+    fn take_place(&mut self) -> io::Result<()> {
+        self.pending.take().map_or(Ok(()), |pending| fs::rename(&pending.new, &pending.earlier))
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        // After a rename there is nothing of this name.
+        let _ = fs::remove_file(&self.new);
     }
 }
