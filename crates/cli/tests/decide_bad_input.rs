@@ -82,7 +82,7 @@ fn questions_without_a_property_or_a_subject() {
     unc(&["compare", "--baseline", "3", "--", "true", "true"])
         .assert_refused("--baseline 3 of 2 commands");
     unc(&["compare", "--aa", "--", "true", "true"]).assert_refused("--aa takes one command");
-    unc(&["compare", "--margin", "-1", "--", "true", "true"]).assert_refused("no margin");
+    unc(&["compare", "--margin", "-1", "--", "true", "true"]).assert_refused("is not a margin");
     for (flag, path) in [("--dir", "/nonexistent"), ("--input", "/nonexistent")] {
         let all = ["slo", "--rate", ".9", "--at-most", "5ms", flag, path, "--", "true"];
         unc(&all).assert_refused(&format!("{flag} {path}: "));

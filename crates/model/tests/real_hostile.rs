@@ -1,5 +1,5 @@
-//! Programs that try to be called right, or wrong, when they are not: each was found by somebody who did not believe the
-//! checker.
+//! Programs that try to be called right, or wrong, when they are not: each was found by somebody who did not believe
+//! the checker.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -178,8 +178,7 @@ fn get_mut_excludes_handles_that_come_and_go() {
             drop(weak);
             let again = real::Arc::downgrade(&strong);
             drop(strong);
-            let seen = again.upgrade().map(|value| *value);
-            seen
+            again.upgrade().map(|value| *value)
         });
         if let Some(value) = real::Arc::get_mut(&mut shared) {
             *value = 1;
