@@ -121,10 +121,10 @@ impl Core {
         site: &'static Site<'static>,
     ) -> Option<Result<(), Failure>> {
         let known = self.known(thread);
-        let block = self.heap.blocks.get_mut(&address)?;
-        let made = block.made;
-        if let Some(freed) = block.freed.replace(site) {
-            block.freed = Some(freed);
+        let is_first = self.heap.free(address, site)?;
+        let block = &self.heap.blocks[&address];
+        let (made, freed) = (block.made, block.freed?);
+        if !is_first {
             return Some(Err(Failure::DoubleFree { thread, site, made, freed }));
         }
         let unordered = |earlier: &&Use| {
@@ -132,7 +132,7 @@ impl Core {
         };
         let race = block.uses.iter().find(unordered).map(|earlier| {
             let (thread, used) = (earlier.thread, earlier.site);
-            Failure::UseAfterFree { thread, site: used, made, freed: site }
+            Failure::UseAfterFree { thread, site: used, made, freed }
         });
         Some(race.map_or(Ok(()), Err))
     }
