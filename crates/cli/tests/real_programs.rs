@@ -246,6 +246,33 @@ fn redis_with_threads_for_its_connections() {
     assert_eq!(report["coverage"]["processes_observed"], 1);
 }
 
+/// The README's finding: SQLite counts its memory under one mutex for the whole process.
+#[test]
+fn two_databases_share_one_mutex_until_sqlite_stops_counting() {
+    const TEST: &str = "two_databases_share_one_mutex_until_sqlite_stops_counting";
+    let folder = Folder::new();
+    let program = folder.file("two_databases");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/two_databases.c");
+    let flags = ["-O2", "-g", "-pthread", source, "-lsqlite3", "-o", &program];
+    let compiled = Command::new("cc").args(flags).output().expect("a C compiler");
+    if !compiled.status.success() {
+        return uncontended_testkit::skip!(TEST, "SQLite's headers are not installed");
+    }
+    const ROWS: u64 = 2_000;
+    let rows = ROWS.to_string();
+    let of_both = |report: &Value| {
+        let shared = |lock: &&Value| lock["threads"].as_u64() >= Some(2);
+        let taken = |lock: &Value| lock["acquisitions"].as_u64().unwrap();
+        locks(report).into_iter().filter(shared).max_by_key(|lock| taken(lock)).cloned()
+    };
+    let counting = of_both(&same_output(&[&program, &rows])).expect("a mutex of both threads");
+    assert!(counting["acquisitions"].as_u64().unwrap() > 4 * ROWS, "{counting:#}");
+    assert!(counting["first_taken"].to_string().contains("sqlite3"), "{counting:#}");
+    let without = of_both(&same_output(&[&program, &rows, "--no-statistics"]));
+    let left = without.map_or(0, |lock| lock["acquisitions"].as_u64().unwrap());
+    assert!(left < ROWS, "{left} acquisitions of a shared mutex are left");
+}
+
 /// Rust's locks wait through `syscall(SYS_futex, …)`.
 const RUST: &str = "
 use std::sync::{Arc, Mutex};

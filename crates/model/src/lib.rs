@@ -25,3 +25,8 @@ pub mod real;
 pub mod search;
 pub mod state;
 pub mod step;
+
+/// The book's page compiles and holds.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/checking_your_own_code.md")]
+mod book {}

@@ -100,3 +100,8 @@ macro_rules! gave_up {
         $crate::__annotate::gave_up(::core::ptr::from_ref($lock))
     };
 }
+
+/// The book's page compiles and holds.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/choosing_a_primitive.md")]
+mod book {}

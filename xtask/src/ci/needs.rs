@@ -9,9 +9,16 @@ pub(crate) const OLDEST: Need = Need {
     otherwise: "that toolchain is missing and cannot be installed",
 };
 
+/// Not installed by CI: it takes minutes to build, and pages read as well without it.
+pub(crate) const MDBOOK: Need = Need {
+    have: "have mdbook",
+    get: "false",
+    otherwise: "mdbook is not installed (cargo install mdbook)",
+};
+
 pub(crate) const REAL_PROGRAMS: Need = Need {
-    have: "have sysbench pigz xz python3 memcached redis-server redis-cli",
-    get: "debian sysbench pigz xz-utils python3 memcached redis-server redis-tools || have pigz",
+    have: "have sysbench pigz xz python3 memcached redis-server redis-cli && [ -e /usr/include/sqlite3.h ]",
+    get: "debian sysbench pigz xz-utils python3 memcached redis-server redis-tools libsqlite3-dev || have pigz",
     otherwise: "Debian's packages cannot be installed here",
 };
 

@@ -1,6 +1,6 @@
 //! The list of steps. Whatever is added to CI is a line here.
 
-use super::needs::{AARCH64, CARGO_FUZZ, DEBOOTSTRAP, MIRI, OLDEST, REAL_PROGRAMS, RUST_SRC};
+use super::needs::{AARCH64, CARGO_FUZZ, DEBOOTSTRAP, MDBOOK, MIRI, OLDEST, REAL_PROGRAMS, RUST_SRC};
 use super::step::{Step, step};
 use std::path::Path;
 
@@ -33,6 +33,7 @@ fn sources() -> Vec<Step> {
             8,
             r#"RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --all-features"#,
         ),
+        step("the book", 2, "mdbook build docs").needs(&MDBOOK),
         step(
             "tasks that wait alongside threads",
             5,

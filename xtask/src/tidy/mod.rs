@@ -10,6 +10,7 @@ mod edges;
 mod evidence;
 mod layers;
 mod length;
+mod links;
 mod ratchet;
 mod safety;
 mod skips;
@@ -25,6 +26,7 @@ use std::path::Path;
 /// All complaints about the workspace at `root`, in the order of files; and what is left under ratchets.
 pub(crate) fn check(root: &Path) -> Result<(Vec<String>, Vec<String>), String> {
     let sources = source::tracked(root)?;
+    let pages = source::pages(root)?;
     let (table, mut complaints) = architecture::table(root)?;
     complaints.extend(layers::check(root, &table)?);
     for source in sources.iter().filter(|source| source.is_ours()) {
@@ -32,27 +34,28 @@ pub(crate) fn check(root: &Path) -> Result<(Vec<String>, Vec<String>), String> {
         complaints.extend(safety::reasons(source));
         complaints.extend(wording::check(source));
     }
-    let (worse, left) = ratchet::compare(root, &counted(root, &sources)?)?;
+    complaints.extend(links::check(root, &pages));
+    let (worse, left) = ratchet::compare(root, &counted(root, &sources, &pages))?;
     complaints.extend(worse);
     Ok((complaints, left))
 }
 
 /// Writes the ratchets' counts down, as far as they fell.
 pub(crate) fn lower(root: &Path) -> Result<(), String> {
-    ratchet::lower(root, &counted(root, &source::tracked(root)?)?)
+    ratchet::lower(root, &counted(root, &source::tracked(root)?, &source::pages(root)?))
 }
 
 /// What the rules with a ratchet find, by the rule's name.
-fn counted(root: &Path, sources: &[Source]) -> Result<Vec<(&'static str, Vec<Finding>)>, String> {
+fn counted(root: &Path, sources: &[Source], pages: &[Source]) -> Vec<(&'static str, Vec<Finding>)> {
     let ours = || sources.iter().filter(|source| source.is_ours());
-    Ok(vec![
+    vec![
         ("columns", ours().flat_map(length::columns).collect()),
         ("edges", edges::check(sources)),
         ("evidence", ours().flat_map(|source| evidence::check(root, source)).collect()),
         ("safety", safety::invariants(sources)),
         ("skips", ours().flat_map(skips::check).collect()),
-        ("tells", tells::check(root, sources)?),
-    ])
+        ("tells", tells::check(sources, pages)),
+    ]
 }
 
 /// A complaint about one line of a source.

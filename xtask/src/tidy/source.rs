@@ -81,15 +81,25 @@ impl Source {
 
 /// All Rust files that git tracks or would track.
 pub(crate) fn tracked(root: &Path) -> Result<Vec<Source>, String> {
+    with_ending(root, "rs")
+}
+
+/// All Markdown pages that git tracks or would track.
+pub(crate) fn pages(root: &Path) -> Result<Vec<Source>, String> {
+    with_ending(root, "md")
+}
+
+fn with_ending(root: &Path, ending: &str) -> Result<Vec<Source>, String> {
     let output = Command::new("git")
-        .args(["ls-files", "--cached", "--others", "--exclude-standard", "--", "*.rs"])
+        .args(["ls-files", "--cached", "--others", "--exclude-standard", "--"])
+        .arg(format!("*.{ending}"))
         .current_dir(root)
         .output()
         .map_err(|error| format!("cannot run git to list the sources: {error}"))?;
     let mut paths: Vec<String> = if output.status.success() {
         String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect()
     } else {
-        walk(root, Path::new(""))?
+        walk(root, Path::new(""), ending)?
     };
     paths.sort();
     paths.dedup();
@@ -104,8 +114,8 @@ pub(crate) fn tracked(root: &Path) -> Result<Vec<Source>, String> {
         .collect()
 }
 
-/// The Rust files below a folder, for a source tree that came without git.
-fn walk(root: &Path, folder: &Path) -> Result<Vec<String>, String> {
+/// The files below a folder with an ending, for a source tree that came without git.
+fn walk(root: &Path, folder: &Path, ending: &str) -> Result<Vec<String>, String> {
     let mut found = Vec::new();
     let entries =
         std::fs::read_dir(root.join(folder)).map_err(|e| format!("{}: {e}", folder.display()))?;
@@ -115,9 +125,9 @@ fn walk(root: &Path, folder: &Path) -> Result<Vec<String>, String> {
         let path = folder.join(&name);
         if entry.path().is_dir() {
             if name != "target" && !name.starts_with('.') {
-                found.extend(walk(root, &path)?);
+                found.extend(walk(root, &path, ending)?);
             }
-        } else if name.ends_with(".rs") {
+        } else if path.extension().is_some_and(|own| own == ending) {
             found.push(path.to_string_lossy().into_owned());
         }
     }

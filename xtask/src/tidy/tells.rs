@@ -2,8 +2,6 @@
 
 use super::ratchet::Finding;
 use super::source::Source;
-use std::path::Path;
-use std::process::Command;
 
 /// A phrase, what to write instead, and what it is allowed in.
 struct Tell {
@@ -43,30 +41,16 @@ const TELLS: [Tell; 11] = [
     },
 ];
 
-/// The tells in our sources and pages.
-pub(crate) fn check(root: &Path, sources: &[Source]) -> Result<Vec<Finding>, String> {
+/// The tells in our sources and in the pages.
+pub(crate) fn check(sources: &[Source], pages: &[Source]) -> Vec<Finding> {
     let is_list = |source: &&Source| source.path == "xtask/src/tidy/tells.rs";
     let ours = sources.iter().filter(|source| source.is_ours() && !is_list(source));
-    let mut findings: Vec<Finding> =
-        ours.flat_map(|source| in_text(source, &source.text)).collect();
-    for path in pages(root)? {
-        let text = std::fs::read_to_string(root.join(&path)).map_err(|e| format!("{path}: {e}"))?;
-        findings.extend(in_text(&Source::new(path, ""), &text));
-    }
-    Ok(findings)
+    ours.chain(pages).flat_map(in_text).collect()
 }
 
-/// The Markdown pages that git tracks.
-fn pages(root: &Path) -> Result<Vec<String>, String> {
-    let output = Command::new("git").args(["ls-files", "--", "*.md"]).current_dir(root).output();
-    let output = output.map_err(|error| format!("cannot run git to list the pages: {error}"))?;
-    let pages = String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect();
-    Ok(pages)
-}
-
-fn in_text(source: &Source, text: &str) -> Vec<Finding> {
+fn in_text(source: &Source) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for (at, line) in text.lines().enumerate() {
+    for (at, line) in source.text.lines().enumerate() {
         let lower = line.to_lowercase();
         for tell in TELLS.iter().filter(|tell| holds(&lower, tell)) {
             let text = format!("`{}` reads as translated: {}", tell.phrase, tell.instead);
@@ -106,7 +90,7 @@ mod tests {
     use super::*;
 
     fn count(text: &str) -> usize {
-        in_text(&Source::new("crates/x/src/a.rs", ""), text).len()
+        in_text(&Source::new("crates/x/src/a.rs", text)).len()
     }
 
     #[test]
