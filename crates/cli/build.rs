@@ -8,37 +8,49 @@
 //! I1: the inner cargo has a target folder of its own, so that it never waits for a lock that the outer one holds.
 //! I2: that folder is one for all profiles of the workspace, and nothing of the outer build's flags, wrappers or
 //! profile reaches it: dev, test, release and clippy share one library.
+//! I3: what is compiled lies in this package: `observer/` has links to the sources of `observe` and of the crates
+//! below it, which cargo packs as files. So `cargo install` builds the same library from a package as from a checkout.
+//! I4: nothing is downloaded. The outer cargo has fetched what the observer depends on, for `unc` itself.
 
 use std::env;
+use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+/// The observer and the crates below it, with their dependencies (I3).
+const CRATES: [(&str, &[&str]); 5] = [
+    ("observe", &["gimli", "libc", "atomic", "events", "sys", "trace"]),
+    ("events", &["atomic", "trace"]),
+    ("trace", &["atomic"]),
+    ("atomic", &["sys"]),
+    ("sys", &["libc"]),
+];
+
 fn main() {
     let out = PathBuf::from(variable("OUT_DIR"));
     let here = PathBuf::from(variable("CARGO_MANIFEST_DIR"));
-    let root =
-        here.join("../..").canonicalize().expect("crates/cli lies two folders below the workspace");
-    let observe = root.join("crates/observe");
-    let target = variable("TARGET");
+    let observer = here.join("observer");
+    let folder = inner_target_folder(&out);
+    let manifest = write_workspace(&observer, &folder.join("workspace"));
+    // In a checkout, the versions that it names; in a package, those that the outer cargo fetched (I4).
+    if let Ok(lock) = fs::read(here.join("../../Cargo.lock")) {
+        write_if_new(&manifest.with_file_name("Cargo.lock"), &lock);
+    }
 
-    let archive_folder = compile(&observe, &root, &target, &inner_target_folder(&out));
+    let archive_folder = compile(&manifest, &folder);
     link(
         &archive_folder.join("libuncontended_observe.a"),
-        &observe.join("observe.map"),
+        &observer.join("observe.map"),
         &out.join("observe.so"),
     );
 
     // Relative to this crate: two checkouts may share a target folder, and each must look at its own files.
     for file in sources(&archive_folder.join("libuncontended_observe.d")) {
-        let file = file.strip_prefix(&root).unwrap_or(&file);
-        println!("cargo::rerun-if-changed={}", Path::new("../..").join(file).display());
+        println!("cargo::rerun-if-changed={}", file.strip_prefix(&here).unwrap_or(&file).display());
     }
-    for file in
-        ["Cargo.toml", "Cargo.lock", "crates/observe/Cargo.toml", "crates/observe/observe.map"]
-    {
-        println!("cargo::rerun-if-changed=../../{file}");
-    }
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=observer/observe.map");
     println!("cargo::rerun-if-env-changed=CC");
 }
 
@@ -55,20 +67,61 @@ fn inner_target_folder(out: &Path) -> PathBuf {
     }
 }
 
-/// Compiles the crate in `observe` and answers with the folder of the archive.
-fn compile(observe: &Path, root: &Path, target: &str, folder: &Path) -> PathBuf {
+/// Writes a workspace of the crates in `observer`, and answers with its manifest.
+fn write_workspace(observer: &Path, folder: &Path) -> PathBuf {
+    let names: Vec<&str> = CRATES.map(|(name, _)| name).to_vec();
+    // A cancelled thread is unwound through our frames.
+    let root = format!(
+        "[workspace]\nresolver = \"3\"\nmembers = {names:?}\n\
+         [profile.release]\npanic = \"unwind\"\nlto = \"fat\"\ncodegen-units = 1\ndebug = false\n"
+    );
+    for (name, dependencies) in CRATES {
+        let kind = if name == "observe" { "crate-type = [\"staticlib\"]\n" } else { "" };
+        let version = variable("CARGO_PKG_VERSION");
+        let mut text = format!(
+            "[package]\nname = \"uncontended-{name}\"\nversion = \"{version}\"\nedition = \"2024\"\n\
+             [lib]\npath = {:?}\n{kind}[lints.rust]\nunexpected_cfgs = \"allow\"\n[dependencies]\n",
+            observer.join(name).join("lib.rs")
+        );
+        for dependency in dependencies {
+            let line = match *dependency {
+                "libc" => "libc = \"0.2\"".to_owned(),
+                "gimli" => {
+                    "gimli = { version = \"0.34\", default-features = false, features = [\"read-core\"] }".to_owned()
+                }
+                ours => format!("uncontended-{ours} = {{ path = \"../{ours}\" }}"),
+            };
+            writeln!(text, "{line}").expect("text takes all");
+        }
+        write_if_new(&folder.join(name).join("Cargo.toml"), text.as_bytes());
+    }
+    let manifest = folder.join("Cargo.toml");
+    write_if_new(&manifest, root.as_bytes());
+    manifest
+}
+
+/// Writes a file unless it has that content already: its date says what to compile again. Whole or not at all, for
+/// another build may read it.
+fn write_if_new(file: &Path, content: &[u8]) {
+    if fs::read(file).is_ok_and(|there| there == content) {
+        return;
+    }
+    let folder = file.parent().expect("files lie in folders");
+    let partial = file.with_extension(std::process::id().to_string());
+    fs::create_dir_all(folder)
+        .and_then(|()| fs::write(&partial, content))
+        .and_then(|()| fs::rename(&partial, file))
+        .unwrap_or_else(|error| panic!("cannot write {}: {error}", file.display()));
+}
+
+/// Compiles the observer and answers with the folder of the archive.
+fn compile(manifest: &Path, folder: &Path) -> PathBuf {
+    let target = variable("TARGET");
     let mut cargo = Command::new(variable("CARGO"));
-    cargo.current_dir(root).args([
-        "build",
-        "--quiet",
-        "--lib",
-        "--profile",
-        "observe",
-        "--target",
-        target,
-    ]);
-    cargo.arg("--manifest-path").arg(observe.join("Cargo.toml"));
-    cargo.arg("--target-dir").arg(folder).env("CARGO_BUILD_BUILD_DIR", folder);
+    cargo.current_dir(manifest.parent().expect("a manifest lies in a folder"));
+    cargo.args(["build", "--quiet", "--offline", "--release", "--package", "uncontended-observe"]);
+    cargo.args(["--target", &target, "--target-dir"]).arg(folder);
+    cargo.env("CARGO_BUILD_BUILD_DIR", folder);
     let foreign = [
         "RUSTFLAGS",
         "CARGO_ENCODED_RUSTFLAGS",
@@ -91,7 +144,7 @@ fn compile(observe: &Path, root: &Path, target: &str, folder: &Path) -> PathBuf 
     }
     let status = cargo.status().expect("cargo can be started");
     assert!(status.success(), "the observer did not compile: {status}");
-    folder.join(target).join("observe")
+    folder.join(target).join("release")
 }
 
 fn link(archive: &Path, map: &Path, library: &Path) {

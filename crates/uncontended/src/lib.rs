@@ -4,6 +4,7 @@
 //!   Sides poll or sleep, and sleeping costs the other side a load and a branch.
 //! - [`wait`]: what sleeping is made of: event counts, sleepers, deadlines.
 //! - [`fence`]: asymmetric fences, free for the side that passes often.
+//! - `model`, with the feature of that name: the checker, for lock-free code of your own.
 //! - Annotations, which make a lock of one's own (a spinlock that the compiler inlines, say) a row in the report of
 //!   `unc run`.
 //!
@@ -64,6 +65,8 @@
 pub mod c;
 
 pub use uncontended_fence as fence;
+#[cfg(feature = "model")]
+pub use uncontended_model as model;
 pub use uncontended_ring as ring;
 #[doc(hidden)]
 pub use uncontended_sys::annotate as __annotate;

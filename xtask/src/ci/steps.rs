@@ -1,6 +1,8 @@
 //! The list of steps. Whatever is added to CI is a line here.
 
-use super::needs::{AARCH64, CARGO_FUZZ, DEBOOTSTRAP, MDBOOK, MIRI, OLDEST, REAL_PROGRAMS, RUST_SRC};
+use super::needs::{
+    AARCH64, CARGO_FUZZ, DEBOOTSTRAP, MDBOOK, MIRI, OLDEST, REAL_PROGRAMS, RUST_SRC,
+};
 use super::step::{Step, step};
 use std::path::Path;
 
@@ -63,8 +65,10 @@ folder=$(mktemp -d)
 cargo install -q --path crates/cli --root "$folder" --target-dir target &&
   (cd / && "$folder/bin/unc" run --no-history --quiet --json "$folder/run.json" -- sort --parallel=2 /etc/passwd >/dev/null) &&
   grep -q '"processes_observed": *1' "$folder/run.json" && rm -r "$folder""#;
+    const PACKAGES: &str = "cargo package --workspace --exclude uncontended-testkit --exclude xtask --allow-dirty --no-verify --quiet";
     vec![
         step("the README's run command", 10, RUN),
+        step("every crate makes a package", 3, PACKAGES),
         step("cargo install gives a working unc", 10, INSTALL),
         step(
             "real programs",

@@ -123,6 +123,9 @@ fn walk(root: &Path, folder: &Path, ending: &str) -> Result<Vec<String>, String>
         let entry = entry.map_err(|e| e.to_string())?;
         let name = entry.file_name().to_string_lossy().into_owned();
         let path = folder.join(&name);
+        if entry.path().is_symlink() {
+            continue; // To files that are walked where they lie.
+        }
         if entry.path().is_dir() {
             if name != "target" && !name.starts_with('.') {
                 found.extend(walk(root, &path, ending)?);
