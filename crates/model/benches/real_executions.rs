@@ -3,6 +3,7 @@
 //! The shapes of the search benchmarks (readers, lastzero, ainc, SB), written with the stand-ins, under each model; and
 //! readers of a thread that has stored so many values of its own before (long), as large programs do.
 //! In executions a second of CPU time. Run: cargo bench -p uncontended-model --bench real_executions
+//! Arguments: parts of names of programs, for these alone.
 //! Not measured: code with much plain work between its accesses.
 
 use std::sync::Arc;
@@ -100,7 +101,11 @@ fn main() {
         ("long(10)", long, 10),
         ("long(900)", long, 900),
     ];
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
     for (name, program, n) in programs {
+        if !wanted.is_empty() && !wanted.iter().any(|part| name.contains(part)) {
+            continue;
+        }
         for memory in [Memory::C11, Memory::Tso, Memory::Sc] {
             let (start, mut explored) = (cpu_s(), 0);
             let report = loop {

@@ -43,9 +43,14 @@ struct View<'g> {
     graph: &'g Graph,
     /// Accesses with their ranks.
     accesses: Vec<(EventId, &'g Event, Rank)>,
+    /// The ranks by thread and number.
+    ranks: Vec<Vec<Option<Rank>>>,
 }
 
 pub(crate) fn consistent(graph: &Graph) -> bool {
+    if graph.sc_events < 2 {
+        return true;
+    }
     let nodes: Vec<Node> = graph
         .iter()
         .filter_map(|(id, event)| role(event).map(|role| Node { id, event, role }))
@@ -89,15 +94,27 @@ fn happens_before(a: EventId, b: EventId, b_event: &Event) -> bool {
 
 impl<'g> View<'g> {
     fn new(graph: &'g Graph) -> View<'g> {
-        let accesses = graph.iter().filter_map(|(id, event)| {
+        let mut ranks: Vec<Vec<_>> =
+            graph.threads.iter().map(|events| vec![None; events.len()]).collect();
+        for location in &graph.locations {
+            for (at, write) in location.order.iter().enumerate() {
+                ranks[usize::from(write.thread)][usize::from(write.index) - 1] =
+                    Some(2 * (at as Rank + 1));
+            }
+        }
+        let mut accesses = Vec::new();
+        for (id, event) in graph.iter().filter(|(_, event)| event.location != NOWHERE) {
+            let rank_of = |id: EventId| ranks[usize::from(id.thread)][usize::from(id.index) - 1];
             let rank = match event.kind {
-                Kind::Write => 2 * graph.position(event.location, id),
-                Kind::Read => 2 * graph.position(event.location, event.from) + 1,
-                _ => return None,
+                Kind::Write => rank_of(id),
+                Kind::Read if event.from.is_initial() => Some(1),
+                Kind::Read => rank_of(event.from).map(|rank| rank + 1),
+                _ => None,
             };
-            Some((id, event, rank as Rank))
-        });
-        View { graph, accesses: accesses.collect() }
+            ranks[usize::from(id.thread)][usize::from(id.index) - 1] = rank;
+            accesses.extend(rank.map(|rank| (id, event, rank)));
+        }
+        View { graph, accesses, ranks }
     }
 
     fn summary(&self, node: &Node) -> Summary {
@@ -173,6 +190,6 @@ impl<'g> View<'g> {
     }
 
     fn rank(&self, id: EventId) -> Option<Rank> {
-        self.accesses.iter().find(|access| access.0 == id).map(|access| access.2)
+        self.ranks[usize::from(id.thread)][usize::from(id.index) - 1]
     }
 }

@@ -12,7 +12,7 @@
 
 use super::clock::Clock;
 use super::condition::Condition;
-use super::graph::{EventId, Graph, Kind, NOWHERE};
+use super::graph::{EventId, Graph, Kind, Location, NOWHERE};
 use super::growth::Growth;
 use super::heap::Heap;
 use super::op::{EMPTY_QUEUE, Effect, Op, Order};
@@ -201,8 +201,7 @@ impl Core {
     fn locate(&mut self, name: (u8, u32), initial: u64, born: Option<(u8, usize)>) -> u32 {
         let found = self.graph.locations.iter().position(|location| location.name == name);
         let at = found.unwrap_or_else(|| {
-            let order = Vec::new();
-            self.graph.locations.push(super::graph::Location { name, initial, order, made: None });
+            self.graph.locations.push(Location::new(name, initial));
             self.graph.locations.len() - 1
         });
         self.graph.locations[at].initial = initial;

@@ -217,8 +217,7 @@ struct Exploration<T> {
 impl<T: Ord + 'static> Exploration<T> {
     fn new(bounds: &Explorer, name: String, body: impl Fn() -> T + 'static) -> Exploration<T> {
         let limits = bounds.limits();
-        let growth = Growth { memory: bounds.memory, work: Vec::new(), single: false, place: None };
-        let run = Run::new(Core::new(growth, limits));
+        let run = Run::new(Core::new(Growth::new(bounds.memory), limits));
         let (outcomes, body) = (BTreeMap::new(), Rc::new(body));
         Exploration {
             bounds: bounds.clone(),
@@ -240,12 +239,13 @@ impl<T: Ord + 'static> Exploration<T> {
     }
 
     fn run(&mut self) -> Result<Report, Diverged> {
-        let mut next = Some(Default::default());
         let (mut bound, mut last) = (None, None);
-        while let Some(graph) = next {
+        let mut is_left = true;
+        while is_left {
+            let graph = std::mem::take(&mut self.run.core.borrow_mut().graph);
             let result = self.execute(graph).map(Rc::new);
             let stop = self.run.core.borrow_mut().stop.take();
-            last = None;
+            let mut is_whole = false;
             match stop {
                 Some(Stop::Diverged(why) | Stop::Misfit(why)) => return Err(Diverged(why)),
                 Some(Stop::Failure(failure)) => return self.violated(failure),
@@ -261,19 +261,22 @@ impl<T: Ord + 'static> Exploration<T> {
                         return self.violated(failure);
                     }
                     self.sample(result.clone())?;
-                    last = Some(result);
+                    is_whole = true;
                 }
             }
-            next = self.run.core.borrow_mut().growth.next();
-            if next.is_some() && self.executions + self.cut >= self.bounds.executions {
+            let is_enough = self.executions + self.cut >= self.bounds.executions;
+            let mut core = self.run.core.borrow_mut();
+            let core = &mut *core;
+            if is_enough || !core.growth.is_left() {
+                last = is_whole.then(|| (core.graph.clone(), result));
+            }
+            is_left = core.growth.next(&mut core.graph);
+            if is_left && is_enough {
                 bound = Some(Bound::Executions(self.bounds.executions));
                 break;
             }
         }
-        if let Some(result) = last {
-            let graph = self.run.core.borrow().graph.clone();
-            self.samples.push((graph, result));
-        }
+        self.samples.extend(last);
         self.repeat_samples()?;
         Ok(self.report(bound.map_or(Verdict::Holds, Verdict::Unknown)))
     }

@@ -7,11 +7,12 @@
 //! G3: program order and reads-from together are acyclic; a prefix of them is itself a graph.
 //! G4: `Location::order` lists the writes of a location from first to last, the initial value left out.
 //! G5: the clocks of an event are a function of its prefix, so they stay valid when later events are cut off.
+//! G6: `Location::accesses` lists the reads and writes of a location by thread; `sc_events` and `joined` count and find
+//!     events of their kinds. All follow from the events, so that no step looks at all of them.
 
 use super::clock::{Clock, MAX_THREADS};
 use super::op::{Op, Order};
 use std::panic::Location as Site;
-use std::rc::Rc;
 
 /// An event: its thread and its number there (G1).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -50,7 +51,7 @@ pub(crate) enum Kind {
 /// No location: fences, threads, choices.
 pub(crate) const NOWHERE: u32 = u32::MAX;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Event {
     pub(crate) stamp: u32,
     pub(crate) kind: Kind,
@@ -78,6 +79,22 @@ pub(crate) struct Event {
     pub(crate) site: &'static Site<'static>,
 }
 
+impl Event {
+    /// Reads or writes a location, waits included.
+    fn is_access(&self) -> bool {
+        matches!(self.kind, Kind::Read | Kind::Blocked | Kind::Write)
+    }
+
+    /// Takes part in the order of SeqCst, or in that of asymmetric fences.
+    fn is_sc(&self) -> bool {
+        match self.op {
+            Op::Heavy | Op::Light => true,
+            Op::Fence { order } => order.sc,
+            _ => matches!(self.kind, Kind::Read | Kind::Write) && self.order.sc,
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Location {
     /// Creating thread and its count of creations: the same in every run that has the same prefix.
@@ -86,14 +103,52 @@ pub(crate) struct Location {
     pub(crate) made: Option<&'static Site<'static>>,
     pub(crate) initial: u64,
     pub(crate) order: Vec<EventId>,
+    /// By thread, the numbers of its events here (G6).
+    accesses: Vec<Vec<u16>>,
+}
+
+impl Location {
+    pub(crate) fn new(name: (u8, u32), initial: u64) -> Location {
+        Location { name, made: None, initial, order: Vec::new(), accesses: Vec::new() }
+    }
+
+    /// Reads and writes of all threads; a thread's own in program order.
+    pub(crate) fn accesses(&self) -> impl Iterator<Item = EventId> {
+        self.accesses.iter().enumerate().flat_map(|(thread, indices)| {
+            indices.iter().map(move |&index| EventId { thread: thread as u8, index })
+        })
+    }
+
+    /// Those that `known` does not know.
+    pub(crate) fn accesses_beyond(&self, known: &Clock) -> impl Iterator<Item = EventId> {
+        self.accesses.iter().enumerate().flat_map(|(thread, indices)| {
+            indices[count_known(indices, thread, known)..]
+                .iter()
+                .map(move |&index| EventId { thread: thread as u8, index })
+        })
+    }
+}
+
+/// How many of a thread's events, in growing order, `known` knows.
+fn count_known(indices: &[u16], thread: usize, known: &Clock) -> usize {
+    let known = known.get(thread);
+    match indices.last() {
+        Some(&last) if usize::from(last) > known => {
+            indices.partition_point(|&index| usize::from(index) <= known)
+        }
+        _ => indices.len(),
+    }
 }
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Graph {
-    /// Shared between the graphs that have the event in common.
-    pub(crate) threads: Vec<Vec<Rc<Event>>>,
+    pub(crate) threads: Vec<Vec<Event>>,
     pub(crate) locations: Vec<Location>,
     pub(crate) next_stamp: u32,
+    /// How many events the order of SeqCst is about (G6).
+    pub(crate) sc_events: usize,
+    /// By thread, who joined it (G6).
+    pub(crate) joined: [Option<EventId>; MAX_THREADS],
 }
 
 impl Graph {
@@ -102,7 +157,14 @@ impl Graph {
     }
 
     pub(crate) fn get_mut(&mut self, id: EventId) -> &mut Event {
-        Rc::make_mut(&mut self.threads[usize::from(id.thread)][usize::from(id.index) - 1])
+        &mut self.threads[usize::from(id.thread)][usize::from(id.index) - 1]
+    }
+
+    /// Whether there is such an event.
+    pub(crate) fn has(&self, id: EventId) -> bool {
+        self.threads
+            .get(usize::from(id.thread))
+            .is_some_and(|events| events.len() >= usize::from(id.index))
     }
 
     pub(crate) fn last(&self, thread: usize) -> EventId {
@@ -114,7 +176,7 @@ impl Graph {
             events
                 .iter()
                 .enumerate()
-                .map(move |(index, event)| (EventId::new(thread, index + 1), &**event))
+                .map(move |(index, event)| (EventId::new(thread, index + 1), event))
         })
     }
 
@@ -162,7 +224,7 @@ impl Graph {
         let order = &self.locations[location as usize].order;
         1 + order
             .iter()
-            .position(|&w| w == write)
+            .rposition(|&w| w == write)
             .expect("G4: every write is in its location's order")
     }
 
@@ -192,15 +254,23 @@ impl Graph {
 
     /// The first position in a location's order that an event knowing `known` may still read, or may be put after.
     pub(crate) fn floor(&self, location: u32, known: &Clock) -> usize {
-        let order = &self.locations[location as usize].order;
-        let written = order.iter().rposition(|&write| known.knows(write)).map_or(0, |at| at + 1);
-        let mut floor = written;
-        for (id, event) in self.iter() {
-            if event.kind == Kind::Read && event.location == location && known.knows(id) {
-                floor = floor.max(self.position(location, event.from));
+        let Location { order, accesses, .. } = &self.locations[location as usize];
+        // A thread's later accesses have the later writes: its last known one decides.
+        let mut seen = [EventId::INITIAL; MAX_THREADS];
+        for (thread, indices) in accesses.iter().enumerate() {
+            // A wait that goes on has not seen anything.
+            let last = indices[..count_known(indices, thread, known)]
+                .iter()
+                .rev()
+                .map(|&index| EventId { thread: thread as u8, index });
+            let mut found = last.filter(|&id| self.get(id).kind != Kind::Blocked);
+            if let Some(id) = found.next() {
+                let event = self.get(id);
+                seen[thread] = if event.kind == Kind::Write { id } else { event.from };
             }
         }
-        floor
+        let seen = &seen[..accesses.len()];
+        order.iter().rposition(|write| seen.contains(write)).map_or(0, |at| at + 1)
     }
 
     /// An event at the end of `thread`, not yet in the graph, with the clocks that program order gives it.
@@ -240,27 +310,54 @@ impl Graph {
     pub(crate) fn push(&mut self, thread: usize, mut event: Event) -> EventId {
         event.stamp = self.next_stamp;
         self.next_stamp += 1;
-        self.threads[thread].push(Rc::new(event));
-        self.last(thread)
+        self.put(thread, event)
     }
 
-    /// The graph without the events for which `keep` says no; `keep` keeps a prefix of each thread (G3).
-    pub(crate) fn restrict(&self, keep: impl Fn(EventId, &Event) -> bool) -> Graph {
-        let mut threads = Vec::with_capacity(self.threads.len());
-        for (thread, events) in self.threads.iter().enumerate() {
-            let kept = events
-                .iter()
-                .enumerate()
-                .take_while(|(at, event)| keep(EventId::new(thread, at + 1), event));
-            threads.push(kept.map(|(_, event)| Rc::clone(event)).collect::<Vec<_>>());
+    /// Adds an event that keeps its stamp.
+    pub(crate) fn put(&mut self, thread: usize, event: Event) -> EventId {
+        let id = EventId::new(thread, self.threads[thread].len() + 1);
+        if event.is_access() {
+            let accesses = &mut self.locations[event.location as usize].accesses;
+            if accesses.len() <= thread {
+                accesses.resize_with(thread + 1, Vec::new);
+            }
+            accesses[thread].push(id.index);
         }
-        let mut graph =
-            Graph { threads, locations: self.locations.clone(), next_stamp: self.next_stamp };
-        let lengths: Vec<usize> = graph.threads.iter().map(Vec::len).collect();
-        for location in &mut graph.locations {
-            location.order.retain(|id| lengths[usize::from(id.thread)] >= usize::from(id.index));
+        self.sc_events += usize::from(event.is_sc());
+        if let Op::Join { child } = event.op {
+            self.joined[usize::from(child)] = Some(id);
         }
-        graph
+        self.threads[thread].push(event);
+        id
+    }
+
+    /// Takes the last event of `thread` away, out of its location's order too.
+    pub(crate) fn pop(&mut self, thread: usize) -> Option<Event> {
+        let event = self.threads[thread].pop()?;
+        let id = EventId::new(thread, self.threads[thread].len() + 1);
+        if event.is_access() {
+            let location = &mut self.locations[event.location as usize];
+            location.accesses[thread].pop();
+            let at = location.order.iter().rposition(|&write| write == id);
+            if let (Kind::Write, Some(at)) = (event.kind, at) {
+                location.order.remove(at);
+            }
+        }
+        self.sc_events -= usize::from(event.is_sc());
+        if let Op::Join { child } = event.op {
+            self.joined[usize::from(child)] = None;
+        }
+        Some(event)
+    }
+
+    /// Takes away what has this stamp or a later one.
+    pub(crate) fn cut_back(&mut self, stamp: u32) {
+        for thread in 0..self.threads.len() {
+            while self.threads[thread].last().is_some_and(|event| event.stamp >= stamp) {
+                self.pop(thread);
+            }
+        }
+        self.next_stamp = stamp;
     }
 
     /// The first thread number without a spawn in this graph.

@@ -7,6 +7,10 @@
 //! that reads from the new write instead, with everything cut off that came after the read and does not lead to the
 //! write.
 //!
+//! There is one graph, and a stack of what else may follow. An item is taken up by cutting the graph back to what it was
+//! when the item was made (by stamps), then adding its event. A revisit cuts off more than that: what it cuts is kept in
+//! a [`Frame`] and put back when all that follows the revisit is done. So neither costs more in a longer execution.
+//!
 //! No graph is reached twice: a revisit is made only from the one graph in which everything that it cuts off had been
 //! added in the way that leaves most open (`is_maximal`). Nothing leads nowhere: a graph put into `work` is consistent,
 //! and a consistent graph can always go on. The one exception is waiting (below).
@@ -27,37 +31,235 @@ use super::graph::{Event, EventId, Graph, Kind};
 use super::memory::Memory;
 use super::op::{Effect, Op, Order};
 
-/// A graph to go on from.
+/// An event to add instead of the one that was added when the graph had come so far. Its values are those of that run,
+/// where some may be addresses (C2 of `core`).
 #[derive(Debug)]
-pub(crate) struct Item {
-    pub(crate) graph: Graph,
-    /// A read-modify-write whose write half is still to come.
-    pub(crate) unfinished: Option<EventId>,
+struct Item {
+    /// The graph is to be cut back to what came before this.
+    stamp: u32,
+    /// Its part of all that is to be explored.
+    share: f64,
+    event: Event,
+    thread: usize,
+    way: Way,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    /// A read, from this write.
+    Read(EventId),
+    /// A write, behind so many of its location.
+    Write(usize),
+    Choice,
+    /// A write that this earlier read, which asks for this, reads from.
+    Revisit(EventId, Op),
+    /// The same, when what it cuts off has been cut off: the write at this place, and the read as it was.
+    Revisited(usize),
+}
+
+/// What a revisit has cut off.
+#[derive(Debug, Default)]
+struct Frame {
+    /// The first stamp of what follows the revisit.
+    base: u32,
+    /// The read that is revisited: it keeps its stamp.
+    read: Option<(EventId, Event)>,
+    /// Items from here on belong to the frame.
+    first: usize,
+    /// Events to put back, each thread's in program order.
+    cut: Vec<(usize, Event)>,
+    /// Orders of writes as they were.
+    orders: Vec<(u32, Vec<EventId>)>,
 }
 
 #[derive(Debug)]
 pub(crate) struct Growth {
     pub(crate) memory: Memory,
-    pub(crate) work: Vec<Item>,
-    /// Goes on in one way only: nothing is put into `work`.
+    items: Vec<Item>,
+    frames: Vec<Frame>,
+    /// The part of all that is to be explored that the present graph stands for, if every way on were as large.
+    pub(crate) share: f64,
+    /// The parts that turned out to be empty.
+    pub(crate) barren: f64,
+    /// Goes on in one way only: no other is noted.
     pub(crate) single: bool,
     /// Where the next write goes, if that is not left to it: how many writes of its location are before it.
     pub(crate) place: Option<usize>,
 }
 
 impl Growth {
-    /// The next graph to run, if any is left.
-    pub(crate) fn next(&mut self) -> Option<Graph> {
-        while let Some(item) = self.work.pop() {
-            let graph = match item.unfinished {
-                None => Some(item.graph),
-                Some(read) => self.finish(item.graph, read),
-            };
-            if graph.is_some() {
-                return graph;
+    pub(crate) fn new(memory: Memory) -> Growth {
+        let frames = vec![Frame::default()];
+        Growth {
+            memory,
+            items: Vec::new(),
+            frames,
+            share: 1.0,
+            barren: 0.0,
+            single: false,
+            place: None,
+        }
+    }
+
+    /// Makes `graph`, which is as the last run left it, the next one to run. False: none is left.
+    pub(crate) fn next(&mut self, graph: &mut Graph) -> bool {
+        loop {
+            let frame = self.frames.last().expect("the first frame stays");
+            if self.items.len() > frame.first {
+                let item = self.items.pop().expect("counted");
+                if self.take_up(graph, item) {
+                    return true;
+                }
+            } else if self.frames.len() > 1 {
+                self.leave(graph);
+            } else {
+                return false;
             }
         }
-        None
+    }
+
+    /// Whether anything is left to explore.
+    pub(crate) fn is_left(&self) -> bool {
+        !self.items.is_empty()
+    }
+
+    fn take_up(&mut self, graph: &mut Graph, item: Item) -> bool {
+        let Item { stamp, share, event, thread, way } = item;
+        self.cut_back(graph, stamp);
+        self.share = share;
+        match way {
+            Way::Choice => {
+                graph.push(thread, event);
+                true
+            }
+            Way::Read(from) => {
+                let read = self.place_read(graph, thread, event, from);
+                self.admits(graph, &[read]) && self.finish(graph, read)
+            }
+            Way::Write(place) => {
+                let write = insert(graph, thread, event, place);
+                self.admits(graph, &[write])
+            }
+            Way::Revisit(read, op) => {
+                self.enter(graph, thread, event, (read, Event { op, ..*graph.get(read) }));
+                false
+            }
+            Way::Revisited(place) => {
+                let frame = self.frames.last().expect("the frame of the revisit");
+                let (read, old) = frame.read.expect("a revisit has a read");
+                let reader = usize::from(read.thread);
+                let write = insert(graph, thread, event, place);
+                let draft = graph.draft(reader, old.op, old.location, old.site);
+                if graph.floor(old.location, &draft.hb) > place + 1 {
+                    self.barren += self.share;
+                    return false;
+                }
+                let draft = Event { value: event.value, ..draft };
+                let read = self.place_read(graph, reader, draft, write);
+                graph.get_mut(read).stamp = old.stamp;
+                self.admits(graph, &[write, read]) && self.finish(graph, read)
+            }
+        }
+    }
+
+    /// Whether the memory model allows the graph with these events, the last ones of their threads, added.
+    fn admits(&mut self, graph: &Graph, added: &[EventId]) -> bool {
+        let admits = self.memory.admits(graph, added);
+        self.barren += if admits { 0.0 } else { self.share };
+        admits
+    }
+
+    /// Cuts the graph back to what came before `stamp`, which belongs to the last frame.
+    fn cut_back(&self, graph: &mut Graph, stamp: u32) {
+        graph.cut_back(stamp);
+        let frame = self.frames.last().expect("the first frame stays");
+        if let Some((read, _)) = frame.read
+            && stamp == frame.base
+            && graph.has(read)
+        {
+            graph.pop(usize::from(read.thread));
+        }
+    }
+
+    /// Cuts off what the revisit of `read` by `event` cuts off, and notes the places that the write may take.
+    fn enter(
+        &mut self,
+        graph: &mut Graph,
+        thread: usize,
+        event: Event,
+        (read, old): (EventId, Event),
+    ) {
+        let outer = self.frames.last().expect("the first frame stays");
+        // What the outer frame will cut back anyway when it is next in turn need not be put back.
+        let kept_before = match self.items.last() {
+            Some(next) if self.items.len() > outer.first => next.stamp,
+            _ => outer.base,
+        };
+        let mut frame = Frame {
+            base: graph.next_stamp,
+            read: Some((read, old)),
+            first: self.items.len(),
+            ..Frame::default()
+        };
+        for thread in 0..graph.threads.len() {
+            let begin = frame.cut.len();
+            while let Some(&last) = graph.threads[thread].last() {
+                let id = graph.last(thread);
+                if id != read && (last.stamp <= old.stamp || event.prefix.knows(id)) {
+                    break;
+                }
+                if last.kind == Kind::Write
+                    && !frame.orders.iter().any(|(at, _)| *at == last.location)
+                {
+                    let order = graph.locations[last.location as usize].order.clone();
+                    frame.orders.push((last.location, order));
+                }
+                graph.pop(thread);
+                if last.stamp < kept_before {
+                    frame.cut.push((thread, last));
+                }
+            }
+            frame.cut[begin..].reverse();
+        }
+        self.frames.push(frame);
+        let blocks = old.op.effect(event.value) == Some(Effect::Blocked);
+        let newest = graph.locations[event.location as usize].order.len();
+        let before = self.items.len();
+        for place in self.places(graph, thread, &event) {
+            if !blocks || place == newest {
+                self.note(graph.next_stamp, thread, event, Way::Revisited(place));
+            }
+        }
+        self.divide(before, false);
+    }
+
+    /// Puts back what the last frame has cut off.
+    fn leave(&mut self, graph: &mut Graph) {
+        let base = self.frames.last().expect("more than one").base;
+        self.cut_back(graph, base);
+        let frame = self.frames.pop().expect("more than one");
+        for (thread, event) in frame.cut {
+            graph.put(thread, event);
+        }
+        for (location, mut order) in frame.orders {
+            order.retain(|&write| graph.has(write));
+            graph.locations[location as usize].order = order;
+        }
+    }
+
+    fn note(&mut self, stamp: u32, thread: usize, event: Event, way: Way) {
+        self.items.push(Item { stamp, share: 0.0, event, thread, way });
+    }
+
+    /// Divides the present share evenly among the items from `first` on, and the graph itself if it `stays` one.
+    fn divide(&mut self, first: usize, stays: bool) {
+        let ways = self.items.len() - first + usize::from(stays);
+        match ways {
+            0 => self.barren += self.share,
+            1 => {}
+            _ => self.share /= ways as f64,
+        }
+        self.items[first..].iter_mut().for_each(|item| item.share = self.share);
     }
 
     /// A request that reads: `draft` is its event, `only` the write it must read if it has no choice.
@@ -71,38 +273,33 @@ impl Growth {
         let newest = graph.locations[draft.location as usize].order.len();
         let chosen = only.map_or(newest, |write| graph.position(draft.location, write));
         if only.is_none() && !self.single {
+            let before = self.items.len();
             for position in graph.floor(draft.location, &draft.hb)..newest {
                 let from = graph.write_at(draft.location, position);
-                if draft.op.effect(graph.value_of(draft.location, from)) == Some(Effect::Blocked) {
-                    continue; // An end that waits on an old value while a new one stands is nobody's.
-                }
-                let mut other = graph.clone();
-                let read = self.place_read(&mut other, thread, draft.clone(), from);
-                if self.memory.consistent(&other) {
-                    let finished = if is_unfinished(&other, read) {
-                        self.finish(other, read)
-                    } else {
-                        Some(other)
-                    };
-                    self.work.extend(finished.map(|graph| Item { graph, unfinished: None }));
+                // An end that waits on an old value while a new one stands is nobody's.
+                let value = graph.value_of(draft.location, from);
+                if draft.op.effect(value) != Some(Effect::Blocked) {
+                    let event = Event { value, ..*draft };
+                    self.note(graph.next_stamp, thread, event, Way::Read(from));
                 }
             }
+            self.divide(before, true);
         }
         let from = graph.write_at(draft.location, chosen);
-        let read = self.place_read(graph, thread, draft.clone(), from);
-        if is_unfinished(graph, read) {
-            let whole = self.finish(std::mem::take(graph), read);
-            *graph = whole
-                .expect("the newest write has no successor, and to write after it is consistent");
-        }
+        let value = graph.value_of(draft.location, from);
+        let read = self.place_read(graph, thread, Event { value, ..*draft }, from);
+        let is_whole = self.finish(graph, read);
+        assert!(is_whole, "the newest write has no successor, and to write after it is consistent");
     }
 
     /// A request that writes. `draft` holds the value; its clocks are those of program order.
     pub(crate) fn write(&mut self, graph: &mut Graph, thread: usize, draft: Event, order: Order) {
         let event = self.as_write(graph, draft, order, None);
-        let whole = self.place_write(std::mem::take(graph), thread, &event);
-        *graph =
-            whole.expect("to be the newest write is consistent, and so is the place of a schedule");
+        let is_whole = self.place_write(graph, thread, &event);
+        assert!(
+            is_whole,
+            "to be the newest write is consistent, and so is the place of a schedule"
+        );
     }
 
     /// A choice among `options`: `taken` is taken here.
@@ -114,28 +311,33 @@ impl Growth {
         options: u64,
         taken: u64,
     ) {
+        let before = self.items.len();
         for value in 1..if self.single { 1 } else { options } {
-            let mut other = graph.clone();
-            other.push(thread, Event { value, kind: Kind::Choice, ..draft.clone() });
-            self.work.push(Item { graph: other, unfinished: None });
+            let event = Event { value, kind: Kind::Choice, ..*draft };
+            self.note(graph.next_stamp, thread, event, Way::Choice);
         }
-        graph.push(thread, Event { value: taken, kind: Kind::Choice, ..draft.clone() });
+        self.divide(before, true);
+        graph.push(thread, Event { value: taken, kind: Kind::Choice, ..*draft });
     }
 
     /// Whether the memory model lets the read `draft` read `from`.
     pub(crate) fn may_read(
         &self,
-        graph: &Graph,
+        graph: &mut Graph,
         thread: usize,
         draft: &Event,
         from: EventId,
     ) -> bool {
-        let mut other = graph.clone();
-        self.place_read(&mut other, thread, draft.clone(), from);
-        self.memory.consistent(&other)
+        let stamp = graph.next_stamp;
+        let value = graph.value_of(draft.location, from);
+        let read = self.place_read(graph, thread, Event { value, ..*draft }, from);
+        let may = self.memory.admits(graph, &[read]);
+        graph.pop(thread);
+        graph.next_stamp = stamp;
+        may
     }
 
-    /// Adds the read `draft`, reading from `from`.
+    /// Adds the read `event`, which finds its value in `from`.
     fn place_read(
         &self,
         graph: &mut Graph,
@@ -143,7 +345,6 @@ impl Growth {
         mut event: Event,
         from: EventId,
     ) -> EventId {
-        event.value = graph.value_of(event.location, from);
         let effect = event.op.effect(event.value).expect("a request that reads");
         let order = match effect {
             Effect::Blocked => {
@@ -188,41 +389,42 @@ impl Growth {
         event
     }
 
-    /// Adds the write half of the read-modify-write that `read` begins.
-    fn finish(&mut self, graph: Graph, read: EventId) -> Option<Graph> {
-        let thread = usize::from(read.thread);
+    /// Adds the write half if `read` begins a read-modify-write. False: there is no place for it.
+    fn finish(&mut self, graph: &mut Graph, read: EventId) -> bool {
         let half = graph.get(read);
-        let Some(Effect::Write { value, order }) = half.op.effect(half.value) else {
-            unreachable!("only a read-modify-write is unfinished");
+        let (Kind::Read, Some(Effect::Write { value, order })) =
+            (half.kind, half.op.effect(half.value))
+        else {
+            return true;
         };
+        let thread = usize::from(read.thread);
         let mut draft = graph.draft(thread, half.op, half.location, half.site);
         draft.value = value;
-        let event = self.as_write(&graph, draft, order, Some(half));
+        let event = self.as_write(graph, draft, order, Some(half));
         self.place_write(graph, thread, &event)
     }
 
-    /// The graph with `event` as the newest write it can be; all other places and all revisits go to `work`.
-    fn place_write(&mut self, graph: Graph, thread: usize, event: &Event) -> Option<Graph> {
+    /// Adds `event` as the newest write it can be, and notes all other places and all revisits. False: there is none.
+    fn place_write(&mut self, graph: &mut Graph, thread: usize, event: &Event) -> bool {
+        let before = self.items.len();
         if !self.single {
-            self.revisit(&graph, thread, event);
+            self.revisit(graph, thread, event);
         }
         let newest = graph.locations[event.location as usize].order.len();
-        let mut places = self.places(&graph, thread, event);
+        let mut places = self.places(graph, thread, event);
         let last = match self.place.take() {
-            Some(place) => places.iter().copied().find(|&other| other == place)?,
-            None => places.pop()?,
+            Some(place) => places.iter().copied().find(|&other| other == place),
+            None => places.pop(),
         };
-        let others = if self.single { Vec::new() } else { places };
-        for place in others {
-            let mut other = graph.clone();
-            insert(&mut other, thread, event.clone(), place);
-            if self.memory.consistent(&other) {
-                self.work.push(Item { graph: other, unfinished: None });
+        if !self.single {
+            for place in places {
+                self.note(graph.next_stamp, thread, *event, Way::Write(place));
             }
         }
-        let mut whole = graph;
-        insert(&mut whole, thread, event.clone(), last);
-        (last == newest || self.memory.consistent(&whole)).then_some(whole)
+        self.divide(before, last.is_some());
+        let Some(last) = last else { return false };
+        let write = insert(graph, thread, *event, last);
+        last == newest || self.admits(graph, &[write])
     }
 
     /// Where in its location's order the write may go: behind which position.
@@ -239,49 +441,14 @@ impl Growth {
 
     /// Lets every earlier read that can do so read from the new write instead.
     fn revisit(&mut self, graph: &Graph, thread: usize, event: &Event) {
-        let reads: Vec<EventId> = graph
-            .iter()
-            .filter(|(id, read)| {
-                matches!(read.kind, Kind::Read | Kind::Blocked)
-                    && read.location == event.location
-                    && !read.forced
-                    && !event.prefix.knows(*id)
-            })
-            .map(|(id, _)| id)
-            .collect();
-        for read in reads {
-            let stamp = graph.get(read).stamp;
-            let stays = |id: EventId, other: &Event| other.stamp <= stamp || event.prefix.knows(id);
-            let cut = graph.iter().filter(|&(id, other)| id == read || !stays(id, other));
-            let mut cut = cut.map(|(id, other)| is_maximal(graph, event, id, other));
-            if cut.all(|maximal| maximal) {
-                self.revisit_one(&graph.restrict(stays), thread, event, read);
-            }
-        }
-    }
-
-    fn revisit_one(&mut self, kept: &Graph, thread: usize, event: &Event, read: EventId) {
-        let old = kept.get(read);
-        let blocks = old.op.effect(event.value) == Some(Effect::Blocked);
-        let (stamp, reader) = (old.stamp, usize::from(read.thread));
-        let mut without = kept.clone();
-        without.threads[reader].pop();
-        let newest = without.locations[event.location as usize].order.len();
-        for place in self.places(&without, thread, event) {
-            if blocks && place != newest {
-                continue;
-            }
-            let mut graph = without.clone();
-            let write = insert(&mut graph, thread, event.clone(), place);
-            let draft = graph.draft(reader, old.op, old.location, old.site);
-            if graph.floor(old.location, &draft.hb) > place + 1 {
-                continue;
-            }
-            let read = self.place_read(&mut graph, reader, draft, write);
-            graph.get_mut(read).stamp = stamp;
-            if self.memory.consistent(&graph) {
-                let unfinished = is_unfinished(&graph, read).then_some(read);
-                self.work.push(Item { graph, unfinished });
+        let location = &graph.locations[event.location as usize];
+        for read in location.accesses_beyond(&event.prefix) {
+            let old = graph.get(read);
+            if matches!(old.kind, Kind::Read | Kind::Blocked)
+                && !old.forced
+                && leaves_most_open(graph, event, read)
+            {
+                self.note(graph.next_stamp, thread, *event, Way::Revisit(read, old.op));
             }
         }
     }
@@ -295,9 +462,23 @@ fn insert(graph: &mut Graph, thread: usize, event: Event, place: usize) -> Event
     id
 }
 
-fn is_unfinished(graph: &Graph, read: EventId) -> bool {
-    let event = graph.get(read);
-    event.kind == Kind::Read && matches!(event.op.effect(event.value), Some(Effect::Write { .. }))
+/// Whether `read` and all that a revisit of it by `cause` cuts off had been added in the way that leaves most open.
+fn leaves_most_open(graph: &Graph, cause: &Event, read: EventId) -> bool {
+    let old = graph.get(read);
+    (0..graph.threads.len()).all(|thread| {
+        let mut id = graph.last(thread);
+        while !id.is_initial() {
+            let event = graph.get(id);
+            if id != read && (event.stamp <= old.stamp || cause.prefix.knows(id)) {
+                break;
+            }
+            if !is_maximal(graph, cause, id, event) {
+                return false;
+            }
+            id.index -= 1;
+        }
+        true
+    })
 }
 
 /// Whether `event` had been added in the way that leaves most open, seen from what came before it and from what leads
@@ -313,13 +494,12 @@ fn is_maximal(graph: &Graph, cause: &Event, id: EventId, event: &Event) -> bool 
     match event.kind {
         Kind::Read | Kind::Blocked => event.forced || newest_before() == event.from,
         Kind::Write => {
-            let read_before = graph.iter().any(|(read, other)| {
-                matches!(other.kind, Kind::Read | Kind::Blocked)
-                    && other.from == id
-                    && other.location == event.location
-                    && before(read)
-            });
-            newest_before() == id && !read_before
+            let location = &graph.locations[event.location as usize];
+            let is_read = |read: EventId| {
+                let other = graph.get(read);
+                matches!(other.kind, Kind::Read | Kind::Blocked) && other.from == id && before(read)
+            };
+            newest_before() == id && !location.accesses().any(is_read)
         }
         Kind::Choice => event.value == 0,
         Kind::Fence | Kind::Thread => true,

@@ -13,7 +13,7 @@
 //!
 //! Every model keeps program order and reads-from acyclic together: no load buffering, no values out of thin air.
 
-use super::graph::Graph;
+use super::graph::{EventId, Graph};
 use super::op::Order;
 use super::{c11, ordered};
 
@@ -36,6 +36,17 @@ impl Memory {
             Memory::C11 => order,
             Memory::Tso | Memory::Sc => Order { acquire: true, release: true, sc: order.sc },
         }
+    }
+
+    /// The same, if `graph` is consistent without the events `added`, each of which is the last of its thread.
+    pub(crate) fn admits(self, graph: &Graph, added: &[EventId]) -> bool {
+        let admits = match self {
+            Memory::C11 => return c11::consistent(graph),
+            Memory::Tso => ordered::admits(graph, true, added),
+            Memory::Sc => ordered::admits(graph, false, added),
+        };
+        debug_assert_eq!(admits, self.consistent(graph), "an order is followed as it is drawn");
+        admits
     }
 
     pub(crate) fn consistent(self, graph: &Graph) -> bool {

@@ -15,6 +15,7 @@
 //! Owens, Sarkar, Sewell: A better x86 memory model: x86-TSO, TPHOLs 2009. Alglave, Maranget, Tautschnig: Herding cats,
 //! TOPLAS 2014 (`x86tso.cat`). membarrier(2).
 
+use super::clock::MAX_THREADS;
 use super::graph::{Event, EventId, Graph, Kind};
 use super::memory::Digraph;
 use super::op::Op;
@@ -22,6 +23,110 @@ use super::op::Op;
 pub(crate) fn consistent(graph: &Graph, buffered: bool) -> bool {
     let mut order = Ordered::new(graph, buffered);
     order.global.is_acyclic() && (!buffered || order.interrupts())
+}
+
+/// The same, if `graph` is consistent without the events `added`, each of which is the last of its thread: a cycle then
+/// leads through one of them. Looks at what follows them alone.
+pub(crate) fn admits(graph: &Graph, buffered: bool, added: &[EventId]) -> bool {
+    let is_heavy = |event: &Event| event.op == Op::Heavy;
+    if buffered && graph.sc_events > 0 && graph.iter().any(|(_, event)| is_heavy(event)) {
+        return consistent(graph, true);
+    }
+    added.iter().all(|&id| !Followers::new(graph, buffered).lead_to(id))
+}
+
+/// What the order of memory puts after an event.
+struct Followers<'g> {
+    graph: &'g Graph,
+    buffered: bool,
+    /// By thread, the first event from which on all that its thread orders after it has been reached.
+    all: [u16; MAX_THREADS],
+    /// The same without plain loads, which a store lets pass.
+    but_loads: [u16; MAX_THREADS],
+    /// Events reached that are still to be followed: from one of a thread up to, not including, another.
+    open: Vec<(EventId, u16, bool)>,
+}
+
+impl<'g> Followers<'g> {
+    fn new(graph: &'g Graph, buffered: bool) -> Followers<'g> {
+        let none = [u16::MAX; MAX_THREADS];
+        Followers { graph, buffered, all: none, but_loads: none, open: Vec::new() }
+    }
+
+    fn lead_to(&mut self, start: EventId) -> bool {
+        self.follow(start);
+        while let Some((first, end, with_loads)) = self.open.pop() {
+            let thread = usize::from(first.thread);
+            let end = usize::from(end).min(self.graph.threads[thread].len() + 1);
+            for index in usize::from(first.index)..end {
+                let (id, event) =
+                    (EventId::new(thread, index), &self.graph.threads[thread][index - 1]);
+                if self.buffered && (is_silent(event) || (!with_loads && is_plain_load(event))) {
+                    continue;
+                }
+                if id == start {
+                    return true;
+                }
+                if !with_loads && !is_plain(event) {
+                    self.reach(id);
+                }
+                self.follow(id);
+            }
+        }
+        false
+    }
+
+    /// Goes on to what the event is ordered before in other threads.
+    fn follow(&mut self, id: EventId) {
+        let event = self.graph.get(id);
+        match event.kind {
+            Kind::Write => {
+                let location = &self.graph.locations[event.location as usize];
+                let next = location.order.get(self.graph.position(event.location, id));
+                next.into_iter().for_each(|&next| self.reach(next));
+                for read in location.accesses() {
+                    let other = self.graph.get(read);
+                    let is_read = other.kind == Kind::Read && other.from == id;
+                    if is_read && (!self.buffered || read.thread != id.thread) {
+                        self.reach(read);
+                    }
+                }
+            }
+            Kind::Read => {
+                let position = self.graph.position(event.location, event.from);
+                let next = self.graph.locations[event.location as usize].order.get(position);
+                // The write of a read-modify-write follows its own read anyway.
+                next.into_iter().for_each(|&next| self.reach(next));
+            }
+            Kind::Thread => match event.op {
+                Op::Spawn { child } => {
+                    let begin = EventId::new(usize::from(child), 1);
+                    if self.graph.has(begin) {
+                        self.reach(begin);
+                    }
+                }
+                Op::End => self.graph.joined[usize::from(id.thread)]
+                    .into_iter()
+                    .for_each(|join| self.reach(join)),
+                _ => {}
+            },
+            Kind::Blocked | Kind::Fence | Kind::Choice => {}
+        }
+    }
+
+    /// Notes that an event is reached, and with it what its thread orders after it.
+    fn reach(&mut self, id: EventId) {
+        let thread = usize::from(id.thread);
+        let event = self.graph.get(id);
+        let with_loads = !self.buffered || !(is_plain(event) && event.kind == Kind::Write);
+        let all = self.all[thread];
+        let end = if with_loads { all } else { all.min(self.but_loads[thread]) };
+        if id.index < end {
+            self.open.push((id, end, with_loads));
+            let limit = if with_loads { &mut self.all } else { &mut self.but_loads };
+            limit[thread] = id.index;
+        }
+    }
 }
 
 /// The events of `run` in an order in which they reach memory; `graph` is consistent. A thread goes on as long as it
@@ -65,6 +170,10 @@ fn is_plain(event: &Event) -> bool {
         Kind::Read => !event.exclusive && !matches!(event.op, Op::Cas { .. }),
         _ => false,
     }
+}
+
+fn is_plain_load(event: &Event) -> bool {
+    event.kind == Kind::Read && is_plain(event)
 }
 
 /// What leaves no trace in the hardware: a light fence, a fence below SeqCst, a choice, a wait that goes on.

@@ -70,7 +70,7 @@ impl Core {
         let is_possible = matches!(request.op.effect(value), Some(Effect::Read(_)))
             && self.graph.floor(at, &draft.hb) <= self.graph.position(at, from)
             && (from == self.graph.newest(at)
-                || self.growth.may_read(&self.graph, thread, draft, from));
+                || self.growth.may_read(&mut self.graph, thread, draft, from));
         self.threads[thread].rounds.has_news |= !is_possible;
         is_possible.then_some(from)
     }
