@@ -6,6 +6,8 @@
 //! write it: [`litmus`], [`classics`]. How they see it: [`diagram`]. Programs to measure and to test with:
 //! [`families`], [`random`].
 //!
+//! Recorded histories of operations, instead of programs: [`history`].
+//!
 //! The very code of a library, instead of a program as a value: [`real`].
 #![allow(clippy::disallowed_types, clippy::disallowed_methods)] // Floor 0: below the door.
 #![deny(unsafe_code)] // Allowed in three files of `real`: `context`, `heap`, `arc`.
@@ -16,6 +18,7 @@ pub mod diagram;
 pub mod dpor;
 pub mod families;
 mod happening;
+pub mod history;
 pub mod litmus;
 pub mod memory;
 pub mod outcome;

@@ -1,0 +1,19 @@
+//! Was what several clients saw of one structure as if their operations had run one at a time?
+//!
+//! The table of contents. What is recorded: [`operation`]. What it is held against: [`spec`], [`specs`]. How it is
+//! decided: [`check`]; a [`timeline`] puts calls and returns in order, [`shortcuts`] decide without search where they
+//! can, [`search`] decides the rest.
+
+mod check;
+mod mix;
+mod operation;
+mod search;
+mod shortcuts;
+mod spec;
+pub mod specs;
+mod timeline;
+
+pub use check::{Bound, Limits, Progress, Refutation, Report, Verdict, check, search};
+pub use operation::Operation;
+pub use spec::{Group, OperationOf, Shortcut, Spec};
+pub use timeline::{Event, MOST_OPERATIONS, NEVER, Timeline};

@@ -1,0 +1,191 @@
+//! The life of each value in a queue or stack: when it went in and when it came out.
+//!
+//! # Contract
+//! Only for histories in which every value goes in at most once. Times are positions of the timeline. A value is
+//! *surely in* from the return of its way in to the call of its way out, if that is an interval: [`Life::sure`].
+//!
+//! # State
+//! - L1: a value whose way in never returned and that never came out is left out: it need not have gone in, and its
+//!   going in only adds to what must come out.
+//! - L2: a value that never came out comes out at [`NEVER`], after everything; many values may share that time, since
+//!   nothing orders them.
+
+use super::super::operation::Operation;
+use super::super::spec::Shortcut;
+use super::super::timeline::{NEVER, Timeline};
+use super::values::Values;
+
+/// What an operation means to a queue or stack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// This value goes in.
+    In(i64),
+    /// This value comes out.
+    Out(i64),
+    /// There was none to come out.
+    Empty,
+    /// It never returned: something may have come out.
+    Pending,
+    /// No state answers so.
+    Impossible,
+}
+
+/// A way in or out: its operation and its two positions.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Way {
+    pub(super) op: u32,
+    pub(super) called: u32,
+    pub(super) returned: u32,
+}
+
+impl Way {
+    /// The way out of what never came out (L2).
+    const NONE: Way = Way { op: u32::MAX, called: NEVER, returned: NEVER };
+
+    fn of<C, O>(timeline: &Timeline<'_, C, O>, op: u32) -> Way {
+        Way { op, called: timeline.called(op), returned: timeline.returned(op) }
+    }
+
+    pub(super) fn is_none(self) -> bool {
+        self.called == NEVER
+    }
+}
+
+/// A value's ways.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Life {
+    pub(super) into: Way,
+    pub(super) out: Way,
+}
+
+impl Life {
+    /// From when to when the value is surely in.
+    pub(super) fn sure(&self) -> Option<(u32, u32)> {
+        (self.into.returned < self.out.called).then_some((self.into.returned, self.out.called))
+    }
+
+    /// The operations of the value.
+    pub(super) fn ops(&self) -> impl Iterator<Item = u32> {
+        [self.into, self.out].into_iter().filter(|way| way.op != u32::MAX).map(|way| way.op)
+    }
+}
+
+/// What a history of a queue or stack is about.
+#[derive(Debug)]
+pub(super) struct Lives {
+    /// The values that matter.
+    pub(super) values: Vec<Life>,
+    /// The operations that found nothing.
+    pub(super) empties: Vec<Way>,
+    /// The positions of the calls to take something that never returned, ascending.
+    pub(super) pending: Vec<u32>,
+}
+
+impl Lives {
+    /// Pairs the operations; answers with a verdict where that decides already, or cannot be done.
+    pub(super) fn of<C, O>(
+        timeline: &Timeline<'_, C, O>,
+        step: impl Fn(&Operation<C, O>) -> Step,
+    ) -> Result<Lives, Shortcut> {
+        let mut numbers = Values::with_capacity(timeline.len() / 2);
+        let mut lives = Lives { values: vec![], empties: vec![], pending: vec![] };
+        let mut twice = None;
+        for (op, operation) in timeline.operations() {
+            let (value, is_in) = match step(operation) {
+                Step::In(value) => (value, true),
+                Step::Out(value) => (value, false),
+                Step::Empty => {
+                    lives.empties.push(Way::of(timeline, op));
+                    continue;
+                }
+                Step::Pending => {
+                    lives.pending.push(timeline.called(op));
+                    continue;
+                }
+                Step::Impossible => return Err(Shortcut::No(vec![op])),
+            };
+            let (number, is_new) = numbers.number(value, lives.values.len());
+            if is_new {
+                lives.values.push(Life { into: Way::NONE, out: Way::NONE });
+            }
+            let life = &mut lives.values[number as usize];
+            let way = if is_in { &mut life.into } else { &mut life.out };
+            match (way.is_none(), is_in) {
+                (true, _) => *way = Way::of(timeline, op),
+                (false, true) => return Err(Shortcut::Unknown),
+                // Refuted only if the value did not go in twice, which may yet come.
+                (false, false) => twice = twice.or(Some((number, op))),
+            }
+        }
+        if let Some((number, op)) = twice {
+            let ops = lives.values[number as usize].ops();
+            return Err(Shortcut::No(ops.chain([op]).collect()));
+        }
+        lives.pending.sort_unstable();
+        lives.reasonable()
+    }
+
+    /// Every value came out after it went in; those that matter to nobody are left out (L1).
+    fn reasonable(mut self) -> Result<Lives, Shortcut> {
+        let wrong = self.values.iter().find(|life| life.out.returned < life.into.called);
+        if let Some(life) = wrong {
+            return Err(Shortcut::No(life.ops().collect()));
+        }
+        self.values.retain(|life| life.into.returned != NEVER || !life.out.is_none());
+        Ok(self)
+    }
+
+    /// The first operation that found nothing although some value was surely in all the time, with the operations of
+    /// values that show it.
+    ///
+    /// Between two neighbouring positions the structure can be empty only if no value is surely in there.
+    pub(super) fn never_empty<C, O>(&self, timeline: &Timeline<'_, C, O>) -> Option<Vec<u32>> {
+        if self.empties.is_empty() {
+            return None;
+        }
+        let events = timeline.events().len();
+        let mut starts = vec![0i32; events + 1];
+        for (from, to) in self.values.iter().filter_map(Life::sure) {
+            starts[from as usize] += 1;
+            if to != NEVER {
+                starts[to as usize] -= 1;
+            }
+        }
+        // last_free[p]: the last position up to p behind which nothing is surely in, plus one.
+        let (mut sure, mut last) = (0, 0);
+        let mut last_free = Vec::with_capacity(events);
+        for (position, change) in starts[..events].iter().enumerate() {
+            sure += change;
+            if sure == 0 {
+                last = position as u32 + 1;
+            }
+            last_free.push(last);
+        }
+        let wrong = self.empties.iter().find(|e| last_free[e.returned as usize - 1] <= e.called)?;
+        Some(self.cover(*wrong))
+    }
+
+    /// An operation that found nothing and the fewest values that were in by turns meanwhile.
+    fn cover(&self, empty: Way) -> Vec<u32> {
+        let within = |(from, to): (u32, u32)| from < empty.returned && to > empty.called;
+        let sure = |life| Life::sure(life).filter(|span| within(*span));
+        let mut spans: Vec<_> =
+            self.values.iter().filter_map(|life| Some((sure(life)?, life))).collect();
+        spans.sort_unstable_by_key(|(span, _)| *span);
+        let mut spans = spans.into_iter().peekable();
+        let mut ops = vec![empty.op];
+        let mut reached = empty.called;
+        while reached < empty.returned {
+            let mut best: Option<(u32, &Life)> = None;
+            while let Some(((_, to), life)) = spans.next_if(|((from, _), _)| *from <= reached) {
+                if best.is_none_or(|(farthest, _)| to > farthest) {
+                    best = Some((to, life));
+                }
+            }
+            let Some((to, life)) = best.filter(|(to, _)| *to > reached) else { break };
+            ops.extend(life.ops());
+            reached = to;
+        }
+        ops
+    }
+}

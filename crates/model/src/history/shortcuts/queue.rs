@@ -1,0 +1,128 @@
+//! Queues whose values are distinct.
+//!
+//! # Contract
+//! Complete histories are linearizable if and only if, for no value and no pair of values,
+//! - a value comes out twice, before it goes in, or without going in (found by [`Lives`]);
+//! - a goes in before b, but b comes out before a, or b comes out and a never does;
+//! - a dequeue finds nothing while values are surely in all the time.
+//!
+//! That is Henzinger, Sezgin and Vafeiadis' theorem. The last rule in their form asks for a partition of the
+//! operations; in ours, for a moment at which nothing is surely in. It is enough: cut there. What went in or came out
+//! for sure before the moment goes before it, the rest behind it. Operations of the first part are called before the
+//! moment and those of the second return after it, so the cut orders no pair against the second rule, and makes
+//! nothing surely in longer.
+//!
+//! Dequeues that never returned may take any value, or none. Without them: yes is yes. With them, where no dequeue
+//! found nothing: value a, never taken, must be taken by one of them that was called before the first return of a
+//! value b that went in after a. Those that can do it are the ones called early enough, so the earliest deadline is
+//! served first. Otherwise, if every value left could be taken by the first of them, and it still fails: no. The rest
+//! is for search.
+
+use super::super::operation::Operation;
+use super::super::spec::Shortcut;
+use super::super::timeline::{Event, NEVER, Timeline};
+use super::lives::{Life, Lives, Step};
+
+/// Decides the history of a queue.
+pub(crate) fn queue<C, O>(
+    timeline: &Timeline<'_, C, O>,
+    step: impl Fn(&Operation<C, O>) -> Step,
+) -> Shortcut {
+    let mut lives = match Lives::of(timeline, step) {
+        Ok(lives) => lives,
+        Err(shortcut) => return shortcut,
+    };
+    let overtaken = Overtaken::new(timeline, &lives.values);
+    let Some(&earliest) = lives.pending.first() else {
+        return match overtaken.pair(&lives.values).or_else(|| lives.never_empty(timeline)) {
+            Some(ops) => Shortcut::No(ops),
+            None => Shortcut::Yes,
+        };
+    };
+    let short = overtaken.short_of_pending(&lives);
+    if lives.empties.is_empty() {
+        return short.map_or(Shortcut::Yes, Shortcut::No);
+    }
+    if overtaken.pair(&lives.values).is_none() && lives.never_empty(timeline).is_none() {
+        return Shortcut::Yes;
+    }
+    for life in lives.values.iter_mut().filter(|life| life.out.is_none()) {
+        life.out.called = earliest;
+    }
+    match short.or_else(|| lives.never_empty(timeline)) {
+        Some(ops) => Shortcut::No(ops),
+        None => Shortcut::Unknown,
+    }
+}
+
+/// For each value that went in: of those that went in after it, which came out first.
+struct Overtaken(Vec<Option<u32>>);
+
+impl Overtaken {
+    fn new<C, O>(timeline: &Timeline<'_, C, O>, values: &[Life]) -> Self {
+        let mut of_op = vec![u32::MAX; timeline.len()];
+        for (number, life) in values.iter().enumerate() {
+            of_op[life.into.op as usize] = number as u32;
+        }
+        let mut by = vec![None; values.len()];
+        let mut first: Option<u32> = None;
+        let out = |number: u32| values[number as usize].out.returned;
+        for event in timeline.events().rev() {
+            let (Event::Call(op) | Event::Return(op)) = event;
+            let number = of_op[op as usize];
+            match event {
+                _ if number == u32::MAX => (),
+                Event::Return(_) => by[number as usize] = first,
+                Event::Call(_) if out(number) == NEVER => (),
+                Event::Call(_) => {
+                    first = match first {
+                        Some(other) if out(other) <= out(number) => Some(other),
+                        _ => Some(number),
+                    };
+                }
+            }
+        }
+        Overtaken(by)
+    }
+
+    /// The values that one went in before and came out after: number, and who overtook it.
+    fn all<'a>(&'a self, values: &'a [Life]) -> impl Iterator<Item = (&'a Life, &'a Life)> {
+        let pairs = values.iter().zip(&self.0);
+        pairs.filter_map(move |(life, by)| {
+            let by = &values[(*by)? as usize];
+            (by.out.returned < life.out.called).then_some((life, by))
+        })
+    }
+
+    fn pair(&self, values: &[Life]) -> Option<Vec<u32>> {
+        let (life, by) = self.all(values).next()?;
+        Some(life.ops().chain(by.ops()).collect())
+    }
+
+    /// The operations that show that more values were overtaken than pending dequeues can have taken.
+    fn short_of_pending(&self, lives: &Lives) -> Option<Vec<u32>> {
+        let mut due = Vec::new();
+        for (life, by) in self.all(&lives.values) {
+            if !life.out.is_none() {
+                return Some(life.ops().chain(by.ops()).collect());
+            }
+            due.push((by.out.returned, life, by));
+        }
+        due.sort_unstable_by_key(|(deadline, ..)| *deadline);
+        let mut early = lives.pending.iter().peekable();
+        let mut can = 0;
+        for (at, (deadline, ..)) in due.iter().enumerate() {
+            while early.next_if(|called| **called < *deadline).is_some() {
+                can += 1;
+            }
+            if can <= at {
+                let shown = due[..=at].iter().flat_map(|(_, life, by)| life.ops().chain(by.ops()));
+                let mut ops: Vec<u32> = shown.collect();
+                ops.sort_unstable();
+                ops.dedup();
+                return Some(ops);
+            }
+        }
+        None
+    }
+}

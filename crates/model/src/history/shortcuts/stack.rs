@@ -1,0 +1,76 @@
+//! Stacks whose values are distinct.
+//!
+//! # Contract
+//! To linearize is to give each value a span, from a moment in its push to one in its pop, such that no two spans
+//! cross. A value that need not be in at any moment ([`Life::sure`]) can be pushed and popped at once: it never
+//! matters. For the others:
+//! - Where nothing is surely in, the history can be cut: spans that reach over such a moment are shortened to it,
+//!   which makes none cross. So an operation that found nothing fits there, and each stretch between two cuts is
+//!   decided alone.
+//! - Within a stretch something is surely in at every moment, so the stack is never empty there, so one value lies at
+//!   the bottom all the time: its push was called before the stretch begins and its pop returned after it ends.
+//! - Any value of the stretch with that property may be taken for the bottom: without it the rest is linearizable if
+//!   the whole is, and around the rest it fits. So one is taken out, and the stretch falls apart where now nothing is
+//!   surely in.
+//! - A stretch without such a value refutes.
+//!
+//! # State
+//! Values of a stretch are in the order in which they are surely in from; a stretch is a range of them.
+//! - S1: `cover` of a value counts the remaining values before it that are surely in when it begins to be; where that
+//!   is zero a stretch begins, and is not in the tree any more.
+//! - S2: a value once early (or late) enough for its stretch stays so, since stretches only shrink. So each is found
+//!   once.
+//!
+//! Pops that never returned may take any value. Without them: yes is yes. If every value left could be taken by the
+//! first of them, and it still fails: no. The rest is for search.
+
+use super::super::operation::Operation;
+use super::super::spec::Shortcut;
+use super::super::timeline::Timeline;
+use super::lives::{Life, Lives, Step};
+use super::stretch::{Span, Stretches};
+
+/// Decides the history of a stack.
+pub(crate) fn stack<C, O>(
+    timeline: &Timeline<'_, C, O>,
+    step: impl Fn(&Operation<C, O>) -> Step,
+) -> Shortcut {
+    let mut lives = match Lives::of(timeline, step) {
+        Ok(lives) => lives,
+        Err(shortcut) => return shortcut,
+    };
+    let refuted = |lives: &Lives| lives.never_empty(timeline).or_else(|| crossing(&lives.values));
+    let Some(ops) = refuted(&lives) else { return Shortcut::Yes };
+    let Some(&earliest) = lives.pending.first() else { return Shortcut::No(ops) };
+    for life in lives.values.iter_mut().filter(|life| life.out.is_none()) {
+        life.out.called = earliest;
+    }
+    refuted(&lives).map_or(Shortcut::Unknown, Shortcut::No)
+}
+
+/// The operations of a stretch of values none of which can lie at the bottom.
+fn crossing(values: &[Life]) -> Option<Vec<u32>> {
+    let mut spans: Vec<Span> = Vec::new();
+    for (number, life) in values.iter().enumerate() {
+        spans.extend(life.sure().map(|(from, to)| Span {
+            from,
+            to,
+            earliest: life.into.called,
+            latest: life.out.returned,
+            number: number as u32,
+        }));
+    }
+    spans.sort_unstable_by_key(|span| span.from);
+    let (mut first, mut end) = (0, 0);
+    for at in 0..=spans.len() {
+        if at == spans.len() || spans[at].from > end {
+            if let Some(stuck) = Stretches::stuck(&spans[first..at]) {
+                let ops = stuck.iter().flat_map(|number| values[*number as usize].ops());
+                return Some(ops.collect());
+            }
+            first = at;
+        }
+        end = spans.get(at).map_or(end, |span| end.max(span.to));
+    }
+    None
+}
