@@ -3,11 +3,22 @@
 
 use libfuzzer_sys::fuzz_target;
 use uncontended_decide::{path, value, words};
+use uncontended_figures::{Quantity, given, given_percent, measured, read};
 
 fuzz_target!(|text: &str| {
-    if let Ok(read) = value::Quantity::parse(text) {
-        assert!(read.value.is_finite());
-        assert!(!value::show(read.value, read.dimension).is_empty());
+    if let Ok(quantity) = Quantity::parse(text) {
+        assert!(quantity.value.is_finite());
+        assert!(!measured(quantity.value, quantity.dimension).is_empty());
+        // What is given is printed with all of its digits.
+        let printed = given(quantity.value, quantity.dimension).replace(',', "");
+        assert_eq!(Quantity::parse(&printed).map(|again| again.value), Ok(quantity.value));
+    }
+    if let Ok(share) = read::share(text) {
+        let printed = given_percent(share).replace(',', "");
+        assert_eq!(read::share(&printed), Ok(share), "{printed}");
+    }
+    if read::duration(text).is_ok() {
+        assert!(Quantity::parse(text).is_ok());
     }
     if let Ok(rate) = value::rate(text) {
         assert!(rate > 0.0 && rate < 1.0);

@@ -17,7 +17,6 @@ mod json;
 mod machine;
 mod options;
 mod place;
-mod progress;
 mod report;
 mod run;
 mod table;

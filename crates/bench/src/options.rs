@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::place::Place;
+use uncontended_figures::read;
 
 /// The choices, with defaults for a run that somebody waits for.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,7 +55,8 @@ impl Default for Options {
 
 impl Options {
     /// The flags, a line each.
-    pub const HELP: &str = "  --seconds N      how long all tables together may take (60)
+    pub const HELP: &str =
+        "  --seconds N      how long all tables together may take (60), or a time such as 5m
   --place P        one-cpu, smt-siblings, two-cpus, two-packages, free; may be repeated
   --only NAME      only subjects with NAME in their name, and the baseline; may be repeated
   --case NAME      only cases with NAME in their name; may be repeated
@@ -104,7 +106,7 @@ impl Options {
         let wrong = |what: &str| format!("{name} {value}: {what}");
         let whole = || value.parse::<u64>().map_err(|_| wrong("not a whole number"));
         match name {
-            "--seconds" => self.seconds = number(value).ok_or(wrong("not a number of seconds"))?,
+            "--seconds" => self.seconds = seconds(value).ok_or(wrong("not a number of seconds"))?,
             "--place" => {
                 let names = || Place::ALL.map(Place::key).join(", ");
                 let place = Place::parse(value);
@@ -113,9 +115,9 @@ impl Options {
             "--only" => self.only.push(value.to_owned()),
             "--case" => self.cases.push(value.to_owned()),
             "--baseline" => self.baseline = Some(value.to_owned()),
-            "--width" => self.width = number(value).ok_or(wrong("not a part or a percentage"))?,
+            "--width" => self.width = part(value).ok_or(wrong("not a part or a percentage"))?,
             "--max-error" => {
-                let error = number(value).filter(|&error| error > 0.0 && error < 0.5);
+                let error = part(value).filter(|&error| error > 0.0 && error < 0.5);
                 self.max_error = error.ok_or(wrong("not a chance below one half"))?;
             }
             "--rounds" => self.rounds = whole()?.max(1),
@@ -132,11 +134,15 @@ impl Options {
     }
 }
 
-/// A positive number, or a percentage.
-fn number(text: &str) -> Option<f64> {
-    let (digits, scale) = text.strip_suffix('%').map_or((text, 1.0), |digits| (digits, 0.01));
-    let value: f64 = digits.parse().ok()?;
-    (value > 0.0 && value.is_finite()).then_some(value * scale)
+/// A positive number or percentage.
+fn part(text: &str) -> Option<f64> {
+    read::share(text).ok().filter(|&part| part > 0.0)
+}
+
+/// A positive number of seconds, or a duration.
+fn seconds(text: &str) -> Option<f64> {
+    let read = read::number(text).or_else(|_| read::duration(text).map(|time| time.as_secs_f64()));
+    read.ok().filter(|&seconds| seconds > 0.0)
 }
 
 #[cfg(test)]
@@ -148,6 +154,8 @@ mod tests {
         let error =
             |flags: &[&str]| Options::parse(flags.iter().map(|&flag| flag.to_owned())).unwrap_err();
         assert!(error(&["--seconds", "-1"]).contains("--seconds -1"));
+        assert!(error(&["--seconds", "1 parsec"]).contains("not a number of seconds"));
+        assert_eq!(Options::parse(["--seconds=1.5 m".to_owned()]).map(|it| it.seconds), Ok(90.0));
         assert!(error(&["--place", "moon"]).contains("two-cpus"));
         assert!(error(&["--json"]).contains("missing"));
         assert!(error(&["--sceonds", "1"]).contains("--seconds N"));

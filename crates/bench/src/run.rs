@@ -9,6 +9,7 @@
 
 use std::time::Duration;
 
+use uncontended_figures::progress::Line;
 use uncontended_stats::{MaxError, Rng};
 
 use crate::bench::{Bench, Case};
@@ -16,7 +17,6 @@ use crate::block::{Block, Measured};
 use crate::guard::{self, Failure};
 use crate::options::Options;
 use crate::place::{Place, Seats};
-use crate::progress::Progress;
 use crate::report::{Measurement, Report, Role, Stopped, Table};
 use crate::tally::Tally;
 use crate::{machine, warnings};
@@ -52,7 +52,7 @@ impl Contender {
 struct Runner<'b> {
     bench: &'b Bench,
     options: &'b Options,
-    progress: Progress,
+    progress: Line,
     rng: Rng,
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn run(mut bench: Bench, options: &Options) -> Report {
     let mut runner = Runner {
         bench: &bench,
         options,
-        progress: Progress::new(options.quiet),
+        progress: Line::new(options.quiet),
         rng: Rng::new(options.seed),
     };
     let end = bench.instruments.wall_ns() + (options.seconds * 1e9) as u64;
@@ -85,7 +85,7 @@ pub(crate) fn run(mut bench: Bench, options: &Options) -> Report {
             tables.push(Table { case: case.name.clone(), place, outcome });
         }
     }
-    runner.progress.end();
+    runner.progress.clear();
     Report {
         name: bench.name.clone(),
         question: bench.question.clone(),
@@ -104,7 +104,7 @@ pub(crate) fn run(mut bench: Bench, options: &Options) -> Report {
 impl Runner<'_> {
     fn table(&mut self, case: &mut Case, place: Place, seats: &Seats, end: u64) -> Measurement {
         let label = format!("{} · {} · {place}", self.bench.name, case.name);
-        self.progress.table(&label);
+        self.progress.say(&label);
         let instruments = &self.bench.instruments;
         let (start, host, used) = (instruments.wall_ns(), instruments.host(), instruments.usage());
         let max_error = self.share(case.subjects.len());
@@ -121,7 +121,7 @@ impl Runner<'_> {
             }
             self.round(case, &mut contenders);
             rounds += 1;
-            self.progress.step(&format!("{label} · round {rounds}"));
+            self.progress.status(&|| format!("{label} · round {rounds}"));
             if contenders.iter().all(|it| it.tally.is_settled(self.options.width)) {
                 break Stopped::Narrow;
             }
@@ -194,7 +194,7 @@ impl Runner<'_> {
     }
 
     /// Finds how many operations make a block of the length asked for; this warms up, too.
-    fn calibrate(&self, case: &mut Case, contenders: &mut [Contender], label: &str) {
+    fn calibrate(&mut self, case: &mut Case, contenders: &mut [Contender], label: &str) {
         let target = self.bench.block.as_nanos() as u64;
         let mut found = vec![None; case.subjects.len()];
         for contender in contenders.iter_mut().filter(|it| it.tally.failed.is_none()) {
@@ -202,7 +202,8 @@ impl Runner<'_> {
                 contender.operations = operations;
                 continue;
             }
-            self.progress.step(&format!("{label} · warming up {}", contender.tally.name));
+            let name = &contender.tally.name;
+            self.progress.status(&|| format!("{label} · warming up {name}"));
             contender.operations = 16;
             let mut fits = false;
             for _ in 0..20 {

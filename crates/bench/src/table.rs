@@ -2,19 +2,22 @@
 
 use std::fmt::Write as _;
 
+use uncontended_figures::table::{Column, Paint, Table};
+use uncontended_figures::{self as figures, duration_f, given_percent, number, whole};
+
 use crate::bench::Ratio;
 use crate::report::{Estimate, Measurement, Report, Role, Row, Stopped};
 
 /// The report for a terminal.
 #[must_use]
 pub fn text(report: &Report) -> String {
-    whole(report, &aligned)
+    all(report, &|table| table.text(usize::MAX, Paint::default()))
 }
 
 /// The report as Markdown.
 #[must_use]
 pub fn markdown(report: &Report) -> String {
-    listed(&whole(report, &piped))
+    listed(&all(report, &|table| table.markdown() + "\n"))
 }
 
 /// Warnings as a list: lines would flow into each other.
@@ -38,18 +41,20 @@ pub fn matrix(report: &Report) -> String {
         let (fewest, most) = (rounds.clone().min().unwrap_or(0), rounds.max().unwrap_or(0));
         let _ = writeln!(
             text,
-            "{}, {place}; {fewest} to {most} rounds, intervals hold at {}.\n",
+            "{}, {place}; {} to {} rounds, intervals hold at {}.\n",
             heading(report, first),
-            percent(1.0 - report.max_error)
+            whole(fewest),
+            whole(most),
+            given_percent(1.0 - report.max_error)
         );
         let ratio = |row: &Row| match (row.role, row.ns_per_operation) {
-            (Role::Baseline, Some(ns)) => format!("{} ns", figure(ns)),
+            (Role::Baseline, Some(ns)) => duration_f(ns),
             _ => of_baseline(row),
         };
-        text += &piped(&crossed(&measured, &ratio));
+        text += &(crossed(&measured, &ratio).markdown() + "\n");
         let _ = writeln!(text, "CPU time of all threads, in ns/{}.\n", report.operation);
-        let cpu = |row: &Row| row.cpu_ns_per_operation.map_or(String::new(), figure);
-        text += &piped(&crossed(&measured, &cpu));
+        let cpu = |row: &Row| row.cpu_ns_per_operation.map_or(String::new(), number);
+        text += &(crossed(&measured, &cpu).markdown() + "\n");
         text += &gathered(&measured);
     }
     listed(&(text + &foot(report)))
@@ -57,7 +62,7 @@ pub fn matrix(report: &Report) -> String {
 
 /// One figure of every subject in every case: subjects down and cases across, or the other way round if there are more
 /// cases.
-fn crossed(tables: &[(&str, &Measurement)], pick: &dyn Fn(&Row) -> String) -> Vec<Vec<String>> {
+fn crossed(tables: &[(&str, &Measurement)], pick: &dyn Fn(&Row) -> String) -> Table {
     let cases = tables.iter().map(|(case, _)| (*case).to_owned());
     let mut cells: Vec<Vec<String>> = vec![std::iter::once(String::new()).chain(cases).collect()];
     let names = tables.first().map_or(&[][..], |(_, first)| &first.rows);
@@ -68,7 +73,7 @@ fn crossed(tables: &[(&str, &Measurement)], pick: &dyn Fn(&Row) -> String) -> Ve
         let figures = tables.iter().map(|(_, table)| in_table(table));
         cells.push(std::iter::once(name.clone()).chain(figures).collect());
     }
-    if cells[0].len() > cells.len() { transposed(&cells) } else { cells }
+    tabled(if cells[0].len() > cells.len() { transposed(&cells) } else { cells })
 }
 
 /// The warnings of many tables: each kind once, with where it was met first.
@@ -90,6 +95,19 @@ fn gathered(tables: &[(&str, &Measurement)]) -> String {
     kinds.iter().map(line).collect()
 }
 
+/// The first row as headings; the first column has names, the others figures.
+fn tabled(cells: Vec<Vec<String>>) -> Table {
+    let mut rows = cells.into_iter();
+    let headings = rows.next().unwrap_or_default().into_iter().enumerate();
+    let column = |(at, title)| match at {
+        0 => Column::word(""),
+        _ => Column::titled(title),
+    };
+    let mut table = Table::new(headings.map(column).collect());
+    rows.for_each(|row| table.row(row));
+    table
+}
+
 fn transposed(cells: &[Vec<String>]) -> Vec<Vec<String>> {
     let columns = cells.first().map_or(0, Vec::len);
     (0..columns).map(|at| cells.iter().map(|row| row[at].clone()).collect()).collect()
@@ -98,10 +116,15 @@ fn transposed(cells: &[Vec<String>]) -> Vec<Vec<String>> {
 /// What was asked, and on what machine.
 fn head(report: &Report) -> String {
     let facts = &report.facts;
-    let load = facts.load.map_or(String::new(), |load| format!(", load {load:.1}"));
+    let load = facts.load.map_or(String::new(), |load| format!(", load {}", number(load)));
     format!(
-        "{}: {}\n{}, {} CPUs, Linux {}{load}; a tick is {:.3} ns\n\n",
-        report.name, report.question, facts.processor, facts.cpus, facts.kernel, facts.tick_ns
+        "{}: {}\n{}, {} CPUs, Linux {}{load}; a tick is {}\n\n",
+        report.name,
+        report.question,
+        facts.processor,
+        facts.cpus,
+        facts.kernel,
+        duration_f(facts.tick_ns)
     )
 }
 
@@ -112,7 +135,7 @@ fn foot(report: &Report) -> String {
     notes.chain(warnings).map(|line| line + "\n").collect()
 }
 
-fn whole(report: &Report, render: &dyn Fn(&[Vec<String>]) -> String) -> String {
+fn all(report: &Report, render: &dyn Fn(&Table) -> String) -> String {
     let mut text = head(report);
     for table in &report.tables {
         let case = if table.case.is_empty() { String::new() } else { format!("{}, ", table.case) };
@@ -139,21 +162,18 @@ fn ending(report: &Report, table: &Measurement) -> String {
     let cpus = if cpus.is_empty() { String::new() } else { format!("CPU {}; ", cpus.join(", ")) };
     let why = match table.stopped {
         Stopped::Narrow => {
-            format!("every interval is within {}", percent(report.width))
+            format!("every interval is within {}", given_percent(report.width))
         }
         Stopped::Time => "the time was spent".to_owned(),
         Stopped::Rounds => "no more were allowed".to_owned(),
         Stopped::Nothing => "nothing is left to compare".to_owned(),
     };
-    let intervals = percent(1.0 - report.max_error);
+    let intervals = given_percent(1.0 - report.max_error);
     format!(
-        "{cpus}{} rounds in {:.1} s, {why}; intervals hold at {intervals} together",
-        table.rounds, table.seconds
+        "{cpus}{} rounds in {}, {why}; intervals hold at {intervals} together",
+        whole(table.rounds),
+        duration_f(table.seconds * 1e9)
     )
-}
-
-fn percent(part: f64) -> String {
-    format!("{} %", (part * 1e4).round() / 100.0)
 }
 
 fn heading(report: &Report, table: &Measurement) -> String {
@@ -167,9 +187,9 @@ fn heading(report: &Report, table: &Measurement) -> String {
 }
 
 /// The heading, and a row for every subject. Columns that no row has are left out.
-fn cells(report: &Report, table: &Measurement) -> Vec<Vec<String>> {
+fn cells(report: &Report, table: &Measurement) -> Table {
     let operation = report.operation;
-    let number = |value: Option<f64>| value.map_or(String::new(), figure);
+    let figure = |value: Option<f64>| value.map_or(String::new(), number);
     let mut columns: Vec<Vec<String>> = Vec::new();
     let mut column = |heading: String, cell: &dyn Fn(&Row) -> String| {
         let cells: Vec<String> = table.rows.iter().map(cell).collect();
@@ -178,88 +198,37 @@ fn cells(report: &Report, table: &Measurement) -> Vec<Vec<String>> {
         }
     };
     column(String::new(), &|row| row.name.clone());
-    column(format!("ns/{operation}"), &|row| number(row.ns_per_operation));
+    column(format!("ns/{operation}"), &|row| figure(row.ns_per_operation));
     if report.ratio == Ratio::Speed {
-        column(format!("M {operation}s/s"), &|row| number(row.ns_per_operation.map(|ns| 1e3 / ns)));
+        column(format!("M {operation}s/s"), &|row| figure(row.ns_per_operation.map(|ns| 1e3 / ns)));
     }
     column(heading(report, table), &of_baseline);
     let latency = |pick: &dyn Fn(&crate::report::Latency) -> u64, row: &Row| {
-        row.latency_ns.as_ref().map_or(String::new(), |it| figure(pick(it) as f64 / 1e3))
+        row.latency_ns.as_ref().map_or(String::new(), |it| number(pick(it) as f64 / 1e3))
     };
     column("p50 µs".to_owned(), &|row| latency(&|it| it.p50, row));
     column("p99 µs".to_owned(), &|row| latency(&|it| it.p99, row));
     column("p99.9 µs".to_owned(), &|row| latency(&|it| it.p999, row));
-    column(format!("CPU ns/{operation}"), &|row| number(row.cpu_ns_per_operation));
-    column("CPUs".to_owned(), &|row| number(row.cpu_share));
-    column("sleeps/s".to_owned(), &|row| number(row.voluntary_per_s));
-    column("forced off/s".to_owned(), &|row| number(row.involuntary_per_s));
+    column(format!("CPU ns/{operation}"), &|row| figure(row.cpu_ns_per_operation));
+    column("CPUs".to_owned(), &|row| figure(row.cpu_share));
+    column("sleeps/s".to_owned(), &|row| figure(row.voluntary_per_s));
+    column("forced off/s".to_owned(), &|row| figure(row.involuntary_per_s));
     let mut names: Vec<&str> =
         table.rows.iter().flat_map(|row| row.figures.iter().map(|it| it.0)).collect();
     names.sort_unstable();
     names.dedup();
     for name in names {
         let own = |row: &Row| row.figures.iter().find(|it| it.0 == name).map(|it| it.1);
-        column(name.to_owned(), &|row| number(own(row)));
+        column(name.to_owned(), &|row| figure(own(row)));
     }
-    let rows = columns.first().map_or(0, Vec::len);
-    (0..rows).map(|row| columns.iter().map(|column| column[row].clone()).collect()).collect()
+    tabled(transposed(&columns))
 }
 
 fn of_baseline(row: &Row) -> String {
     match (row.role, row.ratio, &row.failed) {
         (_, _, Some(failed)) => failed.split(':').next().unwrap_or("failed").to_owned(),
         (Role::Baseline, ..) => "1".to_owned(),
-        (_, Some(Estimate { median, low, high }), _) => {
-            let high = if high.is_finite() { figure(high) } else { "∞".to_owned() };
-            format!("{} [{}, {high}]", figure(median), figure(low))
-        }
+        (_, Some(Estimate { median, low, high }), _) => figures::ratio(Some(median), low, high),
         (_, None, _) => String::new(),
     }
-}
-
-/// Three digits, or all those before the point, in groups.
-fn figure(value: f64) -> String {
-    match value.abs() {
-        0.0 => "0".to_owned(),
-        v if v < 0.001 => format!("{value:.0e}"),
-        v if v < 0.0995 => format!("{value:.3}"),
-        v if v < 9.995 => format!("{value:.2}"),
-        v if v < 99.95 => format!("{value:.1}"),
-        _ => grouped(value.round() as i64),
-    }
-}
-
-fn grouped(value: i64) -> String {
-    let digits = value.to_string();
-    let head = digits.len() % 3;
-    let (first, rest) = digits.split_at(head);
-    let groups = rest.as_bytes().chunks(3).map(|group| String::from_utf8_lossy(group).into_owned());
-    let first = (!first.is_empty()).then(|| first.to_owned());
-    first.into_iter().chain(groups).collect::<Vec<_>>().join(",")
-}
-
-/// Columns under each other: the first to the left, figures to the right.
-fn aligned(rows: &[Vec<String>]) -> String {
-    let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..rows.first().map_or(0, Vec::len)).map(width).collect();
-    let mut text = String::new();
-    for row in rows {
-        let cells = row.iter().zip(&widths).enumerate().map(|(at, (cell, &width))| match at {
-            0 => format!("{cell:<width$}"),
-            _ => format!("{cell:>width$}"),
-        });
-        text += cells.collect::<Vec<_>>().join("  ").trim_end();
-        text.push('\n');
-    }
-    text
-}
-
-fn piped(rows: &[Vec<String>]) -> String {
-    let line = |row: &[String]| {
-        let cells: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|")).collect();
-        format!("| {} |\n", cells.join(" | "))
-    };
-    let Some((heading, body)) = rows.split_first() else { return String::new() };
-    let rule = format!("|---|{}\n", "--:|".repeat(heading.len() - 1));
-    line(heading) + &rule + &body.iter().map(|row| line(row)).collect::<String>() + "\n"
 }

@@ -1,5 +1,6 @@
 //! What makes a table weaker than it looks, and what to do about it.
 
+use uncontended_figures::{self as figures, number, percent};
 use uncontended_stats::{MaxError, Paired};
 
 use crate::report::{Measurement, Role, Row};
@@ -27,15 +28,15 @@ pub(crate) fn of(table: &Measurement, max_error: MaxError) -> Vec<String> {
     }
     if table.stolen > 0.01 {
         warnings.push(format!(
-            "the hypervisor took {:.1} % of the machine's time: the columns in ns are too large and uneven; ratios suffer less; \
+            "the hypervisor took {} of the machine's time: the columns in ns are too large and uneven; ratios suffer less; \
              measure on a host of one's own, or later",
-            table.stolen * 100.0
+            percent(table.stolen)
         ));
     }
     if table.others > 0.1 {
         warnings.push(format!(
-            "other processes kept {:.1} CPUs busy: end them and measure again",
-            table.others
+            "other processes kept {} CPUs busy: end them and measure again",
+            number(table.others)
         ));
     }
     warnings
@@ -47,14 +48,14 @@ fn control(table: &Measurement, warnings: &mut Vec<String>) {
     let Some(ratio) = table.rows.iter().find(is_control).and_then(|row| row.ratio) else { return };
     if ratio.low > 1.0 || ratio.high < 1.0 {
         warnings.push(format!(
-            "the baseline differs from itself ({:.2} [{:.2}, {:.2}]): no difference of that size means anything here; measure on a \
+            "the baseline differs from itself ({}): no difference of that size means anything here; measure on a \
              quieter machine, or with longer blocks",
-            ratio.median, ratio.low, ratio.high
+            figures::ratio(Some(ratio.median), ratio.low, ratio.high)
         ));
     } else if ratio.low > 0.0 && ratio.high > 1.25 * ratio.low {
         warnings.push(format!(
-            "the baseline against itself is only known to lie within {:.2} and {:.2}: so is everything else; give more --seconds",
-            ratio.low, ratio.high
+            "the baseline against itself is only known to lie within {}: so is everything else; give more --seconds",
+            figures::ratio(None, ratio.low, ratio.high)
         ));
     }
 }
@@ -83,7 +84,7 @@ mod tests {
         };
         assert!(control(1.05, 1.15).contains("differs from itself (1.10 [1.05, 1.15])"));
         assert!(control(0.7, 0.98).contains("differs from itself"));
-        assert!(control(0.8, 1.3).contains("only known to lie within 0.80 and 1.30"));
+        assert!(control(0.8, 1.3).contains("only known to lie within [0.80, 1.30]"));
         assert_eq!(control(0.98, 1.03), "");
     }
 }

@@ -236,7 +236,7 @@ fn steal_and_other_processes_are_warned_about() {
     assert!((table.stolen - 0.5).abs() < 0.01, "of two CPUs, one: {}", table.stolen);
     assert!((table.others - 2.0).abs() < 0.01, "{}", table.others);
     let warned = |part: &str| table.warnings.iter().any(|it| it.contains(part));
-    assert!(warned("hypervisor took 50.0 %") && warned("kept 2.0 CPUs"), "{:?}", table.warnings);
+    assert!(warned("hypervisor took 50.0 %") && warned("kept 2.00 CPUs"), "{:?}", table.warnings);
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn streams_without_numbers() {
     let slo = ["slo", "--quiet", "--rate", ".9", "--at-most", "5ms", "--from", "-"];
     unc_reading(&slo, "").assert_refused("standard input: there are no values");
     unc_reading(&slo, "1\n\n2\n").assert_refused("line 2");
-    unc_reading(&slo, "1\nnan\n").assert_refused("line 2: 'nan' is not a finite number");
+    unc_reading(&slo, "1\nnan\n").assert_refused("line 2: 'nan' is not a number");
     unc_reading(&slo, "inf\n").assert_refused("line 1");
     unc_reading(&slo, "1\n2\nthree\n").assert_refused("line 3");
     unc_reading(&slo, "3MiB\n").assert_refused("is not a time");
@@ -77,7 +77,7 @@ fn questions_without_a_property_or_a_subject() {
     unc(&["slo", "--rate", ".9", "--at-most", "5ms", "--at-least", "1ms", "--", "true"])
         .assert_refused("cannot be used");
     unc(&["slo", "--rate", ".9", "--at-most", "5 parsecs", "--", "true"])
-        .assert_refused("unknown unit 'parsecs' in '5 parsecs'");
+        .assert_refused("unknown unit 'parsecs'; use ns, us, ms, s, m or h for a time");
     unc(&["compare", "--", "true"]).assert_refused("there is nothing to compare");
     unc(&["compare", "--baseline", "3", "--", "true", "true"])
         .assert_refused("--baseline 3 of 2 commands");

@@ -84,7 +84,7 @@ fn the_shares_of_lost_runs_are_compared() {
     );
     assert!((json["tails"]["candidate"].as_f64().unwrap() - 1.0 / 3.0).abs() < 0.01);
     assert!(
-        said.err.contains(", but 34% of its runs are lost (0% of the baseline's)"),
+        said.err.contains(", but 33.7 % of its runs are lost (0 % of the baseline's)"),
         "{}",
         said.err
     );
@@ -117,7 +117,7 @@ fn the_shares_of_failed_runs_are_compared() {
     });
     assert_eq!(today.status, 1, "{}", today.err);
     assert_eq!(today.json()["tails"]["median"], "yes");
-    assert!(today.err.contains("of its runs are lost (0% of the baseline's)"), "{}", today.err);
+    assert!(today.err.contains("of its runs are lost (0 % of the baseline's)"), "{}", today.err);
     assert_eq!(earlier.status, 0, "{}", earlier.err);
     assert_eq!(earlier.json()["tails"]["candidate"], 0.0);
     assert!(earlier.err.contains("failed: a failure may be fast"), "{}", earlier.err);
@@ -199,7 +199,7 @@ fn equals_have_a_yes_that_says_what_it_did_not_see() {
     let (status, json, err) = compare(&["--margin", "5%"], &stream(&mut rng, 1.0, 0.0, 1.0));
     assert_eq!((status, json["tails"]["state"].as_str()), (0, Some("clear")), "{err}");
     assert!((40..=60).contains(&json["n"].as_u64().unwrap()), "{}", json["n"]);
-    assert!(err.contains("no tail of 10% of the runs is twice as slow (missed in at most 5% of trials), a smaller one is untested"), "{err}");
+    assert!(err.contains("no tail of 10 % of the runs is twice as slow (missed in at most 5 % of trials), a smaller one is untested"), "{err}");
     // A smaller tail is what that means.
     let (status, ..) = compare(&["--margin", "5%"], &stream(&mut rng, 1.0, 0.01, 4.0));
     assert_eq!(status, 0);
@@ -215,7 +215,7 @@ fn a_heavier_tail_is_told_in_words() {
     let (status, json, err) = compare(&["--margin", "5%"], &stream(&mut rng, 1.0, 0.3, 4.0));
     assert_eq!((status, json["tails"]["state"].as_str()), (1, Some("heavier")), "{err}");
     assert!(err.starts_with("no: the median is "), "{err}");
-    assert!(err.contains("of its runs are 4 times slower (0% of the baseline's)"), "{err}");
+    assert!(err.contains("of its runs are 4.02 times slower (0 % of the baseline's)"), "{err}");
     let tails = &json["tails"];
     assert!((tails["candidate"].as_f64().unwrap() - 0.3).abs() < 0.12, "{tails}");
     assert!((tails["times_slower"].as_f64().unwrap() - 4.0).abs() < 0.3, "{tails}");
@@ -250,7 +250,7 @@ fn percentiles_are_compared() {
     let values = stream(&mut rng, 1.0, 0.3, 4.0);
     let (status, json, err) = compare(&["--quantile", "p90"], &values);
     assert_eq!((status, json["decided_by"].as_str()), (1, Some("quantile-ratio")), "{err}");
-    assert!(err.contains("it is worse by more than 2% (worse); ratio of p90 "), "{err}");
+    assert!(err.contains("it is worse by more than 2 % (worse); ratio of p90 "), "{err}");
     assert!(json["effect"]["low"].as_f64().unwrap() > 1.02, "{json}");
     assert!(json["question"].as_str().unwrap().contains("by the ratio of p90 of value"), "{json}");
     let (status, json, err) = compare(&["--quantile", "p50", "--margin", "10%"], &values);

@@ -11,6 +11,7 @@ use crate::trial::{Trial, finding_about};
 use crate::verdict::{About, Answer, Finding, OfDealing};
 use std::ops::ControlFlow;
 use std::time::Duration;
+use uncontended_figures::progress::State;
 use uncontended_stats::{
     self as stats, Limits, MaxError, Method, Permutation, Rate, Report, Sides, Significance,
     Statistic, Stopped,
@@ -42,8 +43,9 @@ impl Permute {
             "median" => Ok(Statistic::Median),
             "max" => Ok(Statistic::Max),
             other => {
-                let rate =
-                    crate::value::percentile(other).ok().and_then(|rate| Rate::new(rate).ok());
+                let rate = uncontended_figures::read::percentile(other)
+                    .ok()
+                    .and_then(|rate| Rate::new(rate).ok());
                 let unknown = || {
                     Failure::new(
                         format!("there is no statistic '{other}'"),
@@ -105,8 +107,8 @@ impl Trial for DealTrial {
         true
     }
 
-    fn state(&self) -> String {
-        self.permute.sentence()
+    fn state(&self) -> State {
+        State { text: self.permute.sentence(), left: None }
     }
 
     fn findings(&self) -> Vec<Finding> {

@@ -9,10 +9,10 @@
 //! `crates/cli/tests/decide_tails.rs`; the statistics are those of `uncontended_stats::tails`.
 
 use crate::Failure;
-use crate::question::{Claim, percent};
-use crate::value::significant;
+use crate::question::Claim;
 use crate::verdict::Answer;
 use serde::{Deserialize, Serialize};
+use uncontended_figures::{self as figures, given_percent, percent};
 use uncontended_stats::tails::{Level, Side, Tails};
 use uncontended_stats::{MaxError, Rate};
 
@@ -240,11 +240,10 @@ impl TailFinding {
     /// The tails as a part of a sentence, with what joins it to what the median says; empty where there is nothing to
     /// say.
     pub fn clause(&self, claim: Claim, answer: Answer) -> String {
-        let share = |share: f64| format!("{}%", significant(100.0 * share, 2));
-        let (candidate, baseline) = (share(self.candidate), share(self.baseline));
+        let (candidate, baseline) = (percent(self.candidate), percent(self.baseline));
         let what = match (self.factor, self.times_slower) {
             (None, _) => "are lost".to_string(),
-            (Some(_), Some(times)) => format!("are {} times slower", significant(times, 2)),
+            (Some(_), Some(times)) => format!("are {} times slower", figures::number(times)),
             (Some(factor), None) => format!("take more than {factor} times as long"),
         };
         match self.state {
@@ -277,8 +276,8 @@ impl TailFinding {
             }
             TailState::Clear if self.would_hold(claim) => format!(
                 "; no tail of {} of the runs is twice as slow (missed in at most {} of trials), a smaller one is untested",
-                percent(TAIL),
-                percent(self.missed)
+                given_percent(TAIL),
+                given_percent(self.missed)
             ),
             _ => String::new(),
         }

@@ -5,8 +5,8 @@
 //! reason, never a zero.
 
 use crate::path::Path;
-use crate::value::{self, Dimension, Quantity};
 use regex_lite::{Regex, RegexBuilder};
+use uncontended_figures::{self as figures, Dimension, Quantity};
 use uncontended_sys::supervise::Ended;
 
 /// A metric of a run.
@@ -98,7 +98,7 @@ impl Metric {
         near.then(|| {
             format!(
                 "max-rss shows nothing below about {}, what a child is before it becomes the command",
-                value::show(floor, Dimension::Bytes)
+                figures::measured(floor, Dimension::Bytes)
             )
         })
     }

@@ -13,9 +13,9 @@ use crate::guard::{TailFinding, Watch};
 use crate::question::{Claim, Compare, Shares};
 use crate::ratio::Ratio;
 use crate::record::{Outcome, Run};
-use crate::trial::{Trial, remaining};
-use crate::value::within;
+use crate::trial::{Trial, more_to_decide, remaining};
 use crate::verdict::{About, Answer, Effect, Evidence, Finding, OfPairs, Relation};
+use uncontended_figures::{count, progress::State, ratio, whole};
 use uncontended_stats::{self as stats, Counts, Method, Rate, Report};
 
 /// The trial of paired ratios.
@@ -290,30 +290,42 @@ impl Trial for PairTrial {
         self.candidates().map(|(arm, candidate)| self.finding(arm, candidate)).collect()
     }
 
-    fn state(&self) -> String {
+    fn state(&self) -> State {
         let open =
             self.candidates().find(|(_, candidate)| self.verdict(candidate) == Answer::Undecided);
         let Some((arm, candidate)) = open.or_else(|| self.candidates().next()) else {
-            return String::new();
+            return State { text: String::new(), left: None };
         };
         let effect = self.effect(candidate);
         let question = stats::Question::about(Rate::HALF, Method::OneSided, self.shares.median);
         let inside = candidate.inside(self.tested_end(candidate), self.compare.margin);
         let median = candidate.ratio.verdict(self.compare.claim);
-        let clears = candidate.watch.as_ref().map_or(0, Watch::more_to_clear);
-        let left = match (median, &candidate.ratio) {
-            (Answer::Undecided, Ratio::Paired(_)) => remaining(&question, inside),
-            (Answer::Undecided, Ratio::Quantile(_)) => "neither answer is certain yet".to_string(),
-            _ => format!("the median is settled, about {clears} more to rule out a heavier tail"),
+        let (left, to_decide) = match (median, &candidate.ratio) {
+            (Answer::Undecided, Ratio::Paired(_)) => {
+                let left = remaining(&question, inside);
+                (left, more_to_decide(left))
+            }
+            (Answer::Undecided, Ratio::Quantile(_)) => {
+                (None, "neither answer is certain yet".to_string())
+            }
+            _ => {
+                let clears = candidate.watch.as_ref().map_or(0, Watch::more_to_clear);
+                let more = count(clears);
+                let text =
+                    format!("the median is settled, about {more} more to rule out a heavier tail");
+                (Some(clears), text)
+            }
         };
-        format!(
-            "{} pairs with {}: the {} is {}; {}",
-            candidate.costs.len(),
+        let text = format!(
+            "{} pairs with {}: {} {}; {to_decide}",
+            whole(candidate.costs.len() as u64),
             self.compare.commands[arm],
             self.compare.effect_name(),
-            within(effect.low, effect.high.unwrap_or(f64::INFINITY), 4),
-            left
-        )
+            ratio(effect.ratio, effect.low, effect.high.unwrap_or(f64::INFINITY)),
+        );
+        // Every pair takes a run of the baseline and one of each candidate that is still open.
+        let runs = (self.active().len() as u64).saturating_mul(self.compare.block);
+        State { text, left: left.map(|left| left.saturating_mul(runs)) }
     }
 
     fn ratios(&self) -> Vec<Vec<f64>> {

@@ -10,9 +10,9 @@ use crate::guard::Guard;
 use crate::pairs::PairTrial;
 use crate::rates::RateTrial;
 use crate::trial::Trial;
-use crate::value::{self, Dimension, Toward};
 use crate::verdict::Answer;
 use serde::{Deserialize, Serialize};
+use uncontended_figures::{Dimension, at_most_percent, given, given_percent, percentile};
 use uncontended_stats::bursts::Stretch;
 use uncontended_stats::{self as stats, MaxError, Method, Rate};
 
@@ -245,7 +245,7 @@ impl Slo {
 
     /// The question as a sentence.
     pub fn sentence(&self) -> String {
-        let rate = percent(self.rate);
+        let rate = given_percent(self.rate);
         let asked = match &self.bound {
             None => format!("is the rate at least {rate}?"),
             Some(bound) => {
@@ -253,13 +253,16 @@ impl Slo {
                     Side::AtMost => "at most",
                     Side::AtLeast => "at least",
                 };
-                let threshold = value::show(bound.threshold, self.dimension());
+                let threshold = given(bound.threshold, self.dimension());
                 format!("is {} {side} {threshold} in at least {rate} of the runs?", self.metric)
             }
         };
         match self.or_below {
             Some(low) => {
-                format!("{asked} (between {} and {rate} either answer is right)", percent(low))
+                format!(
+                    "{asked} (between {} and {rate} either answer is right)",
+                    given_percent(low)
+                )
             }
             None => asked,
         }
@@ -363,7 +366,7 @@ impl Compare {
     pub fn effect_name(&self) -> String {
         match self.quantile {
             None => "median ratio".to_string(),
-            Some(rate) => format!("ratio of p{}", value::significant(rate * 100.0, 12)),
+            Some(rate) => format!("ratio of {}", percentile(rate)),
         }
     }
 
@@ -376,11 +379,11 @@ impl Compare {
     pub fn said(&self, answer: Answer) -> String {
         let by = match self.margin {
             0.0 => String::new(),
-            margin => format!(" by more than {}", percent(margin)),
+            margin => format!(" by more than {}", given_percent(margin)),
         };
         let within = match self.margin {
             0.0 => "the same".to_string(),
-            margin => format!("within {}", percent(margin)),
+            margin => format!("within {}", given_percent(margin)),
         };
         let (claim, opposite) = match self.claim {
             Claim::NoWorse => (format!("not worse{by}"), format!("worse{by}")),
@@ -397,7 +400,7 @@ impl Compare {
 
     /// The claim as a question.
     pub fn sentence(&self) -> String {
-        let margin = percent(self.margin);
+        let margin = given_percent(self.margin);
         let claim = match self.claim {
             Claim::NoWorse => format!("no worse than the baseline by more than {margin}"),
             Claim::Better if self.margin == 0.0 => "better than the baseline".to_string(),
@@ -442,14 +445,17 @@ impl Permute {
     pub fn sentence(&self) -> String {
         let how = if self.two_sided { "differ in" } else { "exceed A in" };
         let subject = if self.two_sided { "do A and B" } else { "does B" };
-        let level = percent(self.level);
+        let level = given_percent(self.level);
         let asked = format!(
             "{subject} {how} {} more than chance, with a p-value below {level}?",
             self.statistic
         );
         match self.or_below {
             Some(low) => {
-                format!("{asked} (between {} and {level} either answer is right)", percent(low))
+                format!(
+                    "{asked} (between {} and {level} either answer is right)",
+                    given_percent(low)
+                )
             }
             None => asked,
         }
@@ -460,13 +466,16 @@ fn max_error(epsilon: f64) -> Result<MaxError, Failure> {
     MaxError::new(epsilon).map_err(|error| Failure::new(error.to_string(), "see --max-error"))
 }
 
-/// A bound of an error as people read it: with four digits, rounded up.
+/// A bound of an error as people read it, rounded up.
+#[deprecated(note = "use `uncontended_figures::at_most_percent`")]
+#[must_use]
 pub fn error_bound(share: f64) -> String {
-    // The rounding of its last bit must not be seen.
-    format!("{}%", value::rounded(share * 100.0 * (1.0 - 1e-12), 4, Toward::High))
+    at_most_percent(share)
 }
 
 /// A share as people read it.
+#[deprecated(note = "use `uncontended_figures::given_percent`")]
+#[must_use]
 pub fn percent(share: f64) -> String {
-    format!("{}%", value::significant(share * 100.0, 12))
+    given_percent(share)
 }

@@ -12,10 +12,10 @@
 use crate::Failure;
 use crate::question::{Bound, Side, Slo};
 use crate::record::{Outcome, Run};
-use crate::trial::{Trial, finding_about, remaining};
-use crate::value;
+use crate::trial::{Trial, finding_about, more_to_decide, remaining};
 use crate::verdict::{About, Answer, Finding, OfRate, Percentile};
 use serde::Serialize;
+use uncontended_figures::{progress::State, share, whole};
 use uncontended_stats::bursts::{BurstJudge, Chain, Pending};
 use uncontended_stats::{self as stats, Counts, Judge, MaxError, Rate, Report, quantile};
 
@@ -106,22 +106,25 @@ impl Trial for RateTrial {
         self.judge.verdict()
     }
 
-    fn state(&self) -> String {
+    fn state(&self) -> State {
         let (question, counts) = (self.judge.question(), self.judge.counts());
         let (low, high) = question.report(counts).interval;
-        let left = match self.judge.pending() {
-            None => remaining(question, counts),
+        let pending = self.judge.pending();
+        let left = remaining(question, counts).filter(|_| pending.is_none());
+        let to_decide = match pending {
+            None => more_to_decide(left),
             Some(pending) => format!(
                 "{} if runs are independent (--bursts 1), but bursts may explain it yet",
                 Answer::from(pending.would_be).name()
             ),
         };
-        format!(
-            "{} runs, {} good: the rate is within {}; {left}",
-            counts.trials(),
-            counts.successes(),
-            value::rate_interval(low, high, 4)
-        )
+        let text = format!(
+            "{} runs, {} good: the rate is within {}; {to_decide}",
+            whole(counts.trials()),
+            whole(counts.successes()),
+            share(None, low, high)
+        );
+        State { text, left }
     }
 
     fn findings(&self) -> Vec<Finding> {

@@ -10,7 +10,6 @@
 use crate::Failure;
 use crate::metric::Metric;
 use crate::record::{Outcome, Run};
-use crate::value::Dimension;
 use crate::words;
 use std::fs::File;
 use std::io;
@@ -19,6 +18,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
+use uncontended_figures::Dimension;
 use uncontended_sys::supervise::{self, Ended};
 
 /// How commands are started.

@@ -10,6 +10,7 @@ use crate::Failure;
 use crate::record::{Head, Run, Stop};
 use crate::verdict::{About, Answer, Evidence, Finding, SCHEMA, Verdict};
 use std::fmt::Debug;
+use uncontended_figures::{count, progress::State};
 use uncontended_stats::{self as stats, Counts, Report};
 
 /// A question being tried.
@@ -38,8 +39,8 @@ pub trait Trial: Debug {
         vec![0]
     }
 
-    /// One line about how it stands, with the current interval and about how many runs are left.
-    fn state(&self) -> String;
+    /// How it stands, with the current interval, and about how many runs are left.
+    fn state(&self) -> State;
 
     /// What each test says so far: one finding, or one for each candidate.
     fn findings(&self) -> Vec<Finding>;
@@ -90,18 +91,25 @@ fn worst(findings: &[Finding]) -> Finding {
     worst.expect("every trial has a finding").clone()
 }
 
-/// How many more trials decide a question at least, as a phrase: if they go on as they did so far or, within the spread
-/// of what was seen, in whichever way decides sooner. The spread keeps the number from leaping where the rate is near
-/// the threshold.
-pub fn remaining(question: &stats::Question, counts: Counts) -> String {
+/// How many more trials decide a question at least: if they go on as they did so far or, within the spread of what was
+/// seen, in whichever way decides sooner. The spread keeps the number from leaping where the rate is near the
+/// threshold. None where it is more than a billion.
+#[must_use]
+pub fn remaining(question: &stats::Question, counts: Counts) -> Option<u64> {
     let n = counts.trials() as f64 + 1.0;
     // Half a failure and half a success are added, so that a pure start does not promise too much.
     let seen = (counts.successes() as f64 + 0.5) / n;
     let spread = (seen * (1.0 - seen) / n).sqrt();
     let ways =
         [seen - spread, seen + spread].map(|rate| more(question, counts, rate.clamp(0.0, 1.0)));
-    match ways.into_iter().flatten().min() {
-        Some(more) => format!("at least about {more} more to decide"),
+    ways.into_iter().flatten().min()
+}
+
+/// [`remaining`] as a phrase.
+#[must_use]
+pub fn more_to_decide(remaining: Option<u64>) -> String {
+    match remaining {
+        Some(more) => format!("at least about {} more to decide", count(more)),
         None => "more than a billion more to decide".to_string(),
     }
 }

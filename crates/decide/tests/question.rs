@@ -1,17 +1,22 @@
-//! Bounds as people read them.
+//! Questions as people read them.
 
-use uncontended_decide::question::error_bound;
+use uncontended_decide::question::{Bound, Decider, Side, Slo};
 
 #[test]
-fn bounds_are_rounded_up() {
-    for (share, text) in [
-        (0.001, "0.1%"),
-        (0.05, "5%"),
-        (0.01 / 3.0, "0.3334%"),
-        (1e-9, "1.000e-7%"),
-        (0.999_999, "100%"),
-        (1e-50, "1.000e-48%"),
-    ] {
-        assert_eq!(error_bound(share), text);
-    }
+fn a_question_has_the_figures_that_were_given_with_all_of_their_digits() {
+    let slo = Slo {
+        metric: "wall".to_string(),
+        unit: "ns".to_string(),
+        bound: Some(Bound { side: Side::AtMost, threshold: 1_234_567.0 }),
+        rate: 0.9999,
+        or_below: Some(0.07),
+        max_error: 0.001,
+        method: Decider::OneSided,
+        bursts: None,
+        quantile: None,
+    };
+    assert_eq!(
+        slo.sentence(),
+        "is wall at most 1.234567 ms in at least 99.99 % of the runs? (between 7 % and 99.99 % either answer is right)"
+    );
 }

@@ -13,10 +13,22 @@ pub mod rows;
 pub mod run;
 pub mod svg;
 pub mod terminal;
-pub mod text;
 pub mod tracefile;
-pub mod units;
 pub mod verdict;
+
+/// Text made harmless and made to fit.
+#[deprecated(note = "use `uncontended_figures::text`")]
+pub mod text {
+    pub use uncontended_figures::text::*;
+}
+
+/// Figures as people read them.
+#[deprecated(note = "use `uncontended_figures`")]
+pub mod units {
+    pub use uncontended_figures::{
+        bytes, count, duration, duration_f, number, number as times, percent, short,
+    };
+}
 
 /// The example of the README, compiled.
 #[cfg(doctest)]

@@ -8,8 +8,8 @@
 
 use crate::aggregate::{Bucket, distribution};
 use crate::run::{Class, Distribution, Frame, Kind, Lock, RunReport};
-use crate::text::clean;
 use std::collections::{BTreeMap, HashMap};
+use uncontended_figures::text::clean;
 
 /// Locks of one process, kind, class and site.
 #[derive(Debug, Clone)]

@@ -1,9 +1,9 @@
 //! The pictures of a verdict draw what they are given, and nothing at all breaks them.
 //! `UNC_PAGES=DIR` keeps a page of them, to be looked at.
 
+use uncontended_figures as figures;
 use uncontended_report::html::Page;
 use uncontended_report::svg::{Look, Within, evidence, paired, rate, ratios};
-use uncontended_report::units;
 
 fn path(slope: f64, looks: u64) -> Vec<Look> {
     (0..looks)
@@ -20,7 +20,7 @@ fn a_verdict_has_its_pictures() {
     );
     let pairs: Vec<(f64, f64)> =
         (0..60).map(|n| (1e8 + f64::from(n % 7) * 3e6, 1.02e8 + f64::from(n % 11) * 2e6)).collect();
-    let compared = paired(("A: sort", "B: sort --parallel=2"), &pairs, units::duration_f);
+    let compared = paired(("A: sort", "B: sort --parallel=2"), &pairs, figures::duration_f);
     assert!(
         known.contains("interval of the rate")
             && known.contains("or below")
@@ -69,12 +69,12 @@ fn odd_figures_leave_no_trace_of_themselves() {
     }
     for a in odd {
         for b in odd {
-            svgs.push(paired(("a", "b"), &[(a, b), (b, a)], units::duration_f));
+            svgs.push(paired(("a", "b"), &[(a, b), (b, a)], figures::duration_f));
             svgs.push(evidence(&[("e", &[Look { n: u64::MAX, log10_e: a }])], b));
             svgs.push(ratios(&[a, b], &[Within { n: u64::MAX, low: a, high: b }], (a, b)));
         }
     }
-    svgs.push(paired(("", ""), &[], units::number));
+    svgs.push(paired(("", ""), &[], figures::number));
     svgs.push(evidence(&[], 2.0));
     for svg in svgs {
         assert!(svg.starts_with("<svg") && svg.ends_with("</svg>"));

@@ -64,7 +64,7 @@ fn long_idle_names_its_cause() {
     let waits = [vec![25 * MS; 30], vec![28 * MS]].concat();
     let late =
         || contended(&waits, &[[20 * MS; 9].as_slice(), &[27 * MS]].concat(), &[2 * MS; 500]);
-    speaks(vec![late()], "longest idle 27.0 ms of 10, 14 times its longest hold (2.00 ms)");
+    speaks(vec![late()], "longest idle 27.0 ms of 10, 13.5 times its longest hold (2.00 ms)");
     let idle =
         |cause| Moment { what: Span::Idle, at_ns: 0, ns: 20 * MS, tid: None, cause: Some(cause) };
     let mut no_cpu = late();
@@ -87,7 +87,7 @@ fn long_idle_names_its_cause() {
 fn a_starved_waiter_is_proved_by_arithmetic() {
     let unfair =
         |wait| contended(&[[wait; 4].as_slice(), &[US; 45]].concat(), &[50 * US], &[MS; 600]);
-    speaks(vec![unfair(2_000 * MS)], "passed over at least 1904 times");
+    speaks(vec![unfair(2_000 * MS)], "passed over at least 1,904 times");
     let mut unknown_holds = unfair(2_000 * MS);
     unknown_holds.acquisitions += 100;
     silent(vec![unknown_holds]);
@@ -129,12 +129,12 @@ fn holds_that_explain_the_waits() {
     });
     speaks(
         vec![rare],
-        "behind holds of up to 210 ms in flush, while half of its 9005 holds take at most",
+        "behind holds of up to 210 ms in flush, while half of its 9,005 holds take at most",
     );
     speaks(vec![contended(&[60 * MS; 5], &[], &[50 * MS; 40])], "do less while holding it");
     let mut full = contended(&[12 * US; 900_000], &[], &[9 * US; 1_000_000]);
     full.utilisation = Some(0.93);
-    speaks(vec![full], "held for 93 % of the run, with 1.08 threads waiting on average");
+    speaks(vec![full], "held for 93.0 % of the run, with 1.08 threads waiting on average");
     let mut seldom_wanted = contended(&[9 * MS; 12], &[], &[8 * MS; 1_000]);
     seldom_wanted.utilisation = Some(0.93);
     silent(vec![seldom_wanted]);
@@ -168,7 +168,7 @@ fn code_is_not_blamed_where_cpus_were_missing() {
 fn sleeping_for_short_holds() {
     let waits = [80 * US; 4_000];
     let mut row = contended(&waits, &[60 * US; 4_000], &[2 * US; 7_000]);
-    speaks(vec![row.clone()], "in a convoy, 4000 acquisitions blocked for");
+    speaks(vec![row.clone()], "in a convoy, 4,000 acquisitions blocked for");
     row.kind = Kind::Spin;
     silent(vec![row]);
     silent(vec![contended(&waits, &[10 * US; 4_000], &[2 * US; 7_000])]);
@@ -181,7 +181,7 @@ fn one_writer_and_a_queue_would_do() {
         row.owner_changes = Some(changes);
         row
     };
-    speaks(vec![changing(12_200)], "61 % of its 20.0 k acquisitions change owner");
+    speaks(vec![changing(12_200)], "61.0 % of its 20.0 k acquisitions change owner");
     silent(vec![changing(8_000)]);
 }
 

@@ -4,9 +4,9 @@ mod common;
 
 use common::*;
 use std::path::PathBuf;
+use uncontended_figures::text::width;
 use uncontended_report::run::*;
 use uncontended_report::terminal::{Options, render};
-use uncontended_report::text::width;
 
 fn check(name: &str, report: &RunReport, options: &Options) {
     let found = render(report, options);

@@ -18,9 +18,10 @@ use uncontended_decide::record::{self, Outcome};
 use uncontended_decide::runner::{Launch, Prepared, Runner};
 use uncontended_decide::scan::{self, Parameter};
 use uncontended_decide::session::{Session, Setting};
-use uncontended_decide::value::{self, Dimension, Quantity};
+use uncontended_decide::value;
 use uncontended_decide::verdict::Verdict;
 use uncontended_decide::{catch_interrupts, seed};
+use uncontended_figures::{Dimension, Quantity};
 use uncontended_stats::Rng;
 
 /// Compare commands by fresh processes in randomised blocks, and stop at the first look that settles the claim.

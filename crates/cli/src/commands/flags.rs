@@ -1,6 +1,5 @@
 //! The flags that commands of this family share.
 
-use crate::decide::progress::Line;
 use crate::failure::Failure;
 use crate::run::output::Output;
 use clap::Args;
@@ -10,10 +9,12 @@ use std::time::Duration;
 use uncontended_decide::around::{Around, Lines};
 use uncontended_decide::metric::Metric;
 use uncontended_decide::progress::Progress;
-use uncontended_decide::question::{Claim, Decider, error_bound};
+use uncontended_decide::question::{Claim, Decider};
 use uncontended_decide::runner::{Launch, Shell};
 use uncontended_decide::value;
 use uncontended_decide::words;
+use uncontended_figures::progress::Line;
+use uncontended_figures::{Dimension, at_most_percent, given, whole};
 
 /// What each property of a suite says for itself, so that it would mean nothing with `--suite`.
 pub(crate) const OF_ONE_PROPERTY: [&str; 16] = [
@@ -251,13 +252,13 @@ impl RunFlags {
 impl StopFlags {
     /// The budget as a sentence.
     pub(crate) fn sentence(&self, max_runs: Option<u64>) -> String {
-        let runs = max_runs.map(|runs| format!(", at most {runs} runs"));
-        let time = self.max_time.map(|time| {
-            format!(", at most {}", value::show(time.as_nanos() as f64, value::Dimension::Time))
-        });
+        let runs = max_runs.map(|runs| format!(", at most {} runs", whole(runs)));
+        let time = self
+            .max_time
+            .map(|time| format!(", at most {}", given(time.as_nanos() as f64, Dimension::Time)));
         format!(
             "error at most {}{}{}",
-            error_bound(self.max_error),
+            at_most_percent(self.max_error),
             runs.unwrap_or_default(),
             time.unwrap_or_default()
         )

@@ -2,7 +2,6 @@
 
 use super::flags::OutputFlags;
 use crate::decide::output::deliver;
-use crate::decide::progress::Line as Telling;
 use crate::failure::Failure;
 use clap::Args;
 use std::ops::ControlFlow;
@@ -11,13 +10,14 @@ use std::process::ExitCode;
 use std::time::Duration;
 use uncontended_decide::dealing::DealTrial;
 use uncontended_decide::lines::Lines;
-use uncontended_decide::progress::Progress as _;
 use uncontended_decide::question::{Permute, Question};
 use uncontended_decide::record::{self, Head, Line, Stop};
-use uncontended_decide::trial::{self, remaining};
-use uncontended_decide::value::{self, Quantity};
+use uncontended_decide::trial::{self, more_to_decide, remaining};
+use uncontended_decide::value;
 use uncontended_decide::verdict::Verdict;
 use uncontended_decide::{catch_interrupts, interrupted, seed};
+use uncontended_figures::progress::{Line as Telling, State};
+use uncontended_figures::{Quantity, whole};
 use uncontended_stats::{Counts, Stopped};
 
 /// Test whether B exceeds A by more than a random dealing of their values would give.
@@ -102,14 +102,15 @@ impl Flags {
         let trial = DealTrial::new(&permute, self.max_time, |judge| {
             let counts = judge.counts();
             if counts.trials() % 256 == 0 {
-                let left = || remaining(&question, counts);
                 progress.tick(counts.trials(), &|| {
-                    format!(
+                    let left = remaining(&question, counts);
+                    let text = format!(
                         "{} dealings, {} as extreme; {}",
-                        counts.trials(),
-                        counts.successes(),
-                        left()
-                    )
+                        whole(counts.trials()),
+                        whole(counts.successes()),
+                        more_to_decide(left)
+                    );
+                    State { text, left }
                 });
             }
             if interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

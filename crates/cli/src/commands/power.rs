@@ -2,7 +2,7 @@
 
 use super::flags::{ClaimFlag, MethodFlag};
 use crate::decide::output;
-use crate::decide::progress::tell;
+use crate::decide::tell;
 use crate::failure::Failure;
 use clap::{Args, Subcommand};
 use serde::Serialize;
@@ -10,9 +10,12 @@ use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use uncontended_decide::question::{Claim, Permute, Slo, percent};
+use uncontended_decide::question::{Claim, Permute, Slo};
 use uncontended_decide::seed;
-use uncontended_decide::value::{self, significant};
+use uncontended_decide::value;
+use uncontended_figures::read;
+use uncontended_figures::table::{Column, Paint, Table};
+use uncontended_figures::{given_number, given_percent, number, percent, share, whole};
 use uncontended_stats::power::{self, Expected, Power};
 use uncontended_stats::{Counts, Invalid, Limits, Margin, MaxError, Paired};
 
@@ -85,7 +88,7 @@ struct CompareFlags {
     #[arg(long, value_name = "RATIO")]
     ratio: f64,
     /// The relative spread of single runs: standard deviation over mean
-    #[arg(long, value_name = "CV", value_parser = value::share)]
+    #[arg(long, value_name = "CV", value_parser = read::share)]
     spread: f64,
     /// The budget, in runs of each command
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
@@ -198,7 +201,7 @@ impl SloFlags {
             power::decidable_above(question, self.max_runs, searched, seed).map_err(invalid)?;
         let below =
             power::decidable_below(question, self.max_runs, searched, seed).map_err(invalid)?;
-        let asked = format!("{} If the rate is {}", slo.sentence(), percent(self.at));
+        let asked = format!("{} If the rate is {}", slo.sentence(), given_percent(self.at));
         let fewest = question.next_decision(Counts::default());
         Ok(Plan {
             decidable: [below, above],
@@ -221,9 +224,9 @@ impl CompareFlags {
         let asked = format!(
             "is the candidate {} (margin {})? If the median ratio is {} and single runs spread by {}",
             claim.name(),
-            percent(self.margin),
-            significant(self.ratio, 6),
-            percent(self.spread)
+            given_percent(self.margin),
+            given_number(self.ratio),
+            given_percent(self.spread)
         );
         let (spread, searched) = (self.spread, self.common.simulations.min(SEARCHED));
         let decidable = power::decidable_ratios(test, spread, self.max_runs, searched, seed)
@@ -277,7 +280,7 @@ impl PermuteFlags {
             "{} If {} values each are normal and B is {} standard deviations above A",
             permute.sentence(),
             self.size,
-            significant(self.shift, 6)
+            given_number(self.shift)
         );
         let fewest = question.next_decision(Counts::default());
         let power = power(self.shift, self.common.simulations).map_err(invalid)?;
@@ -331,26 +334,27 @@ impl Plan {
     }
 
     fn human(&self) -> String {
-        let mut text = format!("{}, with at most {} runs:\n", self.question, self.max_runs);
+        let most = whole(self.max_runs);
+        let mut text = format!("{}, with at most {most} runs:\n", self.question);
+        let mut answers =
+            Table::new(vec![Column::word("  answer"), Column::figure("chance"), Column::word("")]);
         let [low, high] = self.undecided_interval;
-        let share = |share: f64| percent((share * 1e4).round() / 1e4);
-        let _ = writeln!(text, "  yes        {:>8}", share(self.yes));
-        let _ = writeln!(text, "  no         {:>8}", share(self.no));
-        let _ = writeln!(
-            text,
-            "  undecided  {:>8}  (within {} and {})",
-            share(self.undecided),
-            share(low),
-            share(high)
-        );
-        let p95 = self.p95_runs.map_or("more than the budget".to_string(), |runs| runs.to_string());
+        answers.row(["  yes", &percent(self.yes)]);
+        answers.row(["  no", &percent(self.no)]);
+        answers.row(["  undecided", &percent(self.undecided), &share(None, low, high)]);
+        text += &answers.text(usize::MAX, Paint::default());
+        let p95 = self.p95_runs.map_or("more than the budget".to_string(), whole);
         let _ = writeln!(
             text,
             "  runs: {} on average, 95th percentile {p95}, never fewer than {}",
-            significant(self.mean_runs, 4),
-            self.fewest_runs
+            number(self.mean_runs),
+            whole(self.fewest_runs)
         );
-        let [below, above] = self.decidable.map(|truth| truth.map(|truth| significant(truth, 5)));
+        // Three digits would not tell a ratio near 1, or a rate near all, from its neighbours.
+        let [below, above] = self.decidable.map(|truth| {
+            let round = (truth? * 1e4).round() / 1e4;
+            Some(if self.truths == "rates" { given_percent(round) } else { given_number(round) })
+        });
         let told = match (below, above) {
             (Some(below), Some(above)) => format!("up to {below} and from {above}"),
             (Some(below), None) => format!("up to {below}"),
@@ -358,7 +362,8 @@ impl Plan {
             (None, None) => "none".to_string(),
         };
         let _ = writeln!(text, "  decided 95 times in 100: {} {told}", self.truths);
-        let _ = writeln!(text, "  {} simulated trials, seed {}", self.simulations, self.seed);
+        let _ =
+            writeln!(text, "  {} simulated trials, seed {}", whole(self.simulations), self.seed);
         text
     }
 }

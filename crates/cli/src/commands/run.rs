@@ -2,12 +2,13 @@
 
 use crate::failure::Failure;
 use crate::run::plan::{Plan, Refusal};
-use crate::run::{duration, session};
+use crate::run::session;
 use clap::Args;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
+use uncontended_figures::read;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -36,10 +37,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
     /// End the program with SIGTERM after this time (500ms, 10s, 2m)
-    #[arg(long = "for", value_name = "DURATION", value_parser = duration::parse)]
+    #[arg(long = "for", value_name = "DURATION", value_parser = read::duration)]
     limit: Option<Duration>,
     /// Begin to record after this time
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    #[arg(long, value_name = "DURATION", value_parser = read::duration)]
     delay: Option<Duration>,
     /// Show only locks whose kind, address or code has PATTERN in it
     #[arg(long, value_name = "PATTERN")]

@@ -15,8 +15,9 @@ use uncontended_decide::rates;
 use uncontended_decide::record::Stop;
 use uncontended_decide::runner::{Prepared, Runner};
 use uncontended_decide::session::{Session, Setting};
-use uncontended_decide::value::{self, Dimension, Quantity};
+use uncontended_decide::value;
 use uncontended_decide::verdict::{SCHEMA, Verdict};
+use uncontended_figures::{Dimension, Quantity};
 use uncontended_stats::bursts::BurstJudge;
 use uncontended_stats::{self as stats, Counts};
 
@@ -198,7 +199,7 @@ impl Flags {
         let metric = self.run.metric()?;
         let wanted = metric.dimension();
         if wanted.is_some_and(|dimension| dimension != threshold.dimension) {
-            let noun = wanted.map_or("number", value::noun);
+            let noun = wanted.map_or("number", Dimension::noun);
             let cause = format!("the threshold of {} is not a {noun}", metric.name);
             return Err(Failure::new(cause, "give --at-most or --at-least the unit of the metric"));
         }

@@ -12,7 +12,7 @@
 use super::flags::OutputFlags;
 use crate::commands::Command;
 use crate::decide::output;
-use crate::decide::progress::tell;
+use crate::decide::tell;
 use crate::failure::Failure;
 use clap::Parser;
 use serde::Deserialize;
@@ -20,9 +20,9 @@ use serde_json::{Value as Json, json};
 use std::path::Path;
 use std::process::ExitCode;
 use toml::{Spanned, Table, Value};
-use uncontended_decide::question::error_bound;
 use uncontended_decide::value;
 use uncontended_decide::verdict::{Answer, Verdict};
+use uncontended_figures::at_most_percent;
 use uncontended_report::verdict::{human, markdown, page};
 use uncontended_stats::MaxError;
 
@@ -141,7 +141,7 @@ impl Outcome {
     fn page(&self) -> Result<String, Failure> {
         let facts = [
             format!("verdict: {}", self.worst.name()),
-            format!("error of all together at most {}", error_bound(self.max_error)),
+            format!("error of all together at most {}", at_most_percent(self.max_error)),
         ];
         let judged = self
             .judged
@@ -156,8 +156,8 @@ impl Outcome {
             "{}: {} properties; the chance that any verdict is wrong is at most {} ({} each, Bonferroni)",
             self.worst.name(),
             self.judged.len(),
-            error_bound(self.max_error),
-            error_bound(self.share)
+            at_most_percent(self.max_error),
+            at_most_percent(self.share)
         )
     }
 }

@@ -4,7 +4,7 @@
 //! The verdict goes to standard output, unless `--json -` claims that for JSON: then it goes to standard error. A
 //! failure has no verdict line, and its JSON says `error`.
 
-use super::progress::tell;
+use super::tell;
 use crate::commands::flags::OutputFlags;
 use crate::failure::Failure;
 use std::io::Write as _;

@@ -1,7 +1,6 @@
 //! Running a program under the observer.
 
 pub(crate) mod cost;
-pub(crate) mod duration;
 mod futex;
 mod observer;
 pub(crate) mod output;

@@ -142,7 +142,7 @@ fn finding(report: &RunReport, claim: Claim) -> Finding {
     let lock = claim.lock;
     let alike = alike(report, &claim);
     let one_of = if alike > 1 {
-        format!(", one of {}", crate::units::count(alike as u64))
+        format!(", one of {}", uncontended_figures::count(alike as u64))
     } else {
         String::new()
     };

@@ -7,7 +7,7 @@
 
 use super::{Subject, fourth};
 use crate::run::{Class, Distribution, IdleCause, Kind, Lock, Span};
-use crate::units::{count, duration, percent, times};
+use uncontended_figures::{count, duration, number, percent};
 
 /// What a rule says.
 pub(super) struct Said {
@@ -104,7 +104,7 @@ fn long_idle(subject: &Subject) -> Option<Said> {
             "longest idle {} of {}, {} times its longest hold ({}): {why}{remedy}",
             duration(idle.max),
             count(idle.count),
-            times(ratio),
+            number(ratio),
             duration(hold.max)
         ),
         evidence: vec![
@@ -284,7 +284,7 @@ fn long_hold(subject: &Subject) -> Option<Said> {
             "held for {} of the run, with {} threads waiting on average: it is the bottleneck; do less while holding it, or \
              split it",
             percent(used),
-            crate::units::number(queue)
+            number(queue)
         )
     } else if explains && hold.max / EXCEPTION >= hold.p50 {
         let why = match no_cpu {

@@ -1,9 +1,10 @@
 //! The page of a run.
 
 use super::{Page, list, sections, timeline};
+use crate::rows;
 use crate::run::RunReport;
 use crate::terminal::{command_line, ended, observer, several};
-use crate::{rows, units};
+use uncontended_figures as figures;
 
 /// Everything that `report` shows, as one page: findings, contention with bars and percentile curves, the timeline of
 /// the worst minute, what stands apart, threads, coverage.
@@ -11,7 +12,7 @@ pub fn run_page(report: &RunReport) -> String {
     let threads = rows::threads(report);
     let locks: usize = report.processes.iter().map(|process| process.locks.len()).sum();
     let facts = [
-        format!("wall {}", units::duration(report.wall_ns)),
+        format!("wall {}", figures::duration(report.wall_ns)),
         ended(report),
         several(report.processes.len() as u64, "process", "processes"),
         several(threads, "thread", "threads"),
@@ -57,7 +58,7 @@ pub fn run_page(report: &RunReport) -> String {
     }
     let mut seen = report.coverage.unseen.clone();
     if let Some(share) = report.coverage.futex_share_unaccounted {
-        let share = units::percent(share);
+        let share = figures::percent(share);
         seen.push(format!(
             "{share} of all futex waiting, as the kernel counted it, is in none of the rows above."
         ));

@@ -5,9 +5,9 @@ use crate::rows::{Row, class_name, kind_name, place};
 use crate::run::{Distribution, RunReport, Thread};
 use crate::svg::{Axis, Chart, Lane, Marks, Segment, escape, lanes};
 use crate::terminal::several;
-use crate::units;
 use std::cmp::Reverse;
 use std::fmt::Write;
+use uncontended_figures as figures;
 
 /// Bars of a chart.
 const BARS: usize = 12;
@@ -21,7 +21,7 @@ pub(super) fn contention(report: &RunReport, rows: &[Row]) -> String {
     let mut html = String::new();
     let waited: Vec<&Row> = rows.iter().filter(|row| row.wait_total() > 0).take(BARS).collect();
     if let Some(first) = waited.first() {
-        let axis = Axis::linear(0.0, first.wait_total() as f64, "total wait", units::duration_f);
+        let axis = Axis::linear(0.0, first.wait_total() as f64, "total wait", figures::duration_f);
         let bars: Vec<Lane> = waited.iter().map(|row| bar(row)).collect();
         html.push_str(&lanes(
             "Total wait of each lock",
@@ -54,7 +54,7 @@ pub(super) fn contention(report: &RunReport, rows: &[Row]) -> String {
         let mut cells = names(row);
         cells.push(
             row.blocked_share()
-                .map_or_else(Cell::none, |share| Cell::figure(units::percent(share), share)),
+                .map_or_else(Cell::none, |share| Cell::figure(figures::percent(share), share)),
         );
         let wait = row.wait.as_ref();
         cells.extend([
@@ -65,18 +65,18 @@ pub(super) fn contention(report: &RunReport, rows: &[Row]) -> String {
         ]);
         cells.push(
             row.idle_share()
-                .map_or_else(Cell::none, |share| Cell::figure(units::percent(share), share)),
+                .map_or_else(Cell::none, |share| Cell::figure(figures::percent(share), share)),
         );
         cells.push(time(row.idle.as_ref(), |t| t.max));
         let hold = row.hold.as_ref();
         cells.extend([time(hold, |t| t.p50), time(hold, |t| t.p99), time(hold, |t| t.max)]);
         cells.push(
             row.utilisation
-                .map_or_else(Cell::none, |share| Cell::figure(units::percent(share), share)),
+                .map_or_else(Cell::none, |share| Cell::figure(figures::percent(share), share)),
         );
         cells.push(
             row.mean_queue
-                .map_or_else(Cell::none, |queue| Cell::figure(units::number(queue), queue)),
+                .map_or_else(Cell::none, |queue| Cell::figure(figures::number(queue), queue)),
         );
         cells
     });
@@ -90,9 +90,9 @@ fn bar(row: &Row) -> Lane {
     let figures = |what: &str, times: &Distribution| {
         format!(
             "{what}: {} in {}, longest {}",
-            units::duration(times.total),
-            units::count(times.count),
-            units::duration(times.max)
+            figures::duration(times.total),
+            figures::count(times.count),
+            figures::duration(times.max)
         )
     };
     let wait = row.wait.as_ref().map_or_else(String::new, |wait| figures("wait", wait));
@@ -106,7 +106,7 @@ fn bar(row: &Row) -> Lane {
             title: figures("idle", times),
         });
     }
-    Lane { name: name(row), note: units::duration(row.wait_total()), segments }
+    Lane { name: name(row), note: figures::duration(row.wait_total()), segments }
 }
 
 fn name(row: &Row) -> String {
@@ -139,8 +139,8 @@ fn names(row: &Row) -> Vec<Cell> {
         Cell::figure(row.pid.to_string(), f64::from(row.pid)),
         Cell::text(kind_name(row.kind())),
         Cell::text(place(row.first())),
-        Cell::figure(units::count(row.locks.len() as u64), row.locks.len() as f64),
-        Cell::figure(units::count(row.acquisitions), row.acquisitions as f64),
+        Cell::figure(figures::count(row.locks.len() as u64), row.locks.len() as f64),
+        Cell::figure(figures::count(row.acquisitions), row.acquisitions as f64),
     ]
 }
 
@@ -149,11 +149,11 @@ fn time(of: Option<&Distribution>, figure: fn(&Distribution) -> u64) -> Cell {
 }
 
 fn duration(ns: Option<u64>) -> Cell {
-    ns.map_or_else(Cell::none, |ns| Cell::figure(units::duration(ns), ns as f64))
+    ns.map_or_else(Cell::none, |ns| Cell::figure(figures::duration(ns), ns as f64))
 }
 
 fn count(number: Option<u64>) -> Cell {
-    number.map_or_else(Cell::none, |number| Cell::figure(units::count(number), number as f64))
+    number.map_or_else(Cell::none, |number| Cell::figure(figures::count(number), number as f64))
 }
 
 /// The table without the columns that say the same in every row, and a line on what it leaves out.
@@ -176,7 +176,7 @@ fn without_constants(
         let _ = write!(
             html,
             "<p class=\"more\">And {more}, wait {} in all; the JSON form has them.</p>",
-            units::duration(wait)
+            figures::duration(wait)
         );
     }
     html
@@ -202,7 +202,7 @@ pub(super) fn details(rows: &[Row]) -> String {
     let mut html = String::new();
     for (nth, row) in rows.iter().filter(|row| row.wait.is_some()).take(DETAILS).enumerate() {
         let open = if nth < 3 { " open" } else { "" };
-        let waited = format!("wait {}", units::duration(row.wait_total()));
+        let waited = format!("wait {}", figures::duration(row.wait_total()));
         let _ = write!(
             html,
             "<details{open}><summary><b>{}</b><span>{}</span></summary><div class=\"pair\"><div>{}</div><div>{}</div></div></details>",
@@ -235,7 +235,7 @@ fn curves(row: &Row) -> String {
         .unwrap_or(1);
     let high = present().map(|(.., times)| times.max).max().unwrap_or(1);
     let x = Axis::nines(2.0 * most, "share of all that took no longer");
-    let y = Axis::log(low as f64, high as f64, "time", units::duration_f);
+    let y = Axis::log(low as f64, high as f64, "time", figures::duration_f);
     let mut chart = Chart::new(&format!("Percentiles of {}", name(row)), x, y);
     for (name, colour, times) in present() {
         chart = chart.series(name, colour, Marks::Line, &curve(times));
@@ -273,7 +273,7 @@ pub(super) fn threads(report: &RunReport) -> String {
             .fold(0, u64::saturating_add)
     };
     let longest = threads.iter().take(BARS).map(|(_, thread)| spent(thread)).max().unwrap_or(0);
-    let axis = Axis::linear(0.0, longest.max(1) as f64, "time", units::duration_f);
+    let axis = Axis::linear(0.0, longest.max(1) as f64, "time", figures::duration_f);
     let bars: Vec<Lane> = threads.iter().take(BARS).map(|(_, thread)| thread_bar(thread)).collect();
     let legend = [(4, "on a CPU"), (5, "wanted a CPU"), (0, "waited for locks")];
     let mut html = lanes("Where the time of each thread went", &axis, &bars, &legend);
@@ -319,7 +319,7 @@ fn thread_bar(thread: &Thread) -> Lane {
             to,
             colour,
             height: 1.0,
-            title: format!("{what}: {}", units::duration(ns)),
+            title: format!("{what}: {}", figures::duration(ns)),
         });
         from = to;
     }

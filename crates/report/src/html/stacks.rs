@@ -4,8 +4,8 @@ use crate::rows::{Row, function, source};
 use crate::run::Frame;
 use crate::svg::escape;
 use crate::terminal::{cause, member, several};
-use crate::units;
 use std::fmt::Write;
+use uncontended_figures as figures;
 
 /// Frames of a stack that are shown.
 const FRAMES: usize = 16;
@@ -17,7 +17,7 @@ pub(super) fn worst(row: &Row) -> String {
     let waited = row.longest_waited().and_then(|lock| Some((lock, lock.worst_wait.as_ref()?)));
     if let Some((lock, worst)) = waited {
         let of = several(row.wait.as_ref().map_or(0, |wait| wait.count), "wait", "waits");
-        let (longest, member) = (units::duration(worst.ns), member(row, lock));
+        let (longest, member) = (figures::duration(worst.ns), member(row, lock));
         let _ = write!(html, "<h3>Longest wait {longest} of {of}{member}</h3>");
         html.push_str(&stack("waited in", &worst.waiter));
         html.push_str(&stack("held, until the release, in", &worst.holder));
@@ -25,7 +25,7 @@ pub(super) fn worst(row: &Row) -> String {
     let idle = row.longest_idle().and_then(|lock| Some((lock, lock.worst_idle.as_ref()?)));
     if let Some((lock, worst)) = idle {
         let of = several(row.idle.as_ref().map_or(0, |idle| idle.count), "interval", "intervals");
-        let (longest, member) = (units::duration(worst.ns), member(row, lock));
+        let (longest, member) = (figures::duration(worst.ns), member(row, lock));
         let why = cause(worst.cause);
         let _ = write!(
             html,

@@ -3,8 +3,8 @@
 use crate::rows::place;
 use crate::run::{Class, Lock, Moment, RunReport, Span};
 use crate::svg::{Axis, Lane, Segment, lanes};
-use crate::units;
 use std::collections::HashMap;
+use uncontended_figures as figures;
 
 /// How much of a run is shown.
 const WINDOW_NS: u64 = 60_000_000_000;
@@ -43,8 +43,12 @@ pub(super) fn worst_minute(report: &RunReport) -> Option<(String, String)> {
     }
     let names = thread_names(report);
     let rows: Vec<Lane> = shown.iter().map(|lock| lane(lock, start, end, &names)).collect();
-    let axis =
-        Axis::linear(start as f64, end as f64, "from the start of the program", units::duration_f);
+    let axis = Axis::linear(
+        start as f64,
+        end as f64,
+        "from the start of the program",
+        figures::duration_f,
+    );
     let whole = report.wall_ns <= WINDOW_NS;
     let part = if whole { "The whole run" } else { "The minute with the longest waits" };
     let remark = format!(
@@ -107,8 +111,8 @@ fn lane(lock: &Lock, start: u64, end: u64, names: &HashMap<u32, &str>) -> Lane {
         });
         let title = format!(
             "{what} {} at {}{thread}",
-            units::duration(moment.ns),
-            units::duration(moment.at_ns)
+            figures::duration(moment.ns),
+            figures::duration(moment.at_ns)
         );
         (from < to).then_some(Segment { from: from as f64, to: to as f64, colour, height, title })
     });

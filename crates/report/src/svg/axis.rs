@@ -1,6 +1,6 @@
 //! An axis: where values lie between 0 and 1, and which of them are marked.
 
-use crate::units;
+use uncontended_figures as figures;
 
 /// One axis of a chart.
 #[derive(Debug, Clone)]
@@ -21,7 +21,7 @@ impl Axis {
         let ticks = (0..50)
             .map(|nth| (first + f64::from(nth)) * step)
             .take_while(|&value| value <= high + step * 1e-9);
-        let ticks = ticks.map(|value| (value, units::short(&format(value)))).collect();
+        let ticks = ticks.map(|value| (value, figures::short(&format(value)))).collect();
         Axis { low, high, log: false, label: label.to_owned(), ticks }
     }
 
@@ -38,7 +38,7 @@ impl Axis {
             .step_by(stride)
             .flat_map(|&tens| parts.iter().map(move |part| part * 10f64.powi(tens)));
         let ticks = values.filter(|value| (low * 0.999..=high * 1.001).contains(value));
-        let ticks = ticks.map(|value| (value, units::short(&format(value)))).collect();
+        let ticks = ticks.map(|value| (value, figures::short(&format(value)))).collect();
         Axis { low, high, log: true, label: label.to_owned(), ticks }
     }
 
@@ -106,26 +106,26 @@ mod tests {
 
     #[test]
     fn ticks_are_round_and_within() {
-        let axis = Axis::linear(0.0, 4.2e9, "time", units::duration_f);
+        let axis = Axis::linear(0.0, 4.2e9, "time", figures::duration_f);
         assert_eq!(texts(&axis), ["0 ns", "1 s", "2 s", "3 s", "4 s"]);
-        let axis = Axis::log(800.0, 3e8, "time", units::duration_f);
+        let axis = Axis::log(800.0, 3e8, "time", figures::duration_f);
         assert_eq!(texts(&axis), ["1 µs", "10 µs", "100 µs", "1 ms", "10 ms", "100 ms"]);
-        let axis = Axis::log(1.0, 20.0, "count", units::number);
+        let axis = Axis::log(1.0, 20.0, "count", figures::number);
         assert_eq!(texts(&axis), ["1", "2", "5", "10", "20"]);
         assert_eq!(texts(&Axis::nines(1000.0, "share")), ["0", "50 %", "90 %", "99 %", "99.9 %"]);
     }
 
     #[test]
     fn places_are_between_the_ends_or_nowhere() {
-        let axis = Axis::log(1.0, 100.0, "", units::number);
+        let axis = Axis::log(1.0, 100.0, "", figures::number);
         assert_eq!((axis.at(10.0), axis.at(0.0), axis.at(1e9)), (Some(0.5), None, Some(1.0)));
         assert_eq!(axis.at(f64::NAN), None);
         for odd in [
-            Axis::linear(5.0, 5.0, "", units::number),
-            Axis::linear(f64::NAN, 1.0, "", units::number),
+            Axis::linear(5.0, 5.0, "", figures::number),
+            Axis::linear(f64::NAN, 1.0, "", figures::number),
         ] {
             assert!(odd.at(5.0).is_some());
         }
-        assert!(Axis::log(-1.0, f64::INFINITY, "", units::number).at(5.0).is_some());
+        assert!(Axis::log(-1.0, f64::INFINITY, "", figures::number).at(5.0).is_some());
     }
 }

@@ -222,7 +222,7 @@ impl Chart {
         for (colour, faint, name) in self.legend.iter().rev() {
             let faint = if *faint { " faint" } else { "" };
             // The font is proportional: its average advance at this size.
-            let text_width = 6.4 * crate::text::width(name) as f64;
+            let text_width = 6.4 * uncontended_figures::text::width(name) as f64;
             right -= text_width;
             let _ = write!(svg, "<text x=\"{}\" y=\"16\">{}</text>", place(right), escape(name));
             right -= 16.0;

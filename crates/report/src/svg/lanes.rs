@@ -1,8 +1,8 @@
 //! Horizontal lanes with segments: bars from zero, stacked bars, or spans of time.
 
 use super::{Axis, escape, place};
-use crate::text::{fit, width};
 use std::fmt::Write;
+use uncontended_figures::text::{fit, width};
 
 const WIDTH: f64 = 1000.0;
 const LANE: f64 = 24.0;

@@ -17,7 +17,7 @@ pub use chart::{Chart, Marks};
 pub use lanes::{Lane, Segment, lanes};
 pub use verdict::{Look, Within, evidence, paired, rate, ratios};
 
-use crate::text::clean;
+use uncontended_figures::text::clean;
 
 /// `text` for use between tags and in quoted attributes, harmless there and to a terminal.
 pub fn escape(text: &str) -> String {

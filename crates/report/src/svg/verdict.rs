@@ -1,7 +1,7 @@
 //! The pictures of a verdict: what is known of a rate, how the evidence grew, how pairs compare.
 
 use super::{Axis, Chart, Marks};
-use crate::units;
+use uncontended_figures as figures;
 
 /// Points of a curve: enough for a screen.
 const POINTS: u32 = 240;
@@ -39,7 +39,7 @@ pub fn rate(
         .map(|rate| (rate, likelihood(rate)))
         .collect();
     let x = Axis::linear(low, high, "rate of success", rate_text);
-    let y = Axis::linear(0.0, 1.05, "likelihood, as a share of the greatest", units::number);
+    let y = Axis::linear(0.0, 1.05, "likelihood, as a share of the greatest", figures::number);
     let mut chart = Chart::new("What is known of the rate", x, y)
         .band("interval of the rate", 2, interval.0, interval.1)
         .series("likelihood", 2, Marks::Area, &points);
@@ -72,8 +72,8 @@ pub fn evidence(paths: &[(&str, &[Look])], level: f64) -> String {
     let finite = || all().map(|look| look.log10_e).filter(|e| e.is_finite());
     let low = finite().fold(-1.0, f64::min);
     let high = finite().fold(level * 1.15, f64::max);
-    let x = Axis::linear(0.0, last.max(1.0), "observations", units::number);
-    let y = Axis::linear(low, high, "evidence, log10 of the e-value", units::number);
+    let x = Axis::linear(0.0, last.max(1.0), "observations", figures::number);
+    let y = Axis::linear(low, high, "evidence, log10 of the e-value", figures::number);
     let mut chart =
         Chart::new("How the evidence grew", x, y).at_y("decided", 0, level).at_y("", 3, 0.0);
     for (nth, (name, path)) in paths.iter().enumerate() {
@@ -102,11 +102,11 @@ pub fn ratios(ratios: &[f64], within: &[Within], ends: (f64, f64)) -> String {
     let all = || ratios.iter().copied().chain([ends.0, ends.1]).filter(|&ratio| shown(ratio));
     let low = all().fold(f64::INFINITY, f64::min);
     let high = all().fold(0.0, f64::max);
-    let x = Axis::linear(0.0, ratios.len().max(1) as f64, "pairs", units::number);
+    let x = Axis::linear(0.0, ratios.len().max(1) as f64, "pairs", figures::number);
     let label = "candidate over baseline";
     let y = match high / low > 4.0 {
-        true => Axis::log(low * 0.9, high * 1.1, label, units::number),
-        false => Axis::linear(low - (high - low) * 0.1, high * 1.05, label, units::number),
+        true => Axis::log(low * 0.9, high * 1.1, label, figures::number),
+        false => Axis::linear(low - (high - low) * 0.1, high * 1.05, label, figures::number),
     };
     let numbered = ratios.iter().enumerate().map(|(nth, &ratio)| ((nth + 1) as f64, ratio));
     let points: Vec<(f64, f64)> = numbered.filter(|&(_, ratio)| shown(ratio)).collect();

@@ -1,65 +1,59 @@
 //! The history of runs and the difference of two of them, as tables.
 
-use super::table::{Column, Fit, render};
-use super::{Options, Paint, command_line, heading, several};
+use super::{Options, command_line, heading, several};
 use crate::history::{Change, Diff, Summary};
-use crate::text::wrap;
-use crate::units;
-
-const fn column(group: &'static str, title: &'static str, fit: Fit, goes: u8) -> Column {
-    Column { group, title, fit, goes }
-}
+use uncontended_figures as figures;
+use uncontended_figures::table::{Column, Paint, Table};
+use uncontended_figures::text::wrap;
 
 /// The newest runs, the newest last, as [`Options::top`] allows.
 pub fn history(runs: &[Summary], options: &Options) -> String {
     const COLUMNS: [Column; 8] = [
-        column("", "run", Fit::Right, 0),
-        column("", "began (UTC)", Fit::Left, 2),
-        column("", "status", Fit::Right, 1),
-        column("", "wall", Fit::Right, 0),
-        column("", "wait", Fit::Right, 0),
-        column("", "longest", Fit::Right, 3),
-        column("", "findings", Fit::Right, 4),
-        column("", "command", Fit::Elastic, 0),
+        Column::figure("run"),
+        Column::word("began (UTC)").goes(2),
+        Column::figure("status").goes(1),
+        Column::figure("wall"),
+        Column::figure("wait"),
+        Column::figure("longest").goes(3),
+        Column::figure("findings").goes(4),
+        Column::elastic("command"),
     ];
     if runs.is_empty() {
         return "No run is kept yet; `unc run -- PROGRAM` adds one.\n".to_owned();
     }
     let hidden = runs.len().saturating_sub(options.top);
-    let rows: Vec<Vec<String>> = runs[hidden..]
-        .iter()
-        .map(|run| {
-            vec![
-                run.number.to_string(),
-                date(run.started_unix_s),
-                run.exit_status.to_string(),
-                units::duration(run.wall_ns),
-                units::duration(run.wait_ns),
-                units::duration(run.longest_wait_ns),
-                run.findings.to_string(),
-                command_line(&run.command),
-            ]
-        })
-        .collect();
+    let mut table = Table::new(COLUMNS.to_vec());
+    for run in &runs[hidden..] {
+        table.row([
+            run.number.to_string(),
+            date(run.started_unix_s),
+            run.exit_status.to_string(),
+            figures::duration(run.wall_ns),
+            figures::duration(run.wait_ns),
+            figures::duration(run.longest_wait_ns),
+            run.findings.to_string(),
+            command_line(&run.command),
+        ]);
+    }
     let paint = Paint { colour: options.colour };
     let mut text = String::new();
     if hidden > 0 {
         text = format!("{} before these\n", several(hidden as u64, "run", "runs"));
     }
-    text + &render(&COLUMNS, &rows, options.width, paint)
+    text + &table.text(options.width, paint)
 }
 
 /// The difference of two runs with their summaries.
 pub fn difference(before: &Summary, after: &Summary, diff: &Diff, options: &Options) -> String {
     const COLUMNS: [Column; 8] = [
-        column("", "kind", Fit::Left, 3),
-        column("", "where", Fit::Elastic, 0),
-        column("wait", "before", Fit::Right, 0),
-        column("wait", "after", Fit::Right, 0),
-        column("", "change", Fit::Right, 0),
-        column("longest wait", "before", Fit::Right, 1),
-        column("longest wait", "after", Fit::Right, 1),
-        column("", "taken", Fit::Right, 2),
+        Column::word("kind").goes(3),
+        Column::elastic("where"),
+        Column::figure("before").of("wait"),
+        Column::figure("after").of("wait"),
+        Column::figure("change"),
+        Column::figure("before").of("longest wait").goes(1),
+        Column::figure("after").of("longest wait").goes(1),
+        Column::figure("taken").goes(2),
     ];
     let paint = Paint { colour: options.colour };
     let mut text = String::new();
@@ -76,21 +70,22 @@ pub fn difference(before: &Summary, after: &Summary, diff: &Diff, options: &Opti
     let [wall, wait] = [diff.wall_ns, diff.wait_ns].map(|[before, after]| {
         format!(
             "{} to {} ({})",
-            units::duration(before),
-            units::duration(after),
+            figures::duration(before),
+            figures::duration(after),
             change(before, after)
         )
     });
     text.push_str(&wrap(&format!("wall {wall} · wait {wait}"), "", options.width));
-    let rows: Vec<Vec<String>> = diff.rows.iter().take(options.top).map(cells).collect();
-    if !rows.is_empty() {
+    let mut table = Table::new(COLUMNS.to_vec());
+    diff.rows.iter().take(options.top).for_each(|row| table.row(cells(row)));
+    if !diff.rows.is_empty() && options.top > 0 {
         text.push_str(&heading(
             "Contention",
             "the greatest change of total wait first",
             options,
             paint,
         ));
-        text.push_str(&render(&COLUMNS, &rows, options.width, paint));
+        text.push_str(&table.text(options.width, paint));
     }
     if diff.rows.len() > options.top {
         text.push_str(&format!(
@@ -106,7 +101,7 @@ pub fn difference(before: &Summary, after: &Summary, diff: &Diff, options: &Opti
 /// The cells of one row of a difference.
 fn cells(row: &Change) -> Vec<String> {
     let [before, after] = row.sides;
-    let time = |side: Option<u64>| side.map_or_else(|| "–".to_owned(), units::duration);
+    let time = |side: Option<u64>| side.map_or_else(|| "–".to_owned(), figures::duration);
     let waits = row.sides.map(|side| side.map_or(0, |side| side.wait_ns));
     vec![
         row.kind.to_owned(),
@@ -116,7 +111,7 @@ fn cells(row: &Change) -> Vec<String> {
         change(waits[0], waits[1]),
         time(before.map(|side| side.longest_wait_ns)),
         time(after.map(|side| side.longest_wait_ns)),
-        after.or(before).map_or_else(String::new, |side| units::count(side.acquisitions)),
+        after.or(before).map_or_else(String::new, |side| figures::count(side.acquisitions)),
     ]
 }
 
@@ -126,7 +121,7 @@ fn change(before: u64, after: u64) -> String {
         (0, 0) => "same".to_owned(),
         (0, _) => "new".to_owned(),
         (_, 0) => "gone".to_owned(),
-        _ => format!("× {}", units::number(after as f64 / before as f64)),
+        _ => format!("× {}", figures::number(after as f64 / before as f64)),
     }
 }
 

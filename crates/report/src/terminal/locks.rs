@@ -1,49 +1,44 @@
 //! The two tables of locks: those that threads contend for, and those where waiting is not contention.
 
-use super::table::{Column, Fit, render};
-use super::{Options, Paint, heading, several};
+use super::{Options, heading, several};
 use crate::rows::{Row, class_name, kind_name, place};
 use crate::run::{Distribution, RunReport};
-use crate::units;
+use uncontended_figures as figures;
+use uncontended_figures::table::{Column, Paint, Table};
 
 /// A column, and what stands in it.
 type Shown = (Column, fn(&Row) -> String);
 
-const fn column(group: &'static str, title: &'static str, fit: Fit, goes: u8) -> Column {
-    Column { group, title, fit, goes }
-}
-
-const LOCK: Shown = (column("", "lock", Fit::Right, 0), |row| format!("#{}", row.first().id));
-const PID: Shown = (column("", "pid", Fit::Right, 0), |row| row.pid.to_string());
-const CLASS: Shown = (column("", "class", Fit::Left, 0), |row| class_name(row.class()).to_owned());
-const KIND: Shown = (column("", "kind", Fit::Left, 3), |row| kind_name(row.kind()).to_owned());
-const WHERE: Shown = (column("", "where", Fit::Elastic, 0), |row| place(row.first()));
+const LOCK: Shown = (Column::figure("lock"), |row| format!("#{}", row.first().id));
+const PID: Shown = (Column::figure("pid"), |row| row.pid.to_string());
+const CLASS: Shown = (Column::word("class"), |row| class_name(row.class()).to_owned());
+const KIND: Shown = (Column::word("kind").goes(3), |row| kind_name(row.kind()).to_owned());
+const WHERE: Shown = (Column::elastic("where"), |row| place(row.first()));
 const LOCKS: Shown =
-    (column("", "locks", Fit::Right, 4), |row| units::count(row.locks.len() as u64));
-const TAKEN: Shown = (column("", "taken", Fit::Right, 0), |row| units::count(row.acquisitions));
-const BLOCKED: Shown = (column("", "blocked", Fit::Right, 0), |row| {
-    row.blocked_share().map_or_else(dash, units::percent)
-});
+    (Column::figure("locks").goes(4), |row| figures::count(row.locks.len() as u64));
+const TAKEN: Shown = (Column::figure("taken"), |row| figures::count(row.acquisitions));
+const BLOCKED: Shown =
+    (Column::figure("blocked"), |row| row.blocked_share().map_or_else(dash, figures::percent));
 const WAIT: [Shown; 4] = [
-    (column("wait", "total", Fit::Right, 0), |row| time(&row.wait, |wait| wait.total)),
-    (column("wait", "p50", Fit::Right, 6), |row| time(&row.wait, |wait| wait.p50)),
-    (column("wait", "p99", Fit::Right, 5), |row| time(&row.wait, |wait| wait.p99)),
-    (column("wait", "longest", Fit::Right, 0), |row| time(&row.wait, |wait| wait.max)),
+    (Column::figure("total").of("wait"), |row| time(&row.wait, |wait| wait.total)),
+    (Column::figure("p50").of("wait").goes(6), |row| time(&row.wait, |wait| wait.p50)),
+    (Column::figure("p99").of("wait").goes(5), |row| time(&row.wait, |wait| wait.p99)),
+    (Column::figure("longest").of("wait"), |row| time(&row.wait, |wait| wait.max)),
 ];
 const IDLE: [Shown; 2] = [
-    (column("idle", "of wait", Fit::Right, 1), |row| {
-        row.idle_share().map_or_else(dash, units::percent)
+    (Column::figure("of wait").of("idle").goes(1), |row| {
+        row.idle_share().map_or_else(dash, figures::percent)
     }),
-    (column("idle", "longest", Fit::Right, 1), |row| time(&row.idle, |idle| idle.max)),
+    (Column::figure("longest").of("idle").goes(1), |row| time(&row.idle, |idle| idle.max)),
 ];
 const HOLD: [Shown; 3] = [
-    (column("hold", "p50", Fit::Right, 9), |row| time(&row.hold, |hold| hold.p50)),
-    (column("hold", "p99", Fit::Right, 8), |row| time(&row.hold, |hold| hold.p99)),
-    (column("hold", "longest", Fit::Right, 2), |row| time(&row.hold, |hold| hold.max)),
+    (Column::figure("p50").of("hold").goes(9), |row| time(&row.hold, |hold| hold.p50)),
+    (Column::figure("p99").of("hold").goes(8), |row| time(&row.hold, |hold| hold.p99)),
+    (Column::figure("longest").of("hold").goes(2), |row| time(&row.hold, |hold| hold.max)),
 ];
 const USE: [Shown; 2] = [
-    (column("", "in use", Fit::Right, 7), |row| row.utilisation.map_or_else(dash, units::percent)),
-    (column("", "queue", Fit::Right, 10), |row| row.mean_queue.map_or_else(dash, units::number)),
+    (Column::figure("in use").goes(7), |row| row.utilisation.map_or_else(dash, figures::percent)),
+    (Column::figure("queue").goes(10), |row| row.mean_queue.map_or_else(dash, figures::number)),
 ];
 
 /// Locks of class contention.
@@ -80,18 +75,17 @@ fn section(
         return String::new();
     }
     let shown = &rows[..rows.len().min(options.top)];
-    let one_process = report.processes.len() < 2;
-    let one_each = shown.iter().all(|row| row.locks.len() == 1);
-    let told = |(column, _): &&Shown| match column.title {
-        "pid" => !one_process,
-        "locks" => !one_each,
-        _ => true,
-    };
-    let kept: Vec<&Shown> = columns.iter().filter(told).collect();
-    let titles: Vec<Column> = kept.iter().map(|(column, _)| *column).collect();
-    let cells = |row: &Row| kept.iter().map(|(_, cell)| cell(row)).collect();
-    let texts: Vec<Vec<String>> = shown.iter().map(cells).collect();
-    heading + &render(&titles, &texts, options.width, paint) + &left_out(rows, options)
+    let mut table = Table::new(columns.iter().map(|(column, _)| column.clone()).collect());
+    for row in shown {
+        table.row(columns.iter().map(|(_, cell)| cell(row)));
+    }
+    if report.processes.len() < 2 {
+        table.drop_column("pid");
+    }
+    if shown.iter().all(|row| row.locks.len() == 1) {
+        table.drop_column("locks");
+    }
+    heading + &table.text(options.width, paint) + &left_out(rows, options)
 }
 
 /// What the table does not show.
@@ -105,13 +99,13 @@ fn left_out(rows: &[Row], options: &Options) -> String {
     let waited = if wait == 0 {
         "nobody waited".to_owned()
     } else {
-        format!("wait {}", units::duration(wait))
+        format!("wait {}", figures::duration(wait))
     };
     format!("  and {more} of {}: {waited}\n", several(locks as u64, "lock", "locks"))
 }
 
 fn time(of: &Option<Distribution>, figure: fn(&Distribution) -> u64) -> String {
-    of.as_ref().map_or_else(dash, |times| units::duration(figure(times)))
+    of.as_ref().map_or_else(dash, |times| figures::duration(figure(times)))
 }
 
 fn dash() -> String {

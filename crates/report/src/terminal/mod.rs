@@ -10,16 +10,16 @@
 
 mod history;
 mod locks;
-mod table;
 mod threads;
 mod worst;
 
 pub use history::{difference, history};
 pub(crate) use worst::{cause, member};
 
+use crate::rows;
 use crate::run::RunReport;
-use crate::text::{clean, fit, wrap};
-use crate::{rows, units};
+use uncontended_figures::text::{clean, fit, wrap};
+use uncontended_figures::{self as figures, table::Paint};
 
 /// How the report is to look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,29 +53,9 @@ pub fn render(report: &RunReport, options: &Options) -> String {
     text
 }
 
-/// Headings and rules, coloured or not.
-#[derive(Debug, Clone, Copy)]
-struct Paint {
-    colour: bool,
-}
-
-impl Paint {
-    fn bold(self, text: &str) -> String {
-        self.with("1", text)
-    }
-
-    fn dim(self, text: &str) -> String {
-        self.with("2", text)
-    }
-
-    fn with(self, code: &str, text: &str) -> String {
-        if self.colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
-    }
-}
-
 /// A section's heading: a name, and a remark on how to read it.
 fn heading(name: &str, remark: &str, options: &Options, paint: Paint) -> String {
-    let room = options.width.saturating_sub(crate::text::width(name) + 2);
+    let room = options.width.saturating_sub(figures::text::width(name) + 2);
     let remark = if remark.is_empty() {
         String::new()
     } else {
@@ -89,7 +69,7 @@ fn head(report: &RunReport, options: &Options, paint: Paint) -> String {
     let threads = rows::threads(report);
     let locks: usize = report.processes.iter().map(|process| process.locks.len()).sum();
     let figures = [
-        format!("wall {}", units::duration(report.wall_ns)),
+        format!("wall {}", figures::duration(report.wall_ns)),
         ended(report),
         several(processes as u64, "process", "processes"),
         several(threads, "thread", "threads"),
@@ -118,7 +98,7 @@ fn signal_name(signal: i32) -> String {
 
 /// `1 lock`, `12 locks`.
 pub(crate) fn several(number: u64, one: &str, many: &str) -> String {
-    format!("{} {}", units::count(number), if number == 1 { one } else { many })
+    format!("{} {}", figures::count(number), if number == 1 { one } else { many })
 }
 
 /// A command as it would be typed, harmless to a terminal.
@@ -143,7 +123,7 @@ fn coverage(report: &RunReport, options: &Options, paint: Paint) -> String {
         text.push_str(&wrap(&clean(line), "  · ", options.width));
     }
     if let Some(share) = coverage.futex_share_unaccounted {
-        let share = units::percent(share);
+        let share = figures::percent(share);
         let line = format!(
             "{share} of all futex waiting, as the kernel counted it, is in none of the rows above."
         );
@@ -161,11 +141,11 @@ pub(crate) fn observer(report: &RunReport) -> String {
         |cost| {
             format!(
                 "An uncontended lock and unlock cost {} more than unobserved",
-                units::duration_f(cost.max(0.0))
+                figures::duration_f(cost.max(0.0))
             )
         },
     );
-    let step = units::duration_f(report.clock.step_ns);
+    let step = figures::duration_f(report.clock.step_ns);
     let clock =
         format!("times are from {}, which moves in steps of {step}", clean(&report.clock.source));
     let dropped = match report.observer.records_dropped {

@@ -3,8 +3,8 @@
 use super::{Options, Paint, heading};
 use crate::rows::{self, Row, place};
 use crate::run::{Distribution, Frame, IdleCause, Lock, RunReport, WorstIdle, WorstWait};
-use crate::text::{fit, wrap};
-use crate::units;
+use uncontended_figures as figures;
+use uncontended_figures::text::{fit, wrap};
 
 /// Locks whose worst cases are shown.
 const LOCKS: usize = 3;
@@ -20,7 +20,7 @@ pub(super) fn cases(rows: &[Row], options: &Options, paint: Paint) -> String {
         let lock = row.longest_waited();
         if let Some((lock, worst)) = lock.and_then(|lock| Some((lock, lock.worst_wait.as_ref()?))) {
             let name =
-                format!("Longest wait on #{}: {}", row.first().id, units::duration(worst.ns));
+                format!("Longest wait on #{}: {}", row.first().id, figures::duration(worst.ns));
             let remark = format!(
                 "{}{}  {}",
                 of(row.wait.as_ref(), "wait", "waits"),
@@ -33,7 +33,7 @@ pub(super) fn cases(rows: &[Row], options: &Options, paint: Paint) -> String {
         let lock = row.longest_idle();
         if let Some((lock, worst)) = lock.and_then(|lock| Some((lock, lock.worst_idle.as_ref()?))) {
             let name =
-                format!("Longest idle of #{}: {}", row.first().id, units::duration(worst.ns));
+                format!("Longest idle of #{}: {}", row.first().id, figures::duration(worst.ns));
             let remark = format!(
                 "{}{}  {}",
                 of(row.idle.as_ref(), "idle interval", "idle intervals"),
@@ -128,7 +128,7 @@ pub(super) fn futex_sites(report: &RunReport, options: &Options) -> String {
         let code = if code.is_empty() { "unknown code".to_owned() } else { code.join(" ← ") };
         let line = format!(
             "kernel: {} of futex waiting in {}, at {code}",
-            units::duration(site.total_ns),
+            figures::duration(site.total_ns),
             super::several(site.waits, "wait", "waits")
         );
         text.push_str(&wrap(&line, "    ", options.width));

@@ -3,18 +3,17 @@
 use super::Form;
 use super::page::{self, Shown};
 use crate::html::Page;
-use uncontended_decide::question::{Compare, percent};
-use uncontended_decide::value::{self, significant};
-use uncontended_decide::verdict::{Answer, Finding, OfPairs, Relation};
+use uncontended_decide::question::Compare;
+use uncontended_decide::verdict::{Answer, Effect, Finding, OfPairs, Relation};
+use uncontended_figures::table::Column;
+use uncontended_figures::{given_number, given_percent, ratio, whole};
 
 impl Form for Compare {
     fn said(&self, finding: &Finding) -> String {
         let Some(pairs) = finding.pairs() else { return String::new() };
-        let effect = &pairs.effect;
-        let within = value::within(effect.low, effect.high.unwrap_or(f64::INFINITY), 5);
-        let ratio = effect.ratio.map_or("-".to_string(), |ratio| significant(ratio, 5));
         let said = said_of_pair(self, finding.verdict, pairs);
-        format!("{said}; {} {ratio} {within}, {} pairs", self.effect_name(), finding.n)
+        let (effect, pairs) = (shown(&pairs.effect), whole(finding.n));
+        format!("{said}; {} {effect}, {pairs} pairs", self.effect_name())
     }
 
     fn why_undecided(&self, finding: &Finding) -> &'static str {
@@ -26,22 +25,25 @@ impl Form for Compare {
         }
     }
 
-    fn header(&self) -> &'static str {
-        "| candidate | verdict | relation | median ratio | within | pairs | error at most |\n|:--|:--|:--|--:|:--|--:|--:|\n"
+    fn columns(&self) -> Vec<Column> {
+        vec![
+            Column::word("candidate"),
+            Column::word("verdict"),
+            Column::word("relation"),
+            Column::titled(self.effect_name()),
+            Column::figure("pairs"),
+        ]
     }
 
-    fn row(&self, finding: &Finding) -> String {
-        let Some(pairs) = finding.pairs() else { return String::new() };
-        let effect = &pairs.effect;
-        format!(
-            "`{}` | {} | {} | {} | {} | {}",
-            pairs.candidate.replace('|', "\\|"),
-            finding.verdict.name(),
-            pairs.relation.told(),
-            effect.ratio.map_or("-".to_string(), |ratio| significant(ratio, 5)),
-            value::within(effect.low, effect.high.unwrap_or(f64::INFINITY), 5),
-            finding.n
-        )
+    fn cells(&self, finding: &Finding) -> Vec<String> {
+        let Some(pairs) = finding.pairs() else { return Vec::new() };
+        vec![
+            format!("`{}`", pairs.candidate),
+            finding.verdict.name().to_string(),
+            pairs.relation.told().to_string(),
+            shown(&pairs.effect),
+            whole(finding.n),
+        ]
     }
 
     fn rate_remark(&self) -> &'static str {
@@ -56,6 +58,11 @@ impl Form for Compare {
         vec![("one half", 0.5)]
     }
 
+    fn threshold(&self, threshold: f64) -> String {
+        let high = given_number(1.0 + self.margin);
+        if threshold < 1.0 { format!("1/{high}") } else { high }
+    }
+
     fn band(&self) -> Option<(f64, f64)> {
         Some(Compare::band(self))
     }
@@ -63,6 +70,11 @@ impl Form for Compare {
     fn pictures(&self, page: Page, shown: &Shown<'_>) -> Page {
         page::of_pairs(page, self, shown)
     }
+}
+
+/// The ratio with its interval.
+fn shown(effect: &Effect) -> String {
+    ratio(effect.ratio, effect.low, effect.high.unwrap_or(f64::INFINITY))
 }
 
 /// What the claim, the median and the tails are found to be.
@@ -79,7 +91,7 @@ fn said_of_pair(compare: &Compare, verdict: Answer, pairs: &OfPairs) -> String {
         _ if !clause.starts_with(',') => plain(),
         (Answer::Undecided, _) => "the median is open".to_string(),
         (_, Relation::Equivalent) => {
-            format!("the median is equal, within {}", percent(compare.margin))
+            format!("the median is equal, within {}", given_percent(compare.margin))
         }
         (median, _) => format!("{} in the median{relation}", compare.said(median)),
     };

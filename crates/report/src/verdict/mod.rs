@@ -12,9 +12,11 @@ mod slo;
 use page::Replay;
 use std::fmt::Write as _;
 use uncontended_decide::Failure;
-use uncontended_decide::question::{Question, error_bound};
+use uncontended_decide::question::Question;
 use uncontended_decide::record::Run;
 use uncontended_decide::verdict::{Answer, Finding, Verdict};
+use uncontended_figures::table::{Column, Table};
+use uncontended_figures::{at_most_percent, given_percent, share, whole};
 
 /// What a kind of question shows of its verdict.
 trait Form {
@@ -24,11 +26,11 @@ trait Form {
     /// Why neither answer was given.
     fn why_undecided(&self, finding: &Finding) -> &'static str;
 
-    /// The first two lines of a Markdown table.
-    fn header(&self) -> &'static str;
+    /// The columns of a table of findings, except for the error.
+    fn columns(&self) -> Vec<Column>;
 
-    /// A finding as the cells of a row of it, except for the error.
-    fn row(&self, finding: &Finding) -> String;
+    /// A finding as the cells of a row of it.
+    fn cells(&self, finding: &Finding) -> Vec<String>;
 
     /// What follows the table.
     fn below(&self, _: &Finding) -> Option<String> {
@@ -40,6 +42,11 @@ trait Form {
 
     /// What is marked on the picture of the rate.
     fn thresholds(&self) -> Vec<(&'static str, f64)>;
+
+    /// A threshold of the evidence, as people read it: a rate, unless it is a ratio.
+    fn threshold(&self, threshold: f64) -> String {
+        given_percent(threshold)
+    }
 
     /// How the evidence grew.
     fn replay(&self, verdict: &Verdict, runs: &[Run]) -> Result<Replay, Failure> {
@@ -64,6 +71,24 @@ fn form(question: &Question) -> &dyn Form {
         Question::Compare(compare) => compare,
         Question::Permute(permute) => permute,
     }
+}
+
+/// The columns of a finding about a rate: the answer, two counts, and the rate with its interval.
+fn of_rate(counts_and_rate: [&'static str; 3]) -> Vec<Column> {
+    let [good, all, rate] = counts_and_rate.map(Column::figure);
+    vec![Column::word("verdict"), good, all, rate]
+}
+
+/// A finding about a rate as a row of those.
+fn rate_cells(finding: &Finding) -> Vec<String> {
+    let [low, high] = finding.interval;
+    let seen = (finding.n > 0).then(|| finding.successes as f64 / finding.n as f64);
+    vec![
+        finding.verdict.name().to_string(),
+        whole(finding.successes),
+        whole(finding.n),
+        share(seen, low, high),
+    ]
 }
 
 /// The lines for people.
@@ -98,7 +123,7 @@ pub fn human(verdict: &Verdict) -> String {
 /// One finding as one line.
 fn sentence(verdict: &Verdict, finding: &Finding) -> String {
     let said = form(&verdict.hypothesis).said(finding);
-    let error = error_bound(verdict.max_error);
+    let error = at_most_percent(verdict.max_error);
     format!("{}: {said}, error at most {error}", finding.verdict.name())
 }
 
@@ -111,11 +136,16 @@ pub fn markdown(verdict: &Verdict) -> String {
         [] => std::slice::from_ref(&verdict.finding),
         several => several,
     };
-    text += form.header();
-    let error = error_bound(verdict.max_error);
+    let error = at_most_percent(verdict.max_error);
+    let mut columns = form.columns();
+    columns.push(Column::figure("error at most"));
+    let mut table = Table::new(columns);
     for finding in findings {
-        let _ = writeln!(text, "| {} | {error} |", form.row(finding));
+        let mut cells = form.cells(finding);
+        cells.push(error.clone());
+        table.row(cells);
     }
+    text += &table.markdown();
     if let Some(below) = form.below(&verdict.finding) {
         let _ = writeln!(text, "\n{below}");
     }

@@ -7,10 +7,10 @@ use super::{form, human};
 use crate::html::{Cell, Page, list, table};
 use crate::svg::{self, Look, Within};
 use uncontended_decide::Failure;
-use uncontended_decide::question::{Compare, error_bound};
+use uncontended_decide::question::Compare;
 use uncontended_decide::record::Run;
-use uncontended_decide::value::{self, Dimension, Toward, significant};
 use uncontended_decide::verdict::{Finding, Verdict};
+use uncontended_figures::{Dimension, at_most_percent, measured, ratio, whole};
 
 /// Points of a path at most: more than a screen has.
 pub(super) const POINTS: usize = 2000;
@@ -28,7 +28,7 @@ const RATIOS: &str = "One point a pair, in their order. The median lies between 
 pub fn page(verdict: &Verdict, runs: &[Run]) -> Result<String, Failure> {
     let facts = [
         format!("verdict: {}", verdict.finding.verdict.name()),
-        format!("error at most {}", error_bound(verdict.max_error)),
+        format!("error at most {}", at_most_percent(verdict.max_error)),
         format!("stopped by: {}", verdict.stopped_by.name()),
         format!("seed {}", verdict.seed),
     ];
@@ -84,7 +84,7 @@ fn sections(mut page: Page, verdict: &Verdict, runs: &[Run], name: &str) -> Resu
                 continue;
             }
             let title =
-                titled(&format!("The evidence at {}", significant(entry.threshold, 5)), names);
+                titled(&format!("The evidence at {}", form.threshold(entry.threshold)), names);
             let picture = svg::evidence(&own, entry.needed / std::f64::consts::LN_10);
             page = page.section(&title, EVIDENCE, &picture);
         }
@@ -107,7 +107,7 @@ pub(super) struct Shown<'a> {
 pub(super) fn of_pairs(page: Page, compare: &Compare, shown: &Shown<'_>) -> Page {
     let page = pair_sections(page, compare, shown.runs, shown.name);
     let title = titled("Candidates", [shown.name, ""]);
-    page.section(&title, "", &candidates(shown.findings))
+    page.section(&title, "", &candidates(shown.findings, &compare.effect_name()))
 }
 
 /// A heading: what is shown, of which property of a suite, of which candidate; empty names are left out.
@@ -191,9 +191,9 @@ pub(super) fn replay(verdict: &Verdict, runs: &[Run]) -> Result<Replay, Failure>
 fn pair_sections(mut page: Page, compare: &Compare, runs: &[Run], name: &str) -> Page {
     let values = |arm: usize| runs.iter().filter(move |run| run.arm == arm).map(|run| run.value);
     let format: fn(f64) -> String = match Dimension::of_unit(&compare.unit) {
-        Some(Dimension::Time) => |value| value::show(value, Dimension::Time),
-        Some(Dimension::Bytes) => |value| value::show(value, Dimension::Bytes),
-        _ => |value| value::show(value, Dimension::Number),
+        Some(Dimension::Time) => |value| measured(value, Dimension::Time),
+        Some(Dimension::Bytes) => |value| measured(value, Dimension::Bytes),
+        _ => |value| measured(value, Dimension::Number),
     };
     for (arm, candidate) in
         compare.commands.iter().enumerate().filter(|(arm, _)| *arm != compare.baseline)
@@ -213,29 +213,22 @@ fn pair_sections(mut page: Page, compare: &Compare, runs: &[Run], name: &str) ->
     page
 }
 
-fn candidates(findings: &[Finding]) -> String {
+fn candidates(findings: &[Finding], effect_name: &str) -> String {
     let rows: Vec<Vec<Cell>> = findings
         .iter()
         .filter_map(|finding| Some((finding, finding.pairs()?)))
         .map(|(finding, pairs)| {
-            let figure = |value: Option<f64>, toward| {
-                value.map_or(Cell::none(), |value| {
-                    Cell::figure(value::rounded(value, 5, toward), value)
-                })
-            };
+            let effect = &pairs.effect;
+            let high = effect.high.unwrap_or(f64::INFINITY);
+            let shown = ratio(effect.ratio, effect.low, high);
             vec![
                 Cell::text(pairs.candidate.clone()),
                 Cell::text(finding.verdict.name()),
                 Cell::text(pairs.relation.told()),
-                figure(pairs.effect.ratio, Toward::Nearest),
-                figure(Some(pairs.effect.low), Toward::Low),
-                figure(pairs.effect.high, Toward::High),
-                Cell::figure(finding.n.to_string(), finding.n as f64),
+                effect.ratio.map_or(Cell::text(shown.clone()), |ratio| Cell::figure(shown, ratio)),
+                Cell::figure(whole(finding.n), finding.n as f64),
             ]
         })
         .collect();
-    table(
-        &["candidate", "verdict", "relation", "median ratio", "at least", "at most", "pairs"],
-        &rows,
-    )
+    table(&["candidate", "verdict", "relation", effect_name, "pairs"], &rows)
 }

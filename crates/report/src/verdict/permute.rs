@@ -5,29 +5,30 @@ use super::page::{POINTS, Replay};
 use std::ops::ControlFlow;
 use uncontended_decide::Failure;
 use uncontended_decide::dealing::{self, DealTrial};
-use uncontended_decide::question::{Permute, percent};
+use uncontended_decide::question::Permute;
 use uncontended_decide::record::Run;
-use uncontended_decide::value::{self, significant};
 use uncontended_decide::verdict::{Answer, Finding, Verdict};
+use uncontended_figures::table::Column;
+use uncontended_figures::{Dimension, given_percent, measured, share, whole};
 
 impl Form for Permute {
     fn said(&self, finding: &Finding) -> String {
-        let level = percent(self.level);
+        let level = given_percent(self.level);
         let said = match (finding.verdict, self.or_below) {
             (Answer::Yes, _) => format!("the p-value is below {level}"),
             (Answer::No, None) => format!("the p-value is at least {level}"),
-            (Answer::No, Some(low)) => format!("the p-value is above {}", percent(low)),
+            (Answer::No, Some(low)) => format!("the p-value is above {}", given_percent(low)),
             _ => format!("whether the p-value is below {level} is not certain"),
         };
         let [low, high] = finding.interval;
+        let dimension = Dimension::of_unit(&self.unit).unwrap_or(Dimension::Number);
         let (difference, p_value) =
             finding.dealing().map_or((0.0, 1.0), |found| (found.difference, found.p_value));
         format!(
-            "{said}; difference {}, p about {} {}, {} dealings",
-            significant(difference, 6),
-            significant(p_value, 4),
-            value::within(low, high, 4),
-            finding.n
+            "{said}; difference {}, p about {}, {} dealings",
+            measured(difference, dimension),
+            share(Some(p_value), low, high),
+            whole(finding.n)
         )
     }
 
@@ -39,15 +40,12 @@ impl Form for Permute {
         }
     }
 
-    fn header(&self) -> &'static str {
-        "| verdict | as extreme | dealings | p-value within | error at most |\n|:--|--:|--:|:--|--:|\n"
+    fn columns(&self) -> Vec<Column> {
+        super::of_rate(["as extreme", "dealings", "p-value"])
     }
 
-    fn row(&self, finding: &Finding) -> String {
-        let [low, high] = finding.interval;
-        let within = value::rate_interval(low, high, 6);
-        let answer = finding.verdict.name();
-        format!("{answer} | {} | {} | {within}", finding.successes, finding.n)
+    fn cells(&self, finding: &Finding) -> Vec<String> {
+        super::rate_cells(finding)
     }
 
     fn rate_remark(&self) -> &'static str {

@@ -1,16 +1,17 @@
 //! What is shown of a rate.
 
 use super::Form;
-use uncontended_decide::question::{Slo, percent};
-use uncontended_decide::value::{self, Dimension, Toward, significant};
+use uncontended_decide::question::Slo;
 use uncontended_decide::verdict::{Answer, Finding, Percentile};
+use uncontended_figures::table::Column;
+use uncontended_figures::{self as figures, Dimension, given_percent, share, whole};
 
 impl Form for Slo {
     fn said(&self, finding: &Finding) -> String {
-        let rate = percent(self.rate);
+        let rate = given_percent(self.rate);
         let said = match (finding.verdict, self.or_below) {
             (Answer::Yes, None) => format!("the rate is at least {rate}"),
-            (Answer::Yes, Some(low)) => format!("the rate is above {}", percent(low)),
+            (Answer::Yes, Some(low)) => format!("the rate is above {}", given_percent(low)),
             (Answer::No, _) => format!("the rate is below {rate}"),
             _ => format!("whether the rate is at least {rate} is not certain"),
         };
@@ -19,9 +20,9 @@ impl Form for Slo {
         let place = place.map(|place| format!("; {}", percentile(place, self.dimension())));
         format!(
             "{said}; {} of {} within {}{}",
-            finding.successes,
-            finding.n,
-            value::rate_interval(low, high, 6),
+            whole(finding.successes),
+            whole(finding.n),
+            share(None, low, high),
             place.unwrap_or_default()
         )
     }
@@ -41,15 +42,12 @@ impl Form for Slo {
         }
     }
 
-    fn header(&self) -> &'static str {
-        "| verdict | good | runs | rate within | error at most |\n|:--|--:|--:|:--|--:|\n"
+    fn columns(&self) -> Vec<Column> {
+        super::of_rate(["good", "runs", "rate"])
     }
 
-    fn row(&self, finding: &Finding) -> String {
-        let [low, high] = finding.interval;
-        let within = value::rate_interval(low, high, 6);
-        let answer = finding.verdict.name();
-        format!("{answer} | {} | {} | {within}", finding.successes, finding.n)
+    fn cells(&self, finding: &Finding) -> Vec<String> {
+        super::rate_cells(finding)
     }
 
     fn below(&self, finding: &Finding) -> Option<String> {
@@ -70,16 +68,14 @@ impl Form for Slo {
 
 /// Where a percentile lies, as a part of a sentence.
 fn percentile(place: &Percentile, dimension: Dimension) -> String {
-    let shown = |value: f64, toward| value::show_toward(value, dimension, toward);
-    let within = match (place.low, place.high) {
-        (Some(low), Some(high)) => {
-            format!("within [{}, {}]", shown(low, Toward::Low), shown(high, Toward::High))
+    let name = figures::percentile(place.rate);
+    match place.value {
+        Some(_) => {
+            format!("{name} {}", figures::quantity(place.value, place.low, place.high, dimension))
         }
-        (Some(low), None) => format!("at least {}", shown(low, Toward::Low)),
-        (None, Some(high)) => format!("at most {}", shown(high, Toward::High)),
-        (None, None) => "not bounded yet".to_string(),
-    };
-    let value = place.value.map(|value| shown(value, Toward::Nearest));
-    let rate = significant(place.rate * 100.0, 12);
-    format!("p{rate} {} {within}", value.as_deref().unwrap_or("a failed run"))
+        None => {
+            let within = figures::quantity(None, place.low, place.high, dimension);
+            format!("{name} a failed run, {within}")
+        }
+    }
 }

@@ -2,8 +2,10 @@
 
 use super::{Ran, Shown};
 use std::fmt::Write as _;
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
+use uncontended_figures::table::{Column, Paint, Table};
+use uncontended_figures::text::wrap;
 use uncontended_model::classics::Classic;
 use uncontended_model::litmus::{Answer, Quantifier, States};
 use uncontended_model::outcome::Bound;
@@ -16,14 +18,18 @@ pub(super) fn out(text: &str) -> std::io::Result<()> {
 
 /// `--list`.
 pub(super) fn list(classics: &[Classic]) -> ExitCode {
-    let width = classics.iter().map(|classic| classic.name.len()).max().unwrap_or(0);
-    let mut text = format!("{:width$}  sc   tso  what it shows\n", "");
+    let columns = ["", "sc", "tso"].map(Column::word);
+    let mut table = Table::new([&columns[..], &[Column::elastic("what it shows")]].concat());
     for classic in classics {
         let verdict = |allowed| if allowed { "yes" } else { "no" };
-        let (sc, tso) = (verdict(classic.sc), verdict(classic.tso));
         let about = first_sentence(classic.about);
-        let _ = writeln!(text, "{:width$}  {sc:4} {tso:4} {about}", classic.name);
+        table.row([classic.name, verdict(classic.sc), verdict(classic.tso), about]);
     }
+    let stdout = std::io::stdout();
+    let look = crate::emit::look(0, &stdout);
+    // In a pipe nothing is cut.
+    let width = if stdout.is_terminal() { look.width } else { usize::MAX };
+    let mut text = table.text(width, Paint { colour: look.colour });
     text += "\nsc, tso: whether the model allows what the test asks about.\n\
              `unc litmus --builtin NAME --trace` explains it, and shows how.\n";
     let _ = out(&text);
@@ -37,7 +43,7 @@ fn first_sentence(text: &str) -> &str {
 /// Everything about one test.
 pub(super) fn test(text: &mut String, ran: &Ran) {
     if let Some(about) = ran.about {
-        wrapped(text, about);
+        text.push_str(&wrap(about, "", 100));
         text.push('\n');
     }
     for shown in &ran.models {
@@ -134,22 +140,4 @@ fn observation(text: &mut String, name: &str, answer: &Answer) {
             theirs.negative
         );
     }
-}
-
-/// Breaks a paragraph into lines of at most 100 characters.
-fn wrapped(text: &mut String, paragraph: &str) {
-    let mut column = 0;
-    for word in paragraph.split_whitespace() {
-        let length = word.chars().count();
-        if column > 0 && column + 1 + length > 100 {
-            text.push('\n');
-            column = 0;
-        } else if column > 0 {
-            text.push(' ');
-            column += 1;
-        }
-        text.push_str(word);
-        column += length;
-    }
-    text.push('\n');
 }

@@ -9,6 +9,7 @@
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// `text` on one line, without characters that steer a terminal or reorder what is read.
+#[must_use]
 pub fn clean(text: &str) -> String {
     text.chars().map(|c| if steers(c) { '\u{fffd}' } else { c }).collect()
 }
@@ -20,11 +21,13 @@ fn steers(c: char) -> bool {
 }
 
 /// Columns that a terminal gives `text`.
+#[must_use]
 pub fn width(text: &str) -> usize {
     text.width()
 }
 
 /// The head of `text` that fits into `columns`, with an ellipsis where something was left out.
+#[must_use]
 pub fn fit(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
@@ -37,6 +40,7 @@ pub fn fit(text: &str, columns: usize) -> String {
 }
 
 /// The tail of `text` that fits: for paths, whose end says most.
+#[must_use]
 pub fn fit_end(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
@@ -53,6 +57,7 @@ pub fn fit_end(text: &str, columns: usize) -> String {
 
 /// `text` in lines of at most `columns` where its words allow; the first begins with `first`, the others are indented
 /// to the same column. Each line ends in a line feed.
+#[must_use]
 pub fn wrap(text: &str, first: &str, columns: usize) -> String {
     let indent = width(first);
     let (mut lines, mut used) = (first.to_owned(), indent);

@@ -1,0 +1,215 @@
+//! The line of progress, on standard error.
+//!
+//! # Contract
+//! On a terminal one line, never wider than that, is written over at most ten times a second and taken away at the end,
+//! also where the trial ends by a signal that it caught. Elsewhere a line is printed at 10, 20, 50, 100, 200, 500, …
+//! steps, once a second has passed. With `quiet` nothing is printed. A closed standard error stops nothing.
+
+use crate::text::{clean, fit};
+use crate::{duration_f, short};
+use std::io::{IsTerminal as _, Stderr, Write};
+use std::time::{Duration, Instant};
+
+/// How something stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct State {
+    /// In words.
+    pub text: String,
+    /// About how many more steps end it, where that can be said.
+    pub left: Option<u64>,
+}
+
+/// The line.
+#[derive(Debug)]
+pub struct Line<W: Write = Stderr> {
+    out: W,
+    mode: Mode,
+    started: Instant,
+    /// The first step that was told of, and when.
+    first: Option<(u64, Instant)>,
+    shown: Option<Instant>,
+}
+
+/// Where it is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Nowhere.
+    Quiet,
+    /// In a file or a pipe, line by line.
+    Lines,
+    /// On a terminal with so many columns.
+    Terminal(usize),
+}
+
+/// Columns of a terminal that does not say.
+const COLUMNS: u16 = 80;
+/// How often a terminal's line is written over.
+const OFTEN: Duration = Duration::from_millis(100);
+/// How long it takes before lines are printed elsewhere.
+const LONG: Duration = Duration::from_secs(1);
+
+impl Line {
+    /// Progress on standard error, or none.
+    #[must_use]
+    pub fn new(quiet: bool) -> Line {
+        let stderr = std::io::stderr();
+        let columns =
+            || terminal_size::terminal_size_of(std::io::stderr()).map(|(width, _)| width.0);
+        let mode = match quiet {
+            true => Mode::Quiet,
+            false if stderr.is_terminal() => {
+                Mode::Terminal(columns().filter(|&columns| columns > 0).unwrap_or(COLUMNS).into())
+            }
+            false => Mode::Lines,
+        };
+        Line::on(stderr, mode)
+    }
+}
+
+impl<W: Write> Line<W> {
+    /// Progress somewhere else.
+    pub fn on(out: W, mode: Mode) -> Line<W> {
+        Line { out, mode, started: Instant::now(), first: None, shown: None }
+    }
+
+    /// Says something that stays.
+    pub fn say(&mut self, text: &str) {
+        if self.mode != Mode::Quiet {
+            self.clear();
+            self.write(&format!("{text}\n"));
+        }
+    }
+
+    /// Shows how it stands after `n` steps, if it is time to.
+    pub fn tick(&mut self, n: u64, state: &dyn Fn() -> State) {
+        let &mut (first, began) = self.first.get_or_insert_with(|| (n, Instant::now()));
+        let is_due = match self.mode {
+            Mode::Quiet => false,
+            Mode::Terminal(_) => self.is_due(),
+            Mode::Lines => is_round(n) && self.started.elapsed() >= LONG,
+        };
+        if !is_due {
+            return;
+        }
+        let State { mut text, left } = state();
+        if let Some(eta) = left.and_then(|left| eta(n - first.min(n), began.elapsed(), left)) {
+            text = format!("{text}, {eta}");
+        }
+        match self.mode {
+            Mode::Terminal(_) => self.show(&text),
+            _ => self.write(&format!("{text}\n")),
+        }
+    }
+
+    /// Shows what happens now, on a terminal alone.
+    pub fn status(&mut self, text: &dyn Fn() -> String) {
+        if matches!(self.mode, Mode::Terminal(_)) && self.is_due() {
+            self.show(&text());
+        }
+    }
+
+    /// Takes away what does not stay.
+    pub fn clear(&mut self) {
+        if self.shown.take().is_some() {
+            self.write("\r\x1b[K");
+        }
+    }
+
+    fn is_due(&self) -> bool {
+        self.shown.is_none_or(|shown| shown.elapsed() >= OFTEN)
+    }
+
+    fn show(&mut self, text: &str) {
+        let Mode::Terminal(columns) = self.mode else { return };
+        self.shown = Some(Instant::now());
+        // A line as wide as the terminal would wrap, and could not be taken away again.
+        let text = fit(&clean(text), columns.saturating_sub(1));
+        self.write(&format!("\r\x1b[K{text}"));
+    }
+
+    fn write(&mut self, text: &str) {
+        let _ = self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush());
+    }
+}
+
+impl<W: Write> Drop for Line<W> {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+/// How long `left` more steps take if they are as fast as the `done` ones.
+fn eta(done: u64, took: Duration, left: u64) -> Option<String> {
+    let seconds = took.as_secs_f64() * left as f64 / done as f64;
+    match seconds {
+        seconds if !seconds.is_finite() => None,
+        seconds if seconds < 1.0 => Some("less than 1 s".to_owned()),
+        seconds if seconds < 120.0 => Some(format!("about {} s", seconds.ceil())),
+        seconds => Some(format!("about {}", short(&duration_f(seconds * 1e9)))),
+    }
+}
+
+/// Whether `n` is 10, 20, 50, 100, …
+fn is_round(n: u64) -> bool {
+    let mut leading = n;
+    while leading >= 10 && leading.is_multiple_of(10) {
+        leading /= 10;
+    }
+    n >= 10 && [1, 2, 5].contains(&leading)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(mode: Mode, act: impl FnOnce(&mut Line<&mut Vec<u8>>)) -> String {
+        let mut bytes = Vec::new();
+        act(&mut Line::on(&mut bytes, mode));
+        String::from_utf8(bytes).expect("text")
+    }
+
+    fn state(text: &str) -> State {
+        State { text: text.to_owned(), left: Some(1) }
+    }
+
+    #[test]
+    fn a_terminal_line_fits_and_is_taken_away() {
+        let text = written(Mode::Terminal(12), |line| {
+            line.say("Question");
+            line.tick(1, &|| state("a state that is too wide\x1b"));
+            // Too soon.
+            line.tick(2, &|| state("later"));
+        });
+        assert_eq!(text, "Question\n\r\x1b[Ka state th…\r\x1b[K");
+    }
+
+    #[test]
+    fn what_is_said_stands_on_a_line_of_its_own() {
+        let text = written(Mode::Terminal(80), |line| {
+            line.status(&|| "under way".to_owned());
+            line.say("said");
+        });
+        assert_eq!(text, "\r\x1b[Kunder way\r\x1b[Ksaid\n");
+    }
+
+    #[test]
+    fn elsewhere_only_lines_are_written_and_whoever_is_quiet_hears_nothing() {
+        let act = |line: &mut Line<&mut Vec<u8>>| {
+            line.started = Instant::now() - 2 * LONG;
+            line.say("said");
+            line.status(&|| "passing".to_owned());
+            (1..=60)
+                .for_each(|n| line.tick(n, &|| State { text: format!("{n} runs"), left: None }));
+        };
+        assert_eq!(written(Mode::Lines, act), "said\n10 runs\n20 runs\n50 runs\n");
+        assert_eq!(written(Mode::Quiet, act), "");
+    }
+
+    #[test]
+    fn the_time_left_is_in_proportion() {
+        assert_eq!(eta(10, Duration::from_secs(5), 100).unwrap(), "about 50 s");
+        assert_eq!(eta(10, Duration::from_secs(5), 1).unwrap(), "less than 1 s");
+        assert_eq!(eta(10, Duration::from_secs(5), 1000).unwrap(), "about 8.33 min");
+        assert_eq!(eta(0, Duration::from_secs(5), 1000), None);
+    }
+}

@@ -1,0 +1,317 @@
+//! A table of text whose columns are aligned, and which gives up its least telling columns on a narrow terminal.
+//!
+//! # Contract
+//! Words stand to the left, figures to the right. On a terminal every line is at most as wide as asked, unless even the
+//! columns that stay at any width are wider together. At most one column is elastic: it is cut, with an ellipsis, to
+//! what the others leave. Markdown has all columns, and every bar of a cell escaped.
+//!
+//! ```
+//! use uncontended_figures::table::{Column, Paint, Table};
+//! let mut table = Table::new(vec![Column::word("verdict"), Column::figure("runs")]);
+//! table.row(["yes", "4,000"]);
+//! assert_eq!(table.text(80, Paint::default()), "verdict   runs\nyes      4,000\n");
+//! assert_eq!(table.markdown(), "| verdict | runs |\n|:--|--:|\n| yes | 4,000 |\n");
+//! ```
+
+use crate::text::{fit, width};
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// Two spaces between columns.
+const GAP: usize = 2;
+/// The least that the elastic column is cut to before other columns go.
+const ELASTIC_LEAST: usize = 24;
+/// The least that it is cut to when no other column can go.
+const LEAST: usize = 8;
+
+/// One column.
+#[derive(Debug, Clone)]
+pub struct Column {
+    group: &'static str,
+    title: Cow<'static, str>,
+    fit: Fit,
+    goes: u8,
+}
+
+/// How the cells of a column stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fit {
+    Left,
+    Right,
+    /// To the left, and cut where the table is too wide.
+    Elastic,
+}
+
+impl Column {
+    const fn new(title: &'static str, fit: Fit) -> Column {
+        Column { group: "", title: Cow::Borrowed(title), fit, goes: 0 }
+    }
+
+    /// Of words, to the left.
+    #[must_use]
+    pub const fn word(title: &'static str) -> Column {
+        Column::new(title, Fit::Left)
+    }
+
+    /// Of figures, to the right.
+    #[must_use]
+    pub const fn figure(title: &'static str) -> Column {
+        Column::new(title, Fit::Right)
+    }
+
+    /// Of words that are cut where the table is too wide.
+    #[must_use]
+    pub const fn elastic(title: &'static str) -> Column {
+        Column::new(title, Fit::Elastic)
+    }
+
+    /// Of figures, under a title made at run time.
+    #[must_use]
+    pub fn titled(title: String) -> Column {
+        Column { title: Cow::Owned(title), ..Column::figure("") }
+    }
+
+    /// With a name above the titles of neighbours of the same group.
+    #[must_use]
+    pub const fn of(mut self, group: &'static str) -> Column {
+        self.group = group;
+        self
+    }
+
+    /// Goes where the table is too wide; the highest first. 0 stays at any width.
+    #[must_use]
+    pub const fn goes(mut self, order: u8) -> Column {
+        self.goes = order;
+        self
+    }
+}
+
+/// Headings and rules by ANSI sequences, or plain.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Paint {
+    /// Whether there are such sequences.
+    pub colour: bool,
+}
+
+impl Paint {
+    /// What stands out.
+    #[must_use]
+    pub fn bold(self, text: &str) -> String {
+        self.with("1", text)
+    }
+
+    /// What stands back.
+    #[must_use]
+    pub fn dim(self, text: &str) -> String {
+        self.with("2", text)
+    }
+
+    fn with(self, code: &str, text: &str) -> String {
+        if self.colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+}
+
+/// Columns and rows.
+#[derive(Debug, Clone)]
+pub struct Table {
+    columns: Vec<Column>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table without rows.
+    #[must_use]
+    pub fn new(columns: Vec<Column>) -> Table {
+        Table { columns, rows: Vec::new() }
+    }
+
+    /// Adds a row; cells that it lacks are empty, and more than there are columns are left out.
+    pub fn row<S: Into<String>>(&mut self, cells: impl IntoIterator<Item = S>) {
+        let mut cells: Vec<String> = cells.into_iter().map(Into::into).collect();
+        cells.resize(self.columns.len(), String::new());
+        self.rows.push(cells);
+    }
+
+    /// Without the columns of this title: those that say the same in every row.
+    pub fn drop_column(&mut self, title: &str) {
+        while let Some(at) = self.columns.iter().position(|column| column.title == title) {
+            self.columns.remove(at);
+            self.rows.iter_mut().for_each(|row| drop(row.remove(at)));
+        }
+    }
+
+    /// The lines of the table, each ending in a line feed, at most `limit` columns wide.
+    #[must_use]
+    pub fn text(&self, limit: usize, paint: Paint) -> String {
+        let (kept, widths) = self.choose(self.natural(), limit);
+        let mut text = String::new();
+        if kept.iter().any(|&at| !self.columns[at].group.is_empty()) {
+            text.push_str(&paint.dim(self.groups(&kept, &widths).trim_end()));
+            text.push('\n');
+        }
+        if self.columns.iter().any(|column| !column.title.is_empty()) {
+            let titles = self.line(&kept, &widths, |at| &self.columns[at].title);
+            text.push_str(&paint.dim(titles.trim_end()));
+            text.push('\n');
+        }
+        for row in &self.rows {
+            text.push_str(self.line(&kept, &widths, |at| &row[at]).trim_end());
+            text.push('\n');
+        }
+        text
+    }
+
+    /// As a table in Markdown; a group's name stands before the title.
+    #[must_use]
+    pub fn markdown(&self) -> String {
+        let line = |cells: &mut dyn Iterator<Item = String>| {
+            let cells: Vec<String> = cells.map(|cell| cell.replace('|', "\\|")).collect();
+            format!("| {} |\n", cells.join(" | "))
+        };
+        let title =
+            |column: &Column| format!("{} {}", column.group, column.title).trim().to_owned();
+        let mut text = line(&mut self.columns.iter().map(title));
+        text.push('|');
+        for column in &self.columns {
+            text.push_str(if column.fit == Fit::Right { "--:|" } else { ":--|" });
+        }
+        text.push('\n');
+        for row in &self.rows {
+            text.push_str(&line(&mut row.iter().cloned()));
+        }
+        text
+    }
+
+    fn natural(&self) -> Vec<usize> {
+        let of = |at: usize| {
+            let cells = self.rows.iter().map(|row| width(&row[at]));
+            cells.chain([width(&self.columns[at].title)]).max().unwrap_or(0)
+        };
+        (0..self.columns.len()).map(of).collect()
+    }
+
+    /// The columns that stay and the widths of all.
+    fn choose(&self, mut widths: Vec<usize>, limit: usize) -> (Vec<usize>, Vec<usize>) {
+        let columns = &self.columns;
+        let mut kept: Vec<usize> = (0..columns.len()).collect();
+        let elastic = columns.iter().position(|column| column.fit == Fit::Elastic);
+        loop {
+            let total: usize = kept.iter().map(|&at| widths[at]).sum::<usize>()
+                + GAP * kept.len().saturating_sub(1);
+            if total <= limit {
+                return (kept, widths);
+            }
+            let slack = elastic.map_or(0, |at| widths[at].saturating_sub(ELASTIC_LEAST));
+            let may_go = kept.iter().copied().filter(|&at| columns[at].goes > 0);
+            let go = may_go.max_by_key(|&at| columns[at].goes);
+            match (elastic, go) {
+                (Some(at), _) if total - slack <= limit => widths[at] -= total - limit,
+                (_, Some(gone)) => kept.retain(|&at| at != gone),
+                (Some(at), None) if widths[at] > LEAST => {
+                    widths[at] = widths[at].saturating_sub(total - limit).max(LEAST);
+                }
+                _ => return (kept, widths),
+            }
+        }
+    }
+
+    fn line<'a>(
+        &self,
+        kept: &[usize],
+        widths: &[usize],
+        cell: impl Fn(usize) -> &'a str,
+    ) -> String {
+        let mut text = String::new();
+        for (nth, &at) in kept.iter().enumerate() {
+            let cell = fit(cell(at), widths[at]);
+            let pad = " ".repeat(widths[at].saturating_sub(width(&cell)));
+            let gap = " ".repeat(if nth > 0 { GAP } else { 0 });
+            // Writing to a String cannot fail.
+            let _ = match self.columns[at].fit {
+                Fit::Right => write!(text, "{gap}{pad}{cell}"),
+                _ => write!(text, "{gap}{cell}{pad}"),
+            };
+        }
+        text
+    }
+
+    /// The line above the titles: each group's name, with a rule over its columns.
+    fn groups(&self, kept: &[usize], widths: &[usize]) -> String {
+        let mut text = String::new();
+        for run in kept.chunk_by(|&one, &next| self.columns[one].group == self.columns[next].group)
+        {
+            let group = self.columns[run[0]].group;
+            let room = run.iter().map(|&at| widths[at]).sum::<usize>() + GAP * (run.len() - 1);
+            if run[0] != kept[0] {
+                text.push_str(&" ".repeat(GAP));
+            }
+            text.push_str(&if group.is_empty() { " ".repeat(room) } else { ruled(group, room) });
+        }
+        text
+    }
+}
+
+/// `name` in the middle of a rule of `room` columns.
+fn ruled(name: &str, room: usize) -> String {
+    let name = fit(name, room);
+    let left = room.saturating_sub(width(&name));
+    // A rule needs a gap and a dash on both sides.
+    if left < 4 {
+        return format!("{}{name}", " ".repeat(left));
+    }
+    let (before, after) = (left.div_ceil(2), left / 2);
+    format!("{} {name} {}", "─".repeat(before - 1), "─".repeat(after - 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(limit: usize) -> String {
+        let mut table = Table::new(vec![
+            Column::elastic("where"),
+            Column::figure("total").of("wait"),
+            Column::figure("longest").of("wait").goes(1),
+            Column::figure("queue").goes(2),
+        ]);
+        table.row(["a_function_with_a_long_name", "1.23 s", "線程", "0.29"]);
+        table.text(limit, Paint::default())
+    }
+
+    #[test]
+    fn the_elastic_column_gives_way_first_and_then_the_least_telling() {
+        assert_eq!(
+            shown(60),
+            "                             ───── wait ────\n\
+             where                         total  longest  queue\n\
+             a_function_with_a_long_name  1.23 s     線程   0.29\n"
+        );
+        let cut = shown(50);
+        assert!(cut.contains("a_function_with_a_long_na…  1.23 s     線程   0.29\n"), "{cut}");
+        let narrow = shown(34);
+        assert!(
+            narrow.contains("a_function_with_a_long_na…  1.23 s") && !narrow.contains("queue"),
+            "{narrow}"
+        );
+        assert!(narrow.lines().all(|line| width(line) <= 34), "{narrow}");
+        assert!(shown(3).contains("1.23 s"));
+    }
+
+    #[test]
+    fn markdown_has_all_columns_and_escapes_bars() {
+        let mut table =
+            Table::new(vec![Column::word("command"), Column::figure("before").of("wait").goes(1)]);
+        table.row(["a | b"]);
+        assert_eq!(table.markdown(), "| command | wait before |\n|:--|--:|\n| a \\| b |  |\n");
+        table.drop_column("before");
+        assert_eq!(table.markdown(), "| command |\n|:--|\n| a \\| b |\n");
+    }
+
+    #[test]
+    fn a_table_without_titles_has_no_line_for_them() {
+        let mut table = Table::new(vec![Column::word(""), Column::figure("")]);
+        table.row(["yes", "1.00 %"]);
+        table.row(["undecided", "99.0 %"]);
+        assert_eq!(table.text(80, Paint::default()), "yes        1.00 %\nundecided  99.0 %\n");
+    }
+}
