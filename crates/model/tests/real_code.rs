@@ -3,6 +3,7 @@
 mod code;
 
 use code::{Mutant, event_count, hazard, lock, queue, ring};
+use std::mem::discriminant;
 use uncontended_model::real::{Explorer, Failure, Memory, Report};
 
 fn explore(memory: Memory, scenario: fn(Mutant), mutant: &'static str) -> Report {
@@ -32,17 +33,28 @@ fn caught(scenario: fn(Mutant), mutants: &[&'static str], memory: Memory) -> usi
         let report = explore(memory, scenario, mutant);
         let violation =
             report.violation().unwrap_or_else(|| panic!("{mutant}: not caught: {report}"));
-        println!("{mutant}: {} (after {} executions)", violation.failure, violation.after);
+        let shrunk = violation.shrunk.expect("shrunk unless asked not to be");
+        println!(
+            "{mutant}: {} (after {} executions; {shrunk})",
+            violation.failure, violation.after
+        );
+        let (from, to) = (shrunk.from, shrunk.to);
+        assert!((to.counted(), to.steps) <= (from.counted(), from.steps), "{mutant}: {shrunk}");
         let text = violation.trace.text();
         assert!(violation.trace.rows.len() > 2, "a trace to read:\n{text}");
         let is_ordered = memory != Memory::C11;
         assert!(!(is_ordered && text.contains("not the newest")), "an order of memory:\n{text}");
-        let again = Explorer::new(memory)
-            .events(200)
+        let explorer = Explorer::new(memory).events(200);
+        let again = explorer
             .replay(&violation.schedule, move || scenario(Mutant(mutant)))
             .unwrap_or_else(|misfit| panic!("{mutant}: {misfit}: {}", violation.schedule));
         let again = again.violation().expect("the same execution breaks the same rule");
         assert_eq!(without_addresses(&again.trace.text()), without_addresses(&text), "{mutant}");
+        assert_eq!(again.schedule, violation.schedule, "{mutant}");
+        let found = explorer.shrink(0).explore(move || scenario(Mutant(mutant))).unwrap();
+        let found = found.violation().expect("the same one");
+        assert_eq!(discriminant(&found.failure), discriminant(&violation.failure), "{mutant}");
+        assert_eq!((found.after, found.shrunk), (violation.after, None), "{mutant}");
     }
     mutants.len()
 }

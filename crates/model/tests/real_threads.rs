@@ -364,7 +364,7 @@ fn a_panic_is_reported_with_its_text_and_a_trace() {
     });
     let violation = report.violation().unwrap();
     assert!(
-        matches!(&violation.failure, Failure::Panic { thread: 0, message } if message.contains("first thread"))
+        matches!(&violation.failure, Failure::Panic { thread: 0, message, .. } if message.contains("first thread"))
     );
     let expected = ["spawn 1", "a0.0: 0x0 -> 0x1 acq_rel (initial)", "a0.0 = 0x1 rlx (thread 1)"];
     for line in expected {

@@ -8,27 +8,12 @@
 //! # Sources
 //! Flanagan, Freund: FastTrack, PLDI 2009 (an access is a thread and a time; clocks decide).
 
-use super::core::Core;
+use super::ending::Access;
 use super::runtime;
 use super::verdict::Failure;
 use std::cell::RefCell;
 use std::fmt;
 use std::panic::Location as Site;
-
-/// An access: how many events its thread had had.
-#[derive(Clone, Copy)]
-struct Access {
-    thread: usize,
-    events: usize,
-    site: &'static Site<'static>,
-}
-
-impl Access {
-    /// Whether `thread`, as far as it has come, knows this access to be over.
-    fn is_known(&self, core: &Core, thread: usize) -> bool {
-        self.thread == thread || core.known(thread).get(self.thread) > self.events
-    }
-}
 
 #[derive(Default)]
 struct History {
@@ -93,19 +78,21 @@ impl<T: ?Sized> UnsafeCell<T> {
             if history.epoch != core.epoch {
                 *history = History { epoch: core.epoch, ..History::default() };
             }
-            let access = Access { thread, events: core.threads[thread].executed, site };
+            let what = if writes { "write" } else { "read" };
+            let access = Access { thread, events: core.threads[thread].executed, site, what };
             let unknown = |other: &&Access| !other.is_known(core, thread);
-            let mut against = history.write.iter().find(unknown).map(|other| other.site);
+            let mut against = history.write.iter().find(unknown).copied();
             if writes {
-                against =
-                    against.or_else(|| history.reads.iter().find(unknown).map(|other| other.site));
+                against = against.or_else(|| history.reads.iter().find(unknown).copied());
                 history.write = Some(access);
                 history.reads.clear();
             } else {
                 history.reads.retain(|read| read.thread != thread);
                 history.reads.push(access);
             }
-            against.map(|other| Failure::Race { thread, site, other })
+            let other = against?;
+            core.clash = Some([other, access]);
+            Some(Failure::Race { thread, site, other: other.site })
         });
         if let Some(Some(race)) = against {
             runtime::fail(race);

@@ -12,8 +12,10 @@
 
 use super::clock::Clock;
 use super::condition::Condition;
+use super::ending::Access;
 use super::graph::{EventId, Graph, Kind, Location, NOWHERE};
 use super::growth::Growth;
+use super::guide::Guide;
 use super::heap::Heap;
 use super::op::{EMPTY_QUEUE, Effect, Op, Order};
 use super::rounds::{Rounds, Seen, What};
@@ -115,6 +117,10 @@ pub(crate) struct Core {
     pub(crate) stop: Option<Stop>,
     /// What the steps of a schedule find, from the next one on; empty where the run goes by itself.
     pub(crate) script: VecDeque<Step>,
+    /// What leads the run, unless it goes by itself.
+    pub(crate) guide: Option<Guide>,
+    /// Of a failure that is about two accesses: both, the earlier one of this run first.
+    pub(crate) clash: Option<[Access; 2]>,
     /// A timed wait of this run could not run out, because its thread's others had.
     pub(crate) out_of_time: bool,
     /// Identifies the run in objects that outlive it.
@@ -137,6 +143,8 @@ impl Core {
             replaying: false,
             stop: None,
             script: VecDeque::new(),
+            guide: None,
+            clash: None,
             out_of_time: false,
             epoch: 0,
         }
@@ -155,6 +163,7 @@ impl Core {
         self.log.clear();
         self.replaying = true;
         self.stop = None;
+        self.clash = None;
         self.out_of_time = false;
         self.epoch = epoch;
     }

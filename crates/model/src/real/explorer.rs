@@ -6,9 +6,9 @@ use super::growth::Growth;
 use super::memory::Memory;
 use super::runtime::Run;
 use super::schedule::{self, Step};
-use super::trace;
 use super::verdict::{Bound, Diverged, Failure, Misfit, Report, Verdict, Violation};
 use super::waiting::Waiting;
+use super::{panics, shrink, trace};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::Location as Site;
@@ -31,7 +31,11 @@ pub struct Explorer {
     timeouts: u32,
     spurious: u32,
     leaks: bool,
+    shrinks: u32,
 }
+
+/// Runs in which a violation is made smaller.
+const SHRINKS: u32 = 1_000;
 
 /// Failures and wake-ups without a cause that `Explorer::spurious` allows each thread.
 const SPURIOUS: u32 = 2;
@@ -50,6 +54,7 @@ impl Explorer {
             timeouts: 3,
             spurious: 0,
             leaks: false,
+            shrinks: SHRINKS,
         }
     }
 
@@ -109,7 +114,15 @@ impl Explorer {
         self
     }
 
-    fn limits(&self) -> Limits {
+    /// Makes a violation smaller in at most so many runs; 0 shows it as it was found. A thousand unless this says
+    /// otherwise. See [`Shrunk`](super::Shrunk).
+    #[must_use]
+    pub fn shrink(mut self, most_runs: u32) -> Explorer {
+        self.shrinks = most_runs;
+        self
+    }
+
+    pub(super) fn limits(&self) -> Limits {
         Limits {
             events: self.events,
             rounds: self.rounds,
@@ -316,6 +329,7 @@ impl<T: Ord + 'static> Exploration<T> {
             failure,
             after: self.executions,
             schedule,
+            shrunk: None,
         }
     }
 
@@ -367,22 +381,19 @@ impl<T: Ord + 'static> Exploration<T> {
     /// Books a run that was not ended early, and says what is wrong with where it ended.
     fn count(&mut self, result: Option<Rc<T>>) -> Option<Failure> {
         let core = self.run.core.borrow();
-        let waiting: Vec<usize> = core.waiting().collect();
         self.forced += core.graph.iter().filter(|(_, event)| event.forced).count() as u64;
         self.left_waiting += u64::from(!core.spinning().is_empty());
         self.out_of_time += u64::from(core.out_of_time);
+        let failure = core.ending(self.bounds.leaks);
+        if failure.is_some() {
+            return failure;
+        }
+        let waiting: Vec<usize> = core.waiting().collect();
         if waiting.is_empty() {
-            let leaked = if self.bounds.leaks { None } else { core.heap.leaked() };
-            if let Some(site) = leaked {
-                return Some(Failure::Leak { site });
-            }
             self.executions += 1;
             let result = result.expect("thread 0 has ended");
             *self.outcomes.entry(result).or_insert(0) += 1;
             return None;
-        }
-        if waiting.iter().all(|&thread| core.is_stuck(thread)) {
-            return Some(Failure::Deadlock { threads: waiting });
         }
         let is_left = |&thread: &usize| core.is_stuck(thread) || core.has_run_out(thread);
         self.is_out_of_time |= waiting.iter().all(is_left);
@@ -467,7 +478,7 @@ impl<T: Ord + 'static> Exploration<T> {
     fn violated(&mut self, failure: Failure) -> Result<Report, Diverged> {
         let violation = self.violation(failure);
         let graph = self.run.core.borrow().graph.clone();
-        let result = self.execute(graph);
+        let result = panics::quietly(|| self.execute(graph));
         let stop = self.run.core.borrow_mut().stop.take();
         let again = match stop {
             Some(Stop::Failure(again)) => Some(again),
@@ -482,6 +493,25 @@ impl<T: Ord + 'static> Exploration<T> {
             )));
         }
         self.repeat_samples()?;
+        let violation = self.shrunk(violation);
         Ok(self.report(Verdict::Violated(Box::new(violation))))
+    }
+
+    /// The same violation, made smaller.
+    fn shrunk(&self, violation: Violation) -> Violation {
+        if self.bounds.shrinks == 0 {
+            return violation;
+        }
+        let execute = || drop(self.execute(Graph::default()));
+        let (core, most) = (&self.run.core, self.bounds.shrinks as usize);
+        let found =
+            panics::quietly(|| shrink::shrink(core, &execute, self.bounds.leaks, &violation, most));
+        match found {
+            Some((failure, shrunk)) => {
+                let shrunk = Some(shrunk);
+                Violation { after: violation.after, shrunk, ..self.violation(failure) }
+            }
+            None => violation,
+        }
     }
 }

@@ -93,6 +93,11 @@ impl Event {
             _ => matches!(self.kind, Kind::Read | Kind::Write) && self.order.sc,
         }
     }
+
+    /// Whether it is the write half of a read-modify-write.
+    pub(crate) fn is_half(&self) -> bool {
+        self.kind == Kind::Write && (self.exclusive || matches!(self.op, Op::Unlocked { .. }))
+    }
 }
 
 #[derive(Clone, Debug)]

@@ -19,6 +19,7 @@
 #![allow(unsafe_code)]
 
 use super::core::Core;
+use super::ending::Access;
 use super::runtime;
 use super::verdict::Failure;
 use std::alloc::Layout;
@@ -28,21 +29,13 @@ use std::ops::{Deref, DerefMut};
 use std::panic::Location as Site;
 use std::ptr::NonNull;
 
-/// A use of a block, or its free: how many events its thread had had.
-#[derive(Clone, Copy, Debug)]
-struct Use {
-    thread: usize,
-    events: usize,
-    site: &'static Site<'static>,
-}
-
 #[derive(Debug)]
 struct Block {
     layout: Layout,
     made: &'static Site<'static>,
-    freed: Option<&'static Site<'static>>,
+    freed: Option<Access>,
     /// The last use by each thread.
-    uses: Vec<Use>,
+    uses: Vec<Access>,
 }
 
 /// The blocks of one execution, by address.
@@ -83,10 +76,10 @@ impl Heap {
     }
 
     /// Marks the block at `address` as freed. `None`: there is none; false: it was freed before.
-    pub(crate) fn free(&mut self, address: usize, site: &'static Site<'static>) -> Option<bool> {
+    pub(crate) fn free(&mut self, address: usize, access: Access) -> Option<bool> {
         let block = self.blocks.get_mut(&address)?;
         let is_first = block.freed.is_none();
-        block.freed.get_or_insert(site);
+        block.freed.get_or_insert(access);
         Some(is_first)
     }
 }
@@ -108,9 +101,11 @@ impl Core {
         let events = self.threads[thread].executed;
         let block = self.heap.around(address)?;
         block.uses.retain(|earlier| earlier.thread != thread);
-        block.uses.push(Use { thread, events, site });
+        let access = Access { thread, events, site, what: "use" };
+        block.uses.push(access);
         let (made, freed) = (block.made, block.freed?);
-        Some(Failure::UseAfterFree { thread, site, made, freed })
+        self.clash = Some([freed, access]);
+        Some(Failure::UseAfterFree { thread, site, made, freed: freed.site })
     }
 
     /// Frees the block at `address`. `None`: there is none.
@@ -120,21 +115,24 @@ impl Core {
         address: usize,
         site: &'static Site<'static>,
     ) -> Option<Result<(), Failure>> {
-        let known = self.known(thread);
-        let is_first = self.heap.free(address, site)?;
+        let events = self.threads[thread].executed;
+        let access = Access { thread, events, site, what: "free" };
+        let is_first = self.heap.free(address, access)?;
         let block = &self.heap.blocks[&address];
         let (made, freed) = (block.made, block.freed?);
         if !is_first {
-            return Some(Err(Failure::DoubleFree { thread, site, made, freed }));
+            self.clash = Some([freed, access]);
+            return Some(Err(Failure::DoubleFree { thread, site, made, freed: freed.site }));
         }
-        let unordered = |earlier: &&Use| {
-            earlier.thread != thread && known.get(earlier.thread) <= earlier.events
-        };
-        let race = block.uses.iter().find(unordered).map(|earlier| {
-            let (thread, used) = (earlier.thread, earlier.site);
-            Failure::UseAfterFree { thread, site: used, made, freed }
-        });
-        Some(race.map_or(Ok(()), Err))
+        let unordered = block.uses.iter().find(|earlier| !earlier.is_known(self, thread)).copied();
+        Some(match unordered {
+            None => Ok(()),
+            Some(earlier) => {
+                self.clash = Some([earlier, access]);
+                let (thread, used) = (earlier.thread, earlier.site);
+                Err(Failure::UseAfterFree { thread, site: used, made, freed: site })
+            }
+        })
     }
 }
 

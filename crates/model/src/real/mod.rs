@@ -80,17 +80,22 @@ mod clock;
 mod condition;
 mod context;
 mod core;
+mod ending;
 mod explorer;
 mod futex;
 mod graph;
 mod growth;
+mod guide;
 mod heap;
 mod memory;
 mod op;
+mod order;
 mod ordered;
+mod panics;
 mod rounds;
 mod runtime;
 mod schedule;
+mod shrink;
 mod sync;
 mod thread;
 mod trace;
@@ -109,9 +114,10 @@ pub use self::explorer::Explorer;
 pub use self::futex::{FutexWord, Wait, futex_wait, futex_wait_timeout, futex_wake};
 pub use self::heap::{Box, alloc, dealloc};
 pub use self::memory::Memory;
+pub use self::order::Cost;
 pub use self::sync::{Condvar, Mutex, MutexGuard};
 pub use self::thread::{
     JoinHandle, Thread, assume, current, park, park_timeout, sleep, spawn, spin_loop, wait_until,
     yield_now,
 };
-pub use self::verdict::{Bound, Diverged, Failure, Misfit, Report, Verdict, Violation};
+pub use self::verdict::{Bound, Diverged, Failure, Misfit, Report, Shrunk, Verdict, Violation};

@@ -13,8 +13,10 @@ use super::atomics::Word;
 use super::condition::Condition;
 use super::context::{Coroutine, is_inside, suspend};
 use super::core::{Core, Request, State, Stop};
+use super::ending::Access;
 use super::graph::{Graph, NOWHERE};
 use super::op::Op;
+use super::panics;
 use super::verdict::Failure;
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -47,6 +49,7 @@ pub(crate) struct Run {
 
 impl Run {
     pub(crate) fn new(core: Core) -> Rc<Run> {
+        panics::install();
         Rc::new(Run {
             core: RefCell::new(core),
             coroutines: RefCell::default(),
@@ -79,7 +82,7 @@ impl Run {
             if core.stop.is_some() {
                 return None;
             }
-            if !core.replaying && !core.script.is_empty() {
+            if !core.replaying && core.is_led() {
                 return core.scheduled();
             }
             let next = (0..core.threads.len()).find(|&thread| core.can_move(thread));
@@ -132,7 +135,8 @@ impl Run {
         let message = text
             .or_else(|| payload.downcast_ref::<String>().cloned())
             .unwrap_or_else(|| "(no text)".into());
-        core.stop.get_or_insert(Stop::Failure(Failure::Panic { thread, message }));
+        let place = panics::place();
+        core.stop.get_or_insert(Stop::Failure(Failure::Panic { thread, place, message }));
     }
 
     /// Ends the coroutines that wait, newest first, by unwinding them.
@@ -244,7 +248,10 @@ pub(crate) fn epoch() -> u32 {
 /// Marks the block at `address` as freed in a run that ends. `None`: there is none; false: it was freed before.
 pub(crate) fn free_while_unwinding(address: usize, site: &'static Site<'static>) -> Option<bool> {
     let run = CURRENT.with(|current| current.try_borrow().ok().and_then(|run| run.clone()))?;
-    run.core.borrow_mut().heap.free(address, site)
+    let mut core = run.core.borrow_mut();
+    let thread = run.running.get();
+    let events = core.threads[thread].executed;
+    core.heap.free(address, Access { thread, events, site, what: "free" })
 }
 
 /// Whether the caller belongs to a run that is over, or unwinds: what it does is not explored.

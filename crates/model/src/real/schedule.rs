@@ -27,6 +27,16 @@ pub(crate) enum Find {
     Plain,
 }
 
+impl Find {
+    /// The place of a write among those of its location.
+    pub(crate) fn place(self) -> Option<usize> {
+        match self {
+            Find::Place(place) | Find::From(_, Some(place)) => Some(place),
+            _ => None,
+        }
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Step {
     pub(crate) thread: usize,
@@ -45,7 +55,7 @@ pub(crate) fn steps(graph: &Graph, log: &[EventId]) -> VecDeque<Step> {
         let is_unlocked = matches!(event.op, Op::Unlocked { .. });
         let find = match event.kind {
             // A half belongs to its read; a thread begins with its spawn.
-            Kind::Write if event.exclusive || is_unlocked => continue,
+            Kind::Write if event.is_half() => continue,
             Kind::Thread if event.op == Op::Begin => continue,
             Kind::Write => Find::Place(place(at, id)),
             Kind::Read if is_unlocked => {
@@ -116,6 +126,9 @@ impl Core {
         request: &Request,
         draft: &Event,
     ) -> Option<Option<Find>> {
+        if self.guide.is_some() {
+            return self.guided(thread, request, draft);
+        }
         let Some(&step) = self.script.front() else { return Some(None) };
         if step.thread != thread {
             return None;
@@ -126,14 +139,11 @@ impl Core {
             self.stop = Some(Stop::Misfit(what));
             return None;
         }
-        self.growth.place = match step.find {
-            Find::Place(place) | Find::From(_, Some(place)) => Some(place),
-            _ => None,
-        };
+        self.growth.place = step.find.place();
         Some(Some(step.find))
     }
 
-    fn is_possible(&self, find: Find, request: &Request, draft: &Event) -> bool {
+    pub(super) fn is_possible(&self, find: Find, request: &Request, draft: &Event) -> bool {
         let graph = &self.graph;
         let is_free = |place: usize| {
             place >= graph.floor(request.location, &draft.hb)
@@ -177,6 +187,9 @@ impl Core {
 
     /// The thread whose turn it is by the schedule. `None`: by itself.
     pub(crate) fn scheduled(&mut self) -> Option<usize> {
+        if self.guide.is_some() {
+            return self.guided_thread();
+        }
         let thread = self.script.front()?.thread;
         if thread < self.threads.len() && self.can_move(thread) {
             return Some(thread);

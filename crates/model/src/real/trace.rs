@@ -116,9 +116,14 @@ impl Drawing<'_> {
             (row.note, row.marked) = (note, true);
         };
         match failure {
-            Failure::Panic { thread, .. } => point(*thread, "panics".into(), String::new()),
+            Failure::Panic { thread, place, .. } => {
+                let place = place.as_deref().unwrap_or_default();
+                let file = place.rsplit('/').next().unwrap_or(place);
+                point(*thread, "panics".into(), file.to_owned());
+            }
             Failure::Race { thread, site, other } => {
-                point(*thread, format!("plain access, races with {}", place(other)), place(site))
+                let what = self.core.clash.map_or("access", |[_, later]| later.what);
+                point(*thread, format!("plain {what}, races with {}", place(other)), place(site))
             }
             Failure::UseAfterFree { thread, site, freed, .. } => {
                 point(*thread, format!("uses memory freed at {}", place(freed)), place(site));

@@ -1,5 +1,6 @@
 //! What an exploration ends in.
 
+use super::order::Cost;
 use crate::diagram::Diagram;
 use std::fmt;
 use std::panic::Location as Site;
@@ -62,6 +63,8 @@ pub enum Failure {
     Panic {
         /// The thread.
         thread: usize,
+        /// Where in the code: file, line and column.
+        place: Option<String>,
         /// What it said.
         message: String,
     },
@@ -127,7 +130,12 @@ pub enum Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::Panic { thread, message } => write!(f, "thread {thread} panics: {message}"),
+            Failure::Panic { thread, place: Some(place), message } => {
+                write!(f, "thread {thread} panics at {place}: {message}")
+            }
+            Failure::Panic { thread, place: None, message } => {
+                write!(f, "thread {thread} panics: {message}")
+            }
             Failure::Race { thread, site, other } => {
                 write!(
                     f,
@@ -172,11 +180,42 @@ pub struct Violation {
     pub after: u64,
     /// The execution as a line of text, for [`Explorer::replay`](super::Explorer::replay).
     pub schedule: String,
+    /// How the execution that was found became this one; `None` where it is shown as it was found.
+    pub shrunk: Option<Shrunk>,
+}
+
+/// How a violation became smaller.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Shrunk {
+    /// The execution that was found.
+    pub from: Cost,
+    /// The one that is shown.
+    pub to: Cost,
+    /// Runs that it took.
+    pub runs: u64,
+    /// No execution that breaks the same rule at the same place has fewer switches, as [`Cost::counted`] has them.
+    pub is_least: bool,
+}
+
+impl fmt::Display for Shrunk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Shrunk { from, to, runs, is_least } = self;
+        let least = if *is_least { ", the fewest there are" } else { "" };
+        let (before, after) = (from.counted(), to.counted());
+        write!(f, "shrunk from {before} switches to {after} in {runs} runs{least}")?;
+        if from.old > 0 {
+            write!(f, " (an access of an old value counts as two: {} to {})", from.old, to.old)?;
+        }
+        write!(f, "; from {} steps to {}", from.steps, to.steps)
+    }
 }
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.trace.text())?;
+        if let Some(shrunk) = &self.shrunk {
+            write!(f, "  ({shrunk})")?;
+        }
         write!(f, "\nTo run this execution alone: UNC_REPLAY='{}' cargo test …", self.schedule)
     }
 }

@@ -22,6 +22,9 @@ impl Core {
     pub(crate) fn hint(&mut self, thread: usize, site: &'static Site<'static>) -> bool {
         let run = &mut self.threads[thread];
         let round = run.rounds.hint(site, self.limits.rounds);
+        if let Some(guide) = &mut self.guide {
+            guide.rest(thread, round.unsuccessful > self.limits.rounds);
+        }
         if round.is_endless {
             self.stop.get_or_insert(Stop::Bound(Bound::Spins(self.limits.spins)));
             return false;

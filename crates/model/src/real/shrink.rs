@@ -1,0 +1,319 @@
+//! A violation made small: the same rule broken at the same place, with the fewest switches between threads.
+//!
+//! # Contract
+//! [`shrink`] is given a violation that was found, and looks for one of less [`Cost`] (switches, then steps):
+//! 1. What the violation does not need is left out: steps that lead to neither of the accesses that clash, nor to the
+//!    panic. The rest is put in the order of least cost.
+//! 2. All executions of the program are run in order of cost, from those without switches on, until a violation is
+//!    found or the bound on runs is hit. If it was not, none has less.
+//! 3. Otherwise pieces of one thread with others between them are put together, one pair at a time, as long as that
+//!    keeps the violation.
+//!
+//! Every candidate is run, and counts only if it breaks the same rule at the same place (`place`). What is left is a
+//! schedule that was followed to its violation. All of it depends on the program alone, not on time.
+//!
+//! # Sources
+//! Musuvathi, Qadeer: Iterative context bounding for systematic testing of multithreaded programs, PLDI 2007. Huang,
+//! Zhang: An efficient static trace simplification technique for debugging concurrent programs, SAS 2011.
+
+use super::core::{Core, Stop};
+use super::graph::EventId;
+use super::guide::{Guide, Turn};
+use super::order::{Cost, Plan, Weight};
+use super::schedule::{self, Find, Step};
+use super::verdict::{Failure, Shrunk, Violation};
+use std::cell::RefCell;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::mem::discriminant;
+use std::rc::Rc;
+
+/// Events in all runs together, per run allowed: a bound on time.
+const EVENTS_PER_RUN: usize = 100;
+
+/// What makes two failures the same: the rule and the places in the code.
+pub(crate) type Place = (std::mem::Discriminant<Failure>, Vec<String>);
+
+/// Where in the code the run just made broke a rule.
+pub(crate) fn place(core: &Core, failure: &Failure) -> Place {
+    let sites = match failure {
+        Failure::Panic { place, message, .. } => vec![place.clone().unwrap_or(message.clone())],
+        Failure::Race { site, other, .. } => vec![site.to_string(), other.to_string()],
+        Failure::Unpublished { site, .. } | Failure::Leak { site } => vec![site.to_string()],
+        Failure::Condition { site, why, .. } => vec![site.to_string(), (*why).to_owned()],
+        Failure::UseAfterFree { site, freed, .. } | Failure::DoubleFree { site, freed, .. } => {
+            vec![site.to_string(), freed.to_string()]
+        }
+        Failure::Deadlock { threads } => {
+            threads.iter().map(|&thread| core.waits_at(thread).unwrap_or_default()).collect()
+        }
+    };
+    let mut sites = sites;
+    sites.sort();
+    (discriminant(failure), sites)
+}
+
+/// An execution that breaks the rule.
+struct Candidate {
+    steps: VecDeque<Step>,
+    cost: Cost,
+}
+
+struct Shrinking<'c> {
+    core: &'c RefCell<Core>,
+    /// Makes a run as the core's script or guide says.
+    execute: &'c dyn Fn(),
+    /// Whether memory may stay behind.
+    leaks: bool,
+    place: Place,
+    best: Candidate,
+    runs: usize,
+    events: usize,
+    most_runs: usize,
+}
+
+/// Makes `violation` smaller in at most so many runs. The least violation found is left as the run just made; what it
+/// breaks and what was reached are returned. `execute` makes a run as the core's script or guide says. `None`: the
+/// violation does not come again.
+pub(crate) fn shrink(
+    core: &RefCell<Core>,
+    execute: &dyn Fn(),
+    leaks: bool,
+    violation: &Violation,
+    most_runs: usize,
+) -> Option<(Failure, Shrunk)> {
+    let (_, steps) = schedule::parse(&violation.schedule).ok()?;
+    let place = (discriminant(&violation.failure), Vec::new());
+    let best = Candidate { steps, cost: Cost::default() };
+    let mut shrinking =
+        Shrinking { core, execute, leaks, place, best, runs: 0, events: 0, most_runs };
+    core.borrow_mut().growth.single = true;
+    let found = shrinking.shrink();
+    core.borrow_mut().growth.single = false;
+    found
+}
+
+impl Shrinking<'_> {
+    fn shrink(&mut self) -> Option<(Failure, Shrunk)> {
+        let failure = self.follow(self.best.steps.clone())?;
+        {
+            let core = self.core.borrow();
+            self.place = place(&core, &failure);
+            self.best.cost = Plan::new(&core.graph, &core.log, &core.progress()).cost(&core.log);
+        }
+        let before = self.best.cost;
+        self.tidy(&failure);
+        let is_least = self.search();
+        if !is_least {
+            self.descend();
+        }
+        let failure = self.follow(self.best.steps.clone())?;
+        let (from, to, runs) = (before, self.best.cost, self.runs as u64);
+        Some((failure, Shrunk { from, to, runs, is_least }))
+    }
+
+    fn may_go_on(&self) -> bool {
+        self.runs < self.most_runs && self.events < self.most_runs * EVENTS_PER_RUN
+    }
+
+    /// Makes a run; what it broke, if that is the same rule at the same place.
+    fn run(&mut self) -> Option<Failure> {
+        (self.execute)();
+        self.runs += 1;
+        let mut core = self.core.borrow_mut();
+        self.events += core.log.len();
+        let failure = match core.stop.take() {
+            Some(Stop::Failure(failure)) => Some(failure),
+            Some(_) => None,
+            None => core.ending(self.leaks),
+        };
+        failure.filter(|failure| {
+            let place = place(&core, failure);
+            place == self.place || (self.place.1.is_empty() && place.0 == self.place.0)
+        })
+    }
+
+    /// Runs these steps.
+    fn follow(&mut self, steps: VecDeque<Step>) -> Option<Failure> {
+        self.core.borrow_mut().script = steps;
+        let failure = self.run();
+        self.core.borrow_mut().script.clear();
+        failure
+    }
+
+    /// Runs these turns, then on; with the guide as the run left it.
+    fn guide(
+        &mut self,
+        turns: VecDeque<Turn>,
+        options: &[VecDeque<u64>],
+    ) -> (Option<Failure>, Guide) {
+        let options = options.to_vec();
+        self.core.borrow_mut().guide = Some(Guide::new(turns, options));
+        let failure = self.run();
+        let guide = self.core.borrow_mut().guide.take().expect("given before the run");
+        (failure, guide)
+    }
+
+    /// The run just made ended in `failure`: takes it up, without what it does not need and in its best order.
+    fn tidy(&mut self, failure: &Failure) {
+        let orders = {
+            let core = self.core.borrow();
+            let whole = core.progress();
+            let needed = core.needed(failure);
+            let order = |keep| Plan::new(&core.graph, &core.log, keep).cheapest();
+            let steps = |order: Option<Vec<EventId>>| {
+                order.map(|order| schedule::steps(&core.graph, &order))
+            };
+            let as_run = schedule::steps(&core.graph, &core.log);
+            [steps(order(&needed)), steps(order(&whole)), Some(as_run)]
+        };
+        for steps in orders.into_iter().flatten() {
+            let is_same = self.follow(steps).is_some();
+            if is_same && self.take() {
+                return;
+            }
+        }
+    }
+
+    /// The run just made broke the rule: it is the best one if it costs less.
+    fn take(&mut self) -> bool {
+        let core = self.core.borrow();
+        let cost = Plan::new(&core.graph, &core.log, &core.progress()).cost(&core.log);
+        let is_better = cost.weight() < self.best.cost.weight();
+        if is_better {
+            self.best = Candidate { steps: schedule::steps(&core.graph, &core.log), cost };
+        }
+        is_better
+    }
+
+    /// Runs executions in order of cost. True: none has fewer switches than the best one.
+    fn search(&mut self) -> bool {
+        let options = self.options();
+        let mut open = BinaryHeap::from([Reverse((Cost::default().weight(), 0))]);
+        let mut entries: Vec<Entry> = vec![Entry { base: Rc::new(Vec::new()), at: 0, turn: None }];
+        let mut known: HashMap<(u64, usize), Weight> = HashMap::new();
+        while let Some(Reverse((weight, number))) = open.pop() {
+            if weight >= self.best.cost.weight() {
+                return true;
+            }
+            if !self.may_go_on() {
+                return weight.0 >= self.best.cost.weight().0;
+            }
+            let turns = entries[number].turns();
+            let decided = turns.len();
+            let (failure, guide) = self.guide(turns, &options);
+            let (costs, states) = {
+                let core = self.core.borrow();
+                let plan = Plan::new(&core.graph, &core.log, &core.progress());
+                (plan.costs(&core.log), Plan::states(&core.graph, &core.log))
+            };
+            if let Some(failure) = failure {
+                self.tidy(&failure);
+            }
+            let base: Rc<Vec<Turn>> = Rc::new(guide.trail.iter().map(|made| made.turn).collect());
+            let mut spent = Cost::default();
+            for (at, made) in guide.trail.iter().enumerate() {
+                if at >= decided {
+                    let before = at.checked_sub(1);
+                    let state = before.map_or(0, |before| states[before]);
+                    let last = before.map_or(0, |before| base[before].thread);
+                    let here = known.entry((state, last)).or_insert((usize::MAX, 0, 0));
+                    if *here <= spent.weight() {
+                        break;
+                    }
+                    *here = spent.weight();
+                    for (turn, more) in made.instead(before.map(|_| last)) {
+                        let weight = (spent + more).weight();
+                        if weight < self.best.cost.weight() {
+                            open.push(Reverse((weight, entries.len())));
+                            entries.push(Entry { base: Rc::clone(&base), at, turn: Some(turn) });
+                        }
+                    }
+                }
+                let Some(&cost) = costs.get(at) else { break };
+                spent = spent + cost;
+            }
+        }
+        true
+    }
+
+    /// Puts pieces of one thread together.
+    fn descend(&mut self) {
+        let mut goes_on = true;
+        while std::mem::take(&mut goes_on) {
+            let turns: Vec<Turn> = self.best.steps.iter().map(turn).collect();
+            for candidate in joined(&turns) {
+                if !self.may_go_on() {
+                    return;
+                }
+                let before = self.best.cost.weight();
+                if let (Some(failure), _) = self.guide(candidate.into(), &[]) {
+                    self.tidy(&failure);
+                }
+                if self.best.cost.weight() < before {
+                    goes_on = true;
+                    break;
+                }
+            }
+        }
+    }
+
+    /// The options that each thread takes in the best execution.
+    fn options(&self) -> Vec<VecDeque<u64>> {
+        let mut options: Vec<VecDeque<u64>> = Vec::new();
+        for step in &self.best.steps {
+            if let Find::Choice(option) = step.find {
+                options.resize_with(options.len().max(step.thread + 1), VecDeque::new);
+                options[step.thread].push_back(option);
+            }
+        }
+        options
+    }
+}
+
+/// A run to make: the first steps of an earlier one, then another one than it made.
+struct Entry {
+    base: Rc<Vec<Turn>>,
+    at: usize,
+    turn: Option<Turn>,
+}
+
+impl Entry {
+    fn turns(&self) -> VecDeque<Turn> {
+        self.base[..self.at].iter().copied().chain(self.turn).collect()
+    }
+}
+
+fn turn(step: &Step) -> Turn {
+    Turn { thread: step.thread, find: Some(step.find) }
+}
+
+/// The turns with two pieces of one thread put together, in every way: the later one brought forward, or the earlier
+/// one put off. Then with reads left to what is newest.
+fn joined(turns: &[Turn]) -> Vec<Vec<Turn>> {
+    let mut pieces: Vec<Vec<Turn>> = Vec::new();
+    for turn in turns {
+        match pieces.last_mut() {
+            Some(piece) if piece[0].thread == turn.thread => piece.push(*turn),
+            _ => pieces.push(vec![*turn]),
+        }
+    }
+    let mut candidates = Vec::new();
+    for (later, piece) in pieces.iter().enumerate() {
+        let is_same = |other: &Vec<Turn>| other[0].thread == piece[0].thread;
+        let Some(earlier) = pieces[..later].iter().rposition(is_same) else { continue };
+        for (from, to) in [(later, earlier + 1), (earlier, later - 1)] {
+            let mut moved = pieces.clone();
+            let piece = moved.remove(from);
+            moved.insert(to, piece);
+            candidates.push(moved.concat());
+        }
+    }
+    let loose = candidates.iter().map(|turns| turns.iter().map(|turn| turn.loose()).collect());
+    let loose: Vec<_> = loose.collect();
+    candidates.extend(loose);
+    candidates
+}
+
+#[cfg(test)]
+mod tests;
