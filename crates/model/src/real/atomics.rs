@@ -50,6 +50,13 @@ impl Word {
         self.bound.store(u64::from(epoch) << 32 | u64::from(location), Ordering::Relaxed);
     }
 
+    /// The location in the run with this number, if it has been used there.
+    #[inline]
+    pub(crate) fn bound(&self, epoch: u32) -> Option<u32> {
+        let bound = self.bound.load(Ordering::Relaxed);
+        ((bound >> 32) as u32 == epoch).then_some(bound as u32)
+    }
+
     /// The location in the running exploration.
     pub(crate) fn location(&self) -> Option<u32> {
         runtime::with_core(|core, _| self.locate(core))
@@ -57,9 +64,8 @@ impl Word {
 
     /// The location in this run.
     pub(crate) fn locate(&self, core: &mut Core) -> u32 {
-        let bound = self.bound.load(Ordering::Relaxed);
-        if (bound >> 32) as u32 == core.epoch {
-            return bound as u32;
+        if let Some(location) = self.bound(core.epoch) {
+            return location;
         }
         if self.adopted.load(Ordering::Relaxed) == 0 {
             self.adopted.store(ADOPTED.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
@@ -71,7 +77,13 @@ impl Word {
     }
 
     /// Carries out `op` and returns the value found.
+    #[inline]
     pub(crate) fn perform(&self, op: Op, address: bool, site: &'static Site<'static>) -> u64 {
+        runtime::again(self, &op).unwrap_or_else(|| self.perform_anew(op, address, site))
+    }
+
+    #[inline(never)]
+    fn perform_anew(&self, op: Op, address: bool, site: &'static Site<'static>) -> u64 {
         if let Some(run) = runtime::current() {
             return run.access(self, op, address, site);
         }

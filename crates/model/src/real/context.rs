@@ -2,7 +2,8 @@
 //!
 //! # Contract
 //! [`Coroutine::resume`] runs the function until it calls [`suspend`] or ends. A coroutine never leaves its OS thread.
-//! The function must not unwind out of its body: whoever makes one catches panics inside.
+//! The function must not unwind out of its body: whoever makes one catches panics inside. A coroutine that has ended
+//! can be given another body, and keeps its stack.
 //! A coroutine dropped in the middle leaks what its frames own (its stack is taken back, nothing on it is dropped).
 //!
 //! # Invariants
@@ -12,7 +13,7 @@
 //!     into a coroutine and reset after the switch out of it, and `resume` borrows the coroutine for that whole time.
 //! I3: A stack is a private mapping of `STACK_BYTES` whose lowest page can't be touched: an overflow faults, it does
 //!     not write into a neighbour. It is unmapped or pooled only when no frame on it can run again.
-//! I4: `Coroutine::entry` is taken exactly once, by the first instruction that runs on the new stack.
+//! I4: a body is taken exactly once, by `begin` on the coroutine's own stack.
 //!
 //! # Sources
 //! System V AMD64 ABI 3.2.1 (callee-saved registers); AAPCS64 6.1.
@@ -89,12 +90,17 @@ pub(crate) struct Coroutine {
     sp: Cell<*mut u8>,
     resumer: Cell<*mut u8>,
     finished: Cell<bool>,
-    entry: RefCell<Option<Box<dyn FnOnce()>>>,
+    entry: Entry,
+    body: RefCell<Option<Body>>,
 }
 
+pub(crate) type Body = Box<dyn FnOnce()>;
+type Entry = Box<dyn Fn(Body)>;
+
 impl Coroutine {
-    /// A coroutine that has not begun. It stays where it is: its address is its identity while it runs (I2).
-    pub(crate) fn new(entry: Box<dyn FnOnce()>) -> Rc<Coroutine> {
+    /// A coroutine that has not begun; `entry` runs each body that it is given. It stays where it is: its address is
+    /// its identity while it runs (I2).
+    pub(crate) fn new(entry: Entry, body: Body) -> Rc<Coroutine> {
         let stack = Stack::take();
         // SAFETY: the words written lie inside the mapping, just below its top, and nothing runs on it yet (I1, I3).
         let sp = unsafe { prepare(stack.top()) };
@@ -103,8 +109,21 @@ impl Coroutine {
             sp: Cell::new(sp),
             resumer: Cell::new(null_mut()),
             finished: Cell::new(false),
-            entry: RefCell::new(Some(entry)),
+            entry,
+            body: RefCell::new(Some(body)),
         })
+    }
+
+    /// Gives a coroutine that has ended another body.
+    pub(crate) fn restart(&self, body: Body) {
+        assert!(self.finished.replace(false), "only what has ended begins again");
+        *self.body.borrow_mut() = Some(body);
+    }
+
+    /// Drops a body that has never run.
+    pub(crate) fn forget_body(&self) {
+        let body = self.body.borrow_mut().take();
+        drop(body);
     }
 
     /// Whether the function has ended.
@@ -114,7 +133,7 @@ impl Coroutine {
 
     /// Whether the function has never run: dropping it then is an ordinary drop.
     pub(crate) fn is_fresh(&self) -> bool {
-        self.entry.borrow().is_some()
+        self.body.borrow().is_some()
     }
 
     /// Runs until the next [`suspend`] or the end.
@@ -156,11 +175,12 @@ extern "C" fn begin() -> ! {
     let current = CURRENT.get();
     // SAFETY: I2: `resume` has just set it.
     let coroutine = unsafe { &*current };
-    let entry = coroutine.entry.borrow_mut().take();
-    entry.expect("I4: begun once")();
-    coroutine.finished.set(true);
-    suspend();
-    unreachable!("a finished coroutine can't be resumed");
+    loop {
+        let body = coroutine.body.borrow_mut().take();
+        (coroutine.entry)(body.expect("I4: given before it is resumed"));
+        coroutine.finished.set(true);
+        suspend();
+    }
 }
 
 /// Lays out a stack as `switch` leaves one, so that the first switch lands in `begin`.
@@ -263,12 +283,13 @@ mod tests {
         let log = Rc::new(RefCell::new(Vec::new()));
         let make = |name: u32| {
             let log = Rc::clone(&log);
-            Coroutine::new(Box::new(move || {
+            let body = move || {
                 for step in 0..3 {
                     log.borrow_mut().push(name * 10 + step);
                     suspend();
                 }
-            }))
+            };
+            Coroutine::new(Box::new(|body| body()), Box::new(body))
         };
         let (a, b) = (make(1), make(2));
         while !a.is_finished() {
@@ -283,13 +304,14 @@ mod tests {
     fn a_panic_is_caught_on_the_coroutines_own_stack() {
         let caught = Rc::new(Cell::new(false));
         let seen = Rc::clone(&caught);
-        let coroutine = Coroutine::new(Box::new(move || {
+        let body = move || {
             let end = catch_unwind(AssertUnwindSafe(|| {
                 suspend();
                 resume_unwind(Box::new(7u8));
             }));
             seen.set(end.unwrap_err().downcast_ref::<u8>() == Some(&7));
-        }));
+        };
+        let coroutine = Coroutine::new(Box::new(|body| body()), Box::new(body));
         coroutine.resume();
         assert!(!coroutine.is_finished());
         coroutine.resume();
@@ -297,10 +319,28 @@ mod tests {
     }
 
     #[test]
+    fn a_coroutine_that_has_ended_takes_another_body() {
+        let sum = Rc::new(Cell::new(0));
+        let add = |term| {
+            let sum = Rc::clone(&sum);
+            Box::new(move || sum.set(sum.get() + term))
+        };
+        let coroutine = Coroutine::new(Box::new(|body| body()), add(1));
+        coroutine.resume();
+        assert!(coroutine.is_finished() && !coroutine.is_fresh());
+        coroutine.restart(add(10));
+        assert!(!coroutine.is_finished() && coroutine.is_fresh());
+        coroutine.resume();
+        assert!(coroutine.is_finished());
+        assert_eq!(sum.get(), 11);
+    }
+
+    #[test]
     fn a_fresh_coroutine_is_dropped_with_what_it_holds() {
         let held = Rc::new(());
         let inside = Rc::clone(&held);
-        let coroutine = Coroutine::new(Box::new(move || drop(inside)));
+        let body = Box::new(move || drop(inside));
+        let coroutine = Coroutine::new(Box::new(|body| body()), body);
         assert!(coroutine.is_fresh());
         drop(coroutine);
         assert_eq!(Rc::strong_count(&held), 1);

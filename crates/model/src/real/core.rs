@@ -107,6 +107,8 @@ pub(crate) struct Core {
     pub(crate) threads: Vec<ThreadRun>,
     /// Creating thread and how many events it had, per location of this run.
     born: Vec<Option<(u8, usize)>>,
+    /// Where the next location probably is.
+    next_location: usize,
     /// Of earlier runs, for their memory.
     spare: Vec<Rounds>,
     /// Memory that the run took.
@@ -137,6 +139,7 @@ impl Core {
             limits,
             threads,
             born,
+            next_location: 0,
             spare,
             heap,
             log,
@@ -159,6 +162,7 @@ impl Core {
         self.spare.extend(self.threads.drain(..).map(|run| run.rounds));
         self.add_thread(0);
         self.born.clear();
+        self.next_location = 0;
         self.heap.clear();
         self.log.clear();
         self.replaying = true;
@@ -208,11 +212,16 @@ impl Core {
     }
 
     fn locate(&mut self, name: (u8, u32), initial: u64, born: Option<(u8, usize)>) -> u32 {
-        let found = self.graph.locations.iter().position(|location| location.name == name);
+        let locations = &self.graph.locations;
+        // Most are made in the order in which they were made first.
+        let next = Some(self.next_location)
+            .filter(|&at| locations.get(at).is_some_and(|it| it.name == name));
+        let found = next.or_else(|| locations.iter().position(|location| location.name == name));
         let at = found.unwrap_or_else(|| {
             self.graph.locations.push(Location::new(name, initial));
             self.graph.locations.len() - 1
         });
+        self.next_location = at + 1;
         self.graph.locations[at].initial = initial;
         if self.born.len() <= at {
             self.born.resize(at + 1, None);
@@ -279,85 +288,6 @@ impl Core {
             self.stop = Some(Stop::Failure(failure));
         }
         Some(answer)
-    }
-
-    /// Answers from the graph.
-    fn replay(&mut self, thread: usize, request: &Request) -> Option<u64> {
-        let id = EventId::new(thread, self.threads[thread].executed + 1);
-        let event = self.graph.get(id);
-        let same_op =
-            event.op == request.op || (request.address && event.op.same_shape(request.op));
-        if !same_op || event.location != request.location {
-            let message = format!(
-                "thread {thread}, event {}: an earlier run did {:?} at {}, this one does {:?} at {}",
-                id.index, event.op, event.site, request.op, request.site
-            );
-            self.stop = Some(Stop::Diverged(message));
-            return None;
-        }
-        match event.kind {
-            Kind::Blocked => {
-                self.threads[thread].state = State::Blocked;
-                return None;
-            }
-            Kind::Read | Kind::Thread if !self.is_executed(event.from) => return None,
-            Kind::Read => self.refresh_read(id, request)?,
-            Kind::Write => {
-                if let Op::Store { value, .. } = request.op
-                    && event.value != value
-                {
-                    self.graph.get_mut(id).value = value;
-                }
-            }
-            Kind::Fence | Kind::Thread | Kind::Choice => {}
-        }
-        if self.graph.get(id).op != request.op {
-            self.graph.get_mut(id).op = request.op;
-        }
-        Some(self.answered(thread, id))
-    }
-
-    /// Takes the value of a read, and of the write that may go with it, from this run (C2).
-    fn refresh_read(&mut self, id: EventId, request: &Request) -> Option<()> {
-        let event = self.graph.get(id);
-        let (old, had_write) =
-            (event.value, matches!(event.op.effect(event.value), Some(Effect::Write { .. })));
-        let value = self.graph.value_of(event.location, event.from);
-        let effect = request.op.effect(value);
-        let written =
-            if let Some(Effect::Write { value, .. }) = effect { Some(value) } else { None };
-        if (!request.address && value != old)
-            || written.is_some() != had_write
-            || effect == Some(Effect::Blocked)
-        {
-            let message = format!(
-                "{}: an earlier run found {old:#x} here, this one finds {value:#x} (addresses: keep them in AtomicPtr; an \
-                 allocator may hand out the same address twice)",
-                request.site
-            );
-            self.stop = Some(Stop::Diverged(message));
-            return None;
-        }
-        if value != old {
-            self.graph.get_mut(id).value = value;
-        }
-        let half = EventId { index: id.index + 1, ..id };
-        if let Some(written) = written
-            && (self.graph.get(half).value != written || self.graph.get(half).op != request.op)
-        {
-            let event = self.graph.get_mut(half);
-            event.value = written;
-            event.op = request.op;
-        }
-        Some(())
-    }
-
-    fn is_executed(&self, id: EventId) -> bool {
-        id.is_initial()
-            || self
-                .threads
-                .get(usize::from(id.thread))
-                .is_some_and(|run| run.executed >= usize::from(id.index))
     }
 
     /// Answers with a new event.
@@ -441,7 +371,7 @@ impl Core {
     }
 
     /// Books the event `id` as answered, with its write half if it has one, and returns the value for the code.
-    fn answered(&mut self, thread: usize, id: EventId) -> u64 {
+    pub(super) fn answered(&mut self, thread: usize, id: EventId) -> u64 {
         let event = self.graph.get(id);
         let (kind, value, location, from, site) =
             (event.kind, event.value, event.location, event.from, event.site);

@@ -381,7 +381,7 @@ impl<T: Ord + 'static> Exploration<T> {
     /// Books a run that was not ended early, and says what is wrong with where it ended.
     fn count(&mut self, result: Option<Rc<T>>) -> Option<Failure> {
         let core = self.run.core.borrow();
-        self.forced += core.graph.iter().filter(|(_, event)| event.forced).count() as u64;
+        self.forced += core.graph.forced as u64;
         self.left_waiting += u64::from(!core.spinning().is_empty());
         self.out_of_time += u64::from(core.out_of_time);
         let failure = core.ending(self.bounds.leaks);

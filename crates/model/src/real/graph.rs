@@ -7,8 +7,8 @@
 //! G3: program order and reads-from together are acyclic; a prefix of them is itself a graph.
 //! G4: `Location::order` lists the writes of a location from first to last, the initial value left out.
 //! G5: the clocks of an event are a function of its prefix, so they stay valid when later events are cut off.
-//! G6: `Location::accesses` lists the reads and writes of a location by thread; `sc_events` and `joined` count and find
-//!     events of their kinds. All follow from the events, so that no step looks at all of them.
+//! G6: `Location::accesses` lists the reads and writes of a location by thread; `sc_events`, `forced` and `joined`
+//!     count and find events of their kinds. All follow from the events, so that no step looks at all of them.
 
 use super::clock::{Clock, MAX_THREADS};
 use super::op::{Op, Order};
@@ -24,6 +24,7 @@ pub(crate) struct EventId {
 impl EventId {
     pub(crate) const INITIAL: EventId = EventId { thread: 0, index: 0 };
 
+    #[inline]
     pub(crate) fn new(thread: usize, index: usize) -> EventId {
         EventId {
             thread: thread as u8,
@@ -51,17 +52,20 @@ pub(crate) enum Kind {
 /// No location: fences, threads, choices.
 pub(crate) const NOWHERE: u32 = u32::MAX;
 
+/// What a run that goes along the graph looks at comes first.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub(crate) struct Event {
-    pub(crate) stamp: u32,
-    pub(crate) kind: Kind,
     pub(crate) op: Op,
-    pub(crate) order: Order,
-    pub(crate) location: u32,
     /// Read or written; the option taken by a choice.
     pub(crate) value: u64,
+    pub(crate) location: u32,
     /// Of a read: the write it reads from. Of a begin or a join: the spawn or the end that let it.
     pub(crate) from: EventId,
+    pub(crate) kind: Kind,
+    pub(crate) order: Order,
+    pub(crate) site: &'static Site<'static>,
+    pub(crate) stamp: u32,
     /// Half of a read-modify-write.
     pub(crate) exclusive: bool,
     /// A repeated read of a waiting loop: it has no alternatives.
@@ -76,7 +80,6 @@ pub(crate) struct Event {
     pub(crate) fenced: Clock,
     /// Of a write: what an acquire read of it learns.
     pub(crate) message: Clock,
-    pub(crate) site: &'static Site<'static>,
 }
 
 impl Event {
@@ -152,6 +155,8 @@ pub(crate) struct Graph {
     pub(crate) next_stamp: u32,
     /// How many events the order of SeqCst is about (G6).
     pub(crate) sc_events: usize,
+    /// How many reads are forced (G6).
+    pub(crate) forced: usize,
     /// By thread, who joined it (G6).
     pub(crate) joined: [Option<EventId>; MAX_THREADS],
 }
@@ -329,6 +334,7 @@ impl Graph {
             accesses[thread].push(id.index);
         }
         self.sc_events += usize::from(event.is_sc());
+        self.forced += usize::from(event.forced);
         if let Op::Join { child } = event.op {
             self.joined[usize::from(child)] = Some(id);
         }
@@ -349,6 +355,7 @@ impl Graph {
             }
         }
         self.sc_events -= usize::from(event.is_sc());
+        self.forced -= usize::from(event.forced);
         if let Op::Join { child } = event.op {
             self.joined[usize::from(child)] = None;
         }

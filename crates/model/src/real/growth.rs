@@ -3,17 +3,18 @@
 //! # Contract
 //! [`Growth::read`], [`Growth::write`] and [`Growth::choose`] put the new event into the graph in the way that leaves
 //! most open (a read of the newest write, a write that is the newest), and put every other graph that can follow into
-//! [`Growth::work`]: other writes to read from, other places in the order of writes, and *revisits*: an earlier read
+//! a stack: other writes to read from, other places in the order of writes, and *revisits*: an earlier read
 //! that reads from the new write instead, with everything cut off that came after the read and does not lead to the
 //! write.
 //!
-//! There is one graph, and a stack of what else may follow. An item is taken up by cutting the graph back to what it was
-//! when the item was made (by stamps), then adding its event. A revisit cuts off more than that: what it cuts is kept in
-//! a [`Frame`] and put back when all that follows the revisit is done. So neither costs more in a longer execution.
+//! There is one graph, and a stack of what else may follow. An item is taken up by cutting the graph back to what it
+//! was when the item was made (by stamps), then adding its event. A revisit cuts off more than that: what it cuts is
+//! kept in a [`Frame`] and put back when all that follows the revisit is done. So neither costs more in a longer
+//! execution.
 //!
 //! No graph is reached twice: a revisit is made only from the one graph in which everything that it cuts off had been
-//! added in the way that leaves most open (`is_maximal`). Nothing leads nowhere: a graph put into `work` is consistent,
-//! and a consistent graph can always go on. The one exception is waiting (below).
+//! added in the way that leaves most open (`is_maximal`). Nothing leads nowhere: a graph that is run is consistent, and
+//! a consistent graph can always go on. The one exception is waiting (below).
 //!
 //! A read-modify-write is an exclusive read and then, in the same step, its write. Of two that read the same write the
 //! second has no place of its own: only its revisits, which move the first one behind it, go on.
@@ -21,7 +22,7 @@
 //! A wait that reads a write it does not wait for ends its thread there, `Kind::Blocked`, until a later write revisits
 //! it. It does so only on the newest write: a wait on an older one would never be revisited (it is not maximal), and no
 //! system leaves it there. An execution may end with a wait blocked although the newest write would satisfy it: such
-//! ends are counted apart, their continuation is another graph in `work`.
+//! ends are counted apart, their continuation is another graph on the stack.
 //!
 //! # Sources
 //! Kokologiannakis, Marmanis, Gladstein, Vafeiadis: Truly stateless, optimal dynamic partial order reduction, POPL

@@ -60,6 +60,12 @@ impl Heap {
         }
     }
 
+    /// Nothing has been taken from it.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
     fn add(&mut self, address: usize, layout: Layout, made: &'static Site<'static>) {
         self.blocks.insert(address, Block { layout, made, freed: None, uses: Vec::new() });
     }

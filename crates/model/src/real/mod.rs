@@ -72,6 +72,7 @@
 //! Each file's header; Lahav et al., PLDI 2017; Kokologiannakis et al., POPL 2022; Kokologiannakis, Ren, Vafeiadis:
 //! Dynamic partial order reductions for spinloops, FMCAD 2021; Goldblatt, WG21 P1202.
 
+mod again;
 mod arc;
 mod atomics;
 mod c11;

@@ -184,6 +184,7 @@ pub(crate) enum Effect {
 
 impl Op {
     /// The effect of a reading request on finding `value`; `None` for requests that read no location.
+    #[inline]
     pub(crate) fn effect(self, value: u64) -> Option<Effect> {
         Some(match self {
             Op::Load { order } => Effect::Read(order),

@@ -118,7 +118,7 @@ impl<'g> Followers<'g> {
     fn reach(&mut self, id: EventId) {
         let thread = usize::from(id.thread);
         let event = self.graph.get(id);
-        let with_loads = !self.buffered || !(is_plain(event) && event.kind == Kind::Write);
+        let with_loads = !(self.buffered && is_plain(event) && event.kind == Kind::Write);
         let all = self.all[thread];
         let end = if with_loads { all } else { all.min(self.but_loads[thread]) };
         if id.index < end {

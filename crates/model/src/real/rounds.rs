@@ -102,7 +102,11 @@ impl Rounds {
     }
 
     /// The thread has changed something, at this place: what it reads from now on is new to it.
+    #[inline]
     pub(crate) fn changed(&mut self, site: &'static Site<'static>, location: u32) {
+        if self.seen.is_empty() && self.loops.is_empty() {
+            return;
+        }
         let has_news = self.has_news || self.expected(site, location).is_some();
         self.forget();
         self.has_news = has_news;

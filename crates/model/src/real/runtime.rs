@@ -8,6 +8,8 @@
 //!
 //! # Invariants
 //! R1: at most one coroutine of a run is running, and it holds no borrow of `core` while it is suspended.
+//! R2: `CURRENT` is null, or points to the run whose `execute` is on this OS thread's stack and keeps it alive.
+#![allow(unsafe_code)]
 
 use super::atomics::Word;
 use super::condition::Condition;
@@ -21,12 +23,12 @@ use super::verdict::Failure;
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, Location as Site, catch_unwind, resume_unwind};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 thread_local! {
-    static CURRENT: RefCell<Option<Rc<Run>>> = const { RefCell::new(None) };
+    static CURRENT: Cell<*const Run> = const { Cell::new(std::ptr::null()) };
 }
 
 /// Numbers every run of this process; 0 stands for none.
@@ -42,6 +44,7 @@ struct Over;
 pub(crate) struct Run {
     pub(crate) core: RefCell<Core>,
     coroutines: RefCell<Vec<Option<Rc<Coroutine>>>>,
+    me: Weak<Run>,
     running: Cell<usize>,
     over: Cell<bool>,
     unwinding_requests: Cell<u32>,
@@ -50,9 +53,10 @@ pub(crate) struct Run {
 impl Run {
     pub(crate) fn new(core: Core) -> Rc<Run> {
         panics::install();
-        Rc::new(Run {
+        Rc::new_cyclic(|me| Run {
             core: RefCell::new(core),
             coroutines: RefCell::default(),
+            me: Weak::clone(me),
             running: Cell::new(0),
             over: Cell::new(false),
             unwinding_requests: Cell::new(0),
@@ -64,15 +68,14 @@ impl Run {
         let epoch = NEXT_EPOCH.fetch_add(1, Ordering::Relaxed);
         self.core.borrow_mut().begin(graph, epoch);
         self.over.set(false);
-        self.coroutines.borrow_mut().clear();
-        let outer = CURRENT.replace(Some(Rc::clone(self)));
-        assert!(outer.is_none(), "one exploration at a time on an OS thread");
+        let outer = CURRENT.replace(Rc::as_ptr(self));
+        assert!(outer.is_null(), "one exploration at a time on an OS thread");
         self.start(0, body);
         while let Some(thread) = self.pick() {
             self.resume(thread);
         }
         self.tear_down();
-        CURRENT.set(None);
+        CURRENT.set(std::ptr::null());
     }
 
     /// The lowest thread that can move; ends the replay when none can move within it.
@@ -103,9 +106,19 @@ impl Run {
         coroutine.expect("a thread that can move has a coroutine").resume();
     }
 
+    /// Makes a coroutine ready to run `body` as `thread`: the one that was this thread in the last run, if it ended.
     fn start(self: &Rc<Run>, thread: usize, body: Box<dyn FnOnce()>) {
-        let run = Rc::clone(self);
-        let entry = move || {
+        let mut coroutines = self.coroutines.borrow_mut();
+        while coroutines.len() <= thread {
+            coroutines.push(None);
+        }
+        if let Some(coroutine) = &coroutines[thread] {
+            coroutine.restart(body);
+            return;
+        }
+        let run = Rc::downgrade(self);
+        let entry = move |body: Box<dyn FnOnce()>| {
+            let run = run.upgrade().expect("R2: a run outlives its coroutines' steps");
             let end = catch_unwind(AssertUnwindSafe(|| {
                 body();
                 run.request(Request {
@@ -117,11 +130,7 @@ impl Run {
             }));
             run.ended(thread, end);
         };
-        let mut coroutines = self.coroutines.borrow_mut();
-        while coroutines.len() <= thread {
-            coroutines.push(None);
-        }
-        coroutines[thread] = Some(Coroutine::new(Box::new(entry)));
+        coroutines[thread] = Some(Coroutine::new(Box::new(entry), body));
     }
 
     fn ended(&self, thread: usize, end: Result<(), Box<dyn Any + Send>>) {
@@ -143,15 +152,19 @@ impl Run {
     fn tear_down(&self) {
         self.over.set(true);
         self.unwinding_requests.set(0);
-        for thread in (0..self.coroutines.borrow().len()).rev() {
+        let threads = self.coroutines.borrow().len();
+        for thread in (0..threads).rev() {
             let coroutine = self.coroutines.borrow()[thread].clone();
-            if coroutine.is_some_and(|coroutine| !coroutine.is_finished() && !coroutine.is_fresh())
-            {
+            let Some(coroutine) = coroutine else { continue };
+            if !coroutine.is_finished() && !coroutine.is_fresh() {
                 self.resume(thread);
             }
+            coroutine.forget_body();
+            if !coroutine.is_finished() {
+                // It never ran, or will never end.
+                self.coroutines.borrow_mut()[thread] = None;
+            }
         }
-        let unfinished = std::mem::take(&mut *self.coroutines.borrow_mut());
-        drop(unfinished);
     }
 
     /// The answer to a request of the running thread.
@@ -222,9 +235,45 @@ impl Run {
     }
 }
 
+/// The run on this OS thread, for code that it runs.
+pub(crate) struct Here(*const Run);
+
+impl std::ops::Deref for Here {
+    type Target = Run;
+
+    fn deref(&self) -> &Run {
+        // SAFETY: R2: code of a run has this while `execute` is on the stack, and is not resumed later.
+        unsafe { &*self.0 }
+    }
+}
+
+/// The answer to a request about `word` that only takes up what the graph holds. This is what long executions spend
+/// their time on.
+#[inline]
+pub(crate) fn again(word: &Word, op: &Op) -> Option<u64> {
+    let run = here()?;
+    if run.over.get() || std::thread::panicking() {
+        return None;
+    }
+    let mut core = run.core.borrow_mut();
+    if !core.heap.is_empty() {
+        return None;
+    }
+    let location = word.bound(core.epoch)?;
+    core.step_again(run.running.get(), op, location)
+}
+
+/// The run on this OS thread, over or not.
+#[inline]
+fn here() -> Option<Here> {
+    let run = CURRENT.get();
+    (!run.is_null()).then_some(Here(run))
+}
+
 /// The exploration that the caller runs in, unless it is unwinding or over.
-pub(crate) fn current() -> Option<Rc<Run>> {
-    let run = CURRENT.with(|current| current.try_borrow().ok().and_then(|run| run.clone()))?;
+#[inline]
+pub(crate) fn current() -> Option<Here> {
+    let run = here()?;
     if std::thread::panicking() {
         run.count_unwinding_request();
         return None;
@@ -241,13 +290,12 @@ pub(crate) fn current() -> Option<Rc<Run>> {
 
 /// The number of the run on this OS thread, over or not; 0 for none.
 pub(crate) fn epoch() -> u32 {
-    let run = CURRENT.with(|current| current.try_borrow().ok().and_then(|run| run.clone()));
-    run.map_or(0, |run| run.core.borrow().epoch)
+    here().map_or(0, |run| run.core.borrow().epoch)
 }
 
 /// Marks the block at `address` as freed in a run that ends. `None`: there is none; false: it was freed before.
 pub(crate) fn free_while_unwinding(address: usize, site: &'static Site<'static>) -> Option<bool> {
-    let run = CURRENT.with(|current| current.try_borrow().ok().and_then(|run| run.clone()))?;
+    let run = here()?;
     let mut core = run.core.borrow_mut();
     let thread = run.running.get();
     let events = core.threads[thread].executed;
@@ -256,8 +304,7 @@ pub(crate) fn free_while_unwinding(address: usize, site: &'static Site<'static>)
 
 /// Whether the caller belongs to a run that is over, or unwinds: what it does is not explored.
 pub(crate) fn is_ending() -> bool {
-    let is_run = CURRENT.with(|current| current.try_borrow().is_ok_and(|run| run.is_some()));
-    is_run && current().is_none()
+    here().is_some() && current().is_none()
 }
 
 /// Answers `request`, or `None` outside an exploration.
@@ -272,7 +319,7 @@ pub(crate) fn request_plain(op: Op, site: &'static Site<'static>) -> Option<u64>
 
 /// The newest value of a location in the run with this number, if that is the one going on here.
 pub(crate) fn newest(epoch: u32, location: u32) -> Option<u64> {
-    let run = CURRENT.with(|current| current.try_borrow().ok().and_then(|run| run.clone()))?;
+    let run = here()?;
     let core = run.core.try_borrow().ok()?;
     (core.epoch == epoch).then(|| core.graph.value_of(location, core.graph.newest(location)))
 }
@@ -290,6 +337,7 @@ pub(crate) fn spawn(body: Box<dyn FnOnce()>, site: &'static Site<'static>) -> us
     let run = current().expect("only explored code starts explored threads");
     let parent = run.running.get();
     let child = run.until(|core| core.spawn(parent, site));
+    let run = run.me.upgrade().expect("R2");
     run.start(child, body);
     child
 }
