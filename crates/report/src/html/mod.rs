@@ -1,9 +1,9 @@
 //! One self-contained page: text, tables and charts, in light and dark, without a request to anywhere.
 //!
 //! # Contract
-//! A page works without scripts; the one small script it carries only lets tables be sorted by a click. Everything that
-//! came from outside is escaped. The content policy in the page forbids every request, so that a missed escape could
-//! not load anything either.
+//! A page works without scripts; the one small script it carries only lets tables be sorted by a click. Text is escaped
+//! by its type: only [`Markup`] enters a page as it is. Characters that steer a terminal or reorder text are taken out
+//! of the whole page. Its content policy forbids every request, so that a missed escape could not load anything either.
 //! # Evidence
 //! `tests/page.rs`: well-formed, self-contained, hostile names harmless.
 
@@ -14,59 +14,68 @@ mod timeline;
 
 pub use run_page::run_page;
 
-use crate::svg::escape;
-use std::fmt::Write;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use uncontended_figures::text::clean;
 
 const STYLE: &str = include_str!("style.css");
 /// The longest word that is never broken, in bytes.
 const SHORT: usize = 24;
 const SCRIPT: &str = include_str!("sort.js");
+/// No request to anywhere.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
 
 /// A page under construction, section by section.
 #[derive(Debug, Clone)]
 pub struct Page {
     title: String,
-    body: String,
+    body: Vec<Markup>,
 }
 
 impl Page {
     /// A page with this title as its heading, and below it a line of `facts`.
     pub fn new(title: &str, facts: &[String]) -> Page {
-        let facts: Vec<String> =
-            facts.iter().map(|fact| format!("<span>{}</span>", escape(fact))).collect();
-        let body = format!(
-            "<header><h1>{}</h1><p class=\"facts\">{}</p></header>",
-            escape(title),
-            facts.join(" ")
-        );
-        Page { title: title.to_owned(), body }
+        let header = html! {
+            header {
+                h1 { (title) }
+                p class="facts" { @for fact in facts { span { (fact) } " " } }
+            }
+        };
+        Page { title: title.to_owned(), body: vec![header] }
     }
 
-    /// Adds a section: heading and remark as text, the rest as HTML made by this crate.
+    /// Adds a section: heading, remark and what it shows.
     #[must_use]
-    pub fn section(mut self, heading: &str, remark: &str, html: &str) -> Page {
-        let remark = if remark.is_empty() {
-            String::new()
-        } else {
-            format!("<p class=\"remark\">{}</p>", escape(remark))
-        };
-        // Writing to a String cannot fail.
-        let _ = write!(self.body, "<section><h2>{}</h2>{remark}{html}</section>", escape(heading));
+    pub fn section(mut self, heading: &str, remark: &str, content: &Markup) -> Page {
+        self.body.push(html! {
+            section {
+                h2 { (heading) }
+                @if !remark.is_empty() { p class="remark" { (remark) } }
+                (content)
+            }
+        });
         self
     }
 
     /// The whole document.
     pub fn html(&self) -> String {
-        format!(
-            "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
-             script-src 'unsafe-inline'\">\
-             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\
-             <meta name=\"color-scheme\" content=\"light dark\">\
-             <title>{}</title><style>{STYLE}</style></head><body><main>{}</main><script>{SCRIPT}</script></body></html>\n",
-            escape(&self.title),
-            self.body
-        )
+        let page = html! {
+            (DOCTYPE)
+            html lang="en" {
+                head {
+                    meta charset="utf-8";
+                    meta http-equiv="Content-Security-Policy" content=(POLICY);
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    meta name="color-scheme" content="light dark";
+                    title { (self.title) }
+                    style { (PreEscaped(STYLE)) }
+                }
+                body {
+                    main { @for part in &self.body { (part) } }
+                    script { (PreEscaped(SCRIPT)) }
+                }
+            }
+        };
+        page.into_string().lines().map(|line| clean(line) + "\n").collect()
     }
 }
 
@@ -92,43 +101,43 @@ impl Cell {
     pub fn none() -> Cell {
         Cell { text: "–".to_owned(), number: Some(-1.0) }
     }
+
+    fn markup(&self) -> Markup {
+        match self.number {
+            Some(value) => html! { td class="n" data-v=(value) { (self.text) } },
+            // A word may be as long as a C++ name; short ones keep to one line.
+            None => html! { td class=[(self.text.len() > SHORT).then_some("w")] { (self.text) } },
+        }
+    }
 }
 
 /// A table whose columns are sorted by a click on their headings. Columns of figures stand to the right.
-pub fn table(headings: &[&str], rows: &[Vec<Cell>]) -> String {
+pub fn table(headings: &[&str], rows: &[Vec<Cell>]) -> Markup {
     let is_number = |column: usize| {
         rows.iter().any(|row| row.get(column).is_some_and(|cell| cell.number.is_some()))
     };
-    let mut html = String::from("<div class=\"wide\"><table><thead><tr>");
-    for (column, heading) in headings.iter().enumerate() {
-        let class = if is_number(column) { " class=\"n\"" } else { "" };
-        let _ = write!(html, "<th{class}>{}</th>", escape(heading));
-    }
-    html.push_str("</tr></thead><tbody>");
-    for row in rows {
-        html.push_str("<tr>");
-        for cell in row {
-            let _ = match cell.number {
-                Some(value) => {
-                    write!(html, "<td class=\"n\" data-v=\"{value}\">{}</td>", escape(&cell.text))
+    html! {
+        div class="wide" {
+            table {
+                thead {
+                    tr {
+                        @for (column, heading) in headings.iter().enumerate() {
+                            th class=[is_number(column).then_some("n")] { (heading) }
+                        }
+                    }
                 }
-                // A word may be as long as a C++ name; short ones keep to one line.
-                None if cell.text.len() > SHORT => {
-                    write!(html, "<td class=\"w\">{}</td>", escape(&cell.text))
-                }
-                None => write!(html, "<td>{}</td>", escape(&cell.text)),
-            };
+                tbody { @for row in rows { tr { @for cell in row { (cell.markup()) } } } }
+            }
         }
-        html.push_str("</tr>");
     }
-    html.push_str("</tbody></table></div>");
-    html
 }
 
 /// Sentences, one under the other, numbered where `ordered`.
-pub fn list(sentences: &[String], ordered: bool) -> String {
-    let tag = if ordered { "ol" } else { "ul" };
-    let items: String =
-        sentences.iter().map(|sentence| format!("<li>{}</li>", escape(sentence))).collect();
-    format!("<{tag}>{items}</{tag}>")
+pub fn list(sentences: &[String], ordered: bool) -> Markup {
+    let items = html! { @for sentence in sentences { li { (sentence) } } };
+    if ordered {
+        html! { ol { (items) } }
+    } else {
+        html! { ul { (items) } }
+    }
 }

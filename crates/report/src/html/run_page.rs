@@ -4,6 +4,7 @@ use super::{Page, list, sections, timeline};
 use crate::rows;
 use crate::run::RunReport;
 use crate::terminal::{command_line, ended, observer, several};
+use maud::{Markup, html};
 use uncontended_figures as figures;
 
 /// Everything that `report` shows, as one page: findings, contention with bars and percentile curves, the timeline of
@@ -28,7 +29,7 @@ pub fn run_page(report: &RunReport) -> String {
         page.section(
             "Findings",
             "None: no rule found anything that it could give evidence for.",
-            "",
+            &Markup::default(),
         )
     } else {
         page.section("Findings", "", &list(&findings, true))
@@ -68,7 +69,7 @@ pub fn run_page(report: &RunReport) -> String {
     page.section(
         "Coverage",
         "What this run could not see, and what observing cost.",
-        &(list(&seen, false) + &sites),
+        &html! { (list(&seen, false)) (sites) },
     )
     .html()
 }

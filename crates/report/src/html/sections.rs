@@ -3,10 +3,10 @@
 use super::{Cell, stacks, table};
 use crate::rows::{Row, class_name, kind_name, place};
 use crate::run::{Distribution, RunReport, Thread};
-use crate::svg::{Axis, Chart, Lane, Marks, Segment, escape, lanes};
+use crate::svg::{Axis, Chart, Lane, Marks, Segment, lanes};
 use crate::terminal::several;
+use maud::{Markup, html};
 use std::cmp::Reverse;
-use std::fmt::Write;
 use uncontended_figures as figures;
 
 /// Bars of a chart.
@@ -17,19 +17,13 @@ const TABLE_ROWS: usize = 200;
 const DETAILS: usize = 20;
 
 /// Bars and table of the contended locks.
-pub(super) fn contention(report: &RunReport, rows: &[Row]) -> String {
-    let mut html = String::new();
+pub(super) fn contention(report: &RunReport, rows: &[Row]) -> Markup {
     let waited: Vec<&Row> = rows.iter().filter(|row| row.wait_total() > 0).take(BARS).collect();
-    if let Some(first) = waited.first() {
+    let chart = waited.first().map(|first| {
         let axis = Axis::linear(0.0, first.wait_total() as f64, "total wait", figures::duration_f);
         let bars: Vec<Lane> = waited.iter().map(|row| bar(row)).collect();
-        html.push_str(&lanes(
-            "Total wait of each lock",
-            &axis,
-            &bars,
-            &[(0, "wait"), (1, "of it, idle")],
-        ));
-    }
+        lanes("Total wait of each lock", &axis, &bars, &[(0, "wait"), (1, "of it, idle")])
+    });
     let headings = [
         "lock",
         "pid",
@@ -80,8 +74,8 @@ pub(super) fn contention(report: &RunReport, rows: &[Row]) -> String {
         );
         cells
     });
-    html.push_str(&without_constants(report, &headings, cells.collect(), rows));
-    html
+    let table = without_constants(report, &headings, cells.collect(), rows);
+    html! { @if let Some(chart) = chart { (chart) } (table) }
 }
 
 fn bar(row: &Row) -> Lane {
@@ -114,7 +108,7 @@ fn name(row: &Row) -> String {
 }
 
 /// Table of the locks of other classes.
-pub(super) fn apart(report: &RunReport, rows: &[Row]) -> String {
+pub(super) fn apart(report: &RunReport, rows: &[Row]) -> Markup {
     let headings = [
         "lock", "pid", "kind", "where", "locks", "taken", "class", "wait", "p50", "p99", "longest",
     ];
@@ -162,28 +156,31 @@ fn without_constants(
     headings: &[&str],
     cells: Vec<Vec<Cell>>,
     rows: &[Row],
-) -> String {
+) -> Markup {
     let one_each = rows.iter().all(|row| row.locks.len() == 1);
     let constant = |heading: &str| match heading {
         "pid" => report.processes.len() < 2,
         "locks" => one_each,
         _ => false,
     };
-    let mut html = without(&constant, headings, cells);
-    if let Some(rest) = rows.get(TABLE_ROWS..).filter(|rest| !rest.is_empty()) {
-        let wait = rest.iter().map(Row::wait_total).fold(0, u64::saturating_add);
-        let more = several(rest.len() as u64, "more row", "more rows");
-        let _ = write!(
-            html,
-            "<p class=\"more\">And {more}, wait {} in all; the JSON form has them.</p>",
-            figures::duration(wait)
-        );
+    let rest = &rows[rows.len().min(TABLE_ROWS)..];
+    let wait = rest.iter().map(Row::wait_total).fold(0, u64::saturating_add);
+    let more = several(rest.len() as u64, "more row", "more rows");
+    html! {
+        (without(&constant, headings, cells))
+        @if !rest.is_empty() {
+            (left_out(&format!("{more}, wait {} in all", figures::duration(wait))))
+        }
     }
-    html
+}
+
+/// What only the JSON form has.
+fn left_out(more: &str) -> Markup {
+    html! { p class="more" { "And " (more) "; the JSON form has them." } }
 }
 
 /// The table without the columns of which `constant` is true.
-fn without(constant: &dyn Fn(&str) -> bool, headings: &[&str], cells: Vec<Vec<Cell>>) -> String {
+fn without(constant: &dyn Fn(&str) -> bool, headings: &[&str], cells: Vec<Vec<Cell>>) -> Markup {
     let kept: Vec<&str> = headings.iter().copied().filter(|heading| !constant(heading)).collect();
     let told = |row: Vec<Cell>| {
         headings
@@ -198,32 +195,21 @@ fn without(constant: &dyn Fn(&str) -> bool, headings: &[&str], cells: Vec<Vec<Ce
 }
 
 /// Percentile curves and stacks of the locks that somebody waited on.
-pub(super) fn details(rows: &[Row]) -> String {
-    let mut html = String::new();
-    for (nth, row) in rows.iter().filter(|row| row.wait.is_some()).take(DETAILS).enumerate() {
-        let open = if nth < 3 { " open" } else { "" };
-        let waited = format!("wait {}", figures::duration(row.wait_total()));
-        let _ = write!(
-            html,
-            "<details{open}><summary><b>{}</b><span>{}</span></summary><div class=\"pair\"><div>{}</div><div>{}</div></div></details>",
-            escape(&name(row)),
-            escape(&waited),
-            curves(row),
-            stacks::worst(row)
-        );
+pub(super) fn details(rows: &[Row]) -> Markup {
+    let waited = || rows.iter().filter(|row| row.wait.is_some());
+    let rest = waited().count().saturating_sub(DETAILS);
+    html! {
+        @for (nth, row) in waited().take(DETAILS).enumerate() {
+            details open[nth < 3] {
+                summary { b { (name(row)) } span { "wait " (figures::duration(row.wait_total())) } }
+                div class="pair" { div { (curves(row)) } div { (stacks::worst(row)) } }
+            }
+        }
+        @if rest > 0 { (left_out(&several(rest as u64, "more row", "more rows"))) }
     }
-    let rest = rows.iter().filter(|row| row.wait.is_some()).count().saturating_sub(DETAILS);
-    if rest > 0 {
-        let _ = write!(
-            html,
-            "<p class=\"more\">And {}; the JSON form has them.</p>",
-            several(rest as u64, "more row", "more rows")
-        );
-    }
-    html
 }
 
-fn curves(row: &Row) -> String {
+fn curves(row: &Row) -> Markup {
     let parts = [("wait", 0, &row.wait), ("idle", 1, &row.idle), ("hold", 2, &row.hold)];
     let present =
         || parts.iter().filter_map(|(name, colour, times)| Some((*name, *colour, times.as_ref()?)));
@@ -259,7 +245,7 @@ fn curve(times: &Distribution) -> Vec<(f64, f64)> {
 }
 
 /// Where the threads' time went, and their figures.
-pub(super) fn threads(report: &RunReport) -> String {
+pub(super) fn threads(report: &RunReport) -> Markup {
     let mut threads: Vec<(u32, &Thread)> = Vec::new();
     for process in &report.processes {
         threads.extend(process.threads.iter().map(|thread| (process.pid, thread)));
@@ -276,7 +262,7 @@ pub(super) fn threads(report: &RunReport) -> String {
     let axis = Axis::linear(0.0, longest.max(1) as f64, "time", figures::duration_f);
     let bars: Vec<Lane> = threads.iter().take(BARS).map(|(_, thread)| thread_bar(thread)).collect();
     let legend = [(4, "on a CPU"), (5, "wanted a CPU"), (0, "waited for locks")];
-    let mut html = lanes("Where the time of each thread went", &axis, &bars, &legend);
+    let chart = lanes("Where the time of each thread went", &axis, &bars, &legend);
     let headings = [
         "thread",
         "pid",
@@ -291,16 +277,12 @@ pub(super) fn threads(report: &RunReport) -> String {
     ];
     let rows: Vec<Vec<Cell>> =
         threads.iter().take(TABLE_ROWS).map(|(pid, thread)| thread_cells(*pid, thread)).collect();
-    html.push_str(&without(
-        &|heading| heading == "pid" && report.processes.len() < 2,
-        &headings,
-        rows,
-    ));
-    if threads.len() > TABLE_ROWS {
-        let more = several((threads.len() - TABLE_ROWS) as u64, "more thread", "more threads");
-        let _ = write!(html, "<p class=\"more\">And {more}; the JSON form has them.</p>");
+    let rest = threads.len().saturating_sub(TABLE_ROWS);
+    html! {
+        (chart)
+        (without(&|heading| heading == "pid" && report.processes.len() < 2, &headings, rows))
+        @if rest > 0 { (left_out(&several(rest as u64, "more thread", "more threads"))) }
     }
-    html
 }
 
 fn thread_bar(thread: &Thread) -> Lane {
@@ -342,10 +324,10 @@ fn thread_cells(pid: u32, thread: &Thread) -> Vec<Cell> {
 }
 
 /// Futex waits by call site, as the kernel saw them; only with root.
-pub(super) fn futex_sites(report: &RunReport) -> String {
+pub(super) fn futex_sites(report: &RunReport) -> Markup {
     let sites = &report.coverage.futex_sites;
     if sites.is_empty() {
-        return String::new();
+        return Markup::default();
     }
     let rows: Vec<Vec<Cell>> = sites
         .iter()
@@ -359,8 +341,8 @@ pub(super) fn futex_sites(report: &RunReport) -> String {
             vec![Cell::text(code), count(Some(site.waits)), duration(Some(site.total_ns))]
         })
         .collect();
-    format!(
-        "<h3>Futex waits as the kernel saw them</h3>{}",
-        table(&["code", "waits", "total"], &rows)
-    )
+    html! {
+        h3 { "Futex waits as the kernel saw them" }
+        (table(&["code", "waits", "total"], &rows))
+    }
 }

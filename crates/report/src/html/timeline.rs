@@ -3,6 +3,7 @@
 use crate::rows::place;
 use crate::run::{Class, Lock, Moment, RunReport, Span};
 use crate::svg::{Axis, Lane, Segment, lanes};
+use maud::Markup;
 use std::collections::HashMap;
 use uncontended_figures as figures;
 
@@ -12,7 +13,7 @@ const WINDOW_NS: u64 = 60_000_000_000;
 const LANES: usize = 14;
 
 /// A remark and the chart, where the record has places in time.
-pub(super) fn worst_minute(report: &RunReport) -> Option<(String, String)> {
+pub(super) fn worst_minute(report: &RunReport) -> Option<(String, Markup)> {
     let locks: Vec<&Lock> = report.processes.iter().flat_map(|process| &process.locks).collect();
     let locks: Vec<&Lock> = locks.into_iter().filter(|lock| !lock.moments.is_empty()).collect();
     let is_waited =

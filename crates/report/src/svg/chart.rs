@@ -1,7 +1,9 @@
 //! Curves, bands, points and rules on two axes.
 
-use super::{Axis, escape, place};
+use super::{Axis, class, line, picture, place, swatch, text};
+use maud::{Markup, html};
 use std::fmt::Write;
+use uncontended_figures::text::width;
 
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 300.0;
@@ -16,9 +18,9 @@ pub struct Chart {
     title: String,
     x: Axis,
     y: Axis,
-    marks: String,
-    /// Colour, whether it is faint, and name.
-    legend: Vec<(usize, bool, String)>,
+    marks: Vec<Markup>,
+    /// Class and name.
+    legend: Vec<(String, String)>,
     /// Vertical rules so far.
     verticals: u32,
 }
@@ -39,7 +41,7 @@ pub enum Marks {
 impl Chart {
     /// An empty chart. The title is what a screen reader says.
     pub fn new(title: &str, x: Axis, y: Axis) -> Chart {
-        let (title, marks, legend) = (title.to_owned(), String::new(), Vec::new());
+        let (title, marks, legend) = (title.to_owned(), Vec::new(), Vec::new());
         Chart { title, x, y, marks, legend, verticals: 0 }
     }
 
@@ -53,37 +55,26 @@ impl Chart {
     ) -> Chart {
         let placed: Vec<(f64, f64)> =
             points.iter().filter_map(|&(x, y)| self.place(x, y)).collect();
-        let title = format!("<title>{}</title>", escape(name));
-        let colour_class = colour % 6;
-        // Writing to a String cannot fail.
         if marks == Marks::Points {
-            let _ = write!(self.marks, "<g class=\"c{colour_class} point\">{title}");
-            for (x, y) in &placed {
-                let _ = write!(
-                    self.marks,
-                    "<circle cx=\"{}\" cy=\"{}\" r=\"3\"/>",
-                    place(*x),
-                    place(*y)
-                );
-            }
-            self.marks.push_str("</g>");
+            self.marks.push(html! {
+                g class=(class(colour, "point")) {
+                    title { (name) }
+                    @for &(x, y) in &placed { circle cx=(place(x)) cy=(place(y)) r="3" {} }
+                }
+            });
         } else if let (Some(first), Some(last)) = (placed.first(), placed.last()) {
             let line = path(&placed, marks == Marks::Steps);
-            if marks == Marks::Area {
-                let floor = place(HEIGHT - BOTTOM);
-                let (from, to) = (place(first.0), place(last.0));
-                let _ = write!(
-                    self.marks,
-                    "<path class=\"c{colour_class} area\" d=\"{line}L{to} {floor}L{from} {floor}Z\">{title}</path>"
-                );
-            }
-            let _ = write!(
-                self.marks,
-                "<path class=\"c{colour_class} line\" d=\"{line}\">{title}</path>"
-            );
+            let floor = place(HEIGHT - BOTTOM);
+            let filled = format!("{line}L{} {floor}L{} {floor}Z", place(last.0), place(first.0));
+            self.marks.push(html! {
+                @if marks == Marks::Area {
+                    path class=(class(colour, "area")) d=(filled) { title { (name) } }
+                }
+                path class=(class(colour, "line")) d=(line) { title { (name) } }
+            });
         }
         if !name.is_empty() && !placed.is_empty() {
-            self.legend.push((colour_class, false, name.to_owned()));
+            self.legend.push((class(colour, "fill"), name.to_owned()));
         }
         self
     }
@@ -91,16 +82,12 @@ impl Chart {
     /// Shades the values of x from `low` to `high`.
     pub fn band(mut self, name: &str, colour: usize, low: f64, high: f64) -> Chart {
         if let (Some((from, _)), Some((to, _))) = (self.place_x(low), self.place_x(high)) {
-            let _ = write!(
-                self.marks,
-                "<rect class=\"c{} band\" x=\"{}\" y=\"{TOP}\" width=\"{}\" height=\"{}\"><title>{}</title></rect>",
-                colour % 6,
-                place(from),
-                place((to - from).max(1.0)),
-                HEIGHT - TOP - BOTTOM,
-                escape(name)
-            );
-            self.legend.push((colour % 6, true, name.to_owned()));
+            let (width, height) = ((to - from).max(1.0), HEIGHT - TOP - BOTTOM);
+            self.marks.push(html! {
+                rect class=(class(colour, "band")) x=(place(from)) y=(place(TOP)) width=(place(width))
+                    height=(place(height)) { title { (name) } }
+            });
+            self.legend.push((class(colour, "fill faint"), name.to_owned()));
         }
         self
     }
@@ -110,7 +97,7 @@ impl Chart {
         if let Some((x, share)) = self.place_x(x) {
             let (anchor, text) = if share > 0.6 { ("end", x - 5.0) } else { ("start", x + 5.0) };
             let below = TOP + 12.0 + 15.0 * f64::from(self.verticals);
-            self.rule(name, colour, [x, TOP, x, HEIGHT - BOTTOM], (text, below, anchor));
+            self.rule(name, colour, [x, TOP, x, HEIGHT - BOTTOM], (text, below), anchor);
             self.verticals += 1;
         }
         self
@@ -121,7 +108,7 @@ impl Chart {
         if let Some(share) = self.y.at(y) {
             let y = HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM);
             let text = if share > 0.9 { y + 13.0 } else { y - 5.0 };
-            self.rule(name, colour, [LEFT, y, WIDTH - RIGHT, y], (LEFT + 4.0, text, "start"));
+            self.rule(name, colour, [LEFT, y, WIDTH - RIGHT, y], (LEFT + 4.0, text), "start");
         }
         self
     }
@@ -129,41 +116,22 @@ impl Chart {
     /// A dashed line through two points, where neither axis alone names it.
     pub fn guide(mut self, name: &str, colour: usize, from: (f64, f64), to: (f64, f64)) -> Chart {
         if let (Some(from), Some(to)) = (self.place(from.0, from.1), self.place(to.0, to.1)) {
-            self.rule(name, colour, [from.0, from.1, to.0, to.1], (to.0 - 4.0, to.1 + 14.0, "end"));
+            let ends = [from.0, from.1, to.0, to.1];
+            self.rule(name, colour, ends, (to.0 - 4.0, to.1 + 14.0), "end");
         }
         self
     }
 
     /// The chart as an `<svg>` element.
-    pub fn svg(&self) -> String {
-        let mut svg = format!(
-            "<svg class=\"chart\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{0}\"><title>{0}</title>",
-            escape(&self.title)
-        );
-        svg.push_str(&self.grid());
-        svg.push_str(&self.marks);
-        svg.push_str(&self.legend());
-        svg.push_str("</svg>");
-        svg
+    pub fn svg(&self) -> Markup {
+        let content = html! { (self.grid()) @for mark in &self.marks { (mark) } (self.legend()) };
+        picture("chart", (WIDTH, HEIGHT), &self.title, &content)
     }
 
-    fn rule(
-        &mut self,
-        name: &str,
-        colour: usize,
-        line: [f64; 4],
-        (x, y, anchor): (f64, f64, &str),
-    ) {
-        let [x1, y1, x2, y2] = line.map(place);
-        let _ = write!(
-            self.marks,
-            "<g class=\"c{} rule\"><line x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\"/>\
-             <text x=\"{}\" y=\"{}\" text-anchor=\"{anchor}\">{}</text></g>",
-            colour % 6,
-            place(x),
-            place(y),
-            escape(name)
-        );
+    fn rule(&mut self, name: &str, colour: usize, ends: [f64; 4], at: (f64, f64), anchor: &str) {
+        self.marks.push(html! {
+            g class=(class(colour, "rule")) { (line(ends)) (text(at, anchor, name)) }
+        });
     }
 
     fn place_x(&self, x: f64) -> Option<(f64, f64)> {
@@ -177,70 +145,49 @@ impl Chart {
         Some((x, HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM)))
     }
 
-    fn grid(&self) -> String {
-        let mut svg = String::from("<g class=\"grid\">");
+    fn grid(&self) -> Markup {
         let floor = HEIGHT - BOTTOM;
-        for (value, text) in self.x.ticks() {
-            let Some((x, _)) = self.place_x(*value) else { continue };
-            let _ = write!(
-                svg,
-                "<line x1=\"{0}\" y1=\"{TOP}\" x2=\"{0}\" y2=\"{floor}\"/><text x=\"{0}\" y=\"{1}\" text-anchor=\"middle\">{2}</text>",
-                place(x),
-                floor + 16.0,
-                escape(text)
-            );
+        let across = self.x.ticks().iter().filter_map(|(value, name)| {
+            let (x, _) = self.place_x(*value)?;
+            let name = text((x, floor + 16.0), "middle", name);
+            Some(html! { (line([x, TOP, x, floor])) (name) })
+        });
+        let up = self.y.ticks().iter().filter_map(|(value, name)| {
+            let y = floor - self.y.at(*value)? * (floor - TOP);
+            let name = text((LEFT - 6.0, y + 4.0), "end", name);
+            Some(html! { (line([LEFT, y, WIDTH - RIGHT, y])) (name) })
+        });
+        html! {
+            g class="grid" {
+                @for tick in across.chain(up) { (tick) }
+                g class="label" {
+                    (text(((LEFT + WIDTH - RIGHT) / 2.0, HEIGHT - 8.0), "middle", self.x.label()))
+                    (text((4.0, 12.0), "start", self.y.label()))
+                }
+            }
         }
-        for (value, text) in self.y.ticks() {
-            let Some(share) = self.y.at(*value) else { continue };
-            let y = floor - share * (floor - TOP);
-            let _ = write!(
-                svg,
-                "<line x1=\"{LEFT}\" y1=\"{0}\" x2=\"{1}\" y2=\"{0}\"/><text x=\"{2}\" y=\"{3}\" text-anchor=\"end\">{4}</text>",
-                place(y),
-                WIDTH - RIGHT,
-                LEFT - 6.0,
-                place(y + 4.0),
-                escape(text)
-            );
-        }
-        let _ = write!(
-            svg,
-            "<text class=\"label\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\
-             <text class=\"label\" x=\"4\" y=\"12\">{}</text></g>",
-            place((LEFT + WIDTH - RIGHT) / 2.0),
-            HEIGHT - 8.0,
-            escape(self.x.label()),
-            escape(self.y.label())
-        );
-        svg
     }
 
     /// Names of the series, right-aligned above the chart.
-    fn legend(&self) -> String {
-        let mut svg = String::from("<g class=\"legend\">");
+    fn legend(&self) -> Markup {
         let mut right = WIDTH - RIGHT;
-        for (colour, faint, name) in self.legend.iter().rev() {
-            let faint = if *faint { " faint" } else { "" };
+        let mut entries = Vec::new();
+        for (class, name) in self.legend.iter().rev() {
             // The font is proportional: its average advance at this size.
-            let text_width = 6.4 * uncontended_figures::text::width(name) as f64;
-            right -= text_width;
-            let _ = write!(svg, "<text x=\"{}\" y=\"16\">{}</text>", place(right), escape(name));
+            right -= 6.4 * width(name) as f64;
+            entries.push(text((right, 16.0), "start", name));
             right -= 16.0;
-            let _ = write!(
-                svg,
-                "<rect class=\"c{colour} fill{faint}\" x=\"{}\" y=\"7\" width=\"11\" height=\"10\" rx=\"2\"/>",
-                place(right)
-            );
+            entries.push(swatch(class, right));
             right -= 14.0;
         }
-        svg.push_str("</g>");
-        svg
+        html! { g class="legend" { @for entry in &entries { (entry) } } }
     }
 }
 
 fn path(points: &[(f64, f64)], steps: bool) -> String {
     let mut line = String::new();
     for (nth, (x, y)) in points.iter().enumerate() {
+        // Writing to a String cannot fail.
         let _ = match (nth, steps) {
             (0, _) => write!(line, "M{} {}", place(*x), place(*y)),
             (_, false) => write!(line, "L{} {}", place(*x), place(*y)),

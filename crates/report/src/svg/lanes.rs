@@ -1,7 +1,7 @@
 //! Horizontal lanes with segments: bars from zero, stacked bars, or spans of time.
 
-use super::{Axis, escape, place};
-use std::fmt::Write;
+use super::{Axis, class, line, picture, place, swatch, text};
+use maud::{Markup, html};
 use uncontended_figures::text::{fit, width};
 
 const WIDTH: f64 = 1000.0;
@@ -38,99 +38,68 @@ pub struct Segment {
 }
 
 /// The lanes over `axis` as an `<svg>` element that says `title` to a screen reader; `legend` names the colours.
-pub fn lanes(title: &str, axis: &Axis, lanes: &[Lane], legend: &[(usize, &str)]) -> String {
+pub fn lanes(title: &str, axis: &Axis, lanes: &[Lane], legend: &[(usize, &str)]) -> Markup {
     let columns = lanes.iter().map(|lane| width(&lane.name).min(NAME_COLUMNS)).max().unwrap_or(0);
     let left = 12.0 + 7.5 * columns as f64;
     let notes = lanes.iter().map(|lane| width(&lane.note)).max().unwrap_or(0);
     let right = WIDTH - 12.0 - 7.5 * notes as f64;
     let top = TOP + if legend.is_empty() { 0.0 } else { 20.0 };
     let floor = top + LANE * lanes.len() as f64;
-    let mut svg = format!(
-        "<svg class=\"lanes\" viewBox=\"0 0 {WIDTH} {}\" role=\"img\" aria-label=\"{1}\"><title>{1}</title><g class=\"grid\">",
-        place(floor + BOTTOM),
-        escape(title)
-    );
     let at = |value: f64| axis.at(value).map(|share| left + share * (right - left));
-    // Writing to a String cannot fail.
-    for (value, text) in axis.ticks() {
-        let Some(x) = at(*value) else { continue };
-        let _ = write!(
-            svg,
-            "<line x1=\"{0}\" y1=\"{1}\" x2=\"{0}\" y2=\"{2}\"/><text x=\"{0}\" y=\"{3}\" text-anchor=\"middle\">{4}</text>",
-            place(x),
-            place(top),
-            place(floor),
-            place(floor + 15.0),
-            escape(text)
-        );
-    }
-    let _ = write!(
-        svg,
-        "<text class=\"label\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text></g>",
-        place((left + right) / 2.0),
-        place(floor + 32.0),
-        escape(axis.label())
-    );
-    svg.push_str(&key(legend, left));
-    for (nth, lane) in lanes.iter().enumerate() {
-        svg.push_str(&one(lane, top + LANE * nth as f64, left, &at));
-    }
-    svg.push_str("</svg>");
-    svg
+    let content = html! {
+        g class="grid" {
+            @for (value, name) in axis.ticks() {
+                @if let Some(x) = at(*value) {
+                    (line([x, top, x, floor]))
+                    (text((x, floor + 15.0), "middle", name))
+                }
+            }
+            g class="label" { (text(((left + right) / 2.0, floor + 32.0), "middle", axis.label())) }
+        }
+        (key(legend, left))
+        @for (nth, lane) in lanes.iter().enumerate() {
+            (one(lane, top + LANE * nth as f64, left, &at))
+        }
+    };
+    picture("lanes", (WIDTH, floor + BOTTOM), title, &content)
 }
 
-fn one(lane: &Lane, top: f64, left: f64, at: &dyn Fn(f64) -> Option<f64>) -> String {
-    let base = place(top + LANE / 2.0 + 4.0);
-    let mut svg = format!(
-        "<g><text x=\"{}\" y=\"{base}\" text-anchor=\"end\">{}<title>{}</title></text>",
-        place(left - 6.0),
-        escape(&fit(&lane.name, NAME_COLUMNS)),
-        escape(&lane.name)
-    );
+fn one(lane: &Lane, top: f64, left: f64, at: &dyn Fn(f64) -> Option<f64>) -> Markup {
+    let base = top + LANE / 2.0 + 4.0;
     let mut end = left;
+    let mut segments = Vec::new();
     for segment in &lane.segments {
         let (Some(from), Some(to)) = (at(segment.from), at(segment.to)) else { continue };
         // A span too short for the scale is still to be seen.
         let length = (to - from).max(1.5);
         let height = (LANE - 8.0) * segment.height.clamp(0.1, 1.0);
         end = end.max(from + length);
-        let _ = write!(
-            svg,
-            "<rect class=\"c{} fill\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"1.5\"><title>{}</title></rect>",
-            segment.colour % 6,
-            place(from),
-            place(top + (LANE - height) / 2.0),
-            place(length),
-            place(height),
-            escape(&segment.title)
-        );
+        segments.push(html! {
+            rect class=(class(segment.colour, "fill")) x=(place(from)) y=(place(top + (LANE - height) / 2.0))
+                width=(place(length)) height=(place(height)) rx="1.5" { title { (segment.title) } }
+        });
     }
-    if !lane.note.is_empty() {
-        let _ = write!(
-            svg,
-            "<text class=\"note\" x=\"{}\" y=\"{base}\">{}</text>",
-            place(end + 6.0),
-            escape(&lane.note)
-        );
+    html! {
+        g {
+            text x=(place(left - 6.0)) y=(place(base)) text-anchor="end" {
+                (fit(&lane.name, NAME_COLUMNS))
+                title { (lane.name) }
+            }
+            @for segment in &segments { (segment) }
+            @if !lane.note.is_empty() {
+                g class="note" { (text((end + 6.0, base), "start", &lane.note)) }
+            }
+        }
     }
-    svg.push_str("</g>");
-    svg
 }
 
-fn key(legend: &[(usize, &str)], left: f64) -> String {
-    let mut svg = String::from("<g class=\"legend\">");
+fn key(legend: &[(usize, &str)], left: f64) -> Markup {
     let mut x = left;
+    let mut entries = Vec::new();
     for (colour, name) in legend {
-        let _ = write!(
-            svg,
-            "<rect class=\"c{} fill\" x=\"{}\" y=\"7\" width=\"11\" height=\"10\" rx=\"2\"/><text x=\"{}\" y=\"16\">{}</text>",
-            colour % 6,
-            place(x),
-            place(x + 16.0),
-            escape(name)
-        );
+        entries.push(swatch(&class(*colour, "fill"), x));
+        entries.push(text((x + 16.0, 16.0), "start", name));
         x += 16.0 + 6.6 * width(name) as f64 + 18.0;
     }
-    svg.push_str("</g>");
-    svg
+    html! { g class="legend" { @for entry in &entries { (entry) } } }
 }

@@ -1,9 +1,9 @@
 //! Small charts as inline SVG: curves on two axes, horizontal lanes, and what a verdict needs.
 //!
 //! # Contract
-//! A chart is a string to be put into a page of [`crate::html`], whose style sheet gives the classes `c0` to `c5` their
-//! colours in light and dark. All text is escaped. Values that are not finite, or that a logarithmic axis has no place
-//! for, are left out; nothing panics. Each mark has a `<title>`, which browsers show without any script.
+//! A chart is markup to be put into a page of [`crate::html`], whose style sheet gives the classes `c0` to `c5` their
+//! colours in light and dark. Values that are not finite, or that a logarithmic axis has no place for, are left out;
+//! nothing panics. Each mark has a `<title>`, which browsers show without any script.
 //! # Evidence
 //! `tests/charts.rs`; the pages themselves were looked at in a browser.
 
@@ -17,22 +17,39 @@ pub use chart::{Chart, Marks};
 pub use lanes::{Lane, Segment, lanes};
 pub use verdict::{Look, Within, evidence, paired, rate, ratios};
 
-use uncontended_figures::text::clean;
+use maud::{Markup, html};
 
-/// `text` for use between tags and in quoted attributes, harmless there and to a terminal.
-pub fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in clean(text).chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            _ => escaped.push(c),
+/// The `<svg>` element, which says `title` to a screen reader. It is never so small that its text cannot be read: on a
+/// narrow page it scrolls.
+fn picture(class: &str, (width, height): (f64, f64), title: &str, content: &Markup) -> Markup {
+    html! {
+        div class="wide" {
+            svg class=(class) viewBox={ "0 0 " (place(width)) " " (place(height)) } role="img" aria-label=(title) {
+                title { (title) }
+                (content)
+            }
         }
     }
-    escaped
+}
+
+/// Text that begins, ends or has its middle at a place.
+fn text((x, y): (f64, f64), anchor: &str, content: &str) -> Markup {
+    html! { text x=(place(x)) y=(place(y)) text-anchor=(anchor) { (content) } }
+}
+
+/// A straight line from the first place to the second.
+fn line([x1, y1, x2, y2]: [f64; 4]) -> Markup {
+    html! { line x1=(place(x1)) y1=(place(y1)) x2=(place(x2)) y2=(place(y2)) {} }
+}
+
+/// The square of a colour in a legend.
+fn swatch(class: &str, x: f64) -> Markup {
+    html! { rect class=(class) x=(place(x)) y="7" width="11" height="10" rx="2" {} }
+}
+
+/// The class of a colour, 0 to 5, and what it colours.
+fn class(colour: usize, what: &str) -> String {
+    format!("c{} {what}", colour % 6)
 }
 
 /// A coordinate with as many digits as a screen can show.

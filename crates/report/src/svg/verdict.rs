@@ -1,6 +1,7 @@
 //! The pictures of a verdict: what is known of a rate, how the evidence grew, how pairs compare.
 
 use super::{Axis, Chart, Marks};
+use maud::Markup;
 use uncontended_figures as figures;
 
 /// Points of a curve: enough for a screen.
@@ -15,7 +16,7 @@ pub fn rate(
     trials: u64,
     interval: (f64, f64),
     thresholds: &[(&str, f64)],
-) -> String {
+) -> Markup {
     let (s, f) = (successes as f64, trials.saturating_sub(successes) as f64);
     let peak = if trials == 0 { 0.5 } else { s / (s + f) };
     let term = |count: f64, rate: f64, at_peak: f64| {
@@ -51,8 +52,7 @@ pub fn rate(
 
 /// A rate with the digits that tell it from its neighbours near 0 and 1.
 fn rate_text(rate: f64) -> String {
-    let text = format!("{:.6}", rate * 100.0);
-    format!("{} %", text.trim_end_matches('0').trim_end_matches('.'))
+    figures::given_percent((rate * 1e8).round() / 1e8)
 }
 
 /// One look at the evidence.
@@ -66,7 +66,7 @@ pub struct Look {
 
 /// How the evidence against each hypothesis grew from look to look, and the level (log10 of the e-value) at which each
 /// is decided. Paths have their own colours; a path that reached its level stopped the test.
-pub fn evidence(paths: &[(&str, &[Look])], level: f64) -> String {
+pub fn evidence(paths: &[(&str, &[Look])], level: f64) -> Markup {
     let all = || paths.iter().flat_map(|(_, path)| path.iter());
     let last = all().map(|look| look.n).max().unwrap_or(1) as f64;
     let finite = || all().map(|look| look.log10_e).filter(|e| e.is_finite());
@@ -97,7 +97,7 @@ pub struct Within {
 
 /// The ratio of each pair in the order in which they were made, the interval of their median as it closed in, and the
 /// ends of what counts as alike.
-pub fn ratios(ratios: &[f64], within: &[Within], ends: (f64, f64)) -> String {
+pub fn ratios(ratios: &[f64], within: &[Within], ends: (f64, f64)) -> Markup {
     let shown = |ratio: f64| ratio.is_finite() && ratio > 0.0;
     let all = || ratios.iter().copied().chain([ends.0, ends.1]).filter(|&ratio| shown(ratio));
     let low = all().fold(f64::INFINITY, f64::min);
@@ -127,7 +127,7 @@ pub fn ratios(ratios: &[f64], within: &[Within], ends: (f64, f64)) -> String {
 
 /// Pairs of measurements, one point a pair, on equal axes; below the dashed line B was less than A.
 /// `format` writes a value with its unit; the names are those of the two commands.
-pub fn paired(names: (&str, &str), pairs: &[(f64, f64)], format: fn(f64) -> String) -> String {
+pub fn paired(names: (&str, &str), pairs: &[(f64, f64)], format: fn(f64) -> String) -> Markup {
     let values = || pairs.iter().flat_map(|&(a, b)| [a, b]).filter(|value| value.is_finite());
     let (low, high) = values()
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));

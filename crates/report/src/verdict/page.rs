@@ -6,6 +6,7 @@
 use super::{form, human};
 use crate::html::{Cell, Page, list, table};
 use crate::svg::{self, Look, Within};
+use maud::Markup;
 use uncontended_decide::Failure;
 use uncontended_decide::question::Compare;
 use uncontended_decide::record::Run;
@@ -213,7 +214,7 @@ fn pair_sections(mut page: Page, compare: &Compare, runs: &[Run], name: &str) ->
     page
 }
 
-fn candidates(findings: &[Finding], effect_name: &str) -> String {
+fn candidates(findings: &[Finding], effect_name: &str) -> Markup {
     let rows: Vec<Vec<Cell>> = findings
         .iter()
         .filter_map(|finding| Some((finding, finding.pairs()?)))
