@@ -84,7 +84,7 @@ mod tests {
         };
         assert!(control(1.05, 1.15).contains("differs from itself (1.10 [1.05, 1.15])"));
         assert!(control(0.7, 0.98).contains("differs from itself"));
-        assert!(control(0.8, 1.3).contains("only known to lie within [0.80, 1.30]"));
+        assert!(control(0.8, 1.3).contains("only known to lie within [0.800, 1.300]"));
         assert_eq!(control(0.98, 1.03), "");
     }
 }

@@ -108,7 +108,7 @@ impl Trial for DealTrial {
     }
 
     fn state(&self) -> State {
-        State { text: self.permute.sentence(), left: None }
+        State { text: self.permute.sentence(), ..State::default() }
     }
 
     fn findings(&self) -> Vec<Finding> {

@@ -294,7 +294,7 @@ impl Trial for PairTrial {
         let open =
             self.candidates().find(|(_, candidate)| self.verdict(candidate) == Answer::Undecided);
         let Some((arm, candidate)) = open.or_else(|| self.candidates().next()) else {
-            return State { text: String::new(), left: None };
+            return State::default();
         };
         let effect = self.effect(candidate);
         let question = stats::Question::about(Rate::HALF, Method::OneSided, self.shares.median);
@@ -316,16 +316,16 @@ impl Trial for PairTrial {
                 (Some(clears), text)
             }
         };
-        let text = format!(
-            "{} pairs with {}: {} {}; {to_decide}",
-            whole(candidate.costs.len() as u64),
-            self.compare.commands[arm],
+        let text = format!("{} pairs; {to_decide}", whole(candidate.costs.len() as u64));
+        let found = format!(
+            "{} {} with {}",
             self.compare.effect_name(),
             ratio(effect.ratio, effect.low, effect.high.unwrap_or(f64::INFINITY)),
+            self.compare.commands[arm],
         );
         // Every pair takes a run of the baseline and one of each candidate that is still open.
         let runs = (self.active().len() as u64).saturating_mul(self.compare.block);
-        State { text, left: left.map(|left| left.saturating_mul(runs)) }
+        State { text, left: left.map(|left| left.saturating_mul(runs)), found }
     }
 
     fn ratios(&self) -> Vec<Vec<f64>> {

@@ -118,13 +118,9 @@ impl Trial for RateTrial {
                 Answer::from(pending.would_be).name()
             ),
         };
-        let text = format!(
-            "{} runs, {} good: the rate is within {}; {to_decide}",
-            whole(counts.trials()),
-            whole(counts.successes()),
-            share(None, low, high)
-        );
-        State { text, left }
+        let text = format!("{} runs; {to_decide}", whole(counts.trials()));
+        let good = whole(counts.successes());
+        State { text, left, found: format!("{good} good, rate {}", share(None, low, high)) }
     }
 
     fn findings(&self) -> Vec<Finding> {

@@ -1,9 +1,9 @@
 //! An estimate and where the truth lies: `1.31 [0.63, 2.93]`, `99.3 % [98.5 %, 99.8 %]`.
 //!
 //! # Contract
-//! The width of an interval tells how many digits mean something: the ends have two digits of the width, the estimate
-//! as many places, and at least three digits. Ends are rounded outward. An end that is not known yet is said in words:
-//! `1.31, at least 0.63`.
+//! The width of an interval tells how many digits mean something: the ends have two digits of the width (three where no
+//! estimate stands before them), the estimate as many places, and at least three digits. Ends are rounded outward. An
+//! end that is not known yet is said in words: `1.31, at least 0.63`.
 
 use crate::Dimension;
 use crate::decimal::{Decimal, Toward};
@@ -27,7 +27,8 @@ impl Places {
             }
             _ => 0,
         };
-        let width = of(high - low, 2);
+        // Without an estimate the ends alone say how much is known.
+        let width = of(high - low, if estimate.is_some() { 2 } else { 3 });
         Places { width, estimate: estimate.map_or(width, |estimate| of(estimate, 3)) }
     }
 
@@ -35,10 +36,10 @@ impl Places {
         fixed(value, self.width.max(self.estimate), Toward::Nearest)
     }
 
-    /// An end: to the width's place, and to the estimate's where its own three digits go that far.
+    /// An end: to the place of the width, or to that of the estimate with four digits at most.
     fn end(self, value: f64, toward: Toward) -> Decimal {
         let own = Decimal::significant(value, 3, toward);
-        let shown = fixed(value, self.width.max(self.estimate.min(2 - own.magnitude())), toward);
+        let shown = fixed(value, self.width.max(self.estimate.min(3 - own.magnitude())), toward);
         // More than none is never shown as none.
         if shown.is_zero() { own } else { shown }
     }
@@ -53,6 +54,7 @@ fn fixed(value: f64, places: i32, toward: Toward) -> Decimal {
 /// ```
 /// use uncontended_figures::ratio;
 /// assert_eq!(ratio(Some(1.3104), 0.634, 2.927), "1.31 [0.63, 2.93]");
+/// assert_eq!(ratio(Some(0.9931), 0.8593, 1.1593), "0.993 [0.859, 1.160]");
 /// assert_eq!(ratio(Some(1.00034), 0.99991, 1.00071), "1.00034 [0.99991, 1.00071]");
 /// assert_eq!(ratio(Some(1.3104), 0.634, f64::INFINITY), "1.31, at least 0.63");
 /// assert_eq!(ratio(None, 0.0, f64::INFINITY), "not bounded yet");
@@ -81,7 +83,7 @@ pub fn ratio(estimate: Option<f64>, low: f64, high: f64) -> String {
 /// ```
 /// use uncontended_figures::share;
 /// assert_eq!(share(Some(0.993), 0.985, 0.998), "99.3 % [98.5 %, 99.8 %]");
-/// assert_eq!(share(None, 0.99999, 1.0), "[99.9990 %, 100 %]");
+/// assert_eq!(share(None, 0.99999, 1.0), "[99.99900 %, 100 %]");
 /// ```
 #[must_use]
 pub fn share(estimate: Option<f64>, low: f64, high: f64) -> String {

@@ -5,18 +5,20 @@
 //! also where the trial ends by a signal that it caught. Elsewhere a line is printed at 10, 20, 50, 100, 200, 500, …
 //! steps, once a second has passed. With `quiet` nothing is printed. A closed standard error stops nothing.
 
-use crate::text::{clean, fit};
+use crate::text::{clean, fit, wrap};
 use crate::{duration_f, short};
 use std::io::{IsTerminal as _, Stderr, Write};
 use std::time::{Duration, Instant};
 
 /// How something stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct State {
-    /// In words.
+    /// How far it is, in words; the time left is put behind it.
     pub text: String,
     /// About how many more steps end it, where that can be said.
     pub left: Option<u64>,
+    /// What is known so far; this is cut first where the terminal is narrow.
+    pub found: String,
 }
 
 /// The line.
@@ -74,9 +76,11 @@ impl<W: Write> Line<W> {
 
     /// Says something that stays.
     pub fn say(&mut self, text: &str) {
-        if self.mode != Mode::Quiet {
-            self.clear();
-            self.write(&format!("{text}\n"));
+        self.clear();
+        match self.mode {
+            Mode::Quiet => {}
+            Mode::Lines => self.write(&format!("{text}\n")),
+            Mode::Terminal(columns) => self.write(&wrap(&clean(text), "", columns)),
         }
     }
 
@@ -91,9 +95,12 @@ impl<W: Write> Line<W> {
         if !is_due {
             return;
         }
-        let State { mut text, left } = state();
+        let State { mut text, left, found } = state();
         if let Some(eta) = left.and_then(|left| eta(n - first.min(n), began.elapsed(), left)) {
             text = format!("{text}, {eta}");
+        }
+        if !found.is_empty() {
+            text = format!("{text}; {found}");
         }
         match self.mode {
             Mode::Terminal(_) => self.show(&text),
@@ -122,8 +129,8 @@ impl<W: Write> Line<W> {
     fn show(&mut self, text: &str) {
         let Mode::Terminal(columns) = self.mode else { return };
         self.shown = Some(Instant::now());
-        // A line as wide as the terminal would wrap, and could not be taken away again.
-        let text = fit(&clean(text), columns.saturating_sub(1));
+        // A line that wraps could not be taken away again; the terminal itself may write ^C behind it.
+        let text = fit(&clean(text), columns.saturating_sub(3));
         self.write(&format!("\r\x1b[K{text}"));
     }
 
@@ -169,7 +176,7 @@ mod tests {
     }
 
     fn state(text: &str) -> State {
-        State { text: text.to_owned(), left: Some(1) }
+        State { text: text.to_owned(), left: Some(1), found: String::new() }
     }
 
     #[test]
@@ -180,7 +187,7 @@ mod tests {
             // Too soon.
             line.tick(2, &|| state("later"));
         });
-        assert_eq!(text, "Question\n\r\x1b[Ka state th…\r\x1b[K");
+        assert_eq!(text, "Question\n\r\x1b[Ka state …\r\x1b[K");
     }
 
     #[test]
@@ -198,10 +205,18 @@ mod tests {
             line.started = Instant::now() - 2 * LONG;
             line.say("said");
             line.status(&|| "passing".to_owned());
-            (1..=60)
-                .for_each(|n| line.tick(n, &|| State { text: format!("{n} runs"), left: None }));
+            (1..=60).for_each(|n| {
+                line.tick(n, &|| State {
+                    text: format!("{n} runs"),
+                    left: None,
+                    found: "a rate".to_owned(),
+                })
+            });
         };
-        assert_eq!(written(Mode::Lines, act), "said\n10 runs\n20 runs\n50 runs\n");
+        assert_eq!(
+            written(Mode::Lines, act),
+            "said\n10 runs; a rate\n20 runs; a rate\n50 runs; a rate\n"
+        );
         assert_eq!(written(Mode::Quiet, act), "");
     }
 

@@ -104,13 +104,9 @@ impl Flags {
             if counts.trials() % 256 == 0 {
                 progress.tick(counts.trials(), &|| {
                     let left = remaining(&question, counts);
-                    let text = format!(
-                        "{} dealings, {} as extreme; {}",
-                        whole(counts.trials()),
-                        whole(counts.successes()),
-                        more_to_decide(left)
-                    );
-                    State { text, left }
+                    let (all, extreme) = (whole(counts.trials()), whole(counts.successes()));
+                    let text = format!("{all} dealings; {}", more_to_decide(left));
+                    State { text, left, found: format!("{extreme} as extreme") }
                 });
             }
             if interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

@@ -8,10 +8,12 @@ use super::tell;
 use crate::commands::flags::OutputFlags;
 use crate::failure::Failure;
 use std::io::Write as _;
+use std::os::fd::AsFd;
 use std::path::Path;
 use std::process::ExitCode;
 use uncontended_decide::record::Stop;
 use uncontended_decide::verdict::{Answer, SCHEMA, Verdict};
+use uncontended_figures::text::wrap;
 use uncontended_report::verdict::{human, markdown, page::page};
 
 /// Judges, writes what came of it everywhere it was asked for, and answers with the exit status.
@@ -67,10 +69,24 @@ fn write_all(verdict: &mut Verdict, output: &OutputFlags) -> Result<(), Failure>
 /// enough; the exit status still tells the verdict.
 pub(crate) fn say(text: &str, for_json: bool) -> Result<(), Failure> {
     let printed = match for_json {
-        true => std::io::stderr().write_all(text.as_bytes()),
-        false => std::io::stdout().write_all(text.as_bytes()),
+        true => std::io::stderr().write_all(on(&std::io::stderr(), text).as_bytes()),
+        false => std::io::stdout().write_all(on(&std::io::stdout(), text).as_bytes()),
     };
     unless_nobody_reads(printed).map_err(|error| Failure::new(format!("cannot print: {error}"), ""))
+}
+
+/// `text` with its lines broken between words where `stream` is a terminal.
+fn on(stream: &impl AsFd, text: &str) -> String {
+    let Some((width, _)) = terminal_size::terminal_size_of(stream) else { return text.to_string() };
+    let width = usize::from(width.0).max(20);
+    let wrapped = text.lines().map(|line| match line.len() <= width {
+        true => format!("{line}\n"),
+        false => {
+            let indent = &line[..line.len() - line.trim_start().len()];
+            wrap(line, indent, width)
+        }
+    });
+    wrapped.collect()
 }
 
 fn unless_nobody_reads(printed: std::io::Result<()>) -> std::io::Result<()> {
