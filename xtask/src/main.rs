@@ -1,6 +1,6 @@
 //! Chores of the workspace. `cargo xtask ci` checks all that must hold; `tidy` holds the rules of STYLE.md (`ratchet`
-//! lowers its counts), `licences` those of the licences; `header` writes the C header of the library; `skips` lists the
-//! tests that were skipped.
+//! lowers its counts), `licences` those of the licences; `mutants` seeds bugs that tests must find; `header` writes the
+//! C header of the library; `skips` lists the tests that were skipped.
 #![forbid(unsafe_code)]
 
 mod ci;
@@ -8,6 +8,7 @@ mod coverage;
 mod header;
 mod licences;
 mod metadata;
+mod mutants;
 mod skips;
 mod tidy;
 
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
         ["licences"] => report("licences", licences::check(root())),
         ["header"] => report("header", header::write(root()).map(|()| Vec::new())),
         ["ci", ..] => ci::main(root(), &chores[1..]),
+        ["mutants", ..] => mutants::main(root(), &chores[1..]),
         ["coverage", ..] => {
             report("coverage", coverage::print(root(), &chores[1..]).map(|()| Vec::new()))
         }
@@ -41,7 +43,7 @@ fn main() -> ExitCode {
         }
         _ => {
             eprintln!(
-                "usage: cargo xtask ci [WORD] [--list] | coverage [CRATE...] | tidy | ratchet | licences | header | skips [--forget]"
+                "usage: cargo xtask ci [WORD] [--list] | mutants [WORD] [--list] [--held] | coverage [CRATE...] | tidy | ratchet | licences | header | skips [--forget]"
             );
             ExitCode::from(2)
         }

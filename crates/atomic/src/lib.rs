@@ -32,7 +32,6 @@ mod backoff;
 mod cell;
 mod futex;
 mod hint;
-mod mutant;
 mod padded;
 #[cfg(not(unc_model))]
 mod pause;
@@ -53,11 +52,6 @@ pub use self::{
     hint::spin_for_ns,
     padded::CachePadded,
 };
-#[cfg(any(unc_model, unc_pause))]
-#[doc(hidden)]
-pub use mutant::seed_mutant;
-#[doc(hidden)]
-pub use mutant::{mutant, unless_mutant};
 #[cfg(not(unc_model))]
 pub use std::{
     hint::spin_loop,

@@ -14,7 +14,7 @@
 //! `tests/places.rs`, `tests/model.rs`; `tests/programs/address_reuse.c`.
 
 use crate::site::{Row, Seat, Site};
-use uncontended_atomic::{AtomicU32, Ordering::*, unless_mutant};
+use uncontended_atomic::{AtomicU32, Ordering::*};
 use uncontended_trace::layout::{Cell, LEVELS, Lock, attention::DEAD, level_slots, word_units};
 
 /// Slots of one level that an address may lie in.
@@ -69,7 +69,7 @@ fn search(seat: &Seat, key: u64, fits: impl Fn(&Lock) -> bool) -> Option<&'stati
         }
         for slot in probes(seat, table, level, key) {
             // EDGE slot (acquire): the lock behind the number.
-            let unit = slot.load(unless_mutant("lives: slot is read relaxed", Acquire));
+            let unit = slot.load(Acquire);
             if unit == 0 {
                 return None; // I1
             }
@@ -114,7 +114,7 @@ fn claim(seat: &Seat, key: u64, kind: u8, created: u32, fresh: u32) -> Option<u3
         let table = level_table(seat, level)?;
         for slot in probes(seat, table, level, key) {
             // EDGE slot (acquire): the lock behind the number.
-            let mut there = slot.load(unless_mutant("lives: slot is read relaxed", Acquire));
+            let mut there = slot.load(Acquire);
             loop {
                 let before: Option<&Lock> = (there != 0).then(|| seat.arena.at(there));
                 if let Some(before) = before {
@@ -129,9 +129,7 @@ fn claim(seat: &Seat, key: u64, kind: u8, created: u32, fresh: u32) -> Option<u3
                     lock.life.store(before.life.load(Relaxed) + 1, Relaxed);
                 }
                 // EDGE slot (acq-rel): the fresh lock, or the one that another thread put there.
-                let publish = unless_mutant("lives: slot is relaxed", AcqRel);
-                let fetch = unless_mutant("lives: slot is read relaxed", Acquire);
-                match slot.compare_exchange(there, fresh, publish, fetch) {
+                match slot.compare_exchange(there, fresh, AcqRel, Acquire) {
                     Ok(_) => return Some(fresh),
                     Err(other) => there = other,
                 }

@@ -10,7 +10,7 @@
 //! `tests/places.rs`, `tests/model.rs`.
 
 use crate::site::Seat;
-use uncontended_atomic::{Ordering::*, unless_mutant};
+use uncontended_atomic::Ordering::*;
 use uncontended_trace::layout::{self, STACK_SLOTS, Stack};
 
 /// The number of a stack in the record: that of an equal one, or a fresh one; 0 if there is no room.
@@ -30,16 +30,14 @@ pub fn enter(seat: &Seat, frames: &[u64]) -> u32 {
             return 0;
         };
         // EDGE index (acquire): the stack behind the slot.
-        let mut found = slot.load(unless_mutant("stacks: index is read relaxed", Acquire));
+        let mut found = slot.load(Acquire);
         if found == 0 {
             if fresh == 0 {
                 let Some(unit) = write(seat, frames, hash) else { return 0 };
                 fresh = unit;
             }
             // EDGE index (acq-rel): the fresh stack, or the one that another thread put there meanwhile.
-            let publish = unless_mutant("stacks: index is relaxed", AcqRel);
-            let fetch = unless_mutant("stacks: index is read relaxed", Acquire);
-            match slot.compare_exchange(0, fresh, publish, fetch) {
+            match slot.compare_exchange(0, fresh, AcqRel, Acquire) {
                 Ok(_) => {
                     arena.push::<Stack>(&process.stacks, fresh);
                     return fresh;

@@ -6,12 +6,13 @@
 mod common;
 
 use common::{At, ROOM, image, seat};
-use uncontended_atomic::{Ordering::Relaxed, seed_mutant};
+use uncontended_atomic::Ordering::Relaxed;
 use uncontended_events::events::{self, Blocked};
 use uncontended_events::ledger::{self, Wait};
 use uncontended_events::site::Row;
 use uncontended_events::{lives, stacks};
-use uncontended_model::real::{AtomicU32, Explorer, Memory, Ordering, Report, spawn};
+use uncontended_model::real::{AtomicU32, Explorer, Ordering, spawn};
+use uncontended_testkit::explored::{self, BOTH};
 use uncontended_trace::arena::Arena;
 use uncontended_trace::layout::{Lock, Process, Stack, attention, kind::MUTEX};
 
@@ -34,28 +35,9 @@ impl Scene {
     }
 }
 
-fn explore(memory: Memory, bug: &'static str, body: impl Fn() + 'static) -> Report {
-    seed_mutant(bug);
-    let report = Explorer::new(memory).explore(body).unwrap();
-    seed_mutant("");
-    report
-}
-
-/// `scene` gives what to explore, made anew each time.
+/// `scene` gives what to explore, made anew for each memory model.
 fn holds<B: Fn() + 'static>(scene: fn() -> B) {
-    for memory in [Memory::C11, Memory::Tso] {
-        let report = explore(memory, "", scene());
-        assert!(report.holds(), "{memory:?}: {report}");
-        println!("{memory:?}: {report}");
-    }
-}
-
-fn caught<B: Fn() + 'static>(scene: fn() -> B, bugs: &[&'static str]) {
-    for bug in bugs {
-        let report = explore(Memory::C11, bug, scene());
-        let violation = report.violation().unwrap_or_else(|| panic!("{bug}: {report}"));
-        println!("{bug}: {} (after {})", violation.failure, violation.after);
-    }
+    explored::holds(&BOTH, Explorer::new, scene);
 }
 
 /// Two threads meet a lock for the first time: it is one.
@@ -74,7 +56,6 @@ fn first_meeting() -> impl Fn() + 'static {
 #[test]
 fn two_that_meet_a_lock_at_once_see_one_life() {
     holds(first_meeting);
-    caught(first_meeting, &["lives: slot is relaxed", "lives: slot is read relaxed"]);
 }
 
 /// One makes the lock while the other takes what was there before.
@@ -98,7 +79,6 @@ fn made_anew() -> impl Fn() + 'static {
 #[test]
 fn a_lock_that_is_made_anew_is_the_only_one_alive() {
     holds(made_anew);
-    caught(made_anew, &["lives: slot is relaxed", "lives: slot is read relaxed"]);
 }
 
 /// Two threads with equal stacks, one of them with another as well.
@@ -122,7 +102,6 @@ fn same_stack() -> impl Fn() + 'static {
 #[test]
 fn equal_stacks_of_two_threads_have_one_number() {
     holds(same_stack);
-    caught(same_stack, &["stacks: index is relaxed", "stacks: index is read relaxed"]);
 }
 
 /// Two wait for the same lock, and leave.

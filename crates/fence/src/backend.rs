@@ -70,6 +70,8 @@ pub fn backend() -> Backend {
 
 #[cfg(not(any(miri, unc_model)))]
 pub(crate) use real::{barrier, decide, register, works};
+#[cfg(unc_model)]
+pub use stand_in::refuse_barriers;
 #[cfg(any(miri, unc_model))]
 pub(crate) use stand_in::{barrier, decide, decide as register, works};
 
@@ -147,30 +149,55 @@ mod real {
     }
 }
 
-/// Where there is no kernel to ask: in the checker barriers always work, in Miri both halves are full fences.
-#[cfg(any(miri, unc_model))]
+/// Where the checker explores: barriers work until a test has them refused.
+#[cfg(unc_model)]
+mod stand_in {
+    use super::{Reason, Refused};
+    use std::cell::Cell;
+    use uncontended_atomic::Scope;
+
+    thread_local! {
+        // Explored threads share the thread-locals of the one that explores.
+        static IS_REFUSED: Cell<bool> = const { Cell::new(false) };
+    }
+
+    /// Refuses barriers from now on, in what this thread explores.
+    pub fn refuse_barriers() {
+        IS_REFUSED.set(true);
+    }
+
+    pub(crate) fn works(_: Scope) -> bool {
+        !IS_REFUSED.get()
+    }
+
+    pub(crate) fn decide(scope: Scope) -> Result<(), Refused> {
+        if works(scope) { Ok(()) } else { Err(Refused { reason: Reason::Forbidden, errno: 1 }) }
+    }
+
+    #[track_caller]
+    pub(crate) fn barrier(scope: Scope) -> Result<(), Refused> {
+        decide(scope)?;
+        uncontended_atomic::heavy_fence();
+        Ok(())
+    }
+}
+
+/// In Miri there is no kernel to ask: both halves are full fences.
+#[cfg(all(miri, not(unc_model)))]
 mod stand_in {
     use super::{Reason, Refused};
     use uncontended_atomic::Scope;
 
     pub(crate) fn works(_: Scope) -> bool {
-        cfg!(unc_model)
+        false
     }
 
     pub(crate) fn decide(_: Scope) -> Result<(), Refused> {
-        if cfg!(unc_model) {
-            Ok(())
-        } else {
-            Err(Refused { reason: Reason::Interpreted, errno: 0 })
-        }
+        Err(Refused { reason: Reason::Interpreted, errno: 0 })
     }
 
-    #[cfg_attr(unc_model, track_caller)]
     pub(crate) fn barrier(_: Scope) -> Result<(), Refused> {
-        #[cfg(unc_model)]
-        uncontended_atomic::heavy_fence();
         // SeqCst: keeps what is written before it before what is read after it, as a light fence does in Miri.
-        #[cfg(not(unc_model))]
         uncontended_atomic::fence(uncontended_atomic::Ordering::SeqCst);
         Ok(())
     }

@@ -48,6 +48,9 @@
 mod backend;
 pub mod bare;
 
+#[cfg(unc_model)]
+#[doc(hidden)]
+pub use backend::refuse_barriers;
 pub use backend::{Backend, Reason, Refused, backend};
 pub use uncontended_atomic::Scope;
 use uncontended_atomic::{Ordering::SeqCst, compiler_fence, fence};

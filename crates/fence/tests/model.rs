@@ -5,8 +5,9 @@
 
 use uncontended_atomic::Ordering::Relaxed;
 use uncontended_atomic::{Arc, AtomicU32, spawn};
-use uncontended_fence::{bare, heavy, light};
+use uncontended_fence::{Scope, bare, heavy, light};
 use uncontended_model::real::{Explorer, Memory};
+use uncontended_testkit::explored::{self, BOTH};
 
 fn store_buffering(fast: fn(), slow: fn()) -> impl Fn() {
     move || {
@@ -25,21 +26,36 @@ fn store_buffering(fast: fn(), slow: fn()) -> impl Fn() {
 }
 
 #[test]
-fn a_light_and_a_heavy_fence_forbid_store_buffering_and_neither_is_spare() {
-    let pay: fn() = || heavy().unwrap();
-    let bare_pay: fn() = || bare::heavy(uncontended_fence::Scope::Private).unwrap();
-    for memory in [Memory::C11, Memory::Tso] {
-        let explore =
-            |fast, slow| Explorer::new(memory).explore(store_buffering(fast, slow)).unwrap();
-        for right in [explore(light, pay), explore(bare::light, bare_pay)] {
-            assert!(right.holds(), "{memory:?}: {right}");
-        }
-        for wrong in [explore(light, light), explore(light, || {})] {
-            assert!(wrong.violation().is_some(), "{memory:?}: {wrong}");
-        }
+fn a_light_and_a_heavy_fence_forbid_store_buffering() {
+    explored::holds(&BOTH, Explorer::new, || store_buffering(light, || heavy().unwrap()));
+}
+
+#[test]
+fn bare_fences_forbid_store_buffering() {
+    explored::holds(&BOTH, Explorer::new, || store_buffering(bare::light, pay));
+}
+
+#[test]
+fn full_fences_on_both_sides_forbid_store_buffering_where_barriers_are_refused() {
+    uncontended_fence::refuse_barriers();
+    explored::holds(&BOTH, Explorer::new, || store_buffering(light, || heavy().unwrap()));
+}
+
+fn pay() {
+    bare::heavy(Scope::Private).unwrap();
+}
+
+#[test]
+fn neither_half_is_spare() {
+    let lost = |memory, fast: fn(), slow: fn()| {
+        let report = Explorer::new(memory).explore(store_buffering(fast, slow)).unwrap();
+        assert!(report.violation().is_some(), "{memory:?}: {report}");
+    };
+    let none: fn() = || {};
+    for memory in BOTH {
+        lost(memory, light, light);
+        lost(memory, light, none);
     }
     // Only C11 needs the light half: TSO keeps program order except for buffers, which the heavy half drains.
-    let none: fn() = || {};
-    let bare = Explorer::new(Memory::C11).explore(store_buffering(none, pay)).unwrap();
-    assert!(bare.violation().is_some(), "{bare}");
+    lost(Memory::C11, none, pay);
 }

@@ -20,8 +20,8 @@
 //! (memory that several processes share), `error`.
 //!
 //! # Evidence
-//! Unit tests, also under Miri and on AArch64. tests/model.rs: every execution of the very code that C11 or x86-TSO
-//! allows.
+//! Unit tests, also under Miri and on AArch64. tests/model.rs and others: every execution of the very code that C11 or
+//! x86-TSO allows; tests/mutants: the bugs that they find.
 
 pub mod bell;
 pub mod broadcast;
@@ -30,8 +30,6 @@ mod error;
 mod given;
 pub mod lossy;
 pub mod mpsc;
-#[doc(hidden)]
-pub mod mutant;
 mod pace;
 mod plain;
 mod position;

@@ -5,7 +5,7 @@
 
 mod exploring;
 
-use exploring::{caught, holds};
+use exploring::{begins, holds};
 use uncontended_model::real::{spawn, spin_loop};
 use uncontended_ring::mpsc::{self, Consumer, Producer};
 use uncontended_ring::{PopError, PushError};
@@ -78,29 +78,23 @@ fn batches() {
 }
 
 #[test]
-fn mpsc_passes_all_once_and_its_mutants_do_not() {
+fn two_producers_pass_all_once_through_one_slot() {
     holds(two_producers::<1>);
-    holds(two_producers::<2>);
-    holds(one_producer);
-    holds(batches);
-    let bugs = [
-        "mpsc: publish before the slot is written",
-        "mpsc: vacate before the slot is read",
-        "mpsc: one slot too many",
-        "mpsc: publish is relaxed",
-        "mpsc: publish is read relaxed",
-        "mpsc: vacate is relaxed",
-        "mpsc: vacate is read relaxed",
-    ];
-    caught(one_producer, &bugs, &bugs[..3]);
-    caught(two_producers::<1>, &bugs, &bugs[..3]);
-    let races = ["mpsc: claim by a load and a store"];
-    caught(two_producers::<2>, &races, &races);
 }
 
 #[test]
-fn the_end_comes_after_all_values_and_the_mutant_waits_for_more() {
-    caught(two_producers::<2>, &["mpsc: producers go relaxed"], &[]);
+fn two_producers_pass_all_once_through_two_slots() {
+    holds(two_producers::<2>);
+}
+
+#[test]
+fn one_producer_passes_all_in_order() {
+    holds(one_producer);
+}
+
+#[test]
+fn a_batch_goes_in_as_a_whole() {
+    holds(batches);
 }
 
 /// A consumer that sleeps for a value, and nobody goes.
@@ -155,26 +149,31 @@ fn nobody_sleeps_for_who_went<const PRODUCERS: usize>() {
 }
 
 #[test]
-fn sleeping_sides_lose_nothing_and_their_mutants_do() {
+fn a_consumer_sleeps_for_a_value() {
     holds(consumer_sleeps);
+}
+
+#[test]
+fn a_consumer_sleeps_for_the_end() {
     holds(consumer_sleeps_to_the_end);
+}
+
+#[test]
+fn a_producer_sleeps_for_room() {
     holds(producer_sleeps);
-    if std::env::var("UNC_DEPTH").is_ok_and(|depth| depth == "full") {
-        holds(both_sleep);
-        holds(nobody_sleeps_for_who_went::<2>);
-    } else {
-        uncontended_testkit::skip!(
-            "both sides, or two producers, asleep",
-            "some hundred thousand executions, with UNC_DEPTH=full"
-        );
-    }
+}
+
+#[test]
+fn both_sides_sleep() {
+    begins("both sides asleep", both_sleep);
+}
+
+#[test]
+fn a_sleeping_producer_is_told_that_the_consumer_went() {
     holds(nobody_sleeps_for_who_went::<1>);
-    let values = ["mpsc: no bell after publish"];
-    caught(consumer_sleeps, &values, &values);
-    let end = ["mpsc: the last producer goes without a bell"];
-    caught(consumer_sleeps_to_the_end, &end, &end);
-    let room = ["mpsc: no bell after vacate"];
-    caught(producer_sleeps, &room, &room);
-    let gone = ["mpsc: the consumer goes without a bell"];
-    caught(nobody_sleeps_for_who_went::<1>, &gone, &gone);
+}
+
+#[test]
+fn two_sleeping_producers_are_told_that_the_consumer_went() {
+    begins("two producers asleep", nobody_sleeps_for_who_went::<2>);
 }

@@ -6,7 +6,7 @@
 
 mod exploring;
 
-use exploring::{caught, holds};
+use exploring::{begins, holds};
 use uncontended_model::real::spawn;
 use uncontended_ring::broadcast::Plan;
 use uncontended_ring::mpsc;
@@ -59,20 +59,16 @@ fn two_values_for_two() {
 }
 
 #[test]
-fn nobody_sleeps_beside_what_is_left_and_the_mutants_do() {
+fn who_sleeps_for_two_slots_is_woken_by_each() {
     holds(two_slots_for_one);
-    let several = ["mpsc: who waits for several is not told"];
-    caught(two_slots_for_one, &several, &several);
-    if std::env::var("UNC_DEPTH").is_ok_and(|depth| depth == "full") {
-        holds(two_slots_for_two);
-        holds(two_values_for_two);
-    } else {
-        println!(
-            "SHORT two sleepers, correct: some hundred thousand executions, with UNC_DEPTH=full"
-        );
-    }
-    let slots = ["mpsc: one is woken whatever is given back"];
-    caught(two_slots_for_two, &slots, &slots);
-    let values = ["broadcast: one is woken whatever is published"];
-    caught(two_values_for_two, &values, &values);
+}
+
+#[test]
+fn two_slots_wake_two_producers() {
+    begins("two producers asleep for two slots", two_slots_for_two);
+}
+
+#[test]
+fn two_values_wake_two_members() {
+    begins("two members asleep for two values", two_values_for_two);
 }

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod depth;
+pub mod explored;
 mod folder;
 pub mod programs;
 mod skip;

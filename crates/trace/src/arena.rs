@@ -20,7 +20,7 @@
 
 use crate::layout::{self, Header, UNIT, Unit};
 use std::ptr::NonNull;
-use uncontended_atomic::{AtomicU32, Ordering::*, unless_mutant};
+use uncontended_atomic::{AtomicU32, Ordering::*};
 
 /// Types that lie in the record.
 ///
@@ -187,8 +187,7 @@ impl Arena {
         loop {
             entry.next().store(first, Relaxed);
             // EDGE list (release): the entry is complete, and its link set.
-            let publish = unless_mutant("arena: push is relaxed", Release);
-            match head.compare_exchange_weak(first, unit, publish, Relaxed) {
+            match head.compare_exchange_weak(first, unit, Release, Relaxed) {
                 Ok(_) => return,
                 Err(seen) => first = seen,
             }
@@ -202,7 +201,7 @@ impl Arena {
     ) -> impl Iterator<Item = (Unit, &'static T)> + use<T> {
         let arena = *self;
         // EDGE list (acquire): what hangs there is complete.
-        let mut unit = head.load(unless_mutant("arena: a list is read relaxed", Acquire));
+        let mut unit = head.load(Acquire);
         std::iter::from_fn(move || {
             let entry: &'static T = (unit != 0).then(|| arena.at(unit))?;
             let found = unit;

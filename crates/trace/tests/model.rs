@@ -4,8 +4,9 @@
 #![cfg(unc_model)]
 
 use std::ptr::NonNull;
-use uncontended_atomic::{Ordering::Relaxed, seed_mutant};
-use uncontended_model::real::{Explorer, Memory, Report, spawn};
+use uncontended_atomic::Ordering::Relaxed;
+use uncontended_model::real::{Explorer, Memory, spawn};
+use uncontended_testkit::explored;
 use uncontended_trace::arena::Arena;
 use uncontended_trace::layout::{self, Lock, Process, UNIT};
 
@@ -39,13 +40,11 @@ fn seen(arena: Arena, process: &Process) -> Vec<u64> {
     arena.list::<Lock>(&process.locks).map(|(_, lock)| lock.address.load(Relaxed)).collect()
 }
 
-fn explore(bug: &'static str, room: u32, scene: fn(Arena, &'static Process)) -> Report {
-    let (arena, process) = record(room * layout::units(size_of::<Lock>()));
-    seed_mutant(bug);
-    let report = Explorer::new(Memory::C11).explore(move || scene(arena, process)).unwrap();
-    seed_mutant("");
-    println!("{bug} {report}");
-    report
+fn holds(room: u32, scene: fn(Arena, &'static Process)) {
+    explored::holds(&[Memory::C11], Explorer::new, || {
+        let (arena, process) = record(room * layout::units(size_of::<Lock>()));
+        move || scene(arena, process)
+    });
 }
 
 fn two_write_while_one_reads(arena: Arena, process: &'static Process) {
@@ -63,12 +62,7 @@ fn two_write_while_one_reads(arena: Arena, process: &'static Process) {
 
 #[test]
 fn entries_are_complete_when_they_are_seen_and_none_is_lost() {
-    let report = explore("", 2, two_write_while_one_reads);
-    assert!(report.holds(), "{report}");
-    for bug in ["arena: push is relaxed", "arena: a list is read relaxed"] {
-        let report = explore(bug, 2, two_write_while_one_reads);
-        assert!(report.violation().is_some(), "{bug}: {report}");
-    }
+    holds(2, two_write_while_one_reads);
 }
 
 fn one_finds_no_room(arena: Arena, process: &'static Process) {
@@ -81,6 +75,5 @@ fn one_finds_no_room(arena: Arena, process: &'static Process) {
 
 #[test]
 fn the_last_unit_goes_to_one_and_the_other_is_counted() {
-    let report = explore("", 1, one_finds_no_room);
-    assert!(report.holds(), "{report}");
+    holds(1, one_finds_no_room);
 }

@@ -31,14 +31,14 @@
 //!     may have gone to sleep under the flag that was lost: so who set it and finds it gone wakes all.
 //!
 //! # Evidence
-//! tests/model.rs, tests/model_event_counts.rs: every user, with mutants.
+//! tests/model.rs, tests/model_event_counts.rs: every user. Mutants: tests/mutants/sleepers.toml.
 
 use crate::deadline::{Deadline, TimedOut};
 use crate::patience::{Naps, Patience};
 use crate::width::Width;
 use std::time::Duration;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
-use uncontended_atomic::{AtomicU32, Scope, Wait, futex_wait, futex_wake, mutant};
+use uncontended_atomic::{AtomicU32, Scope, Wait, futex_wait, futex_wake};
 use uncontended_fence::{Refused, bare};
 
 pub(crate) const SHARED: u32 = 1;
@@ -159,9 +159,7 @@ impl<W: Width> Flagged<W> {
             let is_ordered = flagged.is_some() && self.order(publishers);
             debt.settle(publishers, is_ordered);
             // Also where the word changed under our hands: somebody woke meanwhile.
-            if (flagged.is_none() || !mutant("waiter: no look after the fence"))
-                && let Some(value) = ready()
-            {
+            if let Some(value) = ready() {
                 return Ok(value);
             }
             let Some(word) = flagged else { continue };
@@ -186,9 +184,6 @@ impl<W: Width> Flagged<W> {
         if found.is_flagged() {
             return Some(found.low());
         }
-        if mutant("waiter: heavy fence before the flag") {
-            let _ = bare::heavy(self.scope());
-        }
         // EDGE flag (acquire): likewise.
         W::compare_exchange(&self.word, found, found.flagged(), Acquire, Relaxed).ok()?;
         debt.set = Some(found.flagged());
@@ -198,15 +193,10 @@ impl<W: Width> Flagged<W> {
     /// Puts the look to come after the flag in the eyes of every publisher. False: some may see it otherwise.
     #[cfg_attr(unc_model, track_caller)]
     fn order(&self, publishers: Publishers) -> bool {
-        if publishers == Publishers::Locked
-            || mutant("waiter: no heavy fence")
-            || mutant("no fence on either side")
-            || mutant("waiter: heavy fence before the flag")
-        {
+        if publishers == Publishers::Locked {
             return true;
         }
-        let is_fenced = !mutant("barriers are refused") && bare::heavy(self.scope()).is_ok();
-        is_fenced && self.mode.load(Relaxed) & TIMED == 0
+        bare::heavy(self.scope()).is_ok() && self.mode.load(Relaxed) & TIMED == 0
     }
 
     /// Until when to sleep at most (I2). To the checker no process dies.
@@ -293,7 +283,7 @@ impl<'f, W: Width> Debt<'f, W> {
     /// Wakes who may have fallen asleep under the flag, if it is gone; once an order found it there it can't go unseen.
     #[cfg_attr(unc_model, track_caller)]
     pub(crate) fn settle(&mut self, publishers: Publishers, is_ordered: bool) {
-        if publishers != Publishers::Unlocked || mutant("waiter: a lost flag is not made good") {
+        if publishers != Publishers::Unlocked {
             self.set = None;
         }
         let Some(set) = self.set else { return };

@@ -16,7 +16,7 @@
 use crate::deadline::{Deadline, TimedOut};
 use std::fmt;
 use uncontended_atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use uncontended_atomic::{Arc, AtomicU32, Scope, Wait, futex_wait, futex_wake, unless_mutant};
+use uncontended_atomic::{Arc, AtomicU32, Scope, Wait, futex_wait, futex_wake};
 
 const NONE: u32 = 0;
 const TOKEN: u32 = 1;
@@ -72,8 +72,7 @@ impl Parker {
     #[cfg_attr(unc_model, track_caller)]
     pub fn park_deadline(&mut self, deadline: Deadline) -> Result<(), TimedOut> {
         // EDGE token (acquire): what happened before it was given.
-        let order = unless_mutant("parker: the token is taken relaxed", Acquire);
-        if self.0.compare_exchange(TOKEN, NONE, order, Relaxed).is_ok() {
+        if self.0.compare_exchange(TOKEN, NONE, Acquire, Relaxed).is_ok() {
             return Ok(());
         }
         let mut is_over = deadline.has_passed();
@@ -82,7 +81,7 @@ impl Parker {
             let _ = self.0.compare_exchange(NONE, PARKED, Relaxed, Relaxed);
             let end = futex_wait(&*self.0, PARKED, deadline.limit_ns(), Scope::Private);
             // EDGE token (acquire): as above.
-            if self.0.compare_exchange(TOKEN, NONE, order, Relaxed).is_ok() {
+            if self.0.compare_exchange(TOKEN, NONE, Acquire, Relaxed).is_ok() {
                 return Ok(());
             }
             is_over = end == Wait::TimedOut || deadline.has_passed();
@@ -98,9 +97,7 @@ impl Unparker {
     #[cfg_attr(unc_model, track_caller)]
     pub fn unpark(&self) {
         // EDGE token (release): what happened before.
-        if self.0.swap(TOKEN, unless_mutant("parker: the token is given relaxed", Release))
-            == PARKED
-        {
+        if self.0.swap(TOKEN, Release) == PARKED {
             futex_wake(&*self.0, 1, Scope::Private);
         }
     }

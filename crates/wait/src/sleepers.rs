@@ -27,7 +27,7 @@
 //! I6: every clear, and every `wake_one`, advances the count: the word never holds the same flagged value again.
 //!
 //! # Evidence
-//! tests/model.rs: explored under C11 and TSO with mutants; tests/sleepers.rs.
+//! tests/model.rs: explored under C11 and TSO; tests/sleepers.rs.
 //! # Sources
 //! Seastar issue 856 (a barrier prepaid by who sleeps); Concurrency Kit's `ck_ec`; futex(2), membarrier(2).
 
@@ -35,7 +35,7 @@ use crate::deadline::{Deadline, TimedOut};
 use crate::flagged::{Flagged, Publishers};
 use std::fmt;
 use uncontended_atomic::Ordering::Relaxed;
-use uncontended_atomic::{Scope, mutant};
+use uncontended_atomic::Scope;
 use uncontended_fence::{Refused, bare};
 
 /// Carried out of the flag into the count.
@@ -135,9 +135,7 @@ impl Sleepers {
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
     pub(crate) fn is_flagged_after_publishing(&self) -> bool {
-        if !mutant("publisher: no light fence") && !mutant("no fence on either side") {
-            bare::light();
-        }
+        bare::light();
         self.has_waiters()
     }
 
@@ -195,15 +193,7 @@ impl Sleepers {
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
     pub(crate) fn wake_all(&self) {
-        if mutant("waker: wakes before the flag is cleared") {
-            self.0.rouse(u32::MAX);
-            self.0.advance(|word| word.wrapping_add(CLEAR_AND_COUNT));
-            return;
-        }
-        let counts = !mutant("waker: clears the flag without counting");
-        let cleared =
-            |word: u32| if counts { word.wrapping_add(CLEAR_AND_COUNT) } else { word - 1 };
-        if self.0.advance(cleared) {
+        if self.0.advance(|word| word.wrapping_add(CLEAR_AND_COUNT)) {
             self.0.rouse(u32::MAX);
         }
     }

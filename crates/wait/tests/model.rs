@@ -1,34 +1,19 @@
-//! Sleepers, explored: every execution that C11 and x86-TSO allow, and every seeded bug caught by name.
+//! Sleepers, explored: every execution that C11 and x86-TSO allow.
 
 #![cfg(unc_model)]
 
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
-use uncontended_atomic::{Arc, AtomicU32, UnsafeCell, seed_mutant, spawn};
-use uncontended_model::real::{Explorer, Memory, Report};
+use uncontended_atomic::{Arc, AtomicU32, UnsafeCell, spawn};
+use uncontended_model::real::{Explorer, Memory};
+use uncontended_testkit::explored::{self, BOTH};
 use uncontended_wait::{Deadline, Parker, Sleepers};
 
-const BOTH: [Memory; 2] = [Memory::C11, Memory::Tso];
-
-fn explore(memory: Memory, mutant: &'static str, scenario: fn()) -> Report {
-    seed_mutant(mutant);
-    let report = Explorer::new(memory).events(300).explore(scenario).unwrap();
-    seed_mutant("");
-    report
+fn explorer(memory: Memory) -> Explorer {
+    Explorer::new(memory).events(300)
 }
 
 fn holds(scenario: fn()) {
-    for memory in BOTH {
-        let report = explore(memory, "", scenario);
-        assert!(report.holds(), "{memory:?}: {report}");
-        assert!(report.executions > 1);
-        println!("{memory:?}: {report}");
-    }
-}
-
-fn caught(memory: Memory, mutant: &'static str, scenario: fn()) {
-    let report = explore(memory, mutant, scenario);
-    let violation = report.violation().unwrap_or_else(|| panic!("{mutant}: {memory:?}: {report}"));
-    println!("{mutant}: {memory:?}: {} (after {})", violation.failure, violation.after);
+    explored::holds(&BOTH, explorer, || scenario);
 }
 
 struct Box2 {
@@ -134,56 +119,35 @@ fn a_deadline() {
 }
 
 #[test]
-fn nobody_sleeps_for_ever() {
+fn a_waiter_sleeps_until_its_condition_holds() {
     holds(one_publisher_and_one_waiter);
+}
+
+#[test]
+fn a_deadline_ends_a_wait() {
     holds(a_deadline);
 }
 
 #[test]
-fn nobody_sleeps_for_ever_with_several_of_each() {
+fn a_waiter_sleeps_for_two_publishers() {
     holds(two_publishers_and_one_waiter);
+}
+
+#[test]
+fn two_waiters_are_woken_by_one_event() {
     holds(one_publisher_and_two_waiters);
 }
 
 #[test]
 fn every_token_is_taken_when_each_wakes_one() {
-    // Half a minute under each model.
-    let models = if std::env::var("UNC_DEPTH").is_ok_and(|depth| depth == "full") { 2 } else { 1 };
-    println!("{models} of 2 memory models; UNC_DEPTH=full explores both");
-    for memory in &BOTH[..models] {
-        let report = explore(*memory, "", one_wake_a_token);
-        assert!(report.holds(), "{memory:?}: {report}");
-        println!("{memory:?}: {report}");
-    }
+    let name = "two tokens, each of which wakes one";
+    explored::begins(name, (3_000, None), &BOTH, explorer, || one_wake_a_token);
 }
 
 #[test]
 fn without_barriers_bounded_sleeps_lose_nothing_either() {
-    for memory in BOTH {
-        let report = explore(memory, "barriers are refused", one_publisher_and_one_waiter);
-        assert!(report.holds(), "{memory:?}: {report}");
-    }
-}
-
-#[test]
-fn every_seeded_bug_is_caught() {
-    for memory in BOTH {
-        for mutant in [
-            "waiter: no heavy fence",
-            "no fence on either side",
-            "waiter: heavy fence before the flag",
-            "waiter: no look after the fence",
-            "waker: wakes before the flag is cleared",
-        ] {
-            caught(memory, mutant, one_publisher_and_one_waiter);
-        }
-    }
-    for memory in BOTH {
-        let mutant = "waker: clears the flag without counting";
-        caught(memory, mutant, one_publisher_and_two_waiters);
-    }
-    // Only C11 needs this one: TSO keeps program order except for buffers, which the heavy fence drains.
-    caught(Memory::C11, "publisher: no light fence", one_publisher_and_one_waiter);
+    uncontended_fence::refuse_barriers();
+    holds(one_publisher_and_one_waiter);
 }
 
 /// Tokens given twice, with what they are about, to a thread that parks for each; the second may be taken with the
@@ -222,9 +186,11 @@ unsafe impl Sync for Letter {}
 unsafe impl Send for Letter {}
 
 #[test]
-fn tokens_are_not_lost_and_carry_what_they_are_about() {
+fn tokens_carry_what_they_are_about() {
     holds(tokens);
+}
+
+#[test]
+fn a_token_that_comes_with_the_deadline_is_not_lost() {
     holds(tokens_and_a_deadline);
-    caught(Memory::C11, "parker: the token is given relaxed", tokens);
-    caught(Memory::C11, "parker: the token is taken relaxed", tokens);
 }

@@ -1,5 +1,5 @@
-//! Event counts, explored, and every seeded bug caught by name. The invariants V1 to V7 that the scenarios cite are
-//! those of the module `event_count`. V2 broken is a deadlock to the checker.
+//! Event counts, explored. The invariants V1 to V7 that the scenarios cite are those of the module `event_count`. V2
+//! broken is a deadlock to the checker.
 //!
 //! Of the mutants that the literature knows, "the flag is cleared after the increment" breaks forms whose flag lies
 //! outside of the word that waiters sleep on. Here it lies inside, where the like of it is to clear it without the
@@ -8,29 +8,31 @@
 #![cfg(unc_model)]
 
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
-use uncontended_atomic::{Arc, AtomicU32, UnsafeCell, seed_mutant, spawn};
-use uncontended_model::real::{Explorer, Memory, Report};
+use uncontended_atomic::{Arc, AtomicU32, UnsafeCell, spawn};
+use uncontended_model::real::{Explorer, Memory};
+use uncontended_testkit::explored::{self, BOTH};
 use uncontended_wait::event_count::{EventCount, Form, SingleProducer, Valued};
 use uncontended_wait::{Closed, Deadline, Producer, many, single};
 
-fn explore(memory: Memory, mutant: &'static str, scenario: fn()) -> Report {
-    seed_mutant(mutant);
-    let report = Explorer::new(memory).events(2_000).explore(scenario).unwrap();
-    seed_mutant("");
-    report
+/// What is explored under TSO alone.
+const TSO: [Memory; 1] = [Memory::Tso];
+
+fn explorer(memory: Memory) -> Explorer {
+    Explorer::new(memory).events(2_000)
 }
 
-fn holds(memory: Memory, scenario: fn()) {
-    let report = explore(memory, "", scenario);
-    assert!(report.holds(), "{memory:?}: {report}");
-    assert!(report.executions > 1);
-    println!("{memory:?}: {report}");
+fn holds(models: &[Memory], scenario: fn()) {
+    explored::holds(models, explorer, || scenario);
 }
 
-fn caught(memory: Memory, mutant: &'static str, scenario: fn()) {
-    let report = explore(memory, mutant, scenario);
-    let violation = report.violation().unwrap_or_else(|| panic!("{mutant}: {memory:?}: {report}"));
-    println!("{mutant}: {memory:?}: {} (after {})", violation.failure, violation.after);
+/// Of a scenario that is too large for a short test.
+fn begins(name: &str, models: &[Memory], scenario: fn()) {
+    explored::begins(name, (3_000, None), models, explorer, || scenario);
+}
+
+/// Of a scenario with more executions than can be explored.
+fn only_begins(name: &str, models: &[Memory], scenario: fn()) {
+    explored::begins(name, (3_000, Some(300_000)), models, explorer, || scenario);
 }
 
 struct Log<F: Form> {
@@ -59,15 +61,6 @@ fn follow<F: Small>(log: &Log<F>) {
     }
     // SAFETY: the second event was counted (V6).
     assert_eq!(log.entry.with(|entry| unsafe { *entry }), 7);
-}
-
-/// For explorations of minutes.
-fn at_depth(name: &str) -> bool {
-    let full = std::env::var("UNC_DEPTH").is_ok_and(|depth| depth == "full");
-    if !full {
-        uncontended_testkit::skip!(name, "minutes; UNC_DEPTH=full explores it");
-    }
-    full
 }
 
 /// Two events, one waiter that follows (V1, V2, V4, V5, V6).
@@ -240,143 +233,110 @@ impl<F: Small + SingleProducer> IncrementAndRelease for Producer<F, &EventCount<
 type TwoWords = uncontended_wait::event_count::TwoWords<u32>;
 
 #[test]
-fn portable_form_holds() {
-    for memory in [Memory::C11, Memory::Tso] {
-        for scenario in [
-            one_waiter::<TwoWords>,
-            closing::<TwoWords, 1>,
-            closing::<TwoWords, 2>,
-            a_deadline::<TwoWords>,
-            handed_over,
-        ] {
-            holds(memory, scenario);
-        }
-    }
+fn portable_form_wakes_one_waiter() {
+    holds(&BOTH, one_waiter::<TwoWords>);
 }
 
 #[test]
-fn portable_form_holds_with_two_waiters() {
-    holds(Memory::C11, two_waiters_for_one_event::<TwoWords>);
-    if at_depth("portable_form_holds_with_two_waiters") {
-        holds(Memory::C11, two_waiters::<TwoWords>);
-    }
+fn portable_form_wakes_two_waiters() {
+    holds(&BOTH, two_waiters_for_one_event::<TwoWords>);
 }
 
 #[test]
-fn many_producers_hold() {
-    for memory in [Memory::C11, Memory::Tso] {
-        for scenario in [many_producers, many_carry, many_closing, wide as fn()] {
-            holds(memory, scenario);
-        }
-    }
-    // More executions than can be explored.
-    if at_depth("many_producers_hold, waking one at a time") {
-        let report = Explorer::new(Memory::Tso).executions(300_000).explore(one_job).unwrap();
-        assert!(report.violation().is_none(), "{report}");
-        println!("{report}");
-    }
+fn portable_form_wakes_two_waiters_of_different_events() {
+    let name = "portable form, two waiters of different events";
+    begins(name, &BOTH, two_waiters::<TwoWords>);
 }
 
 #[test]
-fn mutants_of_the_portable_form_are_caught() {
-    for memory in [Memory::C11, Memory::Tso] {
-        for mutant in [
-            "waiter: no heavy fence",
-            "waiter: heavy fence before the flag",
-            "waiter: no look after the fence",
-            "no fence on either side",
-            "waker: wakes before the flag is cleared",
-        ] {
-            caught(memory, mutant, one_waiter::<TwoWords>);
-        }
-        caught(
-            memory,
-            "waker: clears the flag without counting",
-            two_waiters_for_one_event::<TwoWords>,
-        );
-    }
-    caught(Memory::C11, "publisher: no light fence", one_waiter::<TwoWords>);
-    caught(Memory::C11, "two words: the version is relaxed", one_waiter::<TwoWords>);
+fn portable_form_closes() {
+    holds(&BOTH, closing::<TwoWords, 1>);
+    holds(&BOTH, closing::<TwoWords, 2>);
 }
 
 #[test]
-fn mutants_of_many_producers_are_caught() {
-    for memory in [Memory::C11, Memory::Tso] {
-        caught(memory, "waker: wakes before the flag is cleared", many_producers);
-        caught(memory, "waiter: leaves a closed count without waking", many_closing);
-    }
-    caught(Memory::C11, "many: the increment is relaxed", many_carry);
+fn portable_form_ends_by_a_deadline() {
+    holds(&BOTH, a_deadline::<TwoWords>);
+}
+
+#[test]
+fn portable_form_is_handed_over() {
+    holds(&BOTH, handed_over);
+}
+
+#[test]
+fn portable_form_holds_where_barriers_are_refused() {
+    uncontended_fence::refuse_barriers();
+    holds(&BOTH, one_waiter::<TwoWords>);
+}
+
+#[test]
+fn many_producers_wake_one_waiter() {
+    holds(&BOTH, many_producers);
+}
+
+#[test]
+fn many_producers_carry_what_happened() {
+    holds(&BOTH, many_carry);
+}
+
+#[test]
+fn many_producers_close() {
+    holds(&BOTH, many_closing);
+}
+
+#[test]
+fn many_producers_count_in_64_bits() {
+    holds(&BOTH, wide);
+}
+
+#[test]
+fn many_producers_wake_one_at_a_time() {
+    only_begins("many producers, one job for two waiters", &TSO, one_job);
 }
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
+    //! Under TSO alone: in C11 there is no such instruction, so that pass would speak of other code.
+
     use super::*;
     use uncontended_wait::event_count::{OneWord, Unlocked};
 
     type One = OneWord<u32, Unlocked>;
 
     #[test]
-    fn one_word_form_holds() {
-        for scenario in [one_waiter::<One>, closing::<One, 1>, a_deadline::<One> as fn()] {
-            holds(Memory::Tso, scenario);
-        }
-        // In C11 there is no such instruction: that pass would speak of other code.
+    fn one_word_form_wakes_one_waiter() {
+        holds(&TSO, one_waiter::<One>);
+    }
+
+    #[test]
+    fn one_word_form_closes() {
+        holds(&TSO, closing::<One, 1>);
     }
 
     #[test]
     fn one_word_form_closes_for_two_waiters() {
-        if at_depth("one_word_form_closes_for_two_waiters") {
-            holds(Memory::Tso, closing::<One, 2>);
-        }
+        begins("one-word form, closing for two waiters", &TSO, closing::<One, 2>);
     }
 
     #[test]
-    fn one_word_form_two_waiters() {
-        holds(Memory::Tso, two_waiters_for_one_event::<One>);
-        // Two events are more executions than can be explored; the seeded bug below is found within a thousand or so.
-        if at_depth("one_word_form_two_waiters, with two events") {
-            let some = Explorer::new(Memory::Tso).executions(300_000);
-            let report = some.explore(two_waiters::<One>).unwrap();
-            assert!(report.violation().is_none(), "{report}");
-            println!("{report}");
-        }
+    fn one_word_form_ends_by_a_deadline() {
+        holds(&TSO, a_deadline::<One>);
     }
 
     #[test]
-    fn mutants_of_the_one_word_form_are_caught() {
-        for mutant in [
-            "one word: the increment is a load and a store",
-            "waiter: no heavy fence",
-            "no fence on either side",
-            "waiter: heavy fence before the flag",
-            "waker: wakes before the flag is cleared",
-        ] {
-            caught(Memory::Tso, mutant, one_waiter::<One>);
-        }
-    }
-
-    /// Found by this checker while the form was written: a waiter that sleeps under another one's flag.
-    #[test]
-    fn a_flag_that_is_lost_under_another_sleeper_is_caught() {
-        caught(Memory::Tso, "waiter: a lost flag is not made good", two_waiters::<One>);
+    fn one_word_form_wakes_two_waiters() {
+        holds(&TSO, two_waiters_for_one_event::<One>);
     }
 
     #[test]
-    fn a_flag_set_anew_after_the_close_is_caught() {
-        caught(Memory::Tso, "waiter: leaves a closed count without waking", closing::<One, 2>);
+    fn one_word_form_wakes_two_waiters_of_different_events() {
+        only_begins("one-word form, two waiters of different events", &TSO, two_waiters::<One>);
     }
 
     #[test]
-    fn bounded_sleeps_hold_where_barriers_are_refused() {
-        let report = explore(Memory::Tso, "barriers are refused", one_waiter::<One>);
-        assert!(report.holds(), "{report}");
-    }
-}
-
-#[test]
-fn bounded_sleeps_hold_where_barriers_are_refused() {
-    for memory in [Memory::C11, Memory::Tso] {
-        let report = explore(memory, "barriers are refused", one_waiter::<TwoWords>);
-        assert!(report.holds(), "{memory:?}: {report}");
+    fn one_word_form_holds_where_barriers_are_refused() {
+        uncontended_fence::refuse_barriers();
+        holds(&TSO, one_waiter::<One>);
     }
 }

@@ -23,8 +23,7 @@ struct Line<'s> {
 
 /// Complaints about edges with one end, or with none in a header. An edge lives within a crate.
 ///
-/// A citation counts where the line below it (or its own) is an access: not a constant, and not an ordering that a test
-/// may weaken.
+/// A citation counts where the line below it (or its own) is an access, not a constant.
 pub(crate) fn check(sources: &[Source]) -> Vec<Finding> {
     let mut edges: BTreeMap<(&str, &str), Ends<'_>> = BTreeMap::new();
     let mut complaints = Vec::new();
@@ -37,8 +36,8 @@ pub(crate) fn check(sources: &[Source]) -> Vec<Finding> {
                 complaints.push(Finding::new(source, at + 1, form));
                 continue;
             };
-            if let Some(what) = no_access(source, at) {
-                let text = format!("edge {name} is cited at {what} instead of its access");
+            if is_constant(source, at) {
+                let text = format!("edge {name} is cited at a constant instead of its access");
                 complaints.push(Finding::new(source, at + 1, text));
                 continue;
             }
@@ -75,15 +74,11 @@ pub(crate) fn check(sources: &[Source]) -> Vec<Finding> {
     complaints
 }
 
-/// What the code at a citation is, where it is not an access.
-fn no_access(source: &Source, at: usize) -> Option<&'static str> {
-    let code = source.code[at..].iter().map(|line| line.trim()).find(|line| !line.is_empty())?;
-    let words: Vec<&str> = code.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
-    if ["const", "static"].iter().any(|word| words.iter().take(3).any(|first| first == word)) {
-        return Some("a constant");
-    }
-    let mutable = words.iter().any(|word| word.contains("mutant"));
-    (mutable && words.first() == Some(&"let")).then_some("a mutant's ordering")
+/// Whether the code at a citation is a constant, instead of an access.
+fn is_constant(source: &Source, at: usize) -> bool {
+    let code = source.code[at..].iter().map(|line| line.trim()).find(|line| !line.is_empty());
+    let mut words = code.unwrap_or("").split(|c: char| !c.is_alphanumeric() && c != '_').take(3);
+    words.any(|word| ["const", "static"].contains(&word))
 }
 
 /// The name and role of `name (role)…`.
@@ -138,11 +133,10 @@ mod tests {
     }
 
     #[test]
-    fn an_edge_on_a_constant_or_a_mutant_s_ordering_does_not_count() {
+    fn an_edge_on_a_constant_does_not_count() {
         let edge = "// EDGE publish (release): the value.\n";
         let on = |code: &str| complaints(&format!("{edge}{code}"))[0].clone();
         assert!(on("const ORDER: Ordering = Release;\n").contains("at a constant"));
-        assert!(on("let order = mutant::order(\"relaxed\", Release);\n").contains("a mutant's"));
-        assert!(on("tail.store(1, mutant::order(\"relaxed\", Release));\n").contains("no acquire"));
+        assert!(on("tail.store(1, Release);\n").contains("no acquire"));
     }
 }

@@ -35,6 +35,7 @@ pub(crate) fn check(root: &Path) -> Result<(Vec<String>, Vec<String>), String> {
         complaints.extend(wording::check(source));
     }
     complaints.extend(links::check(root, &pages));
+    complaints.extend(crate::mutants::check(root, &sources)?);
     let (worse, left) = ratchet::compare(root, &counted(root, &sources, &pages))?;
     complaints.extend(worse);
     Ok((complaints, left))

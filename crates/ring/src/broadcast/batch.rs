@@ -149,11 +149,10 @@ impl<T, B: Bell> Consumer<T, B> {
     unsafe fn release(&mut self, count: u64) {
         self.from = self.from.plus(count);
         // EDGE broadcast-release (release): what is before has been read.
-        let order = crate::mutant::order("broadcast: release is relaxed", Release);
         match self.held() {
-            None => self.stage().front.store(self.from, order),
-            Some(held) if self.from == self.to => held.store(Position::END, order),
-            Some(held) => held.store(self.from, order),
+            None => self.stage().front.store(self.from, Release),
+            Some(held) if self.from == self.to => held.store(Position::END, Release),
+            Some(held) => held.store(self.from, Release),
         }
         self.tell(count);
     }

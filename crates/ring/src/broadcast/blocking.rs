@@ -8,7 +8,7 @@
 //! it.
 //!
 //! # Evidence
-//! tests/model_broadcast.rs: explored with [`Sleepers`]' asymmetric fences, with mutants. Tests below.
+//! tests/model_broadcast.rs: explored with [`Sleepers`]' asymmetric fences. Tests below.
 
 use super::{Batch, Claim, Consumer, Plan, PlanError, Producer, Sides};
 use crate::bell::sleep;

@@ -2,9 +2,9 @@
 
 use super::Batch;
 use super::ring::{Ring, Stage};
+use crate::PopError;
 use crate::bell::{Bell, Silent};
 use crate::position::{Cursor, Mark, Position};
-use crate::{PopError, mutant};
 use std::fmt;
 use uncontended_atomic::Arc;
 use uncontended_atomic::CachePadded;
@@ -138,19 +138,10 @@ impl<T, B: Bell> Consumer<T, B> {
     /// told: it may have held up somebody for a moment.
     fn hold_and_claim(&self, front: Position, to: Position) -> bool {
         let (stage, held) = (self.stage(), self.held().expect("a member"));
-        let late = mutant::is("broadcast: claim before it is held");
-        if !late {
-            // EDGE broadcast-release (release): what this member read before. EDGE broadcast-claim carries this store
-            // on.
-            held.store(front, mutant::order("broadcast: hold is relaxed", Release));
-        }
+        // EDGE broadcast-release (release): what this member read before. EDGE broadcast-claim carries this store on.
+        held.store(front, Release);
         // EDGE broadcast-claim (release): who sees this claim sees what is held.
-        let is_claimed =
-            stage.front.advance(front, to, mutant::order("broadcast: claim is relaxed", Release));
-        if late {
-            // EDGE broadcast-release (release): too late.
-            held.store(if is_claimed { front } else { Position::END }, Release);
-        }
+        let is_claimed = stage.front.advance(front, to, Release);
         if !is_claimed {
             // EDGE broadcast-release (release): this member reads nothing.
             held.store(Position::END, Release);
@@ -173,10 +164,8 @@ impl<T, B: Bell> Consumer<T, B> {
     /// Tells those who wait for this consumer that it released `count` values.
     #[inline]
     pub(super) fn tell(&self, count: u64) {
-        if !mutant::is("broadcast: no bell for the producer") {
-            self.ring.room.ring();
-        }
-        if self.stage().is_followed && !mutant::is("broadcast: no bell for those after") {
+        self.ring.room.ring();
+        if self.stage().is_followed {
             match self.held() {
                 None => self.ring.ring_for_values(count),
                 // What others of the group released before may have waited for this: nobody knows how many values that
@@ -188,10 +177,8 @@ impl<T, B: Bell> Consumer<T, B> {
 
     /// Tells them that it holds up nobody, or has gone: whatever that means to each.
     fn tell_all(&self) {
-        if !mutant::is("broadcast: no bell for the producer") {
-            self.ring.room.ring();
-        }
-        if self.stage().is_followed && !mutant::is("broadcast: no bell for those after") {
+        self.ring.room.ring();
+        if self.stage().is_followed {
             self.ring.ring_for_all();
         }
     }

@@ -6,7 +6,7 @@ use crate::bell::{Bell, Silent};
 use crate::position::Position;
 use crate::slots::Slot;
 use crate::view::View;
-use crate::{ClaimError, PushError, mutant};
+use crate::{ClaimError, PushError};
 use std::fmt;
 use uncontended_atomic::Arc;
 use uncontended_atomic::Ordering::{Relaxed, Release};
@@ -65,10 +65,6 @@ impl<T, B: Bell> Producer<T, B> {
             Err(ClaimError::Closed) => return Err(PushError::Closed(value)),
             Err(_) => return Err(PushError::Full(value)),
         }
-        if mutant::is("broadcast: publish before the slot is written") {
-            // EDGE broadcast-publish (release): too early.
-            self.ring.published.store(self.next.plus(1), Release);
-        }
         // SAFETY: there is room for one.
         unsafe { self.write(self.next, value) };
         // SAFETY: it was written just now.
@@ -106,9 +102,8 @@ impl<T, B: Bell> Producer<T, B> {
         if gate == Position::END {
             return Err(ClaimError::Closed);
         }
-        let extra = u64::from(mutant::is("broadcast: one slot too many"));
         // A member that fails to claim an old position says for a moment that it holds it: what was free stays free.
-        self.limit = self.limit.max(gate.plus(self.ring.capacity + extra));
+        self.limit = self.limit.max(gate.plus(self.ring.capacity));
         self.fetch = self.slots.last_whole_line(self.limit);
         if self.limit.since(self.next) < count as u64 { Err(ClaimError::Full) } else { Ok(()) }
     }
@@ -143,13 +138,8 @@ impl<T, B: Bell> Producer<T, B> {
     pub(super) unsafe fn publish(&mut self, count: u64) {
         self.next = self.next.plus(count);
         // EDGE broadcast-publish (release): who sees this sees the values.
-        let order = mutant::order("broadcast: publish is relaxed", Release);
-        self.ring.published.store(self.next, order);
-        if mutant::is("broadcast: one is woken whatever is published") {
-            self.ring.ring_for_values(1);
-        } else if !mutant::is("broadcast: no bell after publish") {
-            self.ring.ring_for_values(count);
-        }
+        self.ring.published.store(self.next, Release);
+        self.ring.ring_for_values(count);
     }
 
     /// How many values there is room for now; there can only be more later. 0 when all consumers have gone.
@@ -182,9 +172,7 @@ impl<T, B: Bell> Drop for Producer<T, B> {
         self.ring.written.store(self.written, Relaxed);
         // EDGE broadcast-publish (release): who sees that the producer has gone sees all its values.
         self.ring.published.store_gone(self.next, Release);
-        if !mutant::is("broadcast: the producer goes without a bell") {
-            self.ring.ring_for_all();
-        }
+        self.ring.ring_for_all();
     }
 }
 

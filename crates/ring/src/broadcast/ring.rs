@@ -5,7 +5,6 @@
 use super::plan::{Checked, Plan, Readers};
 use super::{Consumers, PlanError, Producer};
 use crate::bell::{Bell, Listeners, Silent};
-use crate::mutant;
 use crate::position::{Cursor, Mark, Position};
 use crate::slots::{Slot, Slots};
 use uncontended_atomic::CachePadded;
@@ -109,30 +108,21 @@ impl Stage {
     /// has said so in `held`, and that is seen then (I3).
     #[inline]
     fn least(&self, of: impl Fn(Mark) -> Mark) -> Mark {
-        let late = mutant::is("broadcast: members are looked at before the claim");
-        let early = late.then(|| self.least_held(&of));
         // EDGE broadcast-release (acquire): a consumer has read what is before.
         // EDGE broadcast-claim (acquire): a member that claimed what is before says what it holds.
-        let front = of(self.front.load(mutant::order("broadcast: front is read relaxed", Acquire)));
-        front.least(early.unwrap_or_else(|| self.least_held(&of)))
+        let front = of(self.front.load(Acquire));
+        front.least(self.least_held(&of))
     }
 
     #[inline]
     fn least_held(&self, of: &impl Fn(Mark) -> Mark) -> Mark {
         // EDGE broadcast-release (acquire): the member has read what it does not hold any more.
-        let order = mutant::order("broadcast: what is held is read relaxed", Acquire);
-        self.held.iter().fold(Mark::END, |least, held| least.least(of(held.load(order))))
+        self.held.iter().fold(Mark::END, |least, held| least.least(of(held.load(Acquire))))
     }
 
     /// Up to where those who come after may read.
     #[inline]
     fn released(&self) -> Mark {
-        if mutant::is("broadcast: comes after nobody") {
-            return Mark::END;
-        }
-        if mutant::is("broadcast: who has gone is passed") {
-            return self.gate();
-        }
         self.least(|mark| mark)
     }
 
@@ -148,8 +138,7 @@ impl<T, B> Ring<T, B> {
     #[inline]
     pub(super) fn reach(&self, stage: &Stage) -> Mark {
         // EDGE broadcast-publish (acquire): the values up to there have been written.
-        let order = mutant::order("broadcast: publish is read relaxed", Acquire);
-        let published = self.published.load(order);
+        let published = self.published.load(Acquire);
         let before = stage.after.iter().map(|&before| self.stages[before].released());
         before.fold(published, Mark::least)
     }

@@ -1,7 +1,7 @@
 //! Observers that sleep. The producer never waits, with these either.
 //!
 //! # Evidence
-//! tests/model_lossy.rs, with mutants. Tests below.
+//! tests/model_lossy.rs. Tests below.
 
 use super::{ObserveError, Observer, Sides, build};
 use crate::bell::sleep;

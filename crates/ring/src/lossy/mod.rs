@@ -25,7 +25,7 @@
 //! None for `published`: it is a count, and carries nothing.
 //!
 //! # Evidence
-//! Tests below; tests/model_lossy.rs, where each step left out and each order weakened is caught.
+//! Tests below; tests/model_lossy.rs. tests/mutants/lossy.toml: each step left out, and each order weakened, is caught.
 //!
 //! # Sources
 //! Boehm, Can seqlocks get along with programming language memory models?, MSPC 2012. Lapping receivers: Agrona.

@@ -2,7 +2,6 @@
 
 use super::{Ring, sequences};
 use crate::bell::{Bell, Silent};
-use crate::mutant;
 use crate::plain::{self, Plain};
 use crate::position::Position;
 use std::fmt;
@@ -63,19 +62,15 @@ impl<T: Plain, B: Bell> Observer<T, B> {
         let (sequence, words) = self.ring.at(self.next);
         let (_, there) = sequences(self.next);
         // EDGE lossy-publish (acquire): the words of this value have been stored.
-        let first = sequence.load(mutant::order("lossy: publish is read relaxed", Acquire));
+        let first = sequence.load(Acquire);
         if first < there {
             return Err(self.nothing_yet());
         }
         if first == there {
             let value = plain::value(|index| words[index].load(Relaxed));
-            if !mutant::is("lossy: no fence after the words") {
-                // EDGE lossy-overwrite (acquire): if a word was the next value's, that one is seen to be begun.
-                fence(Acquire);
-            }
-            if sequence.load(Relaxed) == there
-                || mutant::is("lossy: the sequence is not looked at again")
-            {
+            // EDGE lossy-overwrite (acquire): if a word was the next value's, that one is seen to be begun.
+            fence(Acquire);
+            if sequence.load(Relaxed) == there {
                 self.next = self.next.plus(1);
                 return Ok(value);
             }
@@ -88,7 +83,7 @@ impl<T: Plain, B: Bell> Observer<T, B> {
     fn nothing_yet(&self) -> ObserveError {
         // Whatever it was when: if it says that there are no more than were seen, there are none.
         let published = self.ring.published.load(Relaxed);
-        let is_all = published.position() == self.next || mutant::is("lossy: the end comes early");
+        let is_all = published.position() == self.next;
         if published.is_gone() && is_all { ObserveError::Closed } else { ObserveError::Empty }
     }
 

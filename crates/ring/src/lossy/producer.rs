@@ -2,7 +2,6 @@
 
 use super::{Observer, Ring, sequences};
 use crate::bell::{Bell, Silent};
-use crate::mutant;
 use crate::plain::{Plain, word};
 use crate::position::Position;
 use std::fmt;
@@ -35,23 +34,17 @@ impl<T: Plain, B: Bell> Producer<T, B> {
     pub fn push(&mut self, value: T) {
         let (sequence, words) = self.ring.at(self.next);
         let (begun, there) = sequences(self.next);
-        if !mutant::is("lossy: no mark before the words") {
-            sequence.store(begun, Relaxed);
-        }
-        if !mutant::is("lossy: no fence before the words") {
-            // EDGE lossy-overwrite (release): who sees a word of this value sees that it was begun.
-            fence(Release);
-        }
+        sequence.store(begun, Relaxed);
+        // EDGE lossy-overwrite (release): who sees a word of this value sees that it was begun.
+        fence(Release);
         for (index, slot) in words.iter().enumerate() {
             slot.store(word(&value, index), Relaxed);
         }
         // EDGE lossy-publish (release): who sees this sees all words, or later ones.
-        sequence.store(there, mutant::order("lossy: publish is relaxed", Release));
+        sequence.store(there, Release);
         self.next = self.next.plus(1);
         self.ring.published.store(self.next, Relaxed);
-        if !mutant::is("lossy: no bell after publish") {
-            self.ring.values.ring();
-        }
+        self.ring.values.ring();
     }
 
     /// Another observer, who begins with the next value.
@@ -73,9 +66,7 @@ impl<T: Plain, B: Bell> Producer<T, B> {
 impl<T: Plain, B: Bell> Drop for Producer<T, B> {
     fn drop(&mut self) {
         self.ring.published.store_gone(self.next, Relaxed);
-        if !mutant::is("lossy: the producer goes without a bell") {
-            self.ring.values.ring();
-        }
+        self.ring.values.ring();
     }
 }
 

@@ -3,7 +3,6 @@
 use super::Ring;
 use crate::PopError;
 use crate::bell::{Bell, Silent};
-use crate::mutant;
 use crate::pace::Pace;
 use crate::position::Position;
 use std::fmt;
@@ -51,10 +50,6 @@ impl<T, B: Bell> Consumer<T, B> {
     #[inline]
     pub fn pop(&mut self) -> Result<T, PopError> {
         self.find()?;
-        if mutant::is("mpsc: vacate before the slot is read") {
-            // EDGE mpsc-vacate (release): too early.
-            self.ring.head.store(self.head.plus(1), Release);
-        }
         // SAFETY: `find` found a value.
         let value = unsafe { self.take(self.head) };
         // SAFETY: it was taken just now.
@@ -117,8 +112,7 @@ impl<T, B: Bell> Consumer<T, B> {
     #[inline(always)]
     fn is_published(&self, at: Position) -> bool {
         // EDGE mpsc-publish (acquire): the value has been written.
-        let order = mutant::order("mpsc: publish is read relaxed", Acquire);
-        self.ring.slots.at(at).sequence.load(order).position() == at.plus(1)
+        self.ring.slots.at(at).sequence.load(Acquire).position() == at.plus(1)
     }
 
     /// Sees how far producers have claimed. Only after a value was found: producers swap that word, and wait for its
@@ -157,10 +151,8 @@ impl<T, B: Bell> Consumer<T, B> {
     unsafe fn vacate(&mut self, count: u64) {
         self.head = self.head.plus(count);
         // EDGE mpsc-vacate (release): the slots have been read.
-        self.ring.head.store(self.head, mutant::order("mpsc: vacate is relaxed", Release));
-        if !mutant::is("mpsc: no bell after vacate") {
-            self.ring.room.ring(count);
-        }
+        self.ring.head.store(self.head, Release);
+        self.ring.room.ring(count);
     }
 
     /// Whether there is a value, or will never be one: no more waiting.
@@ -213,10 +205,8 @@ impl<T, B: Bell> Drop for Last<'_, T, B> {
         let ring = &self.0.ring;
         // EDGE mpsc-vacate (release): who sees that the consumer has gone sees what it took.
         ring.head.store_gone(self.0.head, Release);
-        if !mutant::is("mpsc: the consumer goes without a bell") {
-            ring.room.one.ring();
-            ring.room.several.ring();
-        }
+        ring.room.one.ring();
+        ring.room.several.ring();
     }
 }
 

@@ -48,10 +48,10 @@ pub use self::blocking::blocking;
 pub use self::consumer::Consumer;
 pub use self::producer::Producer;
 
+use crate::CapacityError;
 use crate::bell::{Bell, Listeners, Silent};
 use crate::position::{Cursor, Position};
 use crate::slots::{Slot, Slots};
-use crate::{CapacityError, mutant};
 use uncontended_atomic::CachePadded;
 use uncontended_atomic::Ordering::Relaxed;
 use uncontended_atomic::{Arc, AtomicUsize};
@@ -110,11 +110,8 @@ impl<B: Bell> Room<B> {
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
     fn ring(&self, count: u64) {
-        let is_short = mutant::is("mpsc: one is woken whatever is given back");
-        self.one.ring_for(if is_short { 1 } else { count as usize });
-        if !mutant::is("mpsc: who waits for several is not told") {
-            self.several.ring();
-        }
+        self.one.ring_for(count as usize);
+        self.several.ring();
     }
 }
 

@@ -2,7 +2,6 @@
 
 use super::{Ring, Sequenced};
 use crate::bell::{Bell, Silent};
-use crate::mutant;
 use crate::position::{Mark, Position};
 use crate::{ClaimError, PushError};
 use std::fmt;
@@ -113,10 +112,6 @@ impl<T, B: Bell> Producer<T, B> {
                     return Err(ClaimError::Full);
                 }
             }
-            if mutant::is("mpsc: claim by a load and a store") {
-                self.ring.tail.store(next, Relaxed);
-                return Ok(tail);
-            }
             // What the slots held has been read: `look` saw that. The claim itself carries nothing.
             if self.ring.tail.advance(tail, next, Relaxed) {
                 return Ok(tail);
@@ -132,31 +127,23 @@ impl<T, B: Bell> Producer<T, B> {
     #[inline]
     unsafe fn publish(&self, at: Position, value: T) {
         let Sequenced { sequence, slot } = self.ring.slots.at(at);
-        if mutant::is("mpsc: publish before the slot is written") {
-            // EDGE mpsc-publish (release): too early.
-            sequence.store(at.plus(1), Release);
-        }
         // SAFETY: the slot is this producer's, and empty (I2).
         unsafe { slot.write(value) };
         // EDGE mpsc-publish (release): who sees this sequence sees the value.
-        sequence.store(at.plus(1), mutant::order("mpsc: publish is relaxed", Release));
+        sequence.store(at.plus(1), Release);
         self.ring.slots.view().prefetch_to_write(at.plus(self.ahead).at_most(self.fetch));
     }
 
     #[inline]
     fn ring_for_values(&self) {
-        if !mutant::is("mpsc: no bell after publish") {
-            self.ring.values.ring();
-        }
+        self.ring.values.ring();
     }
 
     /// Sees how far the consumer has come.
     fn look(&mut self) -> Mark {
         // EDGE mpsc-vacate (acquire): the slots before have been read.
-        let order = mutant::order("mpsc: vacate is read relaxed", Acquire);
-        let head = self.ring.head.load(order);
-        let extra = u64::from(mutant::is("mpsc: one slot too many"));
-        self.limit = head.position().plus(self.ring.capacity + extra);
+        let head = self.ring.head.load(Acquire);
+        self.limit = head.position().plus(self.ring.capacity);
         self.fetch = self.ring.slots.view().last_whole_line(self.limit);
         head
     }
@@ -192,16 +179,13 @@ impl<T, B: Bell> Clone for Producer<T, B> {
 impl<T, B: Bell> Drop for Producer<T, B> {
     fn drop(&mut self) {
         // EDGE mpsc-last (acq-rel): what the others claimed is known to the last who goes.
-        let order = mutant::order("mpsc: producers go relaxed", AcqRel);
-        if self.ring.producers.fetch_sub(1, order) > 1 {
+        if self.ring.producers.fetch_sub(1, AcqRel) > 1 {
             return;
         }
         let tail = self.ring.tail.load(Relaxed).position();
         // Nobody claims any more (I5). Relaxed: it says how many values there are in all, and carries none.
         self.ring.end.store_gone(tail, Relaxed);
-        if !mutant::is("mpsc: the last producer goes without a bell") {
-            self.ring.values.ring();
-        }
+        self.ring.values.ring();
     }
 }
 

@@ -5,7 +5,7 @@
 //! release, or a side's going: each rings after its store (`bell`), and [`Sleepers`] loses none of them.
 //!
 //! # Evidence
-//! tests/model_records.rs: explored with [`Sleepers`]' asymmetric fences, with mutants. Tests in `records`.
+//! tests/model_records.rs: explored with [`Sleepers`]' asymmetric fences. Tests in `records`.
 
 use super::{Chunk, Record, RecordError, mpsc, spsc};
 use crate::ClaimError;

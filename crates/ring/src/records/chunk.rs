@@ -48,6 +48,15 @@ impl<'p, P: Writer> Chunk<'p, P> {
     }
 }
 
+/// The checker's part of the slice.
+#[cfg(unc_model)]
+impl<P: Writer> Chunk<'_, P> {
+    /// As that of a slice.
+    pub fn copy_from_slice(&mut self, bytes: &[u8]) {
+        self.fill(bytes);
+    }
+}
+
 #[cfg(not(unc_model))]
 impl<P: Writer> std::ops::Deref for Chunk<'_, P> {
     type Target = [u8];

@@ -40,7 +40,7 @@ use crate::bell::{Bell, Listeners, Silent};
 #[cfg(not(unc_model))]
 use crate::given::Held;
 use crate::position::{Cursor, Position};
-use crate::{CapacityError, ClaimError, mutant};
+use crate::{CapacityError, ClaimError};
 use std::fmt;
 use std::ptr::NonNull;
 use uncontended_atomic::CachePadded;
@@ -250,17 +250,12 @@ impl<B: Bell> Producer<B> {
             let end = tail.plus(padding + span);
             if end > self.limit {
                 // EDGE records-free (acquire): the consumer has read what was there, and cleared it.
-                let order = mutant::order("records: free is read relaxed", Acquire);
-                let head = self.ring.control().head.load(order);
+                let head = self.ring.control().head.load(Acquire);
                 self.limit = head.position().plus(words.len());
                 // `tail` may be older than that; then it passes here, and the claim fails.
                 if end > self.limit {
                     return Err(ClaimError::Full);
                 }
-            }
-            if mutant::is("records: claimed without a look at who was faster") {
-                self.ring.control().tail.store(end, Relaxed);
-                return Ok(Claimed { at: tail.plus(padding), padding, len });
             }
             if self.ring.control().tail.advance(tail, end, Relaxed) {
                 return Ok(Claimed { at: tail.plus(padding), padding, len });
@@ -302,21 +297,15 @@ impl<B: Bell> Writer for Producer<B> {
     #[inline]
     unsafe fn commit(&mut self, claimed: Claimed) {
         // EDGE records-commit (release): who sees this sees the record.
-        let order = mutant::order("records: commit is relaxed", Release);
-        self.ring.words.store(claimed.at, Header::Record(claimed.len as u32), order);
-        if !mutant::is("records: no bell after commit") {
-            self.ring.control().values.ring();
-        }
+        self.ring.words.store(claimed.at, Header::Record(claimed.len as u32), Release);
+        self.ring.control().values.ring();
     }
 
     unsafe fn abort(&mut self, claimed: Claimed) {
         // EDGE records-commit (release): this producer writes there no more.
-        let order = mutant::order("records: abort is relaxed", Release);
-        self.ring.words.store(claimed.at, Header::Skip(claimed.len as u32), order);
+        self.ring.words.store(claimed.at, Header::Skip(claimed.len as u32), Release);
         // The consumer passes over it, which may be what others wait for.
-        if !mutant::is("records: no bell after abort") {
-            self.ring.control().values.ring();
-        }
+        self.ring.control().values.ring();
     }
 }
 
@@ -329,11 +318,8 @@ impl<B: Bell> Clone for Producer<B> {
 impl<B: Bell> Drop for Producer<B> {
     fn drop(&mut self) {
         // EDGE records-last (release): all that this one committed.
-        let order = mutant::order("records: last is relaxed", Release);
-        self.ring.control().living.fetch_sub(1, order);
-        if !mutant::is("records: a producer goes without a bell") {
-            self.ring.control().values.ring();
-        }
+        self.ring.control().living.fetch_sub(1, Release);
+        self.ring.control().values.ring();
     }
 }
 
@@ -406,14 +392,10 @@ impl<B: Bell> Consumer<B> {
                 Found::Nothing if is_last => return Err(RecordError::Closed),
                 Found::Nothing | Found::Claimed(_) => {
                     // EDGE records-last (acquire): all that the producers committed is seen by the next look.
-                    let order = mutant::order("records: last is read relaxed", Acquire);
-                    if self.ring.control().living.load(order) > 0 {
+                    if self.ring.control().living.load(Acquire) > 0 {
                         return Err(RecordError::Empty);
                     }
                     is_last = true;
-                    if mutant::is("records: no look after the last") {
-                        return Err(RecordError::Closed);
-                    }
                 }
             }
         }
@@ -424,8 +406,7 @@ impl<B: Bell> Consumer<B> {
     fn look(&self) -> Result<Found, RecordError> {
         let words = &self.ring.words;
         // EDGE records-commit (acquire): the record has been written, or its producer has done with it.
-        let order = mutant::order("records: commit is read relaxed", Acquire);
-        judge(words, self.head, words.load(self.head, order), words.len())
+        judge(words, self.head, words.load(self.head, Acquire), words.len())
     }
 
     /// Gives `span` words back, cleared (I3).
@@ -434,27 +415,19 @@ impl<B: Bell> Consumer<B> {
     /// They are the consumer's: a header of that span was found, or nobody will ever commit them.
     #[inline]
     unsafe fn free(&mut self, span: u64) {
-        if !mutant::is("records: what is freed is not cleared") {
-            let words = &self.ring.words;
-            // Whenever this process dies, the next consumer finds something to pass over, or zeros up to the next
-            // header.
-            words.store(self.head, Header::skip(span), Relaxed);
-            // EDGE records-commit (release): the header says so before the payload goes.
-            fence(Release);
-            // SAFETY: the range is the consumer's since it found its header (I2), and `look` saw it lie in the memory.
-            unsafe { words.clear(self.head.plus(1), span - 1) };
-            // EDGE records-commit (release): the payload has gone before the header does.
-            words.store(self.head, Header::None, Release);
-        }
+        let words = &self.ring.words;
+        // Whenever this process dies, the next consumer finds something to pass over, or zeros up to the next header.
+        words.store(self.head, Header::skip(span), Relaxed);
+        // EDGE records-commit (release): the header says so before the payload goes.
+        fence(Release);
+        // SAFETY: the range is the consumer's since it found its header (I2), and `look` saw it lie in the memory.
+        unsafe { words.clear(self.head.plus(1), span - 1) };
+        // EDGE records-commit (release): the payload has gone before the header does.
+        words.store(self.head, Header::None, Release);
         self.head = self.head.plus(span);
         // EDGE records-free (release): this has been read and cleared.
-        self.ring
-            .control()
-            .head
-            .store(self.head, mutant::order("records: free is relaxed", Release));
-        if !mutant::is("records: no bell after release") {
-            self.ring.control().room.ring();
-        }
+        self.ring.control().head.store(self.head, Release);
+        self.ring.control().room.ring();
     }
 
     /// Passes over what a producer that died or leaked its chunk has claimed, if the next record is such a one. Returns
@@ -510,9 +483,7 @@ impl<B: Bell> Drop for Consumer<B> {
         self.ring.control().values.go();
         // EDGE records-free (release): who sees that the consumer has gone sees what it read.
         self.ring.control().head.store_gone(self.head, Release);
-        if !mutant::is("records: the consumer goes without a bell") {
-            self.ring.control().room.ring();
-        }
+        self.ring.control().room.ring();
     }
 }
 

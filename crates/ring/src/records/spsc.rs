@@ -30,7 +30,7 @@ use super::words::Words;
 use super::{Chunk, Record, RecordError};
 use crate::bell::{Bell, Listeners, Silent};
 use crate::position::{Cursor, Mark, Position};
-use crate::{CapacityError, ClaimError, mutant};
+use crate::{CapacityError, ClaimError};
 use std::fmt;
 use uncontended_atomic::Arc;
 use uncontended_atomic::CachePadded;
@@ -155,10 +155,8 @@ impl<B: Bell> Producer<B> {
         let padding = if span > to_end { to_end } else { 0 };
         if self.limit.since(self.tail) < padding + span {
             // EDGE records-vacate (acquire): the consumer has read what was there.
-            let order = mutant::order("records: vacate is read relaxed", Acquire);
-            let head = self.ring.head.load(order);
-            let extra = u64::from(mutant::is("records: one word too many"));
-            self.limit = head.position().plus(words.len() + extra);
+            let head = self.ring.head.load(Acquire);
+            self.limit = head.position().plus(words.len());
             if self.limit.since(self.tail) < padding + span {
                 return Err(ClaimError::Full);
             }
@@ -187,7 +185,7 @@ impl<B: Bell> Writer for Producer<B> {
     #[inline]
     unsafe fn commit(&mut self, claimed: Claimed) {
         let words = &self.ring.words;
-        if claimed.padding > 0 && !mutant::is("records: padding has no header") {
+        if claimed.padding > 0 {
             // SAFETY: the padding was claimed with the record (I2).
             unsafe { words.put(self.tail, Header::skip(claimed.padding)) };
         }
@@ -195,11 +193,8 @@ impl<B: Bell> Writer for Producer<B> {
         unsafe { words.put(claimed.at, Header::Record(claimed.len as u32)) };
         self.tail = claimed.at.plus(words_for(claimed.len));
         // EDGE records-publish (release): who sees this sees the record.
-        let order = mutant::order("records: publish is relaxed", Release);
-        self.ring.tail.store(self.tail, order);
-        if !mutant::is("records: no bell after commit") {
-            self.ring.values.ring();
-        }
+        self.ring.tail.store(self.tail, Release);
+        self.ring.values.ring();
     }
 
     unsafe fn abort(&mut self, _: Claimed) {}
@@ -209,9 +204,7 @@ impl<B: Bell> Drop for Producer<B> {
     fn drop(&mut self) {
         // EDGE records-publish (release): who sees that the producer has gone sees all its records.
         self.ring.tail.store_gone(self.tail, Release);
-        if !mutant::is("records: a producer goes without a bell") {
-            self.ring.values.ring();
-        }
+        self.ring.values.ring();
     }
 }
 
@@ -285,8 +278,7 @@ impl<B: Bell> Consumer<B> {
     /// Sees how far the producer has come.
     fn look(&mut self) -> Mark {
         // EDGE records-publish (acquire): the records up to there have been written.
-        let order = mutant::order("records: publish is read relaxed", Acquire);
-        let tail = self.ring.tail.load(order);
+        let tail = self.ring.tail.load(Acquire);
         self.seen = tail.position();
         tail
     }
@@ -307,10 +299,8 @@ impl<B: Bell> Reader for Consumer<B> {
     unsafe fn release(&mut self, record: Place) {
         self.head = record.at.plus(words_for(record.len));
         // EDGE records-vacate (release): the record has been read.
-        self.ring.head.store(self.head, mutant::order("records: vacate is relaxed", Release));
-        if !mutant::is("records: no bell after release") {
-            self.ring.room.ring();
-        }
+        self.ring.head.store(self.head, Release);
+        self.ring.room.ring();
     }
 }
 
@@ -319,9 +309,7 @@ impl<B: Bell> Drop for Consumer<B> {
         self.ring.values.go();
         // EDGE records-vacate (release): who sees that the consumer has gone sees what it read.
         self.ring.head.store_gone(self.head, Release);
-        if !mutant::is("records: the consumer goes without a bell") {
-            self.ring.room.ring();
-        }
+        self.ring.room.ring();
     }
 }
 

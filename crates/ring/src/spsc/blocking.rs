@@ -6,7 +6,7 @@
 //! that is not in [`spsc`](super).
 //!
 //! # Evidence
-//! tests/model.rs: explored with [`Sleepers`]' asymmetric fences, under C11 and x86-TSO, with mutants. Tests below.
+//! tests/model.rs: explored with [`Sleepers`]' asymmetric fences, under C11 and x86-TSO. Tests below.
 
 use super::{Batch, Claim, Consumer, Producer, Sides, ring_at};
 use crate::bell::sleep;

@@ -3,7 +3,6 @@
 use super::{Batch, Control, Keeper, Place};
 use crate::PopError;
 use crate::bell::{Bell, Silent};
-use crate::mutant;
 use crate::pace::Pace;
 use crate::position::{Mark, Position};
 use crate::slots::Slot;
@@ -71,10 +70,6 @@ impl<T, B: Bell> Consumer<T, B> {
     #[inline]
     pub fn pop(&mut self) -> Result<T, PopError> {
         self.find()?;
-        if mutant::is("spsc: vacate before the slot is read") {
-            // EDGE vacate (release): too early.
-            self.control().head.store(self.head.plus(1), Release);
-        }
         // SAFETY: `find` found a value (I2), which is the ring's no more from here on.
         let value = unsafe { self.take(self.head) };
         // SAFETY: it was taken just now.
@@ -220,14 +215,9 @@ impl<T, B: Bell> Consumer<T, B> {
     pub(super) unsafe fn vacate(&mut self, head: Position) {
         self.head = head;
         let control = self.control();
-        if mutant::is("spsc: bell before vacate") {
-            control.room.ring();
-        }
         // EDGE vacate (release): the slots have been read.
-        control.head.store(self.head, mutant::order("spsc: vacate is relaxed", Release));
-        if !mutant::is("spsc: bell before vacate") && !mutant::is("spsc: no bell after vacate") {
-            control.room.ring();
-        }
+        control.head.store(self.head, Release);
+        control.room.ring();
     }
 
     /// Sees how far the producer has come.
@@ -238,8 +228,7 @@ impl<T, B: Bell> Consumer<T, B> {
             unsafe { self.settle(self.head) };
         }
         // EDGE publish (acquire): the values up to there have been written.
-        let order = mutant::order("spsc: publish is read relaxed", Acquire);
-        let tail = self.control().tail.load(order);
+        let tail = self.control().tail.load(Acquire);
         self.seen = tail.position();
         self.fetch = self.place.slots.last_whole_line(self.seen);
         tail
@@ -288,9 +277,7 @@ impl<T, B: Bell> Drop for Last<'_, T, B> {
         let (control, head) = (self.0.control(), self.0.head);
         // EDGE vacate (release): who sees that the consumer has gone sees what it took.
         control.head.store_gone(head, Release);
-        if !mutant::is("spsc: the consumer goes without a bell") {
-            control.room.ring();
-        }
+        control.room.ring();
     }
 }
 

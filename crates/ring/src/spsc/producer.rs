@@ -2,7 +2,6 @@
 
 use super::{Claim, Control, Keeper, Place};
 use crate::bell::{Bell, Silent};
-use crate::mutant;
 use crate::position::{Mark, Position};
 use crate::{ClaimError, PushError};
 use std::fmt;
@@ -70,10 +69,6 @@ impl<T, B: Bell> Producer<T, B> {
         if self.tail == self.limit && !self.finds_room() {
             return Err(PushError::Full(value));
         }
-        if mutant::is("spsc: publish before the slot is written") {
-            // EDGE publish (release): too early.
-            self.control().tail.store(self.tail.plus(1), Release);
-        }
         // SAFETY: there is room, so the slot is the producer's, and empty (I1, I2).
         unsafe { self.write(0, value) };
         // SAFETY: it was written just now.
@@ -105,14 +100,9 @@ impl<T, B: Bell> Producer<T, B> {
     pub(super) unsafe fn publish(&mut self, count: u64) {
         self.tail = self.tail.plus(count);
         let control = self.control();
-        if mutant::is("spsc: bell before publish") {
-            control.values.ring();
-        }
         // EDGE publish (release): who sees this tail sees the values.
-        control.tail.store(self.tail, mutant::order("spsc: publish is relaxed", Release));
-        if !mutant::is("spsc: bell before publish") && !mutant::is("spsc: no bell after publish") {
-            control.values.ring();
-        }
+        control.tail.store(self.tail, Release);
+        control.values.ring();
     }
 
     /// Whether there is room after all, by another look.
@@ -126,10 +116,8 @@ impl<T, B: Bell> Producer<T, B> {
     #[inline]
     fn look(&mut self) -> Mark {
         // EDGE vacate (acquire): whoever freed those slots has read them.
-        let order = mutant::order("spsc: vacate is read relaxed", Acquire);
-        let head = self.control().head.load(order);
-        let extra = u64::from(mutant::is("spsc: one slot too many"));
-        self.limit = head.position().plus(self.place.capacity + extra);
+        let head = self.control().head.load(Acquire);
+        self.limit = head.position().plus(self.place.capacity);
         self.fetch = self.place.slots.last_whole_line(self.limit);
         head
     }
@@ -233,9 +221,7 @@ impl<T, B: Bell> Drop for Producer<T, B> {
     fn drop(&mut self) {
         // EDGE publish (release): who sees that the producer has gone sees all its values.
         self.control().tail.store_gone(self.tail, Release);
-        if !mutant::is("spsc: the producer goes without a bell") {
-            self.control().values.ring();
-        }
+        self.control().values.ring();
     }
 }
 

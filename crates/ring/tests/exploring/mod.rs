@@ -1,34 +1,21 @@
 //! What the explorations have in common.
 
-use uncontended_model::real::{Explorer, Memory, Report};
-use uncontended_ring::mutant;
-
-const BOTH: [Memory; 2] = [Memory::C11, Memory::Tso];
+use uncontended_model::real::{Explorer, Memory};
+use uncontended_testkit::explored::{self, BOTH};
 
 /// A poll that finds nothing, or no room, is repeated: once in every way, then it waits for news (`Report::rounds` says
 /// so).
-fn explore(memory: Memory, bug: &'static str, scenario: impl Fn() + 'static) -> Report {
-    mutant::seed(bug);
-    let report = Explorer::new(memory).rounds(1).spins(12).explore(scenario).unwrap();
-    mutant::seed("");
-    report
+fn explorer(memory: Memory) -> Explorer {
+    Explorer::new(memory).rounds(1).spins(12)
 }
 
 /// Holds under both memory models.
 pub(crate) fn holds(scenario: fn()) {
-    for memory in BOTH {
-        let report = explore(memory, "", scenario);
-        assert!(report.holds(), "{memory:?}: {report}");
-        println!("{memory:?}: {report}");
-    }
+    explored::holds(&BOTH, explorer, || scenario);
 }
 
-/// Every bug is caught under C11; those named `on_tso` under TSO too.
-pub(crate) fn caught(scenario: fn(), bugs: &[&'static str], on_tso: &[&'static str]) {
-    let runs = bugs.iter().map(|bug| (Memory::C11, bug));
-    for (memory, bug) in runs.chain(on_tso.iter().map(|bug| (Memory::Tso, bug))) {
-        let report = explore(memory, bug, scenario);
-        let violation = report.violation().unwrap_or_else(|| panic!("{memory:?}: {bug}: {report}"));
-        println!("{memory:?}: {bug}: {} (after {})", violation.failure, violation.after);
-    }
+/// Holds under both; of a scenario of this name that is too large for a short test, the first executions do.
+#[allow(dead_code, reason = "not every test file has such a one")]
+pub(crate) fn begins(name: &str, scenario: fn()) {
+    explored::begins(name, (10_000, None), &BOTH, explorer, || scenario);
 }

@@ -30,7 +30,7 @@
 //! V8: no deadline is early.
 //!
 //! # Evidence
-//! tests/model_event_counts.rs: V1 to V7 explored, with mutants; tests/event_counts.rs: all of them with real threads,
+//! tests/model_event_counts.rs: V1 to V7 explored; tests/event_counts.rs: all of them with real threads,
 //! V8 and wraparound; tests/refused.rs: V3; tests/pause.rs, tests/faults.rs: under faults. compare/: `u1_publish`,
 //! `u2_wake`.
 

@@ -35,7 +35,7 @@ use crate::flagged::{Flagged, Publishers};
 use crate::width::Width;
 use std::marker::PhantomData;
 use uncontended_atomic::Ordering::{AcqRel, Acquire, Relaxed};
-use uncontended_atomic::{AtomicU32, Scope, mutant, unless_mutant};
+use uncontended_atomic::{AtomicU32, Scope};
 
 /// Form: version and flag in one word, to which is added by `A`: [`Locked`], or `Unlocked` on x86-64.
 #[derive(Debug)]
@@ -93,11 +93,6 @@ impl<W: Width, A: Addition> Layout for OneWord<W, A> {
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
     fn wake_all(&self) {
-        if mutant("waker: wakes before the flag is cleared") {
-            self.flagged.rouse(u32::MAX);
-            self.flagged.advance(W::unflagged);
-            return;
-        }
         if self.flagged.advance(W::unflagged) {
             self.wakes.fetch_add(1, Relaxed);
             self.flagged.rouse(u32::MAX);
@@ -139,9 +134,7 @@ impl<W: Width, A: Addition> Layout for OneWord<W, A> {
     /// before may sleep under it.
     #[cfg_attr(unc_model, track_caller)]
     fn leave_closed(&self) {
-        if !mutant("waiter: leaves a closed count without waking") {
-            self.wake_all();
-        }
+        self.wake_all();
     }
 
     #[inline]
@@ -173,8 +166,7 @@ impl<W: Width> OneWord<W, Locked> {
     #[cfg_attr(unc_model, track_caller)]
     pub(crate) fn publish(&self, events: W) -> (W, bool) {
         // EDGE event (release): what happened before; (acquire) so that a waker goes on from what it woke for.
-        let order = unless_mutant("many: the increment is relaxed", AcqRel);
-        let found = W::fetch_add(&self.flagged.word, events.raise(), order);
+        let found = W::fetch_add(&self.flagged.word, events.raise(), AcqRel);
         (found.lower(), found.is_flagged())
     }
 }

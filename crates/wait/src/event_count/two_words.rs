@@ -20,7 +20,7 @@ use crate::flagged::Flagged;
 use crate::sleepers::Sleepers;
 use crate::width::Width;
 use uncontended_atomic::Ordering::{Acquire, Release};
-use uncontended_atomic::{Scope, unless_mutant};
+use uncontended_atomic::Scope;
 
 /// Form: a version and sleepers, on every processor.
 #[derive(Debug)]
@@ -104,8 +104,7 @@ impl<W: Width> Publish for TwoWords<W> {
     #[cfg_attr(unc_model, track_caller)]
     fn publish(&self, sum: W, _: W) -> bool {
         // EDGE event (release): what happened before.
-        let order = unless_mutant("two words: the version is relaxed", Release);
-        W::store(&self.version, sum, order);
+        W::store(&self.version, sum, Release);
         self.sleepers.is_flagged_after_publishing()
     }
 }

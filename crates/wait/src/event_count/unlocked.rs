@@ -14,14 +14,12 @@
 //!     given the sum that this CPU has just stored, or something newer.
 //!
 //! # Evidence
-//! tests/model_event_counts.rs under TSO, where the same is `fetch_add_unlocked`, and split in two is a mutant.
+//! tests/model_event_counts.rs under TSO, where the same is `fetch_add_unlocked`.
 //! # Sources
 //! Intel SDM volume 3, 9.2.3.5 (a load is forwarded from the store buffer), 9.1.2.2 (LOCK is optional for ADD).
 
 #[cfg(any(miri, unc_model))]
 use uncontended_atomic::Ordering::{Relaxed, Release};
-#[cfg(unc_model)]
-use uncontended_atomic::mutant;
 use uncontended_atomic::{AtomicU32, AtomicU64};
 
 /// One event, as it stands in the upper bits.
@@ -72,12 +70,7 @@ macro_rules! add {
         #[track_caller]
         pub(crate) fn $name(word: &$atomic, value: $value) -> bool {
             // EDGE event (release): what happened, in the order of x86's stores.
-            if mutant("one word: the increment is a load and a store") {
-                let old = word.load(Relaxed);
-                word.store(old.wrapping_add(value), Release);
-            } else {
-                word.fetch_add_unlocked(value, Release);
-            }
+            word.fetch_add_unlocked(value, Release);
             word.load(Relaxed) & 1 != 0
         }
 

@@ -1,0 +1,120 @@
+//! Explorations by the checker: a scenario holds, under each memory model.
+//!
+//! # Contract
+//! `UNC_MEMORY`, if it is set, names the one memory model to explore under: `C11`, `TSO` or `SC`. What the checker
+//! finds is told by a line that begins with [`VIOLATED`]. `cargo xtask mutants` sets the one and looks for the other.
+
+use uncontended_model::real::{Explorer, Memory, Report, Verdict};
+
+/// Begins the line that tells a violation.
+pub const VIOLATED: &str = "VIOLATED";
+
+/// What most scenarios are explored under.
+pub const BOTH: [Memory; 2] = [Memory::C11, Memory::Tso];
+
+/// Explores every execution of what `scenario` makes, under each of `models`.
+///
+/// # Panics
+/// One of them is violated, or too large to be explored.
+pub fn holds<B: Fn() + 'static>(
+    models: &[Memory],
+    explorer: impl Fn(Memory) -> Explorer,
+    scenario: impl Fn() -> B,
+) {
+    for memory in asked(models) {
+        let report = explored(memory, &explorer(memory), scenario());
+        assert!(report.holds(), "{memory:?}: {report}");
+        assert!(report.executions > 1, "{memory:?}: nothing to explore");
+    }
+}
+
+/// The same of a scenario that is too large for a short test: then only its first `short` executions are explored; and
+/// where it is too large for any, the first `full` in the full form.
+///
+/// # Panics
+/// One of them is violated.
+pub fn begins<B: Fn() + 'static>(
+    name: &str,
+    (short, full): (u64, Option<u64>),
+    models: &[Memory],
+    explorer: impl Fn(Memory) -> Explorer,
+    scenario: impl Fn() -> B,
+) {
+    let most = match (crate::is_full(), full) {
+        (true, None) => return holds(models, explorer, scenario),
+        (true, Some(full)) => full,
+        (false, _) => {
+            crate::skip!(name, "all but the first {short} executions; UNC_DEPTH=full goes on");
+            short
+        }
+    };
+    for memory in asked(models) {
+        explored(memory, &explorer(memory).executions(most), scenario());
+    }
+}
+
+fn explored(memory: Memory, explorer: &Explorer, body: impl Fn() + 'static) -> Report {
+    let report = explorer.explore(body).unwrap();
+    if let Verdict::Violated(violation) = &report.verdict {
+        panic!("\n{VIOLATED} {}: {}\n{report}", name(memory), violation.failure);
+    }
+    println!("{memory:?}: {report}");
+    report
+}
+
+fn asked(models: &[Memory]) -> Vec<Memory> {
+    let asked = std::env::var("UNC_MEMORY").ok();
+    let is_asked = |memory: &Memory| asked.as_deref().is_none_or(|asked| asked == name(*memory));
+    let models: Vec<Memory> = models.iter().copied().filter(is_asked).collect();
+    assert!(
+        !models.is_empty(),
+        "UNC_MEMORY={asked:?} is not one of this scenario's models: C11, TSO or SC"
+    );
+    models
+}
+
+fn name(memory: Memory) -> &'static str {
+    match memory {
+        Memory::C11 => "C11",
+        Memory::Tso => "TSO",
+        Memory::Sc => "SC",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use uncontended_model::real::{Arc, AtomicU32, Ordering::Relaxed, spawn};
+
+    fn store_buffering(most_lost: u32) -> impl Fn() + 'static {
+        move || {
+            let words = Arc::new((AtomicU32::new(0), AtomicU32::new(0)));
+            let theirs = Arc::clone(&words);
+            let other = spawn(move || {
+                theirs.0.store(1, Relaxed);
+                theirs.1.load(Relaxed)
+            });
+            words.1.store(1, Relaxed);
+            let seen = words.0.load(Relaxed) + other.join().unwrap();
+            assert!(2 - seen <= most_lost);
+        }
+    }
+
+    #[test]
+    fn what_holds_holds() {
+        holds(&BOTH, Explorer::new, || store_buffering(2));
+        begins("what_holds_holds", (2, None), &BOTH, Explorer::new, || store_buffering(2));
+    }
+
+    #[test]
+    #[should_panic(expected = "VIOLATED C11: thread 0 panics")]
+    fn what_is_violated_says_so() {
+        holds(&BOTH, Explorer::new, || store_buffering(1));
+    }
+
+    #[test]
+    #[should_panic(expected = "unknown after 1 executions")]
+    fn what_was_not_explored_does_not_hold() {
+        holds(&BOTH, |memory| Explorer::new(memory).executions(1), || store_buffering(2));
+    }
+}

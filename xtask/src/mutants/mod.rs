@@ -1,0 +1,187 @@
+//! Mutants: bugs that a named test must find, each seeded into a copy of the workspace.
+//!
+//! # Contract
+//! `cargo xtask mutants [WORD] [--list] [--held]`: the mutants whose name or file contains the word (all without one).
+//! Each is applied alone, built, and every test that it names is run alone: it has to fail by a violation, which is the
+//! checker's or the test's own assertion. Not to compile, to run out of time, or to fail in another way is not to be
+//! caught. Before, the same tests have to pass on the copy as it is; `--held` leaves that out where they just did. The
+//! exit status is 1 if a mutant survives or a test fails without one.
+//!
+//! Mutants are listed in `crates/*/tests/mutants/*.toml` ([`list`] says how), next to the tests, so that what ships
+//! names none of them. Tidy checks that every anchor stands in its file once and every test is there ([`check`]).
+//!
+//! # State
+//! All below `target/mutants`: the copy, a target directory for each `cfg`, and the programs built from mutants.
+//! One job builds the next mutant while another runs the tests of the last.
+
+mod check;
+mod edit;
+mod list;
+mod scratch;
+mod trial;
+
+pub(crate) use check::check;
+
+use list::{Mutant, Test};
+use scratch::Scratch;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::mpsc::sync_channel;
+use std::time::Instant;
+use trial::Outcome;
+
+/// What the command line asks for.
+#[derive(Debug, Default, PartialEq)]
+struct Request {
+    word: Option<String>,
+    list: bool,
+    held: bool,
+}
+
+/// `cargo xtask mutants`.
+pub(crate) fn main(root: &Path, arguments: &[String]) -> ExitCode {
+    let outcome = parse(arguments).and_then(|request| {
+        let mutants = chosen(list::all(root)?, request.word.as_deref())?;
+        if request.list {
+            mutants.iter().for_each(|mutant| println!("{mutant}"));
+            return Ok(true);
+        }
+        run(root, &mutants, request.held)
+    });
+    match outcome {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(cause) => {
+            eprintln!("xtask mutants: {cause}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn parse(arguments: &[String]) -> Result<Request, String> {
+    let mut request = Request::default();
+    for argument in arguments {
+        match argument.as_str() {
+            "--list" => request.list = true,
+            "--held" => request.held = true,
+            word if !word.starts_with('-') && request.word.is_none() => {
+                request.word = Some(word.to_owned());
+            }
+            other => return Err(format!("unknown argument {other}; use [WORD] [--list] [--held]")),
+        }
+    }
+    Ok(request)
+}
+
+fn chosen(mutants: Vec<Mutant>, word: Option<&str>) -> Result<Vec<Mutant>, String> {
+    let Some(word) = word else { return Ok(mutants) };
+    let has = |mutant: &Mutant| mutant.name.contains(word) || mutant.listed_in.contains(word);
+    let some: Vec<Mutant> = mutants.into_iter().filter(has).collect();
+    if some.is_empty() {
+        return Err(format!("no mutant's name or file contains `{word}`; --list shows them"));
+    }
+    Ok(some)
+}
+
+/// Whether all of them are caught, by tests that pass without them.
+fn run(root: &Path, mutants: &[Mutant], held: bool) -> Result<bool, String> {
+    let began = Instant::now();
+    let scratch = Scratch::new(root)?;
+    let broken = if held { Vec::new() } else { without_mutants(&scratch, mutants)? };
+    let survivors = with_each(&scratch, mutants)?;
+    if !broken.is_empty() {
+        println!("\nfail without any mutant:");
+        broken.iter().for_each(|line| println!("  {line}"));
+    }
+    if !survivors.is_empty() {
+        println!("\nnot caught:");
+        survivors.iter().for_each(|line| println!("  {line}"));
+    }
+    let caught = mutants.len() - survivors.len();
+    println!("\n{caught} of {} mutants caught, {} s", mutants.len(), began.elapsed().as_secs());
+    Ok(broken.is_empty() && survivors.is_empty())
+}
+
+/// Runs each test once, two at a time; those that fail.
+fn without_mutants(scratch: &Scratch, mutants: &[Mutant]) -> Result<Vec<String>, String> {
+    let tests: BTreeSet<&Test> = mutants.iter().flat_map(|mutant| &mutant.caught_by).collect();
+    let programs = scratch
+        .build("without", tests.iter().copied())?
+        .map_err(|said| format!("the workspace does not build as it is:\n{said}"))?;
+    let queue = std::sync::Mutex::new(tests.iter());
+    let broken = std::sync::Mutex::new(Vec::new());
+    std::thread::scope(|threads| {
+        for _ in 0..2 {
+            threads.spawn(|| {
+                loop {
+                    let Some(test) = queue.lock().expect("no panic").next() else { return };
+                    let began = Instant::now();
+                    let outcome = trial::run(&programs, test);
+                    println!("without mutants: {test}: {outcome} ({:.1} s)", seconds(began));
+                    if outcome != Outcome::Passed {
+                        broken.lock().expect("no panic").push(format!("{test}: {outcome}"));
+                    }
+                }
+            });
+        }
+    });
+    Ok(broken.into_inner().expect("no panic"))
+}
+
+/// Runs the tests of each mutant; a line for each that is not caught.
+fn with_each(scratch: &Scratch, mutants: &[Mutant]) -> Result<Vec<String>, String> {
+    let (builds, jobs) = sync_channel(1);
+    std::thread::scope(|threads| {
+        let runner = threads.spawn(move || {
+            let mut survivors = Vec::new();
+            for (number, (mutant, built)) in jobs.into_iter().enumerate() {
+                let mutant: &Mutant = mutant;
+                let began = Instant::now();
+                let answer = match &built {
+                    Ok(programs) => trial::verdict(programs, mutant),
+                    Err(said) => Err(format!("does not compile:\n{said}")),
+                };
+                let line = match answer {
+                    Ok(how) => format!("caught: {how}"),
+                    Err(why) => {
+                        survivors.push(format!("{} ({}): {why}", mutant.name, mutant.listed_in));
+                        format!("NOT CAUGHT: {why}")
+                    }
+                };
+                let (of, time) = (mutants.len(), seconds(began));
+                println!("[{}/{of}] {}: {line} ({time:.1} s)", number + 1, mutant.name);
+            }
+            survivors
+        });
+        for mutant in mutants {
+            let mutated = scratch.mutate(mutant)?;
+            let built = scratch.build(&mutant.slug(), mutant.caught_by.iter())?;
+            drop(mutated);
+            builds.send((mutant, built)).map_err(|_| "the runner is gone")?;
+        }
+        drop(builds);
+        runner.join().map_err(|_| "the runner panicked".to_owned())
+    })
+}
+
+fn seconds(began: Instant) -> f64 {
+    began.elapsed().as_secs_f64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_and_flags_are_understood_and_nothing_else() {
+        let parsed =
+            |line: &str| parse(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
+        let word = Some("spsc".to_owned());
+        assert_eq!(parsed("spsc --held"), Ok(Request { word, list: false, held: true }));
+        assert!(parsed("a b").is_err() && parsed("--lost").is_err());
+        let all = || list::all(crate::root()).unwrap();
+        assert!(chosen(all(), Some("no such mutant")).is_err());
+        assert!(chosen(all(), Some("spsc")).unwrap().len() < all().len());
+    }
+}
