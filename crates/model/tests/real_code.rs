@@ -43,7 +43,7 @@ fn caught(scenario: fn(Mutant), mutants: &[&'static str], memory: Memory) -> usi
         let text = violation.trace.text();
         assert!(violation.trace.rows.len() > 2, "a trace to read:\n{text}");
         let is_ordered = memory != Memory::C11;
-        assert!(!(is_ordered && text.contains("not the newest")), "an order of memory:\n{text}");
+        assert!(!(is_ordered && text.contains("stale")), "an order of memory:\n{text}");
         let explorer = Explorer::new(memory).events(200);
         let again = explorer
             .replay(&violation.schedule, move || scenario(Mutant(mutant)))

@@ -130,6 +130,6 @@ fn under_tso_and_sc_no_drawn_read_misses_a_newer_write() {
         (Memory::Sc, lost_wake_up),
     ] {
         let text = violation(memory, body).trace.text();
-        assert!(!text.contains("not the newest"), "{text}");
+        assert!(!text.contains("stale"), "{text}");
     }
 }

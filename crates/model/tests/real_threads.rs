@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use std::time::Duration;
 use uncontended_model::real::{
-    AtomicBool, AtomicU32, Bound, Condvar, Explorer, Failure, MAX_THREADS, Memory, Mutex, Report,
-    UnsafeCell, Verdict, Wait, choose, current, futex_wait, futex_wait_timeout, futex_wake, park,
-    park_timeout, spawn, spin_loop, yield_now,
+    AtomicBool, AtomicU32, Bound, Condvar, Explorer, Failure, MAX_THREADS, Memory, Mutex, Named,
+    Report, UnsafeCell, Verdict, Wait, choose, current, futex_wait, futex_wait_timeout, futex_wake,
+    park, park_timeout, spawn, spin_loop, yield_now,
 };
 
 fn explore(body: impl Fn() + 'static) -> Report {
@@ -356,7 +356,7 @@ fn an_atomic_must_be_published_before_it_is_used() {
 #[test]
 fn a_panic_is_reported_with_its_text_and_a_trace() {
     let report = explore(|| {
-        let word = Arc::new(AtomicU32::new(0));
+        let word = Arc::new(AtomicU32::new(0).named("word"));
         let other = Arc::clone(&word);
         let thread = spawn(move || other.fetch_add(1, AcqRel));
         assert_ne!(word.load(Relaxed), 1, "seen by the first thread");
@@ -366,7 +366,7 @@ fn a_panic_is_reported_with_its_text_and_a_trace() {
     assert!(
         matches!(&violation.failure, Failure::Panic { thread: 0, message, .. } if message.contains("first thread"))
     );
-    let expected = ["spawn 1", "a0.0: 0x0 -> 0x1 acq_rel (initial)", "a0.0 = 0x1 rlx (thread 1)"];
+    let expected = ["spawn 1", "word: 0x0 -> 0x1 acq_rel (initial)", "word = 0x1 rlx (from #2)"];
     for line in expected {
         assert!(violation.trace.text().contains(line), "{line}:\n{violation}");
     }

@@ -1,13 +1,15 @@
 //! Executions as diagrams: a column for each thread and buffer, time running down.
 //!
 //! # Contract
-//! A [`Diagram`] is a table; [`Diagram::text`] and [`Diagram::svg`] show the same cells. The output depends on nothing
-//! but the table, so it can be compared with a stored file. Executions of programs ([`Diagram::of_trace`]) and of real
-//! code ([`crate::real::Violation`]) are drawn by the same pen.
+//! A [`Diagram`] is a table; [`Diagram::text`], [`Diagram::svg`] and [`Diagram::page`] show the same cells. The output
+//! depends on nothing but the table, so it can be compared with a stored file. Executions of programs
+//! ([`Diagram::of_trace`]) and of real code ([`crate::real::Violation`]) are drawn by the same pen.
+//!
 //! # Evidence
 //! tests/diagrams.rs (golden files: the six interleavings of the lost wake-up, the flag flip, classics, real code).
 
 pub mod interleavings;
+mod page;
 mod pen;
 mod svg;
 
@@ -28,6 +30,17 @@ pub struct Row {
     pub marked: bool,
 }
 
+/// From one row to a later one: what is read there was written here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrow {
+    /// The earlier row.
+    pub from: usize,
+    /// The later row.
+    pub to: usize,
+    /// Whether it orders: what happens before the one happens before the other.
+    pub orders: bool,
+}
+
 /// A table whose columns are threads and buffers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Diagram {
@@ -39,13 +52,19 @@ pub struct Diagram {
     pub rows: Vec<Row>,
     /// What came of it, in one line.
     pub result: String,
+    /// Why, line by line.
+    pub reasons: Vec<String>,
+    /// From row to row.
+    pub arrows: Vec<Arrow>,
+    /// Whether the rows have numbers, from 1.
+    pub numbered: bool,
 }
 
 impl Diagram {
     /// An empty diagram with these columns.
     pub fn new(title: impl Into<String>, heads: &[&str]) -> Self {
         let heads = heads.iter().map(|head| (*head).to_owned()).collect();
-        Diagram { title: title.into(), heads, rows: Vec::new(), result: String::new() }
+        Diagram { title: title.into(), heads, ..Diagram::default() }
     }
 
     /// Adds a moment with one cell, and answers with its row.
@@ -78,6 +97,11 @@ impl Diagram {
         drawing.pen.finish(title.into(), result.into())
     }
 
+    /// What a row is called.
+    pub(crate) fn number(&self, row: usize) -> String {
+        format!("#{}", row + 1)
+    }
+
     /// The diagram in plain text, lines ending in `\n`.
     pub fn text(&self) -> String {
         let width = |column: usize| {
@@ -85,21 +109,25 @@ impl Diagram {
             cells.chain([self.heads[column].chars().count()]).max().unwrap_or(0)
         };
         let widths: Vec<_> = (0..self.heads.len()).map(width).collect();
-        let line = |cells: &[String], note: &str, mark: &str| {
+        let digits = if self.numbered { self.rows.len().to_string().len() + 2 } else { 0 };
+        let line = |cells: &[String], note: &str, mark: &str, number: &str| {
             let cells: Vec<_> =
                 cells.iter().zip(&widths).map(|(cell, &width)| format!("{cell:width$}")).collect();
-            format!("{mark} {}   {note}", cells.join(" | ")).trim_end().to_owned() + "\n"
+            let line = format!("{mark} {number:digits$}{}   {note}", cells.join(" | "));
+            line.trim_end().to_owned() + "\n"
         };
         let mut out =
             if self.title.is_empty() { String::new() } else { format!("{}\n", self.title) };
-        out += &line(&self.heads, "", " ");
+        out += &line(&self.heads, "", " ", "");
         let rule: Vec<_> = widths.iter().map(|&width| "-".repeat(width)).collect();
-        out += &format!("  {}\n", rule.join("-+-"));
-        for row in &self.rows {
-            out += &line(&row.cells, &row.note, if row.marked { ">" } else { " " });
+        out += &format!("  {}{}\n", " ".repeat(digits), rule.join("-+-"));
+        for (at, row) in self.rows.iter().enumerate() {
+            let number = if self.numbered { self.number(at) } else { String::new() };
+            out += &line(&row.cells, &row.note, if row.marked { ">" } else { " " }, &number);
         }
-        if !self.result.is_empty() {
-            out += &format!("  => {}\n", self.result);
+        for line in [&self.result].into_iter().chain(&self.reasons).filter(|line| !line.is_empty())
+        {
+            out += &format!("  => {line}\n");
         }
         out
     }

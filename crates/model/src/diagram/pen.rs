@@ -49,13 +49,13 @@ impl Pen {
         row
     }
 
-    /// The oldest store of a thread reaches memory.
-    pub(crate) fn drained(&mut self, thread: usize) {
+    /// The oldest store of a thread reaches memory. False: there is none.
+    pub(crate) fn drained(&mut self, thread: usize) -> bool {
         let columns = &mut self.threads[thread];
-        if let Some(oldest) = columns.waiting.pop_front() {
-            let column = columns.buffer.unwrap_or(columns.thread);
-            self.diagram.moment(column, format!("{oldest} to memory"));
-        }
+        let Some(oldest) = columns.waiting.pop_front() else { return false };
+        let column = columns.buffer.unwrap_or(columns.thread);
+        self.diagram.moment(column, format!("{oldest} to memory"));
+        true
     }
 
     /// The diagram drawn, under its title and over what came of it.

@@ -18,6 +18,7 @@
 #![allow(unsafe_code)]
 
 use super::atomics::{AtomicUsize, Ordering, fence};
+use super::named::Named;
 use super::{heap, runtime};
 use std::cell::{Cell, UnsafeCell};
 use std::fmt;
@@ -145,6 +146,16 @@ impl<T: ?Sized> Arc<T> {
     #[track_caller]
     pub fn strong_count(this: &Arc<T>) -> usize {
         this.0.strong.load(Ordering::Relaxed)
+    }
+}
+
+impl<T> Named for Arc<T> {
+    /// Names its count.
+    fn named(mut self, name: &'static str) -> Arc<T> {
+        if let Some(counted) = std::sync::Arc::get_mut(&mut self.0) {
+            counted.strong.word_mut().name(name);
+        }
+        self
     }
 }
 

@@ -11,6 +11,7 @@
 //! `compare_exchange_weak` fails where `compare_exchange` does, and by itself where that is asked for.
 
 use super::core::Core;
+use super::named::Named;
 use super::op::{Effect, Function, Op, Order};
 use super::runtime;
 use std::fmt;
@@ -28,6 +29,7 @@ pub(crate) struct Word {
     /// Run in the high half, location in the low half; 0 before the first.
     bound: StdU64,
     adopted: StdU32,
+    label: Option<&'static str>,
 }
 
 impl Word {
@@ -43,7 +45,21 @@ impl Word {
     }
 
     pub(crate) const fn new_static(value: u64) -> Word {
-        Word { value: StdU64::new(value), bound: StdU64::new(0), adopted: StdU32::new(0) }
+        Word {
+            value: StdU64::new(value),
+            bound: StdU64::new(0),
+            adopted: StdU32::new(0),
+            label: None,
+        }
+    }
+
+    /// Calls it `label` in traces.
+    pub(crate) fn name(&mut self, label: &'static str) {
+        self.label = Some(label);
+        runtime::with_core(|core, _| {
+            let location = self.locate(core);
+            core.graph.locations[location as usize].label = self.label;
+        });
     }
 
     fn bind(&self, epoch: u32, location: u32) {
@@ -72,6 +88,7 @@ impl Word {
         }
         let location =
             core.adopt(self.adopted.load(Ordering::Relaxed), self.value.load(Ordering::Relaxed));
+        core.graph.locations[location as usize].label = self.label;
         self.bind(core.epoch, location);
         location
     }
@@ -247,6 +264,13 @@ macro_rules! stand_in {
             }
         }
 
+        impl $(<$param>)? Named for $name $(<$param>)? {
+            fn named(mut self, name: &'static str) -> Self {
+                self.word.name(name);
+                self
+            }
+        }
+
         impl $(<$param>)? fmt::Debug for $name $(<$param>)? {
             /// Prints the name of the type alone: to read the value would be an event.
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -379,6 +403,12 @@ impl<T> AtomicPtr<T> {
 impl AtomicU64 {
     pub(crate) fn word(&self) -> &Word {
         &self.word
+    }
+}
+
+impl AtomicUsize {
+    pub(crate) fn word_mut(&mut self) -> &mut Word {
+        &mut self.word
     }
 }
 

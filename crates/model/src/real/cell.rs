@@ -8,8 +8,10 @@
 //! # Sources
 //! Flanagan, Freund: FastTrack, PLDI 2009 (an access is a thread and a time; clocks decide).
 
-use super::ending::Access;
+use super::ending::{Access, Clash};
+use super::named::Named;
 use super::runtime;
+use super::trace::place;
 use super::verdict::Failure;
 use std::cell::RefCell;
 use std::fmt;
@@ -26,6 +28,9 @@ struct History {
 /// Plain memory shared between threads.
 #[derive(Default)]
 pub struct UnsafeCell<T: ?Sized> {
+    /// What traces call it, and where it was made.
+    label: Option<&'static str>,
+    made: Option<&'static Site<'static>>,
     history: RefCell<History>,
     memory: std::cell::UnsafeCell<T>,
 }
@@ -34,8 +39,9 @@ impl<T> UnsafeCell<T> {
     /// New memory; making it is a write.
     #[track_caller]
     pub fn new(value: T) -> UnsafeCell<T> {
-        let cell =
-            UnsafeCell { history: RefCell::default(), memory: std::cell::UnsafeCell::new(value) };
+        let memory = std::cell::UnsafeCell::new(value);
+        let (label, made) = (None, Some(Site::caller()));
+        let cell = UnsafeCell { label, made, history: RefCell::default(), memory };
         cell.access(true, Site::caller());
         cell
     }
@@ -70,6 +76,12 @@ impl<T: ?Sized> UnsafeCell<T> {
         self.memory.get_mut()
     }
 
+    fn name(&self) -> String {
+        let place =
+            || self.made.map_or("a cell".into(), |made| format!("the cell of {}", place(made)));
+        self.label.map_or_else(place, str::to_owned)
+    }
+
     fn access(&self, writes: bool, site: &'static Site<'static>) {
         super::heap::touch((&raw const self.history).addr(), site);
         let against = runtime::with_core(|core, thread| {
@@ -78,7 +90,7 @@ impl<T: ?Sized> UnsafeCell<T> {
             if history.epoch != core.epoch {
                 *history = History { epoch: core.epoch, ..History::default() };
             }
-            let what = if writes { "write" } else { "read" };
+            let what = if writes { "writes" } else { "reads" };
             let access = Access { thread, events: core.threads[thread].executed, site, what };
             let unknown = |other: &&Access| !other.is_known(core, thread);
             let mut against = history.write.iter().find(unknown).copied();
@@ -91,12 +103,19 @@ impl<T: ?Sized> UnsafeCell<T> {
                 history.reads.push(access);
             }
             let other = against?;
-            core.clash = Some([other, access]);
+            core.clash = Some(Clash { of: self.name(), accesses: [other, access] });
             Some(Failure::Race { thread, site, other: other.site })
         });
         if let Some(Some(race)) = against {
             runtime::fail(race);
         }
+    }
+}
+
+impl<T> Named for UnsafeCell<T> {
+    fn named(mut self, name: &'static str) -> UnsafeCell<T> {
+        self.label = Some(name);
+        self
     }
 }
 

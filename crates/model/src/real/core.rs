@@ -12,7 +12,7 @@
 
 use super::clock::Clock;
 use super::condition::Condition;
-use super::ending::Access;
+use super::ending::Clash;
 use super::graph::{EventId, Graph, Kind, Location, NOWHERE};
 use super::growth::Growth;
 use super::guide::Guide;
@@ -121,8 +121,8 @@ pub(crate) struct Core {
     pub(crate) script: VecDeque<Step>,
     /// What leads the run, unless it goes by itself.
     pub(crate) guide: Option<Guide>,
-    /// Of a failure that is about two accesses: both, the earlier one of this run first.
-    pub(crate) clash: Option<[Access; 2]>,
+    /// What a failure about two accesses to plain memory is about.
+    pub(crate) clash: Option<Clash>,
     /// A timed wait of this run could not run out, because its thread's others had.
     pub(crate) out_of_time: bool,
     /// Identifies the run in objects that outlive it.

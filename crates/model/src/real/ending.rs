@@ -12,8 +12,16 @@ pub(crate) struct Access {
     pub(crate) thread: usize,
     pub(crate) events: usize,
     pub(crate) site: &'static Site<'static>,
-    /// In a word: read, write, free …
+    /// In a word: reads, writes, frees …
     pub(crate) what: &'static str,
+}
+
+/// Two accesses to plain memory, the one that this run made first before the other.
+#[derive(Clone, Debug)]
+pub(crate) struct Clash {
+    /// What memory, in words.
+    pub(crate) of: String,
+    pub(crate) accesses: [Access; 2],
 }
 
 impl Access {
@@ -58,7 +66,8 @@ impl Core {
             | Failure::Condition { thread, .. }
             | Failure::Unpublished { thread, .. } => now(*thread),
             Failure::Race { .. } | Failure::UseAfterFree { .. } | Failure::DoubleFree { .. } => {
-                self.clash.iter().flatten().for_each(|access| add(access.thread, access.events));
+                let accesses = self.clash.iter().flat_map(|clash| &clash.accesses);
+                accesses.for_each(|access| add(access.thread, access.events));
             }
         }
         needed

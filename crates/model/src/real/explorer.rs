@@ -12,6 +12,7 @@ use super::{panics, shrink, trace};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::Location as Site;
+use std::path::PathBuf;
 use std::rc::Rc;
 
 /// Events that one execution may have at most, whatever is asked for.
@@ -32,6 +33,7 @@ pub struct Explorer {
     spurious: u32,
     leaks: bool,
     shrinks: u32,
+    html: Option<PathBuf>,
 }
 
 /// Runs in which a violation is made smaller.
@@ -55,6 +57,7 @@ impl Explorer {
             spurious: 0,
             leaks: false,
             shrinks: SHRINKS,
+            html: None,
         }
     }
 
@@ -119,6 +122,13 @@ impl Explorer {
     #[must_use]
     pub fn shrink(mut self, most_runs: u32) -> Explorer {
         self.shrinks = most_runs;
+        self
+    }
+
+    /// Draws a violation as a page in this folder, as the environment variable `UNC_HTML` also asks for.
+    #[must_use]
+    pub fn html(mut self, folder: impl Into<PathBuf>) -> Explorer {
+        self.html = Some(folder.into());
         self
     }
 
@@ -316,8 +326,17 @@ impl<T: Ord + 'static> Exploration<T> {
         let Some(failure) = failure else {
             return Ok(self.report(Verdict::Unknown(Bound::Replayed)));
         };
-        let violation = self.violation(failure);
+        let violation = self.drawn(self.violation(failure));
         Ok(self.report(Verdict::Violated(Box::new(violation))))
+    }
+
+    /// The violation, with a page where one is asked for.
+    fn drawn(&self, mut violation: Violation) -> Violation {
+        let wanted = || std::env::var_os("UNC_HTML").map(PathBuf::from);
+        if let Some(folder) = self.bounds.html.clone().or_else(wanted) {
+            violation.write_page(&folder);
+        }
+        violation
     }
 
     /// The run just made, which broke a rule.
@@ -330,6 +349,7 @@ impl<T: Ord + 'static> Exploration<T> {
             after: self.executions,
             schedule,
             shrunk: None,
+            page: None,
         }
     }
 
@@ -493,7 +513,7 @@ impl<T: Ord + 'static> Exploration<T> {
             )));
         }
         self.repeat_samples()?;
-        let violation = self.shrunk(violation);
+        let violation = self.drawn(self.shrunk(violation));
         Ok(self.report(Verdict::Violated(Box::new(violation))))
     }
 

@@ -109,6 +109,8 @@ pub(crate) struct Location {
     pub(crate) name: (u8, u32),
     /// Where in the code, if in an explored thread.
     pub(crate) made: Option<&'static Site<'static>>,
+    /// What traces call it (`named`).
+    pub(crate) label: Option<&'static str>,
     pub(crate) initial: u64,
     pub(crate) order: Vec<EventId>,
     /// By thread, the numbers of its events here (G6).
@@ -117,7 +119,8 @@ pub(crate) struct Location {
 
 impl Location {
     pub(crate) fn new(name: (u8, u32), initial: u64) -> Location {
-        Location { name, made: None, initial, order: Vec::new(), accesses: Vec::new() }
+        let (order, accesses) = Default::default();
+        Location { name, made: None, label: None, initial, order, accesses }
     }
 
     /// Reads and writes of all threads; a thread's own in program order.

@@ -19,9 +19,9 @@
 #![allow(unsafe_code)]
 
 use super::core::Core;
-use super::ending::Access;
-use super::runtime;
+use super::ending::{Access, Clash};
 use super::verdict::Failure;
+use super::{runtime, trace};
 use std::alloc::Layout;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -107,10 +107,10 @@ impl Core {
         let events = self.threads[thread].executed;
         let block = self.heap.around(address)?;
         block.uses.retain(|earlier| earlier.thread != thread);
-        let access = Access { thread, events, site, what: "use" };
+        let access = Access { thread, events, site, what: "uses" };
         block.uses.push(access);
         let (made, freed) = (block.made, block.freed?);
-        self.clash = Some([freed, access]);
+        self.clash = Some(clash(made, freed, access));
         Some(Failure::UseAfterFree { thread, site, made, freed: freed.site })
     }
 
@@ -122,24 +122,29 @@ impl Core {
         site: &'static Site<'static>,
     ) -> Option<Result<(), Failure>> {
         let events = self.threads[thread].executed;
-        let access = Access { thread, events, site, what: "free" };
+        let access = Access { thread, events, site, what: "frees" };
         let is_first = self.heap.free(address, access)?;
         let block = &self.heap.blocks[&address];
         let (made, freed) = (block.made, block.freed?);
         if !is_first {
-            self.clash = Some([freed, access]);
+            self.clash = Some(clash(made, freed, access));
             return Some(Err(Failure::DoubleFree { thread, site, made, freed: freed.site }));
         }
         let unordered = block.uses.iter().find(|earlier| !earlier.is_known(self, thread)).copied();
         Some(match unordered {
             None => Ok(()),
             Some(earlier) => {
-                self.clash = Some([earlier, access]);
+                self.clash = Some(clash(made, earlier, access));
                 let (thread, used) = (earlier.thread, earlier.site);
                 Err(Failure::UseAfterFree { thread, site: used, made, freed: site })
             }
         })
     }
+}
+
+/// Two accesses to the block made at `made`.
+fn clash(made: &Site<'_>, earlier: Access, later: Access) -> Clash {
+    Clash { of: format!("memory of {}", trace::place(made)), accesses: [earlier, later] }
 }
 
 /// Books a use of the memory at `address`; a wrong one ends the run.

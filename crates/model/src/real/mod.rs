@@ -31,9 +31,10 @@
 //! assert!(report.unwrap().holds());
 //! ```
 //!
-//! `report.violation()` tells which rule was broken, and draws the execution: `violation.trace.text()`, `.svg()`. Its
-//! `schedule` is the execution as a line of text: [`Explorer::replay`] runs it alone, and so does the test itself with
-//! the line in `UNC_REPLAY`.
+//! `report.violation()` tells which rule was broken, and draws an execution with few switches between threads
+//! ([`Shrunk`]): `violation.trace.text()`, `.svg()`, and as a page with `UNC_HTML=FOLDER` ([`Explorer::html`]). What
+//! has a name there got it by [`Named`]. Its `schedule` is the execution as a line of text: [`Explorer::replay`] runs
+//! it alone, and so does the test itself with the line in `UNC_REPLAY`.
 //!
 //! # What it can't see
 //! - Load buffering: a load that reads a store which its own thread's later stores led to. RC11 forbids it, C11 and
@@ -65,7 +66,8 @@
 //! of all candidate graphs, count by count. tests/real_waiting.rs: every order under every kind of lock, and no other.
 //! tests/real_rounds.rs: waiting loops and `wait_until` against the same enumerator, with so many failed rounds; bugs
 //! that show after a failed round. tests/real_heap.rs: memory. tests/real_spurious.rs: what happens without a cause.
-//! tests/real_threads.rs: waiting, bounds, hidden state. tests/real_code.rs: a ring, a lock, event counts, a hazard
+//! tests/real_threads.rs: waiting, bounds, hidden state. tests/real_shrink.rs, shrink/tests.rs, real_replay.rs,
+//! real_trace.rs: violations, shrunk, run again and told. tests/real_code.rs: a ring, a lock, event counts, a hazard
 //! pointer, a stack and a queue, and 39 mutants. crates/trace/tests/model.rs: the record's writer. compare/: loom.
 //!
 //! # Sources
@@ -89,6 +91,7 @@ mod growth;
 mod guide;
 mod heap;
 mod memory;
+mod named;
 mod op;
 mod order;
 mod ordered;
@@ -115,6 +118,7 @@ pub use self::explorer::Explorer;
 pub use self::futex::{FutexWord, Wait, futex_wait, futex_wait_timeout, futex_wake};
 pub use self::heap::{Box, alloc, dealloc};
 pub use self::memory::Memory;
+pub use self::named::Named;
 pub use self::order::Cost;
 pub use self::sync::{Condvar, Mutex, MutexGuard};
 pub use self::thread::{

@@ -299,7 +299,7 @@ pub(crate) fn free_while_unwinding(address: usize, site: &'static Site<'static>)
     let mut core = run.core.borrow_mut();
     let thread = run.running.get();
     let events = core.threads[thread].executed;
-    core.heap.free(address, Access { thread, events, site, what: "free" })
+    core.heap.free(address, Access { thread, events, site, what: "frees" })
 }
 
 /// Whether the caller belongs to a run that is over, or unwinds: what it does is not explored.

@@ -6,6 +6,7 @@
 
 use super::atomics::Word;
 use super::futex;
+use super::named::Named;
 use super::op::{Op, Order};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -73,6 +74,13 @@ impl<T: ?Sized> Mutex<T> {
     fn guard(&self, site: &'static Site<'static>) -> MutexGuard<'_, T> {
         let data = self.data.lock().unwrap_or_else(PoisonError::into_inner);
         MutexGuard { mutex: self, data: Some(data), site }
+    }
+}
+
+impl<T> Named for Mutex<T> {
+    fn named(mut self, name: &'static str) -> Mutex<T> {
+        self.held.name(name);
+        self
     }
 }
 
@@ -183,6 +191,13 @@ impl Condvar {
             }
             None => self.alone.notify_all(),
         }
+    }
+}
+
+impl Named for Condvar {
+    fn named(mut self, name: &'static str) -> Condvar {
+        self.word.name(name);
+        self
     }
 }
 

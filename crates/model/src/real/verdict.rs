@@ -4,6 +4,7 @@ use super::order::Cost;
 use crate::diagram::Diagram;
 use std::fmt;
 use std::panic::Location as Site;
+use std::path::{Path, PathBuf};
 
 /// The answer of an exploration.
 #[derive(Debug)]
@@ -182,6 +183,9 @@ pub struct Violation {
     pub schedule: String,
     /// How the execution that was found became this one; `None` where it is shown as it was found.
     pub shrunk: Option<Shrunk>,
+    /// The page that shows it, where one was asked for and could be written, or why not
+    /// ([`Explorer::html`](super::Explorer::html)).
+    pub page: Option<Result<PathBuf, String>>,
 }
 
 /// How a violation became smaller.
@@ -210,13 +214,63 @@ impl fmt::Display for Shrunk {
     }
 }
 
+/// The command that runs the test going on.
+fn tested() -> String {
+    let thread = std::thread::current();
+    let test = thread.name().filter(|name| *name != "main");
+    format!("cargo test {}", test.unwrap_or("NAME"))
+}
+
+impl Violation {
+    /// The command that runs this execution alone.
+    fn command(&self) -> String {
+        format!("UNC_REPLAY='{}' {}", self.schedule, tested())
+    }
+
+    /// The execution as a page that needs nothing but itself.
+    pub fn html(&self) -> String {
+        let how = format!("`{}`", self.command());
+        let shrunk = self.shrunk.map_or("it is shown as it was found".into(), |it| it.to_string());
+        let arrows = "A step that reads what another thread wrote has an arrow from it: solid where what happened \
+                      before the one happened before the other, dashed where nothing is ordered. Accesses that clash, \
+                      and where the execution ended, are set off.";
+        let notes = [("How to read it", arrows), ("Found", &shrunk), ("To run it alone", &how)];
+        self.trace.page(&notes)
+    }
+
+    /// Writes the page into `folder`, under the names of its test and its exploration.
+    pub(crate) fn write_page(&mut self, folder: &Path) {
+        let exploration = self.schedule.split(' ').next().unwrap_or_default();
+        let thread = std::thread::current();
+        let name = format!("{} {exploration}", thread.name().unwrap_or_default());
+        let name: String = name
+            .chars()
+            .map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' })
+            .collect();
+        let path = folder.join(format!("{name}.html"));
+        let written =
+            std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, self.html()));
+        self.page = Some(match written {
+            Ok(()) => Ok(path),
+            Err(error) => Err(format!("{}: {error}", path.display())),
+        });
+    }
+}
+
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.trace.text())?;
         if let Some(shrunk) = &self.shrunk {
             write!(f, "  ({shrunk})")?;
         }
-        write!(f, "\nTo run this execution alone: UNC_REPLAY='{}' cargo test …", self.schedule)
+        write!(f, "\nTo run this execution alone: {}", self.command())?;
+        match &self.page {
+            None => {
+                write!(f, "\nTo see it drawn, as a page in FOLDER: UNC_HTML=FOLDER {}", tested())
+            }
+            Some(Ok(path)) => write!(f, "\nDrawn in {}", path.display()),
+            Some(Err(why)) => write!(f, "\nIt could not be drawn: {why}"),
+        }
     }
 }
 

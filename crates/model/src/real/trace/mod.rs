@@ -1,0 +1,404 @@
+//! An execution drawn: a column for each thread, and under TSO one for each buffer that holds something back.
+//!
+//! # Contract
+//! Under SC and TSO the moments stand in an order of memory that explains every read: each sees the newest write, or
+//! its own thread's waiting store. Under C11 there need be no such order; there the moments stand as they were run, and
+//! a read that misses newer writes says so: `stale`. Rows are numbered; a read names the row that it reads from. Rounds
+//! of a thread that are the same stand once, with how many they are (`fold`). Of plain memory the two accesses that
+//! clash are drawn, and what is missing between them is said (`links`).
+
+mod fold;
+mod links;
+mod names;
+
+use self::links::RowOf;
+use self::names::{Names, is_queue};
+use super::core::{Core, State};
+use super::ending::Access;
+use super::graph::{Event, EventId, Kind, NOWHERE};
+use super::memory::Memory;
+use super::op::{Op, queued};
+use super::ordered;
+use super::verdict::Failure;
+use crate::diagram::{Diagram, Pen};
+use std::collections::BTreeSet;
+use std::panic::Location as Site;
+
+/// What is drawn in one row.
+enum Moment {
+    Happens(EventId),
+    /// A store that waits in its thread's buffer from here on.
+    Enters(EventId),
+    /// The oldest store of the thread reaches memory.
+    Drains(usize),
+}
+
+/// Where a read has its value from.
+#[derive(Clone, Copy)]
+enum Origin {
+    Initial,
+    Buffer,
+    Write { from: EventId, newer: Option<EventId> },
+}
+
+/// What a row is about, next to what is drawn in it.
+#[derive(Clone, Copy, Default)]
+struct Fact {
+    event: Option<EventId>,
+    origin: Option<Origin>,
+    /// One of the accesses that clash: which.
+    access: Option<usize>,
+}
+
+/// Draws the run that `core` has just made and that ended in `failure`.
+pub(crate) fn diagram(core: &Core, failure: &Failure) -> Diagram {
+    let order = match core.growth.memory {
+        Memory::C11 => core.log.clone(),
+        Memory::Tso => ordered::memory_order(&core.graph, &core.log, true),
+        Memory::Sc => ordered::memory_order(&core.graph, &core.log, false),
+    };
+    let moments = moments(core, &order);
+    let buffers = |thread: usize| {
+        moments.iter().any(|moment| matches!(moment, Moment::Enters(id) if of(*id) == thread))
+    };
+    let heads = (0..core.threads.len()).map(|thread| (format!("thread {thread}"), buffers(thread)));
+    let mut drawing = Drawing::new(core, Pen::new(heads));
+    for moment in moments {
+        drawing.draw(&moment);
+    }
+    drawing.end(failure);
+    let lines = failure.to_string();
+    let lines: Vec<_> = lines.lines().map(str::trim).collect();
+    drawing.finish(lines.join("; "))
+}
+
+fn of(id: EventId) -> usize {
+    usize::from(id.thread)
+}
+
+/// Events at their place in the order; a store that later events of its thread overtake enters a buffer before them.
+fn moments(core: &Core, order: &[EventId]) -> Vec<Moment> {
+    let mut moments = Vec::new();
+    let mut begun = vec![0; core.threads.len()];
+    for &id in order {
+        let (thread, index) = (of(id), usize::from(id.index));
+        while begun[thread] + 1 < index {
+            begun[thread] += 1;
+            let earlier = EventId::new(thread, begun[thread]);
+            let is_store = core.graph.get(earlier).kind == Kind::Write;
+            moments.push(if is_store { Moment::Enters(earlier) } else { Moment::Happens(earlier) });
+        }
+        if begun[thread] < index {
+            begun[thread] = index;
+            moments.push(Moment::Happens(id));
+        } else if core.graph.get(id).kind == Kind::Write {
+            moments.push(Moment::Drains(thread));
+        }
+    }
+    moments
+}
+
+struct Drawing<'c> {
+    core: &'c Core,
+    pen: Pen,
+    names: Names,
+    /// Of each row drawn.
+    facts: Vec<Fact>,
+    /// Events drawn so far.
+    before: Vec<EventId>,
+    /// Stores in buffers.
+    waiting: BTreeSet<EventId>,
+    /// Accesses that clash, not drawn yet, and which they are.
+    accesses: Vec<(usize, Access)>,
+}
+
+impl<'c> Drawing<'c> {
+    fn new(core: &'c Core, pen: Pen) -> Drawing<'c> {
+        let names = Names::new(&core.graph);
+        let clash = core.clash.iter().flat_map(|clash| clash.accesses).enumerate().collect();
+        let (facts, before, waiting) = Default::default();
+        Drawing { core, pen, names, facts, before, waiting, accesses: clash }
+    }
+
+    fn row(&mut self, thread: usize, text: String, note: String, fact: Fact) {
+        self.pen.moment(thread, text).note = note;
+        self.facts.push(fact);
+    }
+
+    /// A row that is the point of the diagram.
+    fn point(&mut self, thread: usize, text: String, note: String, fact: Fact) {
+        let row = self.pen.moment(thread, text);
+        (row.note, row.marked) = (note, true);
+        self.facts.push(fact);
+    }
+
+    fn draw(&mut self, moment: &Moment) {
+        match *moment {
+            Moment::Drains(thread) => {
+                let oldest = self.waiting.iter().copied().find(|id| of(*id) == thread);
+                oldest.map(|id| self.waiting.remove(&id));
+                if self.pen.drained(thread) {
+                    self.facts.push(Fact::default());
+                }
+            }
+            Moment::Enters(id) => {
+                self.access_before(id);
+                let event = self.core.graph.get(id);
+                let name = self.names.of(event.location);
+                let waiting = format!("{name}={}", self.value(event, event.value));
+                if let Some(text) = self.describe(id, event) {
+                    self.pen.buffered(of(id), text, waiting).note = place(event.site);
+                    self.facts.push(Fact { event: Some(id), ..Fact::default() });
+                }
+                self.waiting.insert(id);
+                self.before.push(id);
+            }
+            Moment::Happens(id) => {
+                self.access_before(id);
+                let event = self.core.graph.get(id);
+                if let Some(text) = self.describe(id, event) {
+                    let fact = Fact { event: Some(id), origin: self.origin(id), access: None };
+                    self.row(of(id), text, place(event.site), fact);
+                }
+                self.before.push(id);
+            }
+        }
+    }
+
+    /// The accesses that a thread made before this event of it.
+    fn access_before(&mut self, id: EventId) {
+        let is_due =
+            |access: &Access| access.thread == of(id) && access.events < usize::from(id.index);
+        while let Some(at) = self.accesses.iter().position(|(_, access)| is_due(access)) {
+            let (which, access) = self.accesses.remove(at);
+            self.access(which, access);
+        }
+    }
+
+    fn access(&mut self, which: usize, access: Access) {
+        let memory = self.core.clash.as_ref().map_or("memory", |clash| &clash.of);
+        let text = format!("{} {memory}, plain", access.what);
+        let fact = Fact { access: Some(which), ..Fact::default() };
+        self.point(access.thread, text, place(access.site), fact);
+    }
+
+    /// What the run ended in.
+    fn end(&mut self, failure: &Failure) {
+        for (which, access) in std::mem::take(&mut self.accesses) {
+            self.access(which, access);
+        }
+        let mut point = |thread: usize, text: String, note: String| {
+            self.point(thread, text, note, Fact::default());
+        };
+        match failure {
+            Failure::Panic { thread, place, .. } => {
+                let place = place.as_deref().unwrap_or_default();
+                let file = place.rsplit('/').next().unwrap_or(place);
+                point(*thread, "panics".into(), file.to_owned());
+            }
+            // Its two accesses are drawn.
+            Failure::Race { .. } | Failure::UseAfterFree { .. } | Failure::DoubleFree { .. } => {}
+            Failure::Leak { site } => {
+                point(0, "ends with memory left".into(), format!("allocated at {}", place(site)));
+            }
+            Failure::Condition { thread, site, why } => {
+                point(*thread, format!("its condition {why}"), place(site));
+            }
+            Failure::Unpublished { thread, site } => {
+                point(*thread, "uses an atomic not published to it".into(), place(site));
+            }
+            Failure::Deadlock { threads } => {
+                for &thread in threads {
+                    let last = self.core.graph.threads[thread].last();
+                    let (text, note) = match last.filter(|event| event.kind == Kind::Blocked) {
+                        Some(event) => {
+                            let name = self.names.of(event.location);
+                            (format!("waits for {name}, for ever"), place(event.site))
+                        }
+                        None => self.waits(thread),
+                    };
+                    self.point(thread, text, note, Fact::default());
+                }
+            }
+        }
+    }
+
+    /// How a thread waits that is in no wait of one step.
+    fn waits(&self, thread: usize) -> (String, String) {
+        let run = &self.core.threads[thread];
+        let hint = run.rounds.hinted_at().map_or_else(String::new, place);
+        match run.state {
+            State::Joining(child) => {
+                (format!("waits for the end of thread {child}"), String::new())
+            }
+            State::Spinning => ("goes round its loop for ever".into(), hint),
+            State::Awaiting => ("waits for its condition for ever".into(), hint),
+            _ => ("waits for ever".into(), String::new()),
+        }
+    }
+
+    /// Folds rounds, numbers the rows, and says what leads from one to another.
+    fn finish(mut self, title: String) -> Diagram {
+        let pen = std::mem::replace(&mut self.pen, Pen::new(std::iter::empty()));
+        let mut diagram = pen.finish(title, self.legend());
+        diagram.numbered = true;
+        let keys: Vec<_> = (0..diagram.rows.len()).map(|row| self.key(&diagram, row)).collect();
+        let (shown, stands) = fold::fold(&keys);
+        let mut rows = RowOf::new();
+        for (row, fact) in self.facts.iter().enumerate() {
+            if let Some(id) = fact.event {
+                rows.insert(id, stands[row]);
+                if self.core.graph.get(id).is_half() && self.core.graph.get(id).exclusive {
+                    rows.insert(EventId { index: id.index - 1, ..id }, stands[row]);
+                }
+            }
+        }
+        let all = std::mem::take(&mut diagram.rows);
+        for &(at, times) in &shown {
+            let mut row = all[at].clone();
+            let told = self.facts[at].origin.map(|origin| tell(origin, &diagram, &rows));
+            let rounds = if times > 1 { format!(" ×{times}") } else { String::new() };
+            if let Some(cell) = row.cells.iter_mut().find(|cell| !cell.is_empty()) {
+                *cell += &(told.unwrap_or_default() + &rounds);
+            }
+            diagram.rows.push(row);
+        }
+        diagram.arrows = links::arrows(self.core, &rows);
+        let row_of = |which| {
+            let at = self.facts.iter().position(|fact| fact.access == Some(which))?;
+            Some(stands[at])
+        };
+        if let (Some(clash), Some(one), Some(other)) = (&self.core.clash, row_of(0), row_of(1)) {
+            diagram.reasons = links::reasons(self.core, &diagram, &rows, clash, (one, other));
+        }
+        diagram
+    }
+
+    /// What must be the same for rows to be one: thread, text, place and, of a read that writes nothing, the origin.
+    fn key(&self, diagram: &Diagram, at: usize) -> Option<(usize, String)> {
+        let (row, fact) = (&diagram.rows[at], &self.facts[at]);
+        let id = fact.event.filter(|_| !row.marked)?;
+        let from = match fact.origin {
+            Some(Origin::Write { from, newer }) if self.core.graph.get(id).kind == Kind::Read => {
+                format!("{from:?} {newer:?}")
+            }
+            _ => String::new(),
+        };
+        Some((of(id), format!("{} {} {from}", row.cells.concat(), row.note)))
+    }
+
+    /// Where the atomics drawn were made that have names.
+    fn legend(&self) -> String {
+        let graph = &self.core.graph;
+        let locations: BTreeSet<u32> = self
+            .before
+            .iter()
+            .map(|&id| graph.get(id).location)
+            .filter(|&at| at != NOWHERE)
+            .collect();
+        let made = |at: u32| self.names.legend(at, &graph.locations[at as usize]);
+        locations.into_iter().filter_map(made).collect::<Vec<_>>().join(", ")
+    }
+
+    fn describe(&self, id: EventId, event: &Event) -> Option<String> {
+        let name = || self.names.of(event.location);
+        Some(match (event.kind, event.op) {
+            // A LOCKed read-modify-write stands where its write does: nobody writes in between.
+            (Kind::Read, _) if event.exclusive => return None,
+            (Kind::Write, _) if event.exclusive => {
+                let read = self.core.graph.get(EventId { index: id.index - 1, ..id });
+                let (old, new) = (self.value(read, read.value), self.value(event, event.value));
+                format!("{}: {old} -> {new}{}", name(), self.order(read))
+            }
+            (Kind::Read, _) => {
+                let half = matches!(event.op, Op::Unlocked { .. });
+                let what = if half { " unlocked load".into() } else { self.order(event) };
+                format!("{} = {}{what}", name(), self.value(event, event.value))
+            }
+            (Kind::Write, _) => {
+                format!("{} := {}{}", name(), self.value(event, event.value), self.order(event))
+            }
+            (_, Op::Fence { order }) => format!("fence {}", order.name()),
+            (_, Op::Light) => "light fence".into(),
+            (_, Op::Heavy) => "heavy fence".into(),
+            (_, Op::Spawn { child }) => format!("spawn {child}"),
+            (_, Op::Join { child }) => format!("join {child}"),
+            (_, Op::Choice { .. }) => format!("choose {}", event.value),
+            _ => {
+                debug_assert_eq!(event.location, NOWHERE);
+                return None;
+            }
+        })
+    }
+
+    /// A value of the event's location; of a queue, the threads in it.
+    fn value(&self, event: &Event, value: u64) -> String {
+        if is_queue(&self.core.graph.locations[event.location as usize]) {
+            format!("{:?}", queued(value))
+        } else {
+            format!("{value:#x}")
+        }
+    }
+
+    /// The ordering of an access; under SC and TSO only SeqCst makes a difference.
+    fn order(&self, event: &Event) -> String {
+        let is_told = self.core.growth.memory == Memory::C11 || event.order.sc;
+        if is_told { format!(" {}", event.order.name()) } else { String::new() }
+    }
+
+    /// The newest write drawn above, if it is newer than the one read.
+    fn newer(&self, read: &Event) -> Option<EventId> {
+        let graph = &self.core.graph;
+        let place = |write: EventId| graph.position(read.location, write);
+        let is_write = |&id: &EventId| {
+            let event = graph.get(id);
+            let is_in_memory = event.kind == Kind::Write && !self.waiting.contains(&id);
+            is_in_memory && event.location == read.location && place(id) > place(read.from)
+        };
+        let newest = self.before.iter().copied().filter(is_write).max_by_key(|&write| place(write));
+        newest.filter(|_| !self.waiting.contains(&read.from))
+    }
+
+    fn origin(&self, id: EventId) -> Option<Origin> {
+        let event = self.core.graph.get(id);
+        let read = match event.kind {
+            Kind::Write if event.exclusive => {
+                self.core.graph.get(EventId { index: id.index - 1, ..id })
+            }
+            Kind::Read => event,
+            _ => return None,
+        };
+        let from = read.from;
+        let newer = if event.exclusive { None } else { self.newer(read) };
+        Some(if from.is_initial() && newer.is_none() {
+            Origin::Initial
+        } else if from.thread == id.thread && self.waiting.contains(&from) {
+            Origin::Buffer
+        } else {
+            Origin::Write { from, newer }
+        })
+    }
+}
+
+/// An origin in words, once the rows have numbers.
+fn tell(origin: Origin, diagram: &Diagram, rows: &RowOf) -> String {
+    match origin {
+        Origin::Initial => " (initial)".into(),
+        Origin::Buffer => " (own buffer)".into(),
+        Origin::Write { from, newer } => {
+            let number = |id: EventId| rows.get(&id).map_or("?".into(), |&row| diagram.number(row));
+            let from =
+                if from.is_initial() { "initial".into() } else { format!("from {}", number(from)) };
+            match newer {
+                None => format!(" ({from})"),
+                Some(newer) => format!(" ({from}, stale: {} is newer)", number(newer)),
+            }
+        }
+    }
+}
+
+/// A place in the code, short.
+pub(crate) fn place(site: &Site<'_>) -> String {
+    let file = site.file();
+    format!("{}:{}", file.rsplit('/').next().unwrap_or(file), site.line())
+}

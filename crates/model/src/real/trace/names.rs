@@ -1,0 +1,65 @@
+//! What the locations of an execution are called.
+
+use super::super::core::QUEUE;
+use super::super::graph::{Graph, Location};
+use super::place;
+use std::collections::BTreeMap;
+
+/// Locations of statics.
+const STATIC: u8 = u8::MAX;
+
+/// By location: what its maker called it, or the place in the code where it was made. Of several with one name each has
+/// a number, in the order in which they were made.
+pub(crate) struct Names(Vec<String>);
+
+impl Names {
+    pub(crate) fn new(graph: &Graph) -> Names {
+        let mut alike: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        let words = graph.locations.iter().enumerate().filter(|(_, location)| is_word(location));
+        for (at, location) in words {
+            alike.entry(base(location)).or_default().push(at);
+        }
+        let mut names = vec![String::new(); graph.locations.len()];
+        for (base, mut same) in alike {
+            same.sort_by_key(|&at| graph.locations[at].name);
+            for (number, &at) in same.iter().enumerate() {
+                names[at] = if same.len() > 1 { format!("{base}[{number}]") } else { base.clone() };
+            }
+        }
+        for (at, location) in graph.locations.iter().enumerate().filter(|(_, at)| !is_word(at)) {
+            let (creator, count) = location.name;
+            let word = (creator ^ QUEUE, count);
+            let word = graph.locations.iter().position(|other| other.name == word);
+            names[at] = match word.filter(|_| is_queue(location)) {
+                Some(word) => format!("queue of {}", names[word]),
+                None => format!("token of thread {}", creator & 15),
+            };
+        }
+        Names(names)
+    }
+
+    pub(crate) fn of(&self, location: u32) -> &str {
+        &self.0[location as usize]
+    }
+
+    /// Where a location with a given name was made.
+    pub(crate) fn legend(&self, at: u32, location: &Location) -> Option<String> {
+        let made = location.label.and(location.made)?;
+        Some(format!("{} made at {}", self.of(at), place(made)))
+    }
+}
+
+/// An atomic, or what a mutex is made of.
+fn is_word(location: &Location) -> bool {
+    matches!(location.name.0, 0..=15 | STATIC)
+}
+
+/// Its values are the threads that wait.
+pub(crate) fn is_queue(location: &Location) -> bool {
+    matches!(location.name.0 ^ QUEUE, 0..=15 | STATIC)
+}
+
+fn base(location: &Location) -> String {
+    let made = || location.made.map_or_else(|| "static".to_owned(), place);
+    location.label.map_or_else(made, str::to_owned)
+}

@@ -1,0 +1,179 @@
+//! What a trace tells of a violation: names, rounds, origins, both accesses of a race and the link between them that is
+//! missing; and the page that shows it.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use uncontended_model::real::{
+    self, AtomicU32, Condvar, Explorer, Memory, Mutex, Named, UnsafeCell, Verdict, Violation,
+    fence, spawn, spin_loop,
+};
+use uncontended_testkit::Folder;
+
+fn violation(explorer: &Explorer, body: impl Fn() + 'static) -> Box<Violation> {
+    let report = explorer.explore(body).unwrap();
+    match report.verdict {
+        Verdict::Violated(violation) => violation,
+        _ => panic!("{report}"),
+    }
+}
+
+fn trace(body: impl Fn() + 'static) -> String {
+    violation(&Explorer::new(Memory::C11), body).trace.text()
+}
+
+struct Slot(UnsafeCell<u32>, AtomicU32);
+
+// SAFETY: it is not sound to share this; that the checker says so is the test.
+unsafe impl Sync for Slot {}
+
+/// A slot handed over by a flag, with fences and these orderings.
+fn hand_over(
+    store: real::Ordering,
+    load: real::Ordering,
+    fences: [Option<real::Ordering>; 2],
+) -> impl Fn() + 'static {
+    move || {
+        let flag = AtomicU32::new(0).named("flag");
+        let slot = Arc::new(Slot(UnsafeCell::new(0).named("slot"), flag));
+        let other = Arc::clone(&slot);
+        let writer = spawn(move || {
+            other.0.with_mut(|_| ());
+            fences[0].into_iter().for_each(fence);
+            other.1.store(1, store);
+        });
+        if slot.1.load(load) == 1 {
+            fences[1].into_iter().for_each(fence);
+            slot.0.with(|_| ());
+        }
+        writer.join().unwrap();
+    }
+}
+
+#[track_caller]
+fn says(text: &str, lines: &[&str]) {
+    for line in lines {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+}
+
+#[test]
+fn a_race_shows_both_accesses_and_the_link_that_is_missing() {
+    let unreleased = trace(hand_over(Relaxed, Acquire, [None, None]));
+    says(
+        &unreleased,
+        &[
+            "writes slot, plain",
+            "reads slot, plain",
+            "no release/acquire pair orders #2 before #5",
+            "#4 reads what #3 wrote after #2, but #3 (rlx) does not release",
+            "flag made at real_trace.rs",
+        ],
+    );
+    says(&trace(hand_over(Release, Relaxed, [None, None])), &["but #4 (rlx) does not acquire"]);
+    says(
+        &trace(hand_over(Relaxed, Relaxed, [None, None])),
+        &["but #3 (rlx) does not release, #4 (rlx) does not acquire"],
+    );
+    says(
+        &trace(hand_over(Relaxed, Relaxed, [Some(Release), None])),
+        &["fence rel", "but #5 (rlx) does not acquire"],
+    );
+    let fenced = hand_over(Relaxed, Relaxed, [Some(Release), Some(Acquire)]);
+    assert!(Explorer::new(Memory::C11).explore(fenced).unwrap().holds());
+    let unlinked = trace(|| {
+        let slot = Arc::new(Slot(UnsafeCell::new(0), AtomicU32::new(0)));
+        let other = Arc::clone(&slot);
+        let writer = spawn(move || other.0.with_mut(|_| ()));
+        slot.0.with(|_| ());
+        writer.join().unwrap();
+    });
+    says(&unlinked, &["plain", "the cell of real_trace.rs", "nothing that leads to #"]);
+}
+
+#[test]
+fn a_chain_that_breaks_in_the_middle_is_told_there() {
+    let text = trace(|| {
+        let flags = [AtomicU32::new(0).named("one"), AtomicU32::new(0).named("two")];
+        let shared = Arc::new((Slot(UnsafeCell::new(0), AtomicU32::new(0)), flags));
+        let (first, second) = (Arc::clone(&shared), Arc::clone(&shared));
+        let writer = spawn(move || {
+            first.0.0.with_mut(|_| ());
+            first.1[0].store(1, Release);
+        });
+        let between = spawn(move || {
+            if second.1[0].load(Relaxed) == 1 {
+                second.1[1].store(1, Release);
+            }
+        });
+        if shared.1[1].load(Acquire) == 1 {
+            shared.0.0.with(|_| ());
+        }
+        writer.join().unwrap();
+        between.join().unwrap();
+    });
+    says(&text, &["one = 0x1 rlx", "(rlx) does not acquire"]);
+}
+
+#[test]
+fn rounds_are_shown_once_and_old_values_are_called_stale() {
+    let text = trace(|| {
+        let never = AtomicU32::new(0).named("never");
+        while never.load(Acquire) == 0 {
+            spin_loop();
+        }
+    });
+    says(&text, &["never = 0x0 acq (initial) ×", "goes round its loop for ever"]);
+    assert_eq!(text.matches("never = ").count(), 1, "{text}");
+    let stale = trace(|| {
+        let words = Arc::new([0; 2].map(AtomicU32::new));
+        let other = Arc::clone(&words);
+        let writer = spawn(move || other.iter().for_each(|word| word.store(1, Relaxed)));
+        let seen = words[1].load(Relaxed);
+        assert!(seen == 0 || words[0].load(Relaxed) == 1, "the second without the first");
+        writer.join().unwrap();
+    });
+    says(&stale, &["[0] = 0x0 rlx (initial, stale: #2 is newer)", "[1] = 0x1 rlx (from #3)"]);
+}
+
+#[test]
+fn everything_can_have_a_name() {
+    let text = trace(|| {
+        let lock = Arc::new(Mutex::new(0).named("lock"));
+        let count = Arc::new(AtomicU32::new(0).named("count"));
+        let shared = real::Arc::new(1).named("shared");
+        let pair = (Arc::clone(&lock), Arc::clone(&count), real::Arc::clone(&shared));
+        let woken = Arc::new(Condvar::new().named("woken"));
+        let bell = Arc::clone(&woken);
+        let thread = spawn(move || {
+            let held = pair.0.lock().unwrap();
+            pair.1.fetch_add(1, AcqRel);
+            drop(bell.wait(held));
+            drop(pair.2);
+        });
+        thread.join().unwrap();
+    });
+    says(&text, &["lock: 0x0 -> 0x1", "count: 0x0 -> 0x1", "shared: 0x1 -> 0x2", "queue of woken"]);
+    static KEPT: AtomicU32 = AtomicU32::new_static(0);
+    says(&trace(|| assert!(KEPT.swap(1, AcqRel) == 1)), &["static: 0x0 -> 0x1"]);
+}
+
+#[test]
+fn a_page_is_written_where_one_is_asked_for() {
+    let folder = Folder::new();
+    let explorer = Explorer::new(Memory::C11).html(folder.path());
+    let found = violation(&explorer, hand_over(Relaxed, Acquire, [None, None]));
+    let path = found.page.as_ref().unwrap().as_ref().unwrap();
+    assert!(found.to_string().contains(&format!("Drawn in {}", path.display())), "{found}");
+    let page = std::fs::read_to_string(path).unwrap();
+    for part in ["<svg ", "UNC_REPLAY=", "cargo test a_page_is_written_where_one_is_asked_for"] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(page.contains("marker-end=\"url(#reads)\"") && page.contains("color-scheme"), "{page}");
+    assert_eq!(page.matches("http").count(), 1, "only the namespace of SVG: {page}");
+    let nowhere = Explorer::new(Memory::C11).html("/proc/none/of/these");
+    let unwritten = violation(&nowhere, hand_over(Relaxed, Acquire, [None, None]));
+    assert!(unwritten.to_string().contains("It could not be drawn: /proc/none"), "{unwritten}");
+    let silent = violation(&Explorer::new(Memory::C11), hand_over(Relaxed, Acquire, [None, None]));
+    assert!(silent.page.is_some() == std::env::var_os("UNC_HTML").is_some());
+    assert!(silent.to_string().contains("UNC_REPLAY='c11@"), "{silent}");
+}
