@@ -62,19 +62,21 @@ fn run(program: &Program) -> Vec<Vec<u32>> {
 
 /// Every execution of the program, with what it reads, and its events in the order in which they were run.
 fn executions(memory: Memory, program: &Program) -> Vec<(Vec<Vec<u32>>, Graph, Vec<EventId>)> {
-    let growth = Growth { memory, work: Vec::new(), single: false, place: None };
-    let run_machine = Run::new(Core::new(growth, Explorer::new(memory).limits()));
-    let (mut found, mut next) = (Vec::new(), Some(Graph::default()));
-    while let Some(graph) = next {
+    let run_machine = Run::new(Core::new(Growth::new(memory), Explorer::new(memory).limits()));
+    let (mut found, mut graph) = (Vec::new(), Graph::default());
+    loop {
         let seen = Rc::new(RefCell::new(None));
         let (slot, program) = (Rc::clone(&seen), program.clone());
         run_machine.execute(graph, Box::new(move || drop(slot.replace(Some(run(&program))))));
         let mut core = run_machine.core.borrow_mut();
         assert!(core.stop.is_none());
         found.push((seen.take().unwrap(), core.graph.clone(), core.log.clone()));
-        next = core.growth.next();
+        graph = std::mem::take(&mut core.graph);
+        let Core { growth, .. } = &mut *core;
+        if !growth.next(&mut graph) {
+            return found;
+        }
     }
-    found
 }
 
 /// The least count of switches, each old value as two, over every order in which these events may be run.
