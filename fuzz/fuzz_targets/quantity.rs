@@ -1,8 +1,8 @@
-//! Any text is a finite quantity, a rate, a path, words of a command line, or a told error.
+//! Any text is a finite quantity, a rate, a path, words of a command line, a suite, or a told error.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use uncontended_decide::{path, value, words};
+use uncontended_decide::{path, suite, value, words};
 use uncontended_figures::{Quantity, given, given_percent, measured, read};
 
 fuzz_target!(|text: &str| {
@@ -28,6 +28,7 @@ fuzz_target!(|text: &str| {
         assert_eq!(words::split(&words::join(&split)), Ok(split));
     }
     let _ = words::needs_shell(text);
+    let _ = suite::Suite::parse(text, None);
     // A path, then a document after the first line break.
     if let Some((path, document)) = text.split_once('\n')
         && let (Ok(path), Ok(document)) = (path::Path::parse(path), serde_json::from_str(document))

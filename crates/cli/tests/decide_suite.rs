@@ -55,6 +55,9 @@ fn the_error_of_a_suite_is_shared_and_its_worst_answer_counts() {
         let error = one["max_error"].as_f64().unwrap();
         assert!(error <= 0.01 / 3.0 && error > 0.003_33, "{error}");
     }
+    // The bound on the command line stands before the file's.
+    let said = suite(&folder, &good, &["--max-error", "5 %", "--json", "-"]);
+    assert_eq!(said.json()["max_error"], 0.05);
     // Each further property only adds its own answer, the worst of which counts.
     let undecided = good.clone() + "[[slo]]\nrate = 0.9\ncounts = '1/1'\n";
     assert_eq!(suite(&folder, &undecided, &[]).status, 3);
@@ -73,7 +76,7 @@ fn a_suite_is_checked_before_anything_runs() {
     let first = format!("[[slo]]\nat-most = '1h'\nrate = 0.6\ncommand = 'touch {ran}'\n");
     for (text, words) in [
         ("[[slo]]\nrate = 1.5\ncounts = '1/2'\n", "outside (0, 1)"),
-        ("[[slo]]\nspeed = 3\n", "unexpected argument '--speed'"),
+        ("[[slo]]\nrate = 0.9\ncounts = '1/2'\nspeed = 3\n", "unknown key 'speed'"),
         ("[[slo]]\nmax-error = 0.1\n", "belongs to the whole suite"),
         ("[[race]]\n", "unknown field `race`"),
         ("[slo]\nrate = 0.5\n", "line 5"),

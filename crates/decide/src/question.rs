@@ -51,14 +51,25 @@ pub trait Asked {
 }
 
 impl Question {
-    /// The question, whatever its kind: the only place that tells them apart.
+    /// What each kind answers, in the order of the kinds: the only place that tells them apart.
+    #[must_use]
+    pub fn each<'a, T>(
+        &'a self,
+        slo: fn(&'a Slo) -> T,
+        compare: fn(&'a Compare) -> T,
+        permute: fn(&'a Permute) -> T,
+    ) -> T {
+        match self {
+            Question::Slo(question) => slo(question),
+            Question::Compare(question) => compare(question),
+            Question::Permute(question) => permute(question),
+        }
+    }
+
+    /// What every kind can say of itself.
     #[must_use]
     pub fn asked(&self) -> &dyn Asked {
-        match self {
-            Question::Slo(slo) => slo,
-            Question::Compare(compare) => compare,
-            Question::Permute(permute) => permute,
-        }
+        self.each(|slo| slo, |compare| compare, |permute| permute)
     }
 }
 
@@ -159,6 +170,10 @@ pub enum Decider {
 }
 
 impl Decider {
+    /// All of them by their names.
+    pub const ALL: [(&str, Decider); 3] =
+        [("csm", Decider::Csm), ("one-sided", Decider::OneSided), ("beta", Decider::Beta)];
+
     /// The name in flags, logs and JSON.
     pub fn name(self) -> &'static str {
         match self {
@@ -290,6 +305,14 @@ pub enum Claim {
 }
 
 impl Claim {
+    /// All of them by their names.
+    pub const ALL: [(&str, Claim); 4] = [
+        ("no-worse", Claim::NoWorse),
+        ("better", Claim::Better),
+        ("equivalent", Claim::Equivalent),
+        ("different", Claim::Different),
+    ];
+
     /// The name in flags, logs and JSON.
     pub fn name(self) -> &'static str {
         match self {

@@ -5,24 +5,12 @@ use super::suite;
 use crate::decide::output::deliver;
 use crate::failure::Failure;
 use clap::Args;
-use std::fs::File;
-use std::io::BufReader;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
-use uncontended_decide::guard::{Guard, Watch};
-use uncontended_decide::lines::Lines;
-use uncontended_decide::measure::{Blocks, Budget};
-use uncontended_decide::question::{Claim, Compare, Question};
-use uncontended_decide::ratio::Ratio;
-use uncontended_decide::record::{self, Outcome};
-use uncontended_decide::runner::{Launch, Prepared, Runner};
-use uncontended_decide::scan::{self, Parameter};
-use uncontended_decide::session::{Session, Setting};
+use uncontended_decide::plan::compare::{Commands, Source, parameters};
+use uncontended_decide::plan::{ComparePlan, Plan as _};
+use uncontended_decide::question::Claim;
 use uncontended_decide::value;
-use uncontended_decide::verdict::Verdict;
-use uncontended_decide::{catch_interrupts, seed};
-use uncontended_figures::{Dimension, Quantity};
-use uncontended_stats::Rng;
 
 /// Compare commands by fresh processes in randomised blocks, and stop at the first look that settles the claim.
 ///
@@ -37,9 +25,9 @@ use uncontended_stats::Rng;
   unc compare --parameter-list threads 1,2,4 -- './prog {threads}'   each against the first
   unc compare --aa -- './prog'                             is this machine fit to compare on?")]
 pub(crate) struct Flags {
-    /// What is claimed of the candidate
-    #[arg(long, value_enum, default_value_t)]
-    claim: ClaimFlag,
+    /// What is claimed of the candidate [default: no-worse; with --aa, equivalent]
+    #[arg(long, value_enum)]
+    claim: Option<ClaimFlag>,
     /// Differences up to this share do not matter: ratios from 1/(1+M) to 1+M are equivalent, ends included
     #[arg(long, value_name = "M", default_value = "2%", value_parser = value::margin, allow_negative_numbers = true)]
     margin: f64,
@@ -99,253 +87,40 @@ pub(crate) struct Flags {
     commands: Vec<String>,
 }
 
-/// Most blocks where the user names no budget.
-const DEFAULT_BLOCKS: u64 = 1000;
-
 impl Flags {
     /// Does the work and answers with the exit status.
     pub(crate) fn execute(&self) -> ExitCode {
         if let Some(suite) = &self.suite {
             return suite::execute(suite, self.stop.max_error, &self.output);
         }
-        deliver(|| self.verdict(), &self.output)
+        deliver(|| Ok(self.plan()?.verdict(self.output.told())?), &self.output)
     }
 
-    /// The verdict.
-    pub(crate) fn verdict(&self) -> Result<Verdict, Failure> {
-        match &self.from {
-            Some(path) => {
-                // Opened first: waiting for the writer of a named pipe may be ended without further ado.
-                let lines = Lines::open(path, "two values a line: baseline, candidate")?;
-                catch_interrupts()?;
-                self.judge_pairs(lines)
-            }
-            None => self.judge_commands(),
-        }
-    }
-
-    fn hypothesis(&self, metric: &str, unit: Dimension, commands: Vec<String>) -> Compare {
-        let claim = match self.claim {
-            ClaimFlag::NoWorse if self.aa => Claim::Equivalent,
-            claim => claim.into(),
+    /// What the flags ask.
+    pub(crate) fn plan(&self) -> Result<ComparePlan, Failure> {
+        let (lists, scan) = (&self.parameter_list, &self.parameter_scan);
+        let source = match &self.from {
+            Some(path) => Source::Pairs(path.clone()),
+            None => Source::Commands(Commands {
+                lines: self.commands.clone(),
+                parameters: parameters(lists, scan, &self.parameter_step_size)?,
+                with_itself: self.aa,
+                stored_baseline: self.stored_baseline.clone(),
+            }),
         };
-        Compare {
-            metric: metric.to_string(),
-            unit: unit.unit().to_string(),
-            claim,
+        Ok(ComparePlan {
+            claim: self.claim.map(Claim::from),
             margin: self.margin,
-            higher_is_better: self.higher_is_better,
-            max_error: self.stop.max_error,
-            block: self.block,
-            baseline: usize::try_from(self.baseline - 1).unwrap_or(usize::MAX),
-            commands,
-            ignore_failure: self.ignore_failure,
             quantile: self.quantile,
-            guard: Guard::new(!self.no_tail_guard && self.quantile.is_none(), self.ignore_failure),
-        }
-    }
-
-    fn setting(&self, most_runs: Option<u64>, warnings: Vec<String>) -> Setting<'_> {
-        Setting {
-            seed: seed(self.seed),
-            warnings,
-            most_runs,
-            most_time: self.stop.max_time,
-            log: self.stop.log.as_deref(),
-            keep_runs: self.output.needs_runs(),
-        }
-    }
-
-    /// The verdict of pairs of values, one pair a line.
-    pub(crate) fn judge_pairs(&self, lines: Lines) -> Result<Verdict, Failure> {
-        let names = ["column 1", "column 2"].map(String::from).to_vec();
-        let compare = self.hypothesis("value", Dimension::Number, names);
-        let warnings = check_budget(&compare, self.stop.max_runs)?;
-        let setting = self.setting(self.stop.max_runs.map(|runs| runs.saturating_mul(2)), warnings);
-        let session = Session::open(Question::Compare(compare), setting, self.output.progress())?;
-        Ok(lines.judge(session, |line| pair(line).map(|[a, b]| [(0, a), (1, b)]))?)
-    }
-
-    /// The commands after scans, with the stored baseline or the copy for --aa before them.
-    fn lines(&self) -> Result<Vec<String>, Failure> {
-        let mut parameters = Vec::new();
-        for pair in self.parameter_list.chunks_exact(2) {
-            parameters.push(Parameter::list(&pair[0], &pair[1])?);
-        }
-        if let [name, first, last] = self.parameter_scan.as_slice() {
-            parameters.push(Parameter::scan(name, first, last, &self.parameter_step_size)?);
-        }
-        let mut lines = scan::expand(&self.commands, &parameters)?;
-        if self.aa {
-            match lines.as_slice() {
-                [line] => lines.push(line.clone()),
-                _ => {
-                    return Err(Failure::new(
-                        "--aa takes one command",
-                        "name the command to compare with itself",
-                    ));
-                }
-            }
-        }
-        if let Some(path) = &self.stored_baseline {
-            lines.insert(0, format!("stored in {}", path.display()));
-        }
-        match lines.len() {
-            0 | 1 => Err(Failure::new(
-                "there is nothing to compare",
-                "name two commands or more after --, each in quotes",
-            )),
-            count if self.baseline > count as u64 => Err(Failure::new(
-                format!("--baseline {} of {count} commands", self.baseline),
-                "number them from 1",
-            )),
-            _ => Ok(lines),
-        }
-    }
-
-    fn judge_commands(&self) -> Result<Verdict, Failure> {
-        let lines = self.lines()?;
-        let metric = self.run.metric()?;
-        let unit = metric.dimension().unwrap_or(Dimension::Number);
-        let compare = self.hypothesis(&metric.name, unit, lines.clone());
-        let most = self.stop.max_runs.unwrap_or_else(|| self.block.saturating_mul(DEFAULT_BLOCKS));
-        let stored = match &self.stored_baseline {
-            Some(path) => Some(stored_values(path, unit)?.into_iter()),
-            None => None,
-        };
-        let most = stored.as_ref().map_or(most, |values| most.min(values.len() as u64));
-        let mut warnings = check_budget(&compare, Some(most))?;
-        warnings.extend(metric.floor(0.0));
-        if stored.is_some() {
-            warnings.push("the baseline is stored, not interleaved: whatever changed on the machine since counts as a difference".to_string());
-        }
-        let launch = self.run.launch()?;
-        let own = usize::from(stored.is_some());
-        let commands: Vec<Option<Prepared>> = lines
-            .iter()
-            .enumerate()
-            .map(|(arm, line)| (arm >= own).then(|| Prepared::from_line(line, &launch)).transpose())
-            .collect::<Result<_, _>>()?;
-        refuse_arguments(&commands, &launch)?;
-        let around = self.run.around(&launch, lines.len() - own)?;
-        let runner = Runner::new(launch, metric, None)?;
-        catch_interrupts()?;
-        let setting = self.setting(None, warnings);
-        let rng = Rng::new(setting.seed);
-        let mut session =
-            Session::open(Question::Compare(compare), setting, self.output.progress())?;
-        session.progress.say(&format!(
-            "Commands: {} in random order, {} ({})",
-            lines.len(),
-            if self.block == 1 {
-                "pair by pair".to_string()
-            } else {
-                format!("{} runs of each a block", self.block)
-            },
-            self.stop.sentence(Some(most))
-        ));
-        let blocks = Blocks {
-            session,
-            runner,
-            around,
-            commands,
-            rng,
+            higher_is_better: self.higher_is_better,
             block: self.block,
+            baseline: self.baseline,
             ignore_failure: self.ignore_failure,
-        };
-        let budget = Budget { warmup: self.run.warmup, most, time: self.stop.max_time };
-        Ok(blocks.run(stored, budget)?)
-    }
-}
-
-/// Refuses several commands of which some are no programs: they are meant to be arguments.
-fn refuse_arguments(commands: &[Option<Prepared>], launch: &Launch) -> Result<(), Failure> {
-    let commands: Vec<&Prepared> = commands.iter().flatten().collect();
-    let Some(odd) = commands.iter().skip(1).find(|command| command.is_no_program(launch)) else {
-        return Ok(());
-    };
-    if commands.len() < 3 {
-        return Ok(());
-    }
-    let lines: Vec<String> = commands.iter().map(|command| format!("'{}'", command.line)).collect();
-    Err(Failure::new(
-        format!(
-            "these are {} commands: {}; there is no program '{}'",
-            lines.len(),
-            lines.join(", "),
-            odd.line
-        ),
-        "put each command into quotes with its arguments: unc compare -- './prog 1' './prog 2'",
-    ))
-}
-
-/// Refuses a budget with which no answer can ever be given, and warns of one that the tail guard makes too small for
-/// one.
-fn check_budget(compare: &Compare, most: Option<u64>) -> Result<Vec<String>, Failure> {
-    let share = compare.shares()?.median;
-    let blocks = Ratio::new(compare, share)?.fewest_pairs(share, compare);
-    let runs = blocks.saturating_mul(compare.block);
-    let Some(most) = most else { return Ok(Vec::new()) };
-    if most < runs {
-        return Err(Failure::new(
-            format!(
-                "{most} runs of each command can never decide this: at least {runs} are needed, if all pairs turn out alike"
-            ),
-            format!("say --max-runs {runs} or more, or allow a larger --max-error"),
-        ));
-    }
-    let clears = compare.guard.as_ref().map_or(0, Watch::fewest_pairs);
-    let cannot = if compare.claim == Claim::Different { "no" } else { "yes" };
-    Ok((most < clears)
-        .then(|| {
-            format!(
-                "{most} runs of each command can never answer {cannot}: a heavier tail is ruled out with {clears} at least (--no-tail-guard asks about the median alone)"
-            )
+            tail_guard: !self.no_tail_guard,
+            seed: self.seed,
+            source,
+            runs: self.run.plan(),
+            limits: self.stop.plan(),
         })
-        .into_iter()
-        .collect())
-}
-
-/// The values of the first command in an earlier trial's log.
-fn stored_values(path: &Path, unit: Dimension) -> Result<Vec<f64>, Failure> {
-    let unusable = |cause: String| {
-        Failure::new(
-            format!("{}: {cause}", path.display()),
-            "give a log that --log wrote, of the same metric",
-        )
-    };
-    let file = File::open(path).map_err(|error| unusable(error.to_string()))?;
-    let log = record::read(BufReader::new(file)).map_err(unusable)?;
-    let asked = log.head.hypothesis.asked();
-    let (Some(arm), had) = (asked.baseline(), asked.unit()) else {
-        return Err(unusable("it has no runs".to_string()));
-    };
-    if had != unit.unit() {
-        return Err(unusable(format!("its values are in {had}, not in {}", unit.unit())));
     }
-    let values: Vec<f64> = log
-        .runs
-        .iter()
-        .filter(|run| run.arm == arm && run.outcome == Outcome::Ok)
-        .filter_map(|run| run.value)
-        .collect();
-    if values.is_empty() {
-        return Err(unusable("there is no successful run in it".to_string()));
-    }
-    Ok(values)
-}
-
-/// Two values, in one unit or in none.
-fn pair(line: &str) -> Result<[f64; 2], String> {
-    let mut parts = line
-        .split(|symbol: char| symbol.is_whitespace() || symbol == ',')
-        .filter(|part| !part.is_empty());
-    let (Some(a), Some(b), None) = (parts.next(), parts.next(), parts.next()) else {
-        return Err(format!("'{line}' is not two values"));
-    };
-    let (a, b) = (Quantity::parse(a)?, Quantity::parse(b)?);
-    if a.dimension != b.dimension {
-        return Err(format!("the two values in '{line}' have different units"));
-    }
-    Ok([a.value, b.value])
 }

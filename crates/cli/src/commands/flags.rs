@@ -3,18 +3,13 @@
 use crate::failure::Failure;
 use crate::run::output::Output;
 use clap::Args;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use uncontended_decide::around::{Around, Lines};
-use uncontended_decide::metric::Metric;
-use uncontended_decide::progress::Progress;
+use uncontended_decide::plan::{Limits, Runs, Told, variable};
 use uncontended_decide::question::{Claim, Decider};
-use uncontended_decide::runner::{Launch, Shell};
+use uncontended_decide::suite::DEFAULT_ERROR;
 use uncontended_decide::value;
-use uncontended_decide::words;
 use uncontended_figures::progress::Line;
-use uncontended_figures::{Dimension, at_most_percent, given, whole};
 
 /// What each property of a suite says for itself, so that it would mean nothing with `--suite`.
 pub(crate) const OF_ONE_PROPERTY: [&str; 16] = [
@@ -133,9 +128,9 @@ pub(crate) struct RunFlags {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Trial")]
 pub(crate) struct StopFlags {
-    /// Largest chance of a wrong verdict, over all looks together
-    #[arg(long, value_name = "E", default_value = "0.001", value_parser = value::rate, allow_negative_numbers = true)]
-    pub(crate) max_error: f64,
+    /// Largest chance of a wrong verdict, over all looks together [default: 0.001]
+    #[arg(long, value_name = "E", value_parser = value::rate, allow_negative_numbers = true)]
+    pub(crate) max_error: Option<f64>,
     /// Give up (undecided) after so many runs of each command
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_runs: Option<u64>,
@@ -175,9 +170,10 @@ impl OutputFlags {
         files.try_for_each(|path| Output::open(path).map(drop))
     }
 
-    /// The listener that is told how it goes.
-    pub(crate) fn progress(&self) -> Box<dyn Progress> {
-        Box::new(Line::new(self.quiet))
+    /// The listener, and what the verdict carries.
+    pub(crate) fn told(&self) -> Told {
+        let progress = Box::new(Line::new(self.quiet));
+        Told { progress, keep_runs: self.needs_runs() }
     }
 
     /// Whether anything written needs every run.
@@ -186,81 +182,34 @@ impl OutputFlags {
     }
 }
 
-fn variable(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.is_empty() => Ok((name.to_string(), value.to_string())),
-        _ => Err(format!("'{text}' is not of the form NAME=VALUE")),
-    }
-}
-
 impl RunFlags {
-    /// The metric that was named.
-    pub(crate) fn metric(&self) -> Result<Metric, Failure> {
-        Metric::parse(&self.metric).map_err(|cause| Failure::new(cause, "see --metric"))
-    }
-
-    /// How commands are started.
-    pub(crate) fn launch(&self) -> Result<Launch, Failure> {
-        let shell = match self.shell.as_str() {
-            _ if self.no_shell => Shell::None,
-            "auto" => Shell::Auto,
-            "none" => Shell::None,
-            program => {
-                let words =
-                    words::split(program).map_err(|cause| Failure::new(cause, "see --shell"))?;
-                if words.is_empty() {
-                    return Err(Failure::new(
-                        "--shell is empty",
-                        "say auto, none or a shell's path",
-                    ));
-                }
-                Shell::Program(words)
-            }
-        };
-        if let Some(folder) = self.directory.as_ref().filter(|folder| !folder.is_dir()) {
-            let cause = format!("--dir {}: there is no such folder", folder.display());
-            return Err(Failure::new(cause, "name a folder that exists"));
-        }
-        if let Some(path) = &self.input {
-            File::open(path).map_err(|error| {
-                let cause = format!("--input {}: {error}", path.display());
-                Failure::new(cause, "name a file that can be read")
-            })?;
-        }
-        Ok(Launch {
-            shell,
-            directory: self.directory.clone(),
-            environment: self.environment.clone(),
+    /// What they say, without a word about flags.
+    pub(crate) fn plan(&self) -> Runs {
+        Runs {
+            metric: self.metric.clone(),
+            setup: self.setup.clone(),
+            prepare: self.prepare.clone(),
+            conclude: self.conclude.clone(),
+            cleanup: self.cleanup.clone(),
+            warmup: self.warmup,
             timeout: self.timeout,
+            environment: self.environment.clone(),
+            directory: self.directory.clone(),
+            shell: if self.no_shell { "none".to_string() } else { self.shell.clone() },
             input: self.input.clone(),
             show_output: self.show_output,
-        })
-    }
-
-    /// The commands around the runs of `count` commands.
-    pub(crate) fn around(&self, launch: &Launch, count: usize) -> Result<Around, Failure> {
-        let lines = Lines {
-            setup: self.setup.as_deref(),
-            prepare: &self.prepare,
-            conclude: &self.conclude,
-            cleanup: self.cleanup.as_deref(),
-        };
-        Ok(Around::new(lines, launch, count)?)
+        }
     }
 }
 
 impl StopFlags {
-    /// The budget as a sentence.
-    pub(crate) fn sentence(&self, max_runs: Option<u64>) -> String {
-        let runs = max_runs.map(|runs| format!(", at most {} runs", whole(runs)));
-        let time = self
-            .max_time
-            .map(|time| format!(", at most {}", given(time.as_nanos() as f64, Dimension::Time)));
-        format!(
-            "error at most {}{}{}",
-            at_most_percent(self.max_error),
-            runs.unwrap_or_default(),
-            time.unwrap_or_default()
-        )
+    /// What they say, without a word about flags.
+    pub(crate) fn plan(&self) -> Limits {
+        Limits {
+            max_error: self.max_error.unwrap_or(DEFAULT_ERROR),
+            max_runs: self.max_runs,
+            max_time: self.max_time,
+            log: self.log.clone(),
+        }
     }
 }

@@ -12,6 +12,8 @@ use clap::Parser as _;
 use std::fmt::Write as _;
 use std::io::{self, BufReader, Read};
 use uncontended_decide::lines::Lines;
+use uncontended_decide::plan::Told;
+use uncontended_decide::progress::Silent;
 use uncontended_decide::verdict::{Answer, OfPairs, Verdict};
 use uncontended_stats::Rng;
 
@@ -85,9 +87,10 @@ impl Case {
         let lines = Lines::of("stream".to_string(), Box::new(BufReader::new(stream)), "");
         let fixed = ["--quiet", "--max-error", "0.05", "--from", "-"];
         let words = ["unc"].iter().chain(self.flags).chain(&fixed);
+        let told = Told { progress: Box::new(Silent), keep_runs: false };
         let judged = match Arguments::try_parse_from(words).unwrap().command {
-            Command::Slo(flags) => flags.judge_values(lines),
-            Command::Compare(flags) => flags.judge_pairs(lines),
+            Command::Slo(flags) => flags.plan().unwrap().judge_values(lines, told),
+            Command::Compare(flags) => flags.plan().unwrap().judge_pairs(lines, told),
             _ => panic!("no such case"),
         };
         judged.unwrap_or_else(|failure| panic!("{}: {failure}", self.name))

@@ -1,8 +1,7 @@
 //! A verdict in the forms that people read: lines, Markdown, a page.
 //!
 //! # Contract
-//! A form shows what the verdict holds and decides nothing. What differs between kinds of questions is [`Form`]'s, and
-//! [`form`] alone tells them apart.
+//! A form shows what the verdict holds and decides nothing. What differs between kinds of questions is [`Form`]'s.
 
 mod compare;
 pub mod page;
@@ -64,13 +63,9 @@ trait Form {
     }
 }
 
-/// What a question shows, whatever its kind: the only place that tells them apart.
+/// What a question shows, whatever its kind.
 fn form(question: &Question) -> &dyn Form {
-    match question {
-        Question::Slo(slo) => slo,
-        Question::Compare(compare) => compare,
-        Question::Permute(permute) => permute,
-    }
+    question.each(|slo| slo, |compare| compare, |permute| permute)
 }
 
 /// The columns of a finding about a rate: the answer, two counts, and the rate with its interval.

@@ -1,0 +1,374 @@
+//! Is one command better or worse than another, and by how much: of commands in random blocks, or of pairs of values?
+
+use super::{Keys, Limits, Plan, Runs, Told};
+use crate::guard::{Guard, Watch};
+use crate::lines::Lines;
+use crate::measure::{Blocks, Budget};
+use crate::question::{Claim, Compare, Question};
+use crate::ratio::Ratio;
+use crate::record::{self, Outcome};
+use crate::runner::{Launch, Prepared, Runner};
+use crate::scan::{self, Parameter};
+use crate::session::Session;
+use crate::verdict::Verdict;
+use crate::{Failure, catch_interrupts, seed, value};
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use uncontended_figures::{Dimension, Quantity, whole};
+use uncontended_stats::Rng;
+
+/// The plan of `unc compare`, and of `[[compare]]`.
+#[derive(Debug, Clone)]
+pub struct ComparePlan {
+    /// What is claimed of each candidate; none for what the commands suggest.
+    pub claim: Option<Claim>,
+    /// Differences up to this share do not matter.
+    pub margin: f64,
+    /// The percentile that is compared, instead of the median of the paired ratios.
+    pub quantile: Option<f64>,
+    /// Whether large values are the good ones.
+    pub higher_is_better: bool,
+    /// Runs of each command in a block.
+    pub block: u64,
+    /// The number of the baseline, from 1.
+    pub baseline: u64,
+    /// Whether the trial goes on after a run that fails.
+    pub ignore_failure: bool,
+    /// Whether a heavier tail is looked for.
+    pub tail_guard: bool,
+    /// Of the random order.
+    pub seed: Option<u64>,
+    /// What is compared.
+    pub source: Source,
+    /// How commands are run.
+    pub runs: Runs,
+    /// When it ends.
+    pub limits: Limits,
+}
+
+/// What is compared.
+#[derive(Debug, Clone)]
+pub enum Source {
+    /// Pairs of values, baseline and candidate on one line.
+    Pairs(PathBuf),
+    /// Commands.
+    Commands(Commands),
+}
+
+/// Commands that are compared.
+#[derive(Debug, Clone, Default)]
+pub struct Commands {
+    /// Each one line.
+    pub lines: Vec<String>,
+    /// What is put into the lines.
+    pub parameters: Vec<Parameter>,
+    /// Whether the only one is compared with itself.
+    pub with_itself: bool,
+    /// The log of an earlier trial whose runs are the baseline.
+    pub stored_baseline: Option<PathBuf>,
+}
+
+/// The margin where none is given.
+pub const DEFAULT_MARGIN: f64 = 0.02;
+/// Most runs of a command in a block.
+pub const MOST_IN_BLOCK: u64 = 1000;
+/// Most blocks where no budget is given.
+const DEFAULT_BLOCKS: u64 = 1000;
+
+impl Plan for ComparePlan {
+    fn verdict(&self, told: Told) -> Result<Verdict, Failure> {
+        match &self.source {
+            Source::Pairs(path) => {
+                // Opened first: waiting for the writer of a named pipe may be ended without further ado.
+                let lines = Lines::open(path, "two values a line: baseline, candidate")?;
+                catch_interrupts()?;
+                self.judge_pairs(lines, told)
+            }
+            Source::Commands(commands) => self.judge_commands(commands, told),
+        }
+    }
+}
+
+impl Commands {
+    /// The lines after scans, with the stored baseline or the copy before them.
+    fn expanded(&self, baseline: u64) -> Result<Vec<String>, Failure> {
+        let mut lines = scan::expand(&self.lines, &self.parameters)?;
+        if self.with_itself {
+            match lines.as_slice() {
+                [line] => lines.push(line.clone()),
+                _ => {
+                    let remedy = "name the command to compare with itself";
+                    return Err(Failure::new("--aa takes one command", remedy));
+                }
+            }
+        }
+        if let Some(path) = &self.stored_baseline {
+            lines.insert(0, format!("stored in {}", path.display()));
+        }
+        match lines.len() {
+            0 | 1 => Err(Failure::new(
+                "there is nothing to compare",
+                "name two commands or more after --, each in quotes",
+            )),
+            count if baseline > count as u64 => Err(Failure::new(
+                format!("--baseline {baseline} of {count} commands"),
+                "number them from 1",
+            )),
+            _ => Ok(lines),
+        }
+    }
+}
+
+impl ComparePlan {
+    /// From the keys of a suite's table.
+    ///
+    /// # Errors
+    /// What is wrong with a value, or with all of them together.
+    pub fn from_keys(keys: &mut Keys, max_error: f64) -> Result<ComparePlan, String> {
+        keys.exclude(&["from", "commands"])?;
+        keys.exclude(&["from", "block"])?;
+        for key in ["baseline", "aa", "from"] {
+            keys.exclude(&["stored-baseline", key])?;
+        }
+        keys.exclude(&["from", "aa"])?;
+        keys.exclude(&["from", "baseline"])?;
+        let with_itself = keys.flag("aa")?;
+        let source = match keys.text("from")? {
+            Some(path) => Source::Pairs(path.into()),
+            None => Source::Commands(Commands {
+                with_itself,
+                parameters: parameters(
+                    &keys.texts("parameter-list")?,
+                    &keys.texts("parameter-scan")?,
+                    keys.text("parameter-step-size")?.as_deref().unwrap_or("1"),
+                )
+                .map_err(|failure| failure.cause)?,
+                stored_baseline: keys.text("stored-baseline")?.map(PathBuf::from),
+                lines: keys.texts("commands")?,
+            }),
+        };
+        Ok(ComparePlan {
+            claim: keys.named("claim", &Claim::ALL)?,
+            margin: keys.read("margin", value::margin)?.unwrap_or(DEFAULT_MARGIN),
+            quantile: keys.read("quantile", value::percentile)?,
+            higher_is_better: keys.flag("higher-is-better")?,
+            block: keys.whole("block", 1..=MOST_IN_BLOCK)?.unwrap_or(1),
+            baseline: keys.whole("baseline", 1..=u64::MAX)?.unwrap_or(1),
+            ignore_failure: keys.flag("ignore-failure")?,
+            tail_guard: !keys.flag("no-tail-guard")?,
+            seed: keys.whole("seed", 0..=u64::MAX)?,
+            source,
+            runs: Runs::from_keys(keys)?,
+            limits: Limits::from_keys(keys, max_error)?,
+        })
+    }
+
+    fn hypothesis(&self, metric: &str, unit: Dimension, commands: Vec<String>) -> Compare {
+        let with_itself =
+            matches!(&self.source, Source::Commands(commands) if commands.with_itself);
+        let usual = if with_itself { Claim::Equivalent } else { Claim::NoWorse };
+        Compare {
+            metric: metric.to_string(),
+            unit: unit.unit().to_string(),
+            claim: self.claim.unwrap_or(usual),
+            margin: self.margin,
+            higher_is_better: self.higher_is_better,
+            max_error: self.limits.max_error,
+            block: self.block,
+            baseline: usize::try_from(self.baseline - 1).unwrap_or(usize::MAX),
+            commands,
+            ignore_failure: self.ignore_failure,
+            quantile: self.quantile,
+            guard: Guard::new(self.tail_guard && self.quantile.is_none(), self.ignore_failure),
+        }
+    }
+
+    /// The verdict of pairs of values, one pair a line.
+    ///
+    /// # Errors
+    /// If the question makes no sense, or a line has no two values.
+    pub fn judge_pairs(&self, lines: Lines, told: Told) -> Result<Verdict, Failure> {
+        let names = ["column 1", "column 2"].map(String::from).to_vec();
+        let compare = self.hypothesis("value", Dimension::Number, names);
+        let warnings = check_budget(&compare, self.limits.max_runs)?;
+        let most = self.limits.max_runs.map(|runs| runs.saturating_mul(2));
+        let setting = self.limits.setting(seed(self.seed), most, warnings, told.keep_runs);
+        let session = Session::open(Question::Compare(compare), setting, told.progress)?;
+        lines.judge(session, |line| pair(line).map(|[a, b]| [(0, a), (1, b)]))
+    }
+
+    fn judge_commands(&self, commands: &Commands, told: Told) -> Result<Verdict, Failure> {
+        let lines = commands.expanded(self.baseline)?;
+        let metric = self.runs.metric()?;
+        let unit = metric.dimension().unwrap_or(Dimension::Number);
+        let compare = self.hypothesis(&metric.name, unit, lines.clone());
+        let most =
+            self.limits.max_runs.unwrap_or_else(|| self.block.saturating_mul(DEFAULT_BLOCKS));
+        let stored = match &commands.stored_baseline {
+            Some(path) => Some(stored_values(path, unit)?.into_iter()),
+            None => None,
+        };
+        let most = stored.as_ref().map_or(most, |values| most.min(values.len() as u64));
+        let mut warnings = check_budget(&compare, Some(most))?;
+        warnings.extend(metric.floor(0.0));
+        if stored.is_some() {
+            warnings.push("the baseline is stored, not interleaved: whatever changed on the machine since counts as a difference".to_string());
+        }
+        let launch = self.runs.launch()?;
+        let own = usize::from(stored.is_some());
+        let commands: Vec<Option<Prepared>> = lines
+            .iter()
+            .enumerate()
+            .map(|(arm, line)| (arm >= own).then(|| Prepared::from_line(line, &launch)).transpose())
+            .collect::<Result<_, _>>()?;
+        refuse_arguments(&commands, &launch)?;
+        let around = self.runs.around(&launch, lines.len() - own)?;
+        let runner = Runner::new(launch, metric, None)?;
+        catch_interrupts()?;
+        let setting = self.limits.setting(seed(self.seed), None, warnings, told.keep_runs);
+        let rng = Rng::new(setting.seed);
+        let mut session = Session::open(Question::Compare(compare), setting, told.progress)?;
+        session.progress.say(&format!(
+            "Commands: {} in random order, {} ({})",
+            lines.len(),
+            if self.block == 1 {
+                "pair by pair".to_string()
+            } else {
+                format!("{} runs of each a block", self.block)
+            },
+            self.limits.sentence(Some(most))
+        ));
+        let blocks = Blocks {
+            session,
+            runner,
+            around,
+            commands,
+            rng,
+            block: self.block,
+            ignore_failure: self.ignore_failure,
+        };
+        let budget = Budget { warmup: self.runs.warmup, most, time: self.limits.max_time };
+        blocks.run(stored, budget)
+    }
+}
+
+/// Refuses several commands of which some are no programs: they are meant to be arguments.
+fn refuse_arguments(commands: &[Option<Prepared>], launch: &Launch) -> Result<(), Failure> {
+    let commands: Vec<&Prepared> = commands.iter().flatten().collect();
+    let Some(odd) = commands.iter().skip(1).find(|command| command.is_no_program(launch)) else {
+        return Ok(());
+    };
+    if commands.len() < 3 {
+        return Ok(());
+    }
+    let lines: Vec<String> = commands.iter().map(|command| format!("'{}'", command.line)).collect();
+    Err(Failure::new(
+        format!(
+            "these are {} commands: {}; there is no program '{}'",
+            lines.len(),
+            lines.join(", "),
+            odd.line
+        ),
+        "put each command into quotes with its arguments: unc compare -- './prog 1' './prog 2'",
+    ))
+}
+
+/// Refuses a budget with which no answer can ever be given, and warns of one that the tail guard makes too small for
+/// one.
+fn check_budget(compare: &Compare, most: Option<u64>) -> Result<Vec<String>, Failure> {
+    let share = compare.shares()?.median;
+    let blocks = Ratio::new(compare, share)?.fewest_pairs(share, compare);
+    let runs = blocks.saturating_mul(compare.block);
+    let Some(most) = most else { return Ok(Vec::new()) };
+    if most < runs {
+        return Err(Failure::new(
+            format!(
+                "{} runs of each command can never decide this: at least {} are needed, if all pairs turn out alike",
+                whole(most),
+                whole(runs)
+            ),
+            format!("say --max-runs {runs} or more, or allow a larger --max-error"),
+        ));
+    }
+    let clears = compare.guard.as_ref().map_or(0, Watch::fewest_pairs);
+    let cannot = if compare.claim == Claim::Different { "no" } else { "yes" };
+    Ok((most < clears)
+        .then(|| {
+            format!(
+                "{} runs of each command can never answer {cannot}: a heavier tail is ruled out with {} at least (--no-tail-guard asks about the median alone)",
+                whole(most),
+                whole(clears)
+            )
+        })
+        .into_iter()
+        .collect())
+}
+
+/// The values of the first command in an earlier trial's log.
+fn stored_values(path: &Path, unit: Dimension) -> Result<Vec<f64>, Failure> {
+    let unusable = |cause: String| {
+        Failure::new(
+            format!("{}: {cause}", path.display()),
+            "give a log that --log wrote, of the same metric",
+        )
+    };
+    let file = File::open(path).map_err(|error| unusable(error.to_string()))?;
+    let log = record::read(BufReader::new(file)).map_err(unusable)?;
+    let asked = log.head.hypothesis.asked();
+    let (Some(arm), had) = (asked.baseline(), asked.unit()) else {
+        return Err(unusable("it has no runs".to_string()));
+    };
+    if had != unit.unit() {
+        return Err(unusable(format!("its values are in {had}, not in {}", unit.unit())));
+    }
+    let values: Vec<f64> = log
+        .runs
+        .iter()
+        .filter(|run| run.arm == arm && run.outcome == Outcome::Ok)
+        .filter_map(|run| run.value)
+        .collect();
+    if values.is_empty() {
+        return Err(unusable("there is no successful run in it".to_string()));
+    }
+    Ok(values)
+}
+
+/// What is put into commands: lists of values by name, and one scan.
+///
+/// # Errors
+/// If a list has no name, or a scan no values.
+pub fn parameters(
+    lists: &[String],
+    scan: &[String],
+    step: &str,
+) -> Result<Vec<Parameter>, Failure> {
+    let mut parameters = Vec::new();
+    for pair in lists.chunks(2) {
+        let [name, values] = pair else {
+            return Err(Failure::new("a parameter's list is its name and its values", ""));
+        };
+        parameters.push(Parameter::list(name, values)?);
+    }
+    match scan {
+        [] => {}
+        [name, first, last] => parameters.push(Parameter::scan(name, first, last, step)?),
+        _ => return Err(Failure::new("a scan is a name, its first and its last value", "")),
+    }
+    Ok(parameters)
+}
+
+/// Two values, in one unit or in none.
+fn pair(line: &str) -> Result<[f64; 2], String> {
+    let mut parts = line
+        .split(|symbol: char| symbol.is_whitespace() || symbol == ',')
+        .filter(|part| !part.is_empty());
+    let (Some(a), Some(b), None) = (parts.next(), parts.next(), parts.next()) else {
+        return Err(format!("'{line}' is not two values"));
+    };
+    let (a, b) = (Quantity::parse(a)?, Quantity::parse(b)?);
+    if a.dimension != b.dimension {
+        return Err(format!("the two values in '{line}' have different units"));
+    }
+    Ok([a.value, b.value])
+}

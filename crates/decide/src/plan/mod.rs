@@ -1,0 +1,227 @@
+//! A question with what answers it, as plain data: values, counts or commands, how these are run, and when it ends.
+//!
+//! # Contract
+//! A plan comes from flags or from a table of a suite, and does not know which. It is checked as far as it can be
+//! before anything runs; [`Plan::verdict`] asks it.
+//! # Evidence
+//! `crates/cli/tests/decide_slo.rs`, `decide_compare.rs`, `decide_permute.rs`, `decide_suite.rs`.
+
+pub mod compare;
+mod keys;
+pub mod permute;
+pub mod slo;
+
+pub use compare::ComparePlan;
+pub use keys::Keys;
+pub use permute::PermutePlan;
+pub use slo::SloPlan;
+
+use crate::around::{Around, Lines};
+use crate::metric::Metric;
+use crate::progress::Progress;
+use crate::runner::{Launch, Shell};
+use crate::session::Setting;
+use crate::verdict::Verdict;
+use crate::{Failure, value, words};
+use std::fmt::Debug;
+use std::fs::File;
+use std::path::PathBuf;
+use std::time::Duration;
+use uncontended_figures::{Dimension, at_most_percent, given, whole};
+
+/// A question that can be asked.
+pub trait Plan: Debug {
+    /// Asks it, and gives the answer.
+    ///
+    /// # Errors
+    /// If it makes no sense, cannot be run, or cannot be read.
+    fn verdict(&self, told: Told) -> Result<Verdict, Failure>;
+}
+
+/// The listener, and what the verdict carries.
+#[derive(Debug)]
+pub struct Told {
+    /// How it goes, for people.
+    pub progress: Box<dyn Progress>,
+    /// Whether the verdict shall carry every run.
+    pub keep_runs: bool,
+}
+
+/// How commands are run and what is read of them.
+#[derive(Debug, Clone)]
+pub struct Runs {
+    /// What is measured, by its name.
+    pub metric: String,
+    /// Run once before everything.
+    pub setup: Option<String>,
+    /// Run before every measured run: one for all commands, or one for each.
+    pub prepare: Vec<String>,
+    /// Run after every measured run: one for all commands, or one for each.
+    pub conclude: Vec<String>,
+    /// Run once after everything.
+    pub cleanup: Option<String>,
+    /// Runs of each command that are made first and not counted.
+    pub warmup: u64,
+    /// When a run is killed.
+    pub timeout: Option<Duration>,
+    /// Variables of the commands.
+    pub environment: Vec<(String, String)>,
+    /// Their working directory.
+    pub directory: Option<PathBuf>,
+    /// What reads their lines: `auto`, `none`, or a shell with its arguments.
+    pub shell: String,
+    /// Their standard input.
+    pub input: Option<PathBuf>,
+    /// Whether what they print is shown.
+    pub show_output: bool,
+}
+
+impl Runs {
+    /// From the keys of a suite's table.
+    ///
+    /// # Errors
+    /// What is wrong with a value.
+    pub fn from_keys(keys: &mut Keys) -> Result<Runs, String> {
+        let variables = keys.texts("env")?;
+        Ok(Runs {
+            metric: keys.text("metric")?.unwrap_or_else(|| "wall".to_string()),
+            setup: keys.text("setup")?,
+            prepare: keys.texts("prepare")?,
+            conclude: keys.texts("conclude")?,
+            cleanup: keys.text("cleanup")?,
+            warmup: keys.whole("warmup", 0..=u64::MAX)?.unwrap_or(0),
+            timeout: keys.read("timeout", value::duration)?,
+            environment: variables.iter().map(|text| variable(text)).collect::<Result<_, _>>()?,
+            directory: keys.text("dir")?.map(PathBuf::from),
+            shell: keys.text("shell")?.unwrap_or_else(|| "auto".to_string()),
+            input: keys.text("input")?.map(PathBuf::from),
+            show_output: keys.flag("show-output")?,
+        })
+    }
+
+    /// The metric that was named.
+    ///
+    /// # Errors
+    /// If there is none of this name.
+    pub fn metric(&self) -> Result<Metric, Failure> {
+        Metric::parse(&self.metric).map_err(|cause| Failure::new(cause, "see --metric"))
+    }
+
+    /// How commands are started.
+    ///
+    /// # Errors
+    /// If there is no such shell, folder or input.
+    pub fn launch(&self) -> Result<Launch, Failure> {
+        let shell = match self.shell.as_str() {
+            "auto" => Shell::Auto,
+            "none" => Shell::None,
+            program => {
+                let words =
+                    words::split(program).map_err(|cause| Failure::new(cause, "see --shell"))?;
+                if words.is_empty() {
+                    let remedy = "say auto, none or a shell's path";
+                    return Err(Failure::new("--shell is empty", remedy));
+                }
+                Shell::Program(words)
+            }
+        };
+        if let Some(folder) = self.directory.as_ref().filter(|folder| !folder.is_dir()) {
+            let cause = format!("--dir {}: there is no such folder", folder.display());
+            return Err(Failure::new(cause, "name a folder that exists"));
+        }
+        if let Some(path) = &self.input {
+            File::open(path).map_err(|error| {
+                let cause = format!("--input {}: {error}", path.display());
+                Failure::new(cause, "name a file that can be read")
+            })?;
+        }
+        Ok(Launch {
+            shell,
+            directory: self.directory.clone(),
+            environment: self.environment.clone(),
+            timeout: self.timeout,
+            input: self.input.clone(),
+            show_output: self.show_output,
+        })
+    }
+
+    /// The commands around the runs of `count` commands.
+    ///
+    /// # Errors
+    /// If one of them cannot be read, or their number does not fit.
+    pub fn around(&self, launch: &Launch, count: usize) -> Result<Around, Failure> {
+        let lines = Lines {
+            setup: self.setup.as_deref(),
+            prepare: &self.prepare,
+            conclude: &self.conclude,
+            cleanup: self.cleanup.as_deref(),
+        };
+        Around::new(lines, launch, count)
+    }
+}
+
+/// When it ends, and what is kept.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Largest chance of a wrong verdict, over all looks together.
+    pub max_error: f64,
+    /// Most runs of each command.
+    pub max_runs: Option<u64>,
+    /// Longest time.
+    pub max_time: Option<Duration>,
+    /// Where the question and every run are kept.
+    pub log: Option<PathBuf>,
+}
+
+impl Limits {
+    /// From the keys of a suite's table; the error is the suite's.
+    ///
+    /// # Errors
+    /// What is wrong with a value.
+    pub fn from_keys(keys: &mut Keys, max_error: f64) -> Result<Limits, String> {
+        Ok(Limits {
+            max_error,
+            max_runs: keys.whole("max-runs", 1..=u64::MAX)?,
+            max_time: keys.read("max-time", value::duration)?,
+            log: keys.text("log")?.map(PathBuf::from),
+        })
+    }
+
+    /// The budget as a sentence.
+    #[must_use]
+    pub fn sentence(&self, max_runs: Option<u64>) -> String {
+        let runs = max_runs.map(|runs| format!(", at most {} runs", whole(runs)));
+        let time = self
+            .max_time
+            .map(|time| format!(", at most {}", given(time.as_nanos() as f64, Dimension::Time)));
+        format!(
+            "error at most {}{}{}",
+            at_most_percent(self.max_error),
+            runs.unwrap_or_default(),
+            time.unwrap_or_default()
+        )
+    }
+
+    /// What a session needs besides the question.
+    fn setting(
+        &self,
+        seed: u64,
+        most_runs: Option<u64>,
+        warnings: Vec<String>,
+        keep_runs: bool,
+    ) -> Setting<'_> {
+        let (most_time, log) = (self.max_time, self.log.as_deref());
+        Setting { seed, warnings, most_runs, most_time, log, keep_runs }
+    }
+}
+
+/// Reads a variable and its value: `NAME=VALUE`.
+///
+/// # Errors
+/// If it has no such form.
+pub fn variable(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_string(), value.to_string())),
+        _ => Err(format!("'{text}' is not of the form NAME=VALUE")),
+    }
+}

@@ -1,0 +1,175 @@
+//! Do two sets of values differ by more than chance?
+
+use super::{Keys, Plan, Told};
+use crate::dealing::DealTrial;
+use crate::lines::Lines;
+use crate::question::{Permute, Question};
+use crate::record::{self, Head, Line, Stop};
+use crate::trial::{self, more_to_decide, remaining};
+use crate::verdict::Verdict;
+use crate::{Failure, catch_interrupts, interrupted, seed, value};
+use std::fs::File;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use uncontended_figures::progress::State;
+use uncontended_figures::{Quantity, whole};
+use uncontended_stats::{Counts, Stopped};
+
+/// The plan of `unc permute`, and of `[[permute]]`.
+#[derive(Debug, Clone)]
+pub struct PermutePlan {
+    /// Where the values of A are, one a line.
+    pub a: PathBuf,
+    /// Where those of B are.
+    pub b: PathBuf,
+    /// What is compared: mean, median, max, or a percentile.
+    pub statistic: String,
+    /// Whether differences in either direction are extreme.
+    pub two_sided: bool,
+    /// Significant is a p-value below this.
+    pub level: f64,
+    /// Lower end of the indifference zone.
+    pub or_below: Option<f64>,
+    /// Largest chance of a wrong verdict about the p-value, over all looks together.
+    pub max_error: f64,
+    /// Most dealings.
+    pub max_runs: u64,
+    /// Longest time.
+    pub max_time: Option<Duration>,
+    /// Of the dealings.
+    pub seed: Option<u64>,
+    /// Where the question and the values are kept.
+    pub log: Option<PathBuf>,
+}
+
+/// The level where none is given.
+pub const DEFAULT_LEVEL: f64 = 0.05;
+/// The budget where none is given.
+pub const DEFAULT_DEALINGS: u64 = 1_000_000;
+/// How often the progress is told of, in dealings.
+const OFTEN: u64 = 256;
+
+impl Plan for PermutePlan {
+    fn verdict(&self, told: Told) -> Result<Verdict, Failure> {
+        let (a, b) = (values(&self.a)?, values(&self.b)?);
+        if a[0].dimension != b[0].dimension {
+            return Err(Failure::new("the two files have different units", "give both the same"));
+        }
+        let permute = self.permute(&a, &b);
+        let question = permute.question()?;
+        let fewest = question.next_decision(Counts::default());
+        if self.max_runs < fewest {
+            return Err(Failure::new(
+                format!(
+                    "{} dealings can never decide this: at least {} are needed",
+                    whole(self.max_runs),
+                    whole(fewest)
+                ),
+                format!("say --max-runs {fewest} or more, or allow a larger --max-error"),
+            ));
+        }
+        let mut progress = told.progress;
+        progress.say(&format!("Question: {}", permute.sentence()));
+        let head = Head {
+            schema: record::SCHEMA.to_string(),
+            hypothesis: Question::Permute(permute.clone()),
+            seed: permute.seed.clone(),
+            warnings: Vec::new(),
+        };
+        let mut log = self.open_log(&Line::Head(head.clone()))?;
+        catch_interrupts()?;
+        let trial = DealTrial::new(&permute, self.max_time, |judge| {
+            let counts = judge.counts();
+            if counts.trials().is_multiple_of(OFTEN) {
+                progress.tick(counts.trials(), &|| {
+                    let left = remaining(&question, counts);
+                    let (all, extreme) = (whole(counts.trials()), whole(counts.successes()));
+                    let text = format!("{all} dealings; {}", more_to_decide(left));
+                    State { text, left, found: format!("{extreme} as extreme") }
+                });
+            }
+            if interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        progress.clear();
+        let stop = match trial.stopped() {
+            Stopped::Decided => Stop::Decided,
+            Stopped::Asked => Stop::Interrupted,
+            Stopped::Time => Stop::MaxTime,
+            _ => Stop::MaxRuns,
+        };
+        let mut verdict = trial::verdict(&trial, &head, stop);
+        if let Some((path, file)) = &mut log {
+            let dealings = Some(verdict.finding.n);
+            let verdict = verdict.finding.verdict.name().to_string();
+            record::write(file, &Line::End { stop, verdict, dealings }).map_err(|error| {
+                Failure::new(format!("the log {}: {error}", path.display()), "")
+            })?;
+        }
+        verdict.log = log.map(|(path, _)| path.display().to_string());
+        Ok(verdict)
+    }
+}
+
+impl PermutePlan {
+    /// From the keys of a suite's table.
+    ///
+    /// # Errors
+    /// What is wrong with a value.
+    pub fn from_keys(keys: &mut Keys, max_error: f64) -> Result<PermutePlan, String> {
+        let files = keys.texts("values")?;
+        let [a, b] = files.as_slice() else {
+            return Err("values are two files, of A and of B".to_string());
+        };
+        Ok(PermutePlan {
+            a: a.into(),
+            b: b.into(),
+            statistic: keys.text("statistic")?.unwrap_or_else(|| "mean".to_string()),
+            two_sided: keys.flag("two-sided")?,
+            level: keys.read("level", value::rate)?.unwrap_or(DEFAULT_LEVEL),
+            or_below: keys.read("or-below", value::rate)?,
+            max_error,
+            max_runs: keys.whole("max-runs", 1..=u64::MAX)?.unwrap_or(DEFAULT_DEALINGS),
+            max_time: keys.read("max-time", value::duration)?,
+            seed: keys.whole("seed", 0..=u64::MAX)?,
+            log: keys.text("log")?.map(PathBuf::from),
+        })
+    }
+
+    /// The question about these values.
+    fn permute(&self, a: &[Quantity], b: &[Quantity]) -> Permute {
+        let plain = |values: &[Quantity]| values.iter().map(|value| value.value).collect();
+        Permute {
+            unit: a[0].dimension.unit().to_string(),
+            a: plain(a),
+            b: plain(b),
+            statistic: self.statistic.clone(),
+            two_sided: self.two_sided,
+            level: self.level,
+            or_below: self.or_below,
+            max_error: self.max_error,
+            most_dealings: self.max_runs,
+            seed: seed(self.seed).to_string(),
+        }
+    }
+
+    fn open_log(&self, head: &Line) -> Result<Option<(PathBuf, File)>, Failure> {
+        let Some(path) = &self.log else { return Ok(None) };
+        let failed = |error| Failure::new(format!("{}: {error}", path.display()), "see --log");
+        let mut file = File::create(path).map_err(failed)?;
+        record::write(&mut file, head).map_err(failed)?;
+        Ok(Some((path.clone(), file)))
+    }
+}
+
+/// The values of a file, one a line, all in one dimension.
+fn values(path: &Path) -> Result<Vec<Quantity>, Failure> {
+    let mut first = None;
+    Lines::open(path, "one value a line, nothing else")?.read_all(|line| {
+        let value = Quantity::parse(line)?;
+        match *first.get_or_insert(value.dimension) == value.dimension {
+            true => Ok(value),
+            false => Err(format!("'{line}' has another unit than line 1")),
+        }
+    })
+}

@@ -1,0 +1,296 @@
+//! Does a property hold in at least a share of all runs: of a command, of values, or by counts?
+
+use super::{Keys, Limits, Plan, Runs, Told};
+use crate::lines::Lines;
+use crate::measure::{self, Budget};
+use crate::question::{Bound, Bursts, Decider, Question, Side, Slo};
+use crate::record::Stop;
+use crate::runner::{Prepared, Runner};
+use crate::session::Session;
+use crate::verdict::{SCHEMA, Verdict};
+use crate::{Failure, catch_interrupts, rates, value};
+use std::path::PathBuf;
+use uncontended_figures::{Dimension, Quantity, whole};
+use uncontended_stats::bursts::BurstJudge;
+use uncontended_stats::{self as stats, Counts};
+
+/// The plan of `unc slo`, and of `[[slo]]`.
+#[derive(Debug, Clone)]
+pub struct SloPlan {
+    /// The property of one value; none for counts.
+    pub bound: Option<(Side, Quantity)>,
+    /// What is asked about.
+    pub rate: Asked,
+    /// Lower end of the indifference zone.
+    pub or_below: Option<f64>,
+    /// Which test decides.
+    pub method: Decider,
+    /// How many times longer than by chance runs that lack the property may follow upon each other.
+    pub bursts: Option<f64>,
+    /// What is judged.
+    pub source: Source,
+    /// How commands are run.
+    pub runs: Runs,
+    /// When it ends.
+    pub limits: Limits,
+}
+
+/// A share of the runs, said as such or as a percentile.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Asked {
+    /// At least this share of the runs has the property.
+    Rate(f64),
+    /// This percentile has it.
+    Quantile(f64),
+}
+
+/// What is judged.
+#[derive(Debug, Clone)]
+pub enum Source {
+    /// Successes / trials.
+    Counts(String),
+    /// Values, one a line.
+    Values(PathBuf),
+    /// Runs of a command, given as its words, or as one word that is a line.
+    Command(Vec<String>),
+}
+
+impl Source {
+    /// The one that was given.
+    ///
+    /// # Errors
+    /// If none was.
+    pub fn new(
+        counts: Option<String>,
+        from: Option<PathBuf>,
+        command: Vec<String>,
+    ) -> Result<Source, Failure> {
+        match (counts, from, command.is_empty()) {
+            (Some(counts), ..) => Ok(Source::Counts(counts)),
+            (None, Some(path), _) => Ok(Source::Values(path)),
+            (None, None, false) => Ok(Source::Command(command)),
+            (None, None, true) => Err(Failure::new(
+                "there is nothing to judge",
+                "name a command after --, or values with --from, or counts with --counts",
+            )),
+        }
+    }
+}
+
+impl Asked {
+    /// The one that was given.
+    ///
+    /// # Errors
+    /// If none was.
+    pub fn new(rate: Option<f64>, quantile: Option<f64>) -> Result<Asked, Failure> {
+        match (rate, quantile) {
+            (Some(rate), _) => Ok(Asked::Rate(rate)),
+            (None, Some(quantile)) => Ok(Asked::Quantile(quantile)),
+            (None, None) => {
+                Err(Failure::new("no rate is asked about", "add --rate, such as --rate 99%"))
+            }
+        }
+    }
+}
+
+impl Plan for SloPlan {
+    fn verdict(&self, told: Told) -> Result<Verdict, Failure> {
+        match &self.source {
+            Source::Counts(counts) => self.judge_counts(counts),
+            Source::Values(path) => {
+                // Opened first: waiting for the writer of a named pipe may be ended without further ado.
+                let lines = Lines::open(path, "one value a line, nothing else")?;
+                catch_interrupts()?;
+                self.judge_values(lines, told)
+            }
+            Source::Command(command) => self.judge_command(command, told),
+        }
+    }
+}
+
+impl SloPlan {
+    /// From the keys of a suite's table.
+    ///
+    /// # Errors
+    /// What is wrong with a value, or with all of them together.
+    pub fn from_keys(keys: &mut Keys, max_error: f64) -> Result<SloPlan, String> {
+        keys.exclude(&["at-most", "at-least", "counts"])?;
+        keys.exclude(&["rate", "quantile"])?;
+        keys.exclude(&["counts", "from", "command"])?;
+        keys.exclude(&["counts", "quantile"])?;
+        let at_most = keys.read("at-most", Quantity::parse)?;
+        let at_least = keys.read("at-least", Quantity::parse)?;
+        let rate = keys.read("rate", value::rate)?;
+        let quantile = keys.read("quantile", value::percentile)?;
+        let (counts, from) = (keys.text("counts")?, keys.text("from")?.map(PathBuf::from));
+        let command = keys.texts("command")?;
+        let plain = |failure: Failure| failure.cause;
+        Ok(SloPlan {
+            bound: SloPlan::bound(at_most, at_least),
+            rate: Asked::new(rate, quantile).map_err(plain)?,
+            or_below: keys.read("or-below", value::rate)?,
+            method: keys.named("method", &Decider::ALL)?.unwrap_or_default(),
+            bursts: keys.read("bursts", value::stretch)?,
+            source: Source::new(counts, from, command).map_err(plain)?,
+            runs: Runs::from_keys(keys)?,
+            limits: Limits::from_keys(keys, max_error)?,
+        })
+    }
+
+    /// The property that was given.
+    #[must_use]
+    pub fn bound(
+        at_most: Option<Quantity>,
+        at_least: Option<Quantity>,
+    ) -> Option<(Side, Quantity)> {
+        let most = at_most.map(|threshold| (Side::AtMost, threshold));
+        most.or(at_least.map(|threshold| (Side::AtLeast, threshold)))
+    }
+
+    fn property(&self) -> Result<(Side, Quantity), Failure> {
+        self.bound.ok_or_else(|| {
+            let remedy = "add --at-most X or --at-least X, such as --at-most 5ms";
+            Failure::new("no property is asked about", remedy)
+        })
+    }
+
+    fn hypothesis(&self, metric: &str, bound: Option<(Side, Quantity)>) -> Result<Slo, Failure> {
+        let (rate, quantile) = match (self.rate, bound) {
+            (Asked::Rate(rate), _) => (rate, None),
+            // "p5 at least X" is "at least X in 95 % of the runs".
+            (Asked::Quantile(quantile), Some((Side::AtLeast, _))) => {
+                (1.0 - quantile, Some(quantile))
+            }
+            (Asked::Quantile(quantile), _) => (quantile, Some(quantile)),
+        };
+        let dimension = bound.map_or(Dimension::Number, |(_, threshold)| threshold.dimension);
+        let slo = Slo {
+            metric: metric.to_string(),
+            unit: dimension.unit().to_string(),
+            bound: bound.map(|(side, threshold)| Bound { side, threshold: threshold.value }),
+            rate,
+            or_below: self.or_below,
+            max_error: self.limits.max_error,
+            method: self.method,
+            // Counts have no order.
+            bursts: bound.and_then(|_| Bursts::new(self.bursts)),
+            quantile,
+        };
+        slo.question()?;
+        Ok(slo)
+    }
+
+    fn judge_counts(&self, counts: &str) -> Result<Verdict, Failure> {
+        let number = |text: &str| text.trim().parse::<u64>().ok();
+        let read = counts.split_once('/').and_then(|(s, n)| Some((number(s)?, number(n)?)));
+        let Some((successes, trials)) = read else {
+            let cause = format!("--counts '{counts}' is not of the form S/N");
+            return Err(Failure::new(cause, "say successes / trials, such as 3972/4000"));
+        };
+        let counts = Counts::new(trials, successes)
+            .map_err(|error| Failure::new(error.to_string(), "see --counts"))?;
+        let slo = self.hypothesis("counts", None)?;
+        let finding = rates::finding(&slo, &slo.question()?.report(counts), None, None);
+        Ok(Verdict {
+            schema: SCHEMA,
+            question: slo.sentence(),
+            finding,
+            max_error: slo.max_error,
+            stopped_by: Stop::EndOfInput,
+            comparisons: Vec::new(),
+            hypothesis: Question::Slo(slo),
+            warnings: Vec::new(),
+            seed: NOTHING_RANDOM.to_string(),
+            log: None,
+            runs: Some(Vec::new()),
+        })
+    }
+
+    /// The verdict of values, one a line.
+    ///
+    /// # Errors
+    /// If the question makes no sense, or a line has no value.
+    pub fn judge_values(&self, lines: Lines, told: Told) -> Result<Verdict, Failure> {
+        let (side, threshold) = self.property()?;
+        let slo = self.hypothesis("value", Some((side, threshold)))?;
+        let most = self.limits.max_runs;
+        let warnings = check_budget(&slo, most)?;
+        let setting = self.limits.setting(NOTHING_RANDOM, most, warnings, told.keep_runs);
+        let session = Session::open(Question::Slo(slo), setting, told.progress)?;
+        lines.judge(session, |line| Ok([(0, Quantity::parse_beside(line, threshold)?)]))
+    }
+
+    fn judge_command(&self, words: &[String], told: Told) -> Result<Verdict, Failure> {
+        let (side, threshold) = self.property()?;
+        let metric = self.runs.metric()?;
+        let wanted = metric.dimension();
+        if wanted.is_some_and(|dimension| dimension != threshold.dimension) {
+            let noun = wanted.map_or("number", Dimension::noun);
+            let cause = format!("the threshold of {} is not a {noun}", metric.name);
+            return Err(Failure::new(cause, "give --at-most or --at-least the unit of the metric"));
+        }
+        let slo = self.hypothesis(&metric.name, Some((side, threshold)))?;
+        let question = slo.question()?;
+        let default = 10_000.max(question.next_decision(Counts::default()).saturating_mul(10));
+        let most = self.limits.max_runs.unwrap_or(default);
+        let mut warnings = check_budget(&slo, Some(most))?;
+        warnings.extend(metric.floor(threshold.value));
+        let launch = self.runs.launch()?;
+        let command = Prepared::from_words(words, &launch)?;
+        let around = self.runs.around(&launch, 1)?;
+        let runner = Runner::new(launch, metric, Some(threshold.dimension))?;
+        catch_interrupts()?;
+        let setting = self.limits.setting(NOTHING_RANDOM, Some(most), warnings, told.keep_runs);
+        let mut session = Session::open(Question::Slo(slo), setting, told.progress)?;
+        let budget = self.limits.sentence(Some(most));
+        session.progress.say(&format!("Command: {} ({budget})", command.line));
+        let time = self.limits.max_time;
+        let budget = Budget { warmup: self.runs.warmup, most, time };
+        measure::runs(session, runner, &command, &around, budget)
+    }
+}
+
+/// The seed that reports carry: the same input always gives the same output.
+const NOTHING_RANDOM: u64 = 0;
+
+/// Runs that are enough for any answer.
+const MANY: u64 = 100_000;
+
+/// Refuses a budget with which no answer can ever be given, and warns of one that allows a single answer only.
+fn check_budget(slo: &Slo, most: Option<u64>) -> Result<Vec<String>, Failure> {
+    let Some(most) = most else { return Ok(Vec::new()) };
+    let question = slo.question()?;
+    let possible = |success: bool| {
+        let counts = Counts::new(most, if success { most } else { 0 });
+        counts.is_ok_and(|counts| question.verdict(counts) != stats::Verdict::Undecided)
+    };
+    let answers = |success: bool| {
+        let Some(bursts) = slo.bursts.filter(|_| possible(success)) else {
+            return possible(success);
+        };
+        // All alike they decide soon or never; a budget beyond this is not narrow.
+        let mut judge = BurstJudge::new(question, bursts.into());
+        most > MANY || (0..most).any(|_| judge.push(success) != stats::Verdict::Undecided)
+    };
+    let runs = whole(most);
+    match (answers(true), answers(false)) {
+        (true, true) => Ok(Vec::new()),
+        (false, false) if possible(true) || possible(false) => Ok(vec![format!(
+            "{runs} runs can never answer: if they may come in bursts it takes more (--bursts 1 if they are independent)"
+        )]),
+        (false, false) => {
+            let fewest = question.next_decision(Counts::default());
+            Err(Failure::new(
+                format!(
+                    "{runs} runs can never decide this: at least {} are needed, if all turn out alike",
+                    whole(fewest)
+                ),
+                format!("say --max-runs {fewest} or more, or allow a larger --max-error"),
+            ))
+        }
+        (yes, _) => {
+            let (can, cannot) = if yes { ("yes", "no") } else { ("no", "yes") };
+            Ok(vec![format!("{runs} runs can only ever answer {can}, never {cannot}")])
+        }
+    }
+}
