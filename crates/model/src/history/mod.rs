@@ -7,13 +7,17 @@
 mod check;
 mod mix;
 mod operation;
+mod picture;
 mod search;
 mod shortcuts;
+mod shrink;
 mod spec;
 pub mod specs;
 mod timeline;
 
 pub use check::{Bound, Limits, Progress, Refutation, Report, Verdict, check, search};
 pub use operation::Operation;
+pub use picture::{Bar, Picture};
+pub use shrink::{Core, shrink};
 pub use spec::{Group, OperationOf, Shortcut, Spec};
 pub use timeline::{Event, MOST_OPERATIONS, NEVER, Timeline};

@@ -66,4 +66,27 @@ impl<C, O> Operation<C, O> {
     pub fn is_pending(&self) -> bool {
         self.output.is_none()
     }
+
+    /// The same call with its times and its output forgotten: it may have taken effect at any time, or not at all.
+    pub(super) fn forgotten(&self) -> Self
+    where
+        C: Clone,
+    {
+        Operation::pending(self.client, 0, self.call.clone())
+    }
+
+    /// What was known of it at `time`: nothing, that it was called, or all.
+    pub(super) fn until(&self, time: u64) -> Option<Self>
+    where
+        C: Clone,
+        O: Clone,
+    {
+        if self.called_at > time {
+            None
+        } else if self.returned_at > time {
+            Some(Operation::pending(self.client, self.called_at, self.call.clone()))
+        } else {
+            Some(self.clone())
+        }
+    }
 }

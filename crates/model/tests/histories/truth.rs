@@ -6,7 +6,9 @@ use std::fmt::Debug;
 use uncontended_model::history::specs::{
     Map, MapCall, Put, Queue, Register, RegisterCall, RegisterOutput, Set, SetCall, Stack, Took,
 };
-use uncontended_model::history::{Limits, Spec, Verdict, check, search};
+use uncontended_model::history::{
+    Group, Limits, Operation, OperationOf, Refutation, Spec, Verdict, check, search, shrink,
+};
 use uncontended_testkit::{Random, repetitions};
 
 /// What came out of a round of comparisons.
@@ -36,12 +38,58 @@ where
         assert_eq!(is_yes(&report.verdict), truth, "{name} {round}: {report:?} {history:#?}");
         let by_search = search(spec, &history, &mut Limits::default());
         assert_eq!(is_yes(&by_search.verdict), truth, "{name} {round}, search: {history:#?}");
+        match report.verdict {
+            Verdict::Refuted(refutation) => is_core(spec, plan, &history, &refutation),
+            _ => parts_may_be_left_out(spec, plan, &history),
+        }
         *if truth { &mut tally.yes } else { &mut tally.no } += 1;
         tally.searched += u64::from(report.keys_by_search > 0);
     }
     println!("{name}: {tally:?}");
     assert!(tally.yes.min(tally.no) * 40 > tally.yes + tally.no, "{name}: one-sided: {tally:?}");
     tally
+}
+
+/// The core of a refuted history is refuted, and no operation of it may be forgotten.
+fn is_core<S>(
+    spec: &S,
+    plan: &Plan<'_, S::Call, S::Output>,
+    history: &[OperationOf<S>],
+    refutation: &Refutation,
+) where
+    S: Spec,
+    S::Call: Debug,
+    S::Output: Debug,
+{
+    let core = shrink(spec, history, refutation, &mut Limits::default());
+    assert!(core.minimal, "{history:#?}");
+    assert!(!brute::linearizable(&core.rest, plan.step), "{core:#?} of {history:#?}");
+    let matter = core.rest.iter().filter(|operation| !operation.is_pending()).count();
+    assert_eq!(core.operations.len(), matter);
+    for at in (0..core.rest.len()).filter(|at| !core.rest[*at].is_pending()) {
+        let mut less = core.rest.clone();
+        less[at] = Operation::pending(less[at].client(), 0, less[at].call().clone());
+        assert!(brute::linearizable(&less, plan.step), "{at} of {core:#?}");
+    }
+}
+
+/// What a spec says may be left out may be left out.
+fn parts_may_be_left_out<S: Spec>(
+    spec: &S,
+    plan: &Plan<'_, S::Call, S::Output>,
+    history: &[OperationOf<S>],
+) {
+    let group = |operation: &OperationOf<S>| spec.group(operation.call(), operation.output());
+    let without = |leave: &dyn Fn(&OperationOf<S>) -> bool| {
+        let rest: Vec<_> = history.iter().filter(|operation| !leave(operation)).cloned().collect();
+        assert!(brute::linearizable(&rest, plan.step));
+    };
+    without(&|operation| spec.keeps_state(operation.call(), operation.output()));
+    if history.iter().all(|operation| group(operation) != Group::Unknown) {
+        for out in history.iter().map(group).filter(|group| *group != Group::Stays) {
+            without(&|operation| group(operation) == out);
+        }
+    }
 }
 
 fn is_yes(verdict: &Verdict) -> bool {
