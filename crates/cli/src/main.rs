@@ -16,6 +16,7 @@ const EXAMPLES: &str = "Examples:
   unc slo --quantile p99 --at-most 5ms -- ./request  is the 99th percentile within 5 ms?
   unc compare --margin 2% -- ./before ./after        is ./after no worse, beyond 2 %?
   unc litmus --builtin SB --model sc,tso,machine     what may two threads see, and what do they?
+  unc linearize run.jsonl --spec queue               did a queue behave as one, whatever ran at once?
 
 Exit status: 0 yes, 1 no, 3 undecided, 2 could not run; `unc run` has its program's own.";
 

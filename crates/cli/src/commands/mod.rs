@@ -5,6 +5,7 @@ mod compare;
 mod completions;
 pub(crate) mod flags;
 mod history;
+mod linearize;
 mod litmus;
 mod man;
 mod permute;
@@ -34,6 +35,7 @@ pub(crate) enum Command {
     Power(Box<power::Flags>),
     Verdict(Box<verdict::Flags>),
     Litmus(litmus::Litmus),
+    Linearize(Box<linearize::Flags>),
     Completions(completions::Arguments),
     Man(man::Arguments),
     #[command(name = crate::run::cost::SUBCOMMAND, hide = true)]
@@ -53,6 +55,7 @@ impl Command {
             Command::Power(flags) => flags.execute(),
             Command::Verdict(flags) => flags.execute(),
             Command::Litmus(command) => command.execute(),
+            Command::Linearize(flags) => flags.execute(),
             Command::Completions(arguments) => arguments.execute(),
             Command::Man(arguments) => arguments.execute(),
             Command::MeasureObserverCost => crate::run::cost::print(),
@@ -67,6 +70,7 @@ pub(crate) fn tell_usage_error(error: &clap::Error) {
     let schema = match command.to_str() {
         Some("slo" | "compare" | "permute" | "verdict") => uncontended_decide::verdict::SCHEMA,
         Some("power") => power::SCHEMA,
+        Some("linearize") => linearize::SCHEMA,
         _ => return,
     };
     write_usage_error(schema, words, error);

@@ -1,0 +1,323 @@
+//! How the calls and outputs of each structure are spelled.
+
+use super::line::{Line, Scalar};
+use super::names::Names;
+use super::reader::Problem;
+use uncontended_model::history::Spec;
+use uncontended_model::history::specs::{
+    Map, MapCall, Put, Queue, Register, RegisterCall, RegisterOutput, Set, SetCall, Stack, Took,
+};
+
+/// The names in a file.
+#[derive(Debug)]
+pub(super) struct Dictionary {
+    pub(super) values: Names,
+    pub(super) keys: Names,
+}
+
+/// The lines about one structure.
+pub(super) trait Form {
+    type Spec: Spec;
+
+    /// What its histories are held against.
+    fn spec(&self) -> &Self::Spec;
+
+    /// What a line calls.
+    fn call(&self, line: &Line<'_>, names: &mut Dictionary) -> Result<CallOf<Self>, Problem>;
+
+    /// What a call that returned `result` answered.
+    fn output(
+        &self,
+        call: &CallOf<Self>,
+        result: Option<&Scalar<'_>>,
+        names: &mut Dictionary,
+    ) -> Result<OutputOf<Self>, Problem>;
+
+    /// A call as people read it, and what it returned if that says something.
+    fn show(
+        &self,
+        call: &CallOf<Self>,
+        output: Option<&OutputOf<Self>>,
+        names: &Dictionary,
+    ) -> (String, String);
+}
+
+pub(super) type CallOf<F> = <<F as Form>::Spec as Spec>::Call;
+pub(super) type OutputOf<F> = <<F as Form>::Spec as Spec>::Output;
+
+fn op<'l>(line: &'l Line<'_>) -> &'l str {
+    line.op.as_deref().unwrap_or_default()
+}
+
+fn unknown<T>(line: &Line<'_>, known: &str) -> Result<T, Problem> {
+    Err(Problem::new(format!("unknown operation {:?}", op(line)), format!("Known: {known}.")))
+}
+
+fn needed<'l, 'a>(field: &'l Option<Scalar<'a>>, name: &str) -> Result<&'l Scalar<'a>, Problem> {
+    let missing = || Problem::new(format!("there is no \"{name}\""), format!("Add \"{name}\"."));
+    field.as_ref().ok_or_else(missing)
+}
+
+fn truth(result: Option<&Scalar<'_>>) -> Result<bool, Problem> {
+    match result {
+        Some(Scalar::Truth(truth)) => Ok(*truth),
+        Some(other) => {
+            Err(Problem::new(format!("\"result\" is {other}"), "It must be true or false."))
+        }
+        None => Err(Problem::new("it returned, but what?", "Add \"result\": true or false.")),
+    }
+}
+
+fn seen<'l, 'a>(result: Option<&'l Scalar<'a>>) -> Result<&'l Scalar<'a>, Problem> {
+    result.ok_or_else(|| {
+        Problem::new("it returned, but what?", "Add \"result\": the value, or null for none.")
+    })
+}
+
+/// Where nothing of interest can come back.
+fn nothing(result: Option<&Scalar<'_>>) -> Result<(), Problem> {
+    match result {
+        None | Some(Scalar::Nothing | Scalar::Truth(true)) => Ok(()),
+        Some(other) => {
+            Err(Problem::new(format!("\"result\" is {other}"), "Leave it out: it cannot fail."))
+        }
+    }
+}
+
+/// A queue or a stack.
+#[derive(Debug)]
+pub(super) struct Container<S> {
+    pub(super) spec: S,
+    pub(super) is_bounded: bool,
+    pub(super) into: &'static str,
+    pub(super) out: &'static str,
+}
+
+impl Container<Queue> {
+    pub(super) fn queue(capacity: Option<usize>) -> Self {
+        let (into, out) = ("enqueue", "dequeue");
+        Container { spec: Queue { capacity }, is_bounded: capacity.is_some(), into, out }
+    }
+}
+
+impl Container<Stack> {
+    pub(super) fn stack(capacity: Option<usize>) -> Self {
+        let (into, out) = ("push", "pop");
+        Container { spec: Stack { capacity }, is_bounded: capacity.is_some(), into, out }
+    }
+}
+
+impl<S: Spec<Call = Put, Output = Took>> Form for Container<S> {
+    type Spec = S;
+
+    fn spec(&self) -> &S {
+        &self.spec
+    }
+
+    fn call(&self, line: &Line<'_>, names: &mut Dictionary) -> Result<Put, Problem> {
+        match op(line) {
+            op if op == self.into => {
+                names.values.number(needed(&line.value, "value")?).map(Put::In)
+            }
+            op if op == self.out => Ok(Put::Out),
+            _ => unknown(line, &format!("{}, {}", self.into, self.out)),
+        }
+    }
+
+    fn output(
+        &self,
+        call: &Put,
+        result: Option<&Scalar<'_>>,
+        names: &mut Dictionary,
+    ) -> Result<Took, Problem> {
+        match call {
+            Put::In(_) if result == Some(&Scalar::Truth(false)) && !self.is_bounded => {
+                Err(Problem::new("it was full, but has no bound", "Give --capacity N."))
+            }
+            Put::In(_) if result == Some(&Scalar::Truth(false)) => Ok(Took::Full),
+            Put::In(_) => nothing(result).map(|()| Took::Done),
+            Put::Out => Ok(names.values.optional(seen(result)?)?.map_or(Took::Empty, Took::Value)),
+        }
+    }
+
+    fn show(&self, call: &Put, output: Option<&Took>, names: &Dictionary) -> (String, String) {
+        let call = match call {
+            Put::In(value) => format!("{} {}", self.into, names.values.show(*value)),
+            Put::Out => self.out.to_owned(),
+        };
+        let output = match output {
+            None | Some(Took::Done) => String::new(),
+            Some(Took::Full) => "full".to_owned(),
+            Some(Took::Empty) => "empty".to_owned(),
+            Some(Took::Value(value)) => names.values.show(*value),
+        };
+        (call, output)
+    }
+}
+
+impl Form for Set {
+    type Spec = Set;
+
+    fn spec(&self) -> &Set {
+        self
+    }
+
+    fn call(&self, line: &Line<'_>, names: &mut Dictionary) -> Result<SetCall, Problem> {
+        let call = match op(line) {
+            "insert" => SetCall::Insert,
+            "remove" => SetCall::Remove,
+            "contains" => SetCall::Contains,
+            _ => return unknown(line, "insert, remove, contains"),
+        };
+        names.values.number(needed(&line.value, "value")?).map(call)
+    }
+
+    fn output(
+        &self,
+        _: &SetCall,
+        result: Option<&Scalar<'_>>,
+        _: &mut Dictionary,
+    ) -> Result<bool, Problem> {
+        truth(result)
+    }
+
+    fn show(&self, call: &SetCall, output: Option<&bool>, names: &Dictionary) -> (String, String) {
+        let (op, value) = match call {
+            SetCall::Insert(value) => ("insert", value),
+            SetCall::Remove(value) => ("remove", value),
+            SetCall::Contains(value) => ("contains", value),
+        };
+        let output = match (call, output) {
+            (_, None) => "",
+            (SetCall::Insert(_), Some(false)) => "already there",
+            (SetCall::Remove(_), Some(false)) => "not there",
+            (_, Some(true)) => "true",
+            (_, Some(false)) => "false",
+        };
+        (format!("{op} {}", names.values.show(*value)), output.to_owned())
+    }
+}
+
+/// The four things that registers and maps can do, by the names that each has for them.
+fn register_call(
+    line: &Line<'_>,
+    names: &mut Names,
+    [read, write, clear]: [&str; 3],
+) -> Result<RegisterCall, Problem> {
+    match op(line) {
+        op if op == read => Ok(RegisterCall::Read),
+        op if op == write => names.optional(needed(&line.value, "value")?).map(RegisterCall::Write),
+        "cas" => Ok(RegisterCall::CompareAndSwap {
+            old: names.optional(needed(&line.old, "old")?)?,
+            new: names.optional(needed(&line.new, "new")?)?,
+        }),
+        op if op == clear && !clear.is_empty() => Ok(RegisterCall::Clear),
+        _ if clear.is_empty() => unknown(line, &format!("{read}, {write}, cas")),
+        _ => unknown(line, &format!("{read}, {write}, cas, {clear}")),
+    }
+}
+
+fn register_output(
+    call: &RegisterCall,
+    result: Option<&Scalar<'_>>,
+    names: &mut Names,
+) -> Result<RegisterOutput, Problem> {
+    match call {
+        RegisterCall::Read => names.optional(seen(result)?).map(RegisterOutput::Value),
+        RegisterCall::Write(_) => nothing(result).map(|()| RegisterOutput::Done),
+        RegisterCall::CompareAndSwap { .. } => truth(result).map(RegisterOutput::Succeeded),
+        RegisterCall::Clear if result.is_none() => Ok(RegisterOutput::Done),
+        RegisterCall::Clear => truth(result).map(RegisterOutput::Succeeded),
+    }
+}
+
+fn show_register(
+    call: &RegisterCall,
+    output: Option<&RegisterOutput>,
+    names: &Names,
+    [read, write, clear]: [&str; 3],
+    key: &str,
+) -> (String, String) {
+    let value = |value: &Option<i64>| value.map_or("null".to_owned(), |value| names.show(value));
+    let call = match call {
+        RegisterCall::Read => format!("{read}{key}"),
+        RegisterCall::Write(new) => format!("{write}{key} {}", value(new)),
+        RegisterCall::CompareAndSwap { old, new } => {
+            format!("cas{key} {} to {}", value(old), value(new))
+        }
+        RegisterCall::Clear => format!("{clear}{key}"),
+    };
+    let output = match output {
+        None | Some(RegisterOutput::Done) => String::new(),
+        Some(RegisterOutput::Value(seen)) => value(seen),
+        Some(RegisterOutput::Succeeded(true)) => "done".to_owned(),
+        Some(RegisterOutput::Succeeded(false)) => "failed".to_owned(),
+    };
+    (call, output)
+}
+
+const REGISTER: [&str; 3] = ["read", "write", ""];
+const MAP: [&str; 3] = ["get", "put", "delete"];
+
+impl Form for Register {
+    type Spec = Register;
+
+    fn spec(&self) -> &Register {
+        self
+    }
+
+    fn call(&self, line: &Line<'_>, names: &mut Dictionary) -> Result<RegisterCall, Problem> {
+        register_call(line, &mut names.values, REGISTER)
+    }
+
+    fn output(
+        &self,
+        call: &RegisterCall,
+        result: Option<&Scalar<'_>>,
+        names: &mut Dictionary,
+    ) -> Result<RegisterOutput, Problem> {
+        register_output(call, result, &mut names.values)
+    }
+
+    fn show(
+        &self,
+        call: &RegisterCall,
+        output: Option<&RegisterOutput>,
+        names: &Dictionary,
+    ) -> (String, String) {
+        show_register(call, output, &names.values, REGISTER, "")
+    }
+}
+
+impl Form for Map {
+    type Spec = Map;
+
+    fn spec(&self) -> &Map {
+        self
+    }
+
+    fn call(&self, line: &Line<'_>, names: &mut Dictionary) -> Result<MapCall, Problem> {
+        let call = register_call(line, &mut names.values, MAP)?;
+        let key = names.keys.number(needed(&line.key, "key")?)?;
+        Ok(MapCall { key, call })
+    }
+
+    fn output(
+        &self,
+        call: &MapCall,
+        result: Option<&Scalar<'_>>,
+        names: &mut Dictionary,
+    ) -> Result<RegisterOutput, Problem> {
+        register_output(&call.call, result, &mut names.values)
+    }
+
+    fn show(
+        &self,
+        call: &MapCall,
+        output: Option<&RegisterOutput>,
+        names: &Dictionary,
+    ) -> (String, String) {
+        let key = format!(" {}", names.keys.show(call.key));
+        show_register(&call.call, output, &names.values, MAP, &key)
+    }
+}

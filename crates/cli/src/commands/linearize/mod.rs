@@ -1,0 +1,262 @@
+//! `unc linearize`: was what clients saw of a structure as if their operations had run one at a time?
+//!
+//! # Contract
+//! Exit status: 0 yes, 1 no, 3 a limit came first (or Ctrl-C), 2 the file could not be read. A yes and a no are
+//! proved; what a limit cut off is neither.
+
+mod finding;
+mod forms;
+mod line;
+mod names;
+mod reader;
+mod times;
+mod words;
+
+use crate::decide::output::{say, write_failure, write_file};
+use crate::decide::progress::{Line, tell};
+use crate::failure::Failure;
+use clap::{Args, ValueEnum};
+use finding::{Answer, Finding};
+use forms::{Container, Dictionary, Form};
+use names::Names;
+use reader::{Recorded, Stopped};
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+use uncontended_decide::progress::Progress as _;
+use uncontended_decide::value::{self, Dimension, Quantity};
+use uncontended_decide::{catch_interrupts, interrupted};
+use uncontended_model::history::specs::{Map, Register, Set};
+use uncontended_model::history::{Bound, Limits, Progress, Verdict, check, shrink};
+
+/// The value of `schema`.
+pub(crate) const SCHEMA: &str = "uncontended.linearize/1";
+
+const EXAMPLES: &str = "\
+Examples:
+  unc linearize run.jsonl --spec queue               is there an order that a queue allows?
+  unc linearize run.jsonl --spec map --html no.html  if not, draw the operations that matter
+  unc linearize run.jsonl --spec register --initial 0 --max-time 1m
+
+A line is an operation, or its call and later its return; what never returned may have taken effect or not:
+  {\"client\":1,\"op\":\"enqueue\",\"value\":7,\"call\":100,\"return\":180}
+  {\"client\":2,\"op\":\"dequeue\",\"call\":120}
+  {\"client\":2,\"return\":200,\"result\":7}
+
+queue: enqueue VALUE; dequeue, result VALUE or null     stack: push VALUE; pop, result VALUE or null
+set: insert, remove, contains VALUE, result true/false  register: read, write VALUE, cas OLD NEW
+map: get, put VALUE, cas OLD NEW, delete, each with KEY
+
+Times are whole numbers of one clock. What returned at a smaller number than another's call came before it; equal numbers
+order nothing. docs/json.md has the whole form.
+
+Exit status: 0 yes, 1 no, 3 undecided (a limit, or Ctrl-C), 2 the file could not be read.";
+
+/// Hold a recorded history of operations against a queue, stack, set, register or map: is it linearizable?
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Flags {
+    /// The history, one JSON object a line; `-` reads stdin
+    file: PathBuf,
+    /// What the operations were made on
+    #[arg(long, value_enum)]
+    spec: Structure,
+    /// What the register holds at the start, as JSON or as bare text [default: nothing]
+    #[arg(long, value_name = "VALUE")]
+    initial: Option<String>,
+    /// The values that the queue or stack has room for [default: no bound, never full]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    capacity: Option<u32>,
+    /// Give up (undecided) after this time
+    #[arg(long, value_name = "TIME", value_parser = value::duration)]
+    max_time: Option<Duration>,
+    /// Give up (undecided) when the history, or what a search remembers, takes more memory
+    #[arg(long, value_name = "SIZE", default_value = "8GiB", value_parser = size)]
+    max_memory: usize,
+    /// Write the result as JSON (`-` for stdout)
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write the result as one self-contained page with the picture (`-` for stdout)
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Do not tell how far the work is
+    #[arg(short, long)]
+    quiet: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, ValueEnum)]
+enum Structure {
+    Register,
+    Queue,
+    Stack,
+    Set,
+    Map,
+}
+
+impl Structure {
+    fn name(self) -> &'static str {
+        match self {
+            Structure::Register => "register",
+            Structure::Queue => "queue",
+            Structure::Stack => "stack",
+            Structure::Set => "set",
+            Structure::Map => "map",
+        }
+    }
+}
+
+fn size(text: &str) -> Result<usize, String> {
+    let quantity = Quantity::parse(text)?;
+    match quantity.dimension {
+        Dimension::Bytes if quantity.value >= 1.0 => Ok(quantity.value as usize),
+        _ => Err(format!("'{text}' is not a size, such as 512MiB or 8GiB")),
+    }
+}
+
+impl Flags {
+    /// Does the work and answers with the exit status.
+    pub(crate) fn execute(&self) -> ExitCode {
+        match self.run() {
+            Ok(answer) => ExitCode::from(answer.exit_status()),
+            Err(failure) => {
+                tell(&format!("{failure}\n"));
+                // The failure itself is what counts; a second one while reporting it adds nothing.
+                let _ = write_failure(SCHEMA, &failure, self.json.as_deref());
+                ExitCode::from(2)
+            }
+        }
+    }
+
+    fn run(&self) -> Result<Answer, Failure> {
+        let is_stdout = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
+        if is_stdout(&self.json) && is_stdout(&self.html) {
+            return Err(Failure::new("--json and --html both want stdout", "Name a file for one."));
+        }
+        let refuse = |flag: &str, of: &str| {
+            Err(Failure::new(format!("{flag} is for {of} alone"), "Leave it out."))
+        };
+        let is_container = matches!(self.spec, Structure::Queue | Structure::Stack);
+        if self.capacity.is_some() && !is_container {
+            return refuse("--capacity", "queues and stacks");
+        }
+        if self.initial.is_some() && self.spec != Structure::Register {
+            return refuse("--initial", "registers");
+        }
+        let mut names = Dictionary { values: Names::new("values"), keys: Names::new("keys") };
+        let capacity = self.capacity.map(|capacity| capacity as usize);
+        match self.spec {
+            Structure::Queue => self.decide(&Container::queue(capacity), names),
+            Structure::Stack => self.decide(&Container::stack(capacity), names),
+            Structure::Set => self.decide(&Set, names),
+            Structure::Map => self.decide(&Map, names),
+            Structure::Register => {
+                let initial = self.initial.as_deref().map(|text| names.values.of_flag(text));
+                let initial = initial.transpose()?.flatten();
+                self.decide(&Register { initial }, names)
+            }
+        }
+    }
+
+    fn decide<F: Form>(&self, form: &F, names: Dictionary) -> Result<Answer, Failure> {
+        catch_interrupts()?;
+        let started = Instant::now();
+        let late = || self.max_time.is_some_and(|most| started.elapsed() >= most);
+        let mut telling = Line::new(self.quiet);
+        let mut reading = |lines: u64| {
+            telling.tick(lines, &|| format!("{lines} lines read"));
+            !interrupted() && !late()
+        };
+        let input = self.open()?;
+        let recorded = reader::read(form, input, names, self.max_memory, &mut reading);
+        let recorded = recorded.map_err(|failure| {
+            let cause = format!("{}: {}", self.file.display(), failure.cause);
+            Failure::new(cause, failure.remedy)
+        })?;
+        let mut ticks = 0;
+        let mut go_on = |progress: &Progress| {
+            ticks += 1;
+            telling.tick(ticks, &|| of_search(progress));
+            !interrupted() && !late()
+        };
+        let mut limits = Limits { memory_bytes: self.max_memory, go_on: &mut go_on };
+        let mut finding =
+            Finding::new(self.spec.name(), &self.file.display().to_string(), &recorded);
+        match recorded.stopped {
+            Some(stopped) => finding.bound = Some(self.bound(stopped)),
+            None => self.judge(form, &recorded, &mut limits, &mut finding),
+        }
+        telling.clear();
+        self.deliver(&finding)
+    }
+
+    /// Decides, and finds what to look at.
+    fn judge<F: Form>(
+        &self,
+        form: &F,
+        recorded: &Recorded<F>,
+        limits: &mut Limits<'_>,
+        finding: &mut Finding,
+    ) {
+        let report = check(form.spec(), &recorded.operations, limits);
+        finding.decided(&report);
+        match &report.verdict {
+            Verdict::Linearizable => (),
+            Verdict::Undecided(Bound::Memory) => {
+                finding.bound = Some(self.bound(Stopped::Memory));
+            }
+            Verdict::Undecided(Bound::Stopped) => finding.bound = Some(self.bound(Stopped::Asked)),
+            Verdict::Refuted(refutation) => {
+                let core = shrink(form.spec(), &recorded.operations, refutation, limits);
+                finding.refuted(form, recorded, &core);
+            }
+        }
+    }
+
+    /// Which limit it was, in words.
+    fn bound(&self, stopped: Stopped) -> String {
+        let memory = value::show(self.max_memory as f64, Dimension::Bytes);
+        match (stopped, self.max_time) {
+            (Stopped::Memory, _) => format!("it takes more than --max-memory {memory}"),
+            (Stopped::Asked, Some(most)) if !interrupted() => {
+                let most = value::show(most.as_nanos() as f64, Dimension::Time);
+                format!("it takes longer than --max-time {most}")
+            }
+            (Stopped::Asked, _) => "it was interrupted".to_owned(),
+        }
+    }
+
+    fn open(&self) -> Result<Box<dyn BufRead>, Failure> {
+        if self.file == Path::new("-") {
+            return Ok(Box::new(BufReader::with_capacity(1 << 16, std::io::stdin())));
+        }
+        let cannot = |error| {
+            let cause = format!("{} cannot be read: {error}", self.file.display());
+            Failure::new(cause, "Name a history of JSON lines, or - for stdin.")
+        };
+        let file = File::open(&self.file).map_err(cannot)?;
+        Ok(Box::new(BufReader::with_capacity(1 << 16, file)))
+    }
+
+    fn deliver(&self, finding: &Finding) -> Result<Answer, Failure> {
+        let takes_stdout = [&self.json, &self.html]
+            .into_iter()
+            .any(|path| path.as_deref() == Some(Path::new("-")));
+        let width = terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0));
+        say(&finding.text(width), takes_stdout)?;
+        if let Some(path) = &self.html {
+            write_file(path, &finding.page())?;
+        }
+        if let Some(path) = &self.json {
+            write_file(path, &format!("{:#}\n", finding.json()))?;
+        }
+        Ok(finding.answer())
+    }
+}
+
+fn of_search(progress: &Progress) -> String {
+    let Progress { configurations, met, returns, memory_bytes } = progress;
+    let memory = value::show(*memory_bytes as f64, Dimension::Bytes);
+    format!("{configurations} configurations, {met} of {returns} returns met, {memory}")
+}

@@ -1,0 +1,230 @@
+//! Why a history is refuted, in a sentence.
+
+use super::finding::{count, times};
+use super::forms::{CallOf, Form, OutputOf};
+use super::reader::Recorded;
+use super::times::Times;
+use serde_json::{Value, json};
+use uncontended_model::history::{Bar, Core, Operation};
+
+/// An operation of a core, ready to be spoken of.
+#[derive(Debug)]
+pub(super) struct Shown {
+    client: String,
+    line: u32,
+    call: String,
+    output: String,
+    from: u64,
+    to: Option<u64>,
+    times: Times,
+}
+
+impl Shown {
+    /// The operations of a core.
+    pub(super) fn of<F: Form>(
+        form: &F,
+        recorded: &Recorded<F>,
+        core: &Core<CallOf<F>, OutputOf<F>>,
+    ) -> Vec<Shown> {
+        let times = times(recorded);
+        let show = |(number, operation): (&u32, &Operation<CallOf<F>, OutputOf<F>>)| {
+            let (call, output) = form.show(operation.call(), operation.output(), &recorded.names);
+            Shown {
+                client: recorded.clients.names[operation.client() as usize].clone(),
+                line: recorded.lines[*number as usize],
+                call,
+                output,
+                from: operation.called_at().max(times.origin()),
+                to: operation.returned_at(),
+                times,
+            }
+        };
+        core.numbers.iter().zip(&core.rest).map(show).collect()
+    }
+
+    /// Whether more is known of it than that it may have taken effect.
+    pub(super) fn matters(&self) -> bool {
+        self.to.is_some()
+    }
+
+    pub(super) fn bar(&self) -> Bar {
+        Bar {
+            who: format!("client {}", self.client),
+            what: self.what(),
+            from: self.from,
+            to: self.to,
+            note: format!("line {}", self.line),
+            is_faint: !self.matters(),
+        }
+    }
+
+    pub(super) fn json(&self) -> Value {
+        json!({
+            "client": self.client,
+            "line": self.line,
+            "what": self.what(),
+            "call": self.from,
+            "return": self.to,
+            "matters": self.matters(),
+        })
+    }
+
+    fn what(&self) -> String {
+        match self.output.is_empty() {
+            true => self.call.clone(),
+            false => format!("{} -> {}", self.call, self.output),
+        }
+    }
+
+    /// The name of the operation, without its arguments.
+    fn op(&self) -> &str {
+        self.call.split(' ').next().unwrap_or_default()
+    }
+
+    fn argument(&self) -> &str {
+        self.call.split_once(' ').map_or("", |(_, argument)| argument)
+    }
+
+    fn called(&self) -> String {
+        self.times.show(self.from)
+    }
+
+    fn returned(&self) -> String {
+        self.to.map_or("never".to_owned(), |to| self.times.show(to))
+    }
+
+    /// `dequeue by client 3 returned 7 at 12.4 ms`.
+    fn sentence(&self) -> String {
+        let Shown { call, client, output, .. } = self;
+        let at = self.returned();
+        match output.as_str() {
+            "" => format!("{call} by client {client} returned at {at}"),
+            "empty" => {
+                format!("{call} by client {client} found nothing ({} to {at})", self.called())
+            }
+            output => format!("{call} by client {client} returned {output} at {at}"),
+        }
+    }
+
+    fn is_before(&self, other: &Shown) -> bool {
+        self.to.is_some_and(|to| to < other.from)
+    }
+}
+
+/// Why there is no order of these operations.
+pub(super) fn reason(spec: &str, shown: &[Shown]) -> String {
+    let matter: Vec<&Shown> = shown.iter().filter(|shown| shown.matters()).collect();
+    let found = match spec {
+        "queue" => container(&matter, "enqueue", "dequeue"),
+        "stack" => container(&matter, "push", "pop"),
+        _ => seen(&matter),
+    };
+    found.unwrap_or_else(|| match matter.as_slice() {
+        [one] => format!("{}, which no order of the operations allows.", one.sentence()),
+        _ => {
+            let last = matter.iter().max_by_key(|shown| shown.to);
+            let last = last.map_or(String::new(), |last| format!(": {}", last.sentence()));
+            format!("No order of these {} fits{last}.", count(matter.len(), "operation"))
+        }
+    })
+}
+
+/// The past participle of a way in.
+fn done(into: &str) -> &str {
+    match into {
+        "push" => "pushed",
+        _ => "enqueued",
+    }
+}
+
+fn container(matter: &[&Shown], into: &str, out: &str) -> Option<String> {
+    let put = |value: &str| {
+        matter.iter().copied().find(|shown| shown.op() == into && shown.argument() == value)
+    };
+    let taken =
+        || matter.iter().copied().filter(|shown| shown.op() == out && shown.output != "empty");
+    let took = |value: &str| taken().find(|shown| shown.output == value);
+    if let Some(empty) = matter.iter().find(|shown| shown.output == "empty") {
+        let values: Vec<&str> = matter
+            .iter()
+            .filter(|shown| shown.op() == into)
+            .map(|shown| shown.argument())
+            .collect();
+        let meanwhile = match values.as_slice() {
+            [] => return None,
+            [value] => format!("{value} was in all that time"),
+            values => format!("there was always one of {} in", values.join(", ")),
+        };
+        return Some(format!("{}, but {meanwhile}.", empty.sentence()));
+    }
+    for (at, first) in taken().enumerate() {
+        let value = &first.output;
+        if let Some(second) = taken().skip(at + 1).find(|second| second.output == *value) {
+            return Some(format!(
+                "{} was {} once, but came out twice: {}, and {}.",
+                value,
+                done(into),
+                first.sentence(),
+                second.sentence()
+            ));
+        }
+        let Some(put) = put(value) else {
+            if matter.len() == 1 {
+                let (said, done) = (first.sentence(), done(into));
+                return Some(format!("{said}, but nobody had {done} {value} by then."));
+            }
+            continue;
+        };
+        if first.is_before(put) && matter.len() == 2 {
+            let (said, called) = (first.sentence(), put.called());
+            return Some(format!("{said}, but {} was called only at {called}.", put.call));
+        }
+    }
+    if into == "enqueue" { overtaken(matter, put, took) } else { None }
+}
+
+/// One value went in before another and came out after it.
+fn overtaken<'a>(
+    matter: &[&'a Shown],
+    put: impl Fn(&str) -> Option<&'a Shown>,
+    took: impl Fn(&str) -> Option<&'a Shown>,
+) -> Option<String> {
+    for later in matter.iter().filter(|shown| shown.op() == "dequeue") {
+        let Some(second) = put(&later.output) else { continue };
+        let firsts = matter.iter().filter(|shown| shown.op() == "enqueue");
+        for first in firsts.filter(|first| first.is_before(second)) {
+            let (a, b) = (first.argument(), second.argument());
+            let then = match took(a) {
+                Some(took) if later.is_before(took) => {
+                    format!("the dequeue that returned {a} was called only at {}", took.called())
+                }
+                None if matter.len() == 3 => "nobody had dequeued it by then".to_owned(),
+                _ => continue,
+            };
+            let (said, done, next) = (later.sentence(), first.returned(), second.called());
+            return Some(format!(
+                "{said}, but {a} was enqueued before {b} ({a} was in at {done}, {b} came from {next}) and {then}."
+            ));
+        }
+    }
+    None
+}
+
+/// What reads and tests saw.
+fn seen(matter: &[&Shown]) -> Option<String> {
+    match matter {
+        [one] => {
+            Some(format!("{}, but nothing that was called by then explains it.", one.sentence()))
+        }
+        [first, second] if first.is_before(second) || second.is_before(first) => {
+            let (first, second) =
+                if first.is_before(second) { (first, second) } else { (second, first) };
+            Some(format!("{}; then {}.", first.sentence(), second.sentence()))
+        }
+        [first, second, third] if first.is_before(second) && second.is_before(third) => {
+            let (first, second) = (first.sentence(), second.sentence());
+            Some(format!("{first}; then {second}; then {}.", third.sentence()))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,286 @@
+//! `unc linearize` end to end: what it prints, its JSON, its exit statuses, and what it says of bad input.
+
+use serde_json::Value;
+use std::io::Write as _;
+use std::process::{Command, Output, Stdio};
+
+fn unc(arguments: &[&str], input: &str) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_unc"))
+        .args(["linearize", "-"])
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("unc starts");
+    // A child that refuses its input does not read it all.
+    let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
+    child.wait_with_output().expect("unc ends")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("UTF-8")
+}
+
+const OVERTAKEN: &str = r#"{"schema":"uncontended.operations/1","unit":"us"}
+{"client":0,"op":"enqueue","value":5,"call":100,"return":180}
+{"client":"w","op":"enqueue","value":7,"call":200,"return":260}
+{"client":2,"op":"dequeue","call":250}
+{"client":2,"return":300,"result":7}
+{"client":2,"op":"enqueue","value":9,"call":350,"return":400}
+"#;
+
+#[test]
+fn a_value_that_was_overtaken_is_told_in_words_and_drawn() {
+    let output = unc(&["--spec", "queue"], OVERTAKEN);
+    let expected = "\
+NOT linearizable: 4 operations of 3 clients on a queue.
+
+dequeue by client 2 returned 7 at 200 us, but 5 was enqueued before 7 (5 was in
+at 80 us, 7 came from 100 us) and nobody had dequeued it by then.
+
+  client 0  |---|                     enqueue 5     line 2
+  client 2               |---------|  dequeue -> 7  line 4
+  client w           |--------|       enqueue 7     line 3
+
+Forgetting any one of these operations makes the rest linearizable.
+Times are since the first call.
+Decided without search.
+";
+    assert_eq!(text(&output.stdout), expected);
+    assert_eq!(output.status.code(), Some(1));
+}
+
+#[test]
+fn the_documents_keep_their_contract() {
+    let output = unc(&["--spec", "queue", "--json", "-"], OVERTAKEN);
+    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(document["schema"], "uncontended.linearize/1");
+    assert_eq!((&document["verdict"], &document["operations"]), (&"no".into(), &4.into()));
+    let core = &document["core"];
+    assert_eq!(core["minimal"], true);
+    let lines: Vec<_> = core["operations"].as_array().unwrap().iter().map(|o| &o["line"]).collect();
+    assert_eq!(lines, [2, 3, 4]);
+    let page = text(&unc(&["--spec", "queue", "--html", "-"], OVERTAKEN).stdout);
+    assert!(
+        page.contains("<svg class=\"operations\"") && page.contains("dequeue -&gt; 7"),
+        "{page}"
+    );
+}
+
+/// A verdict's exit status and its first line.
+#[track_caller]
+fn verdict(flags: &[&str], input: &str, status: i32, first: &str) {
+    let output = unc(flags, input);
+    let said = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(status), "{said}{}", text(&output.stderr));
+    assert!(said.lines().next().unwrap().starts_with(first), "{said}");
+}
+
+#[test]
+fn every_structure_has_its_operations() {
+    let stack = r#"{"client":1,"op":"push","value":"a","call":1,"return":2}
+{"client":1,"op":"push","value":"b","call":3,"return":4}
+{"client":2,"op":"pop","call":5,"return":6,"result":"RESULT"}"#;
+    verdict(&["--spec", "stack"], &stack.replace("RESULT", "b"), 0, "Linearizable: 3 operations");
+    verdict(&["--spec", "stack"], &stack.replace("RESULT", "a"), 1, "NOT linearizable");
+    let set = r#"{"client":1,"op":"insert","value":4,"call":1,"return":2,"result":true}
+{"client":1,"op":"remove","value":4,"call":3,"return":4,"result":RESULT}
+{"client":1,"op":"contains","value":4,"call":5,"return":6,"result":false}"#;
+    verdict(&["--spec", "set"], &set.replace("RESULT", "true"), 0, "Linearizable");
+    verdict(&["--spec", "set"], &set.replace("RESULT", "false"), 1, "NOT linearizable");
+    let register = r#"{"client":1,"op":"cas","old":0,"new":4,"call":1,"return":2,"result":true}
+{"client":1,"op":"write","value":5,"call":3}
+{"client":2,"op":"read","call":5,"return":6,"result":4}"#;
+    verdict(&["--spec", "register", "--initial", "0"], register, 0, "Linearizable");
+    verdict(&["--spec", "register"], register, 1, "NOT linearizable");
+    let map = r#"{"client":1,"op":"put","key":"k","value":4,"call":1,"return":2}
+{"client":1,"op":"delete","key":"k","call":3,"return":4,"result":true}
+{"client":2,"op":"get","key":"k","call":5,"return":6,"result":RESULT}
+{"client":2,"op":"get","key":"other","call":7,"return":8,"result":null}"#;
+    verdict(&["--spec", "map"], &map.replace("RESULT", "null"), 0, "Linearizable");
+    verdict(&["--spec", "map"], &map.replace("RESULT", "4"), 1, "NOT linearizable");
+    let full = r#"{"client":1,"op":"enqueue","value":1,"call":1,"return":2,"result":true}
+{"client":1,"op":"enqueue","value":2,"call":3,"return":4,"result":false}"#;
+    verdict(&["--spec", "queue", "--capacity", "1"], full, 0, "Linearizable");
+    verdict(&["--spec", "queue", "--capacity", "2"], full, 1, "NOT linearizable");
+}
+
+#[test]
+fn equal_times_order_nothing_and_that_is_said() {
+    let tied = r#"{"client":1,"op":"write","value":1,"call":1,"return":5}
+{"client":1,"op":"read","call":5,"return":6,"result":null}"#;
+    let output = unc(&["--spec", "register"], tied);
+    assert_eq!(output.status.code(), Some(0));
+    let said = text(&output.stdout).replace('\n', " ");
+    assert!(said.contains("1 operation was called at the very time"), "{said}");
+}
+
+/// Values that go in at once, and one that comes out and never went in: every order of them is a state. The bound keeps
+/// shortcuts away.
+fn hard() -> String {
+    let put = |client: u32| {
+        format!(r#"{{"client":{client},"op":"enqueue","value":{client},"call":1,"return":50}}"#)
+    };
+    let lines: Vec<String> = (0..14).map(put).collect();
+    lines.join("\n") + "\n" + r#"{"client":0,"op":"dequeue","call":60,"return":70,"result":77}"#
+}
+
+const BOUNDED: [&str; 4] = ["--spec", "queue", "--capacity", "99"];
+
+#[test]
+fn a_limit_is_neither_yes_nor_no() {
+    let history = hard();
+    let memory = [&BOUNDED[..], &["--max-memory", "1MiB"]].concat();
+    verdict(&memory, &history, 3, "Undecided, since it takes more than --max-memory 1 MiB");
+    let time = [&BOUNDED[..], &["--max-time", "100ms"]].concat();
+    verdict(&time, &history, 3, "Undecided, since it takes longer than --max-time 100 ms");
+}
+
+#[test]
+fn an_interrupt_is_neither_yes_nor_no() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_unc"))
+        .args(["linearize", "-"])
+        .args(BOUNDED)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("unc starts");
+    child.stdin.take().unwrap().write_all(hard().as_bytes()).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    assert!(text(&output.stdout).starts_with("Undecided, since it was interrupted"), "{output:?}");
+}
+
+/// Bad input: exit status 2, with these words.
+#[track_caller]
+fn refused(spec: &str, input: &str, words: &[&str]) {
+    let output = unc(&["--spec", spec], input);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    for word in words {
+        assert!(said.contains(word), "{word:?} is not in {said}");
+    }
+}
+
+const DONE: &str = r#"{"client":1,"op":"enqueue","value":1,"call":10,"return":20}"#;
+
+#[test]
+fn lines_that_cannot_be_read_are_told_with_cause_and_remedy() {
+    let with = |line: &str| format!("{DONE}\n{line}\n");
+    refused("queue", &with(r#"{"client":1,"op":"enq"#), &["line 2", "does not end", "cut off"]);
+    refused("queue", &with(r#"{"client":1,"op":"enqueue""#), &["line 2", "ends too early"]);
+    refused("queue", &with("nonsense"), &["line 2", "column 2", "JSON"]);
+    refused("queue", &with("[1]"), &["line 2"]);
+    refused("queue", &with("{}"), &["line 2", "no \"client\""]);
+    refused("queue", &with(r#"{"client":1,"client":2}"#), &["line 2", "duplicate field `client`"]);
+    refused("queue", &with(r#"{"client":1,"colour":2}"#), &["line 2", "colour"]);
+    refused(
+        "queue",
+        &with(r#"{"client":1,"op":"push","value":1,"call":30}"#),
+        &["unknown operation \"push\"", "enqueue, dequeue"],
+    );
+    refused("queue", &with(r#"{"client":1,"op":"enqueue","call":30}"#), &["no \"value\""]);
+    refused("queue", &with(r#"{"client":1,"op":"dequeue","call":30,"return":40}"#), &["but what"]);
+    refused(
+        "queue",
+        &with(r#"{"client":1,"op":"enqueue","value":2,"call":30,"return":40,"result":false}"#),
+        &["--capacity"],
+    );
+    refused(
+        "queue",
+        &with(r#"{"client":1,"op":"dequeue","call":30,"result":1}"#),
+        &["no \"return\""],
+    );
+    refused("queue", &with(r#"{"client":1,"op":"dequeue"}"#), &["no \"call\""]);
+    refused("queue", &with(r#"{"client":1,"call":30}"#), &["no \"op\""]);
+    refused("queue", &with(r#"{"client":1}"#), &["neither \"op\" nor \"return\""]);
+    refused("queue", &with(r#"{"client":true,"op":"dequeue","call":30}"#), &["not a client"]);
+    refused("queue", &with(r#"{"schema":"uncontended.operations/1"}"#), &["line 2", "first line"]);
+    refused("queue", r#"{"schema":"uncontended.operations/9"}"#, &["unknown schema"]);
+    refused("queue", r#"{"schema":"uncontended.operations/1","unit":"min"}"#, &["unknown unit"]);
+    refused("queue", "", &["holds no operations"]);
+    refused("queue", "\n\n", &["holds no operations"]);
+    refused("queue", &format!("{{\"client\":\"{}\"", "x".repeat(2 << 20)), &["longer than 1 MiB"]);
+    refused("queue", &with("{\"client\":\"\u{0}\"}"), &["line 2"]);
+    refused(
+        "set",
+        r#"{"client":1,"op":"insert","value":1,"call":1,"return":2}"#,
+        &["true or false"],
+    );
+    refused("map", r#"{"client":1,"op":"get","call":1,"return":2,"result":1}"#, &["no \"key\""]);
+}
+
+#[test]
+fn histories_that_contradict_themselves_are_refused() {
+    let with = |lines: &str| format!("{DONE}\n{lines}\n");
+    let open = r#"{"client":1,"op":"dequeue","call":30}"#;
+    refused(
+        "queue",
+        &with(&format!("{open}\n{open}")),
+        &["line 3", "call of line 2", "another client"],
+    );
+    refused(
+        "queue",
+        &with(r#"{"client":1,"return":30,"result":1}"#),
+        &["line 2", "has called nothing"],
+    );
+    refused(
+        "queue",
+        &with(r#"{"client":1,"op":"dequeue","call":15,"return":30,"result":1}"#),
+        &["time goes back"],
+    );
+    refused(
+        "queue",
+        &with(r#"{"client":1,"op":"dequeue","call":50,"return":30,"result":1}"#),
+        &["time goes back"],
+    );
+    let id = r#"{"id":4,"client":1,"op":"dequeue","call":30}"#;
+    refused("queue", &format!("{id}\n{id}"), &["line 2"]);
+    let closed = r#"{"id":4,"client":1,"return":40,"result":null}"#;
+    refused("queue", &format!("{id}\n{closed}\n{id}"), &["line 3", "id 4 was used in line 1"]);
+    let other = r#"{"id":4,"client":2,"return":40,"result":null}"#;
+    refused("queue", &format!("{id}\n{other}"), &["another one returns"]);
+}
+
+#[test]
+fn values_that_are_no_values_are_refused() {
+    let with = |value: &str| {
+        format!("{DONE}\n{{\"client\":1,\"op\":\"enqueue\",\"value\":{value},\"call\":30}}\n")
+    };
+    refused("queue", &with("\"a\""), &["line 2", "\"a\" among values of another type"]);
+    refused("queue", &with("18446744073709551615"), &["line 2", "beyond", "text"]);
+    refused("queue", &with("123456789012345678901234567890"), &["64 bits", "text"]);
+    refused("queue", &with("1.5"), &["64 bits"]);
+    refused("queue", &with("null"), &["null is not one of the values"]);
+    refused("queue", &with("[1]"), &["line 2"]);
+    let at = |time: &str| format!("{{\"client\":1,\"op\":\"dequeue\",\"call\":{time}}}\n");
+    refused("queue", &at("-5"), &["-5 is not a time"]);
+    refused("queue", &at("\"noon\""), &["not a time"]);
+    refused("queue", &at("1.5"), &["64 bits"]);
+    refused("queue", &at("99999999999999999999"), &["64 bits"]);
+}
+
+#[test]
+fn flags_that_do_not_fit_are_refused() {
+    let refused = |flags: &[&str], words: &str| {
+        let output = unc(flags, DONE);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(text(&output.stderr).contains(words), "{}", text(&output.stderr));
+    };
+    refused(&["--spec", "set", "--capacity", "3"], "queues and stacks alone");
+    refused(&["--spec", "queue", "--initial", "3"], "registers alone");
+    refused(&["--spec", "queue", "--max-memory", "3s"], "not a size");
+    refused(&["--spec", "queue", "--json", "-", "--html", "-"], "both want stdout");
+    refused(&["--spec", "bag"], "invalid value");
+    refused(&[], "--spec");
+    let output = Command::new(env!("CARGO_BIN_EXE_unc"))
+        .args(["linearize", "/no/such/file", "--spec", "queue"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("/no/such/file cannot be read"));
+}
