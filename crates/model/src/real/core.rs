@@ -13,12 +13,13 @@
 use super::clock::Clock;
 use super::condition::Condition;
 use super::ending::Clash;
-use super::graph::{EventId, Graph, Kind, Location, NOWHERE};
+use super::graph::{Event, EventId, Graph, Kind, Location, NOWHERE};
 use super::growth::Growth;
 use super::guide::Guide;
 use super::heap::Heap;
 use super::op::{EMPTY_QUEUE, Effect, Op, Order};
 use super::rounds::{Rounds, Seen, What};
+use super::sampler::Sampler;
 use super::schedule::{Find, Step};
 use super::verdict::{Bound, Failure};
 use std::collections::VecDeque;
@@ -123,6 +124,8 @@ pub(crate) struct Core {
     pub(crate) guide: Option<Guide>,
     /// What a failure about two accesses to plain memory is about.
     pub(crate) clash: Option<Clash>,
+    /// Draws the run at random.
+    pub(crate) sampler: Option<Box<Sampler>>,
     /// A timed wait of this run could not run out, because its thread's others had.
     pub(crate) out_of_time: bool,
     /// Identifies the run in objects that outlive it.
@@ -148,6 +151,7 @@ impl Core {
             script: VecDeque::new(),
             guide: None,
             clash: None,
+            sampler: None,
             out_of_time: false,
             epoch: 0,
         }
@@ -294,10 +298,17 @@ impl Core {
     fn extend(&mut self, thread: usize, request: &Request) -> Option<u64> {
         let id = EventId::new(thread, self.graph.threads[thread].len() + 1);
         let mut draft = self.graph.draft(thread, request.op, request.location, request.site);
-        let found = self.scripted(thread, request, &draft)?;
+        let scripted = self.scripted(thread, request, &draft)?;
+        if !self.is_granted(thread, request) {
+            return None;
+        }
+        let found = scripted.or_else(|| self.draw(thread, request, &draft));
         match request.op {
             Op::Store { value, order } => {
                 draft.value = value;
+                if let Some(Find::Place(place)) = found {
+                    self.growth.place = Some(place);
+                }
                 self.growth.write(&mut self.graph, thread, draft, order);
             }
             Op::Fence { order } => {
@@ -336,20 +347,13 @@ impl Core {
             | Op::Cas { .. }
             | Op::Unlocked { .. }
             | Op::AwaitCas { .. } => {
-                let forced = self.forced(thread, request, &draft);
-                let only = match found {
-                    Some(Find::From(from, _)) => Some(from),
-                    _ => forced,
-                };
-                draft.forced = found.is_none() && forced.is_some();
-                self.growth.read(&mut self.graph, thread, &draft, only);
-                if self.graph.get(id).kind == Kind::Blocked {
+                if !self.extend_read(thread, request, draft, found) {
                     self.threads[thread].state = State::Blocked;
                     return None;
                 }
             }
         }
-        if found.is_some() && !self.growth.memory.consistent(&self.graph) {
+        if scripted.is_some() && !self.growth.memory.consistent(&self.graph) {
             self.stop =
                 Some(Stop::Misfit(format!("the memory model forbids what {} finds", request.site)));
             return None;
@@ -357,7 +361,29 @@ impl Core {
         Some(self.answered(thread, id))
     }
 
-    fn fence(&mut self, thread: usize, mut draft: super::graph::Event, order: Order) {
+    /// Adds a read. False: it waits.
+    fn extend_read(
+        &mut self,
+        thread: usize,
+        request: &Request,
+        mut draft: Event,
+        found: Option<Find>,
+    ) -> bool {
+        let forced = match self.sampler {
+            Some(_) => None,
+            None => self.forced(thread, request, &draft),
+        };
+        let only = match found {
+            Some(Find::From(from, _)) => Some(from),
+            _ => forced,
+        };
+        draft.forced = found.is_none() && forced.is_some();
+        let at = self.graph.threads[thread].len();
+        self.growth.read(&mut self.graph, thread, &draft, only);
+        self.graph.threads[thread][at].kind != Kind::Blocked
+    }
+
+    fn fence(&mut self, thread: usize, mut draft: Event, order: Order) {
         draft.kind = Kind::Fence;
         draft.order = order;
         if order.acquire {

@@ -124,6 +124,36 @@ impl Growth {
         !self.items.is_empty()
     }
 
+    /// Goes on with one of the ways noted since the search began here, or with none of them, each as probably as its
+    /// share says; forgets the others. `at` is drawn evenly from 0 to 1. `None`: the run that noted them is it; false:
+    /// a way that leads nowhere.
+    pub(crate) fn draw(&mut self, graph: &mut Graph, mut at: impl FnMut() -> f64) -> Option<bool> {
+        let mut is_run = true;
+        loop {
+            let noted: f64 = self.items.iter().map(|item| item.share).sum();
+            let whole = noted + self.barren + if is_run { self.share } else { 0.0 };
+            let mut rest = at() * whole;
+            let chosen = self.items.iter().position(|item| {
+                rest -= item.share;
+                rest < 0.0
+            });
+            let Some(chosen) = chosen else {
+                return if is_run && rest < self.share { None } else { Some(false) };
+            };
+            let item = self.items.swap_remove(chosen);
+            self.items.clear();
+            self.barren = 0.0;
+            self.frames.iter_mut().for_each(|frame| frame.first = 0);
+            if self.take_up(graph, item) {
+                return Some(true);
+            }
+            if self.items.is_empty() {
+                return Some(false);
+            }
+            is_run = false;
+        }
+    }
+
     fn take_up(&mut self, graph: &mut Graph, item: Item) -> bool {
         let Item { stamp, share, event, thread, way } = item;
         self.cut_back(graph, stamp);
@@ -321,21 +351,50 @@ impl Growth {
         graph.push(thread, Event { value: taken, kind: Kind::Choice, ..*draft });
     }
 
-    /// Whether the memory model lets the read `draft` read `from`.
+    /// Whether the memory model lets the read `draft` read `from`, and write if it does so then. A wait that would go
+    /// on may not.
     pub(crate) fn may_read(
-        &self,
+        &mut self,
         graph: &mut Graph,
         thread: usize,
         draft: &Event,
         from: EventId,
     ) -> bool {
-        let stamp = graph.next_stamp;
+        let (stamp, events) = (graph.next_stamp, graph.threads[thread].len());
+        let (share, barren, single) = (self.share, self.barren, self.single);
+        self.single = true;
         let value = graph.value_of(draft.location, from);
         let read = self.place_read(graph, thread, Event { value, ..*draft }, from);
-        let may = self.memory.admits(graph, &[read]);
-        graph.pop(thread);
+        let may = graph.get(read).kind == Kind::Read
+            && self.memory.admits(graph, &[read])
+            && self.finish(graph, read);
+        while graph.threads[thread].len() > events {
+            graph.pop(thread);
+        }
         graph.next_stamp = stamp;
+        (self.share, self.barren, self.single) = (share, barren, single);
         may
+    }
+
+    /// Where in its location's order the memory model lets the write `draft` go.
+    pub(crate) fn possible_places(
+        &self,
+        graph: &mut Graph,
+        thread: usize,
+        draft: &Event,
+        order: Order,
+    ) -> Vec<usize> {
+        let event = self.as_write(graph, *draft, order, None);
+        let stamp = graph.next_stamp;
+        let mut places = self.places(graph, thread, &event);
+        places.retain(|&place| {
+            let write = insert(graph, thread, event, place);
+            let may = self.memory.admits(graph, &[write]);
+            graph.pop(thread);
+            graph.next_stamp = stamp;
+            may
+        });
+        places
     }
 
     /// Adds the read `event`, which finds its value in `from`.

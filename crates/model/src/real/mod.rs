@@ -84,6 +84,7 @@ mod condition;
 mod context;
 mod core;
 mod ending;
+mod exploration;
 mod explorer;
 mod futex;
 mod graph;
@@ -98,6 +99,8 @@ mod ordered;
 mod panics;
 mod rounds;
 mod runtime;
+mod sampler;
+mod sampling;
 mod schedule;
 mod shrink;
 mod sync;
@@ -125,4 +128,6 @@ pub use self::thread::{
     JoinHandle, Thread, assume, current, park, park_timeout, sleep, spawn, spin_loop, wait_until,
     yield_now,
 };
-pub use self::verdict::{Bound, Diverged, Failure, Misfit, Report, Shrunk, Verdict, Violation};
+pub use self::verdict::{
+    Bound, Diverged, Estimate, Failure, Misfit, Report, Sampled, Shrunk, Verdict, Violation,
+};

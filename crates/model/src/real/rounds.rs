@@ -177,6 +177,12 @@ impl Rounds {
         self.hinted_at = Some(site);
     }
 
+    /// Forgets the round that waits.
+    pub(crate) fn undo_wait(&mut self) {
+        self.seen.truncate(self.last.start);
+        self.last = 0..0;
+    }
+
     /// What the last rounds of the loop that hinted last found: whether it waits for ever.
     pub(crate) fn judged(&self) -> &[Seen] {
         let hinted = self.loops.iter().find(|entry| Some(entry.site) == self.hinted_at);

@@ -88,6 +88,9 @@ impl Run {
             if !core.replaying && core.is_led() {
                 return core.scheduled();
             }
+            if !core.replaying && core.sampler.is_some() {
+                return core.drawn();
+            }
             let next = (0..core.threads.len()).find(|&thread| core.can_move(thread));
             if next.is_some() || !core.replaying {
                 return next;
@@ -396,6 +399,10 @@ pub(crate) fn hint(site: &'static Site<'static>) -> bool {
 pub(crate) fn begin_condition() -> Option<()> {
     refuse_in_condition("waits for another condition");
     with_core(|core, thread| {
+        let executed = core.threads[thread].executed;
+        if let Some(sampler) = &mut core.sampler {
+            sampler.begins_condition(thread, executed);
+        }
         let run = &mut core.threads[thread];
         run.condition = Some(Condition::new(run.effects, run.rounds.read_so_far()));
     })
@@ -436,8 +443,9 @@ pub(crate) fn fail_condition(why: &'static str, site: &'static Site<'static>) ->
     fail(Failure::Condition { thread, site, why })
 }
 
-/// Ends the run of a thread whose condition does not hold: executions in which it reads something else go on.
-pub(crate) fn await_news(site: &'static Site<'static>) -> ! {
+/// Ends the run of a thread whose condition does not hold: executions in which it reads something else go on. Returns
+/// when there is news in a run that is drawn at random.
+pub(crate) fn await_news(site: &'static Site<'static>) {
     let run = current().expect("only explored code waits");
     let thread = run.running.get();
     {
@@ -447,7 +455,7 @@ pub(crate) fn await_news(site: &'static Site<'static>) -> ! {
         waiting.rounds.wait_since(condition.read_before, site);
         waiting.state = State::Awaiting;
     }
-    run.until(|_| None)
+    run.until(|core| core.is_awaited(thread).then_some(()))
 }
 
 /// Ends the path of the running thread: no system takes it. The other threads go on.

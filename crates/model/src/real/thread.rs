@@ -183,23 +183,23 @@ pub fn park_timeout(limit: Duration) {
 #[track_caller]
 pub fn wait_until(condition: impl Fn() -> bool) {
     let site = Site::caller();
-    if runtime::begin_condition().is_none() {
-        while !condition() {
-            std::thread::yield_now();
-        }
-        return;
-    }
-    if condition() {
-        runtime::end_condition();
-        return;
-    }
-    for _ in 0..2 {
-        runtime::rehearse_condition(site);
+    while runtime::begin_condition().is_some() {
         if condition() {
-            runtime::fail_condition("holds when it is evaluated again with the same answers", site);
+            runtime::end_condition();
+            return;
         }
+        for _ in 0..2 {
+            runtime::rehearse_condition(site);
+            if condition() {
+                let why = "holds when it is evaluated again with the same answers";
+                runtime::fail_condition(why, site);
+            }
+        }
+        runtime::await_news(site);
     }
-    runtime::await_news(site);
+    while !condition() {
+        std::thread::yield_now();
+    }
 }
 
 /// Leaves out every execution in which `condition` does not hold here: its thread goes no further. Outside an

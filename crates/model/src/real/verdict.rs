@@ -5,6 +5,7 @@ use crate::diagram::Diagram;
 use std::fmt;
 use std::panic::Location as Site;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The answer of an exploration.
 #[derive(Debug)]
@@ -35,6 +36,10 @@ pub enum Bound {
     Timeouts(u32),
     /// One schedule alone was followed, and breaks no rule.
     Replayed,
+    /// So much time has passed, and more executions are left.
+    Time(Duration),
+    /// So many executions were drawn at random ([`Report::sampled`]).
+    Sampled(u64),
 }
 
 impl fmt::Display for Bound {
@@ -50,6 +55,8 @@ impl fmt::Display for Bound {
                 f,
                 "threads that wait for one whose timed waits have run out {n} times: more is not explored"
             ),
+            Bound::Time(time) => write!(f, "more executions than fit in {time:?}"),
+            Bound::Sampled(runs) => write!(f, "{runs} executions drawn at random, not all"),
             Bound::Replayed => f.write_str("one schedule alone, which breaks no rule"),
             Bound::Assumptions => f.write_str("no execution is left by `assume`"),
             Bound::Spins(n) => write!(f, "a loop that gives up after more than {n} rounds"),
@@ -317,6 +324,47 @@ pub struct Report {
     /// The bound on time-outs of a thread, if it kept executions out
     /// ([`Explorer::timeouts`](super::Explorer::timeouts)).
     pub timeouts: Option<u32>,
+    /// How the executions were drawn, if at random ([`Explorer::sample`](super::Explorer::sample)): not all of them are
+    /// different then.
+    pub sampled: Option<Sampled>,
+    /// Where a bound ended the search: the part of it that was done, from 0 to 1, if every way on from a step were as
+    /// large as the others. A guess; [`Explorer::estimate`](super::Explorer::estimate) knows its error.
+    pub done: Option<f64>,
+}
+
+/// Executions drawn at random, and what that promises.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Sampled {
+    /// How many were drawn.
+    pub runs: u64,
+    /// What they were drawn from.
+    pub seed: u64,
+    /// How many steps in a certain order a bug needs at most.
+    pub depth: u32,
+    /// Such a bug, if it shows under sequential consistency, is found at least so probably.
+    pub probability: f64,
+    /// Of that probability: threads, steps of a run, and runs that count.
+    pub threads: usize,
+    /// The most steps of a run.
+    pub steps: u64,
+    /// Runs that follow PCT, find the newest writes, and drew from that many steps.
+    pub counted: u64,
+}
+
+/// How many executions there are, guessed from some.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Estimate {
+    /// The mean of the guesses, each of which is right on average.
+    pub executions: f64,
+    /// The standard error of that mean. Where a few ways hold most executions it is too small as long as none of them
+    /// has been drawn: then more probes change both much.
+    pub error: f64,
+}
+
+impl fmt::Display for Estimate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "about {:.3e} executions, standard error {:.1e}", self.executions, self.error)
+    }
 }
 
 impl Report {
@@ -355,7 +403,18 @@ impl fmt::Display for Report {
                 write!(f, "violated after {} executions: {violation}", violation.after)?
             }
             Verdict::Unknown(bound) => {
-                write!(f, "unknown after {} executions: {bound}", self.executions)?
+                write!(f, "unknown after {} executions: {bound}", self.executions)?;
+                if let Some(sampled) = &self.sampled {
+                    write!(
+                        f,
+                        "; seed {}, a bug that sequential consistency shows and that needs {} steps in a certain order \
+                         is found with probability at least {:.3}",
+                        sampled.seed, sampled.depth, sampled.probability
+                    )?;
+                }
+                if let Some(done) = self.done {
+                    write!(f, "; {:.2} % of the search, if its ways are alike", 100.0 * done)?;
+                }
             }
         }
         write!(f, " ({} blocked explorations)", self.blocked)

@@ -20,6 +20,9 @@ pub(crate) struct Waiting {
 impl Core {
     /// A hint that the thread waits for another one's write. False: it has waited as long as the bound allows.
     pub(crate) fn hint(&mut self, thread: usize, site: &'static Site<'static>) -> bool {
+        if let Some(sampler) = &mut self.sampler {
+            sampler.hinted(thread);
+        }
         let run = &mut self.threads[thread];
         let round = run.rounds.hint(site, self.limits.rounds);
         if let Some(guide) = &mut self.guide {
@@ -91,7 +94,7 @@ impl Core {
     }
 
     /// Whether the last read of each location found what is newest there. A round of which nothing is known is not.
-    fn is_up_to_date(&self, round: &[Seen]) -> bool {
+    pub(super) fn is_up_to_date(&self, round: &[Seen]) -> bool {
         let is_last = |at: usize, seen: &Seen| {
             round[at + 1..].iter().all(|later| later.location != seen.location)
         };

@@ -1,0 +1,436 @@
+//! One exploration: run after run, what each ended in, and the report.
+
+use super::core::{Core, Limits, Stop};
+use super::explorer::{Explorer, MOST_EVENTS};
+use super::graph::Graph;
+use super::growth::Growth;
+use super::runtime::Run;
+use super::schedule::{self, Step};
+use super::verdict::{Bound, Diverged, Failure, Misfit, Report, Sampled, Verdict, Violation};
+use super::waiting::Waiting;
+use super::{panics, shrink, trace};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+/// Rounds for which a waiting loop is followed once, to see whether it gives up by itself.
+const PROBED_SPINS: u32 = 200;
+
+/// What is known of a loop that waits.
+struct Probe {
+    waiting: Waiting,
+    /// Whether it gives up by itself; none while others' news came in between.
+    gives_up: Option<bool>,
+    attempts: u32,
+}
+
+/// How a run ended, for the search.
+pub(super) enum Ended<T> {
+    /// As it goes, with what the code returned if all threads ended.
+    Whole(Option<Rc<T>>),
+    Cut(Bound),
+    Violated(Box<Report>),
+}
+
+/// How often a loop is followed until it shows whether it gives up.
+const MOST_PROBES: u32 = 4;
+
+pub(super) struct Exploration<T> {
+    pub(super) bounds: Explorer,
+    name: String,
+    pub(super) run: Rc<Run>,
+    body: Rc<dyn Fn() -> T>,
+    pub(super) outcomes: BTreeMap<Rc<T>, u64>,
+    pub(super) executions: u64,
+    blocked: u64,
+    /// Runs given up at a bound.
+    cut: u64,
+    /// Reads that waiting loops had to repeat.
+    forced: u64,
+    /// Runs with a loop left waiting beyond the bound on rounds.
+    left_waiting: u64,
+    /// Runs in which a wait could not run out any more.
+    out_of_time: u64,
+    /// The first execution that was run again and the newest one, with what they returned, to be run again at the end:
+    /// code that depends on hidden state shows there if not before.
+    pub(super) samples: Vec<(Graph, Option<Rc<T>>)>,
+    rerun: u64,
+    /// Waiting loops that have been followed for `PROBED_SPINS` rounds.
+    probed: Vec<Probe>,
+    /// A run ended with threads that wait for ever, except for one that might time out once more.
+    is_out_of_time: bool,
+    begun: Instant,
+    /// When progress was told last, if it is to be told.
+    told: Option<Instant>,
+    /// The part of the search that is done, by shares.
+    done: f64,
+    pub(super) sampled: Option<Sampled>,
+    /// Of the last run, if it was drawn at random.
+    pub(super) steps: u64,
+}
+
+impl<T: Ord + 'static> Exploration<T> {
+    pub(super) fn new(
+        bounds: &Explorer,
+        name: String,
+        body: impl Fn() -> T + 'static,
+    ) -> Exploration<T> {
+        let limits = bounds.limits();
+        let run = Run::new(Core::new(Growth::new(bounds.memory), limits));
+        let (outcomes, body) = (BTreeMap::new(), Rc::new(body));
+        Exploration {
+            bounds: bounds.clone(),
+            name,
+            run,
+            body,
+            outcomes,
+            executions: 0,
+            blocked: 0,
+            cut: 0,
+            forced: 0,
+            left_waiting: 0,
+            out_of_time: 0,
+            samples: Vec::new(),
+            rerun: 0,
+            probed: Vec::new(),
+            is_out_of_time: false,
+            begun: Instant::now(),
+            told: std::env::var_os("UNC_PROGRESS").map(|_| Instant::now()),
+            done: 0.0,
+            sampled: None,
+            steps: 0,
+        }
+    }
+
+    pub(super) fn run_as_asked(&mut self) -> Result<Report, Diverged> {
+        match self.bounds.sampling {
+            Some(sampling) => self.run_samples(sampling),
+            None => self.run(),
+        }
+    }
+
+    fn run(&mut self) -> Result<Report, Diverged> {
+        let (mut bound, mut last) = (None, None);
+        let limit = self.bounds.time_limit();
+        let mut is_left = true;
+        while is_left {
+            let graph = std::mem::take(&mut self.run.core.borrow_mut().graph);
+            let result = match self.run_one(graph)? {
+                Ended::Whole(result) => Some(result),
+                Ended::Cut(hit) => {
+                    bound = Some(hit);
+                    None
+                }
+                Ended::Violated(report) => return Ok(*report),
+            };
+            let reached = self.reached(limit);
+            self.tell_progress();
+            let mut core = self.run.core.borrow_mut();
+            let core = &mut *core;
+            self.done += core.growth.share;
+            if reached.is_some() || !core.growth.is_left() {
+                last = result.map(|result| (core.graph.clone(), result));
+            }
+            is_left = core.growth.next(&mut core.graph);
+            if is_left && reached.is_some() {
+                bound = reached;
+                break;
+            }
+        }
+        self.done += self.run.core.borrow().growth.barren;
+        self.samples.extend(last);
+        self.repeat_samples()?;
+        Ok(self.report(bound.map_or(Verdict::Holds, Verdict::Unknown)))
+    }
+
+    /// Runs `graph` and what follows from it by itself, and books the run.
+    pub(super) fn run_one(&mut self, graph: Graph) -> Result<Ended<T>, Diverged> {
+        let result = self.execute(graph).map(Rc::new);
+        let mut core = self.run.core.borrow_mut();
+        let stop = core.stop.take();
+        self.steps = core.sampler.take().map_or(0, |sampler| sampler.steps);
+        drop(core);
+        let violated = |report| Ended::Violated(Box::new(report));
+        match stop {
+            Some(Stop::Diverged(why) | Stop::Misfit(why)) => return Err(Diverged(why)),
+            Some(Stop::Failure(failure)) => return self.violated(failure).map(violated),
+            Some(Stop::Bound(hit)) => {
+                self.cut += 1;
+                return Ok(Ended::Cut(hit));
+            }
+            None => {}
+        }
+        let mut ended = Ended::Whole(result.clone());
+        if self.gives_up_later() {
+            self.cut += 1;
+            ended = Ended::Cut(Bound::Spins(self.bounds.spins));
+        } else if let Some(failure) = self.count(result.clone()) {
+            return self.violated(failure).map(violated);
+        }
+        self.sample(result)?;
+        Ok(ended)
+    }
+
+    /// Says once a second how far the search is, if `UNC_PROGRESS` asks for it.
+    fn tell_progress(&mut self) {
+        if self.told.is_some_and(|told| told.elapsed() >= Duration::from_secs(1)) {
+            self.told = Some(Instant::now());
+            let growth = &self.run.core.borrow().growth;
+            let done = 100.0 * (self.done + growth.barren);
+            let (name, executions, blocked) = (&self.name, self.executions, self.blocked);
+            eprintln!(
+                "{name}: {executions} executions, {blocked} blocked, {:.0} s, {done:.3} % of the search if its ways \
+                 are alike",
+                self.begun.elapsed().as_secs_f64()
+            );
+        }
+    }
+
+    /// The bound that the search has come to.
+    fn reached(&self, limit: Option<Duration>) -> Option<Bound> {
+        if self.executions + self.cut >= self.bounds.executions {
+            return Some(Bound::Executions(self.bounds.executions));
+        }
+        let limit = limit.filter(|&limit| self.begun.elapsed() >= limit)?;
+        Some(Bound::Time(limit))
+    }
+
+    /// Runs the execution of a schedule alone.
+    pub(super) fn replay(&mut self, steps: VecDeque<Step>) -> Result<Report, Misfit> {
+        {
+            let mut core = self.run.core.borrow_mut();
+            core.growth.single = true;
+            core.script = steps;
+        }
+        let result = self.execute(Graph::default()).map(Rc::new);
+        let (stop, left) = {
+            let mut core = self.run.core.borrow_mut();
+            (core.stop.take(), core.script.len())
+        };
+        let failure = match stop {
+            Some(Stop::Misfit(why) | Stop::Diverged(why)) => return Err(Misfit(why)),
+            Some(Stop::Bound(bound)) => return Ok(self.report(Verdict::Unknown(bound))),
+            Some(Stop::Failure(failure)) => Some(failure),
+            None if left > 0 => return Err(Misfit(format!("it goes on for {left} steps"))),
+            None => self.count(result),
+        };
+        let Some(failure) = failure else {
+            return Ok(self.report(Verdict::Unknown(Bound::Replayed)));
+        };
+        let violation = self.drawn(self.violation(failure));
+        Ok(self.report(Verdict::Violated(Box::new(violation))))
+    }
+
+    /// The violation, with a page where one is asked for.
+    fn drawn(&self, mut violation: Violation) -> Violation {
+        let wanted = || std::env::var_os("UNC_HTML").map(PathBuf::from);
+        if let Some(folder) = self.bounds.html.clone().or_else(wanted) {
+            violation.write_page(&folder);
+        }
+        violation
+    }
+
+    /// The run just made, which broke a rule.
+    fn violation(&self, failure: Failure) -> Violation {
+        let core = self.run.core.borrow();
+        let schedule = schedule::text(&self.name, &schedule::steps(&core.graph, &core.log));
+        Violation {
+            trace: trace::diagram(&core, &failure),
+            failure,
+            after: self.executions,
+            schedule,
+            shrunk: None,
+            page: None,
+        }
+    }
+
+    /// Runs the execution just run again if its number is a power of two, and keeps it as a sample.
+    fn sample(&mut self, result: Option<Rc<T>>) -> Result<(), Diverged> {
+        self.rerun += 1;
+        if self.rerun.is_power_of_two() {
+            let graph = self.run.core.borrow().graph.clone();
+            self.repeat(graph.clone(), result.as_deref())?;
+            self.samples.truncate(1);
+            self.samples.push((graph, result));
+        }
+        Ok(())
+    }
+
+    pub(super) fn report(&self, verdict: Verdict) -> Report {
+        let verdict = match verdict {
+            Verdict::Holds if self.is_out_of_time => {
+                Verdict::Unknown(Bound::Timeouts(self.bounds.timeouts))
+            }
+            Verdict::Holds if self.executions == 0 => Verdict::Unknown(Bound::Assumptions),
+            verdict => verdict,
+        };
+        let done = match verdict {
+            Verdict::Unknown(Bound::Executions(_) | Bound::Time(_)) => Some(self.done),
+            _ => None,
+        };
+        let is_bounded = self.forced + self.left_waiting > 0;
+        Report {
+            verdict,
+            executions: self.executions,
+            blocked: self.blocked,
+            rounds: is_bounded.then_some(self.bounds.rounds),
+            forced: self.forced,
+            left_waiting: self.left_waiting,
+            timeouts: (self.out_of_time > 0).then_some(self.bounds.timeouts),
+            sampled: self.sampled,
+            done,
+        }
+    }
+
+    fn execute(&self, graph: Graph) -> Option<T> {
+        let result = Rc::new(RefCell::new(None));
+        let (slot, body) = (Rc::clone(&result), Rc::clone(&self.body));
+        self.run.execute(
+            graph,
+            Box::new(move || {
+                let value = body();
+                *slot.borrow_mut() = Some(value);
+            }),
+        );
+        result.take()
+    }
+
+    /// Books a run that was not ended early, and says what is wrong with where it ended.
+    fn count(&mut self, result: Option<Rc<T>>) -> Option<Failure> {
+        let core = self.run.core.borrow();
+        self.forced += core.graph.forced as u64;
+        self.left_waiting += u64::from(!core.spinning().is_empty());
+        self.out_of_time += u64::from(core.out_of_time);
+        let failure = core.ending(self.bounds.leaks);
+        if failure.is_some() {
+            return failure;
+        }
+        let waiting: Vec<usize> = core.waiting().collect();
+        if waiting.is_empty() {
+            self.executions += 1;
+            let result = result.expect("thread 0 has ended");
+            *self.outcomes.entry(result).or_insert(0) += 1;
+            return None;
+        }
+        let is_left = |&thread: &usize| core.is_stuck(thread) || core.has_run_out(thread);
+        self.is_out_of_time |= waiting.iter().all(is_left);
+        self.blocked += 1;
+        None
+    }
+
+    /// Whether a loop that this run left at the bound on rounds would have given up by itself, a good deal later. Then
+    /// what comes after it is not explored. Found out once for each loop.
+    fn gives_up_later(&mut self) -> bool {
+        let spinning = self.run.core.borrow().spinning();
+        for (_, waiting) in &spinning {
+            if !self.probed.iter().any(|probe| probe.waiting == *waiting) {
+                let waiting = waiting.clone();
+                self.probed.push(Probe { waiting, gives_up: None, attempts: 0 });
+            }
+        }
+        let is_open = |probe: &Probe| probe.gives_up.is_none() && probe.attempts < MOST_PROBES;
+        let is_meant = |probe: &Probe| spinning.iter().any(|(_, it)| *it == probe.waiting);
+        if self.probed.iter().any(|probe| is_meant(probe) && is_open(probe)) {
+            self.probe(&spinning);
+        }
+        self.probed.iter().any(|probe| is_meant(probe) && probe.gives_up == Some(true))
+    }
+
+    /// Follows these loops further, then comes back to where they are.
+    fn probe(&mut self, spinning: &[(usize, Waiting)]) {
+        let graph = {
+            let mut core = self.run.core.borrow_mut();
+            core.limits = Limits {
+                events: MOST_EVENTS,
+                rewriting_rounds: u32::MAX,
+                spins: PROBED_SPINS.max(core.limits.spins + 1),
+                ..self.bounds.limits()
+            };
+            core.growth.single = true;
+            core.graph.clone()
+        };
+        self.execute(graph.clone());
+        {
+            let mut core = self.run.core.borrow_mut();
+            let still = core.spinning();
+            for (thread, waiting) in spinning {
+                let probe = self.probed.iter_mut().find(|probe| probe.waiting == *waiting);
+                let probe = probe.expect("noted before");
+                probe.attempts += 1;
+                if still.iter().any(|(other, _)| other == thread) {
+                    probe.gives_up.get_or_insert(false);
+                } else if !core.threads[*thread].rounds.has_news {
+                    probe.gives_up = Some(true);
+                }
+            }
+            core.limits = self.bounds.limits();
+            core.growth.single = false;
+        }
+        self.execute(graph);
+    }
+
+    pub(super) fn repeat_samples(&mut self) -> Result<(), Diverged> {
+        let samples = std::mem::take(&mut self.samples);
+        samples.into_iter().try_for_each(|(graph, result)| self.repeat(graph, result.as_deref()))
+    }
+
+    /// Runs an execution once more: it must be the same, hold again, and return what it returned before.
+    fn repeat(&mut self, graph: Graph, before: Option<&T>) -> Result<(), Diverged> {
+        let events = graph.len();
+        self.run.core.borrow_mut().growth.single = true;
+        let result = self.execute(graph);
+        let mut core = self.run.core.borrow_mut();
+        core.growth.single = false;
+        match core.stop.take() {
+            None if result.as_ref() == before && core.graph.len() == events => Ok(()),
+            Some(Stop::Diverged(why)) => Err(Diverged(why)),
+            Some(Stop::Failure(failure)) => {
+                Err(Diverged(format!("{failure}; but not when the same execution was run before")))
+            }
+            _ => Err(Diverged("an execution, run again, does something else".into())),
+        }
+    }
+
+    /// Confirms a violation by running it again, and the first execution, which broke no rule; then reports it.
+    fn violated(&mut self, failure: Failure) -> Result<Report, Diverged> {
+        let violation = self.violation(failure);
+        let graph = self.run.core.borrow().graph.clone();
+        let result = panics::quietly(|| self.execute(graph));
+        let stop = self.run.core.borrow_mut().stop.take();
+        let again = match stop {
+            Some(Stop::Failure(again)) => Some(again),
+            Some(Stop::Diverged(why)) => return Err(Diverged(why)),
+            _ => self.count(result.map(Rc::new)),
+        };
+        let kind = std::mem::discriminant(&violation.failure);
+        if again.is_none_or(|again| std::mem::discriminant(&again) != kind) {
+            return Err(Diverged(format!(
+                "{}; but not when the same execution is run again",
+                violation.failure
+            )));
+        }
+        self.repeat_samples()?;
+        let violation = self.drawn(self.shrunk(violation));
+        Ok(self.report(Verdict::Violated(Box::new(violation))))
+    }
+
+    /// The same violation, made smaller.
+    fn shrunk(&self, violation: Violation) -> Violation {
+        if self.bounds.shrinks == 0 {
+            return violation;
+        }
+        let execute = || drop(self.execute(Graph::default()));
+        let (core, most) = (&self.run.core, self.bounds.shrinks as usize);
+        let found =
+            panics::quietly(|| shrink::shrink(core, &execute, self.bounds.leaks, &violation, most));
+        match found {
+            Some((failure, shrunk)) => {
+                let shrunk = Some(shrunk);
+                Violation { after: violation.after, shrunk, ..self.violation(failure) }
+            }
+            None => violation,
+        }
+    }
+}

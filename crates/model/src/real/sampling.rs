@@ -1,0 +1,85 @@
+//! Runs drawn at random instead of all: what an [`Explorer`](super::Explorer) does that was asked to `sample`.
+
+use super::exploration::{Ended, Exploration};
+use super::graph::Graph;
+use super::growth::Growth;
+use super::memory::Memory;
+use super::sampler::{Random, Sampler};
+use super::verdict::{Bound, Diverged, Estimate, Report, Sampled, Verdict};
+
+/// How many runs, drawn from what.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sampling {
+    pub(super) runs: u64,
+    pub(super) seed: u64,
+}
+
+impl<T: Ord + 'static> Exploration<T> {
+    pub(super) fn run_samples(
+        &mut self,
+        Sampling { runs, seed }: Sampling,
+    ) -> Result<Report, Diverged> {
+        let depth = self.bounds.depth;
+        let (mut threads, mut steps, mut counted) = (1, 1, 0);
+        let mut bound = None;
+        for run in 0..runs {
+            {
+                let mut core = self.run.core.borrow_mut();
+                core.growth.single = true;
+                core.sampler = Some(Box::new(Sampler::new(seed, run, depth, steps)));
+            }
+            let mut is_whole = true;
+            match self.run_one(Graph::default())? {
+                Ended::Violated(report) => return Ok(*report),
+                Ended::Cut(hit) => (bound, is_whole) = (Some(hit), false),
+                Ended::Whole(_) => {}
+            }
+            threads = threads.max(self.run.core.borrow().threads.len());
+            // A run that went on for longer could not change priorities everywhere.
+            if self.steps > steps {
+                (steps, counted) = (self.steps, 0);
+            } else {
+                let is_counted = Sampler::is_counted(run, self.bounds.memory == Memory::Sc);
+                counted += u64::from(is_counted && is_whole);
+            }
+        }
+        let found = 1.0 / (threads as f64 * (steps as f64).powi(depth as i32 - 1));
+        let probability = -(counted as f64 * (-found).ln_1p()).exp_m1();
+        self.sampled = Some(Sampled { runs, seed, depth, probability, threads, steps, counted });
+        self.repeat_samples()?;
+        Ok(self.report(Verdict::Unknown(bound.unwrap_or(Bound::Sampled(runs)))))
+    }
+
+    /// Goes down the tree of executions so often, at each step one way drawn evenly (Knuth 1975).
+    pub(super) fn estimate(
+        &mut self,
+        probes: u64,
+        seed: u64,
+    ) -> Result<Result<Estimate, Box<Report>>, Diverged> {
+        let (mut sum, mut squares) = (0.0, 0.0);
+        for probe in 0..probes {
+            let mut random = Random::new(seed, probe);
+            self.run.core.borrow_mut().growth = Growth::new(self.bounds.memory);
+            let mut graph = Graph::default();
+            let guess = loop {
+                let before = self.executions;
+                if let Ended::Violated(report) = self.run_one(graph)? {
+                    return Ok(Err(report));
+                }
+                let mut core = self.run.core.borrow_mut();
+                let core = &mut *core;
+                match core.growth.draw(&mut core.graph, || random.fraction()) {
+                    None if self.executions > before => break 1.0 / core.growth.share,
+                    None | Some(false) => break 0.0,
+                    Some(true) => graph = std::mem::take(&mut core.graph),
+                }
+            };
+            sum += guess;
+            squares += guess * guess;
+        }
+        let n = probes as f64;
+        let mean = sum / n;
+        let spread = ((squares / n - mean * mean).max(0.0) / (n - 1.0).max(1.0)).sqrt();
+        Ok(Ok(Estimate { executions: mean, error: spread }))
+    }
+}
