@@ -8,6 +8,7 @@ use super::core::{Core, Request, State, Stop};
 use super::graph::{EventId, Kind};
 use super::op::{Effect, Op};
 use super::rounds::{Seen, What};
+use super::verdict::hidden;
 
 impl Core {
     /// Answers a load or a store from the graph where that is all there is to do: in a long execution most steps are
@@ -55,7 +56,7 @@ impl Core {
                 "thread {thread}, event {}: an earlier run did {:?} at {}, this one does {:?} at {}",
                 id.index, event.op, event.site, request.op, request.site
             );
-            self.stop = Some(Stop::Diverged(message));
+            self.stop = Some(Stop::Diverged(hidden(message)));
             return None;
         }
         match event.kind {
@@ -98,7 +99,7 @@ impl Core {
                  allocator may hand out the same address twice)",
                 request.site
             );
-            self.stop = Some(Stop::Diverged(message));
+            self.stop = Some(Stop::Diverged(hidden(message)));
             return None;
         }
         if value != old {

@@ -37,10 +37,14 @@ impl Word {
     pub(crate) fn new(value: u64) -> Word {
         let word = Word::new_static(value);
         let site = Site::caller();
-        runtime::with_core(|core, thread| {
+        let bound = runtime::with_core(|core, thread| {
             let location = core.create(thread, value, site);
             word.bind(core.epoch, location);
+            core.out_of_memory(0)
         });
+        if let Some(Some(bound)) = bound {
+            runtime::cut(bound);
+        }
         word
     }
 

@@ -11,7 +11,7 @@
 //!     them, lie the callee-saved registers and the address to go on from. Only `switch` reads and writes it.
 //! I2: `CURRENT` holds the address of the coroutine that runs on this OS thread, or null. It is set before the switch
 //!     into a coroutine and reset after the switch out of it, and `resume` borrows the coroutine for that whole time.
-//! I3: A stack is a private mapping of `STACK_BYTES` whose lowest page can't be touched: an overflow faults, it does
+//! I3: A stack is a private mapping of `Stack::bytes` whose lowest page can't be touched: an overflow faults, it does
 //!     not write into a neighbour. It is unmapped or pooled only when no frame on it can run again.
 //! I4: a body is taken exactly once, by `begin` on the coroutine's own stack.
 //!
@@ -24,9 +24,9 @@ use core::cell::{Cell, RefCell};
 use core::ptr::null_mut;
 use std::rc::Rc;
 
-/// Bytes of one stack, its guard page included. Debug builds of user code with formatting in it need far less than
-/// this.
-const STACK_BYTES: usize = 256 * 1024;
+/// Bytes of one stack, its guard page included, unless something else is asked for. Debug builds of user code with
+/// formatting in it need far less than this.
+pub(crate) const STACK_BYTES: usize = 256 * 1024;
 const GUARD_BYTES: usize = 4096;
 /// Stacks kept for the next coroutine on this OS thread.
 const POOLED_STACKS: usize = 32;
@@ -37,18 +37,26 @@ thread_local! {
 }
 
 /// One mapping with a guard page (I3).
-struct Stack(*mut u8);
+struct Stack {
+    base: *mut u8,
+    bytes: usize,
+}
 
 impl Stack {
-    fn take() -> Stack {
-        if let Some(stack) = POOL.with(|pool| pool.borrow_mut().pop()) {
+    fn take(bytes: usize) -> Stack {
+        let bytes = bytes.next_multiple_of(GUARD_BYTES).max(4 * GUARD_BYTES);
+        let pooled = POOL.with_borrow_mut(|pool| {
+            let at = pool.iter().rposition(|stack| stack.bytes == bytes)?;
+            Some(pool.swap_remove(at))
+        });
+        if let Some(stack) = pooled {
             return stack;
         }
         // SAFETY: an anonymous private mapping at an address of the kernel's choice touches no existing memory (I3).
         let base = unsafe {
             libc::mmap(
                 null_mut(),
-                STACK_BYTES,
+                bytes,
                 libc::PROT_READ | libc::PROT_WRITE,
                 libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
                 -1,
@@ -59,12 +67,12 @@ impl Stack {
         // SAFETY: the page belongs to the mapping just made (I3).
         let guarded = unsafe { libc::mprotect(base, GUARD_BYTES, libc::PROT_NONE) };
         assert_eq!(guarded, 0, "no guard page for a coroutine's stack");
-        Stack(base.cast())
+        Stack { base: base.cast(), bytes }
     }
 
     /// One past the highest byte; a multiple of 16.
     fn top(&self) -> *mut u8 {
-        self.0.wrapping_add(STACK_BYTES)
+        self.base.wrapping_add(self.bytes)
     }
 
     fn give_back(self) {
@@ -80,7 +88,7 @@ impl Stack {
 impl Drop for Stack {
     fn drop(&mut self) {
         // SAFETY: the mapping is ours and nothing runs on it any more (I3).
-        unsafe { libc::munmap(self.0.cast(), STACK_BYTES) };
+        unsafe { libc::munmap(self.base.cast(), self.bytes) };
     }
 }
 
@@ -100,8 +108,8 @@ type Entry = Box<dyn Fn(Body)>;
 impl Coroutine {
     /// A coroutine that has not begun; `entry` runs each body that it is given. It stays where it is: its address is
     /// its identity while it runs (I2).
-    pub(crate) fn new(entry: Entry, body: Body) -> Rc<Coroutine> {
-        let stack = Stack::take();
+    pub(crate) fn new(entry: Entry, body: Body, stack_bytes: usize) -> Rc<Coroutine> {
+        let stack = Stack::take(stack_bytes);
         // SAFETY: the words written lie inside the mapping, just below its top, and nothing runs on it yet (I1, I3).
         let sp = unsafe { prepare(stack.top()) };
         Rc::new(Coroutine {
@@ -158,6 +166,15 @@ impl Drop for Coroutine {
 /// Whether the caller runs in a coroutine.
 pub(crate) fn is_inside() -> bool {
     !CURRENT.get().is_null()
+}
+
+/// The size of the running coroutine's stack, if `address` is in its guard page.
+pub(crate) fn overflown_bytes(address: usize) -> Option<usize> {
+    let current = CURRENT.get();
+    // SAFETY: I2: null, or a coroutine that outlives its own run.
+    let stack = unsafe { current.as_ref() }?.stack.as_ref()?;
+    let below = address.checked_sub(stack.base.addr())?;
+    (below < GUARD_BYTES).then_some(stack.bytes)
 }
 
 /// Goes back to whoever resumed the running coroutine.
@@ -289,7 +306,7 @@ mod tests {
                     suspend();
                 }
             };
-            Coroutine::new(Box::new(|body| body()), Box::new(body))
+            Coroutine::new(Box::new(|body| body()), Box::new(body), STACK_BYTES)
         };
         let (a, b) = (make(1), make(2));
         while !a.is_finished() {
@@ -311,7 +328,7 @@ mod tests {
             }));
             seen.set(end.unwrap_err().downcast_ref::<u8>() == Some(&7));
         };
-        let coroutine = Coroutine::new(Box::new(|body| body()), Box::new(body));
+        let coroutine = Coroutine::new(Box::new(|body| body()), Box::new(body), STACK_BYTES);
         coroutine.resume();
         assert!(!coroutine.is_finished());
         coroutine.resume();
@@ -325,7 +342,7 @@ mod tests {
             let sum = Rc::clone(&sum);
             Box::new(move || sum.set(sum.get() + term))
         };
-        let coroutine = Coroutine::new(Box::new(|body| body()), add(1));
+        let coroutine = Coroutine::new(Box::new(|body| body()), add(1), STACK_BYTES);
         coroutine.resume();
         assert!(coroutine.is_finished() && !coroutine.is_fresh());
         coroutine.restart(add(10));
@@ -340,7 +357,7 @@ mod tests {
         let held = Rc::new(());
         let inside = Rc::clone(&held);
         let body = Box::new(move || drop(inside));
-        let coroutine = Coroutine::new(Box::new(|body| body()), body);
+        let coroutine = Coroutine::new(Box::new(|body| body()), body, STACK_BYTES);
         assert!(coroutine.is_fresh());
         drop(coroutine);
         assert_eq!(Rc::strong_count(&held), 1);

@@ -98,6 +98,10 @@ pub(crate) struct Limits {
     pub(crate) timeouts: u32,
     /// Failures and wake-ups of one thread that have no cause.
     pub(crate) spurious: u32,
+    /// Memory that the run may take, in bytes.
+    pub(crate) memory_bytes: usize,
+    /// A thread's stack.
+    pub(crate) stack_bytes: usize,
 }
 
 #[derive(Debug)]

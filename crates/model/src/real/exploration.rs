@@ -6,7 +6,9 @@ use super::graph::Graph;
 use super::growth::Growth;
 use super::runtime::Run;
 use super::schedule::{self, Step};
-use super::verdict::{Bound, Diverged, Failure, Misfit, Report, Sampled, Verdict, Violation};
+use super::verdict::{
+    Bound, Diverged, Failure, Misfit, Report, Sampled, Verdict, Violation, hidden,
+};
 use super::waiting::Waiting;
 use super::{panics, shrink, trace};
 use std::cell::RefCell;
@@ -386,10 +388,10 @@ impl<T: Ord + 'static> Exploration<T> {
         match core.stop.take() {
             None if result.as_ref() == before && core.graph.len() == events => Ok(()),
             Some(Stop::Diverged(why)) => Err(Diverged(why)),
-            Some(Stop::Failure(failure)) => {
-                Err(Diverged(format!("{failure}; but not when the same execution was run before")))
-            }
-            _ => Err(Diverged("an execution, run again, does something else".into())),
+            Some(Stop::Failure(failure)) => Err(Diverged(hidden(format!(
+                "{failure}; but not when the same execution was run before"
+            )))),
+            _ => Err(Diverged(hidden("an execution, run again, does something else"))),
         }
     }
 
@@ -406,10 +408,8 @@ impl<T: Ord + 'static> Exploration<T> {
         };
         let kind = std::mem::discriminant(&violation.failure);
         if again.is_none_or(|again| std::mem::discriminant(&again) != kind) {
-            return Err(Diverged(format!(
-                "{}; but not when the same execution is run again",
-                violation.failure
-            )));
+            let why = "but not when the same execution is run again";
+            return Err(Diverged(hidden(format!("{}; {why}", violation.failure))));
         }
         self.repeat_samples()?;
         let violation = self.drawn(self.shrunk(violation));

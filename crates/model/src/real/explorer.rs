@@ -1,5 +1,6 @@
 //! The door: explore every execution of a closure.
 
+use super::context::STACK_BYTES;
 use super::core::Limits;
 use super::exploration::Exploration;
 use super::memory::Memory;
@@ -31,7 +32,12 @@ pub struct Explorer {
     pub(super) depth: u32,
     pub(super) shrinks: u32,
     pub(super) html: Option<PathBuf>,
+    memory_bytes: usize,
+    stack_bytes: usize,
 }
+
+/// Memory that one execution may take.
+const MEMORY_BYTES: usize = 1 << 30;
 
 /// Runs in which a violation is made smaller.
 const SHRINKS: u32 = 1_000;
@@ -55,6 +61,8 @@ impl Explorer {
             leaks: false,
             shrinks: SHRINKS,
             html: None,
+            memory_bytes: MEMORY_BYTES,
+            stack_bytes: STACK_BYTES,
             time: None,
             sampling: None,
             depth: 2,
@@ -162,6 +170,23 @@ impl Explorer {
         self
     }
 
+    /// Gives up an execution that takes more memory than this through [`alloc`](super::alloc), [`Box`](super::Box) and
+    /// atomics, with [`Bound::Memory`](super::Bound::Memory). A GiB unless this says otherwise. Other memory is out of
+    /// sight.
+    #[must_use]
+    pub fn memory_bytes(mut self, most: usize) -> Explorer {
+        self.memory_bytes = most;
+        self
+    }
+
+    /// Gives each thread a stack of this size. 256 KiB unless this says otherwise. A thread that needs more aborts the
+    /// process, as it would outside an exploration.
+    #[must_use]
+    pub fn stack_bytes(mut self, bytes: usize) -> Explorer {
+        self.stack_bytes = bytes;
+        self
+    }
+
     /// The time limit, as set or as `UNC_TIME` has it.
     pub(super) fn time_limit(&self) -> Option<Duration> {
         let seconds = || std::env::var("UNC_TIME").ok()?.parse().ok();
@@ -176,6 +201,8 @@ impl Explorer {
             spins: self.spins.max(self.rounds.saturating_add(1)),
             timeouts: self.timeouts,
             spurious: self.spurious,
+            memory_bytes: self.memory_bytes,
+            stack_bytes: self.stack_bytes,
         }
     }
 
@@ -196,10 +223,10 @@ impl Explorer {
         if let Some(schedule) = wanted {
             let again = Rc::clone(&body);
             // Several explorations may begin at one place: the schedule is that of one of them.
-            if let Ok(report) = self.replay(&schedule, move || again())
-                && report.violation().is_some()
-            {
-                return Ok(report);
+            match self.replay(&schedule, move || again()) {
+                Ok(report) if report.violation().is_some() => return Ok(report),
+                Ok(_) => eprintln!("UNC_REPLAY: the schedule breaks no rule here; all is explored"),
+                Err(misfit) => eprintln!("UNC_REPLAY: {misfit}; all is explored"),
             }
         }
         Exploration::new(self, name, move || body()).run_as_asked()

@@ -20,7 +20,8 @@
 
 use super::core::Core;
 use super::ending::{Access, Clash};
-use super::verdict::Failure;
+use super::graph::Location;
+use super::verdict::{Bound, Failure};
 use super::{runtime, trace};
 use std::alloc::Layout;
 use std::collections::BTreeMap;
@@ -42,6 +43,8 @@ struct Block {
 #[derive(Debug, Default)]
 pub(crate) struct Heap {
     blocks: BTreeMap<usize, Block>,
+    /// Bytes of all of them.
+    bytes: usize,
     /// What must be ended before the execution ends, in memory of others.
     watched: BTreeMap<usize, &'static Site<'static>>,
 }
@@ -51,6 +54,7 @@ impl Heap {
     /// value that lives on.
     pub(crate) fn clear(&mut self) {
         self.watched.clear();
+        self.bytes = 0;
         for (address, block) in std::mem::take(&mut self.blocks) {
             if block.freed.is_some() {
                 let memory = std::ptr::with_exposed_provenance_mut(address);
@@ -67,6 +71,7 @@ impl Heap {
     }
 
     fn add(&mut self, address: usize, layout: Layout, made: &'static Site<'static>) {
+        self.bytes += layout.size();
         self.blocks.insert(address, Block { layout, made, freed: None, uses: Vec::new() });
     }
 
@@ -97,6 +102,14 @@ impl Drop for Heap {
 }
 
 impl Core {
+    /// The bound on memory, if `more` bytes would be beyond it.
+    pub(crate) fn out_of_memory(&self, more: usize) -> Option<Bound> {
+        let locations = self.graph.locations.len() * size_of::<Location>();
+        let most = self.limits.memory_bytes;
+        let is_out = self.heap.bytes.saturating_add(locations).saturating_add(more) > most;
+        is_out.then_some(Bound::Memory(most))
+    }
+
     /// Books a use of whatever lies at `address`.
     pub(crate) fn touch(
         &mut self,
@@ -195,6 +208,9 @@ fn free(address: usize, site: &'static Site<'static>) -> Free {
 /// As for `std::alloc::alloc`: the layout has a size.
 #[track_caller]
 pub unsafe fn alloc(layout: Layout) -> *mut u8 {
+    if let Some(Some(bound)) = runtime::with_core(|core, _| core.out_of_memory(layout.size())) {
+        runtime::cut(bound);
+    }
     // SAFETY: the layout has a size (caller); `Box` sees to it (H1).
     let memory = unsafe { std::alloc::alloc(layout) };
     assert!(!memory.is_null(), "no memory");

@@ -103,6 +103,7 @@ mod sampler;
 mod sampling;
 mod schedule;
 mod shrink;
+mod signals;
 mod sync;
 mod thread;
 mod trace;

@@ -18,8 +18,9 @@ use super::core::{Core, Request, State, Stop};
 use super::ending::Access;
 use super::graph::{Graph, NOWHERE};
 use super::op::Op;
-use super::panics;
-use super::verdict::Failure;
+use super::panics::Panic;
+use super::verdict::{Bound, Failure, hidden};
+use super::{panics, signals};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, Location as Site, catch_unwind, resume_unwind};
@@ -48,11 +49,14 @@ pub(crate) struct Run {
     running: Cell<usize>,
     over: Cell<bool>,
     unwinding_requests: Cell<u32>,
+    /// Threads that have asked for something while they unwound, one bit each.
+    unwound: Cell<u32>,
 }
 
 impl Run {
     pub(crate) fn new(core: Core) -> Rc<Run> {
         panics::install();
+        signals::install();
         Rc::new_cyclic(|me| Run {
             core: RefCell::new(core),
             coroutines: RefCell::default(),
@@ -60,6 +64,7 @@ impl Run {
             running: Cell::new(0),
             over: Cell::new(false),
             unwinding_requests: Cell::new(0),
+            unwound: Cell::new(0),
         })
     }
 
@@ -68,6 +73,9 @@ impl Run {
         let epoch = NEXT_EPOCH.fetch_add(1, Ordering::Relaxed);
         self.core.borrow_mut().begin(graph, epoch);
         self.over.set(false);
+        self.unwound.set(0);
+        self.unwinding_requests.set(0);
+        drop(panics::noted());
         let outer = CURRENT.replace(Rc::as_ptr(self));
         assert!(outer.is_null(), "one exploration at a time on an OS thread");
         self.start(0, body);
@@ -97,7 +105,7 @@ impl Run {
             }
             if !core.is_replayed() {
                 core.stop =
-                    Some(Stop::Diverged("a thread ends earlier than in an earlier run".into()));
+                    Some(Stop::Diverged(hidden("a thread ends earlier than in an earlier run")));
             }
             core.replaying = false;
         }
@@ -107,6 +115,37 @@ impl Run {
         self.running.set(thread);
         let coroutine = self.coroutines.borrow()[thread].clone();
         coroutine.expect("a thread that can move has a coroutine").resume();
+        if std::thread::panicking() {
+            self.left_unwinding(thread);
+        }
+    }
+
+    /// A thread was left in the middle of unwinding: a destructor panicked, or will never end.
+    fn left_unwinding(&self, thread: usize) {
+        let mut noted = panics::noted();
+        let what = if panics::settle() {
+            // The last one is that of Rust, which says that it aborts.
+            noted.pop();
+            let Panic { place, message } = noted.pop().unwrap_or_default();
+            format!("panics at {}: {message}", place.unwrap_or_default())
+        } else {
+            "waits for ever".to_owned()
+        };
+        let mut core = self.core.borrow_mut();
+        let stop = if self.over.get() {
+            if core.ending(true).is_some() {
+                return; // A deadlock is what there is to say.
+            }
+            Stop::Diverged(format!(
+                "thread {thread} was ended in the middle, as the checker does with threads that wait, and a destructor of \
+                 it {what}. Let destructors do nothing of the kind where `std::thread::panicking()`"
+            ))
+        } else {
+            let Panic { place, message } = noted.pop().unwrap_or_default();
+            let message = format!("{message}; while it unwinds, a destructor {what}");
+            Stop::Failure(Failure::Panic { thread, place, message })
+        };
+        core.stop.get_or_insert(stop);
     }
 
     /// Makes a coroutine ready to run `body` as `thread`: the one that was this thread in the last run, if it ended.
@@ -133,7 +172,8 @@ impl Run {
             }));
             run.ended(thread, end);
         };
-        coroutines[thread] = Some(Coroutine::new(Box::new(entry), body));
+        let stack_bytes = self.core.borrow().limits.stack_bytes;
+        coroutines[thread] = Some(Coroutine::new(Box::new(entry), body, stack_bytes));
     }
 
     fn ended(&self, thread: usize, end: Result<(), Box<dyn Any + Send>>) {
@@ -143,11 +183,8 @@ impl Run {
         let mut core = self.core.borrow_mut();
         core.threads[thread].state = State::Finished;
         let Err(payload) = end else { return };
-        let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
-        let message = text
-            .or_else(|| payload.downcast_ref::<String>().cloned())
-            .unwrap_or_else(|| "(no text)".into());
-        let place = panics::place();
+        let message = panics::message(&*payload);
+        let place = panics::noted().pop().and_then(|panic| panic.place);
         core.stop.get_or_insert(Stop::Failure(Failure::Panic { thread, place, message }));
     }
 
@@ -168,6 +205,21 @@ impl Run {
                 self.coroutines.borrow_mut()[thread] = None;
             }
         }
+    }
+
+    /// Ends the run of a thread that goes on after it has unwound through steps of the execution: they were not explored.
+    fn refuse_caught_panic(&self) {
+        let thread = self.running.get();
+        if self.unwound.get() >> thread & 1 == 0 {
+            return;
+        }
+        let why = format!(
+            "thread {thread} catches a panic that has unwound through its steps ({}): those are not explored. Let the \
+             panic end the thread, or catch it before it drops what is shared",
+            panics::noted().pop().and_then(|panic| panic.place).unwrap_or_default()
+        );
+        self.core.borrow_mut().stop.get_or_insert(Stop::Diverged(why));
+        self.until::<()>(|_| None);
     }
 
     /// The answer to a request of the running thread.
@@ -228,9 +280,8 @@ impl Run {
     /// A thread that unwinds and keeps asking will never end: it is left where it is, with its stack.
     fn count_unwinding_request(&self) {
         self.unwinding_requests.set(self.unwinding_requests.get() + 1);
+        self.unwound.set(self.unwound.get() | 1 << self.running.get());
         if self.unwinding_requests.get() > UNWINDING_REQUESTS {
-            let why = "a thread that unwinds loops for ever in a destructor";
-            self.core.borrow_mut().stop.get_or_insert(Stop::Diverged(why.into()));
             loop {
                 suspend();
             }
@@ -255,7 +306,7 @@ impl std::ops::Deref for Here {
 #[inline]
 pub(crate) fn again(word: &Word, op: &Op) -> Option<u64> {
     let run = here()?;
-    if run.over.get() || std::thread::panicking() {
+    if run.over.get() || run.unwound.get() != 0 || std::thread::panicking() {
         return None;
     }
     let mut core = run.core.borrow_mut();
@@ -286,6 +337,9 @@ pub(crate) fn current() -> Option<Here> {
         loop {
             suspend();
         }
+    }
+    if !run.over.get() && is_inside() {
+        run.refuse_caught_panic();
     }
     // What a thread that never ran was given is dropped after the end.
     (!run.over.get()).then_some(run)
@@ -464,6 +518,14 @@ pub(crate) fn impossible() -> ! {
     let thread = run.running.get();
     run.core.borrow_mut().threads[thread].state = State::Impossible;
     run.until(|_| None)
+}
+
+/// Ends the run at a bound.
+pub(crate) fn cut(bound: Bound) {
+    if let Some(run) = current() {
+        run.core.borrow_mut().stop.get_or_insert(Stop::Bound(bound));
+        run.until::<()>(|_| None);
+    }
 }
 
 /// Ends the run: it breaks a rule.

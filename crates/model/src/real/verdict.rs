@@ -34,6 +34,8 @@ pub enum Bound {
     Assumptions,
     /// Threads wait for ever, except for one whose timed waits have run out so often that no more do.
     Timeouts(u32),
+    /// An execution takes more memory than this, in bytes.
+    Memory(usize),
     /// One schedule alone was followed, and breaks no rule.
     Replayed,
     /// So much time has passed, and more executions are left.
@@ -50,7 +52,15 @@ impl fmt::Display for Bound {
                 f,
                 "an execution of more than {n} events (a loop that waits must call `spin_loop` or `yield_now`)"
             ),
-            Bound::Threads(n) => write!(f, "more than {n} threads"),
+            Bound::Threads(n) => write!(
+                f,
+                "an execution of more than {n} threads, the first one included (explore one of each role, or two)"
+            ),
+            Bound::Memory(n) => write!(
+                f,
+                "an execution that takes more than {n} bytes (if it does not allocate without end, \
+                 `Explorer::memory_bytes` gives it more)"
+            ),
             Bound::Timeouts(n) => write!(
                 f,
                 "threads that wait for one whose timed waits have run out {n} times: more is not explored"
@@ -293,14 +303,22 @@ impl fmt::Display for Misfit {
 
 impl std::error::Error for Misfit {}
 
-/// The explored code does not do the same thing twice under the same schedule: it depends on time, randomness,
-/// addresses or a variable outside the checker's sight. No verdict can be given.
+/// No verdict can be given. Most often the explored code does not do the same thing twice under the same schedule: it
+/// depends on time, randomness, addresses or a variable outside the checker's sight.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diverged(pub String);
 
+/// What to say of code that does not do the same thing twice.
+pub(crate) fn hidden(why: impl fmt::Display) -> String {
+    format!(
+        "the code depends on state that the checker can't see: {why}. Statics, `OnceLock`, thread-locals, clocks and \
+         random numbers stay from run to run: make such state anew in the explored closure"
+    )
+}
+
 impl fmt::Display for Diverged {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the code depends on state that the checker can't see: {}", self.0)
+        f.write_str(&self.0)
     }
 }
 

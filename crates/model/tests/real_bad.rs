@@ -1,0 +1,243 @@
+//! Programs that no checker can explore, or that do what nobody should: each is told, with its place and its remedy, and
+//! none takes the process with it, except where there is no stack left.
+
+#![allow(clippy::disallowed_types)] // State that explorations share.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::Command;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::{Arc, OnceLock};
+use uncontended_model::real::{
+    self, AtomicU32, Bound, Explorer, Failure, MAX_THREADS, Memory, Mutex, Report, Verdict, park,
+    spawn, spin_loop,
+};
+
+fn explorer() -> Explorer {
+    Explorer::new(Memory::C11)
+}
+
+fn unknown(report: &Report, bound: Bound, text: &str) {
+    assert!(matches!(report.verdict, Verdict::Unknown(found) if found == bound), "{report}");
+    assert!(report.to_string().contains(text), "{report}");
+}
+
+fn panics(report: &Report) -> (&str, &str) {
+    match &report.violation().unwrap_or_else(|| panic!("{report}")).failure {
+        Failure::Panic { place, message, .. } => (place.as_deref().unwrap(), message),
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn more_threads_than_there_may_be() {
+    let report = explorer()
+        .explore(|| {
+            let threads: Vec<_> = (0..MAX_THREADS).map(|_| spawn(|| ())).collect();
+            threads.into_iter().for_each(|thread| thread.join().unwrap());
+        })
+        .unwrap();
+    unknown(&report, Bound::Threads(MAX_THREADS), "more than 16 threads, the first one included");
+}
+
+#[test]
+fn memory_without_end() {
+    let boxes = explorer().memory_bytes(1 << 20).explore(|| {
+        let mut kept = Vec::new();
+        loop {
+            kept.push(real::Box::new([0u64; 128]));
+        }
+    });
+    unknown(&boxes.unwrap(), Bound::Memory(1 << 20), "`Explorer::memory_bytes` gives it more");
+    let atomics = explorer().memory_bytes(1 << 20).explore(|| {
+        loop {
+            AtomicU32::new(0);
+        }
+    });
+    unknown(&atomics.unwrap(), Bound::Memory(1 << 20), "more than 1048576 bytes");
+    let enough = explorer().memory_bytes(1 << 20).explore(|| drop(real::Box::new([0u64; 128])));
+    assert!(enough.unwrap().holds());
+}
+
+struct Panics(&'static str);
+
+impl Drop for Panics {
+    fn drop(&mut self) {
+        panic!("{}", self.0);
+    }
+}
+
+#[test]
+fn a_destructor_that_panics() {
+    let alone = explorer().explore(|| drop(Panics("on the way out"))).unwrap();
+    assert_eq!(panics(&alone).1, "on the way out");
+    assert!(panics(&alone).0.contains("real_bad.rs:"), "{alone}");
+}
+
+#[test]
+fn a_destructor_that_panics_while_its_thread_unwinds() {
+    let twice = explorer()
+        .explore(|| {
+            let _guard = Panics("as well");
+            let word = Arc::new(AtomicU32::new(0));
+            let other = Arc::clone(&word);
+            spawn(move || other.store(1, Relaxed)).join().unwrap();
+            assert_eq!(word.load(Relaxed), 2, "the first one");
+        })
+        .unwrap();
+    let (place, message) = panics(&twice);
+    assert!(message.contains("the first one") && place.contains("real_bad.rs"), "{twice}");
+    assert!(message.contains("while it unwinds, a destructor panics at "), "{twice}");
+    assert!(message.ends_with("as well"), "{twice}");
+    assert!(!std::thread::panicking());
+    // The OS thread explores on, and panics are what they were.
+    assert!(explorer().explore(|| drop(AtomicU32::new(0).swap(1, Relaxed))).unwrap().holds());
+    assert_eq!(panics(&explorer().explore(|| panic!("again")).unwrap()).1, "again");
+    assert!(catch_unwind(|| panic!("here")).is_err() && !std::thread::panicking());
+}
+
+#[test]
+fn a_destructor_that_panics_where_the_checker_ends_its_thread() {
+    let why = explorer()
+        .explore(|| {
+            let _guard = Panics("not done");
+            park();
+        })
+        .unwrap();
+    // The deadlock is what there is to say; the destructor ran after it.
+    assert!(matches!(why.violation().unwrap().failure, Failure::Deadlock { .. }), "{why}");
+    let blocked = explorer().explore(|| {
+        let lock = Arc::new(Mutex::new(0));
+        let other = Arc::clone(&lock);
+        let thread = spawn(move || {
+            let unfinished = Panics("cut short");
+            *other.lock().unwrap() += 1;
+            std::mem::forget(unfinished);
+        });
+        *lock.lock().unwrap() += 1;
+        thread.join().unwrap();
+    });
+    let why = blocked.unwrap_err().to_string();
+    assert!(why.contains("thread 1 was ended in the middle"), "{why}");
+    assert!(why.contains("cut short. Let destructors do nothing of the kind"), "{why}");
+    assert!(!std::thread::panicking());
+}
+
+#[test]
+fn a_destructor_that_waits_keeps_the_message_of_the_panic() {
+    struct Waits(Arc<AtomicU32>);
+    impl Drop for Waits {
+        fn drop(&mut self) {
+            while self.0.load(Acquire) == 0 {
+                spin_loop();
+            }
+        }
+    }
+    let report = explorer()
+        .explore(|| {
+            let word = Arc::new(AtomicU32::new(0));
+            let _guard = Waits(Arc::clone(&word));
+            let thread = spawn(move || word.store(1, Release));
+            thread.join().unwrap();
+            let never = Arc::new(AtomicU32::new(0));
+            let _forever = Waits(never);
+            panic!("what was wrong");
+        })
+        .unwrap();
+    let (_, message) = panics(&report);
+    assert!(message.starts_with("what was wrong; while it unwinds"), "{report}");
+    assert!(message.ends_with("a destructor waits for ever"), "{report}");
+    assert!(!std::thread::panicking());
+}
+
+#[test]
+fn a_panic_that_the_program_catches() {
+    let outside = explorer().explore(|| {
+        let word = Arc::new(AtomicU32::new(0));
+        let other = Arc::clone(&word);
+        let thread = spawn(move || {
+            let caught = catch_unwind(AssertUnwindSafe(|| {
+                assert!(other.load(Relaxed) > 7, "never");
+            }));
+            assert!(caught.is_err());
+            other.fetch_add(1, Relaxed);
+        });
+        word.fetch_add(1, Relaxed);
+        thread.join().unwrap();
+        assert_eq!(word.load(Relaxed), 2);
+    });
+    assert!(outside.unwrap().holds(), "nothing that is explored was unwound");
+    let inside = explorer().explore(|| {
+        let lock = Mutex::new(0);
+        let caught = catch_unwind(AssertUnwindSafe(|| {
+            let _held = lock.lock().unwrap();
+            panic!("in the middle");
+        }));
+        assert!(caught.is_err() && lock.try_lock().is_ok());
+    });
+    let why = inside.unwrap_err().to_string();
+    assert!(why.contains("thread 0 catches a panic that has unwound through its steps"), "{why}");
+    assert!(why.contains("real_bad.rs:") && why.contains("Let the panic end the thread"), "{why}");
+}
+
+#[test]
+fn state_that_stays_from_run_to_run() {
+    static COUNT: OnceLock<u32> = OnceLock::new();
+    let once = explorer().explore(|| {
+        let word = Arc::new(AtomicU32::new(0));
+        let other = Arc::clone(&word);
+        let thread = spawn(move || other.store(1, Relaxed));
+        if *COUNT.get_or_init(|| word.load(Relaxed)) == 0 {
+            word.load(Relaxed);
+        }
+        thread.join().unwrap();
+    });
+    let why = once.unwrap_err().to_string();
+    assert!(why.contains("state that the checker can't see"), "{why}");
+    assert!(why.contains("`OnceLock`") && why.contains("anew in the explored closure"), "{why}");
+    thread_local!(static RUNS: Cell<u32> = const { Cell::new(0) });
+    let counted = explorer().explore(|| {
+        RUNS.set(RUNS.get() + 1);
+        assert!(RUNS.get() < 2, "a second run");
+    });
+    assert!(counted.unwrap_err().to_string().contains("thread-locals"));
+}
+
+#[test]
+fn a_schedule_that_does_not_fit() {
+    let body = || drop(spawn(|| ()));
+    for (schedule, why) in
+        [("c11@x:1 7p", "thread 7 cannot move"), ("??", "goes on"), ("c11 1", "not a step")]
+    {
+        match explorer().replay(schedule, body) {
+            Err(misfit) => assert!(misfit.to_string().contains(why), "{misfit}"),
+            Ok(report) => assert!(matches!(report.verdict, Verdict::Unknown(Bound::Replayed))),
+        }
+    }
+}
+
+#[inline(never)]
+fn down(depth: u64) -> u64 {
+    let frame = std::hint::black_box([depth; 64]);
+    if depth == 0 { 0 } else { down(depth - 1) + frame[7] }
+}
+
+#[test]
+fn recursion_without_end_is_told_before_the_process_ends() {
+    const DEEP: u64 = 4_000;
+    if std::env::var_os("UNC_TEST_OVERFLOW").is_some() {
+        explorer().explore(|| drop(std::hint::black_box(down(DEEP)))).unwrap();
+        return;
+    }
+    let again = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "recursion_without_end_is_told_before_the_process_ends"])
+        .env("UNC_TEST_OVERFLOW", "1")
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&again.stderr);
+    assert!(!again.status.success(), "{told}");
+    assert!(told.contains("used up its stack of 256 KiB"), "{told}");
+    assert!(told.contains("`Explorer::stack_bytes` gives it more"), "{told}");
+    let more = explorer().stack_bytes(16 << 20);
+    assert!(more.explore(|| drop(std::hint::black_box(down(DEEP)))).unwrap().holds());
+}
