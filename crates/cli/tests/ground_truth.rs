@@ -140,9 +140,9 @@ macro_rules! programs {
 }
 
 programs! {
-    address_reuse annotated barger c11 cancelled_in_semaphore cancelled_mid_wait conditions constructor_waits coroutine fork_held forked_bare free_but_off_cpu futex
-    holder_sleeps late_destructors many no_frame_information own_close own_malloc plugin quiet_release readers_starve_writer sandbox semaphore_lock
-    signal_handler_locks signal_jumps_out signal_many_locks small_stack spin_and_barrier trylock_loop types vfork_exec waiters_in_turn
+    address_reuse annotated barger c11 cancelled_in_semaphore cancelled_mid_wait conditions constructor_waits coroutine fork_held forked_bare free_but_off_cpu full_record futex
+    holder_sleeps late_destructors many many_keys no_frame_information own_close own_malloc plugin quiet_release readers_starve_writer sandbox semaphore_lock
+    signal_handler_locks signal_jumps_out signal_many_locks small_stack spin_and_barrier trylock_loop types vfork_exec wait_moves waiters_in_turn
     way_back
 }
 
@@ -175,6 +175,12 @@ fn joins() {
     assert!(longest >= Some(50_000_000), "main waits for a thread that sleeps 50 ms: {threads:#?}");
     let share = report["coverage"]["futex_share_unaccounted"].as_f64();
     assert!(share.is_none_or(|share| share < 0.5), "{share:?} of the waiting is unaccounted for");
+}
+
+#[test]
+fn a_handler_may_come_after_any_instruction() {
+    let stride = if uncontended_testkit::is_full() { "1" } else { "5" };
+    check_with("stepped", &[stride], 0);
 }
 
 #[test]

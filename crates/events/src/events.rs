@@ -223,6 +223,15 @@ impl<S: Site> Blocked<S> {
         std::ptr::eq(self.row.lock, row.lock)
     }
 
+    /// The same wait of a thread that is now at another place: the one where it began may be gone.
+    pub fn moved_to(self, at: S) -> Self {
+        debug_assert!(
+            std::ptr::eq(self.at.seat().thread, at.seat().thread),
+            "a wait is its thread's"
+        );
+        Blocked { at, ..self }
+    }
+
     /// The lock was taken.
     pub fn acquired(self) {
         let Blocked { at, row, wait } = self;

@@ -5,7 +5,7 @@
 //! or [`gave_up`] of the same lock. A thread waits for one annotated lock at a time: announcing another wait gives the
 //! first up.
 //! # Evidence
-//! `tests/programs/annotated.c`.
+//! `tests/programs`: `annotated.c`, `wait_moves.c`.
 
 use crate::here::{self, Here};
 use crate::host::Object;
@@ -22,14 +22,14 @@ pub(crate) extern "C" fn wait_begin(lock: *mut Object, caller: Caller) {
     let Some((at, row)) = row(lock, caller) else { return };
     let before = at.local.announced.replace(Some(Blocked::begin(at, row)));
     if let Some(before) = before {
-        before.gave_up();
+        before.moved_to(at).gave_up();
     }
 }
 
 pub(crate) extern "C" fn acquired(lock: *mut Object, caller: Caller) {
     let Some((at, row)) = row(lock, caller) else { return };
     match at.local.announced.take() {
-        Some(blocked) if blocked.is_for(row) => blocked.acquired(),
+        Some(blocked) if blocked.is_for(row) => blocked.moved_to(at).acquired(),
         other => {
             at.local.announced.set(other);
             events::acquired(at, row);
@@ -46,7 +46,7 @@ pub(crate) extern "C" fn released(lock: *mut Object, caller: Caller) {
 pub(crate) extern "C" fn gave_up(lock: *mut Object, caller: Caller) {
     let Some((at, row)) = row(lock, caller) else { return };
     match at.local.announced.take() {
-        Some(blocked) if blocked.is_for(row) => blocked.gave_up(),
+        Some(blocked) if blocked.is_for(row) => blocked.moved_to(at).gave_up(),
         other => at.local.announced.set(other),
     }
 }

@@ -2,6 +2,10 @@
 //!
 //! # Contract
 //! One system call each; `errno` stays as it is.
+//! # Invariants
+//! I1: the kernel checks every address that it is given: a bad one is an error, and no memory changes.
+//! I2: an advice given here changes what others get of memory (core files, children), never what is in it.
+//! I3: `rt_sigprocmask` with an unknown `how` looks at the new set and does nothing else.
 //! # Evidence
 //! `tests/programs/own_close.c`.
 
@@ -11,7 +15,7 @@ use uncontended_sys::kernel::call;
 
 /// A call that takes nothing and always succeeds.
 fn ask(number: c_long) -> u32 {
-    // SAFETY: asked only for what takes nothing.
+    // SAFETY: asked only for what takes nothing (L1).
     unsafe { call(number, [0; 6]) }.unwrap_or(0) as u32
 }
 
@@ -34,7 +38,7 @@ impl Descriptor {
     pub(crate) fn open(path: &CStr, access: c_int) -> Option<Self> {
         let here = libc::AT_FDCWD as usize;
         let flags = (access | libc::O_CLOEXEC) as usize;
-        // SAFETY: the path ends in NUL.
+        // SAFETY: the path ends in NUL (L7).
         let opened =
             unsafe { call(libc::SYS_openat, [here, path.as_ptr() as usize, flags, 0, 0, 0]) };
         opened.ok().map(|number| Descriptor(number as c_int))
@@ -43,7 +47,7 @@ impl Descriptor {
     /// How much was read.
     pub(crate) fn read(&self, room: &mut [u8]) -> Option<usize> {
         let arguments = [self.0 as usize, room.as_mut_ptr() as usize, room.len(), 0, 0, 0];
-        // SAFETY: the kernel writes into `room` only.
+        // SAFETY: room of that size (L2).
         unsafe { call(libc::SYS_read, arguments) }.ok()
     }
 
@@ -55,7 +59,7 @@ impl Descriptor {
 
 impl Drop for Descriptor {
     fn drop(&mut self) {
-        // SAFETY: the descriptor is ours alone.
+        // SAFETY: the descriptor is ours alone (L4).
         let _ = unsafe { call(libc::SYS_close, [self.0 as usize, 0, 0, 0, 0, 0]) };
     }
 }
@@ -69,7 +73,7 @@ fn map(bytes: usize, kind: c_int, file: c_int) -> Option<NonNull<u8>> {
     let access = libc::PROT_READ | libc::PROT_WRITE;
     let kind = kind | libc::MAP_NORESERVE;
     let arguments = [0, bytes, access as usize, kind as usize, file as usize, 0];
-    // SAFETY: a new mapping at an address of the kernel's choice disturbs no other memory.
+    // SAFETY: a new mapping at an address of the kernel's choice (L3).
     let base = unsafe { call(libc::SYS_mmap, arguments) }.ok()?;
     NonNull::new(base as *mut u8)
 }
@@ -79,13 +83,13 @@ fn map(bytes: usize, kind: c_int, file: c_int) -> Option<NonNull<u8>> {
 /// # Safety
 /// Nothing refers to that memory any more.
 pub(crate) unsafe fn unmap(base: NonNull<u8>, bytes: usize) {
-    // SAFETY: by this function's contract nobody uses these bytes any more.
+    // SAFETY: removed by its owner (L3), by the contract after its last use.
     let _ = unsafe { call(libc::SYS_munmap, [base.as_ptr() as usize, bytes, 0, 0, 0, 0]) };
 }
 
 fn advise(base: NonNull<u8>, bytes: usize, advice: c_int) {
     let arguments = [base.as_ptr() as usize, bytes, advice as usize, 0, 0, 0];
-    // SAFETY: the advices given below change what others get of this memory, never what is in it here.
+    // SAFETY: an advice that changes nothing here (I2).
     let _ = unsafe { call(libc::SYS_madvise, arguments) };
 }
 
@@ -104,7 +108,7 @@ pub(crate) fn keep_from_children(base: NonNull<u8>, bytes: usize) {
 pub(crate) fn read_link(path: &CStr, room: &mut [u8]) -> Option<usize> {
     let (here, path) = (libc::AT_FDCWD as usize, path.as_ptr() as usize);
     let arguments = [here, path, room.as_mut_ptr() as usize, room.len(), 0, 0];
-    // SAFETY: the path ends in NUL, and the kernel writes into `room` only.
+    // SAFETY: the path ends in NUL (L7), and there is room of that size (L2).
     unsafe { call(libc::SYS_readlinkat, arguments) }.ok()
 }
 
@@ -112,26 +116,35 @@ pub(crate) fn read_link(path: &CStr, room: &mut [u8]) -> Option<usize> {
 pub(crate) fn thread_name() -> [u8; 16] {
     let mut name = [0u8; 16];
     let arguments = [libc::PR_GET_NAME as usize, name.as_mut_ptr() as usize, 0, 0, 0, 0];
-    // SAFETY: the kernel writes at most 16 bytes.
+    // SAFETY: room for a name, at most 16 bytes (L2).
     let _ = unsafe { call(libc::SYS_prctl, arguments) };
     name
 }
 
 /// What the calling thread has used so far.
 pub(crate) fn thread_usage() -> libc::rusage {
-    // SAFETY: `rusage` is plain data for which all zeroes is a value.
+    // SAFETY: plain numbers (L5).
     let mut used: libc::rusage = unsafe { std::mem::zeroed() };
     let arguments = [libc::RUSAGE_THREAD as usize, (&raw mut used) as usize, 0, 0, 0, 0];
-    // SAFETY: `used` lives until the call returns.
+    // SAFETY: room for the answer (L2).
     let _ = unsafe { call(libc::SYS_getrusage, arguments) };
     used
+}
+
+/// Where the calling thread's signal handlers run, and whether one does; none where that cannot be told.
+pub(crate) fn signal_stack() -> Option<libc::stack_t> {
+    // SAFETY: plain numbers (L5).
+    let mut stack: libc::stack_t = unsafe { std::mem::zeroed() };
+    // SAFETY: null for "no change", and room for the answer (L2).
+    let told = unsafe { call(libc::SYS_sigaltstack, [0, (&raw mut stack) as usize, 0, 0, 0, 0]) };
+    told.is_ok().then_some(stack)
 }
 
 /// CPU time of the calling thread.
 pub(crate) fn thread_cpu_ns() -> u64 {
     let mut cpu = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     let arguments = [libc::CLOCK_THREAD_CPUTIME_ID as usize, (&raw mut cpu) as usize, 0, 0, 0, 0];
-    // SAFETY: `cpu` lives until the call returns.
+    // SAFETY: room for the answer (L2).
     let _ = unsafe { call(libc::SYS_clock_gettime, arguments) };
     cpu.tv_sec as u64 * 1_000_000_000 + cpu.tv_nsec as u64
 }
@@ -139,7 +152,7 @@ pub(crate) fn thread_cpu_ns() -> u64 {
 /// Whether the kernel can read a signal set there; with no such `how`, it does nothing else with it.
 pub(crate) fn can_read(address: usize) -> bool {
     const NO_SUCH_HOW: usize = 77;
-    // SAFETY: the kernel checks the address, and with an unknown `how` changes nothing.
+    // SAFETY: any address will do (I1), and nothing changes (I3).
     let result = unsafe { call(libc::SYS_rt_sigprocmask, [NO_SUCH_HOW, address, 0, 8, 0, 0]) };
     result == Err(libc::EINVAL)
 }

@@ -14,6 +14,12 @@
 //! I2: `errno` is as the C library's function left it.
 //! I3: what is recorded about a critical section is recorded outside of it, except for timestamps and single words.
 //! I4: a lock's own memory is not touched after its release.
+//! M1: memory that [`kernel::private_memory`] gave is zero, aligned to a page, and belongs to its asker alone.
+//! # What the program and the C library promise
+//! P1: the arguments of an interposed function are fit for the C library's function of that name, to which they go
+//! unchanged, in the same call.
+//! P2: what they point to stays until the interposed function returns.
+//! P3: what a function takes may be tried first: the C library's try functions take the same objects.
 //! # Evidence
 //! `crates/cli/tests/ground_truth.rs` with `tests/programs`.
 

@@ -8,28 +8,36 @@
 //! The thread's word ([`tls`]): 0 not attached, [`CLOSED`] never again, with [`ATTACHING`] being attached by a frame at
 //! the address next to it, else the address of its [`Local`] in private memory. `table`: open-addressed, from address
 //! and kind of a lock to its row, at most half full.
+//! # Edges
+//! row: `put` stores a slot's key -> `row_of` loads it, in a handler or in what one interrupted. Carries the row.
 //! # Invariants
-//! I1: a `Local` is reached only by its own thread (and its signal handlers), through the thread's word.
-//! I2: a slot with a key has a cell and a lock, which lie in the record and are never freed.
-//! I3: while `ready` is not set, the table and the cache of stacks are being changed, and nobody else of the thread
-//!     uses them.
-//! I4: a table is named by one word, and lives until its thread ends: whatever a signal handler does, a look-up that it
-//! interrupted ends in the table where it began. `recent` is one word for the same reason.
+//! I1: a `Local` is reached only by its own thread (and its signal handlers), through the thread's word or the value of
+//! its key, until the word is [`CLOSED`].
+//! I2: a slot's row is set before its key, and lies in the record for good: a handler that comes between two
+//! instructions, and may never return, leaves no key without a row.
+//! I3: while `ready` is not set, one frame of the thread changes the table and the cache of stacks; handlers that
+//! interrupt it leave them alone.
+//! I4: a table is `mask + 1` slots behind its head in one mapping. It is named by one word, and lives until its thread
+//! ends: whatever a signal handler does, a look-up that it interrupted ends in the table where it began. `recent` is
+//! one word for the same reason.
 //! I5: `alive` is 1 from the first moment to the last, except in the copy of a forked child, all of which is zero.
 //! I6: recording, once switched on, stays on, and `recent` is set only then.
+//! I7: KEY is a key of ours with room in every thread ([`ROOMY_KEYS`]), or none.
+//! I8: errno's place is the thread's own for as long as it lives.
 //! # Evidence
-//! `tests/programs/signal_handler_locks.c`, `fork_held.c`.
+//! `tests/programs`: `signal_handler_locks.c`, `stepped.c` (a handler after each instruction), `fork_held.c`,
+//! `many_keys.c`, `full_record.c`.
 
 use crate::here::Here;
 use crate::{image, kernel, sandbox, stack};
 use std::cell::Cell as Own;
 use std::ptr::NonNull;
-use uncontended_atomic::{AtomicU32, Ordering::Relaxed};
+use uncontended_atomic::{AtomicU32, AtomicU64, Ordering::*, compiler_fence};
 use uncontended_events::events::Blocked;
 use uncontended_events::site::{Row, Seat};
 use uncontended_sys::{clock, tls};
 use uncontended_trace::arena::Arena;
-use uncontended_trace::layout::{self, Process, Thread};
+use uncontended_trace::layout::{self, Process, Thread, Unit};
 
 const CLOSED: usize = 1;
 /// No address of a program has this bit.
@@ -38,6 +46,9 @@ const ATTACHING: usize = 1 << 63;
 const FRESH_SLOTS: usize = 256;
 /// Rounds in which the C library runs destructors of keys; we leave in the last.
 const ROUNDS: u32 = 4;
+/// Keys below have a place in each thread from the start. For others the C library allocates one at the first value: by
+/// the program's allocator, which may be waiting for us, holding a lock of its own.
+const ROOMY_KEYS: u32 = 32;
 
 static KEY: AtomicU32 = AtomicU32::new(u32::MAX);
 
@@ -72,16 +83,30 @@ struct Table {
 
 #[repr(C)]
 struct Slot {
-    key: u64,
-    row: Option<Row>,
+    /// 0 for none.
+    key: AtomicU64,
+    row: Own<Option<Row>>,
 }
 
-/// Makes the key whose destructor tells the end of a thread.
+/// Makes the key whose destructor tells the end of a thread. Without one (I7), threads seem to live on.
 pub(crate) fn prepare() {
     let mut key = 0;
-    // SAFETY: `key` lives until the call returns; `ended` has the type of a destructor.
-    if unsafe { libc::pthread_key_create(&mut key, Some(ended)) } == 0 {
+    // SAFETY: room for the answer (L2), and a destructor of the type (L9).
+    let made = unsafe { libc::pthread_key_create(&mut key, Some(ended)) } == 0;
+    if made && key < ROOMY_KEYS {
         KEY.store(key, Relaxed);
+    } else if made {
+        // SAFETY: a number (L1): the key made just now.
+        unsafe { libc::pthread_key_delete(key) };
+    }
+}
+
+/// Sets the key's value, so that [`ended`] is called (again) when the thread ends.
+fn await_end(local: *const Local) {
+    let key = KEY.load(Relaxed);
+    if key != u32::MAX {
+        // SAFETY: a number and an address that is only kept (L1), for a key of ours (I7).
+        unsafe { libc::pthread_setspecific(key, local.cast()) };
     }
 }
 
@@ -134,8 +159,8 @@ pub(crate) fn find(address: u64, kind: u8) -> Option<(&'static Local, Row)> {
         if let (Some(slot), true) = (local.recent.get(), local.ready.get()) {
             // SAFETY: a slot of one of this thread's tables (I1), all of which are still there (I4).
             let slot = unsafe { slot.as_ref() };
-            if slot.key == key {
-                return Some((local, slot.row?)); // Recording is on (I6).
+            if let Some(row) = slot.row_of(key) {
+                return Some((local, row)); // Recording is on (I6).
             }
         }
     }
@@ -166,12 +191,7 @@ fn on_signal_stack() -> bool {
     if sandbox::shut() {
         return true;
     }
-    let _errno = Errno::keep();
-    // SAFETY: plain data for which all zeroes is a value.
-    let mut stack: libc::stack_t = unsafe { std::mem::zeroed() };
-    // SAFETY: asks only; `stack` lives until the call returns.
-    let told = unsafe { libc::sigaltstack(std::ptr::null(), &mut stack) };
-    told != 0 || stack.ss_flags & libc::SS_ONSTACK != 0
+    kernel::signal_stack().is_none_or(|stack| stack.ss_flags & libc::SS_ONSTACK != 0)
 }
 
 #[cold]
@@ -199,9 +219,14 @@ fn attach(word: usize) -> Option<&'static Local> {
 impl Local {
     fn new(arena: Arena) -> Option<&'static Local> {
         let process = image::process(arena)?;
-        let memory = kernel::private_memory(size_of::<Local>())?.cast::<Local>();
-        let table = fresh_table(FRESH_SLOTS, None)?;
-        let thread = enter_thread(arena, process)?;
+        let (unit, thread) = arena.make::<Thread>()?; // First: without room, there is nothing to give back.
+        let memory = kernel::private_memory(size_of::<Local>())?;
+        let Some(table) = fresh_table(FRESH_SLOTS, None) else {
+            // SAFETY: mapped just now and not used yet (M1).
+            unsafe { kernel::unmap(memory, size_of::<Local>()) };
+            return None;
+        };
+        enter_thread(arena, process, unit, thread);
         let local = Local {
             seat: Seat {
                 arena,
@@ -219,14 +244,11 @@ impl Local {
             announced: Own::new(None),
             cancellable: Own::new(None),
         };
-        kernel::keep_from_children(memory.cast(), size_of::<Local>());
-        // SAFETY: fresh memory of this size, aligned to a page.
+        kernel::keep_from_children(memory, size_of::<Local>());
+        let memory = memory.cast::<Local>();
+        // SAFETY: fresh memory of this size (M1).
         unsafe { memory.write(local) };
-        let key = KEY.load(Relaxed);
-        if key != u32::MAX {
-            // SAFETY: the key was made by `prepare`.
-            unsafe { libc::pthread_setspecific(key, memory.as_ptr().cast()) };
-        }
+        await_end(memory.as_ptr());
         // SAFETY: written just now; it lives until the thread's last destructor has run (I1).
         Some(unsafe { memory.as_ref() })
     }
@@ -237,6 +259,7 @@ impl Local {
         if before {
             self.busy_at.set(stack_here());
         }
+        compiler_fence(SeqCst); // The store of `ready` stays before all that is changed, for handlers (I3).
         Busy { local: self, before, _errno: Errno::keep() }
     }
 
@@ -249,13 +272,13 @@ impl Local {
         let mut at = place(key) & mask;
         loop {
             let place = slot_of(table, at);
-            // SAFETY: one of the table's slots (I4), which changes only while nobody looks (I3).
+            // SAFETY: one of the table's slots (I4).
             let slot = unsafe { place.as_ref() };
-            if slot.key == key {
+            if let Some(row) = slot.row_of(key) {
                 self.recent.set(Some(place));
-                return slot.row;
+                return Some(row);
             }
-            if slot.key == 0 {
+            if slot.key.load(Relaxed) == 0 {
                 return None;
             }
             at = (at + 1) & mask;
@@ -284,10 +307,11 @@ fn grown(table: NonNull<Table>) -> Option<NonNull<Table>> {
     let old = unsafe { table.as_ref() };
     let larger = fresh_table(2 * (old.mask + 1), Some(table))?;
     for at in 0..=old.mask {
-        // SAFETY: one of the table's slots.
+        // SAFETY: one of the table's slots (I4).
         let slot = unsafe { slot_of(table, at).as_ref() };
-        if let Some(row) = slot.row {
-            put(larger, slot.key, row);
+        let key = slot.key.load(Relaxed);
+        if let Some(row) = slot.row_of(key).filter(|_| key != 0) {
+            put(larger, key, row);
         }
     }
     Some(larger)
@@ -299,14 +323,31 @@ fn put(table: NonNull<Table>, key: u64, row: Row) {
     let Table { mask, used, .. } = unsafe { table.as_ref() };
     let mut at = place(key) & mask;
     loop {
-        // SAFETY: one of the table's slots; nobody else of the thread looks into it now (I3).
-        let slot = unsafe { slot_of(table, at).as_mut() };
-        if slot.key == 0 || slot.key == key {
-            used.set(used.get() + usize::from(slot.key == 0));
-            *slot = Slot { key, row: Some(row) };
+        // SAFETY: one of the table's slots (I4).
+        let slot = unsafe { slot_of(table, at).as_ref() };
+        let there = slot.key.load(Relaxed);
+        if there == 0 || there == key {
+            used.set(used.get() + usize::from(there == 0));
+            slot.row.set(Some(row));
+            // EDGE row (release): the row, for handlers (I2).
+            compiler_fence(Release);
+            slot.key.store(key, Relaxed);
             return;
         }
         at = (at + 1) & mask;
+    }
+}
+
+impl Slot {
+    /// The row, if the slot is that of `key`.
+    #[inline(always)]
+    fn row_of(&self, key: u64) -> Option<Row> {
+        if self.key.load(Relaxed) != key {
+            return None;
+        }
+        // EDGE row (acquire): the row.
+        compiler_fence(Acquire);
+        self.row.get()
     }
 }
 
@@ -320,14 +361,14 @@ impl Table {
 #[inline(always)]
 fn slot_of(table: NonNull<Table>, at: usize) -> NonNull<Slot> {
     let slots = table.as_ptr().wrapping_add(1).cast::<Slot>();
-    // SAFETY: the slots follow the table in its mapping, which does not begin at 0.
+    // SAFETY: the slots follow the table in its mapping (I4), which does not begin at 0.
     unsafe { NonNull::new_unchecked(slots.wrapping_add(at)) }
 }
 
 /// An empty table: zeroed memory is slots without a key or a row (a null reference).
 fn fresh_table(slots: usize, older: Option<NonNull<Table>>) -> Option<NonNull<Table>> {
     let table = kernel::private_memory(Table::bytes(slots))?.cast::<Table>();
-    // SAFETY: fresh memory, aligned to a page.
+    // SAFETY: fresh memory of this size (M1).
     unsafe { table.write(Table { mask: slots - 1, used: Own::new(0), older }) };
     Some(table)
 }
@@ -339,9 +380,9 @@ fn fresh_table(slots: usize, older: Option<NonNull<Table>>) -> Option<NonNull<Ta
 unsafe fn free_tables(newest: NonNull<Table>) {
     let mut next = Some(newest);
     while let Some(table) = next {
-        // SAFETY: a table of the list, which is given back only below.
+        // SAFETY: a table of the list (I4), which is given back only below.
         let &Table { older, mask, .. } = unsafe { table.as_ref() };
-        // SAFETY: by the contract nothing refers to it.
+        // SAFETY: a mapping of ours (M1) of that size (I4), not used any more by the contract.
         unsafe { kernel::unmap(table.cast(), Table::bytes(mask + 1)) };
         next = older;
     }
@@ -353,13 +394,11 @@ fn place(key: u64) -> usize {
 }
 
 /// Enters the calling thread into the record.
-fn enter_thread(arena: Arena, process: &Process) -> Option<&'static Thread> {
-    let (unit, thread) = arena.make::<Thread>()?;
+fn enter_thread(arena: Arena, process: &Process, unit: Unit, thread: &Thread) {
     thread.tid.store(kernel::thread_id(), Relaxed);
     thread.start_ticks.store(clock::ticks(), Relaxed);
     write_name(thread);
     arena.push::<Thread>(&process.threads, unit);
-    Some(thread)
 }
 
 fn write_name(thread: &Thread) {
@@ -386,20 +425,20 @@ extern "C" fn ended(local: *mut libc::c_void) {
         return;
     }
     for left in [this.announced.take(), this.cancellable.take()].into_iter().flatten() {
-        left.gave_up();
+        // Where it waited, it is no more.
+        left.moved_to(Here { local: this, caller: stack::Caller::nowhere() }).gave_up();
     }
     note_end(this.seat.thread);
     this.rounds.set(this.rounds.get() + 1);
     if this.rounds.get() < ROUNDS {
-        // SAFETY: the key was made by `prepare`.
-        unsafe { libc::pthread_setspecific(KEY.load(Relaxed), local) };
+        await_end(this);
         return;
     }
     let table = this.table.get();
     tls::set(CLOSED);
-    // SAFETY: with the word CLOSED nobody looks into the tables.
+    // SAFETY: nobody looks into the tables any more (I1).
     unsafe { free_tables(table) };
-    // SAFETY: nor to the Local itself.
+    // SAFETY: the Local's own mapping (M1), which nobody reaches any more (I1).
     unsafe { kernel::unmap(NonNull::from(this).cast(), size_of::<Local>()) };
 }
 
@@ -425,6 +464,7 @@ pub(crate) struct Busy {
 
 impl Drop for Busy {
     fn drop(&mut self) {
+        compiler_fence(SeqCst); // All that was changed stays before the store of `ready`, for handlers (I3).
         self.local.ready.set(self.before);
     }
 }
@@ -432,12 +472,12 @@ impl Drop for Busy {
 /// The C library's error number of this thread.
 pub(crate) fn errno() -> libc::c_int {
     let place = errno_place();
-    // SAFETY: the C library keeps the thread's errno there.
+    // SAFETY: the thread's errno (I8).
     unsafe { *place }
 }
 
 fn errno_place() -> *mut libc::c_int {
-    // SAFETY: takes nothing and always answers.
+    // SAFETY: a call without arguments (L1).
     unsafe { libc::__errno_location() }
 }
 
@@ -455,7 +495,7 @@ impl Errno {
 impl Drop for Errno {
     fn drop(&mut self) {
         let place = errno_place();
-        // SAFETY: the C library keeps the thread's errno there.
+        // SAFETY: the thread's errno (I8).
         unsafe { *place = self.kept };
     }
 }

@@ -31,14 +31,14 @@ fn was_empty() -> bool {
 #[inline(always)]
 fn wait_by(semaphore: *mut Object, caller: Caller, wait: impl Fn() -> c_int) -> c_int {
     let Some((at, row)) = row(semaphore, caller) else { return wait() };
-    // SAFETY: the program called a function that waits for this semaphore.
+    // SAFETY: the program waits for this semaphore, so it may be tried (P1, P3).
     if unsafe { host::sem_trywait(semaphore) } == 0 {
         events::acquired(at, row);
         return 0;
     }
     let left = at.local.cancellable.replace(Some(Blocked::begin(at, row)));
     if let Some(left) = left {
-        left.gave_up(); // A signal handler jumped out of that wait.
+        left.moved_to(at).gave_up(); // A signal handler jumped out of that wait.
     }
     let result = wait();
     let Some(blocked) = at.local.cancellable.take() else { return result };
@@ -51,7 +51,7 @@ fn wait_by(semaphore: *mut Object, caller: Caller, wait: impl Fn() -> c_int) -> 
 }
 
 pub(crate) unsafe extern "C-unwind" fn wait(semaphore: *mut Object, caller: Caller) -> c_int {
-    // SAFETY: the program called this function with this semaphore; so for every call of the C library below.
+    // SAFETY: the program's own call (P1).
     let wait = || unsafe { host::sem_wait(semaphore) };
     wait_by(semaphore, caller, wait)
 }
@@ -61,7 +61,7 @@ pub(crate) unsafe extern "C-unwind" fn timedwait(
     until: *const timespec,
     caller: Caller,
 ) -> c_int {
-    // SAFETY: as in `wait`.
+    // SAFETY: the program's own call (P1).
     let wait = || unsafe { host::sem_timedwait(semaphore, until) };
     wait_by(semaphore, caller, wait)
 }
@@ -72,13 +72,13 @@ pub(crate) unsafe extern "C-unwind" fn clockwait(
     until: *const timespec,
     caller: Caller,
 ) -> c_int {
-    // SAFETY: as in `wait`.
+    // SAFETY: the program's own call (P1).
     let wait = || unsafe { host::sem_clockwait(semaphore, clock, until) };
     wait_by(semaphore, caller, wait)
 }
 
 pub(crate) unsafe extern "C-unwind" fn trywait(semaphore: *mut Object, caller: Caller) -> c_int {
-    // SAFETY: as in `wait`.
+    // SAFETY: the program's own call (P1).
     let result = unsafe { host::sem_trywait(semaphore) };
     let failed = result != 0 && was_empty();
     if let Some((at, row)) = row(semaphore, caller) {
@@ -92,7 +92,7 @@ pub(crate) unsafe extern "C-unwind" fn trywait(semaphore: *mut Object, caller: C
 }
 
 pub(crate) unsafe extern "C-unwind" fn post(semaphore: *mut Object, caller: Caller) -> c_int {
-    // SAFETY: as in `wait`.
+    // SAFETY: the program's own call (P1).
     let post = || unsafe { host::sem_post(semaphore) };
     let Some((at, row)) = row(semaphore, caller) else { return post() };
     let is_owner = row.lock.owner.load(Relaxed) == events::id(at.seat(), row.cell);
@@ -108,7 +108,7 @@ pub(crate) unsafe extern "C-unwind" fn init(
     value: c_uint,
     caller: Caller,
 ) -> c_int {
-    // SAFETY: as in `wait`.
+    // SAFETY: the program's own call (P1).
     let result = unsafe { host::sem_init(semaphore, shared, value) };
     if result == 0 {
         here::created(semaphore as u64, SEMAPHORE, caller);
@@ -121,6 +121,6 @@ pub(crate) unsafe extern "C-unwind" fn init(
 
 pub(crate) unsafe extern "C-unwind" fn destroy(semaphore: *mut Object, _: Caller) -> c_int {
     here::destroyed(semaphore as u64);
-    // SAFETY: as in `wait`.
+    // SAFETY: the program's own call (P1).
     unsafe { host::sem_destroy(semaphore) }
 }

@@ -6,6 +6,15 @@
 //! that differs only in outer frames with the same depth is taken for the first one.
 //! # State
 //! The thread's [`Cache`].
+//! # Invariants
+//! I1: a [`Caller`] is used while the call that its entry made it of has not returned, so what it points to is there: a
+//! wait that outlives its call gets another one ([`Blocked::moved_to`]).
+//! I2: a site changes only while the thread is marked as recording. A look that a handler interrupts may mix two sites,
+//! which blurs whose stack it was; every number that was ever there is a stack's.
+//! # Evidence
+//! `tests/programs/wait_moves.c`.
+//!
+//! [`Blocked::moved_to`]: uncontended_events::events::Blocked::moved_to
 
 use crate::unwind::{Frame, unwind, without_signature};
 use std::cell::Cell as Own;
@@ -24,10 +33,16 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
+    /// Of no call: its stack is empty.
+    pub(crate) fn nowhere() -> Self {
+        static NOWHERE: [usize; 2] = [0; 2];
+        Caller { frame: NOWHERE.as_ptr() as usize, fp: 0 }
+    }
+
     #[inline(always)]
     fn frame_of_caller(self) -> Frame {
         let (at, below) = if cfg!(target_arch = "x86_64") { (0, 8) } else { (8, 16) };
-        // SAFETY: the entry of every interposed function leaves the return address there.
+        // SAFETY: the entry has left the return address there, and the call has not returned (I1).
         let pc = unsafe { *((self.frame + at) as *const usize) };
         Frame { pc: without_signature(pc), sp: self.frame + below, fp: self.fp }
     }

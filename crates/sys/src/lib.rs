@@ -20,6 +20,9 @@
 //! L5: the C structures used here are plain numbers: all zeroes is a value of each.
 //! L6: what a call says that it wrote is initialised when it has succeeded.
 //! L7: a name or path that a call is given ends in NUL, an array of them in a null pointer.
+//! L8: what programs are compiled against stays: a mutex begins with its lock word, a link map with the module's bias
+//! and name.
+//! L9: a function that is handed over to be called back has the type that is demanded, and stays loaded.
 
 #![allow(clippy::disallowed_types, clippy::disallowed_methods)] // Floor 0: below the door.
 

@@ -3,11 +3,14 @@
 //! # Contract
 //! An invariant is a letter and a number (`I1`; `L1` for a contract of the C library) that stands at the start of a
 //! header line, before a colon. A SAFETY comment of code that ships cites one that is listed in the header of its own
-//! file or of a module around it.
+//! file or of a module around it, or a contract of the C library, listed once for all crates.
 
 use super::ratchet::Finding;
 use super::{complaint, source::Source};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Where the contracts of the C library and the kernel (`L1`) are listed.
+const CONTRACTS: &str = "crates/sys/src/lib.rs";
 
 /// Texts that name no reason.
 const EMPTY_FORMULAS: [&str; 6] = [
@@ -56,7 +59,8 @@ pub(crate) fn invariants(sources: &[Source]) -> Vec<Finding> {
     for source in sources.iter().filter(|source| source.is_ours()) {
         let around = around(&source.path);
         let is_listed = |name: &str| {
-            around.iter().any(|path| listed.get(path.as_str()).is_some_and(|of| of.contains(name)))
+            let holds = |path: &str| listed.get(path).is_some_and(|of| of.contains(name));
+            around.iter().any(|path| holds(path)) || (name.starts_with('L') && holds(CONTRACTS))
         };
         for (line, text) in
             comments(source).into_iter().filter(|(line, _)| source.line_ships(*line))
@@ -129,12 +133,15 @@ mod tests {
             let module = Source::new("crates/x/src/a/mod.rs", "//! I1: `head <= tail`.\n");
             let other = Source::new("crates/x/src/other.rs", "//! I9: other.\n");
             let file = Source::new("crates/x/src/a/b.rs", format!("//! I2: own.\n{text}"));
-            invariants(&[root, module, other, file]).len()
+            let contracts = Source::new(CONTRACTS, "//! L3: a mapping is new.\n//! I3: ours.\n");
+            invariants(&[root, module, other, file, contracts]).len()
         };
         for name in ["I1", "I2", "L1"] {
             assert_eq!(check(&format!("// SAFETY: a reason that is sound ({name}).\n")), 0);
         }
         assert_eq!(check("// SAFETY: a reason of another module (I9).\n"), 1);
+        assert_eq!(check("// SAFETY: the kernel's doing (L3).\n"), 0, "listed for all crates");
+        assert_eq!(check("// SAFETY: somebody's doing (L9).\n"), 1);
         assert_eq!(check("// SAFETY: a reason without a number, under C11.\n"), 1);
         let test = "#[cfg(test)]\nmod tests {\n// SAFETY: the test made it just now.\n}\n";
         assert_eq!(check(test), 0);
