@@ -9,7 +9,7 @@ use uncontended_trace::layout::kind::BARRIER;
 
 pub(crate) unsafe extern "C-unwind" fn wait(barrier: *mut Object, caller: Caller) -> c_int {
     let found = here::row(barrier as u64, BARRIER, caller);
-    // SAFETY: the program called this function with this barrier; so for every call of the C library below.
+    // SAFETY: the program's own call (P1).
     let wait = || unsafe { host::pthread_barrier_wait(barrier) };
     let came = |result| matches!(result, 0 | libc::PTHREAD_BARRIER_SERIAL_THREAD);
     events::sleep(found, wait, came)
@@ -21,7 +21,7 @@ pub(crate) unsafe extern "C-unwind" fn init(
     count: c_uint,
     caller: Caller,
 ) -> c_int {
-    // SAFETY: as in `wait`.
+    // SAFETY: the program's own call (P1).
     let result = unsafe { host::pthread_barrier_init(barrier, attributes, count) };
     if result == 0 {
         here::created(barrier as u64, BARRIER, caller);
@@ -31,6 +31,6 @@ pub(crate) unsafe extern "C-unwind" fn init(
 
 pub(crate) unsafe extern "C-unwind" fn destroy(barrier: *mut Object, _: Caller) -> c_int {
     here::destroyed(barrier as u64);
-    // SAFETY: as in `wait`.
+    // SAFETY: the program's own call (P1).
     unsafe { host::pthread_barrier_destroy(barrier) }
 }

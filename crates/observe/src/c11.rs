@@ -3,6 +3,8 @@
 //!
 //! # Contract
 //! Each function does to the object what its POSIX sibling does, and answers in C11's codes as glibc does.
+//! # Invariants
+//! I1: a `mtx_t` is a `pthread_mutex_t`, and a `cnd_t` a `pthread_cond_t` (Sources).
 //! # Sources
 //! glibc 2.36, nptl/thrd_priv.h (the codes) and nptl/mtx_*.c, cnd_*.c: the objects are POSIX's own.
 //! # Evidence
@@ -30,7 +32,7 @@ pub(crate) unsafe extern "C-unwind" fn mtx_init(
     plain_or_timed: c_int,
     caller: Caller,
 ) -> c_int {
-    // SAFETY: the program called this function with these arguments; so for every call below.
+    // SAFETY: the program's own call (P1).
     let result = unsafe { host::mtx_init(mutex, plain_or_timed) };
     if result == 0 {
         here::created(mutex as u64, kind::MUTEX, caller);
@@ -39,12 +41,12 @@ pub(crate) unsafe extern "C-unwind" fn mtx_init(
 }
 
 pub(crate) unsafe extern "C-unwind" fn mtx_destroy(mutex: *mut Object, caller: Caller) {
-    // SAFETY: as in `mtx_init`.
+    // SAFETY: the same object by its POSIX name (P1, I1).
     unsafe { mutex::destroy(mutex, caller) };
 }
 
 pub(crate) unsafe extern "C-unwind" fn mtx_lock(mutex: *mut Object, caller: Caller) -> c_int {
-    // SAFETY: as in `mtx_init`.
+    // SAFETY: the same object by its POSIX name (P1, I1).
     code(unsafe { mutex::lock(mutex, caller) })
 }
 
@@ -53,22 +55,22 @@ pub(crate) unsafe extern "C-unwind" fn mtx_timedlock(
     until: *const timespec,
     caller: Caller,
 ) -> c_int {
-    // SAFETY: as in `mtx_init`.
+    // SAFETY: the same object by its POSIX name (P1, I1).
     code(unsafe { mutex::timedlock(mutex, until, caller) })
 }
 
 pub(crate) unsafe extern "C-unwind" fn mtx_trylock(mutex: *mut Object, caller: Caller) -> c_int {
-    // SAFETY: as in `mtx_init`.
+    // SAFETY: the same object by its POSIX name (P1, I1).
     code(unsafe { mutex::trylock(mutex, caller) })
 }
 
 pub(crate) unsafe extern "C-unwind" fn mtx_unlock(mutex: *mut Object, caller: Caller) -> c_int {
-    // SAFETY: as in `mtx_init`.
+    // SAFETY: the same object by its POSIX name (P1, I1).
     code(unsafe { mutex::unlock(mutex, caller) })
 }
 
 pub(crate) unsafe extern "C-unwind" fn cnd_init(condition: *mut Object, caller: Caller) -> c_int {
-    // SAFETY: as in `mtx_init`.
+    // SAFETY: the program's own call (P1).
     let result = unsafe { host::cnd_init(condition) };
     if result == 0 {
         here::created(condition as u64, kind::CONDITION, caller);
@@ -77,7 +79,7 @@ pub(crate) unsafe extern "C-unwind" fn cnd_init(condition: *mut Object, caller: 
 }
 
 pub(crate) unsafe extern "C-unwind" fn cnd_destroy(condition: *mut Object, caller: Caller) {
-    // SAFETY: as in `mtx_init`.
+    // SAFETY: the same object by its POSIX name (P1, I1).
     unsafe { condition::destroy(condition, caller) };
 }
 
@@ -86,7 +88,7 @@ pub(crate) unsafe extern "C-unwind" fn cnd_wait(
     mutex: *mut Object,
     caller: Caller,
 ) -> c_int {
-    // SAFETY: as in `mtx_init`.
+    // SAFETY: the same object by its POSIX name (P1, I1).
     code(unsafe { condition::wait(condition, mutex, caller) })
 }
 
@@ -96,12 +98,12 @@ pub(crate) unsafe extern "C-unwind" fn cnd_timedwait(
     until: *const timespec,
     caller: Caller,
 ) -> c_int {
-    // SAFETY: as in `mtx_init`.
+    // SAFETY: the same object by its POSIX name (P1, I1).
     code(unsafe { condition::timedwait(condition, mutex, until, caller) })
 }
 
 pub(crate) unsafe extern "C-unwind" fn cnd_signal(condition: *mut Object, caller: Caller) -> c_int {
-    // SAFETY: as in `mtx_init`.
+    // SAFETY: the same object by its POSIX name (P1, I1).
     code(unsafe { condition::signal(condition, caller) })
 }
 
@@ -109,6 +111,6 @@ pub(crate) unsafe extern "C-unwind" fn cnd_broadcast(
     condition: *mut Object,
     caller: Caller,
 ) -> c_int {
-    // SAFETY: as in `mtx_init`.
+    // SAFETY: the same object by its POSIX name (P1, I1).
     code(unsafe { condition::broadcast(condition, caller) })
 }

@@ -108,11 +108,11 @@ const EITHER: &[c_int] = &[CLOCK_REALTIME, CLOCK_MONOTONIC];
 /// # Safety
 /// The program passed it to a wait that has read it.
 unsafe fn late_ns((clocks, until): Deadline) -> u64 {
-    // SAFETY: by the contract, `until` is a timespec of the program's.
+    // SAFETY: by the contract; it stays until we return (P2).
     let until = unsafe { *until };
     let late = clocks.iter().filter_map(|&clock| {
         let mut now = timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: `now` lives until the call returns.
+        // SAFETY: room for the answer (L2).
         unsafe { libc::clock_gettime(clock, &mut now) };
         let seconds = now.tv_sec.checked_sub(until.tv_sec)?;
         let ns = seconds.checked_mul(1_000_000_000)?.checked_add(now.tv_nsec - until.tv_nsec)?;
@@ -134,7 +134,7 @@ fn wait_by(
     let result = wait();
     if let Some(begun) = begun {
         let late = deadline.filter(|_| result == ETIMEDOUT);
-        // SAFETY: the deadline is the program's own.
+        // SAFETY: the wait has read it: it timed out by it (P2).
         let late = late.map(|deadline| unsafe { late_ns(deadline) });
         begun.end(late);
     }
@@ -157,7 +157,7 @@ pub(crate) unsafe extern "C-unwind" fn clockwait(
 ) -> c_int {
     let clocks = if clock == CLOCK_REALTIME { &EITHER[..1] } else { &EITHER[1..] };
     let deadline = Some((clocks, until));
-    // SAFETY: as in `wait`.
+    // SAFETY: the program's own call (P1).
     let wait = || unsafe { host::pthread_cond_clockwait(condition, mutex, clock, until) };
     wait_by(condition, mutex, deadline, caller, wait)
 }
@@ -170,7 +170,7 @@ macro_rules! versioned_functions {
             mutex: *mut Object,
             caller: Caller,
         ) -> c_int {
-            // SAFETY: the program called this function with these objects; so for every call of the C library below.
+            // SAFETY: the program's own call (P1).
             let wait = || unsafe { host::pthread_cond_wait(condition, mutex) };
             wait_by(condition, mutex, None, caller, wait)
         }
@@ -182,7 +182,7 @@ macro_rules! versioned_functions {
             caller: Caller,
         ) -> c_int {
             let deadline = Some((EITHER, until));
-            // SAFETY: as in `wait`.
+            // SAFETY: the program's own call (P1).
             let wait = || unsafe { host::pthread_cond_timedwait(condition, mutex, until) };
             wait_by(condition, mutex, deadline, caller, wait)
         }
@@ -192,7 +192,7 @@ macro_rules! versioned_functions {
             caller: Caller,
         ) -> c_int {
             stamp(condition, caller);
-            // SAFETY: as in `wait`.
+            // SAFETY: the program's own call (P1).
             unsafe { host::pthread_cond_signal(condition) }
         }
 
@@ -201,7 +201,7 @@ macro_rules! versioned_functions {
             caller: Caller,
         ) -> c_int {
             stamp(condition, caller);
-            // SAFETY: as in `wait`.
+            // SAFETY: the program's own call (P1).
             unsafe { host::pthread_cond_broadcast(condition) }
         }
 
@@ -210,7 +210,7 @@ macro_rules! versioned_functions {
             attributes: *const c_void,
             caller: Caller,
         ) -> c_int {
-            // SAFETY: as in `wait`.
+            // SAFETY: the program's own call (P1).
             let result = unsafe { host::pthread_cond_init(condition, attributes) };
             if result == 0 {
                 here::created(condition as u64, CONDITION, caller);
@@ -220,7 +220,7 @@ macro_rules! versioned_functions {
 
         pub(crate) unsafe extern "C-unwind" fn destroy(condition: *mut Object, _: Caller) -> c_int {
             here::destroyed(condition as u64);
-            // SAFETY: as in `wait`.
+            // SAFETY: the program's own call (P1).
             unsafe { host::pthread_cond_destroy(condition) }
         }
     };

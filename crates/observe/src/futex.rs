@@ -35,7 +35,7 @@ pub(crate) unsafe extern "C-unwind" fn futex(
             | libc::FUTEX_WAIT_REQUEUE_PI
     );
     let found = if waits { here::row(word as u64, FUTEX, caller) } else { None };
-    // SAFETY: the program made this very system call.
+    // SAFETY: the program's own call (P1).
     let wait = || unsafe { host::syscall(number, word, operation, value, timeout, second, third) };
     events::sleep(found, wait, |result| result == 0 || errno() != EAGAIN)
 }
@@ -51,6 +51,6 @@ pub(crate) unsafe extern "C-unwind" fn other(
     f: usize,
 ) -> c_long {
     seccomp::look_at(number, a);
-    // SAFETY: the program made this very system call.
+    // SAFETY: the program's own call (P1).
     unsafe { host::syscall(number, a, b, c, d, e, f) }
 }

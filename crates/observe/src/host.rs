@@ -5,7 +5,9 @@
 //! looking up takes the loader's lock, which another thread may hold while it waits for this one. What is called
 //! earlier (another preloaded library may lock before our constructor runs) is looked up then.
 //! # Invariants
-//! I1: an address in a slot is that of a function of the slot's type, because the C library declares it so.
+//! I1: an address in a slot is that of the function of the slot's name (`lookup`), whose type the C library declares.
+//! `prctl` and `syscall` take what follows in the registers of a function with that many arguments, on both
+//! architectures.
 //! # Sources
 //! `pthread_cond_*` exists in two versions that take different objects.
 
@@ -51,9 +53,11 @@ macro_rules! host {
                     address = find_late(c_text(concat!(stringify!($name), "\0")), $version);
                     slots::$name.store(address, Relaxed);
                 }
-                // SAFETY: the slot holds the address of this very function (I1).
-                let function: unsafe extern "C-unwind" fn($($type),*) -> $result = unsafe { std::mem::transmute(address) };
-                // SAFETY: the program called the interposed function with these arguments.
+                // SAFETY: the slot's own function and type (I1).
+                let function = unsafe {
+                    std::mem::transmute::<usize, unsafe extern "C-unwind" fn($($type),*) -> $result>(address)
+                };
+                // SAFETY: the program's arguments (P1), tried first by some (P3).
                 unsafe { function($($argument),*) }
             }
         )*
@@ -88,7 +92,8 @@ host! {
     pthread_cond_destroy c"GLIBC_2.3.2" (condition: *mut Object) -> c_int;
     pthread_cond_wait c"GLIBC_2.3.2" (condition: *mut Object, mutex: *mut Object) -> c_int;
     pthread_cond_timedwait c"GLIBC_2.3.2" (condition: *mut Object, mutex: *mut Object, until: *const timespec) -> c_int;
-    pthread_cond_clockwait c"" (condition: *mut Object, mutex: *mut Object, clock: c_int, until: *const timespec) -> c_int;
+    pthread_cond_clockwait c""
+        (condition: *mut Object, mutex: *mut Object, clock: c_int, until: *const timespec) -> c_int;
     pthread_cond_signal c"GLIBC_2.3.2" (condition: *mut Object) -> c_int;
     pthread_cond_broadcast c"GLIBC_2.3.2" (condition: *mut Object) -> c_int;
     pthread_barrier_init c"" (barrier: *mut Object, attributes: *const c_void, count: c_uint) -> c_int;
@@ -130,7 +135,7 @@ pub(crate) mod old {
 fn find_late(name: &'static CStr, version: &'static CStr) -> usize {
     match find(name, version) {
         Some(address) => address,
-        // SAFETY: ends the process; called with nothing held.
+        // SAFETY: a call without arguments (L1).
         None => unsafe { libc::abort() },
     }
 }

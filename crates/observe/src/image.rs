@@ -12,6 +12,8 @@
 //! # Invariants
 //! I1: once ARENA_BASE is set, the mapping stays until the process ends or executes another program.
 //! I2: the word that PROCESS leads to is never given back.
+//! I3: [`open`] runs in the constructor, before the program's own code, so nobody changes the environment meanwhile.
+//! I4: bytes for a command are allocated by the one who fills them, and reached by nobody before the entry names them.
 
 use crate::kernel::{self, Descriptor};
 use crate::sandbox;
@@ -32,14 +34,14 @@ static LATEST: AtomicU32 = AtomicU32::new(0);
 pub(crate) fn arena() -> Option<Arena> {
     // EDGE mapped (acquire): the mapping, its length, and PROCESS.
     let base = NonNull::new(ARENA_BASE.load(Acquire) as *mut u8)?;
-    // SAFETY: `open` mapped ARENA_UNITS units there for good (I1).
+    // SAFETY: ARENA_UNITS units are mapped there for good (I1).
     Some(unsafe { Arena::new(base, ARENA_UNITS.load(Relaxed), populate) })
 }
 
 /// The word for the number of this image's entry.
 fn process_word() -> Option<&'static AtomicU32> {
     let word = NonNull::new(PROCESS.load(Relaxed) as *mut AtomicU32)?;
-    // SAFETY: `open` put a word there for good (I2).
+    // SAFETY: a word that stays (I2).
     Some(unsafe { word.as_ref() })
 }
 
@@ -63,12 +65,12 @@ pub(crate) fn begin_anew() {
 
 /// Maps the record that the environment names.
 pub(crate) fn open() -> Option<()> {
-    // SAFETY: the name ends in NUL; the environment is not changed while a constructor runs.
+    // SAFETY: the name ends in NUL (L7); the environment stays as it is (I3).
     let path = unsafe { libc::getenv(c"UNC_RECORD".as_ptr()) };
     if path.is_null() {
         return None;
     }
-    // SAFETY: a string of the environment.
+    // SAFETY: a string of the environment (L7, I3).
     let path = unsafe { CStr::from_ptr(path) };
     map(&Descriptor::open(path, libc::O_RDWR)?)
 }
@@ -78,7 +80,7 @@ pub(crate) fn open() -> Option<()> {
 fn map(file: &Descriptor) -> Option<()> {
     let header_bytes = layout::HEADER_UNITS as usize * layout::UNIT;
     let header = file.map(header_bytes)?;
-    // SAFETY: a page was mapped just now (trace's I1 for as long as it is looked at here).
+    // SAFETY: mapped just now (L3); nothing of this Arena outlives the mapping below.
     let arena = unsafe { Arena::new(header, layout::HEADER_UNITS, populate) };
     if !arena.is_ours() {
         return None;
@@ -94,7 +96,7 @@ fn map(file: &Descriptor) -> Option<()> {
         }
     };
     kernel::keep_from_dumps(base, bytes);
-    // SAFETY: the first mapping, which nothing refers to any more.
+    // SAFETY: our own mapping (L3), of which no reference is left.
     unsafe { kernel::unmap(header, header_bytes) };
     let word = kernel::private_memory(size_of::<AtomicU32>())?;
     kernel::keep_from_children(word, size_of::<AtomicU32>());
@@ -124,7 +126,7 @@ pub(crate) fn provide() {
 /// Bytes that this process may map.
 fn address_space() -> usize {
     let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
-    // SAFETY: `limit` lives until the call returns.
+    // SAFETY: room for the answer (L2).
     unsafe { libc::getrlimit(libc::RLIMIT_AS, &mut limit) };
     usize::try_from(limit.rlim_cur).unwrap_or(usize::MAX)
 }
@@ -171,7 +173,7 @@ fn write_command(arena: Arena, process: &Process) {
     let Some(text) = length.and_then(|length| text.get(..length)) else { return };
     let units = layout::units(text.len());
     let Some(unit) = (units > 0).then(|| arena.allocate(units)).flatten() else { return };
-    // SAFETY: allocated just now, and published below.
+    // SAFETY: ours until it is published below (I4).
     let room = unsafe { arena.bytes(unit, units) };
     room[..text.len()].copy_from_slice(text);
     process.command.store(unit, Relaxed);

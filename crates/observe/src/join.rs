@@ -18,13 +18,13 @@ pub(crate) unsafe extern "C-unwind" fn join(
     _: Caller,
 ) -> c_int {
     let Some(local) = current() else {
-        // SAFETY: the program called this function with these arguments; so below.
+        // SAFETY: the program's own call (P1).
         return unsafe { host::pthread_join(thread, result) };
     };
     let own = local.seat.thread;
     let call = ticks();
     own.asleep_since.store(call, Relaxed);
-    // SAFETY: as above.
+    // SAFETY: the program's own call (P1).
     let answer = unsafe { host::pthread_join(thread, result) };
     own.asleep_since.store(0, Relaxed);
     let joined = own.joined.load(Relaxed);

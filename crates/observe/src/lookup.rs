@@ -7,6 +7,7 @@
 //! # Invariants
 //! I1: what `dl_iterate_phdr` lists stays loaded while it calls back, with the tables that its dynamic section names;
 //! the loader has checked them before.
+//! I2: what [`next`] passes to its callback is its own, and nobody else refers to it until the call returns.
 //! # Sources
 //! ELF gABI: dynamic section, hash table; glibc, elf/dl-lookup.c: which versions of a symbol fit. `DT_GNU_HASH`: U.
 //! Drepper, How To Write Shared Libraries, and binutils' `bfd/elflink.c`.
@@ -36,15 +37,15 @@ struct Wanted {
 /// The address of the next function called `name` behind our own library: of this version, or one without versions.
 pub(crate) fn next(name: &'static CStr, version: &'static CStr) -> Option<usize> {
     let mut wanted = Wanted { name, version, is_behind: false, found: None };
-    // SAFETY: `look` has the type of a callback, and `wanted` lives until the call returns.
+    // SAFETY: a callback of the type (L9), and what it gets lives as long (I2).
     unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut wanted).cast()) };
     wanted.found
 }
 
 unsafe extern "C" fn look(info: *mut dl_phdr_info, _: usize, wanted: *mut c_void) -> c_int {
-    // SAFETY: the loader passes a description that lives until we return.
+    // SAFETY: the loader's description, there until we return (I1).
     let info = unsafe { &*info };
-    // SAFETY: `next` passes its own, which nobody else refers to meanwhile.
+    // SAFETY: what `next` passed (I2).
     let wanted = unsafe { &mut *wanted.cast::<Wanted>() };
     let base = info.dlpi_addr as usize;
     // SAFETY: the loader has the module's headers there (I1).
@@ -94,7 +95,7 @@ struct Definition {
 /// # Safety
 /// There is one of this type there (I1).
 unsafe fn at<T: Copy>(address: usize) -> T {
-    // SAFETY: by the contract there is such a value.
+    // SAFETY: by the contract, there is such a value (I1).
     unsafe { (address as *const T).read() }
 }
 

@@ -10,9 +10,15 @@
 //! # Edges
 //! module: `Slot::confirm` stores the generation -> `Slot::read` loads it. Carries the facts.
 //! # Invariants
-//! I1: [`find`] is asked for return addresses on the calling thread's stack, so their modules stay loaded meanwhile.
+//! I1: [`find`] is asked for return addresses on the calling thread's stack, so their modules stay loaded meanwhile,
+//! and with them the loader's facts of them and ours. (A frame pointer may lead to a word that only looks like one: if
+//! another thread unloads that module just then, the program may fault.)
 //! I2: a slot is written by the one who took its number from USED, before the first generation; only that changes
-//!     later.
+//! later. TABLE has room for [`SLOTS`] of them, zero at first, as a slot is that is being written.
+//! I3: FIND_OBJECT is 0 or the C library's `_dl_find_object`, which has the type [`FindObject`] and fills an [`Answer`].
+//! I4: a path ends in NUL, and never changes while its module is loaded: the loader's, or PROGRAM's, whose page has one
+//! zero more than was written.
+//! I5: bytes of the record are allocated by the one who fills them, and reached by nobody before they are published.
 //! # Evidence
 //! `tests/programs/plugin.c`; the ground truth on older systems, as `.ci/run` does it.
 //! # Sources
@@ -58,7 +64,7 @@ pub(crate) fn prepare() {
         return learn_all();
     }
     let Some(page) = kernel::private_memory(PAGE) else { return };
-    // SAFETY: a fresh page, of which nobody else knows yet; the byte that is left out stays NUL.
+    // SAFETY: a fresh page (M1); its last byte stays NUL (I4).
     let path = unsafe { std::slice::from_raw_parts_mut(page.as_ptr(), PAGE - 1) };
     if kernel::read_link(c"/proc/self/exe", path).is_some() {
         PROGRAM.store(page.as_ptr() as usize, Relaxed);
@@ -69,7 +75,7 @@ pub(crate) fn prepare() {
 pub(crate) fn find(pc: usize) -> Option<Object> {
     match FIND_OBJECT.load(Relaxed) {
         0 => in_table(pc),
-        // SAFETY: `prepare` found it under the name of a function of this type.
+        // SAFETY: the function of this type (I3).
         find => ask_loader(unsafe { std::mem::transmute::<usize, FindObject>(find) }, pc),
     }
 }
@@ -79,7 +85,7 @@ pub(crate) unsafe extern "C-unwind" fn dlclose(
     library: *mut c_void,
     _: crate::stack::Caller,
 ) -> c_int {
-    // SAFETY: the program called this function with this handle.
+    // SAFETY: the program's own call (P1).
     let result = unsafe { host::dlclose(library) };
     GENERATION.fetch_add(1, Relaxed);
     result
@@ -107,16 +113,16 @@ struct LinkMap {
 type FindObject = unsafe extern "C" fn(*mut c_void, *mut Answer) -> c_int;
 
 fn ask_loader(find: FindObject, pc: usize) -> Option<Object> {
-    // SAFETY: Answer is plain data for which all zeroes is a value.
+    // SAFETY: plain numbers and pointers (L5).
     let mut answer: Answer = unsafe { std::mem::zeroed() };
-    // SAFETY: `answer` lives until the call returns and is at least as large as the loader's structure.
+    // SAFETY: the loader's function, and room for its answer (I3, L2).
     let rc = unsafe { find(pc as *mut c_void, &mut answer) };
     if rc != 0 || answer.eh_frame.is_null() {
         return None;
     }
-    // SAFETY: the loader keeps the link map of a module that is in use (I1).
+    // SAFETY: the loader keeps the link map of a module in use (I1), which begins like this (L8).
     let map = unsafe { &*answer.link_map };
-    // SAFETY: a link map has a name, if only an empty one.
+    // SAFETY: a link map has a name, if only an empty one (L8, I4).
     let is_program = unsafe { *map.name } == 0;
     let program = PROGRAM.load(Relaxed) as *const c_char;
     let path = if is_program && !program.is_null() { program } else { map.name };
@@ -129,7 +135,7 @@ fn ask_loader(find: FindObject, pc: usize) -> Option<Object> {
         // Where a module has a gap between its segments, the loader tells the bounds of its code alone; the dynamic
         // section then lies behind what we want.
         end_of_frames: if answer.end > header { answer.end } else { map.dynamic },
-        // SAFETY: either ends in NUL and is never changed: `prepare` made the one, the loader the other (I1).
+        // SAFETY: either is a text that stays (I4).
         path: unsafe { CStr::from_ptr(path) }.to_bytes(),
     })
 }
@@ -163,7 +169,7 @@ const PATH: usize = PAGE - 8 - size_of::<Segments>() - 8;
 fn slots() -> &'static [Slot] {
     let Some(table) = NonNull::new(TABLE.load(Relaxed) as *mut Slot) else { return &[] };
     let used = USED.load(Relaxed).min(SLOTS);
-    // SAFETY: `prepare` made room for that many, for good; zeroed memory is a slot that is being written.
+    // SAFETY: there is room for that many, for good (I2).
     unsafe { std::slice::from_raw_parts(table.as_ptr(), used) }
 }
 
@@ -237,11 +243,11 @@ pub(crate) fn learn_all() {
 fn for_places<R>(visit: impl FnMut(Place<'_>) -> Option<R>) -> Option<R> {
     const ROOM: usize = 1 << 16;
     let room = kernel::private_memory(ROOM)?;
-    // SAFETY: fresh memory, of which nobody else knows.
+    // SAFETY: fresh memory of that size (M1).
     let text = unsafe { std::slice::from_raw_parts_mut(room.as_ptr(), ROOM) };
     let found = Descriptor::open(c"/proc/self/maps", libc::O_RDONLY)
         .and_then(|maps| read_places(&maps, text, visit));
-    // SAFETY: `text` is not used any more.
+    // SAFETY: our own mapping (M1), whose last use was above.
     unsafe { kernel::unmap(room, ROOM) };
     found
 }
@@ -351,11 +357,11 @@ pub(crate) fn note(seat: &Seat, object: &Object) {
     {
         return;
     }
-    // SAFETY: of a module that is in use, or of our own table, both of which stay (I1).
+    // SAFETY: of a module that is in use, or of our own table, both of which stay (I1, I2).
     let path = unsafe { &*object.path };
     let units = layout::units(size_of::<Module>() + path.len());
     let Some(unit) = arena.allocate(units) else { return };
-    // SAFETY: allocated just now, published below.
+    // SAFETY: ours until it is published below (I5).
     let room = unsafe { arena.bytes(unit, units) };
     room[size_of::<Module>()..][..path.len()].copy_from_slice(path);
     let module: &Module = arena.at(unit);

@@ -33,7 +33,7 @@ pub(crate) fn row(mutex: *mut Object, caller: Caller) -> Option<(Here, Row)> {
 /// Locks by `lock` what a first try does not get.
 #[inline(always)]
 fn acquire(mutex: *mut Object, caller: Caller, lock: impl Fn() -> c_int) -> c_int {
-    // SAFETY: the program called a function that locks this mutex.
+    // SAFETY: the program locks this mutex, so it may be tried (P1, P3).
     let tried = unsafe { host::pthread_mutex_trylock(mutex) };
     if is_ours(tried) {
         if let Some((at, row)) = row(mutex, caller) {
@@ -59,7 +59,7 @@ fn wait(mutex: *mut Object, caller: Caller, lock: impl Fn() -> c_int) -> c_int {
 }
 
 pub(crate) unsafe extern "C-unwind" fn lock(mutex: *mut Object, caller: Caller) -> c_int {
-    // SAFETY: the program called this function with this mutex; so for each closure and call below.
+    // SAFETY: the program's own call (P1).
     let lock = || unsafe { host::pthread_mutex_lock(mutex) };
     acquire(mutex, caller, lock)
 }
@@ -69,7 +69,7 @@ pub(crate) unsafe extern "C-unwind" fn timedlock(
     until: *const timespec,
     caller: Caller,
 ) -> c_int {
-    // SAFETY: as in `lock`.
+    // SAFETY: the program's own call (P1).
     let lock = || unsafe { host::pthread_mutex_timedlock(mutex, until) };
     acquire(mutex, caller, lock)
 }
@@ -80,13 +80,13 @@ pub(crate) unsafe extern "C-unwind" fn clocklock(
     until: *const timespec,
     caller: Caller,
 ) -> c_int {
-    // SAFETY: as in `lock`.
+    // SAFETY: the program's own call (P1).
     let lock = || unsafe { host::pthread_mutex_clocklock(mutex, clock, until) };
     acquire(mutex, caller, lock)
 }
 
 pub(crate) unsafe extern "C-unwind" fn trylock(mutex: *mut Object, caller: Caller) -> c_int {
-    // SAFETY: as in `lock`.
+    // SAFETY: the program's own call (P1).
     let result = unsafe { host::pthread_mutex_trylock(mutex) };
     if let Some((at, row)) = row(mutex, caller) {
         if is_ours(result) {
@@ -104,8 +104,7 @@ pub(crate) unsafe extern "C-unwind" fn trylock(mutex: *mut Object, caller: Calle
 /// # Safety
 /// `mutex` is a mutex.
 unsafe fn has_sleepers(mutex: *mut Object) -> bool {
-    // SAFETY: by the contract, and a mutex begins with its word in every version of glibc; it is only ever used
-    // atomically.
+    // SAFETY: a mutex, by the contract, which begins with its word (L8); that is only ever used atomically.
     let word = unsafe { &*mutex.cast::<AtomicU32>() };
     word.load(Relaxed) != 1
 }
@@ -114,9 +113,9 @@ pub(crate) unsafe extern "C-unwind" fn unlock(mutex: *mut Object, caller: Caller
     let Some((at, row)) = here::find(mutex as u64, MUTEX, caller) else {
         return unlock_unseen(mutex);
     };
-    // SAFETY: the program is about to unlock this mutex, so it is one.
+    // SAFETY: the program is about to unlock this mutex, so it is one (P1).
     let wakes = || unsafe { has_sleepers(mutex) };
-    // SAFETY: as in `lock`.
+    // SAFETY: the program's own call (P1).
     let unlock = || unsafe { host::pthread_mutex_unlock(mutex) };
     events::release(at, row, wakes, unlock)
 }
@@ -128,7 +127,7 @@ fn unlock_unseen(mutex: *mut Object) -> c_int {
     if let Some(lock) = lock {
         lock.release.store(ticks(), Relaxed);
     }
-    // SAFETY: as in `lock`.
+    // SAFETY: the program's own call (P1).
     unsafe { host::pthread_mutex_unlock(mutex) }
 }
 
@@ -137,7 +136,7 @@ pub(crate) unsafe extern "C-unwind" fn init(
     attributes: *const c_void,
     caller: Caller,
 ) -> c_int {
-    // SAFETY: as in `lock`.
+    // SAFETY: the program's own call (P1).
     let result = unsafe { host::pthread_mutex_init(mutex, attributes) };
     if result == 0 {
         here::created(mutex as u64, MUTEX, caller);
@@ -147,6 +146,6 @@ pub(crate) unsafe extern "C-unwind" fn init(
 
 pub(crate) unsafe extern "C-unwind" fn destroy(mutex: *mut Object, _: Caller) -> c_int {
     here::destroyed(mutex as u64);
-    // SAFETY: as in `lock`.
+    // SAFETY: the program's own call (P1).
     unsafe { host::pthread_mutex_destroy(mutex) }
 }

@@ -154,9 +154,9 @@ macro_rules! sides {
                     lock,
                     $reads,
                     caller,
-                    // SAFETY: the program called a function that takes this lock.
+                    // SAFETY: the program takes this lock, so it may be tried (P1, P3).
                     || unsafe { host::$try(lock) },
-                    // SAFETY: the program called this function with these arguments.
+                    // SAFETY: the program's own call (P1).
                     || unsafe { host::$wait(lock, $($argument),*) },
                 )
             }
@@ -174,13 +174,13 @@ sides! {
 }
 
 pub(crate) unsafe extern "C-unwind" fn tryrdlock(lock: *mut Object, caller: Caller) -> c_int {
-    // SAFETY: the program called this function with this lock; so for every call of the C library below.
+    // SAFETY: the program's own call (P1).
     let result = unsafe { host::pthread_rwlock_tryrdlock(lock) };
     try_by(lock, true, caller, result)
 }
 
 pub(crate) unsafe extern "C-unwind" fn trywrlock(lock: *mut Object, caller: Caller) -> c_int {
-    // SAFETY: as in `tryrdlock`.
+    // SAFETY: the program's own call (P1).
     let result = unsafe { host::pthread_rwlock_trywrlock(lock) };
     try_by(lock, false, caller, result)
 }
@@ -193,11 +193,11 @@ pub(crate) unsafe extern "C-unwind" fn unlock(lock: *mut Object, caller: Caller)
         Rows { at, mine: reads.filter(held).unwrap_or(state), state }
     });
     let Some(rows) = found else {
-        // SAFETY: as in `tryrdlock`.
+        // SAFETY: the program's own call (P1).
         return unsafe { host::pthread_rwlock_unlock(lock) };
     };
     let release = events::releasing_shared(rows.at, rows.mine, rows.state.lock);
-    // SAFETY: as in `tryrdlock`.
+    // SAFETY: the program's own call (P1).
     let result = unsafe { host::pthread_rwlock_unlock(lock) };
     release.done(rows.at, rows.mine, rows.state.lock);
     result
@@ -208,7 +208,7 @@ pub(crate) unsafe extern "C-unwind" fn init(
     attributes: *const c_void,
     caller: Caller,
 ) -> c_int {
-    // SAFETY: as in `tryrdlock`.
+    // SAFETY: the program's own call (P1).
     let result = unsafe { host::pthread_rwlock_init(lock, attributes) };
     if result == 0 {
         here::created(lock as u64, kind::RWLOCK_WRITE, caller);
@@ -220,6 +220,6 @@ pub(crate) unsafe extern "C-unwind" fn init(
 pub(crate) unsafe extern "C-unwind" fn destroy(lock: *mut Object, _: Caller) -> c_int {
     here::destroyed(lock as u64);
     here::destroyed(lock as u64 | READERS);
-    // SAFETY: as in `tryrdlock`.
+    // SAFETY: the program's own call (P1).
     unsafe { host::pthread_rwlock_destroy(lock) }
 }

@@ -17,6 +17,6 @@ pub(crate) fn look_at(number: c_long, first: usize) {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn prctl(option: c_int, a: usize, b: usize, c: usize, d: usize) -> c_int {
     look_at(libc::SYS_prctl, option as usize);
-    // SAFETY: the program called this function with these arguments.
+    // SAFETY: the program's own call (P1).
     unsafe { host::prctl(option, a, b, c, d) }
 }

@@ -10,16 +10,16 @@ use uncontended_trace::layout::kind::SPIN;
 pub(crate) unsafe extern "C-unwind" fn lock(lock: *mut Object, caller: Caller) -> c_int {
     let found = here::row(lock as u64, SPIN, caller);
     let Some((at, row)) = found else {
-        // SAFETY: the program called this function with this lock; so for every call of the C library below.
+        // SAFETY: the program's own call (P1).
         return unsafe { host::pthread_spin_lock(lock) };
     };
-    // SAFETY: as above.
+    // SAFETY: the program takes this lock, so it may be tried (P1, P3).
     if unsafe { host::pthread_spin_trylock(lock) } == 0 {
         events::acquired(at, row);
         return 0;
     }
     let blocked = Blocked::begin(at, row);
-    // SAFETY: as above.
+    // SAFETY: the program's own call (P1).
     let result = unsafe { host::pthread_spin_lock(lock) };
     if result == 0 {
         blocked.acquired()
@@ -30,7 +30,7 @@ pub(crate) unsafe extern "C-unwind" fn lock(lock: *mut Object, caller: Caller) -
 }
 
 pub(crate) unsafe extern "C-unwind" fn trylock(lock: *mut Object, caller: Caller) -> c_int {
-    // SAFETY: as in `lock`.
+    // SAFETY: the program's own call (P1).
     let result = unsafe { host::pthread_spin_trylock(lock) };
     let found = here::row(lock as u64, SPIN, caller);
     match (found, result) {
@@ -42,7 +42,7 @@ pub(crate) unsafe extern "C-unwind" fn trylock(lock: *mut Object, caller: Caller
 }
 
 pub(crate) unsafe extern "C-unwind" fn unlock(lock: *mut Object, caller: Caller) -> c_int {
-    // SAFETY: as in `lock`.
+    // SAFETY: the program's own call (P1).
     let unlock = || unsafe { host::pthread_spin_unlock(lock) };
     match here::find(lock as u64, SPIN, caller) {
         Some((at, row)) => events::release(at, row, || true, unlock),
@@ -55,7 +55,7 @@ pub(crate) unsafe extern "C-unwind" fn init(
     shared: c_int,
     caller: Caller,
 ) -> c_int {
-    // SAFETY: as in `lock`.
+    // SAFETY: the program's own call (P1).
     let result = unsafe { host::pthread_spin_init(lock, shared) };
     if result == 0 {
         here::created(lock as u64, SPIN, caller);
@@ -65,6 +65,6 @@ pub(crate) unsafe extern "C-unwind" fn init(
 
 pub(crate) unsafe extern "C-unwind" fn destroy(lock: *mut Object, _: Caller) -> c_int {
     here::destroyed(lock as u64);
-    // SAFETY: as in `lock`.
+    // SAFETY: the program's own call (P1).
     unsafe { host::pthread_spin_destroy(lock) }
 }

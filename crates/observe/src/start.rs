@@ -11,7 +11,7 @@ extern "C" fn begin() {
         module::prepare();
         let _ = image::arena().and_then(image::process); // At least that the image ran.
         local::prepare();
-        // SAFETY: the handler lives as long as this library, which is never unloaded.
+        // SAFETY: a handler of the type, in a library that is never unloaded (L9).
         unsafe { libc::pthread_atfork(None, None, Some(forked)) };
     }
 }

@@ -5,7 +5,8 @@
 //! # Invariants
 //! I1: a page is read only after the kernel read it for us, so a bad pointer ends a stack and nothing else. It is asked
 //! by `rt_sigprocmask`, which every sandbox allows.
-//! I2: call frame information is read in modules that contain a return address on the stack, so they stay loaded.
+//! I2: call frame information is read in modules that contain a return address on the stack, so they stay loaded
+//! (`module`'s I1, with its exception).
 //! # Sources
 //! System V ABI (AMD64), 3.7 and 6; LSB 5.0, exception frames.
 
@@ -105,7 +106,7 @@ fn step(at: Frame, object: &Object, memory: &mut Memory) -> Option<Frame> {
     if frames_at >= end || frames_at.abs_diff(header_at) > FARTHEST {
         return None;
     }
-    // SAFETY: as for the header; the section lies in the module's mapping.
+    // SAFETY: as for the header (I2); the section lies in the module's mapping.
     let section = unsafe { std::slice::from_raw_parts(frames_at as *const u8, end - frames_at) };
     let section: EhFrame<EndianSlice<'_, NativeEndian>> = EhFrame::new(section, NativeEndian);
     let bases = bases.set_eh_frame(frames_at as u64);
