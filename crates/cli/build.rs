@@ -7,7 +7,7 @@
 //! # Invariants
 //! I1: the inner cargo has a target folder of its own, so that it never waits for a lock that the outer one holds.
 //! I2: that folder is one for all profiles of the workspace, and nothing of the outer build's flags, wrappers or
-//! profile reaches it: dev, test, release and clippy share one library.
+//! profile reaches it: dev, test, release and clippy share one library. Only [`CHECKED`] does, for tests.
 //! I3: what is compiled lies in this package: `observer/` has links to the sources of `observe` and of the crates
 //! below it, which cargo packs as files. So `cargo install` builds the same library from a package as from a checkout.
 //! I4: nothing is downloaded. The outer cargo has fetched what the observer depends on, for `unc` itself.
@@ -26,6 +26,9 @@ const CRATES: [(&str, &[&str]); 5] = [
     ("atomic", &["sys"]),
     ("sys", &["libc"]),
 ];
+
+/// Set, the observer is built with its assertions.
+const CHECKED: &str = "UNC_OBSERVER_CHECKED";
 
 fn main() {
     let out = PathBuf::from(variable("OUT_DIR"));
@@ -52,6 +55,7 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=observer/observe.map");
     println!("cargo::rerun-if-env-changed=CC");
+    println!("cargo::rerun-if-env-changed={CHECKED}");
 }
 
 fn variable(name: &str) -> String {
@@ -140,6 +144,11 @@ fn compile(manifest: &Path, folder: &Path) -> PathBuf {
             .any(|start| name.starts_with(start))
         {
             cargo.env_remove(name.as_ref());
+        }
+    }
+    if env::var_os(CHECKED).is_some_and(|value| !value.is_empty()) {
+        for check in ["DEBUG_ASSERTIONS", "OVERFLOW_CHECKS"] {
+            cargo.env(format!("CARGO_PROFILE_RELEASE_{check}"), "true");
         }
     }
     let status = cargo.status().expect("cargo can be started");

@@ -110,6 +110,7 @@ fn begin(seat: &Seat, key: u64, kind: u8, created: u32) -> Option<&'static Lock>
 /// same life; none if the index is full.
 fn claim(seat: &Seat, key: u64, kind: u8, created: u32, fresh: u32) -> Option<u32> {
     let lock: &Lock = seat.arena.at(fresh);
+    debug_assert_eq!(lock.address.load(Relaxed), key, "I1");
     for level in 0..LEVELS {
         let table = level_table(seat, level)?;
         for slot in probes(seat, table, level, key) {

@@ -42,7 +42,10 @@ pub fn enter(seat: &Seat, frames: &[u64]) -> u32 {
                     arena.push::<Stack>(&process.stacks, fresh);
                     return fresh;
                 }
-                Err(other) => found = other,
+                Err(other) => {
+                    debug_assert_ne!(other, 0, "I1");
+                    found = other;
+                }
             }
         }
         if arena.at::<Stack>(found).hash.load(Relaxed) == hash {

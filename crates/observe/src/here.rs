@@ -53,6 +53,7 @@ impl Site for Here {
     }
 
     fn stack(self) -> u32 {
+        debug_assert!(self.local.is_busy(), "the cache of stacks changes");
         self.local.stacks.number(self.caller, &self.local.seat)
     }
 }

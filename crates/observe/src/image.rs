@@ -88,6 +88,9 @@ fn map(file: &Descriptor) -> Option<()> {
     select_clock(arena);
     let capacity = arena.header().capacity.load(Relaxed) as usize * layout::UNIT;
     let mut bytes = capacity.min(address_space() / 8 / layout::UNIT * layout::UNIT);
+    if bytes < header_bytes {
+        return None;
+    }
     let base = loop {
         match file.map(bytes) {
             Some(base) => break base,
@@ -102,6 +105,7 @@ fn map(file: &Descriptor) -> Option<()> {
     kernel::keep_from_children(word, size_of::<AtomicU32>());
     PROCESS.store(word.as_ptr() as usize, Relaxed);
     ARENA_UNITS.store((bytes / layout::UNIT) as u32, Relaxed);
+    debug_assert_eq!(ARENA_BASE.load(Relaxed), 0, "I1: mapped once");
     // EDGE mapped (release): the mapping, ARENA_UNITS and PROCESS.
     ARENA_BASE.store(base.as_ptr() as usize, Release);
     Some(())

@@ -64,6 +64,15 @@ impl Drop for Descriptor {
     }
 }
 
+/// Says something on standard error.
+#[cfg(debug_assertions)]
+pub(crate) fn write_error(text: &[u8]) {
+    let standard_error = libc::STDERR_FILENO as usize;
+    let arguments = [standard_error, text.as_ptr() as usize, text.len(), 0, 0, 0];
+    // SAFETY: a text of that length (L2).
+    let _ = unsafe { call(libc::SYS_write, arguments) };
+}
+
 /// Anonymous memory of this process alone; none if the kernel refuses.
 pub(crate) fn private_memory(bytes: usize) -> Option<NonNull<u8>> {
     map(bytes, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1)

@@ -27,6 +27,8 @@ mod annotated;
 mod barrier;
 mod bytes;
 mod c11;
+#[cfg(debug_assertions)]
+mod checked;
 mod condition;
 mod entry;
 mod futex;

@@ -105,6 +105,7 @@ pub(crate) fn prepare() {
 fn await_end(local: *const Local) {
     let key = KEY.load(Relaxed);
     if key != u32::MAX {
+        debug_assert!(key < ROOMY_KEYS, "I7");
         // SAFETY: a number and an address that is only kept (L1), for a key of ours (I7).
         unsafe { libc::pthread_setspecific(key, local.cast()) };
     }
@@ -128,6 +129,7 @@ pub(crate) fn current() -> Option<&'static Local> {
     if !local.ready.get() {
         return unready(local);
     }
+    debug_assert_eq!(local.alive, 1, "I5");
     (local.seat.arena.header().enabled.load(Relaxed) != 0).then_some(local)
 }
 
@@ -181,7 +183,7 @@ fn is_left(place: usize, here: usize) -> bool {
 
 /// About where the stack ends now; it grows towards lower addresses.
 #[inline(always)]
-fn stack_here() -> usize {
+pub(crate) fn stack_here() -> usize {
     let here = 0u8;
     (&raw const here) as usize
 }
@@ -255,6 +257,7 @@ impl Local {
 
     /// Nothing else of this thread records until the guard is dropped; `errno` stays as it is.
     pub(crate) fn begin(&'static self) -> Busy {
+        debug_assert_eq!(tls::get(), std::ptr::from_ref(self) as usize, "I1");
         let before = self.ready.replace(false);
         if before {
             self.busy_at.set(stack_here());
@@ -285,8 +288,15 @@ impl Local {
         }
     }
 
-    /// Remembers the row of the lock of `kind` at `address`, in place of an earlier one.
+    /// Whether the thread is marked as recording.
+    pub(crate) fn is_busy(&self) -> bool {
+        !self.ready.get()
+    }
+
+    /// Remembers the row of the lock of `kind` at `address`, in place of an earlier one. The thread must be marked as
+    /// recording.
     pub(crate) fn remember(&self, address: u64, kind: u8, row: Row) {
+        debug_assert!(self.is_busy(), "I3");
         let key = key(address, kind);
         self.recent.set(None);
         let mut table = self.table.get();
@@ -360,6 +370,8 @@ impl Table {
 /// The slot `at`, which is at most the table's `mask`.
 #[inline(always)]
 fn slot_of(table: NonNull<Table>, at: usize) -> NonNull<Slot> {
+    // SAFETY: a table that its thread has not given back (I4).
+    debug_assert!(at <= unsafe { table.as_ref() }.mask, "I4");
     let slots = table.as_ptr().wrapping_add(1).cast::<Slot>();
     // SAFETY: the slots follow the table in its mapping (I4), which does not begin at 0.
     unsafe { NonNull::new_unchecked(slots.wrapping_add(at)) }

@@ -295,6 +295,7 @@ fn keep(place: Place<'_>, generation: u32) -> Option<&'static Facts> {
         USED.store(SLOTS, Relaxed);
         return None;
     };
+    debug_assert_eq!(slot.generation.load(Relaxed), 0, "I2");
     // SAFETY: the number is ours alone, and with generation 0 nobody reads the facts (I2).
     let facts = unsafe { &mut *slot.facts.get() };
     facts.segments = segments;

@@ -16,6 +16,7 @@
 //!
 //! [`Blocked::moved_to`]: uncontended_events::events::Blocked::moved_to
 
+use crate::local;
 use crate::unwind::{Frame, unwind, without_signature};
 use std::cell::Cell as Own;
 use uncontended_events::site::Seat;
@@ -39,8 +40,14 @@ impl Caller {
         Caller { frame: NOWHERE.as_ptr() as usize, fp: 0 }
     }
 
+    /// Whether the call may still be under way: its frame lies further out than this one.
+    fn is_there(self) -> bool {
+        self.fp == 0 || self.frame > local::stack_here()
+    }
+
     #[inline(always)]
     fn frame_of_caller(self) -> Frame {
+        debug_assert!(self.is_there(), "I1");
         let (at, below) = if cfg!(target_arch = "x86_64") { (0, 8) } else { (8, 16) };
         // SAFETY: the entry has left the return address there, and the call has not returned (I1).
         let pc = unsafe { *((self.frame + at) as *const usize) };

@@ -4,6 +4,8 @@ use crate::{host, image, local, module};
 
 /// The constructor: runs before the program's own code.
 extern "C" fn begin() {
+    #[cfg(debug_assertions)]
+    crate::checked::prepare();
     host::prepare();
     #[cfg(target_arch = "x86_64")]
     host::old::prepare();

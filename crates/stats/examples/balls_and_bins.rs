@@ -139,10 +139,10 @@ fn picture(groups: &[(&str, &Vec<f64>)]) -> Result<String, std::fmt::Error> {
     for share in [0.5, 1.0] {
         let at = height - share * (height - 16.0);
         write!(svg, "<path d=\"M{left} {at:.1}H{:.1}\" stroke=\"#ddd\"/>", width - left)?;
-        let beside = left - 4.0;
+        let left_of_it = left - 4.0;
         writeln!(
             svg,
-            "<text x=\"{beside}\" y=\"{:.1}\" text-anchor=\"end\">{} %</text>",
+            "<text x=\"{left_of_it}\" y=\"{:.1}\" text-anchor=\"end\">{} %</text>",
             at + 4.0,
             100.0 * share
         )?;

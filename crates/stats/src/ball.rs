@@ -32,6 +32,7 @@ pub(crate) struct Ball {
 impl Ball {
     /// The ball around `mid` with radius `err`, rounded up a little.
     pub(crate) fn new(mid: f64, err: f64) -> Ball {
+        debug_assert!(err >= 0.0 || err.is_nan(), "I1: {mid} with {err}");
         Ball { mid, err: err * GROW }
     }
 

@@ -159,6 +159,7 @@ impl Counts {
         if self.trials < MAX_TRIALS {
             self.trials += 1;
             self.successes += u64::from(success);
+            debug_assert!(self.successes <= self.trials, "R2");
         }
     }
 }
@@ -175,7 +176,9 @@ impl MaxError {
     /// [`Invalid::MaxError`] unless `0 < epsilon < 1`.
     pub fn new(epsilon: f64) -> Result<MaxError, Invalid> {
         if epsilon > 0.0 && epsilon < 1.0 {
-            Ok(MaxError { epsilon, log: ln(epsilon).lower() })
+            let log = ln(epsilon).lower();
+            debug_assert!(log < 0.0, "R3: below the logarithm of a number below 1");
+            Ok(MaxError { epsilon, log })
         } else {
             Err(Invalid::MaxError(epsilon))
         }

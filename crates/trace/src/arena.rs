@@ -69,7 +69,10 @@ impl Arena {
     /// `base` is aligned to a page, and `mapped` units from it on are mapped, shared and writable until the process
     /// ends. When `populate` answers true, writing to the bytes that it was asked for cannot fault (I4).
     pub unsafe fn new(base: NonNull<u8>, mapped: u32, populate: Populate) -> Self {
-        Arena { base, mapped, populate }
+        let arena = Arena { base, mapped, populate };
+        debug_assert!(base.cast::<Header>().is_aligned(), "I1");
+        debug_assert!(mapped >= layout::units(size_of::<Header>()), "I1: room for the header");
+        arena
     }
 
     /// The first page.
@@ -97,7 +100,13 @@ impl Arena {
                 return None;
             };
             match header.allocated.compare_exchange_weak(first, next, Relaxed, Relaxed) {
-                Ok(_) => return Some(first),
+                Ok(_) => {
+                    debug_assert!(
+                        first >= layout::HEADER_UNITS,
+                        "I2: the header is given to nobody"
+                    );
+                    return Some(first);
+                }
                 Err(seen) => first = seen,
             }
         }
@@ -159,7 +168,9 @@ impl Arena {
 
     /// The number of an entry that [`Arena::at`] gave.
     pub fn unit_of<T>(&self, entry: &T) -> Unit {
-        ((std::ptr::from_ref(entry) as usize - self.base.as_ptr() as usize) / UNIT) as Unit
+        let bytes = std::ptr::from_ref(entry) as usize - self.base.as_ptr() as usize;
+        debug_assert!(bytes.is_multiple_of(UNIT) && bytes / UNIT < self.mapped as usize, "I1");
+        (bytes / UNIT) as Unit
     }
 
     /// The bytes of `units` units from `unit` on, for the one who allocated them to fill.

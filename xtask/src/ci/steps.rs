@@ -69,6 +69,11 @@ cargo install -q --path crates/cli --root "$folder" --target-dir target &&
     vec![
         step("the README's run command", 10, RUN),
         step("every crate makes a package", 3, PACKAGES),
+        step(
+            "the ground truth, checked: the observer with its assertions on",
+            10,
+            "UNC_OBSERVER_CHECKED=1 cargo test -p uncontended-cli --test ground_truth",
+        ),
         step("cargo install gives a working unc", 10, INSTALL),
         step(
             "real programs",

@@ -80,6 +80,7 @@ impl Floyd {
         }
         self.slots[at] = (self.stamp, member);
         self.members.push(member);
+        debug_assert!(2 * self.members.len() <= self.slots.len(), "T1");
         true
     }
 }

@@ -44,6 +44,7 @@ impl SparseSet {
                 self.dense[self.len as usize] = member;
                 self.sparse[member as usize] = self.len;
                 self.len += 1;
+                debug_assert!(self.contains(member), "S1");
             }
         }
         &self.dense[..n as usize]
