@@ -151,31 +151,48 @@ fn static_programs_run_unobserved_with_one_line() {
 }
 
 /// A complete 32-bit program: exit(5).
-const EXIT_5_IN_32_BITS: [u8; 96] = {
-    let mut file = [0; 96];
-    let head = *b"\x7fELF\x01\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\x03\0\x01\0\0\0\x54\x80\x04\x08\x34\0\0\0\0\0\0\0\0\0\0\0\x34\0\x20\0\x01\0\0\0\0\0\0\0";
-    let segment =
-        *b"\x01\0\0\0\0\0\0\0\0\x80\x04\x08\0\x80\x04\x08\x60\0\0\0\x60\0\0\0\x05\0\0\0\0\x10\0\0";
-    let code = *b"\xb8\x01\0\0\0\xbb\x05\0\0\0\xcd\x80";
-    let mut at = 0;
-    while at < 96 {
-        file[at] = if at < 52 {
-            head[at]
-        } else if at < 84 {
-            segment[at - 52]
-        } else {
-            code[at - 84]
-        };
-        at += 1;
-    }
+fn exit_5_in_32_bits() -> Vec<u8> {
+    use object::elf;
+    use object::write::elf::{FileHeader, ProgramHeader, Writer};
+
+    // mov eax, 1; mov ebx, 5; int 0x80
+    const CODE: [u8; 12] = *b"\xb8\x01\0\0\0\xbb\x05\0\0\0\xcd\x80";
+    const BASE: u64 = 0x0804_8000;
+    let mut file = Vec::new();
+    let mut writer = Writer::new(object::Endianness::Little, false, &mut file);
+    writer.reserve_file_header();
+    writer.reserve_program_headers(1);
+    let at = writer.reserve(CODE.len() as u64, 1);
+    let size = at + CODE.len() as u64;
+    writer
+        .write_file_header(&FileHeader {
+            os_abi: elf::ELFOSABI_NONE,
+            abi_version: 0,
+            e_type: elf::ET_EXEC,
+            e_machine: elf::EM_386,
+            e_entry: BASE + at,
+            e_flags: elf::FileFlags(0),
+        })
+        .unwrap();
+    writer.write_program_header(&ProgramHeader {
+        p_type: elf::PT_LOAD,
+        p_flags: elf::PF_R | elf::PF_X,
+        p_offset: 0,
+        p_vaddr: BASE,
+        p_paddr: BASE,
+        p_filesz: size,
+        p_memsz: size,
+        p_align: 0x1000,
+    });
+    writer.write(&CODE);
     file
-};
+}
 
 #[test]
 fn programs_of_32_bits_run_unobserved_with_one_line() {
     let folder = Folder::new();
     let program = folder.file("small");
-    std::fs::write(&program, EXIT_5_IN_32_BITS).unwrap();
+    std::fs::write(&program, exit_5_in_32_bits()).unwrap();
     std::fs::set_permissions(&program, std::os::unix::fs::PermissionsExt::from_mode(0o755))
         .unwrap();
     if !std::process::Command::new(&program).status().is_ok_and(|status| status.code() == Some(5)) {

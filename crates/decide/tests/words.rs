@@ -47,3 +47,40 @@ fn any_line_is_answered() {
         let _ = needs_shell(&line);
     }
 }
+
+/// The shell itself says what the words are.
+#[test]
+fn a_line_has_the_words_that_the_shell_sees() {
+    let alphabet: Vec<char> = "ab=-'\"\\ \t".chars().collect();
+    let mut state = 3_u64;
+    let (mut compared, mut refused) = (0, 0);
+    for _ in 0..400 {
+        let mut line = String::new();
+        for _ in 0..8 {
+            state = state.wrapping_mul(0xd134_2543_de82_ef95).wrapping_add(1);
+            line.push(alphabet[(state >> 33) as usize % alphabet.len()]);
+        }
+        // A shell takes a backslash at the end for itself, where we say that something is missing.
+        if line.ends_with('\\') {
+            continue;
+        }
+        let command = format!("printf '[%s]\\n' word {line}");
+        let said = std::process::Command::new("sh").arg("-c").arg(command).output().unwrap();
+        match split(&line) {
+            Ok(words) => {
+                let expected: String = ["word".to_string()]
+                    .iter()
+                    .chain(&words)
+                    .map(|word| format!("[{word}]\n"))
+                    .collect();
+                assert_eq!(String::from_utf8_lossy(&said.stdout), expected, "{line}");
+                compared += 1;
+            }
+            Err(_) => {
+                assert!(!said.status.success(), "{line}");
+                refused += 1;
+            }
+        }
+    }
+    assert!(compared > 50 && refused > 50, "{compared} {refused}");
+}

@@ -6,8 +6,6 @@
 #![forbid(unsafe_code)]
 
 mod ball;
-pub mod betting;
-pub mod boundary;
 pub mod bursts;
 pub mod credible;
 mod deviance;
@@ -28,7 +26,6 @@ pub mod robbins;
 pub mod sampling;
 mod stirling;
 pub mod tails;
-pub mod two_streams;
 
 pub use drive::{Limits, Stopped, drive};
 pub use eprocess::{Price, Prior};

@@ -63,7 +63,7 @@ pub(crate) fn excess(n: u64) -> Ball {
 }
 
 /// The series of `excess` at a real number of at least 16.
-pub(crate) fn excess_real(x: f64) -> f64 {
+fn excess_real(x: f64) -> f64 {
     let w = 1.0 / (x * x);
     let series =
         1.0 / 12.0 - w * (1.0 / 360.0 - w * (1.0 / 1260.0 - w * (1.0 / 1680.0 - w / 1188.0)));
