@@ -7,6 +7,7 @@
 
 use std::process::{Command, Stdio};
 use std::time::Instant;
+use uncontended_figures::duration_f;
 
 const ROUNDS: usize = 15;
 const PAIRS: u32 = 250;
@@ -59,10 +60,10 @@ fn main() {
     let (mut outside, mut more) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         let loop_ns = plain();
-        let (whole, beside) = compare();
-        outside.push(beside / 1e3);
-        more.push((whole - loop_ns) / 1e3);
+        let (whole, other) = compare();
+        outside.push(other);
+        more.push(whole - loop_ns);
     }
-    println!("outside of the measured runs: {:.0} us a run", median(outside));
-    println!("more than a plain loop:       {:.0} us a run", median(more));
+    println!("outside of the measured runs: {} a run", duration_f(median(outside)));
+    println!("more than a plain loop:       {} a run", duration_f(median(more)));
 }

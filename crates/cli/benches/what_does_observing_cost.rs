@@ -10,6 +10,8 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use uncontended_figures::table::{Column, Paint, Table};
+use uncontended_figures::{number, ratio};
 
 const ROUNDS: usize = 15;
 
@@ -90,20 +92,17 @@ fn table(
     let rounds: Vec<Vec<f64>> = (0..ROUNDS)
         .map(|_| subjects.iter().map(|subject| subject.measure(program, arguments)).collect())
         .collect();
-    println!("{title}\n{:20} {:>10} {:>12}  quartiles", "", "median", "over plain");
+    let columns =
+        [Column::word(""), Column::figure("median"), Column::figure("over plain, quartiles")];
+    let mut table = Table::new(columns.to_vec());
     for (at, subject) in subjects.iter().enumerate() {
         let all = sorted(rounds.iter().map(|round| round[at]));
         let over = sorted(rounds.iter().map(|round| over(round[at], round[0])));
-        println!(
-            "{:20} {:>10.2} {:>12.2}  {:.2} to {:.2}",
-            subject.name,
-            all[ROUNDS / 2],
-            over[ROUNDS / 2],
-            over[ROUNDS / 4],
-            over[ROUNDS * 3 / 4]
-        );
+        let [low, middle, high] = [1, 2, 3].map(|quarter| over[ROUNDS * quarter / 4]);
+        let name = subject.name.to_string();
+        table.row([name, number(all[ROUNDS / 2]), ratio(Some(middle), low, high)]);
     }
-    println!();
+    println!("{title}\n{}", table.text(usize::MAX, Paint::default()));
 }
 
 fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {

@@ -13,6 +13,8 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
+use uncontended_figures::table::{Column, Paint, Table};
+use uncontended_figures::{duration_f, ratio};
 
 const CLIENTS: usize = 4;
 /// One request in so many is a set.
@@ -50,17 +52,20 @@ fn main() {
         })
         .collect();
     println!("{} rounds of {} requests", rounds.len(), CLIENTS * requests);
-    println!("{:20} {:>10} {:>26} {:>10} {:>26}", "", "CPU us", "ratio", "wall us", "ratio");
+    let figures = ["CPU", "ratio and quartiles", "wall", "ratio and quartiles"].map(Column::figure);
+    let mut table = Table::new([&[Column::word("")][..], &figures].concat());
     for (at, (name, _)) in subjects.iter().enumerate() {
-        print!("{name:20}");
+        let mut cells = vec![(*name).to_owned()];
         for figure in [|cost: &Cost| cost.cpu_us, |cost: &Cost| cost.wall_us] {
             let all = sorted(rounds.iter().map(|round| figure(&round[at])));
-            let ratio = sorted(rounds.iter().map(|round| figure(&round[at]) / figure(&round[0])));
-            let of = |share: usize| ratio[(ratio.len() - 1) * share / 4];
-            print!(" {:>10.3} {:>8.3} [{:.3} to {:.3}]", all[all.len() / 2], of(2), of(1), of(3));
+            let ratios = sorted(rounds.iter().map(|round| figure(&round[at]) / figure(&round[0])));
+            let of = |share: usize| ratios[(ratios.len() - 1) * share / 4];
+            cells.push(duration_f(all[all.len() / 2] * 1e3));
+            cells.push(ratio(Some(of(2)), of(1), of(3)));
         }
-        println!();
+        table.row(cells);
     }
+    print!("{}", table.text(usize::MAX, Paint::default()));
 }
 
 /// For one request, in microseconds.

@@ -15,7 +15,7 @@ use crate::ratio::Ratio;
 use crate::record::{Outcome, Run};
 use crate::trial::{Trial, more_to_decide, remaining};
 use crate::verdict::{About, Answer, Effect, Evidence, Finding, OfPairs, Relation};
-use uncontended_figures::{count, progress::State, ratio, whole};
+use uncontended_figures::{count, number, progress::State, ratio, whole};
 use uncontended_stats::{self as stats, Counts, Method, Rate, Report};
 
 /// The trial of paired ratios.
@@ -356,8 +356,9 @@ impl Trial for PairTrial {
             }
             if let Some(z) = serial_z(&candidate.costs).filter(|z| z.abs() > SUSPICIOUS) {
                 found.push(format!(
-                    "the ratios of '{}' depend on the ones before (serial z = {z:.1}): the runs are not independent, so the error is not bounded as said",
-                    self.compare.commands[arm]
+                    "the ratios of '{}' depend on the ones before (serial z = {}): the runs are not independent, so the error is not bounded as said",
+                    self.compare.commands[arm],
+                    number(z)
                 ));
             }
         }
@@ -366,7 +367,8 @@ impl Trial for PairTrial {
         let z = (2.0 * larger - pairs) / pairs.sqrt();
         if pairs >= ENOUGH && z.abs() > SUSPICIOUS {
             found.push(format!(
-                "the first run of a block differs from the second whichever command it is (position z = {z:.1}): random order keeps the test sound, and --prepare may fix it"
+                "the first run of a block differs from the second whichever command it is (position z = {}): random order keeps the test sound, and --prepare may fix it",
+                number(z)
             ));
         }
         found

@@ -6,6 +6,8 @@
 //! the rate would be with CPUs shared with other programs.
 
 use std::time::Instant;
+use uncontended_figures::table::{Column, Paint, Table};
+use uncontended_figures::{number, percent, whole};
 use uncontended_machine::{Setup, run};
 use uncontended_model::classics::named;
 use uncontended_model::litmus::{Test, parse};
@@ -31,21 +33,20 @@ fn main() {
                     return uncontended_testkit::skip!("how_many_runs_a_second", "{reason}");
                 }
             };
-            rates[at].push(runs as f64 / start.elapsed().as_secs_f64() / 1e6);
+            rates[at].push(runs as f64 / start.elapsed().as_secs_f64());
             met[at] +=
                 seen.states.iter().filter(|(end, _)| test.holds(end)).map(|(_, n)| n).sum::<u64>();
         }
     }
-    println!("{:12}  million runs a second (slowest, fastest of {TURNS})   condition met", "");
+    let figures = ["runs a second", "slowest", "fastest", "condition met", "of", "share"];
+    let columns = std::iter::once(Column::word("")).chain(figures.map(Column::figure));
+    let mut table = Table::new(columns.collect());
     for ((name, mut rates), met) in names.iter().zip(rates).zip(met) {
         rates.sort_by(f64::total_cmp);
-        let share = met as f64 / (runs * TURNS as u64) as f64 * 100.0;
-        println!(
-            "{name:12}  {:6.1} ({:.1}, {:.1})  {met} of {}: {share:.3} %",
-            rates[TURNS / 2],
-            rates[0],
-            rates[TURNS - 1],
-            runs * TURNS as u64
-        );
+        let all = runs * TURNS as u64;
+        let [middle, slowest, fastest] = [TURNS / 2, 0, TURNS - 1].map(|at| number(rates[at]));
+        let share = percent(met as f64 / all as f64);
+        table.row([name.to_string(), middle, slowest, fastest, whole(met), whole(all), share]);
     }
+    print!("{}", table.text(usize::MAX, Paint::default()));
 }

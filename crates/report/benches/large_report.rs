@@ -6,6 +6,8 @@
 mod common;
 
 use std::time::Instant;
+use uncontended_figures::table::{Column, Paint, Table};
+use uncontended_figures::{bytes, duration_f};
 use uncontended_report::run::RunReport;
 use uncontended_report::terminal::{self, Options};
 use uncontended_report::{findings, folded, html, json, perfetto};
@@ -36,19 +38,21 @@ fn main() {
         ("folded", |report| folded::render(report).len()),
         ("perfetto", |report| perfetto::render(report).to_string().len()),
     ];
-    let mut sum = 0.0;
+    let columns = [Column::word("form"), Column::figure("time"), Column::figure("size")];
+    let (mut sum, mut table) = (0.0, Table::new(columns.to_vec()));
     for (name, form) in forms {
         let mut rounds: Vec<(f64, usize)> = (0..ROUNDS)
             .map(|_| {
                 let start = Instant::now();
                 let size = form(&report);
-                (start.elapsed().as_secs_f64() * 1e3, size)
+                (start.elapsed().as_secs_f64() * 1e9, size)
             })
             .collect();
         rounds.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let (ms, size) = rounds[ROUNDS / 2];
-        sum += ms;
-        println!("{name:9} {ms:8.1} ms  {size:>10} B");
+        let (ns, size) = rounds[ROUNDS / 2];
+        sum += ns;
+        table.row([name.to_string(), duration_f(ns), bytes(size as u64)]);
     }
-    println!("all       {sum:8.1} ms  (aim: 1000 ms)");
+    table.row(["all".to_owned(), duration_f(sum), "(aim: 1 s)".to_owned()]);
+    print!("{}", table.text(usize::MAX, Paint::default()));
 }

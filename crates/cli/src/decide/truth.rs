@@ -15,6 +15,8 @@ use uncontended_decide::lines::Lines;
 use uncontended_decide::plan::Told;
 use uncontended_decide::progress::Silent;
 use uncontended_decide::verdict::{Answer, OfPairs, Verdict};
+use uncontended_figures::table::{Column, Table};
+use uncontended_figures::{self as figures, percent};
 use uncontended_stats::Rng;
 
 /// The error that is allowed everywhere here.
@@ -167,23 +169,24 @@ fn judge(title: &str, cases: &[Case]) {
     let streams = streams(title);
     assert_can_fail(streams);
     println!("{title}, {streams} streams a case, error at most {ERROR}");
-    println!("| stream | wrong | decided | interval without the truth | warned | mean n |");
-    println!("|:--|--:|--:|--:|--:|--:|");
+    let figures = ["wrong", "decided", "interval without the truth", "warned", "mean n"];
+    let columns = std::iter::once(Column::word("stream")).chain(figures.map(Column::figure));
+    let mut table = Table::new(columns.collect());
     for (seed, case) in cases.iter().enumerate() {
         let tally = case.run(streams, seed as u64 + 1);
-        let share = |count: u64| format!("{:.2}%", 100.0 * count as f64 / streams as f64);
-        println!(
-            "| {} | {} | {} | {} | {} | {:.0} |",
-            case.name,
+        let share = |count: u64| percent(count as f64 / streams as f64);
+        table.row([
+            case.name.to_string(),
             share(tally.wrong),
             share(tally.decided),
-            case.truth.map_or("-".to_string(), |_| share(tally.missed)),
+            case.truth.map_or("–".to_string(), |_| share(tally.missed)),
             share(tally.warned),
-            tally.runs as f64 / streams as f64
-        );
+            figures::number(tally.runs as f64 / streams as f64),
+        ]);
         assert_at_most(case.name, tally.wrong, streams, ERROR);
         assert_at_most(case.name, tally.missed, streams, ERROR);
     }
+    println!("{}", table.markdown());
 }
 
 const EITHER: &[Answer] = &[Answer::Yes, Answer::No];
