@@ -341,3 +341,18 @@ fn one_program_is_not_different_from_itself() {
     let verdict = question.verdict(Counts::new(comparisons, wrong).unwrap());
     assert!(verdict != Verdict::Yes && (wrong == 0 || comparisons > 1), "{wrong} of {comparisons}");
 }
+
+#[test]
+fn what_the_values_of_both_commands_look_like_is_shown() {
+    let pairs: String = (1..=60).map(|n| format!("{n}ms {}ms\n", 3 * n)).collect();
+    let said = unc_reading(&["compare", "--quiet", "--from", "-", "--json", "-"], &pairs);
+    let json = said.json();
+    let (baseline, candidate) = (&json["values"]["baseline"], &json["values"]["candidate"]);
+    let n = baseline["runs"].as_u64().unwrap() as f64;
+    assert_eq!(json["n"], baseline["runs"]);
+    assert_eq!((baseline["min"].as_f64(), baseline["max"].as_f64()), (Some(1e6), Some(n * 1e6)));
+    assert_eq!(candidate["median"].as_f64(), Some(1.5e6 * (n + 1.0)));
+    assert_eq!(candidate["mean"].as_f64().map(f64::round), Some(1.5e6 * (n + 1.0)));
+    let rows: Vec<&str> = said.err.lines().filter(|line| line.starts_with("column ")).collect();
+    assert!(rows.len() == 2 && said.err.contains("median"), "{}", said.err);
+}

@@ -165,7 +165,8 @@ fn a_budget_that_is_spent_leaves_it_undecided() {
     let said = unc(&[&slo[..], &["--bursts", "1", "--", "true"]].concat());
     assert_eq!(said.status, 3, "{}", said.err);
     assert!(said.err.contains("14 runs can only ever answer no, never yes"), "{}", said.err);
-    assert!(said.out.contains("--or-below"), "{}", said.out);
+    assert!(said.out.contains("\nthe budget of runs is spent, and "), "{}", said.out);
+    assert!(said.out.contains(": raise --max-runs, or give an indifference zone with --or-below"));
     let timed = [
         "slo",
         "--at-most",
@@ -181,6 +182,7 @@ fn a_budget_that_is_spent_leaves_it_undecided() {
     ];
     let said = unc(&timed);
     assert_eq!((said.status, said.json()["stopped_by"].as_str()), (3, Some("max-time")));
+    assert!(said.err.contains("\nthe time is up, and ") && said.err.contains(": raise --max-time"));
 }
 
 /// A percentile that was asked about has its own interval, in whose place the verdict is plain.

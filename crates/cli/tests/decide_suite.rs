@@ -126,13 +126,14 @@ fn pages_have_their_pictures_and_need_nothing_from_elsewhere() {
 }
 
 #[test]
-fn markdown_is_one_table() {
+fn markdown_has_a_table_of_findings_and_one_of_values() {
     let folder = Folder::new();
     let path = folder.file("verdict.md");
     unc(&["compare", "--quiet", "--max-runs", "20", "--markdown", &path, "--", "true", "true a"]);
     let text = std::fs::read_to_string(&path).unwrap();
     let rows: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).collect();
-    assert_eq!(rows.len(), 3, "{text}");
+    // The finding, and the values of both commands.
+    assert_eq!(rows.len(), 3 + 4, "{text}");
     assert!(rows.iter().all(|row| row.matches('|').count() == 7), "{text}");
     assert!(rows[2].starts_with("| `true a` | "), "{text}");
 }

@@ -3,7 +3,7 @@
 //!
 //! What is asked: [`value`], [`metric`] ([`path`]), [`question`]. How runs are made: [`words`], [`scan`], [`runner`],
 //! [`around`], [`measure`]; or read: [`lines`]. How they become a verdict: [`record`], [`trial`] (of [`rates`], of
-//! [`pairs`] by their [`ratio`] and under a [`guard`], [`dealing`] labels), [`verdict`]. A trial with its log and its
+//! [`pairs`] by their [`ratio`], [`spread`] and under a [`guard`], [`dealing`] labels), [`verdict`]. A trial with its log and its
 //! budget: [`session`], whose [`progress`] is told. All of it at once, from flags or from TOML: [`plan`], [`suite`].
 #![forbid(unsafe_code)]
 
@@ -25,6 +25,7 @@ pub mod record;
 pub mod runner;
 pub mod scan;
 pub mod session;
+pub mod spread;
 pub mod suite;
 pub mod trial;
 pub mod value;

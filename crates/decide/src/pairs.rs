@@ -13,6 +13,7 @@ use crate::guard::{TailFinding, Watch};
 use crate::question::{Claim, Compare, Shares};
 use crate::ratio::Ratio;
 use crate::record::{Outcome, Run};
+use crate::spread::{Spread, Spreads};
 use crate::trial::{Trial, more_to_decide, remaining};
 use crate::verdict::{About, Answer, Effect, Evidence, Finding, OfPairs, Relation};
 use uncontended_figures::{count, number, progress::State, ratio, whole};
@@ -35,6 +36,8 @@ pub struct PairTrial {
     first_larger: Vec<bool>,
     /// Runs of each command, and how many of them failed.
     failed: Vec<(u64, u64)>,
+    /// The values of each command, as they came.
+    values: Vec<Vec<f64>>,
 }
 
 /// One candidate against the baseline.
@@ -81,6 +84,7 @@ impl PairTrial {
             order: Vec::new(),
             first_larger: Vec::new(),
             failed: vec![(0, 0); commands],
+            values: vec![Vec::new(); commands],
             shares,
             fewest,
             compare: compare.clone(),
@@ -164,6 +168,7 @@ impl PairTrial {
             effect: self.effect(candidate),
             relation: candidate.ratio.relation(),
             tails: self.tails(candidate),
+            values: None,
             lost_pairs: self.compare.ignore_failure.then_some(candidate.lost),
         };
         Finding {
@@ -249,6 +254,7 @@ impl Trial for PairTrial {
             return Err(Failure::new(cause, "compare a metric that is at least 0"));
         }
         values.push(value);
+        self.values[run.arm].extend(value);
         let (runs, failed) = &mut self.failed[run.arm];
         (*runs, *failed) = (*runs + 1, *failed + u64::from(run.outcome != Outcome::Ok));
         // Two values on a line, or a stored one, have no order in time.
@@ -288,6 +294,18 @@ impl Trial for PairTrial {
 
     fn findings(&self) -> Vec<Finding> {
         self.candidates().map(|(arm, candidate)| self.finding(arm, candidate)).collect()
+    }
+
+    fn findings_in_full(&self) -> Vec<Finding> {
+        let spread = |arm: usize| Spread::of(&self.values[arm]);
+        let mut findings = self.findings();
+        for (finding, (arm, _)) in findings.iter_mut().zip(self.candidates()) {
+            if let About::Pairs(pairs) = &mut finding.about {
+                let both = spread(self.compare.baseline).zip(spread(arm));
+                pairs.values = both.map(|(baseline, candidate)| Spreads { baseline, candidate });
+            }
+        }
+        findings
     }
 
     fn state(&self) -> State {

@@ -8,6 +8,7 @@ use crate::guard::TailFinding;
 use crate::question::Question;
 use crate::rates::Dependence;
 use crate::record::{Run, Stop};
+use crate::spread::Spreads;
 use serde::{Deserialize, Serialize};
 use uncontended_stats as stats;
 
@@ -197,6 +198,9 @@ pub struct OfPairs {
     /// Whether one command has more slow or lost runs than the other, where that is asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tails: Option<TailFinding>,
+    /// What the values of both commands look like, in the finding of a verdict.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub values: Option<Spreads>,
     /// Pairs that were lost on both sides, where runs may be lost. They are not among `n`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lost_pairs: Option<u64>,

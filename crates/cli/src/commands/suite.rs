@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use uncontended_decide::suite::Suite;
 use uncontended_decide::verdict::{Answer, Verdict};
 use uncontended_figures::at_most_percent;
-use uncontended_report::verdict::{human, markdown, page};
+use uncontended_report::verdict::{human, markdown, page, sentences};
 
 /// The value of `schema`.
 const SCHEMA: &str = "uncontended.verdict-suite/1";
@@ -75,7 +75,7 @@ fn judge(
             break;
         }
         let verdict = property.plan.verdict(output.told()).map_err(Failure::from);
-        output::say(&format!("{}: {}", property.name, said(&verdict)), for_json)?;
+        output::say(&format!("{}: {}", property.name, said(&verdict, human)), for_json)?;
         outcome.add(verdict.as_ref().map_or(Answer::Error, |verdict| verdict.finding.verdict));
         outcome.judged.push((property.name, verdict));
     }
@@ -95,10 +95,9 @@ impl Outcome {
             format!("verdict: {}", self.worst.name()),
             format!("error of all together at most {}", at_most_percent(self.max_error)),
         ];
-        let judged = self
-            .judged
-            .iter()
-            .map(|(name, verdict)| (name.as_str(), said(verdict), verdict.as_ref().ok()));
+        let judged = self.judged.iter().map(|(name, verdict)| {
+            (name.as_str(), said(verdict, sentences), verdict.as_ref().ok())
+        });
         Ok(page::of_several(&self.sentence(), &facts, judged)?)
     }
 
@@ -115,9 +114,9 @@ impl Outcome {
 }
 
 /// The lines about one property, for people.
-pub(crate) fn said(verdict: &Result<Verdict, Failure>) -> String {
+pub(crate) fn said(verdict: &Result<Verdict, Failure>, say: fn(&Verdict) -> String) -> String {
     match verdict {
-        Ok(verdict) => human(verdict),
+        Ok(verdict) => say(verdict),
         Err(failure) => format!("error\n{failure}\n"),
     }
 }

@@ -1,12 +1,17 @@
 //! What is shown of a comparison.
 
-use super::Form;
 use super::page::{self, Shown};
+use super::{Form, Why};
 use crate::html::Page;
 use uncontended_decide::question::Compare;
+use uncontended_decide::spread::Spread;
 use uncontended_decide::verdict::{Answer, Effect, Finding, OfPairs, Relation};
-use uncontended_figures::table::Column;
-use uncontended_figures::{given_number, given_percent, ratio, whole};
+use uncontended_figures::table::{Column, Table};
+use uncontended_figures::text::fit;
+use uncontended_figures::{Dimension, given_number, given_percent, measured, ratio, whole};
+
+/// Columns of a command's name in a table.
+const NAME_COLUMNS: usize = 30;
 
 impl Form for Compare {
     fn said(&self, finding: &Finding) -> String {
@@ -16,13 +21,37 @@ impl Form for Compare {
         format!("{said}; {} {effect}, {pairs} pairs", self.effect_name())
     }
 
-    fn why_undecided(&self, finding: &Finding) -> &'static str {
+    fn why_undecided(&self, finding: &Finding) -> Why {
         let tails = finding.pairs().and_then(|pairs| pairs.tails);
+        let more = "runs";
         if tails.is_some_and(|tails| tails.median != Answer::Undecided) {
-            "the median alone is settled: give more runs to rule out a heavier tail, or ask about the median alone with --no-tail-guard"
+            let cause = "the median alone is settled, a heavier tail is not ruled out";
+            Why { cause, more, or: ", or ask about the median alone with --no-tail-guard" }
         } else {
-            "the evidence suffices for neither answer; at the margin itself it never would: give more runs or another --margin"
+            let cause =
+                "the evidence suffices for neither answer (at the margin itself it never would)";
+            Why { cause, more, or: ", or give another --margin" }
         }
+    }
+
+    fn values(&self, findings: &[Finding]) -> Option<Table> {
+        let dimension = Dimension::of_unit(&self.unit).unwrap_or(Dimension::Number);
+        let figures = ["median", "mean", "least", "greatest", "runs"].map(Column::figure);
+        let columns = std::iter::once(Column::word("command")).chain(figures);
+        let mut table = Table::new(columns.collect());
+        let mut row = |command: &str, spread: &Spread| {
+            let shown = |value| measured(value, dimension);
+            let Spread { median, mean, min, max, runs } = *spread;
+            let name = fit(command, NAME_COLUMNS);
+            table.row([name, shown(median), shown(mean), shown(min), shown(max), whole(runs)]);
+        };
+        let pairs = || findings.iter().filter_map(|finding| finding.pairs());
+        let baseline = pairs().find_map(|pairs| pairs.values)?.baseline;
+        row(self.commands.get(self.baseline)?, &baseline);
+        for pairs in pairs() {
+            row(&pairs.candidate, &pairs.values?.candidate);
+        }
+        Some(table)
     }
 
     fn columns(&self) -> Vec<Column> {

@@ -12,9 +12,9 @@ use page::Replay;
 use std::fmt::Write as _;
 use uncontended_decide::Failure;
 use uncontended_decide::question::Question;
-use uncontended_decide::record::Run;
+use uncontended_decide::record::{Run, Stop};
 use uncontended_decide::verdict::{Answer, Finding, Verdict};
-use uncontended_figures::table::{Column, Table};
+use uncontended_figures::table::{Column, Paint, Table};
 use uncontended_figures::{at_most_percent, given_percent, share, whole};
 
 /// What a kind of question shows of its verdict.
@@ -22,8 +22,8 @@ trait Form {
     /// What a finding says, without the answer and the error.
     fn said(&self, finding: &Finding) -> String;
 
-    /// Why neither answer was given.
-    fn why_undecided(&self, finding: &Finding) -> &'static str;
+    /// Why neither answer was given, and what else than more runs would help.
+    fn why_undecided(&self, finding: &Finding) -> Why;
 
     /// The columns of a table of findings, except for the error.
     fn columns(&self) -> Vec<Column>;
@@ -31,8 +31,13 @@ trait Form {
     /// A finding as the cells of a row of it.
     fn cells(&self, finding: &Finding) -> Vec<String>;
 
-    /// What follows the table.
+    /// What follows the table, in Markdown.
     fn below(&self, _: &Finding) -> Option<String> {
+        None
+    }
+
+    /// What the values of the commands look like.
+    fn values(&self, _: &[Finding]) -> Option<Table> {
         None
     }
 
@@ -86,9 +91,17 @@ fn rate_cells(finding: &Finding) -> Vec<String> {
     ]
 }
 
-/// The lines for people.
+/// The lines for people, with what the values look like.
 #[must_use]
 pub fn human(verdict: &Verdict) -> String {
+    let values = form(&verdict.hypothesis).values(findings(verdict));
+    let values = values.map(|values| values.text(usize::MAX, Paint::default()));
+    sentences(verdict) + &values.unwrap_or_default()
+}
+
+/// The sentences for people.
+#[must_use]
+pub fn sentences(verdict: &Verdict) -> String {
     let mut text = String::new();
     let several = verdict.comparisons.len() > 1;
     for finding in &verdict.comparisons {
@@ -106,13 +119,48 @@ pub fn human(verdict: &Verdict) -> String {
             let _ = writeln!(text, "{}", sentence(verdict, finding));
         }
     }
+    let form = form(&verdict.hypothesis);
     if finding.verdict == Answer::Undecided {
-        let _ = writeln!(text, "{}", form(&verdict.hypothesis).why_undecided(&verdict.finding));
+        let _ = writeln!(text, "{}", form.why_undecided(finding).sentence(verdict.stopped_by));
     }
     for warning in &verdict.warnings {
         let _ = writeln!(text, "warning: {warning}");
     }
     text
+}
+
+/// The finding, or one for each candidate.
+fn findings(verdict: &Verdict) -> &[Finding] {
+    match verdict.comparisons.as_slice() {
+        [] => std::slice::from_ref(&verdict.finding),
+        several => several,
+    }
+}
+
+/// Why neither answer was given.
+struct Why {
+    /// What the evidence lacks.
+    cause: &'static str,
+    /// What is to be given more of: runs, pairs, dealings.
+    more: &'static str,
+    /// What helps as well; empty for nothing.
+    or: &'static str,
+}
+
+impl Why {
+    /// What ended the trial, why that was too early, and what to do.
+    fn sentence(&self, stop: Stop) -> String {
+        let Why { cause, more, or } = self;
+        let (ended, remedy) = match stop {
+            Stop::MaxRuns => (format!("the budget of {more} is spent"), "raise --max-runs"),
+            Stop::MaxTime => ("the time is up".to_owned(), "raise --max-time"),
+            Stop::Interrupted => ("it was interrupted".to_owned(), "let it run to its end"),
+            Stop::EndOfInput => ("there is no more input".to_owned(), "give more values"),
+            Stop::LogCut => ("the log breaks off".to_owned(), "make the trial again"),
+            Stop::Decided => ("one answer is certain, not all".to_owned(), "ask about each apart"),
+        };
+        format!("{ended}, and {cause}: {remedy}{or}")
+    }
 }
 
 /// One finding as one line.
@@ -127,20 +175,19 @@ fn sentence(verdict: &Verdict, finding: &Finding) -> String {
 pub fn markdown(verdict: &Verdict) -> String {
     let form = form(&verdict.hypothesis);
     let mut text = format!("**{}** {}\n\n", verdict.finding.verdict.name(), verdict.question);
-    let findings = match verdict.comparisons.as_slice() {
-        [] => std::slice::from_ref(&verdict.finding),
-        several => several,
-    };
     let error = at_most_percent(verdict.max_error);
     let mut columns = form.columns();
     columns.push(Column::figure("error at most"));
     let mut table = Table::new(columns);
-    for finding in findings {
+    for finding in findings(verdict) {
         let mut cells = form.cells(finding);
         cells.push(error.clone());
         table.row(cells);
     }
     text += &table.markdown();
+    if let Some(values) = form.values(findings(verdict)) {
+        let _ = write!(text, "\n{}", values.markdown());
+    }
     if let Some(below) = form.below(&verdict.finding) {
         let _ = writeln!(text, "\n{below}");
     }

@@ -3,13 +3,14 @@
 //! # Contract
 //! The path of the evidence is replayed from the runs, through the same trial that gave the verdict.
 
-use super::{form, human};
+use super::{form, sentences};
 use crate::html::{Cell, Page, list, table};
 use crate::svg::{self, Look, Within};
 use maud::Markup;
 use uncontended_decide::Failure;
 use uncontended_decide::question::Compare;
 use uncontended_decide::record::Run;
+use uncontended_decide::spread::Spread;
 use uncontended_decide::verdict::{Finding, Verdict};
 use uncontended_figures::{Dimension, at_most_percent, measured, ratio, whole};
 
@@ -33,7 +34,7 @@ pub fn page(verdict: &Verdict, runs: &[Run]) -> Result<String, Failure> {
         format!("stopped by: {}", verdict.stopped_by.name()),
         format!("seed {}", verdict.seed),
     ];
-    let said = human(verdict).lines().map(String::from).collect::<Vec<_>>();
+    let said = sentences(verdict).lines().map(String::from).collect::<Vec<_>>();
     let page = Page::new(&verdict.question, &facts).section("Verdict", "", &list(&said, false));
     Ok(sections(page, verdict, runs, "")?.html())
 }
@@ -62,10 +63,7 @@ pub fn of_several<'a>(
 
 /// The pictures of one verdict; `name` tells it from others on the page.
 fn sections(mut page: Page, verdict: &Verdict, runs: &[Run], name: &str) -> Result<Page, Failure> {
-    let findings = match verdict.comparisons.as_slice() {
-        [] => std::slice::from_ref(&verdict.finding),
-        several => several,
-    };
+    let findings = super::findings(verdict);
     let form = form(&verdict.hypothesis);
     let Replay { paths, within, ratios } = form.replay(verdict, runs)?;
     for (index, finding) in findings.iter().enumerate() {
@@ -107,8 +105,8 @@ pub(super) struct Shown<'a> {
 /// The pairs of a comparison, and its candidates side by side.
 pub(super) fn of_pairs(page: Page, compare: &Compare, shown: &Shown<'_>) -> Page {
     let page = pair_sections(page, compare, shown.runs, shown.name);
-    let title = titled("Candidates", [shown.name, ""]);
-    page.section(&title, "", &candidates(shown.findings, &compare.effect_name()))
+    let title = titled("Commands", [shown.name, ""]);
+    page.section(&title, "", &candidates(shown.findings, compare))
 }
 
 /// A heading: what is shown, of which property of a suite, of which candidate; empty names are left out.
@@ -214,22 +212,36 @@ fn pair_sections(mut page: Page, compare: &Compare, runs: &[Run], name: &str) ->
     page
 }
 
-fn candidates(findings: &[Finding], effect_name: &str) -> Markup {
-    let rows: Vec<Vec<Cell>> = findings
-        .iter()
-        .filter_map(|finding| Some((finding, finding.pairs()?)))
-        .map(|(finding, pairs)| {
-            let effect = &pairs.effect;
-            let high = effect.high.unwrap_or(f64::INFINITY);
-            let shown = ratio(effect.ratio, effect.low, high);
-            vec![
-                Cell::text(pairs.candidate.clone()),
-                Cell::text(finding.verdict.name()),
-                Cell::text(pairs.relation.told()),
-                effect.ratio.map_or(Cell::text(shown.clone()), |ratio| Cell::figure(shown, ratio)),
-                Cell::figure(whole(finding.n), finding.n as f64),
-            ]
+/// The commands side by side: the baseline, then the candidates with what is found of them.
+fn candidates(findings: &[Finding], compare: &Compare) -> Markup {
+    let dimension = Dimension::of_unit(&compare.unit).unwrap_or(Dimension::Number);
+    let values = |spread: Option<Spread>| {
+        let figures = spread.map(|spread| [spread.median, spread.mean, spread.min, spread.max]);
+        figures.map_or([None; 4], |figures| figures.map(Some)).map(|figure| {
+            figure.map_or(Cell::none(), |value| Cell::figure(measured(value, dimension), value))
         })
-        .collect();
-    table(&["candidate", "verdict", "relation", effect_name, "pairs"], &rows)
+    };
+    let pairs = || findings.iter().filter_map(|finding| Some((finding, finding.pairs()?)));
+    let baseline = pairs().find_map(|(_, pairs)| pairs.values).map(|values| values.baseline);
+    let name = compare.commands.get(compare.baseline).cloned().unwrap_or_default();
+    let mut first = vec![Cell::text(name), Cell::text("baseline"), Cell::text("")];
+    first.extend([Cell::none(), Cell::none()]);
+    first.extend(values(baseline));
+    let mut rows = vec![first];
+    for (finding, pairs) in pairs() {
+        let effect = &pairs.effect;
+        let shown = ratio(effect.ratio, effect.low, effect.high.unwrap_or(f64::INFINITY));
+        let mut row = vec![
+            Cell::text(pairs.candidate.clone()),
+            Cell::text(finding.verdict.name()),
+            Cell::text(pairs.relation.told()),
+            Cell::figure(shown, effect.ratio.unwrap_or(f64::MAX)),
+            Cell::figure(whole(finding.n), finding.n as f64),
+        ];
+        row.extend(values(pairs.values.map(|values| values.candidate)));
+        rows.push(row);
+    }
+    let effect = compare.effect_name();
+    let headings = ["command", "verdict", "relation", &effect, "pairs"];
+    table(&[&headings[..], &["median", "mean", "least", "greatest"]].concat(), &rows)
 }

@@ -1,7 +1,7 @@
 //! What is shown of a permutation test.
 
-use super::Form;
 use super::page::{POINTS, Replay};
+use super::{Form, Why};
 use std::ops::ControlFlow;
 use uncontended_decide::Failure;
 use uncontended_decide::dealing::{self, DealTrial};
@@ -32,11 +32,14 @@ impl Form for Permute {
         )
     }
 
-    fn why_undecided(&self, _: &Finding) -> &'static str {
+    fn why_undecided(&self, _: &Finding) -> Why {
+        let more = "dealings";
         if self.or_below.is_none() {
-            "the evidence suffices for neither answer; at the level itself it never would: give more dealings, or an indifference zone with --or-below"
+            let cause =
+                "the evidence suffices for neither answer (at the level itself it never would)";
+            Why { cause, more, or: ", or give an indifference zone with --or-below" }
         } else {
-            "the evidence suffices for neither answer yet: give more dealings"
+            Why { cause: "the evidence suffices for neither answer yet", more, or: "" }
         }
     }
 

@@ -1,6 +1,6 @@
 //! What is shown of a rate.
 
-use super::Form;
+use super::{Form, Why};
 use uncontended_decide::question::Slo;
 use uncontended_decide::verdict::{Answer, Finding, Percentile};
 use uncontended_figures::table::Column;
@@ -27,19 +27,24 @@ impl Form for Slo {
         )
     }
 
-    fn why_undecided(&self, finding: &Finding) -> &'static str {
-        match finding.rate().and_then(|rate| rate.dependence?.would_be) {
-            Some(Answer::No) => {
-                "independent runs would say no, but so many that lack the property may be bursts: give more runs, or say --bursts 1 if they are independent"
-            }
-            Some(_) => {
-                "independent runs would say yes, but those that lack the property come in bursts: give more runs, or say --bursts 1 if they are independent"
-            }
-            None if self.or_below.is_none() => {
-                "the evidence suffices for neither answer; at the rate itself it never would: give more runs, or an indifference zone with --or-below"
-            }
-            None => "the evidence suffices for neither answer yet: give more runs",
-        }
+    fn why_undecided(&self, finding: &Finding) -> Why {
+        let independent = ", or say --bursts 1 if they are independent";
+        let (cause, or) = match finding.rate().and_then(|rate| rate.dependence?.would_be) {
+            Some(Answer::No) => (
+                "independent runs would say no, but so many that lack the property may be bursts",
+                independent,
+            ),
+            Some(_) => (
+                "independent runs would say yes, but those that lack the property come in bursts",
+                independent,
+            ),
+            None if self.or_below.is_none() => (
+                "the evidence suffices for neither answer (at the rate itself it never would)",
+                ", or give an indifference zone with --or-below",
+            ),
+            None => ("the evidence suffices for neither answer yet", ""),
+        };
+        Why { cause, more: "runs", or }
     }
 
     fn columns(&self) -> Vec<Column> {
