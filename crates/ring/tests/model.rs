@@ -5,7 +5,7 @@
 
 mod exploring;
 
-use exploring::{begins, holds};
+use exploring::{begins, holds, holds_patiently};
 use std::cell::Cell;
 use uncontended_model::real::{spawn, spin_loop};
 use uncontended_ring::spsc::{self, Producer};
@@ -18,10 +18,10 @@ fn push(producer: &mut Producer<u32>, value: u32) {
     }
 }
 
-/// Three values through a ring of `capacity`, in order; then the consumer is told that the producer went.
-fn pass<const CAPACITY: usize>() {
+/// Values through a ring, in order; then the consumer is told that the producer went.
+fn pass<const CAPACITY: usize, const VALUES: u32>() {
     let (mut producer, mut consumer) = spsc::ring(CAPACITY).unwrap();
-    let sender = spawn(move || (1..=3).for_each(|value| push(&mut producer, value)));
+    let sender = spawn(move || (1..=VALUES).for_each(|value| push(&mut producer, value)));
     let mut expected = 1;
     loop {
         match consumer.pop() {
@@ -33,18 +33,23 @@ fn pass<const CAPACITY: usize>() {
             Err(PopError::Closed) => break,
         }
     }
-    assert_eq!(expected, 4, "all came before the end was told");
+    assert_eq!(expected, VALUES + 1, "all came before the end was told");
     sender.join().unwrap();
 }
 
 #[test]
 fn one_slot_passes_all_in_order() {
-    holds(pass::<1>);
+    holds(pass::<1, 3>);
 }
 
 #[test]
 fn two_slots_pass_all_in_order() {
-    holds(pass::<2>);
+    holds(pass::<2, 3>);
+}
+
+#[test]
+fn values_pass_however_often_the_sides_ask() {
+    holds_patiently(pass::<1, 2>);
 }
 
 /// Claims and batches: two values published at once, read in place, released at once.

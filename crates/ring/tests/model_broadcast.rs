@@ -5,11 +5,12 @@
 
 mod exploring;
 
-use exploring::holds;
+use exploring::{begins, holds, holds_patiently};
 use std::sync::atomic::Ordering::Relaxed;
 use uncontended_model::real::{Arc, AtomicU32, spawn, spin_loop};
 use uncontended_ring::broadcast::{Consumer, Plan, Producer};
 use uncontended_ring::{PopError, PushError};
+use uncontended_wait::Sleepers;
 
 fn feed(mut producer: Producer<u32>, count: u32) {
     for value in 1..=count {
@@ -52,12 +53,12 @@ fn both_see_all() {
     other.join().unwrap();
 }
 
-/// One consumer, three values through a ring of two.
-fn one_sees_all() {
-    let (producer, mut consumers) = Plan::new(2).consumer("a", &[]).polling().unwrap();
+/// One consumer.
+fn one_sees_all<const CAPACITY: usize, const VALUES: u32>() {
+    let (producer, mut consumers) = Plan::new(CAPACITY).consumer("a", &[]).polling().unwrap();
     let a = consumers.take("a").unwrap();
-    let reader = spawn(move || assert_eq!(drain(a, 2), [1, 2, 3]));
-    feed(producer, 3);
+    let reader = spawn(move || assert_eq!(drain(a, CAPACITY), (1..=VALUES).collect::<Vec<_>>()));
+    feed(producer, VALUES);
     reader.join().unwrap();
 }
 
@@ -104,9 +105,41 @@ fn each_goes_to_one() {
     while producer.push(2).is_err() {
         spin_loop();
     }
+    // Into the place of the second, if that was read.
+    let _ = producer.push(3);
     let mut all = members.map(|member| member.join().unwrap().0);
     all.sort_unstable();
     assert_eq!(all, [1, 2]);
+}
+
+/// A value for one of two members, who ask once each. The slower one keeps nothing from the producer.
+fn one_of_two_fails() {
+    let (mut producer, mut consumers) = Plan::new(1).group("g", 2, &[]).polling().unwrap();
+    let members = [consumers.take("g").unwrap(), consumers.take("g").unwrap()];
+    producer.push(1).unwrap();
+    let members = members.map(|mut member| {
+        spawn(move || {
+            let _ = member.read(1).map(|batch| batch.release());
+            member
+        })
+    });
+    let _members = members.map(|member| member.join().unwrap());
+    assert_eq!(producer.push(2), Ok(()));
+}
+
+/// The same, while the producer sleeps for room.
+fn one_of_two_fails_beside_a_sleeper() {
+    let (mut producer, mut consumers) = Plan::new(1).group("g", 2, &[]).blocking().unwrap();
+    let members = [consumers.take("g").unwrap(), consumers.take("g").unwrap()];
+    producer.push(1).unwrap();
+    let members = members.map(|mut member| {
+        spawn(move || {
+            let _ = member.read(1).map(|batch| batch.release());
+            member
+        })
+    });
+    producer.push_wait(2).unwrap();
+    members.into_iter().for_each(|member| drop(member.join().unwrap()));
 }
 
 /// The only member of a group says what it holds next before the producer has seen that it released what it held
@@ -180,7 +213,12 @@ fn who_goes_is_waited_for_no_more() {
 
 #[test]
 fn a_consumer_sees_all() {
-    holds(one_sees_all);
+    holds(one_sees_all::<2, 3>);
+}
+
+#[test]
+fn a_consumer_sees_all_however_often_the_sides_ask() {
+    holds_patiently(one_sees_all::<1, 2>);
 }
 
 #[test]
@@ -204,6 +242,16 @@ fn a_group_shares() {
 }
 
 #[test]
+fn who_fails_to_claim_holds_nobody_up() {
+    holds(one_of_two_fails);
+}
+
+#[test]
+fn who_fails_to_claim_wakes_who_was_held_up() {
+    begins("a producer asleep, and two members", one_of_two_fails_beside_a_sleeper);
+}
+
+#[test]
 fn who_comes_after_a_group_sees_what_it_released() {
     holds(one_after_a_group);
 }
@@ -211,6 +259,13 @@ fn who_comes_after_a_group_sees_what_it_released() {
 #[test]
 fn what_a_member_holds_next_is_seen_after_what_it_released() {
     holds(one_member_goes_on);
+}
+
+/// Sleeps for a value, and looks at it.
+fn read(consumer: &mut Consumer<u32, Sleepers>, expected: u32) {
+    let batch = consumer.read_wait(1).unwrap();
+    assert!(batch.iter().eq(&[expected]));
+    batch.release();
 }
 
 /// A consumer that sleeps for a value.
@@ -221,7 +276,7 @@ fn sleep_for_a_value() {
         producer.push(1).unwrap();
         producer
     });
-    a.read_wait(1).unwrap().release();
+    read(&mut a, 1);
     drop(sender.join().unwrap());
 }
 
@@ -230,7 +285,7 @@ fn sleep_for_the_end() {
     let (mut producer, mut consumers) = Plan::new(1).consumer("a", &[]).blocking().unwrap();
     let mut a = consumers.take("a").unwrap();
     let sender = spawn(move || producer.push(1).unwrap());
-    a.read_wait(1).unwrap().release();
+    read(&mut a, 1);
     assert!(a.read_wait(1).is_none());
     sender.join().unwrap();
 }
@@ -241,7 +296,7 @@ fn sleep_for_room() {
     let mut a = consumers.take("a").unwrap();
     producer.push(1).unwrap();
     let reader = spawn(move || {
-        a.read(1).unwrap().release();
+        read(&mut a, 1);
         a
     });
     producer.push_wait(2).unwrap();
@@ -254,8 +309,8 @@ fn sleep_after_the_other() {
     let (mut producer, mut consumers) = plan.blocking().unwrap();
     let (mut a, mut b) = (consumers.take("a").unwrap(), consumers.take("b").unwrap());
     producer.push(1).unwrap();
-    let first = spawn(move || a.read(1).unwrap().release());
-    b.read_wait(1).unwrap().release();
+    let first = spawn(move || read(&mut a, 1));
+    read(&mut b, 1);
     assert!(b.read_wait(1).is_none(), "a has gone");
     first.join().unwrap();
 }

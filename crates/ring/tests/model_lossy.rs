@@ -5,7 +5,7 @@
 
 mod exploring;
 
-use exploring::holds;
+use exploring::{begins, holds, holds_patiently};
 use uncontended_model::real::{spawn, spin_loop};
 use uncontended_ring::lossy::{self, ObserveError};
 
@@ -37,6 +37,16 @@ fn nothing_is_torn_or_forgotten_in_one_slot() {
 #[test]
 fn nothing_is_torn_or_forgotten_in_two_slots() {
     holds(observe::<2, 3>);
+}
+
+#[test]
+fn nothing_is_torn_or_forgotten_in_the_third_round_of_a_slot() {
+    begins("three values through one slot", observe::<1, 3>);
+}
+
+#[test]
+fn nothing_is_torn_or_forgotten_however_often_an_observer_asks() {
+    holds_patiently(observe::<1, 1>);
 }
 
 /// An observer that sleeps for the end.

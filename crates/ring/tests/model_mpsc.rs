@@ -5,7 +5,7 @@
 
 mod exploring;
 
-use exploring::{begins, holds};
+use exploring::{begins, holds, holds_patiently};
 use uncontended_model::real::{spawn, spin_loop};
 use uncontended_ring::mpsc::{self, Consumer, Producer};
 use uncontended_ring::{PopError, PushError};
@@ -47,11 +47,24 @@ fn two_producers<const CAPACITY: usize>() {
 }
 
 /// One producer, against the consumer alone: more rounds.
-fn one_producer() {
+fn one_producer<const VALUES: u32>() {
     let (producer, mut consumer) = mpsc::ring(1).unwrap();
-    let sender = spawn(move || push(producer, &[1, 2, 3]));
-    assert_eq!(drain(&mut consumer), [1, 2, 3]);
+    let values = (1..=VALUES).collect::<Vec<_>>();
+    let sender = spawn(move || push(producer, &(1..=VALUES).collect::<Vec<_>>()));
+    assert_eq!(drain(&mut consumer), values);
     sender.join().unwrap();
+}
+
+/// One producer may be faster than the other three times in a row.
+fn three_against_one() {
+    let (one, mut consumer) = mpsc::ring(4).unwrap();
+    let other = one.clone();
+    let first = spawn(move || push(one, &[1, 2, 3]));
+    push(other, &[10]);
+    first.join().unwrap();
+    let mut seen = drain(&mut consumer);
+    seen.sort_unstable();
+    assert_eq!(seen, [1, 2, 3, 10]);
 }
 
 /// A batch goes in as a whole: nothing of another producer's is between its values.
@@ -89,7 +102,17 @@ fn two_producers_pass_all_once_through_two_slots() {
 
 #[test]
 fn one_producer_passes_all_in_order() {
-    holds(one_producer);
+    holds(one_producer::<3>);
+}
+
+#[test]
+fn values_pass_however_often_the_sides_ask() {
+    holds_patiently(one_producer::<2>);
+}
+
+#[test]
+fn one_producer_competes_with_three_values_of_another() {
+    holds(three_against_one);
 }
 
 #[test]

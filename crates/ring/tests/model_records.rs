@@ -5,7 +5,7 @@
 
 mod exploring;
 
-use exploring::holds;
+use exploring::{holds, holds_patiently};
 use uncontended_model::real::{spawn, spin_loop};
 use uncontended_ring::ClaimError;
 use uncontended_ring::records::{RecordError, mpsc, spsc};
@@ -71,6 +71,32 @@ fn from_one_tightly() {
     sender.join().unwrap();
 }
 
+/// Three records, of which two fill the ring before its consumer begins.
+macro_rules! three {
+    ($name:ident, $kind:ident) => {
+        fn $name() {
+            let (mut producer, mut consumer) = $kind::ring(CAPACITY).unwrap();
+            (1..=2).for_each(|byte| producer.push(&[byte; 8]).unwrap());
+            let sender = spawn(move || push!(producer, &[3; 8]));
+            assert_eq!(drain!(consumer), [[1; 8], [2; 8], [3; 8]]);
+            sender.join().unwrap();
+        }
+    };
+}
+
+three!(three_from_one, spsc);
+three!(three_from_one_of_many, mpsc);
+
+#[test]
+fn records_of_one_pass_however_often_the_sides_ask() {
+    holds_patiently(three_from_one);
+}
+
+#[test]
+fn records_of_many_pass_however_often_the_sides_ask() {
+    holds_patiently(three_from_one_of_many);
+}
+
 /// Two producers, a record each.
 fn from_two() {
     let (mut one, mut consumer) = mpsc::ring(CAPACITY).unwrap();
@@ -109,16 +135,28 @@ fn written_and_aborted() {
     sender.join().unwrap();
 }
 
-/// Two producers compete for the last room, again and again.
+/// One producer may be faster than the other three times in a row.
+fn three_against_one() {
+    let (mut one, mut consumer) = mpsc::ring(CAPACITY).unwrap();
+    let mut two = one.clone();
+    let first = spawn(move || (0..3).for_each(|_| one.push(&[]).unwrap()));
+    two.push(&[]).unwrap();
+    first.join().unwrap();
+    drop(two);
+    assert_eq!(drain!(consumer).len(), 4);
+}
+
+/// Two producers compete for the last room, then one of them waits for more.
 fn for_the_last_room() {
     let (mut one, mut consumer) = mpsc::ring(CAPACITY).unwrap();
     let mut two = one.clone();
     push!(one, &FORGED);
     push!(one, &[1]);
+    consumer.read().unwrap().release();
     let senders = [spawn(move || push!(one, &[2])), spawn(move || push!(two, &[3]))];
     let mut seen = drain!(consumer);
-    seen[2..].sort();
-    assert_eq!(seen, [FORGED.to_vec(), vec![1], vec![2], vec![3]]);
+    seen[1..].sort();
+    assert_eq!(seen, [[1], [2], [3]]);
     senders.into_iter().for_each(|sender| sender.join().unwrap());
 }
 
@@ -145,6 +183,11 @@ fn one_of_many_passes_all() {
 #[test]
 fn an_aborted_record_is_cleared_after_it_was_written() {
     holds(written_and_aborted);
+}
+
+#[test]
+fn one_producer_competes_with_three_records_of_another() {
+    holds(three_against_one);
 }
 
 #[test]

@@ -6,7 +6,8 @@ use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 use uncontended_atomic::{Arc, AtomicU32, UnsafeCell, spawn};
 use uncontended_model::real::{Explorer, Memory};
 use uncontended_testkit::explored::{self, BOTH};
-use uncontended_wait::{Deadline, Parker, Sleepers};
+use uncontended_wait::role::Role;
+use uncontended_wait::{Deadline, Parker, Scope, Sleepers};
 
 fn explorer(memory: Memory) -> Explorer {
     Explorer::new(memory).events(300)
@@ -105,6 +106,39 @@ fn one_wake_a_token() {
     }
 }
 
+/// An end for two waiters, while another thread wakes one of them for nothing.
+fn one_wake_and_an_end() {
+    let shared = Arc::new((Sleepers::new(), AtomicU32::new(0)));
+    let waiters = [(), ()].map(|()| {
+        let shared = Arc::clone(&shared);
+        spawn(move || shared.0.sleep_until(|| (shared.1.load(Acquire) == 1).then_some(())))
+    });
+    let theirs = Arc::clone(&shared);
+    let other = spawn(move || theirs.0.wake_one());
+    shared.1.store(1, Release);
+    shared.0.wake();
+    other.join().unwrap();
+    for waiter in waiters {
+        waiter.join().unwrap();
+    }
+}
+
+/// Two waiters, each for an event of its own: the first may set the flag for both.
+fn two_waiters_for_different_events() {
+    let shared = Arc::new((Sleepers::new(), AtomicU32::new(0)));
+    let waiters = [1, 2].map(|wanted| {
+        let shared = Arc::clone(&shared);
+        spawn(move || shared.0.sleep_until(|| (shared.1.load(Acquire) >= wanted).then_some(())))
+    });
+    for event in [1, 2] {
+        shared.1.store(event, Release);
+        shared.0.wake();
+    }
+    for waiter in waiters {
+        waiter.join().unwrap();
+    }
+}
+
 /// A wait that may end by its deadline at any moment, and then has looked a last time.
 fn a_deadline() {
     let shared = Arc::new((Sleepers::new(), AtomicU32::new(0)));
@@ -145,6 +179,49 @@ fn every_token_is_taken_when_each_wakes_one() {
 }
 
 #[test]
+fn an_end_reaches_both_while_another_wakes_one() {
+    // Nothing about it is a matter of memory order, and of interleavings alone there are few enough.
+    let name = "an end for two waiters, while another wakes one";
+    explored::begins(name, (10_000, Some(300_000)), &[Memory::Sc], explorer, || {
+        one_wake_and_an_end
+    });
+}
+
+#[test]
+fn two_waiters_are_woken_by_different_events() {
+    let name = "two waiters for different events";
+    explored::begins(name, (30_000, Some(300_000)), &[Memory::Sc], explorer, || {
+        two_waiters_for_different_events
+    });
+}
+
+/// The role of a producer goes from one thread to another, which asks until it is free, and what is counted goes on.
+fn a_role_goes_on() {
+    let shared = Arc::new((Role::new(), Letter(UnsafeCell::new(0))));
+    let theirs = Arc::clone(&shared);
+    let other = spawn(move || {
+        if theirs.0.claim(Scope::Private).is_ok() {
+            // SAFETY: the role is this thread's (edge `role`).
+            theirs.1.0.with_mut(|letter| unsafe { *letter += 1 });
+            theirs.0.give_back();
+        }
+    });
+    let has_it =
+        [Role::claim, Role::take_over].iter().any(|ask| ask(&shared.0, Scope::Private).is_ok());
+    if has_it {
+        // SAFETY: the role is this thread's (edge `role`).
+        shared.1.0.with_mut(|letter| unsafe { *letter += 1 });
+        shared.0.give_back();
+    }
+    other.join().unwrap();
+}
+
+#[test]
+fn what_the_holder_of_a_role_did_is_seen_by_the_next() {
+    holds(a_role_goes_on);
+}
+
+#[test]
 fn without_barriers_bounded_sleeps_lose_nothing_either() {
     uncontended_fence::refuse_barriers();
     holds(one_publisher_and_one_waiter);
@@ -164,6 +241,44 @@ fn tokens() {
     parker.park();
     // SAFETY: the token was given (edge `token`).
     assert_eq!(letter.0.with(|letter| unsafe { *letter }), 7);
+    other.join().unwrap();
+}
+
+/// Two tokens, of which the second is given once the first was taken.
+fn tokens_in_turn() {
+    let (mut parker, taken) = (Parker::new(), Arc::new(AtomicU32::new(0)));
+    let (unparker, theirs) = (parker.unparker(), Arc::clone(&taken));
+    let other = spawn(move || {
+        unparker.unpark();
+        if theirs.load(Acquire) == 1 {
+            unparker.unpark();
+        }
+        unparker
+    });
+    parker.park();
+    taken.store(1, Release);
+    let is_again = parker.park_deadline(Deadline::at_ns(2)).is_ok();
+    let unparker = other.join().unwrap();
+    if !is_again {
+        unparker.unpark();
+        parker.park();
+    }
+}
+
+/// The same with a deadline: whether the token was there in time or came at the last moment, what it is about is there.
+fn tokens_in_time() {
+    let letter = Arc::new(Letter(UnsafeCell::new(0)));
+    let (mut parker, theirs) = (Parker::new(), Arc::clone(&letter));
+    let unparker = parker.unparker();
+    let other = spawn(move || {
+        // SAFETY: nobody reads before the token is given (edge `token`).
+        theirs.0.with_mut(|letter| unsafe { *letter = 7 });
+        unparker.unpark();
+    });
+    if parker.park_deadline(Deadline::at_ns(2)).is_ok() {
+        // SAFETY: the token was given (edge `token`).
+        assert_eq!(letter.0.with(|letter| unsafe { *letter }), 7);
+    }
     other.join().unwrap();
 }
 
@@ -188,6 +303,16 @@ unsafe impl Send for Letter {}
 #[test]
 fn tokens_carry_what_they_are_about() {
     holds(tokens);
+}
+
+#[test]
+fn two_tokens_in_turn() {
+    holds(tokens_in_turn);
+}
+
+#[test]
+fn a_token_in_time_carries_what_it_is_about() {
+    holds(tokens_in_time);
 }
 
 #[test]

@@ -30,9 +30,9 @@ fn begins(name: &str, models: &[Memory], scenario: fn()) {
     explored::begins(name, (3_000, None), models, explorer, || scenario);
 }
 
-/// Of a scenario with more executions than can be explored.
-fn only_begins(name: &str, models: &[Memory], scenario: fn()) {
-    explored::begins(name, (3_000, Some(300_000)), models, explorer, || scenario);
+/// Of a scenario with more executions than can be explored; in the short form so many.
+fn only_begins(name: &str, short: u64, models: &[Memory], scenario: fn()) {
+    explored::begins(name, (short, Some(300_000)), models, explorer, || scenario);
 }
 
 struct Log<F: Form> {
@@ -131,6 +131,17 @@ fn closing<F: Small + SingleProducer, const WAITERS: usize>() {
     }
 }
 
+/// One event, then the producer ends: who waits for the event sees it, however late it looks (V7).
+fn an_event_and_the_end<F: Small + SingleProducer>() {
+    let mine = log::<F>();
+    let mut producer = mine.count.producer().unwrap();
+    let theirs = Arc::clone(&mine);
+    let waiter = spawn(move || theirs.count.wait(0));
+    producer.increment();
+    drop(producer);
+    assert_eq!(waiter.join().unwrap(), Ok(1));
+}
+
 /// A wait that may end by its deadline at any moment; if it says that the count changed, it did (V4).
 fn a_deadline<F: Small + SingleProducer>() {
     let mine = log::<F>();
@@ -197,6 +208,22 @@ fn one_job() {
     assert_eq!(took[0] + took[1], 1, "taken once");
 }
 
+/// An event that wakes all, while another thread's wakes one of them (V2).
+fn one_for_all_and_one_for_one() {
+    let count = Arc::new(many::EventCount32::new());
+    let waiters = [(), ()].map(|()| {
+        let theirs = Arc::clone(&count);
+        spawn(move || theirs.wait(0).unwrap())
+    });
+    let theirs = Arc::clone(&count);
+    let other = spawn(move || theirs.add_and_wake_one(1));
+    count.increment();
+    other.join().unwrap();
+    for waiter in waiters {
+        assert_ne!(waiter.join().unwrap(), 0);
+    }
+}
+
 /// 64 bits, of which the kernel sees the low half.
 fn wide() {
     let count = Arc::new(many::EventCount64::new());
@@ -255,6 +282,11 @@ fn portable_form_closes() {
 }
 
 #[test]
+fn portable_form_counts_what_comes_before_its_end() {
+    holds(&BOTH, an_event_and_the_end::<TwoWords>);
+}
+
+#[test]
 fn portable_form_ends_by_a_deadline() {
     holds(&BOTH, a_deadline::<TwoWords>);
 }
@@ -291,8 +323,14 @@ fn many_producers_count_in_64_bits() {
 }
 
 #[test]
+fn many_producers_wake_all_while_another_wakes_one() {
+    let name = "many producers, an event for all and one for one";
+    only_begins(name, 10_000, &[Memory::Sc], one_for_all_and_one_for_one);
+}
+
+#[test]
 fn many_producers_wake_one_at_a_time() {
-    only_begins("many producers, one job for two waiters", &TSO, one_job);
+    only_begins("many producers, one job for two waiters", 3_000, &TSO, one_job);
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -320,6 +358,11 @@ mod x86 {
     }
 
     #[test]
+    fn one_word_form_counts_what_comes_before_its_end() {
+        holds(&TSO, an_event_and_the_end::<One>);
+    }
+
+    #[test]
     fn one_word_form_ends_by_a_deadline() {
         holds(&TSO, a_deadline::<One>);
     }
@@ -331,7 +374,12 @@ mod x86 {
 
     #[test]
     fn one_word_form_wakes_two_waiters_of_different_events() {
-        only_begins("one-word form, two waiters of different events", &TSO, two_waiters::<One>);
+        only_begins(
+            "one-word form, two waiters of different events",
+            32_000,
+            &TSO,
+            two_waiters::<One>,
+        );
     }
 
     #[test]

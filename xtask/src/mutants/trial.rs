@@ -113,7 +113,7 @@ fn run_for(
     let mut command = Command::new(program);
     command.args(["--exact", &test.function, "--nocapture", "--test-threads=1"]);
     command.stdin(Stdio::null()).stdout(said.try_clone()?).stderr(said);
-    command.env_remove("UNC_DEPTH").env_remove("UNC_MEMORY").env_remove("RUST_BACKTRACE");
+    command.env_remove("UNC_MEMORY").env_remove("RUST_BACKTRACE");
     if let Some(memory) = &test.memory {
         command.env("UNC_MEMORY", memory);
     }

@@ -14,6 +14,13 @@ pub(crate) fn holds(scenario: fn()) {
     explored::holds(&BOTH, explorer, || scenario);
 }
 
+/// The same where polls are in vain up to three times, each in every way: for bugs that only the second or third one
+/// meets.
+#[allow(dead_code, reason = "not every test file has such a one")]
+pub(crate) fn holds_patiently(scenario: fn()) {
+    explored::holds(&BOTH, |memory| explorer(memory).rounds(3), || scenario);
+}
+
 /// Holds under both; of a scenario of this name that is too large for a short test, the first executions do.
 #[allow(dead_code, reason = "not every test file has such a one")]
 pub(crate) fn begins(name: &str, scenario: fn()) {
