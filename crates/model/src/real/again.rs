@@ -41,6 +41,7 @@ impl Core {
         }
         let run = &mut self.threads[thread];
         run.executed += 1;
+        run.hinted = false;
         self.log.push(EventId::new(thread, run.executed));
         Some(value)
     }

@@ -4,7 +4,7 @@
 pub const MAX_THREADS: usize = 16;
 
 /// `clock[t]` = n: the first n events of thread t are known. Zero knows nothing but the initial values.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct Clock([u16; MAX_THREADS]);
 
 impl Clock {

@@ -71,6 +71,8 @@ pub(crate) struct ThreadRun {
     pub(crate) timeouts: u32,
     /// How often it has failed or woken without a cause.
     pub(crate) spurious: u32,
+    /// It has given a hint and done nothing since.
+    pub(crate) hinted: bool,
     /// Where its `park` waits.
     pub(crate) token: Option<std::sync::Arc<super::atomics::Word>>,
 }
@@ -302,6 +304,7 @@ impl Core {
     fn extend(&mut self, thread: usize, request: &Request) -> Option<u64> {
         let id = EventId::new(thread, self.graph.threads[thread].len() + 1);
         let mut draft = self.graph.draft(thread, request.op, request.location, request.site);
+        draft.after_hint = self.threads[thread].hinted;
         let scripted = self.scripted(thread, request, &draft)?;
         if !self.is_granted(thread, request) {
             return None;
@@ -412,6 +415,7 @@ impl Core {
         let is_wait = event.op.is_wait();
         let run = &mut self.threads[thread];
         run.executed += 1;
+        run.hinted = false;
         self.log.push(id);
         if written.is_some() {
             run.executed += 1;
@@ -523,6 +527,7 @@ impl ThreadRun {
             condition: None,
             timeouts: 0,
             spurious: 0,
+            hinted: false,
             token: None,
         }
     }

@@ -4,6 +4,8 @@ use super::core::{Core, Limits, Stop};
 use super::explorer::{Explorer, MOST_EVENTS};
 use super::graph::Graph;
 use super::growth::Growth;
+use super::memory::Memory;
+use super::preemptions;
 use super::runtime::Run;
 use super::schedule::{self, Step};
 use super::verdict::{
@@ -49,6 +51,8 @@ pub(super) struct Exploration<T> {
     blocked: u64,
     /// Runs given up at a bound.
     cut: u64,
+    /// Executions beyond the bound on preemptions.
+    beyond: u64,
     /// Reads that waiting loops had to repeat.
     forced: u64,
     /// Runs with a loop left waiting beyond the bound on rounds.
@@ -80,7 +84,9 @@ impl<T: Ord + 'static> Exploration<T> {
         body: impl Fn() -> T + 'static,
     ) -> Exploration<T> {
         let limits = bounds.limits();
-        let run = Run::new(Core::new(Growth::new(bounds.memory), limits));
+        let mut growth = Growth::new(bounds.memory);
+        growth.preemptions = bounds.preemptions;
+        let run = Run::new(Core::new(growth, limits));
         let (outcomes, body) = (BTreeMap::new(), Rc::new(body));
         Exploration {
             bounds: bounds.clone(),
@@ -91,6 +97,7 @@ impl<T: Ord + 'static> Exploration<T> {
             executions: 0,
             blocked: 0,
             cut: 0,
+            beyond: 0,
             forced: 0,
             left_waiting: 0,
             out_of_time: 0,
@@ -192,7 +199,7 @@ impl<T: Ord + 'static> Exploration<T> {
 
     /// The bound that the search has come to.
     fn reached(&self, limit: Option<Duration>) -> Option<Bound> {
-        if self.executions + self.cut >= self.bounds.executions {
+        if self.executions + self.cut + self.beyond >= self.bounds.executions {
             return Some(Bound::Executions(self.bounds.executions));
         }
         let limit = limit.filter(|&limit| self.begun.elapsed() >= limit)?;
@@ -238,7 +245,13 @@ impl<T: Ord + 'static> Exploration<T> {
     fn violation(&self, failure: Failure) -> Violation {
         let core = self.run.core.borrow();
         let schedule = schedule::text(&self.name, &schedule::steps(&core.graph, &core.log));
+        let all = preemptions::whole(&core.graph);
+        let is_sc = self.bounds.memory == Memory::Sc;
+        let bounded = self.bounds.preemptions.is_some();
         Violation {
+            preemptions: bounded
+                .then(|| preemptions::fewest(&core.graph, &all, is_sc, u32::MAX))
+                .flatten(),
             trace: trace::diagram(&core, &failure),
             failure,
             after: self.executions,
@@ -281,6 +294,8 @@ impl<T: Ord + 'static> Exploration<T> {
             forced: self.forced,
             left_waiting: self.left_waiting,
             timeouts: (self.out_of_time > 0).then_some(self.bounds.timeouts),
+            preemptions: self.bounds.preemptions,
+            beyond: self.beyond,
             sampled: self.sampled,
             done,
         }
@@ -302,6 +317,10 @@ impl<T: Ord + 'static> Exploration<T> {
     /// Books a run that was not ended early, and says what is wrong with where it ended.
     fn count(&mut self, result: Option<Rc<T>>) -> Option<Failure> {
         let core = self.run.core.borrow();
+        let is_beyond = self.bounds.preemptions.is_some_and(|most| {
+            let all = preemptions::whole(&core.graph);
+            preemptions::fewest(&core.graph, &all, self.bounds.memory == Memory::Sc, most).is_none()
+        });
         self.forced += core.graph.forced as u64;
         self.left_waiting += u64::from(!core.spinning().is_empty());
         self.out_of_time += u64::from(core.out_of_time);
@@ -311,6 +330,10 @@ impl<T: Ord + 'static> Exploration<T> {
         }
         let waiting: Vec<usize> = core.waiting().collect();
         if waiting.is_empty() {
+            if is_beyond {
+                self.beyond += 1;
+                return None;
+            }
             self.executions += 1;
             let result = result.expect("thread 0 has ended");
             *self.outcomes.entry(result).or_insert(0) += 1;

@@ -34,6 +34,7 @@ pub struct Explorer {
     pub(super) html: Option<PathBuf>,
     memory_bytes: usize,
     stack_bytes: usize,
+    pub(super) preemptions: Option<u32>,
 }
 
 /// Memory that one execution may take.
@@ -66,6 +67,7 @@ impl Explorer {
             time: None,
             sampling: None,
             depth: 2,
+            preemptions: None,
         }
     }
 
@@ -148,6 +150,21 @@ impl Explorer {
     #[must_use]
     pub fn time(mut self, most: Duration) -> Explorer {
         self.time = Some(most);
+        self
+    }
+
+    /// Explores the executions with at most so many preemptions, and says so: "holds in all … executions with at most
+    /// so many preemptions".
+    ///
+    /// An execution's preemptions are the fewest with which its events can be put in a row that keeps program order and
+    /// what each read reads from (under SC also the order of writes, and what reads miss). A preemption is where a
+    /// thread is left that has not ended, does not wait (for a thread's end, a lock, a wake-up) and has not just given
+    /// a hint. What weak memory lets reads find costs nothing: all of it is explored within the bound.
+    ///
+    /// A violation beyond the bound that the search comes across is told too, with its own number.
+    #[must_use]
+    pub fn preemptions(mut self, most: u32) -> Explorer {
+        self.preemptions = Some(most);
         self
     }
 

@@ -70,6 +70,8 @@ pub(crate) struct Event {
     pub(crate) exclusive: bool,
     /// A repeated read of a waiting loop: it has no alternatives.
     pub(crate) forced: bool,
+    /// Its thread had given a hint just before.
+    pub(crate) after_hint: bool,
     /// What happens before this event and the event itself.
     pub(crate) hb: Clock,
     /// Program order and reads-from before this event and the event itself.
@@ -311,6 +313,7 @@ impl Graph {
             from: EventId::INITIAL,
             exclusive: false,
             forced: false,
+            after_hint: false,
             hb,
             prefix,
             pending,

@@ -31,6 +31,7 @@
 use super::graph::{Event, EventId, Graph, Kind};
 use super::memory::Memory;
 use super::op::{Effect, Op, Order};
+use super::preemptions;
 
 /// An event to add instead of the one that was added when the graph had come so far. Its values are those of that run,
 /// where some may be addresses (C2 of `core`).
@@ -82,6 +83,8 @@ pub(crate) struct Growth {
     pub(crate) share: f64,
     /// The parts that turned out to be empty.
     pub(crate) barren: f64,
+    /// The bound on preemptions.
+    pub(crate) preemptions: Option<u32>,
     /// Goes on in one way only: no other is noted.
     pub(crate) single: bool,
     /// Where the next write goes, if that is not left to it: how many writes of its location are before it.
@@ -97,6 +100,7 @@ impl Growth {
             frames,
             share: 1.0,
             barren: 0.0,
+            preemptions: None,
             single: false,
             place: None,
         }
@@ -109,7 +113,10 @@ impl Growth {
             if self.items.len() > frame.first {
                 let item = self.items.pop().expect("counted");
                 if self.take_up(graph, item) {
-                    return true;
+                    if self.is_within(graph) {
+                        return true;
+                    }
+                    self.barren += self.share;
                 }
             } else if self.frames.len() > 1 {
                 self.leave(graph);
@@ -117,6 +124,14 @@ impl Growth {
                 return false;
             }
         }
+    }
+
+    /// Whether the bound on preemptions leaves anything that follows the graph.
+    fn is_within(&self, graph: &Graph) -> bool {
+        self.preemptions.is_none_or(|most| {
+            let part = preemptions::settled(graph);
+            preemptions::fewest(graph, &part, self.memory == Memory::Sc, most).is_some()
+        })
     }
 
     /// Whether anything is left to explore.
@@ -185,7 +200,7 @@ impl Growth {
                     self.barren += self.share;
                     return false;
                 }
-                let draft = Event { value: event.value, ..draft };
+                let draft = Event { value: event.value, after_hint: old.after_hint, ..draft };
                 let read = self.place_read(graph, reader, draft, write);
                 graph.get_mut(read).stamp = old.stamp;
                 self.admits(graph, &[write, read]) && self.finish(graph, read)

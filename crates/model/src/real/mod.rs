@@ -97,6 +97,7 @@ mod op;
 mod order;
 mod ordered;
 mod panics;
+mod preemptions;
 mod rounds;
 mod runtime;
 mod sampler;

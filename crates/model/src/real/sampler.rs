@@ -24,35 +24,12 @@ use super::core::{Core, Request, State};
 use super::graph::{Event, EventId, NOWHERE};
 use super::op::{Effect, Op};
 use super::schedule::Find;
+use crate::random::Random;
 
-/// Numbers as good as random (splitmix64).
-#[derive(Debug)]
-pub(crate) struct Random(u64);
-
-impl Random {
-    pub(crate) fn new(seed: u64, run: u64) -> Random {
-        let mut random = Random(seed ^ run.wrapping_mul(0x9e6c_63d0_876a_9a35));
-        random.next();
-        random
-    }
-
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut word = self.0;
-        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        word ^ (word >> 31)
-    }
-
-    /// A number below `limit`.
-    pub(crate) fn below(&mut self, limit: usize) -> usize {
-        ((u128::from(self.next()) * limit as u128) >> 64) as usize
-    }
-
-    /// From 0 up to 1.
-    pub(crate) fn fraction(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
-    }
+/// What is drawn for the run with this number.
+pub(crate) fn random(seed: u64, run: u64) -> Random {
+    let mut mixed = Random(seed ^ run.wrapping_mul(0xd134_2543_de82_ef95));
+    Random(mixed.next())
 }
 
 /// Random priorities lie above those that hints give, and these above those of the steps at which PCT changes.
@@ -87,8 +64,8 @@ pub(crate) struct Sampler {
 impl Sampler {
     /// The run with this number, of at most so many steps.
     pub(crate) fn new(seed: u64, run: u64, depth: u32, steps: u64) -> Sampler {
-        let mut random = Random::new(seed, run);
-        let change = |at| (1 + random.below(steps as usize) as u64, u64::from(at));
+        let mut random = random(seed, run);
+        let change = |at| (1 + random.below(steps), u64::from(at));
         let changes = (1..depth).map(change).collect();
         Sampler {
             random,
@@ -229,12 +206,13 @@ impl Core {
     pub(crate) fn draw(&mut self, thread: usize, request: &Request, draft: &Event) -> Option<Find> {
         let mut sampler = self.sampler.take()?;
         let found = match request.op {
-            Op::Choice { options } => {
-                Some(Find::Choice(sampler.random.below(options as usize) as u64))
-            }
+            Op::Choice { options } => Some(Find::Choice(sampler.random.below(options))),
             Op::Store { order, .. } if sampler.is_weak => {
                 let places = self.growth.possible_places(&mut self.graph, thread, draft, order);
-                places.get(sampler.random.below(places.len())).copied().map(Find::Place)
+                places
+                    .get(sampler.random.below(places.len() as u64) as usize)
+                    .copied()
+                    .map(Find::Place)
             }
             Op::Load { .. } | Op::Rmw { .. } | Op::Cas { .. } | Op::AwaitCas { .. }
                 if sampler.is_weak =>
@@ -246,7 +224,7 @@ impl Core {
                     (floor..newest).map(|position| self.graph.write_at(at, position)).collect();
                 writes.retain(|&from| self.growth.may_read(&mut self.graph, thread, draft, from));
                 writes.push(self.graph.newest(at));
-                Some(Find::From(writes[sampler.random.below(writes.len())], None))
+                Some(Find::From(writes[sampler.random.below(writes.len() as u64) as usize], None))
             }
             _ => None,
         };

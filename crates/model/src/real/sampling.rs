@@ -4,7 +4,7 @@ use super::exploration::{Ended, Exploration};
 use super::graph::Graph;
 use super::growth::Growth;
 use super::memory::Memory;
-use super::sampler::{Random, Sampler};
+use super::sampler::{self, Sampler};
 use super::verdict::{Bound, Diverged, Estimate, Report, Sampled, Verdict};
 
 /// How many runs, drawn from what.
@@ -58,7 +58,7 @@ impl<T: Ord + 'static> Exploration<T> {
     ) -> Result<Result<Estimate, Box<Report>>, Diverged> {
         let (mut sum, mut squares) = (0.0, 0.0);
         for probe in 0..probes {
-            let mut random = Random::new(seed, probe);
+            let mut random = sampler::random(seed, probe);
             self.run.core.borrow_mut().growth = Growth::new(self.bounds.memory);
             let mut graph = Graph::default();
             let guess = loop {
@@ -68,7 +68,10 @@ impl<T: Ord + 'static> Exploration<T> {
                 }
                 let mut core = self.run.core.borrow_mut();
                 let core = &mut *core;
-                match core.growth.draw(&mut core.graph, || random.fraction()) {
+                match core
+                    .growth
+                    .draw(&mut core.graph, || (random.next() >> 11) as f64 / (1u64 << 53) as f64)
+                {
                     None if self.executions > before => break 1.0 / core.growth.share,
                     None | Some(false) => break 0.0,
                     Some(true) => graph = std::mem::take(&mut core.graph),

@@ -203,6 +203,8 @@ pub struct Violation {
     /// The page that shows it, where one was asked for and could be written, or why not
     /// ([`Explorer::html`](super::Explorer::html)).
     pub page: Option<Result<PathBuf, String>>,
+    /// Its preemptions, where they are bounded ([`Explorer::preemptions`](super::Explorer::preemptions)).
+    pub preemptions: Option<u32>,
 }
 
 /// How a violation became smaller.
@@ -342,6 +344,10 @@ pub struct Report {
     /// The bound on time-outs of a thread, if it kept executions out
     /// ([`Explorer::timeouts`](super::Explorer::timeouts)).
     pub timeouts: Option<u32>,
+    /// The bound on preemptions, if there is one ([`Explorer::preemptions`](super::Explorer::preemptions)).
+    pub preemptions: Option<u32>,
+    /// Executions that the search came across beyond that bound; they are not counted above.
+    pub beyond: u64,
     /// How the executions were drawn, if at random ([`Explorer::sample`](super::Explorer::sample)): not all of them are
     /// different then.
     pub sampled: Option<Sampled>,
@@ -406,10 +412,14 @@ impl fmt::Display for Report {
         match &self.verdict {
             Verdict::Holds => {
                 write!(f, "holds in all {} executions", self.executions)?;
+                if let Some(preemptions) = self.preemptions {
+                    write!(f, " with at most {preemptions} preemptions")?;
+                }
                 if let Some(rounds) = self.rounds {
+                    let and = if self.preemptions.is_some() { ", and" } else { "" };
                     write!(
                         f,
-                        " with at most {rounds} rounds of waiting, {} reads forced, {} left waiting",
+                        "{and} with at most {rounds} rounds of waiting, {} reads forced, {} left waiting",
                         self.forced, self.left_waiting
                     )?;
                 }
@@ -418,7 +428,11 @@ impl fmt::Display for Report {
                 }
             }
             Verdict::Violated(violation) => {
-                write!(f, "violated after {} executions: {violation}", violation.after)?
+                write!(f, "violated after {} executions", violation.after)?;
+                if let Some(preemptions) = violation.preemptions {
+                    write!(f, ", with {preemptions} preemptions")?;
+                }
+                write!(f, ": {violation}")?
             }
             Verdict::Unknown(bound) => {
                 write!(f, "unknown after {} executions: {bound}", self.executions)?;
@@ -434,6 +448,9 @@ impl fmt::Display for Report {
                     write!(f, "; {:.2} % of the search, if its ways are alike", 100.0 * done)?;
                 }
             }
+        }
+        if self.beyond > 0 {
+            write!(f, " ({} executions beyond the bound on preemptions)", self.beyond)?;
         }
         write!(f, " ({} blocked explorations)", self.blocked)
     }

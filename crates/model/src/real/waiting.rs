@@ -24,6 +24,7 @@ impl Core {
             sampler.hinted(thread);
         }
         let run = &mut self.threads[thread];
+        run.hinted = true;
         let round = run.rounds.hint(site, self.limits.rounds);
         if let Some(guide) = &mut self.guide {
             guide.rest(thread, round.unsuccessful > self.limits.rounds);

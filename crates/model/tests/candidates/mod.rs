@@ -123,6 +123,18 @@ pub(crate) fn executions(
     locations: usize,
     model: Model,
 ) -> BTreeMap<Vec<u32>, u64> {
+    executions_within(program, locations, model, None)
+}
+
+/// The same for the executions whose events can be put in a row (that keeps program order and reads-from, under SC also
+/// the order of writes and what reads miss) in which a thread that is not at its end is left so often at most.
+pub(crate) fn executions_within(
+    program: &Program,
+    locations: usize,
+    model: Model,
+    preemptions: Option<u32>,
+) -> BTreeMap<Vec<u32>, u64> {
+    let question = Question { model, preemptions };
     let mut events: Vec<Event> = Vec::new();
     for location in 0..locations {
         events.push(initial(location));
@@ -135,8 +147,27 @@ pub(crate) fn executions(
     let reads: Vec<usize> = (0..events.len()).filter(|&e| events[e].what == What::Read).collect();
     let mut found = BTreeMap::new();
     let mut from = vec![usize::MAX; events.len()];
-    choose_reads(&events, &reads, &mut from, locations, model, &mut found);
+    choose_reads(&events, &reads, &mut from, locations, question, &mut found);
     found
+}
+
+#[derive(Clone, Copy)]
+struct Question {
+    model: Model,
+    preemptions: Option<u32>,
+}
+
+/// Whether the events `left` can follow, `thread` having gone on last, with so many preemptions: every order is tried.
+fn can_follow(events: &[Event], order: &Matrix, left: &[usize], thread: usize, most: u32) -> bool {
+    if left.is_empty() {
+        return true;
+    }
+    left.iter().filter(|&&e| left.iter().all(|&other| !order.get(other, e))).any(|&e| {
+        let leaves = events[e].thread != thread && left.iter().any(|&e| events[e].thread == thread);
+        let rest: Vec<usize> = left.iter().copied().filter(|&other| other != e).collect();
+        (!leaves || most > 0)
+            && can_follow(events, order, &rest, events[e].thread, most - u32::from(leaves))
+    })
 }
 
 fn initial(location: usize) -> Event {
@@ -196,20 +227,20 @@ fn choose_reads(
     reads: &[usize],
     from: &mut Vec<usize>,
     locations: usize,
-    model: Model,
+    question: Question,
     found: &mut BTreeMap<Vec<u32>, u64>,
 ) {
     let Some((&read, rest)) = reads.split_first() else {
         if let Some((events, from)) = evaluate(events, from) {
             let mut orders = vec![Vec::new(); locations];
-            choose_orders(&events, &from, &mut orders, 0, model, found);
+            choose_orders(&events, &from, &mut orders, 0, question, found);
         }
         return;
     };
     for write in 0..events.len() {
         if events[write].what == What::Write && events[write].location == events[read].location {
             from[read] = write;
-            choose_reads(events, rest, from, locations, model, found);
+            choose_reads(events, rest, from, locations, question, found);
         }
     }
 }
@@ -262,11 +293,11 @@ fn choose_orders(
     from: &[usize],
     orders: &mut Vec<Vec<usize>>,
     location: usize,
-    model: Model,
+    question: Question,
     found: &mut BTreeMap<Vec<u32>, u64>,
 ) {
     if location == orders.len() {
-        if is_consistent(events, from, orders, model) {
+        if is_consistent(events, from, orders, question) {
             let reads =
                 events.iter().filter(|event| event.what == What::Read).map(|event| event.value);
             let last =
@@ -283,7 +314,7 @@ fn choose_orders(
     }
     permutations(&mut writes, 0, &mut |order| {
         orders[location] = std::iter::once(location).chain(order.iter().copied()).collect();
-        choose_orders(events, from, orders, location + 1, model, found);
+        choose_orders(events, from, orders, location + 1, question, found);
     });
 }
 
@@ -315,7 +346,12 @@ struct Relations {
     eco: Matrix,
 }
 
-fn is_consistent(events: &[Event], from: &[usize], orders: &[Vec<usize>], model: Model) -> bool {
+fn is_consistent(
+    events: &[Event],
+    from: &[usize],
+    orders: &[Vec<usize>],
+    Question { model, preemptions }: Question,
+) -> bool {
     let n = events.len();
     let place = |e: usize| {
         let event = &events[e];
@@ -338,6 +374,15 @@ fn is_consistent(events: &[Event], from: &[usize], orders: &[Vec<usize>], model:
     let between = relations.rb.then(&relations.mo);
     let is_atomic =
         rmw.only(|i, j| between.get(i, j)).closure().0.iter().flatten().all(|&bad| !bad);
+    let is_within = || {
+        let Some(most) = preemptions else { return true };
+        let row = relations.po.or(&relations.rf);
+        let row = if model == Model::Sc { row.or(&relations.mo).or(&relations.rb) } else { row };
+        let all: Vec<usize> = (0..n)
+            .filter(|&e| events[e].thread != usize::MAX && events[e].what != What::Nothing)
+            .collect();
+        can_follow(events, &row, &all, usize::MAX, most)
+    };
     is_atomic
         && match model {
             Model::C11 => c11(events, &relations, &rmw),
@@ -346,6 +391,7 @@ fn is_consistent(events: &[Event], from: &[usize], orders: &[Vec<usize>], model:
             }
             Model::Tso => tso(events, &relations),
         }
+        && is_within()
 }
 
 fn c11(events: &[Event], r: &Relations, rmw: &Matrix) -> bool {

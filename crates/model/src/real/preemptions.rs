@@ -1,0 +1,152 @@
+//! How often an execution must take the processor from a thread that could go on.
+//!
+//! # Contract
+//! An execution has a number of preemptions: the fewest with which its events can be put in a row that keeps program
+//! order and reads-from, and under SC the order of writes and what reads miss. A thread is preempted where another one
+//! goes on although it has not ended, does not wait for what comes later (an end to join, a lock, a wake-up), and has
+//! not just given a hint. What reads of weak memory find costs nothing: a read of an old write needs no preemption.
+//!
+//! [`fewest`] looks for that row breadth first, by how far each thread has come. A thread stops only where it must, or
+//! at a hint: to go on takes nothing from the others.
+//!
+//! [`settled`] is the part of a graph that all graphs explored from it have in common, so none of them has fewer
+//! preemptions than this part. It is the prefix of
+//! - writes that a read with a smaller stamp reads (a revisit added them): as long as the read is there they can't be
+//!   cut off, and what takes the read away has them in its prefix;
+//! - events added in another way than the one that leaves most open, seen from what was before them: they are never cut
+//!   off, or else kept by such a write.
+//!
+//! # Sources
+//! Musuvathi, Qadeer: Iterative context bounding for systematic testing of multithreaded programs, PLDI 2007.
+//! Marmanis, Kokologiannakis, Vafeiadis: Reconciling preemption bounding with DPOR, TACAS 2023 (which prunes otherwise:
+//! by what may be cut off).
+
+use super::clock::Clock;
+use super::graph::{Event, EventId, Graph, Kind};
+use super::op::Op;
+use std::collections::{HashMap, VecDeque};
+
+/// The fewest preemptions of the first events of each thread, as many as `part` says. `None`: more than `most`.
+pub(crate) fn fewest(graph: &Graph, part: &Clock, is_sc: bool, most: u32) -> Option<u32> {
+    let row = Row { graph, part, is_sc };
+    let mut best = HashMap::from([(Clock::default(), 0)]);
+    let mut open = VecDeque::from([(Clock::default(), 0)]);
+    while let Some((done, preemptions)) = open.pop_front() {
+        if best[&done] < preemptions {
+            continue;
+        }
+        if done == *part {
+            return Some(preemptions);
+        }
+        for thread in 0..graph.threads.len() {
+            row.go_on(done, thread, &mut |next, is_free| {
+                let preemptions = preemptions + u32::from(!is_free);
+                let known = best.entry(next).or_insert(u32::MAX);
+                if preemptions > most || preemptions >= *known {
+                    return;
+                }
+                *known = preemptions;
+                if is_free {
+                    open.push_front((next, preemptions));
+                } else {
+                    open.push_back((next, preemptions));
+                }
+            });
+        }
+    }
+    None
+}
+
+/// All events of a graph.
+pub(crate) fn whole(graph: &Graph) -> Clock {
+    let mut all = Clock::default();
+    for (thread, events) in graph.threads.iter().enumerate() {
+        all.set(thread, events.len());
+    }
+    all
+}
+
+/// What all graphs explored from this one keep.
+pub(crate) fn settled(graph: &Graph) -> Clock {
+    let mut kept = Clock::default();
+    let mut keep = |id: EventId| kept.join(&graph.get(id).prefix);
+    for (id, event) in graph.iter() {
+        let is_late = |other: EventId| !other.is_initial() && graph.get(other).stamp > event.stamp;
+        match event.kind {
+            Kind::Read | Kind::Blocked => {
+                if is_late(event.from) {
+                    keep(event.from);
+                }
+                if !event.forced && is_overtaken(graph, event, event.from) {
+                    keep(id);
+                }
+            }
+            Kind::Write if is_overtaken(graph, event, id) => keep(id),
+            Kind::Choice if event.value != 0 => keep(id),
+            Kind::Write | Kind::Choice | Kind::Fence | Kind::Thread => {}
+        }
+    }
+    kept
+}
+
+/// Whether a write that was there before `event` comes after `write`, which `event` is or reads.
+fn is_overtaken(graph: &Graph, event: &Event, write: EventId) -> bool {
+    let order = &graph.locations[event.location as usize].order;
+    let later = order.iter().rev().take_while(|&&other| other != write);
+    later.into_iter().any(|&other| graph.get(other).stamp < event.stamp)
+}
+
+struct Row<'g> {
+    graph: &'g Graph,
+    part: &'g Clock,
+    is_sc: bool,
+}
+
+impl Row<'_> {
+    /// Lets `thread` take steps after what is `done`; tells where it may stop, and whether that is no preemption.
+    fn go_on(&self, mut done: Clock, thread: usize, stop: &mut dyn FnMut(Clock, bool)) {
+        let begin = done.get(thread);
+        loop {
+            let index = done.get(thread);
+            let next = (index < self.part.get(thread)).then(|| EventId::new(thread, index + 1));
+            let is_possible = next.is_some_and(|next| self.is_possible(&done, next));
+            let is_hint = next.is_some_and(|next| self.graph.get(next).after_hint);
+            if index > begin && (is_hint || !is_possible) {
+                let waits = next.is_none_or(|next| {
+                    let op = self.graph.get(next).op;
+                    op.is_wait() || matches!(op, Op::Join { .. })
+                });
+                stop(done, is_hint || waits);
+            }
+            if !is_possible {
+                return;
+            }
+            done.set(thread, index + 1);
+        }
+    }
+
+    /// Whether an event can come next.
+    fn is_possible(&self, done: &Clock, id: EventId) -> bool {
+        let event = self.graph.get(id);
+        let is_done = |other: EventId| other.is_initial() || done.knows(other);
+        match event.kind {
+            Kind::Read | Kind::Blocked | Kind::Thread => is_done(event.from),
+            Kind::Write if self.is_sc => {
+                let rank = |id: EventId| {
+                    let event = self.graph.get(id);
+                    match event.kind {
+                        Kind::Write => 2 * self.graph.position(event.location, id),
+                        _ => 2 * self.graph.position(event.location, event.from) + 1,
+                    }
+                };
+                let own = rank(id);
+                let location = &self.graph.locations[event.location as usize];
+                let mut left = location
+                    .accesses_beyond(done)
+                    .filter(|&other| other != id && self.part.knows(other));
+                left.all(|other| rank(other) > own)
+            }
+            Kind::Write | Kind::Choice | Kind::Fence => true,
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Executions with at most so many preemptions, against every candidate execution and every order of its events; bugs
+//! of known depth; locks, joins and hints, where it costs nothing to leave a thread.
+//!
+//! `UNC_DEPTH=full` runs fifty times as many programs.
+
+mod candidates;
+mod programs;
+
+use candidates::{Instruction, Model, Program, executions, executions_within};
+use programs::{LOCATIONS, instruction, run};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use uncontended_model::random::Random;
+use uncontended_model::real::{AtomicBool, AtomicU32, Explorer, Memory, Mutex, spawn, spin_loop};
+use uncontended_testkit::repetitions;
+
+fn program(random: &mut Random) -> Program {
+    let threads = 2 + random.below(2) as usize;
+    let mut stored = 0;
+    let length = |random: &mut Random| 1 + random.below(if threads == 2 { 4 } else { 2 });
+    (0..threads)
+        .map(|_| (0..length(random)).map(|_| instruction(random, &mut stored, false)).collect())
+        .collect()
+}
+
+/// Counts within a bound are the enumerator's, grow with it, and end in all there are.
+fn check(program: &Program, memory: Memory, model: Model) -> u32 {
+    let all = executions(program, LOCATIONS, model);
+    let mut before = 0;
+    for most in 0.. {
+        let expected = executions_within(program, LOCATIONS, model, Some(most));
+        let explored = program.clone();
+        let (found, report) = Explorer::new(memory)
+            .preemptions(most)
+            .outcomes(move || {
+                let words: Arc<Vec<AtomicU32>> =
+                    Arc::new((0..LOCATIONS).map(|_| AtomicU32::new(0)).collect());
+                let start = |instructions: &Vec<Instruction>| {
+                    let (instructions, words) = (instructions.clone(), Arc::clone(&words));
+                    spawn(move || {
+                        let mut reads = Vec::new();
+                        instructions.into_iter().for_each(|it| run(it, &words, &mut reads));
+                        reads
+                    })
+                };
+                let threads: Vec<_> = explored.iter().map(start).collect();
+                let mut all: Vec<u32> =
+                    threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
+                all.extend(words.iter().map(|word| word.load(Relaxed)));
+                all
+            })
+            .unwrap();
+        assert!(report.holds(), "{report}");
+        assert_eq!(report.preemptions, Some(most));
+        assert_eq!(
+            found, expected,
+            "{memory:?}, at most {most} preemptions: found, expected, for {program:#?}"
+        );
+        assert!(report.executions >= before);
+        before = report.executions;
+        if found == all {
+            return most;
+        }
+    }
+    unreachable!("there is no execution without a number");
+}
+
+#[test]
+fn the_union_over_all_bounds_is_everything_and_each_bound_is_exact() {
+    let mut random = Random(0x5eed_b0b5);
+    let mut deepest = 0;
+    for _ in 0..repetitions("preemptions", 40, 2_000) {
+        let program = program(&mut random);
+        for (memory, model) in
+            [(Memory::C11, Model::C11), (Memory::Tso, Model::Tso), (Memory::Sc, Model::Sc)]
+        {
+            deepest = deepest.max(check(&program, memory, model));
+        }
+    }
+    assert!(deepest >= 2, "programs whose bound matters: {deepest}");
+}
+
+/// Two threads take turns; wrong when all are taken. Each turn but the first and the last two leaves a thread early.
+fn turns(steps: u32) {
+    let turn = Arc::new(AtomicU32::new(0));
+    let player = |first: u32| {
+        let turn = Arc::clone(&turn);
+        spawn(move || {
+            let mut taken = 0;
+            for step in (first..steps).step_by(2) {
+                if turn.load(SeqCst) == step {
+                    turn.store(step + 1, SeqCst);
+                    taken += 1;
+                }
+            }
+            taken
+        })
+    };
+    let players = [player(0), player(1)];
+    let taken: u32 = players.into_iter().map(|player| player.join().unwrap()).sum();
+    assert!(taken < steps, "all turns are taken");
+}
+
+#[test]
+fn a_bug_is_found_at_its_depth_and_is_told_with_it() {
+    let mut below = 0;
+    for (steps, depth) in [(2, 0), (3, 1), (4, 2), (5, 3)] {
+        for memory in [Memory::C11, Memory::Tso, Memory::Sc] {
+            for most in 0..=depth + 1 {
+                let explorer = Explorer::new(memory).preemptions(most);
+                let report = explorer.explore(move || turns(steps)).unwrap();
+                match report.violation() {
+                    // Told too if the search comes across it, as what it is.
+                    Some(violation) => assert_eq!(violation.preemptions, Some(depth), "{report}"),
+                    None => assert!(most < depth && report.holds(), "{steps}, {most}: {report}"),
+                }
+                let executions = if most < depth { report.executions } else { 0 };
+                below = below.max(executions);
+            }
+        }
+    }
+    assert!(below > 0, "no search below a depth counted executions");
+}
+
+#[test]
+fn what_waits_is_left_for_nothing() {
+    let locked = || {
+        let count = Arc::new(Mutex::new(0));
+        let add = || {
+            let count = Arc::clone(&count);
+            spawn(move || *count.lock().unwrap() += 1)
+        };
+        let threads = [add(), add(), add()];
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+    };
+    for memory in [Memory::C11, Memory::Tso, Memory::Sc] {
+        let all = Explorer::new(memory).explore(locked).unwrap();
+        let none = Explorer::new(memory).preemptions(0).explore(locked).unwrap();
+        assert_eq!((all.executions, none.executions), (6, 6), "{none}");
+    }
+}
+
+#[test]
+fn after_a_hint_a_thread_is_left_for_nothing() {
+    let counted = |hints: bool| {
+        let polls = move || {
+            let ready = Arc::new(AtomicBool::new(false));
+            let other = Arc::clone(&ready);
+            let polls = spawn(move || {
+                let first = other.load(Acquire);
+                if hints {
+                    spin_loop();
+                }
+                (first, other.load(Acquire))
+            });
+            let writer = spawn(move || ready.store(true, Release));
+            writer.join().unwrap();
+            polls.join().unwrap();
+        };
+        Explorer::new(Memory::Sc).preemptions(0).explore(polls).unwrap().executions
+    };
+    assert_eq!((counted(false), counted(true)), (2, 3));
+}
+
+#[test]
+fn what_a_bound_counts_and_says() {
+    let increments = || {
+        let x = Arc::new(AtomicU32::new(0));
+        let thread = || {
+            let x = Arc::clone(&x);
+            spawn(move || {
+                (0..4).for_each(|_| {
+                    x.fetch_add(1, Relaxed);
+                })
+            })
+        };
+        let threads = [thread(), thread()];
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+    };
+    let all = Explorer::new(Memory::C11).explore(increments).unwrap();
+    assert_eq!((all.executions, all.preemptions), (70, None));
+    let counts = (0..5).map(|most| {
+        let report = Explorer::new(Memory::C11).preemptions(most).explore(increments).unwrap();
+        assert!(report.executions + report.beyond <= 70, "{report}");
+        let said = format!(
+            "holds in all {} executions with at most {most} preemptions",
+            report.executions
+        );
+        assert!(report.to_string().starts_with(&said), "{report}");
+        report.executions
+    });
+    // Words of four a and four b with at most so many changes, the last one apart: 2 with one change, 6 with two, …
+    assert_eq!(counts.collect::<Vec<_>>(), [2, 8, 26, 44, 62]);
+}
