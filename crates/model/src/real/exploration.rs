@@ -43,22 +43,22 @@ const MOST_PROBES: u32 = 4;
 
 pub(super) struct Exploration<T> {
     pub(super) bounds: Explorer,
-    name: String,
+    pub(super) name: String,
     pub(super) run: Rc<Run>,
     body: Rc<dyn Fn() -> T>,
     pub(super) outcomes: BTreeMap<Rc<T>, u64>,
     pub(super) executions: u64,
-    blocked: u64,
+    pub(super) blocked: u64,
     /// Runs given up at a bound.
-    cut: u64,
+    pub(super) cut: u64,
     /// Executions beyond the bound on preemptions.
-    beyond: u64,
+    pub(super) beyond: u64,
     /// Reads that waiting loops had to repeat.
-    forced: u64,
+    pub(super) forced: u64,
     /// Runs with a loop left waiting beyond the bound on rounds.
-    left_waiting: u64,
+    pub(super) left_waiting: u64,
     /// Runs in which a wait could not run out any more.
-    out_of_time: u64,
+    pub(super) out_of_time: u64,
     /// The first execution that was run again and the newest one, with what they returned, to be run again at the end:
     /// code that depends on hidden state shows there if not before.
     pub(super) samples: Vec<(Graph, Option<Rc<T>>)>,
@@ -66,12 +66,14 @@ pub(super) struct Exploration<T> {
     /// Waiting loops that have been followed for `PROBED_SPINS` rounds.
     probed: Vec<Probe>,
     /// A run ended with threads that wait for ever, except for one that might time out once more.
-    is_out_of_time: bool,
-    begun: Instant,
+    pub(super) is_out_of_time: bool,
+    pub(super) begun: Instant,
+    /// When a checkpoint was noted last.
+    pub(super) noted: Instant,
     /// When progress was told last, if it is to be told.
     told: Option<Instant>,
     /// The part of the search that is done, by shares.
-    done: f64,
+    pub(super) done: f64,
     pub(super) sampled: Option<Sampled>,
     /// Of the last run, if it was drawn at random.
     pub(super) steps: u64,
@@ -106,6 +108,7 @@ impl<T: Ord + 'static> Exploration<T> {
             probed: Vec::new(),
             is_out_of_time: false,
             begun: Instant::now(),
+            noted: Instant::now(),
             told: std::env::var_os("UNC_PROGRESS").map(|_| Instant::now()),
             done: 0.0,
             sampled: None,
@@ -123,7 +126,7 @@ impl<T: Ord + 'static> Exploration<T> {
     fn run(&mut self) -> Result<Report, Diverged> {
         let (mut bound, mut last) = (None, None);
         let limit = self.bounds.time_limit();
-        let mut is_left = true;
+        let mut is_left = self.resume()?;
         while is_left {
             let graph = std::mem::take(&mut self.run.core.borrow_mut().graph);
             let result = match self.run_one(graph)? {
@@ -132,13 +135,17 @@ impl<T: Ord + 'static> Exploration<T> {
                     bound = Some(hit);
                     None
                 }
-                Ended::Violated(report) => return Ok(*report),
+                Ended::Violated(report) => {
+                    self.forget_checkpoint();
+                    return Ok(*report);
+                }
             };
             let reached = self.reached(limit);
             self.tell_progress();
+            self.done += self.run.core.borrow_mut().come_to_an_end();
+            self.note_checkpoint(bound, reached.is_some())?;
             let mut core = self.run.core.borrow_mut();
             let core = &mut *core;
-            self.done += core.growth.share;
             if reached.is_some() || !core.growth.is_left() {
                 last = result.map(|result| (core.graph.clone(), result));
             }
@@ -147,6 +154,9 @@ impl<T: Ord + 'static> Exploration<T> {
                 bound = reached;
                 break;
             }
+        }
+        if !is_left {
+            self.forget_checkpoint();
         }
         self.done += self.run.core.borrow().growth.barren;
         self.samples.extend(last);
@@ -301,7 +311,7 @@ impl<T: Ord + 'static> Exploration<T> {
         }
     }
 
-    fn execute(&self, graph: Graph) -> Option<T> {
+    pub(super) fn execute(&self, graph: Graph) -> Option<T> {
         let result = Rc::new(RefCell::new(None));
         let (slot, body) = (Rc::clone(&result), Rc::clone(&self.body));
         self.run.execute(

@@ -35,6 +35,7 @@ pub struct Explorer {
     memory_bytes: usize,
     stack_bytes: usize,
     pub(super) preemptions: Option<u32>,
+    pub(super) checkpoint: Option<PathBuf>,
 }
 
 /// Memory that one execution may take.
@@ -68,6 +69,7 @@ impl Explorer {
             sampling: None,
             depth: 2,
             preemptions: None,
+            checkpoint: None,
         }
     }
 
@@ -204,6 +206,16 @@ impl Explorer {
         self
     }
 
+    /// Notes in the file `path`, five times a second and when a bound ends the search, how far [`Explorer::explore`]
+    /// has come. If there is such a file when it begins, it goes on from there, and its counts are those of a search
+    /// that was never interrupted. The file goes when the search is over. Samples and [`Explorer::outcomes`] note
+    /// nothing.
+    #[must_use]
+    pub fn checkpoint(mut self, path: impl Into<PathBuf>) -> Explorer {
+        self.checkpoint = Some(path.into());
+        self
+    }
+
     /// The time limit, as set or as `UNC_TIME` has it.
     pub(super) fn time_limit(&self) -> Option<Duration> {
         let seconds = || std::env::var("UNC_TIME").ok()?.parse().ok();
@@ -264,8 +276,8 @@ impl Explorer {
         Exploration::new(self, self.name(Site::caller()), body).estimate(probes, seed)
     }
 
-    /// Runs one execution of `body`, as a [`Violation`](super::Violation)'s `schedule` has it: violated, or unknown with
-    /// [`Bound::Replayed`](super::Bound::Replayed).
+    /// Runs one execution of `body`, as a [`Violation`](super::Violation)'s `schedule` has it: violated, or unknown
+    /// with [`Bound::Replayed`](super::Bound::Replayed).
     ///
     /// # Errors
     /// [`Misfit`] where `schedule` is not of this program, or not a schedule.
@@ -289,7 +301,8 @@ impl Explorer {
         &self,
         body: impl Fn() -> T + 'static,
     ) -> Result<(BTreeMap<T, u64>, Report), Diverged> {
-        let mut exploration = Exploration::new(self, self.name(Site::caller()), body);
+        let unnoted = Explorer { checkpoint: None, ..self.clone() };
+        let mut exploration = Exploration::new(&unnoted, self.name(Site::caller()), body);
         let report = exploration.run_as_asked()?;
         exploration.samples.clear();
         let unshared = |(result, count)| Rc::into_inner(result).map(|result| (result, count));

@@ -13,7 +13,7 @@
 //! execution.
 //!
 //! No graph is reached twice: a revisit is made only from the one graph in which everything that it cuts off had been
-//! added in the way that leaves most open (`is_maximal`). Nothing leads nowhere: a graph that is run is consistent, and
+//! added in the way that leaves most open (`maximal`). Nothing leads nowhere: a graph that is run is consistent, and
 //! a consistent graph can always go on. The one exception is waiting (below).
 //!
 //! A read-modify-write is an exclusive read and then, in the same step, its write. Of two that read the same write the
@@ -29,6 +29,7 @@
 //! 2022.
 
 use super::graph::{Event, EventId, Graph, Kind};
+use super::maximal::leaves_most_open;
 use super::memory::Memory;
 use super::op::{Effect, Op, Order};
 use super::preemptions;
@@ -44,6 +45,17 @@ struct Item {
     event: Event,
     thread: usize,
     way: Way,
+    /// How many items were taken up on the way to where it was noted.
+    level: usize,
+}
+
+/// An item that was taken up on the way to the present graph.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Turn {
+    /// Its place on the stack.
+    pub(crate) item: usize,
+    /// How many events the run had that it led to.
+    pub(crate) events: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -79,6 +91,8 @@ pub(crate) struct Growth {
     pub(crate) memory: Memory,
     items: Vec<Item>,
     frames: Vec<Frame>,
+    /// The way to the present graph: taken again, it leads to the same graph and the same items.
+    pub(crate) path: Vec<Turn>,
     /// The part of all that is to be explored that the present graph stands for, if every way on were as large.
     pub(crate) share: f64,
     /// The parts that turned out to be empty.
@@ -98,6 +112,7 @@ impl Growth {
             memory,
             items: Vec::new(),
             frames,
+            path: Vec::new(),
             share: 1.0,
             barren: 0.0,
             preemptions: None,
@@ -108,22 +123,44 @@ impl Growth {
 
     /// Makes `graph`, which is as the last run left it, the next one to run. False: none is left.
     pub(crate) fn next(&mut self, graph: &mut Graph) -> bool {
+        while self.come_to_top(graph) {
+            if self.take_top(graph) {
+                if self.is_within(graph) {
+                    return true;
+                }
+                self.barren += self.share;
+            }
+        }
+        false
+    }
+
+    /// Leaves frames of which nothing is left. False: nothing is left at all.
+    fn come_to_top(&mut self, graph: &mut Graph) -> bool {
         loop {
             let frame = self.frames.last().expect("the first frame stays");
             if self.items.len() > frame.first {
-                let item = self.items.pop().expect("counted");
-                if self.take_up(graph, item) {
-                    if self.is_within(graph) {
-                        return true;
-                    }
-                    self.barren += self.share;
-                }
-            } else if self.frames.len() > 1 {
-                self.leave(graph);
-            } else {
+                return true;
+            }
+            if self.frames.len() == 1 {
                 return false;
             }
+            self.leave(graph);
         }
+    }
+
+    fn take_top(&mut self, graph: &mut Graph) -> bool {
+        let item = self.items.pop().expect("one is left");
+        self.path.truncate(item.level);
+        self.path.push(Turn { item: self.items.len(), events: 0 });
+        self.take_up(graph, item)
+    }
+
+    /// Takes up the item at this place on the stack, none of those above it. `None`: there is no such item.
+    pub(crate) fn take(&mut self, graph: &mut Graph, place: usize) -> Option<bool> {
+        while self.come_to_top(graph) && self.items.len() > place + 1 {
+            self.items.pop();
+        }
+        (self.come_to_top(graph) && self.items.len() == place + 1).then(|| self.take_top(graph))
     }
 
     /// Whether the bound on preemptions leaves anything that follows the graph.
@@ -170,7 +207,7 @@ impl Growth {
     }
 
     fn take_up(&mut self, graph: &mut Graph, item: Item) -> bool {
-        let Item { stamp, share, event, thread, way } = item;
+        let Item { stamp, share, event, thread, way, .. } = item;
         self.cut_back(graph, stamp);
         self.share = share;
         match way {
@@ -294,7 +331,8 @@ impl Growth {
     }
 
     fn note(&mut self, stamp: u32, thread: usize, event: Event, way: Way) {
-        self.items.push(Item { stamp, share: 0.0, event, thread, way });
+        let level = self.path.len();
+        self.items.push(Item { stamp, share: 0.0, event, thread, way, level });
     }
 
     /// Divides the present share evenly among the items from `first` on, and the graph itself if it `stays` one.
@@ -535,48 +573,4 @@ fn insert(graph: &mut Graph, thread: usize, event: Event, place: usize) -> Event
     let id = graph.push(thread, event);
     graph.locations[location].order.insert(place, id);
     id
-}
-
-/// Whether `read` and all that a revisit of it by `cause` cuts off had been added in the way that leaves most open.
-fn leaves_most_open(graph: &Graph, cause: &Event, read: EventId) -> bool {
-    let old = graph.get(read);
-    (0..graph.threads.len()).all(|thread| {
-        let mut id = graph.last(thread);
-        while !id.is_initial() {
-            let event = graph.get(id);
-            if id != read && (event.stamp <= old.stamp || cause.prefix.knows(id)) {
-                break;
-            }
-            if !is_maximal(graph, cause, id, event) {
-                return false;
-            }
-            id.index -= 1;
-        }
-        true
-    })
-}
-
-/// Whether `event` had been added in the way that leaves most open, seen from what came before it and from what leads
-/// to the write `cause`.
-fn is_maximal(graph: &Graph, cause: &Event, id: EventId, event: &Event) -> bool {
-    let before = |other: EventId| {
-        other.is_initial() || graph.get(other).stamp <= event.stamp || cause.prefix.knows(other)
-    };
-    let newest_before = || {
-        let order = &graph.locations[event.location as usize].order;
-        order.iter().rev().copied().find(|&write| before(write)).unwrap_or(EventId::INITIAL)
-    };
-    match event.kind {
-        Kind::Read | Kind::Blocked => event.forced || newest_before() == event.from,
-        Kind::Write => {
-            let location = &graph.locations[event.location as usize];
-            let is_read = |read: EventId| {
-                let other = graph.get(read);
-                matches!(other.kind, Kind::Read | Kind::Blocked) && other.from == id && before(read)
-            };
-            newest_before() == id && !location.accesses().any(is_read)
-        }
-        Kind::Choice => event.value == 0,
-        Kind::Fence | Kind::Thread => true,
-    }
 }

@@ -103,7 +103,7 @@ struct Row<'g> {
 }
 
 impl Row<'_> {
-    /// Lets `thread` take steps after what is `done`; tells where it may stop, and whether that is no preemption.
+    /// Lets `thread` take steps after what is `done`; tells where it may stop, and whether that costs nothing.
     fn go_on(&self, mut done: Clock, thread: usize, stop: &mut dyn FnMut(Clock, bool)) {
         let begin = done.get(thread);
         loop {
