@@ -91,7 +91,7 @@ fn a_destructor_that_panics_while_its_thread_unwinds() {
     assert!(message.ends_with("as well"), "{twice}");
     assert!(!std::thread::panicking());
     // The OS thread explores on, and panics are what they were.
-    assert!(explorer().explore(|| drop(AtomicU32::new(0).swap(1, Relaxed))).unwrap().holds());
+    assert!(explorer().explore(|| _ = AtomicU32::new(0).swap(1, Relaxed)).unwrap().holds());
     assert_eq!(panics(&explorer().explore(|| panic!("again")).unwrap()).1, "again");
     assert!(catch_unwind(|| panic!("here")).is_err() && !std::thread::panicking());
 }
@@ -226,7 +226,7 @@ fn down(depth: u64) -> u64 {
 fn recursion_without_end_is_told_before_the_process_ends() {
     const DEEP: u64 = 4_000;
     if std::env::var_os("UNC_TEST_OVERFLOW").is_some() {
-        explorer().explore(|| drop(std::hint::black_box(down(DEEP)))).unwrap();
+        explorer().explore(|| _ = std::hint::black_box(down(DEEP))).unwrap();
         return;
     }
     let again = Command::new(std::env::current_exe().unwrap())
@@ -239,5 +239,5 @@ fn recursion_without_end_is_told_before_the_process_ends() {
     assert!(told.contains("used up its stack of 256 KiB"), "{told}");
     assert!(told.contains("`Explorer::stack_bytes` gives it more"), "{told}");
     let more = explorer().stack_bytes(16 << 20);
-    assert!(more.explore(|| drop(std::hint::black_box(down(DEEP)))).unwrap().holds());
+    assert!(more.explore(|| _ = std::hint::black_box(down(DEEP))).unwrap().holds());
 }
