@@ -212,3 +212,23 @@ fn a_failure_is_told_in_json_too() {
         .assert_refused("--rate");
     assert!(!std::path::Path::new(&folder.file("none")).exists());
 }
+
+#[test]
+fn outputs_that_cannot_be_are_refused_before_the_trial() {
+    let folder = Folder::new();
+    let (ran, file) = (folder.file("ran"), folder.file("out"));
+    let command = format!("touch {ran}");
+    let slo = |outputs: &[&str]| {
+        let slo = ["slo", "--quiet", "--rate", ".9", "--at-most", "5s"];
+        unc(&[&slo[..], outputs, &["--", &command]].concat())
+    };
+    slo(&["--json", &file, "--html", &file]).assert_refused("--json and --html both name ");
+    slo(&["--markdown", &file, "--log", &file]).assert_refused("--markdown and --log both name ");
+    slo(&["--html", "-", "--markdown", "-"]).assert_refused("--markdown and --html both name -");
+    slo(&["--html", "."]).assert_refused(". cannot be written");
+    slo(&["--log", "-"]).assert_refused("--log - is refused");
+    let values = folder.file("values");
+    std::fs::write(&values, "1\n2\n").unwrap();
+    unc(&["permute", &values, &values, "--log", "-"]).assert_refused("--log - is refused");
+    assert!(!std::path::Path::new(&ran).exists(), "nothing may run");
+}

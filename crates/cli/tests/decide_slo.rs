@@ -130,7 +130,12 @@ fn values_of_a_file_may_carry_units() {
     // p50 at most 5 ms, and p10 at least 3 ms.
     assert_eq!(unc(&["slo", "--quantile", "p50", "--at-most", "5ms", "--from", &path]).status, 0);
     let said =
+        unc(&["slo", "--quantile", "p99", "--at-least", "3ms", "--from", &path, "--json", "-"]);
+    let warning = "p99 at least 3 ms is asked, which 1 % of the runs suffice for: if nearly all are meant, say p1";
+    assert_eq!(said.json()["warnings"][0], warning);
+    let said =
         unc(&["slo", "--quantile", "p10", "--at-least", "3ms", "--from", &path, "--json", "-"]);
+    assert_eq!(said.json()["warnings"].as_array().map(Vec::len), Some(0));
     assert_eq!(said.json()["hypothesis"]["rate"], 0.9);
 }
 

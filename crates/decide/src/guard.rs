@@ -26,6 +26,8 @@ const TAIL: f64 = 0.1;
 const EXCESS: f64 = 0.09;
 /// The largest chance that a yes overlooks such a tail.
 const MISSED: f64 = 0.05;
+/// Standard deviations beyond which slow runs are told of, though they decide nothing.
+const SUSPICIOUS: f64 = 3.5;
 /// Levels of a log at most.
 const MOST_LEVELS: usize = 64;
 
@@ -131,6 +133,31 @@ impl Watch {
         })
     }
 
+    /// What was seen of a tail that the verdict does not rest on: the highest level that the candidate's runs passed
+    /// far more often than the baseline's, more than chance has it.
+    #[must_use]
+    pub fn seen(&self) -> Option<Seen> {
+        if self.heavy().is_some() {
+            return None;
+        }
+        let counted = |level: &Level| {
+            let counts = level.excess(Side::Heavier);
+            let (candidate, baseline) = counts.shares();
+            let runs = |share: f64| (share * counts.pairs() as f64).round();
+            let (ours, theirs) = (runs(candidate), runs(baseline));
+            let z = (ours - theirs) / (ours + theirs).max(1.0).sqrt();
+            let finite = level.factor.is_finite() && z > SUSPICIOUS;
+            finite.then_some(Seen {
+                factor: level.factor,
+                candidate: ours as u64,
+                baseline: theirs as u64,
+                pairs: counts.pairs(),
+            })
+        };
+        let seen = self.tails.levels().iter().filter_map(counted);
+        seen.max_by(|one, other| one.factor.total_cmp(&other.factor))
+    }
+
     /// What it says of the tails.
     pub fn finding(&self, median: Answer) -> TailFinding {
         let (state, level) = match self.heavy() {
@@ -188,6 +215,19 @@ impl Watch {
         };
         if guard.factors.is_empty() { 0 } else { Tails::fewest_clear(excess, missed) }
     }
+}
+
+/// Slow runs that were seen.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Seen {
+    /// Slow is beyond so many times the baseline's median.
+    pub factor: f64,
+    /// Such runs of the candidate.
+    pub candidate: u64,
+    /// Such runs of the baseline.
+    pub baseline: u64,
+    /// Runs of each that were compared at that level.
+    pub pairs: u64,
 }
 
 /// How the tails stand.

@@ -3,8 +3,9 @@
 //!
 //! What is asked: [`value`], [`metric`] ([`path`]), [`question`]. How runs are made: [`words`], [`scan`], [`runner`],
 //! [`around`], [`measure`]; or read: [`lines`]. How they become a verdict: [`record`], [`trial`] (of [`rates`], of
-//! [`pairs`] by their [`ratio`], [`spread`] and under a [`guard`], [`dealing`] labels), [`verdict`]. A trial with its log and its
-//! budget: [`session`], whose [`progress`] is told. All of it at once, from flags or from TOML: [`plan`], [`suite`].
+//! [`pairs`] by their [`ratio`], with their [`spread`] and under a [`guard`], [`dealing`] labels), [`verdict`]. A trial
+//! with its log and its budget: [`session`], whose [`progress`] is told. All of it at once, from flags or from TOML:
+//! [`plan`], [`suite`].
 #![forbid(unsafe_code)]
 
 pub mod around;

@@ -16,7 +16,7 @@ use crate::record::{Outcome, Run};
 use crate::spread::{Spread, Spreads};
 use crate::trial::{Trial, more_to_decide, remaining};
 use crate::verdict::{About, Answer, Effect, Evidence, Finding, OfPairs, Relation};
-use uncontended_figures::{count, number, progress::State, ratio, whole};
+use uncontended_figures::{count, given_number, number, progress::State, ratio, whole};
 use uncontended_stats::{self as stats, Counts, Method, Rate, Report};
 
 /// The trial of paired ratios.
@@ -370,6 +370,16 @@ impl Trial for PairTrial {
                 found.push(format!(
                     "{} pairs with '{}' were lost on both sides: they decide nothing",
                     candidate.lost, self.compare.commands[arm]
+                ));
+            }
+            if let Some(seen) = candidate.watch.as_ref().and_then(Watch::seen) {
+                found.push(format!(
+                    "{} of {} runs of '{}' took more than {} times the baseline's median ({} of the baseline's did): the verdict does not rest on a tail this rare",
+                    whole(seen.candidate),
+                    whole(seen.pairs),
+                    self.compare.commands[arm],
+                    given_number(seen.factor),
+                    whole(seen.baseline)
                 ));
             }
             if let Some(z) = serial_z(&candidate.costs).filter(|z| z.abs() > SUSPICIOUS) {

@@ -7,9 +7,11 @@
 //! # Evidence
 //! `crates/cli/tests/decide_verdict.rs`, `fuzz/fuzz_targets/verdict_log.rs`.
 
+use crate::Failure;
 use crate::question::Question;
 use serde::{Deserialize, Serialize};
 use std::io::{BufRead, Write};
+use std::path::Path;
 
 /// The value of `schema` in the head.
 pub const SCHEMA: &str = "uncontended.verdict-log/1";
@@ -81,6 +83,18 @@ pub enum Stop {
     Interrupted,
     /// The log breaks off.
     LogCut,
+}
+
+/// Refuses what no log can go to.
+///
+/// # Errors
+/// If it is `-`: standard output is for the verdict.
+pub fn check_path(path: &Path) -> Result<(), Failure> {
+    if path == Path::new("-") {
+        let remedy = "name a file; /dev/stderr is one";
+        return Err(Failure::new("--log - is refused: standard output is for the verdict", remedy));
+    }
+    Ok(())
 }
 
 impl Stop {

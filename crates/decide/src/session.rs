@@ -61,6 +61,7 @@ impl Session {
         let head = Head { schema: SCHEMA.to_string(), hypothesis, seed, warnings };
         let log = match setting.log {
             Some(path) => {
+                record::check_path(path)?;
                 let named =
                     |error| Failure::new(format!("{}: {error}", path.display()), "see --log");
                 Some(LogFile::open(path, trial.active()).map_err(named)?)

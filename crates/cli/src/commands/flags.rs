@@ -161,13 +161,30 @@ pub(crate) struct OutputFlags {
 }
 
 impl OutputFlags {
-    /// Finds out before anything is run that a file cannot be written.
-    pub(crate) fn check(&self) -> Result<(), Failure> {
+    /// Finds out before anything is run that a file cannot be written, or that two would be the same.
+    pub(crate) fn check(&self, log: Option<&Path>) -> Result<(), Failure> {
+        let named =
+            [("--json", &self.json), ("--markdown", &self.markdown), ("--html", &self.html)];
+        let named = named.into_iter().filter_map(|(flag, path)| Some((flag, path.as_deref()?)));
+        let named: Vec<(&str, &Path)> = named.chain(log.map(|path| ("--log", path))).collect();
+        for (nth, (flag, path)) in named.iter().enumerate() {
+            let same = |other: &&(&str, &Path)| {
+                std::path::absolute(other.1).ok() == std::path::absolute(path).ok()
+            };
+            if let Some((earlier, _)) = named[..nth].iter().find(same) {
+                let cause = format!("{earlier} and {flag} both name {}", path.display());
+                return Err(Failure::new(cause, "name another file for one of them"));
+            }
+        }
         // Opening a pipe for a moment would be its end to whoever reads it.
-        let is_file = |path: &&PathBuf| std::fs::metadata(path).map_or(true, |at| at.is_file());
-        let named = [&self.json, &self.markdown, &self.html].into_iter().flatten();
-        let mut files = named.filter(|path| path.as_path() != Path::new("-")).filter(is_file);
-        files.try_for_each(|path| Output::open(path).map(drop))
+        let is_file =
+            |path: &Path| std::fs::metadata(path).map_or(true, |at| at.is_file() || at.is_dir());
+        let written = named.into_iter().filter(|(flag, _)| *flag != "--log");
+        let mut files = written.map(|(_, path)| path).filter(|path| *path != Path::new("-"));
+        files.try_for_each(|path| match is_file(path) {
+            true => Output::open(path).map(drop),
+            false => Ok(()),
+        })
     }
 
     /// The listener, and what the verdict carries.

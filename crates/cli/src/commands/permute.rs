@@ -56,7 +56,7 @@ pub(crate) struct Flags {
 impl Flags {
     /// Does the work and answers with the exit status.
     pub(crate) fn execute(&self) -> ExitCode {
-        deliver(|| Ok(self.plan().verdict(self.output.told())?), &self.output)
+        deliver(|| Ok(self.plan().verdict(self.output.told())?), &self.output, self.log.as_deref())
     }
 
     /// What the flags ask.

@@ -72,7 +72,11 @@ impl Flags {
         if let Some(suite) = &self.suite {
             return suite::execute(suite, self.stop.max_error, &self.output);
         }
-        deliver(|| Ok(self.plan()?.verdict(self.output.told())?), &self.output)
+        deliver(
+            || Ok(self.plan()?.verdict(self.output.told())?),
+            &self.output,
+            self.stop.log.as_deref(),
+        )
     }
 
     /// What the flags ask.

@@ -20,9 +20,10 @@ use uncontended_report::verdict::{human, markdown, page::page};
 pub(crate) fn deliver(
     judge: impl FnOnce() -> Result<Verdict, Failure>,
     output: &OutputFlags,
+    log: Option<&Path>,
 ) -> ExitCode {
     let result = output
-        .check()
+        .check(log)
         .and_then(|()| judge())
         .and_then(|mut verdict| write_all(&mut verdict, output).map(|()| verdict));
     let verdict = match result {

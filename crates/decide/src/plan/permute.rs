@@ -9,6 +9,7 @@ use crate::trial::{self, more_to_decide, remaining};
 use crate::verdict::Verdict;
 use crate::{Failure, catch_interrupts, interrupted, seed, value};
 use std::fs::File;
+use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -155,7 +156,9 @@ impl PermutePlan {
 
     fn open_log(&self, head: &Line) -> Result<Option<(PathBuf, File)>, Failure> {
         let Some(path) = &self.log else { return Ok(None) };
-        let failed = |error| Failure::new(format!("{}: {error}", path.display()), "see --log");
+        let failed =
+            |error: io::Error| Failure::new(format!("{}: {error}", path.display()), "see --log");
+        record::check_path(path)?;
         let mut file = File::create(path).map_err(failed)?;
         record::write(&mut file, head).map_err(failed)?;
         Ok(Some((path.clone(), file)))

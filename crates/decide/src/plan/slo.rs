@@ -10,7 +10,7 @@ use crate::session::Session;
 use crate::verdict::{SCHEMA, Verdict};
 use crate::{Failure, catch_interrupts, rates, value};
 use std::path::PathBuf;
-use uncontended_figures::{Dimension, Quantity, whole};
+use uncontended_figures::{Dimension, Quantity, given, given_percent, percentile, whole};
 use uncontended_stats::bursts::BurstJudge;
 use uncontended_stats::{self as stats, Counts};
 
@@ -159,7 +159,7 @@ impl SloPlan {
             (Asked::Rate(rate), _) => (rate, None),
             // "p5 at least X" is "at least X in 95 % of the runs".
             (Asked::Quantile(quantile), Some((Side::AtLeast, _))) => {
-                (1.0 - quantile, Some(quantile))
+                (complement(quantile), Some(quantile))
             }
             (Asked::Quantile(quantile), _) => (quantile, Some(quantile)),
         };
@@ -178,6 +178,19 @@ impl SloPlan {
         };
         slo.question()?;
         Ok(slo)
+    }
+
+    /// What a percentile and a threshold on its far side may not be meant to ask.
+    fn doubt(&self, slo: &Slo) -> Option<String> {
+        let (quantile, (side, threshold)) = (slo.quantile.filter(|_| slo.rate < 0.5)?, self.bound?);
+        let side = if side == Side::AtLeast { "at least" } else { "at most" };
+        let threshold = given(threshold.value, threshold.dimension);
+        Some(format!(
+            "{} {side} {threshold} is asked, which {} of the runs suffice for: if nearly all are meant, say {}",
+            percentile(quantile),
+            given_percent(slo.rate),
+            percentile(complement(quantile))
+        ))
     }
 
     fn judge_counts(&self, counts: &str) -> Result<Verdict, Failure> {
@@ -214,7 +227,8 @@ impl SloPlan {
         let (side, threshold) = self.property()?;
         let slo = self.hypothesis("value", Some((side, threshold)))?;
         let most = self.limits.max_runs;
-        let warnings = check_budget(&slo, most)?;
+        let mut warnings = check_budget(&slo, most)?;
+        warnings.extend(self.doubt(&slo));
         let setting = self.limits.setting(NOTHING_RANDOM, most, warnings, told.keep_runs);
         let session = Session::open(Question::Slo(slo), setting, told.progress)?;
         lines.judge(session, |line| Ok([(0, Quantity::parse_beside(line, threshold)?)]))
@@ -235,6 +249,7 @@ impl SloPlan {
         let most = self.limits.max_runs.unwrap_or(default);
         let mut warnings = check_budget(&slo, Some(most))?;
         warnings.extend(metric.floor(threshold.value));
+        warnings.extend(self.doubt(&slo));
         let launch = self.runs.launch()?;
         let command = Prepared::from_words(words, &launch)?;
         let around = self.runs.around(&launch, 1)?;
@@ -248,6 +263,11 @@ impl SloPlan {
         let budget = Budget { warmup: self.runs.warmup, most, time };
         measure::runs(session, runner, &command, &around, budget)
     }
+}
+
+/// What is left of all, as the decimal that it is: 1 - 0.99 is 0.01 and a bit.
+fn complement(rate: f64) -> f64 {
+    ((1.0 - rate) * 1e15).round() / 1e15
 }
 
 /// The seed that reports carry: the same input always gives the same output.
