@@ -56,6 +56,18 @@ impl Page {
         self
     }
 
+    /// Adds a section of words alone.
+    #[must_use]
+    pub fn words(self, heading: &str, remark: &str) -> Page {
+        self.section(heading, remark, &html! {})
+    }
+
+    /// Adds a section that shows a picture of ours, SVG as text, at its own width.
+    #[must_use]
+    pub fn drawing(self, heading: &str, remark: &str, svg: &str) -> Page {
+        self.section(heading, remark, &html! { div class="wide" { (PreEscaped(svg)) } })
+    }
+
     /// The whole document.
     pub fn html(&self) -> String {
         let page = html! {

@@ -247,13 +247,11 @@ impl Finding {
         let page = Page::new(&self.verdict(), &facts);
         let notes = self.notes().join(" ");
         match &self.why {
-            None => page.section("Verdict", &notes, "").html(),
-            Some(why) => {
-                let svg = format!("<div style=\"overflow-x:auto\">{}</div>", why.picture.svg());
-                page.section("Why not", &why.reason, "")
-                    .section("The operations that matter", &notes, &svg)
-                    .html()
-            }
+            None => page.words("Verdict", &notes).html(),
+            Some(why) => page
+                .words("Why not", &why.reason)
+                .drawing("The operations that matter", &notes, &why.picture.svg())
+                .html(),
         }
     }
 }

@@ -13,7 +13,6 @@ mod times;
 mod words;
 
 use crate::decide::output::{say, write_failure, write_file};
-use crate::decide::progress::{Line, tell};
 use crate::failure::Failure;
 use clap::{Args, ValueEnum};
 use finding::{Answer, Finding};
@@ -25,9 +24,9 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
-use uncontended_decide::progress::Progress as _;
-use uncontended_decide::value::{self, Dimension, Quantity};
 use uncontended_decide::{catch_interrupts, interrupted};
+use uncontended_figures::progress::{Line, State};
+use uncontended_figures::{Dimension, Quantity, bytes, count, duration_f};
 use uncontended_model::history::specs::{Map, Register, Set};
 use uncontended_model::history::{Bound, Limits, Progress, Verdict, check, shrink};
 
@@ -70,7 +69,7 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     capacity: Option<u32>,
     /// Give up (undecided) after this time
-    #[arg(long, value_name = "TIME", value_parser = value::duration)]
+    #[arg(long, value_name = "TIME", value_parser = uncontended_figures::read::duration)]
     max_time: Option<Duration>,
     /// Give up (undecided) when the history, or what a search remembers, takes more memory
     #[arg(long, value_name = "SIZE", default_value = "8GiB", value_parser = size)]
@@ -121,7 +120,7 @@ impl Flags {
         match self.run() {
             Ok(answer) => ExitCode::from(answer.exit_status()),
             Err(failure) => {
-                tell(&format!("{failure}\n"));
+                eprintln!("{failure}");
                 // The failure itself is what counts; a second one while reporting it adds nothing.
                 let _ = write_failure(SCHEMA, &failure, self.json.as_deref());
                 ExitCode::from(2)
@@ -165,7 +164,8 @@ impl Flags {
         let late = || self.max_time.is_some_and(|most| started.elapsed() >= most);
         let mut telling = Line::new(self.quiet);
         let mut reading = |lines: u64| {
-            telling.tick(lines, &|| format!("{lines} lines read"));
+            let text = || format!("{} lines read", count(lines));
+            telling.tick(lines, &|| State { text: text(), ..State::default() });
             !interrupted() && !late()
         };
         let input = self.open()?;
@@ -177,7 +177,7 @@ impl Flags {
         let mut ticks = 0;
         let mut go_on = |progress: &Progress| {
             ticks += 1;
-            telling.tick(ticks, &|| of_search(progress));
+            telling.tick(ticks, &|| State { text: of_search(progress), ..State::default() });
             !interrupted() && !late()
         };
         let mut limits = Limits { memory_bytes: self.max_memory, go_on: &mut go_on };
@@ -216,11 +216,11 @@ impl Flags {
 
     /// Which limit it was, in words.
     fn bound(&self, stopped: Stopped) -> String {
-        let memory = value::show(self.max_memory as f64, Dimension::Bytes);
+        let memory = bytes(self.max_memory as u64);
         match (stopped, self.max_time) {
             (Stopped::Memory, _) => format!("it takes more than --max-memory {memory}"),
             (Stopped::Asked, Some(most)) if !interrupted() => {
-                let most = value::show(most.as_nanos() as f64, Dimension::Time);
+                let most = duration_f(most.as_nanos() as f64);
                 format!("it takes longer than --max-time {most}")
             }
             (Stopped::Asked, _) => "it was interrupted".to_owned(),
@@ -257,6 +257,6 @@ impl Flags {
 
 fn of_search(progress: &Progress) -> String {
     let Progress { configurations, met, returns, memory_bytes } = progress;
-    let memory = value::show(*memory_bytes as f64, Dimension::Bytes);
+    let memory = bytes(*memory_bytes as u64);
     format!("{configurations} configurations, {met} of {returns} returns met, {memory}")
 }
