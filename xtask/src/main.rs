@@ -43,7 +43,7 @@ fn main() -> ExitCode {
         }
         _ => {
             eprintln!(
-                "usage: cargo xtask ci [WORD] [--list] | mutants [WORD] [--list] [--held] | coverage [CRATE...] | tidy | ratchet | licences | header | skips [--forget]"
+                "usage: cargo xtask ci [WORD] [--list] | mutants [WORD] [--list] [--held] [--orderings CRATE] | coverage [CRATE...] | tidy | ratchet | licences | header | skips [--forget]"
             );
             ExitCode::from(2)
         }

@@ -1,6 +1,6 @@
 //! What several threads write to, explored: every execution that C11 or x86-TSO allows of a few events.
 //!
-//!     RUSTFLAGS="--cfg unc_model" cargo test --release -p uncontended-events --test model --target-dir target/model
+//!     RUSTFLAGS="--cfg unc_model" cargo test -p uncontended-events --test model --target-dir target/model
 #![cfg(unc_model)]
 
 mod common;

@@ -1,6 +1,6 @@
 //! The broadcast ring, explored: every execution that C11 or x86-TSO allows of a few operations a side.
 //!
-//!     RUSTFLAGS="--cfg unc_model" cargo test --release -p uncontended-ring --test model_broadcast --target-dir target/model
+//!     RUSTFLAGS="--cfg unc_model" cargo test -p uncontended-ring --test model_broadcast --target-dir target/model
 #![cfg(unc_model)]
 
 mod exploring;
@@ -110,6 +110,22 @@ fn each_goes_to_one() {
     let mut all = members.map(|member| member.join().unwrap().0);
     all.sort_unstable();
     assert_eq!(all, [1, 2]);
+}
+
+/// The only member of a group releases the first of two values, which a third takes the place of.
+fn one_member_releases_in_part() {
+    let (mut producer, mut consumers) = Plan::new(2).group("g", 1, &[]).polling().unwrap();
+    let mut member = consumers.take("g").unwrap();
+    producer.push(1).unwrap();
+    producer.push(2).unwrap();
+    let reader = spawn(move || {
+        let batch = member.read(2).unwrap();
+        assert!(batch.iter().eq(&[1, 2]));
+        batch.release_first(1);
+        member
+    });
+    let _ = producer.push(3);
+    drop(reader.join().unwrap());
 }
 
 /// A value for one of two members, who ask once each. The slower one keeps nothing from the producer.
@@ -239,6 +255,11 @@ fn who_goes_holds_nobody_up() {
 #[test]
 fn a_group_shares() {
     holds(each_goes_to_one);
+}
+
+#[test]
+fn what_a_member_releases_in_part_has_been_read() {
+    holds(one_member_releases_in_part);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The lossy broadcast, explored: every execution that C11 or x86-TSO allows of a few operations a side.
 //!
-//!     RUSTFLAGS="--cfg unc_model" cargo test --release -p uncontended-ring --test model_lossy --target-dir target/model
+//!     RUSTFLAGS="--cfg unc_model" cargo test -p uncontended-ring --test model_lossy --target-dir target/model
 #![cfg(unc_model)]
 
 mod exploring;

@@ -1,7 +1,7 @@
 //! Waiters of whom a change wakes as many as can make use of it, explored: nobody sleeps next to a value, or room, that
 //! is left.
 //!
-//!     RUSTFLAGS="--cfg unc_model" cargo test --release -p uncontended-ring --test model_turns --target-dir target/model
+//!     RUSTFLAGS="--cfg unc_model" cargo test -p uncontended-ring --test model_turns --target-dir target/model
 #![cfg(unc_model)]
 
 mod exploring;

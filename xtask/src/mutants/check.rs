@@ -1,6 +1,6 @@
 //! What tidy checks of mutants: anchors that stand once, names that are unique, tests that are there.
 
-use super::edit::apply;
+use super::edit::{apply, places};
 use super::list::{self, Mutant, Test};
 use crate::tidy::Source;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,7 +10,20 @@ use std::path::Path;
 pub(crate) fn check(root: &Path, sources: &[Source]) -> Result<Vec<String>, String> {
     let texts: BTreeMap<&str, &Source> =
         sources.iter().map(|source| (source.path.as_str(), source)).collect();
-    Ok(complaints(&list::all(root)?, &texts))
+    let mut complaints = complaints(&list::all(root)?, &texts);
+    for kept in list::kept(root)? {
+        let found = texts
+            .get(kept.file.as_str())
+            .map_or(0, |source| places(&source.text, &kept.from).len());
+        if found != 1 {
+            let from = kept.from.trim();
+            complaints.push(format!(
+                "{}: kept: stands {found} times in {}: `{from}`",
+                kept.listed_in, kept.file
+            ));
+        }
+    }
+    Ok(complaints)
 }
 
 fn complaints(mutants: &[Mutant], sources: &BTreeMap<&str, &Source>) -> Vec<String> {

@@ -20,6 +20,8 @@
 //! with `under TSO` has to fail under that model alone. White space of `from` stands for any. A mutant that changes
 //! several places has `edit = [{ from, to }, …]`, made one after the other, with a `file` of their own where they need
 //! one.
+//!
+//! `[[kept]]` with `file`, `from` and `why` is for orderings that `--orderings` finds to be stronger than a test needs.
 
 use serde::Deserialize;
 use std::fmt;
@@ -63,11 +65,32 @@ pub(crate) struct Test {
     pub(crate) memory: Option<String>,
 }
 
+/// Orderings that no test needs, and that stay.
+#[derive(Debug)]
+pub(crate) struct Kept {
+    pub(crate) listed_in: String,
+    /// From the workspace's root.
+    pub(crate) file: String,
+    pub(crate) from: String,
+    pub(crate) why: String,
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
     cfg: Option<String>,
+    #[serde(default)]
     mutant: Vec<Entry>,
+    #[serde(default)]
+    kept: Vec<KeptEntry>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct KeptEntry {
+    file: String,
+    from: String,
+    why: String,
 }
 
 #[derive(Deserialize)]
@@ -94,7 +117,29 @@ struct Place {
 
 /// All mutants of the workspace, file by file.
 pub(crate) fn all(root: &Path) -> Result<Vec<Mutant>, String> {
-    let mut mutants = Vec::new();
+    each(root, parse)
+}
+
+/// All orderings that are kept.
+pub(crate) fn kept(root: &Path) -> Result<Vec<Kept>, String> {
+    each(root, |package, path, text| {
+        let file: File = toml::from_str(text).map_err(|error| format!("{path}: {error}"))?;
+        let kept = file.kept.into_iter().map(|entry| Kept {
+            listed_in: path.to_owned(),
+            file: format!("crates/{package}/{}", entry.file),
+            from: entry.from,
+            why: entry.why,
+        });
+        Ok(kept.collect())
+    })
+}
+
+/// What `read` finds in each file: given the crate, the path and the text.
+fn each<T>(
+    root: &Path,
+    read: impl Fn(&str, &str, &str) -> Result<Vec<T>, String>,
+) -> Result<Vec<T>, String> {
+    let mut found = Vec::new();
     for package in names(&root.join("crates"))? {
         let folder = format!("crates/{package}/tests/mutants");
         if !root.join(&folder).is_dir() {
@@ -104,10 +149,10 @@ pub(crate) fn all(root: &Path) -> Result<Vec<Mutant>, String> {
             let path = format!("{folder}/{name}");
             let text =
                 std::fs::read_to_string(root.join(&path)).map_err(|e| format!("{path}: {e}"))?;
-            mutants.extend(parse(&package, &path, &text)?);
+            found.extend(read(&package, &path, &text)?);
         }
     }
-    Ok(mutants)
+    Ok(found)
 }
 
 fn parse(package: &str, path: &str, text: &str) -> Result<Vec<Mutant>, String> {

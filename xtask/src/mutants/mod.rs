@@ -5,7 +5,8 @@
 //! Each is applied alone, built, and every test that it names is run alone: it has to fail by a violation, which is the
 //! checker's or the test's own assertion. Not to compile, to run out of time, or to fail in another way is not to be
 //! caught. Before, the same tests have to pass on the copy as it is; `--held` leaves that out where they just did. The
-//! exit status is 1 if a mutant survives or a test fails without one.
+//! exit status is 1 if a mutant survives or a test fails without one. `--orderings CRATE` is another question:
+//! [`orderings`].
 //!
 //! Mutants are listed in `crates/*/tests/mutants/*.toml` ([`list`] says how), next to the tests, so that what ships
 //! names none of them. Tidy checks that every anchor stands in its file once and every test is there ([`check`]).
@@ -17,6 +18,7 @@
 mod check;
 mod edit;
 mod list;
+mod orderings;
 mod scratch;
 mod trial;
 
@@ -31,17 +33,24 @@ use std::sync::mpsc::sync_channel;
 use std::time::Instant;
 use trial::Outcome;
 
+const USAGE: &str = "[WORD] [--list] [--held] | --orderings CRATE";
+
 /// What the command line asks for.
 #[derive(Debug, Default, PartialEq)]
 struct Request {
     word: Option<String>,
     list: bool,
     held: bool,
+    /// Of this crate, instead of what is listed.
+    orderings: Option<String>,
 }
 
 /// `cargo xtask mutants`.
 pub(crate) fn main(root: &Path, arguments: &[String]) -> ExitCode {
     let outcome = parse(arguments).and_then(|request| {
+        if let Some(folder) = request.orderings {
+            return orderings::run(root, &folder);
+        }
         let mutants = chosen(list::all(root)?, request.word.as_deref())?;
         if request.list {
             mutants.iter().for_each(|mutant| println!("{mutant}"));
@@ -61,14 +70,19 @@ pub(crate) fn main(root: &Path, arguments: &[String]) -> ExitCode {
 
 fn parse(arguments: &[String]) -> Result<Request, String> {
     let mut request = Request::default();
-    for argument in arguments {
+    let mut arguments = arguments.iter();
+    while let Some(argument) = arguments.next() {
         match argument.as_str() {
+            "--orderings" => {
+                let folder = arguments.next().ok_or("--orderings wants a crate's folder")?;
+                request.orderings = Some(folder.clone());
+            }
             "--list" => request.list = true,
             "--held" => request.held = true,
             word if !word.starts_with('-') && request.word.is_none() => {
                 request.word = Some(word.to_owned());
             }
-            other => return Err(format!("unknown argument {other}; use [WORD] [--list] [--held]")),
+            other => return Err(format!("unknown argument {other}; use {USAGE}")),
         }
     }
     Ok(request)
@@ -117,7 +131,7 @@ fn without_mutants(scratch: &Scratch, mutants: &[Mutant]) -> Result<Vec<String>,
                 loop {
                     let Some(test) = queue.lock().expect("no panic").next() else { return };
                     let began = Instant::now();
-                    let outcome = trial::run(&programs, test);
+                    let outcome = trial::run(&programs, test, trial::LIMIT);
                     println!("without mutants: {test}: {outcome} ({:.1} s)", seconds(began));
                     if outcome != Outcome::Passed {
                         broken.lock().expect("no panic").push(format!("{test}: {outcome}"));
@@ -178,7 +192,7 @@ mod tests {
         let parsed =
             |line: &str| parse(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
         let word = Some("spsc".to_owned());
-        assert_eq!(parsed("spsc --held"), Ok(Request { word, list: false, held: true }));
+        assert_eq!(parsed("spsc --held"), Ok(Request { word, held: true, ..Request::default() }));
         assert!(parsed("a b").is_err() && parsed("--lost").is_err());
         let all = || list::all(crate::root()).unwrap();
         assert!(chosen(all(), Some("no such mutant")).is_err());

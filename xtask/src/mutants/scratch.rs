@@ -101,6 +101,23 @@ impl Scratch {
         Ok(Ok(programs))
     }
 
+    /// The sources that a crate's last build for the checker was made of.
+    pub(crate) fn compiled(&self, package: &str) -> Result<Vec<String>, String> {
+        let folder = self.folder.join("unc_model/debug/deps");
+        let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+        let mut sources = Vec::new();
+        for entry in std::fs::read_dir(&folder).map_err(failed)? {
+            let path = entry.map_err(failed)?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if name.starts_with(&format!("uncontended_{package}-")) && name.ends_with(".d") {
+                let text = std::fs::read_to_string(&path).map_err(failed)?;
+                let lines = text.lines().filter_map(|line| line.strip_suffix(':'));
+                sources.extend(lines.map(str::to_owned));
+            }
+        }
+        Ok(sources)
+    }
+
     fn cargo(&self, package: &str, cfg: Option<&str>, binaries: &BTreeSet<&str>) -> Command {
         let mut command = Command::new("cargo");
         let package = if package == "uncontended" {

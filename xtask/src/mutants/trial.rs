@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// A test that takes longer has not caught anything.
-const LIMIT: Duration = Duration::from_secs(150);
+pub(crate) const LIMIT: Duration = Duration::from_secs(150);
 /// What `testkit::explored` begins the line with that tells a violation.
 const VIOLATED: &str = "VIOLATED ";
 
@@ -59,7 +59,7 @@ pub(crate) enum Outcome {
     Violated(String),
     /// It failed in another way.
     Failed(String),
-    TimedOut,
+    TimedOut(Duration),
     NoSuchTest,
 }
 
@@ -69,7 +69,7 @@ impl fmt::Display for Outcome {
             Outcome::Passed => f.write_str("passes"),
             Outcome::Violated(how) => f.write_str(how),
             Outcome::Failed(how) => write!(f, "fails, but not by a violation: {how}"),
-            Outcome::TimedOut => write!(f, "is not done after {} s", LIMIT.as_secs()),
+            Outcome::TimedOut(limit) => write!(f, "is not done after {} s", limit.as_secs()),
             Outcome::NoSuchTest => f.write_str("no such test"),
         }
     }
@@ -79,7 +79,7 @@ impl fmt::Display for Outcome {
 pub(crate) fn verdict(programs: &Programs, mutant: &Mutant) -> Result<String, String> {
     let mut first = None;
     for test in &mutant.caught_by {
-        match run(programs, test) {
+        match run(programs, test, LIMIT) {
             Outcome::Violated(how) => drop(first.get_or_insert(how)),
             other => return Err(format!("{test}: {other}")),
         }
@@ -88,16 +88,16 @@ pub(crate) fn verdict(programs: &Programs, mutant: &Mutant) -> Result<String, St
 }
 
 /// Runs a test alone.
-pub(crate) fn run(programs: &Programs, test: &Test) -> Outcome {
+pub(crate) fn run(programs: &Programs, test: &Test, limit: Duration) -> Outcome {
     let Some(program) = programs.of(test) else { return Outcome::NoSuchTest };
     let name = test.to_string().replace(['/', ',', ' ', ':'], "-");
     let log = programs.folder.join(format!("{name}.log"));
-    match run_for(program, test, &log, LIMIT) {
+    match run_for(program, test, &log, limit) {
         Ok(Some(is_success)) => {
             let said = std::fs::read(&log).unwrap_or_default();
             judge(test, is_success, &String::from_utf8_lossy(&said))
         }
-        Ok(None) => Outcome::TimedOut,
+        Ok(None) => Outcome::TimedOut(limit),
         Err(error) => Outcome::Failed(format!("cannot be run: {error}")),
     }
 }

@@ -23,6 +23,11 @@ use ratchet::Finding;
 pub(crate) use source::Source;
 use std::path::Path;
 
+/// The Rust files under the rules.
+pub(crate) fn sources(root: &Path) -> Result<Vec<Source>, String> {
+    source::tracked(root)
+}
+
 /// All complaints about the workspace at `root`, in the order of files; and what is left under ratchets.
 pub(crate) fn check(root: &Path) -> Result<(Vec<String>, Vec<String>), String> {
     let sources = source::tracked(root)?;
