@@ -15,7 +15,7 @@
 
 use crate::deadline::{Deadline, TimedOut};
 use std::fmt;
-use uncontended_atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 use uncontended_atomic::{Arc, AtomicU32, Scope, Wait, futex_wait, futex_wake};
 
 const NONE: u32 = 0;
@@ -87,7 +87,7 @@ impl Parker {
             is_over = end == Wait::TimedOut || deadline.has_passed();
         }
         // EDGE token (acquire): one that came at the last moment is taken, and nobody need wake us any more.
-        let found = self.0.swap(NONE, AcqRel);
+        let found = self.0.swap(NONE, Acquire);
         if found == TOKEN { Ok(()) } else { Err(TimedOut) }
     }
 }

@@ -178,6 +178,23 @@ fn many_carry() {
     waiter.join().unwrap();
 }
 
+/// The last of two to count sees what the first did before it counted (V6).
+fn the_last_of_two() {
+    let mine =
+        log::<uncontended_wait::event_count::OneWord<u32, uncontended_wait::event_count::Locked>>();
+    let theirs = Arc::clone(&mine);
+    let other = spawn(move || {
+        // SAFETY: nobody reads before the first event is counted (V6).
+        theirs.entry.with_mut(|entry| unsafe { *entry = 7 });
+        theirs.count.increment();
+    });
+    if mine.count.increment() == 1 {
+        // SAFETY: the other event was counted before this one (V6).
+        assert_eq!(mine.entry.with(|entry| unsafe { *entry }), 7);
+    }
+    other.join().unwrap();
+}
+
 /// A close by anybody (V7).
 fn many_closing() {
     let count = Arc::new(many::EventCount32::new());
@@ -310,6 +327,11 @@ fn many_producers_wake_one_waiter() {
 #[test]
 fn many_producers_carry_what_happened() {
     holds(&BOTH, many_carry);
+}
+
+#[test]
+fn the_last_of_many_producers_sees_what_the_others_did() {
+    holds(&BOTH, the_last_of_two);
 }
 
 #[test]

@@ -34,7 +34,7 @@ use crate::event_count::form::{Form, Layout, Valued};
 use crate::flagged::{Flagged, Publishers};
 use crate::width::Width;
 use std::marker::PhantomData;
-use uncontended_atomic::Ordering::{AcqRel, Acquire, Relaxed};
+use uncontended_atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use uncontended_atomic::{AtomicU32, Scope};
 
 /// Form: version and flag in one word, to which is added by `A`: [`Locked`], or `Unlocked` on x86-64.
@@ -123,7 +123,7 @@ impl<W: Width, A: Addition> Layout for OneWord<W, A> {
     fn wake_after_close(&self) {
         if A::PUBLISHERS == Publishers::Locked {
             // EDGE flag (release): the mode is closed, for whoever sets or sees the flag from now on.
-            W::fetch_add(&self.flagged.word, W::ZERO, AcqRel);
+            W::fetch_add(&self.flagged.word, W::ZERO, Release);
         } else {
             uncontended_fence::bare::light();
         }
@@ -165,7 +165,7 @@ impl<W: Width> OneWord<W, Locked> {
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
     pub(crate) fn publish(&self, events: W) -> (W, bool) {
-        // EDGE event (release): what happened before; (acquire) so that a waker goes on from what it woke for.
+        // EDGE event (acq-rel): what happened before, and what did before the events that were counted already.
         let found = W::fetch_add(&self.flagged.word, events.raise(), AcqRel);
         (found.lower(), found.is_flagged())
     }
