@@ -356,3 +356,17 @@ fn what_the_values_of_both_commands_look_like_is_shown() {
     let rows: Vec<&str> = said.err.lines().filter(|line| line.starts_with("column ")).collect();
     assert!(rows.len() == 2 && said.err.contains("median"), "{}", said.err);
 }
+
+#[test]
+fn pairs_are_read_with_and_without_a_space_before_the_unit() {
+    let json = |line: &str| {
+        let pairs = format!("{line}\n").repeat(60);
+        unc_reading(&["compare", "--quiet", "--from", "-", "--json", "-"], &pairs).json()
+    };
+    for line in ["2ms 2000us", "2 ms 2000 µs", "2 ms, 2000 us", "2ms,2000us", "2e6 2e6"] {
+        assert_eq!(json(line)["effect"]["ratio"], 1.0, "{line}");
+    }
+    for line in ["2 ms 3", "2 ms 3 MiB", "1 2 3"] {
+        assert_eq!(json(line)["verdict"], "error", "{line}");
+    }
+}

@@ -358,15 +358,18 @@ pub fn parameters(
     Ok(parameters)
 }
 
-/// Two values, in one unit or in none.
+/// Two values, in one unit or in none, each with or without a space before its unit.
 fn pair(line: &str) -> Result<[f64; 2], String> {
-    let mut parts = line
+    let words: Vec<&str> = line
         .split(|symbol: char| symbol.is_whitespace() || symbol == ',')
-        .filter(|part| !part.is_empty());
-    let (Some(a), Some(b), None) = (parts.next(), parts.next(), parts.next()) else {
-        return Err(format!("'{line}' is not two values"));
+        .filter(|part| !part.is_empty())
+        .collect();
+    let [a, b] = match words.as_slice() {
+        [a, b] => [(*a).to_string(), (*b).to_string()],
+        [a, unit_a, b, unit_b] => [format!("{a} {unit_a}"), format!("{b} {unit_b}")],
+        _ => return Err(format!("'{line}' is not two values")),
     };
-    let (a, b) = (Quantity::parse(a)?, Quantity::parse(b)?);
+    let (a, b) = (Quantity::parse(&a)?, Quantity::parse(&b)?);
     if a.dimension != b.dimension {
         return Err(format!("the two values in '{line}' have different units"));
     }
