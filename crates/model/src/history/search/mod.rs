@@ -78,7 +78,7 @@ pub(super) struct Search<'a, S: Spec> {
     frames: Vec<Frame>,
     /// The masks of the frames.
     masks: Vec<u64>,
-    choices: Vec<(u32, u32)>,
+    choices: Vec<u32>,
     farthest: u32,
     configurations: u64,
 }
@@ -152,17 +152,20 @@ impl<'a, S: Spec> Search<'a, S> {
             let Some(frame) = self.frames.last() else {
                 return Found::Stuck(self.returns[self.farthest as usize]);
             };
-            let choices_from = frame.choices_from as usize;
-            if self.choices.len() > choices_from
-                && let Some((op, state)) = self.choices.pop()
-            {
-                self.restore();
-                self.take(op);
-                self.state = state;
-                enters = true;
-            } else {
+            let has_choices = self.choices.len() > frame.choices_from as usize;
+            let Some(op) = self.choices.pop_if(|_| has_choices) else {
                 self.leave();
                 enters = false;
+                continue;
+            };
+            let (state, returns) = (frame.state, self.timeline.returned(op) != NEVER);
+            let after = self.states.after(state, op);
+            let after = after.filter(|after| returns || *after != state); // W3.
+            enters = after.is_some();
+            if let Some(after) = after {
+                self.restore();
+                self.take(op);
+                self.state = after;
             }
         }
     }
@@ -226,27 +229,21 @@ impl<'a, S: Spec> Search<'a, S> {
         let from = self.choices.len();
         let mut op = self.next[self.timeline.len()];
         while (op as usize) < self.timeline.len() && self.timeline.called(op) < end {
-            self.choices.push((op, 0));
+            self.choices.push(op);
             op = self.next[op as usize];
         }
         let timeline = self.timeline;
-        self.choices[from..].sort_unstable_by_key(|&(op, _)| (timeline.returned(op), op));
+        self.choices[from..].sort_unstable_by_key(|&op| (timeline.returned(op), op));
         let mut kept = from;
         for at in from..self.choices.len() {
-            let op = self.choices[at].0;
-            let alike = |other: &(u32, u32)| self.states.class(other.0) == self.states.class(op);
-            if self.choices[from..kept].iter().any(alike) {
-                continue; // W2.
-            }
-            let returns = timeline.returned(op) != NEVER;
-            let after = self.states.after(self.state, op);
-            if let Some(state) = after.filter(|state| returns || *state != self.state) {
-                self.choices[kept] = (op, state);
+            let class = self.states.class(self.choices[at]);
+            if self.choices[from..kept].iter().all(|other| self.states.class(*other) != class) {
+                self.choices[kept] = self.choices[at]; // W2.
                 kept += 1;
             }
         }
         self.choices.truncate(kept);
-        self.choices[from..].reverse();
+        self.choices[from..].sort_unstable_by_key(|&op| std::cmp::Reverse(timeline.called(op)));
     }
 
     /// An operation takes effect.

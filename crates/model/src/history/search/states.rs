@@ -19,7 +19,7 @@ pub(super) struct States<'a, S: Spec> {
     /// Operations with the same call and output share a number.
     classes: Vec<u32>,
     states: Vec<Rc<S::State>>,
-    numbers: HashMap<Rc<S::State>, u32>,
+    numbers: HashMap<Rc<S::State>, u32, Mixed>,
     steps: HashMap<u64, u32, Mixed>,
     states_bytes: usize,
 }
@@ -27,7 +27,7 @@ pub(super) struct States<'a, S: Spec> {
 impl<'a, S: Spec> States<'a, S> {
     /// Knows the initial state alone, as number 0.
     pub(super) fn new(spec: &'a S, timeline: &'a Timeline<'a, S::Call, S::Output>) -> Self {
-        let mut classes: HashMap<_, u32> = HashMap::new();
+        let mut classes: HashMap<_, u32, Mixed> = HashMap::default();
         let number = |(_, operation): (u32, &'a super::super::Operation<S::Call, S::Output>)| {
             let next = classes.len() as u32;
             *classes.entry((operation.call(), operation.output())).or_insert(next)
@@ -39,7 +39,7 @@ impl<'a, S: Spec> States<'a, S> {
             timeline,
             classes,
             states: vec![],
-            numbers: HashMap::new(),
+            numbers: HashMap::default(),
             steps: HashMap::default(),
             states_bytes: 0,
         };
