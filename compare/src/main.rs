@@ -1,6 +1,7 @@
 //! Our code beside its rivals, one file a question: `-- --list` lists the questions, `-- QUESTION [flags]` answers one.
 
 mod evidence;
+mod histories;
 mod how_fast_is_sampling;
 mod loom_outcomes;
 mod r1_stream;
@@ -37,6 +38,7 @@ const QUESTIONS: &[Question] = &[
     ("robbins", "is the certified bound ever below the truth (for oracles/robbins.py)", robbins::main),
     ("evidence", "is any prior's evidence ever above its integral (for oracles/evidence.py)", evidence::main),
     ("how_fast_is_sampling", "what does a sample without replacement cost", how_fast_is_sampling::main),
+    ("histories", "is the search for linearizations as fast as Porcupine's", histories::main),
     ("loom_outcomes", "does the checker of real code find all that loom finds", loom_outcomes::main),
 ];
 
