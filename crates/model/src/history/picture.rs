@@ -93,7 +93,7 @@ impl Picture {
         let mut out = format!(
             "<svg class=\"operations\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
              width=\"{width}\" height=\"{height}\" role=\"img\" font-family=\"ui-monospace, monospace\" font-size=\"13\">\n\
-             <style>.operations{{color-scheme:light dark}}.operations text{{fill:light-dark(#1b1f24,#e6e6e6)}}\
+             <style>.operations{{color-scheme:light dark;width:{width}px;height:{height}px;max-width:none}}.operations text{{fill:light-dark(#1b1f24,#e6e6e6)}}\
              .operations rect{{fill:light-dark(#2f6fb0,#6aa9e8)}}.operations .faint{{opacity:.45}}\
              .operations line{{stroke:light-dark(#b8c0c8,#555);stroke-dasharray:2 4}}\
              .operations polygon{{fill:light-dark(#2f6fb0,#6aa9e8)}}.operations .note{{opacity:.65}}</style>\n\
