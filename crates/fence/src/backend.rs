@@ -116,7 +116,10 @@ mod real {
         }
         match decided.load(Relaxed) {
             WORKS => Ok(()),
-            error => Err(refused((error - REFUSED).cast_signed())),
+            error => {
+                debug_assert!(error >= REFUSED, "I1: decided for good");
+                Err(refused((error - REFUSED).cast_signed()))
+            }
         }
     }
 

@@ -71,7 +71,7 @@ impl<W: Width> std::fmt::Debug for Flagged<W> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Publishers {
     /// They store elsewhere, pass a light fence, look at the flag: a heavy fence.
-    Beside,
+    Elsewhere,
     /// One adds to the word without LOCK: a heavy fence, and to make good a flag that it stored away (I6).
     Unlocked,
     /// They change the word by atomic read-modify-writes alone: nothing.
@@ -217,6 +217,7 @@ impl<W: Width> Flagged<W> {
             uncontended_atomic::spin_loop();
             return Wait::Woken;
         }
+        debug_assert_eq!(word & 1, 1, "I3: under the flag alone");
         futex_wait(&self.word, word, until.limit_ns(), self.scope())
     }
 
@@ -225,6 +226,7 @@ impl<W: Width> Flagged<W> {
     pub(crate) fn advance(&self, next: impl Fn(W) -> W) -> bool {
         let mut found = W::load(&self.word, Relaxed);
         while found.is_flagged() {
+            debug_assert!(next(found) != found, "I2: who saw it can sleep on it no more");
             // EDGE flag (release): what was published.
             match W::compare_exchange(&self.word, found, next(found), Release, Relaxed) {
                 Ok(_) => return true,

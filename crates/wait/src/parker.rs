@@ -11,7 +11,7 @@
 //!     who takes PARKED away. All changes are atomic read-modify-writes of one word, hence no fence.
 //!
 //! # Evidence
-//! tests/model.rs, tests/faults.rs, tests/parker.rs.
+//! tests/model.rs, tests/faults.rs, tests/leaks.rs.
 
 use crate::deadline::{Deadline, TimedOut};
 use std::fmt;

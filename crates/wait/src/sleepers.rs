@@ -41,6 +41,7 @@ use uncontended_fence::{Refused, bare};
 /// Carried out of the flag into the count.
 const CLEAR_AND_COUNT: u32 = 1;
 const COUNT: u32 = 2;
+const _: () = assert!(1 + CLEAR_AND_COUNT == COUNT, "I6");
 
 /// Threads that sleep until a condition holds.
 ///
@@ -174,14 +175,14 @@ impl Sleepers {
         ready: impl FnMut() -> Option<R>,
         deadline: Deadline,
     ) -> Result<R, TimedOut> {
-        self.0.sleep_until_deadline(ready, deadline, Publishers::Beside)
+        self.0.sleep_until_deadline(ready, deadline, Publishers::Elsewhere)
     }
 
     /// A future that is ready once `ready` gives a value: for async tasks, whose deadlines are their executor's
     /// business. It may be dropped at any time.
     #[cfg(feature = "async")]
     pub fn until<R>(&self, ready: impl FnMut() -> Option<R>) -> impl Future<Output = R> {
-        crate::tasks::until(&self.0, Publishers::Beside, ready)
+        crate::tasks::until(&self.0, Publishers::Elsewhere, ready)
     }
 
     /// What an event count on top keeps in the same word.
