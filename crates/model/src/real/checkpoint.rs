@@ -25,7 +25,7 @@ impl<T: Ord + 'static> Exploration<T> {
         format!("{} {events} {rounds} {spins} {timeouts} {spurious} {preemptions:?}", self.name)
     }
 
-    fn counts(&mut self) -> [&mut u64; 7] {
+    pub(super) fn counts(&mut self) -> [&mut u64; 7] {
         [
             &mut self.executions,
             &mut self.blocked,

@@ -4,6 +4,7 @@ use super::core::{Core, Limits, Stop};
 use super::explorer::{Explorer, MOST_EVENTS};
 use super::graph::Graph;
 use super::growth::Growth;
+use super::jobs::Shared;
 use super::memory::Memory;
 use super::preemptions;
 use super::runtime::Run;
@@ -28,6 +29,14 @@ struct Probe {
     /// Whether it gives up by itself; none while others' news came in between.
     gives_up: Option<bool>,
     attempts: u32,
+}
+
+/// How the search goes on after a run.
+pub(super) enum Stepped {
+    On,
+    /// A bound ends it, if anything is left.
+    Reached,
+    Violated(Box<Report>),
 }
 
 /// How a run ended, for the search.
@@ -67,7 +76,15 @@ pub(super) struct Exploration<T> {
     probed: Vec<Probe>,
     /// A run ended with threads that wait for ever, except for one that might time out once more.
     pub(super) is_out_of_time: bool,
-    pub(super) begun: Instant,
+    begun: Instant,
+    limit: Option<Duration>,
+    /// What keeps executions out, and what did before the bound that the search has come to.
+    pub(super) bound: Option<Bound>,
+    bound_before: Option<Bound>,
+    /// The last run that is not run again otherwise.
+    last: Option<(Graph, Option<Rc<T>>)>,
+    /// With whom the search is shared.
+    pub(super) shared: Option<Rc<Shared>>,
     /// When a checkpoint was noted last.
     pub(super) noted: Instant,
     /// When progress was told last, if it is to be told.
@@ -108,6 +125,11 @@ impl<T: Ord + 'static> Exploration<T> {
             probed: Vec::new(),
             is_out_of_time: false,
             begun: Instant::now(),
+            limit: bounds.time_limit(),
+            bound: None,
+            bound_before: None,
+            last: None,
+            shared: None,
             noted: Instant::now(),
             told: std::env::var_os("UNC_PROGRESS").map(|_| Instant::now()),
             done: 0.0,
@@ -117,51 +139,75 @@ impl<T: Ord + 'static> Exploration<T> {
     }
 
     pub(super) fn run_as_asked(&mut self) -> Result<Report, Diverged> {
-        match self.bounds.sampling {
-            Some(sampling) => self.run_samples(sampling),
-            None => self.run(),
+        match (self.bounds.sampling, self.bounds.processes()) {
+            (Some(sampling), _) => self.run_samples(sampling),
+            (None, 1) => self.run(),
+            (None, processes) => self.run_shared(processes),
         }
     }
 
     fn run(&mut self) -> Result<Report, Diverged> {
-        let (mut bound, mut last) = (None, None);
-        let limit = self.bounds.time_limit();
         let mut is_left = self.resume()?;
         while is_left {
-            let graph = std::mem::take(&mut self.run.core.borrow_mut().graph);
-            let result = match self.run_one(graph)? {
-                Ended::Whole(result) => Some(result),
-                Ended::Cut(hit) => {
-                    bound = Some(hit);
-                    None
+            match self.step()? {
+                Stepped::On => is_left = self.advance(),
+                Stepped::Reached => {
+                    if !self.advance() {
+                        self.bound = self.bound_before;
+                        is_left = false;
+                    }
+                    break;
                 }
-                Ended::Violated(report) => {
+                Stepped::Violated(report) => {
                     self.forget_checkpoint();
                     return Ok(*report);
                 }
-            };
-            let reached = self.reached(limit);
-            self.tell_progress();
-            self.done += self.run.core.borrow_mut().come_to_an_end();
-            self.note_checkpoint(bound, reached.is_some())?;
-            let mut core = self.run.core.borrow_mut();
-            let core = &mut *core;
-            if reached.is_some() || !core.growth.is_left() {
-                last = result.map(|result| (core.graph.clone(), result));
-            }
-            is_left = core.growth.next(&mut core.graph);
-            if is_left && reached.is_some() {
-                bound = reached;
-                break;
             }
         }
         if !is_left {
             self.forget_checkpoint();
         }
+        self.finish()
+    }
+
+    /// Makes the next graph the one to run. False: none is left.
+    pub(super) fn advance(&mut self) -> bool {
+        let mut core = self.run.core.borrow_mut();
+        let core = &mut *core;
+        core.growth.next(&mut core.graph)
+    }
+
+    /// Runs the graph that is next, and looks at the bounds.
+    pub(super) fn step(&mut self) -> Result<Stepped, Diverged> {
+        let graph = std::mem::take(&mut self.run.core.borrow_mut().graph);
+        let result = match self.run_one(graph)? {
+            Ended::Whole(result) => Some(result),
+            Ended::Cut(hit) => {
+                self.bound = Some(hit);
+                None
+            }
+            Ended::Violated(report) => return Ok(Stepped::Violated(report)),
+        };
+        let reached = self.reached();
+        self.tell_progress();
+        self.done += self.run.core.borrow_mut().come_to_an_end();
+        self.note_checkpoint(self.bound, reached.is_some())?;
+        let core = self.run.core.borrow();
+        if reached.is_some() || !core.growth.is_left() {
+            self.last = result.map(|result| (core.graph.clone(), result));
+        }
+        if reached.is_none() {
+            return Ok(Stepped::On);
+        }
+        self.bound_before = std::mem::replace(&mut self.bound, reached);
+        Ok(Stepped::Reached)
+    }
+
+    pub(super) fn finish(&mut self) -> Result<Report, Diverged> {
         self.done += self.run.core.borrow().growth.barren;
-        self.samples.extend(last);
+        self.samples.extend(self.last.take());
         self.repeat_samples()?;
-        Ok(self.report(bound.map_or(Verdict::Holds, Verdict::Unknown)))
+        Ok(self.report(self.bound.map_or(Verdict::Holds, Verdict::Unknown)))
     }
 
     /// Runs `graph` and what follows from it by itself, and books the run.
@@ -208,11 +254,13 @@ impl<T: Ord + 'static> Exploration<T> {
     }
 
     /// The bound that the search has come to.
-    fn reached(&self, limit: Option<Duration>) -> Option<Bound> {
-        if self.executions + self.cut + self.beyond >= self.bounds.executions {
+    fn reached(&self) -> Option<Bound> {
+        let own = self.executions + self.cut + self.beyond;
+        let all = self.shared.as_ref().map_or(own, |shared| shared.count_run());
+        if all >= self.bounds.executions {
             return Some(Bound::Executions(self.bounds.executions));
         }
-        let limit = limit.filter(|&limit| self.begun.elapsed() >= limit)?;
+        let limit = self.limit.filter(|&limit| self.begun.elapsed() >= limit)?;
         Some(Bound::Time(limit))
     }
 

@@ -36,6 +36,7 @@ pub struct Explorer {
     stack_bytes: usize,
     pub(super) preemptions: Option<u32>,
     pub(super) checkpoint: Option<PathBuf>,
+    pub(super) jobs: Option<usize>,
 }
 
 /// Memory that one execution may take.
@@ -70,6 +71,7 @@ impl Explorer {
             depth: 2,
             preemptions: None,
             checkpoint: None,
+            jobs: None,
         }
     }
 
@@ -206,6 +208,17 @@ impl Explorer {
         self
     }
 
+    /// Lets so many processes share the search of [`Explorer::explore`]; if not said, as many as the environment
+    /// variable `UNC_JOBS` has. Counts, verdict and the violation told are those of one process, except where a bound
+    /// on executions or time ends the search. Each process is a fork: code that locks what another thread of this
+    /// process holds at that moment (a panic that prints, for one) would wait for ever. Samples, checkpoints and
+    /// [`Explorer::outcomes`] use one process.
+    #[must_use]
+    pub fn jobs(mut self, processes: usize) -> Explorer {
+        self.jobs = Some(processes.max(1));
+        self
+    }
+
     /// Notes in the file `path`, five times a second and when a bound ends the search, how far [`Explorer::explore`]
     /// has come. If there is such a file when it begins, it goes on from there, and its counts are those of a search
     /// that was never interrupted. The file goes when the search is over. Samples and [`Explorer::outcomes`] note
@@ -214,6 +227,12 @@ impl Explorer {
     pub fn checkpoint(mut self, path: impl Into<PathBuf>) -> Explorer {
         self.checkpoint = Some(path.into());
         self
+    }
+
+    /// The processes, as set or as `UNC_JOBS` has them.
+    pub(super) fn processes(&self) -> usize {
+        let asked = || std::env::var("UNC_JOBS").ok()?.parse().ok();
+        if self.checkpoint.is_some() { 1 } else { self.jobs.or_else(asked).unwrap_or(1) }
     }
 
     /// The time limit, as set or as `UNC_TIME` has it.
@@ -301,7 +320,7 @@ impl Explorer {
         &self,
         body: impl Fn() -> T + 'static,
     ) -> Result<(BTreeMap<T, u64>, Report), Diverged> {
-        let unnoted = Explorer { checkpoint: None, ..self.clone() };
+        let unnoted = Explorer { checkpoint: None, jobs: Some(1), ..self.clone() };
         let mut exploration = Exploration::new(&unnoted, self.name(Site::caller()), body);
         let report = exploration.run_as_asked()?;
         exploration.samples.clear();

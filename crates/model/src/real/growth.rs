@@ -47,6 +47,8 @@ struct Item {
     way: Way,
     /// How many items were taken up on the way to where it was noted.
     level: usize,
+    /// The number of the part of the search that it begins.
+    part: Option<usize>,
 }
 
 /// An item that was taken up on the way to the present graph.
@@ -124,6 +126,9 @@ impl Growth {
     /// Makes `graph`, which is as the last run left it, the next one to run. False: none is left.
     pub(crate) fn next(&mut self, graph: &mut Graph) -> bool {
         while self.come_to_top(graph) {
+            if self.items.last().is_some_and(|item| item.part.is_some()) {
+                return false;
+            }
             if self.take_top(graph) {
                 if self.is_within(graph) {
                     return true;
@@ -132,6 +137,33 @@ impl Growth {
             }
         }
         false
+    }
+
+    /// Makes each way that is left a part of the search, at which [`Growth::next`] stops; how many there are.
+    pub(crate) fn part(&mut self) -> usize {
+        for (number, item) in self.items.iter_mut().enumerate() {
+            item.part = Some(number);
+        }
+        self.items.len()
+    }
+
+    /// The part that comes next, the one with the highest number first.
+    pub(crate) fn next_part(&mut self, graph: &mut Graph) -> Option<usize> {
+        self.come_to_top(graph).then(|| self.items.last()?.part)?
+    }
+
+    /// Goes into the next part, or passes it over.
+    pub(crate) fn begin_part(&mut self, is_wanted: bool) {
+        if is_wanted {
+            self.items.last_mut().expect("a part is left").part = None;
+        } else {
+            self.items.pop();
+        }
+    }
+
+    /// How many ways are left.
+    pub(crate) fn count_left(&self) -> usize {
+        self.items.len()
     }
 
     /// Leaves frames of which nothing is left. False: nothing is left at all.
@@ -332,7 +364,7 @@ impl Growth {
 
     fn note(&mut self, stamp: u32, thread: usize, event: Event, way: Way) {
         let level = self.path.len();
-        self.items.push(Item { stamp, share: 0.0, event, thread, way, level });
+        self.items.push(Item { stamp, share: 0.0, event, thread, way, level, part: None });
     }
 
     /// Divides the present share evenly among the items from `first` on, and the graph itself if it `stays` one.
@@ -404,54 +436,8 @@ impl Growth {
         graph.push(thread, Event { value: taken, kind: Kind::Choice, ..*draft });
     }
 
-    /// Whether the memory model lets the read `draft` read `from`, and write if it does so then. A wait that would go
-    /// on may not.
-    pub(crate) fn may_read(
-        &mut self,
-        graph: &mut Graph,
-        thread: usize,
-        draft: &Event,
-        from: EventId,
-    ) -> bool {
-        let (stamp, events) = (graph.next_stamp, graph.threads[thread].len());
-        let (share, barren, single) = (self.share, self.barren, self.single);
-        self.single = true;
-        let value = graph.value_of(draft.location, from);
-        let read = self.place_read(graph, thread, Event { value, ..*draft }, from);
-        let may = graph.get(read).kind == Kind::Read
-            && self.memory.admits(graph, &[read])
-            && self.finish(graph, read);
-        while graph.threads[thread].len() > events {
-            graph.pop(thread);
-        }
-        graph.next_stamp = stamp;
-        (self.share, self.barren, self.single) = (share, barren, single);
-        may
-    }
-
-    /// Where in its location's order the memory model lets the write `draft` go.
-    pub(crate) fn possible_places(
-        &self,
-        graph: &mut Graph,
-        thread: usize,
-        draft: &Event,
-        order: Order,
-    ) -> Vec<usize> {
-        let event = self.as_write(graph, *draft, order, None);
-        let stamp = graph.next_stamp;
-        let mut places = self.places(graph, thread, &event);
-        places.retain(|&place| {
-            let write = insert(graph, thread, event, place);
-            let may = self.memory.admits(graph, &[write]);
-            graph.pop(thread);
-            graph.next_stamp = stamp;
-            may
-        });
-        places
-    }
-
     /// Adds the read `event`, which finds its value in `from`.
-    fn place_read(
+    pub(super) fn place_read(
         &self,
         graph: &mut Graph,
         thread: usize,
@@ -484,7 +470,7 @@ impl Growth {
         graph.push(thread, event)
     }
 
-    fn as_write(
+    pub(super) fn as_write(
         &self,
         graph: &Graph,
         mut event: Event,
@@ -503,7 +489,7 @@ impl Growth {
     }
 
     /// Adds the write half if `read` begins a read-modify-write. False: there is no place for it.
-    fn finish(&mut self, graph: &mut Graph, read: EventId) -> bool {
+    pub(super) fn finish(&mut self, graph: &mut Graph, read: EventId) -> bool {
         let half = graph.get(read);
         let (Kind::Read, Some(Effect::Write { value, order })) =
             (half.kind, half.op.effect(half.value))
@@ -541,7 +527,7 @@ impl Growth {
     }
 
     /// Where in its location's order the write may go: behind which position.
-    fn places(&self, graph: &Graph, thread: usize, event: &Event) -> Vec<usize> {
+    pub(super) fn places(&self, graph: &Graph, thread: usize, event: &Event) -> Vec<usize> {
         let newest = graph.locations[event.location as usize].order.len();
         if event.exclusive {
             let from = graph.position(event.location, graph.get(graph.last(thread)).from);
@@ -568,7 +554,7 @@ impl Growth {
 }
 
 /// Puts a write behind `place` in its location's order and at the end of its thread.
-fn insert(graph: &mut Graph, thread: usize, event: Event, place: usize) -> EventId {
+pub(super) fn insert(graph: &mut Graph, thread: usize, event: Event, place: usize) -> EventId {
     let location = event.location as usize;
     let id = graph.push(thread, event);
     graph.locations[location].order.insert(place, id);

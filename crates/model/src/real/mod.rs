@@ -60,14 +60,19 @@
 //! - An address that is used again: freed memory stays mapped, so no new value lies where an old one was.
 //! - Stacks of more than 256 KiB a thread.
 //! - At most 16 threads, 15 of them waiting on one word.
+//! - What is beyond a bound that was asked for: preemptions ([`Explorer::preemptions`]), time, executions; and with
+//!   [`Explorer::sample`] all that was not drawn.
 //!
 //! # Evidence
 //! tests/real_litmus.rs: outcome sets. tests/real_random.rs: every execution of random programs against an enumerator
 //! of all candidate graphs, count by count. tests/real_waiting.rs: every order under every kind of lock, and no other.
 //! tests/real_rounds.rs: waiting loops and `wait_until` against the same enumerator, with so many failed rounds; bugs
 //! that show after a failed round. tests/real_heap.rs: memory. tests/real_spurious.rs: what happens without a cause.
-//! tests/real_threads.rs: waiting, bounds, hidden state. tests/real_shrink.rs, shrink/tests.rs, real_replay.rs,
-//! real_trace.rs: violations, shrunk, run again and told. tests/real_code.rs: a ring, a lock, event counts, a hazard
+//! tests/real_preemptions.rs: executions by preemptions, against the enumerator and every row of events.
+//! tests/real_sampling.rs: how often drawn executions find bugs of depth 1 to 3. tests/real_checkpoint.rs: a search
+//! that is killed. tests/real_jobs.rs: a search that processes share. tests/real_threads.rs: waiting, bounds, hidden
+//! state. tests/real_shrink.rs, shrink/tests.rs, real_replay.rs, real_trace.rs: violations, shrunk, run again and told.
+//! tests/real_code.rs: a ring, a lock, event counts, a hazard
 //! pointer, a stack and a queue, and 39 mutants. crates/trace/tests/model.rs: the record's writer. compare/: loom.
 //!
 //! # Sources
@@ -92,6 +97,7 @@ mod graph;
 mod growth;
 mod guide;
 mod heap;
+mod jobs;
 mod maximal;
 mod memory;
 mod named;
@@ -110,6 +116,7 @@ mod signals;
 mod sync;
 mod thread;
 mod trace;
+mod trial;
 mod verdict;
 mod waiting;
 
