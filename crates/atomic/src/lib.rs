@@ -32,6 +32,8 @@ mod backoff;
 mod cell;
 mod futex;
 mod hint;
+#[cfg(not(unc_model))]
+mod named;
 mod padded;
 #[cfg(not(unc_model))]
 mod pause;
@@ -43,6 +45,8 @@ pub use self::atomics::{
 };
 #[cfg(not(unc_model))]
 pub use self::cell::UnsafeCell;
+#[cfg(not(unc_model))]
+pub use self::named::Named;
 #[cfg(unc_pause)]
 pub use self::pause::{inject_pauses, pauses};
 pub use self::{
@@ -62,7 +66,7 @@ pub use std::{
 #[cfg(unc_model)]
 pub use uncontended_model::real::{
     Arc, AtomicBool, AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicPtr, AtomicU8,
-    AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Condvar, JoinHandle, Mutex, MutexGuard, Ordering,
-    Thread, UnsafeCell, compiler_fence, current, fence, heavy_fence, light_fence, park, spawn,
-    spin_loop, yield_now,
+    AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Condvar, JoinHandle, Mutex, MutexGuard, Named,
+    Ordering, Thread, UnsafeCell, compiler_fence, current, fence, heavy_fence, light_fence, park,
+    spawn, spin_loop, yield_now,
 };

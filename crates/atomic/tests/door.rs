@@ -4,7 +4,7 @@
 
 use uncontended_atomic::Ordering::{self, Acquire, Relaxed, Release};
 use uncontended_atomic::{
-    Arc, AtomicU32, Condvar, Mutex, Scope, UnsafeCell, futex_wait, futex_wake, park, spawn,
+    Arc, AtomicU32, Condvar, Mutex, Named, Scope, UnsafeCell, futex_wait, futex_wake, park, spawn,
     spin_loop,
 };
 
@@ -17,7 +17,10 @@ struct Mailbox {
 unsafe impl Sync for Mailbox {}
 
 fn send_and_receive(release: Ordering) {
-    let mailbox = Arc::new(Mailbox { full: AtomicU32::new(0), letter: UnsafeCell::new(0) });
+    let mailbox = Arc::new(Mailbox {
+        full: AtomicU32::new(0).named("full"),
+        letter: UnsafeCell::new(0).named("letter"),
+    });
     let to = Arc::clone(&mailbox);
     let sender = spawn(move || {
         // SAFETY: nobody reads the letter before `full` is set (I1).

@@ -23,7 +23,11 @@ fn refusal(from: &str, to: &str) -> String {
 #[test]
 fn refusals_name_the_place_and_the_cause() {
     for (from, to, expected) in [
-        ("X86_64 SB", "AArch64 SB", "1:1: architecture `AArch64` is not supported; X86_64 is"),
+        (
+            "X86_64 SB",
+            "AArch64 SB",
+            "1:1: architecture `AArch64` (64-bit Arm) is not supported; X86_64 is. herd7 runs the others",
+        ),
         ("X86_64 SB", "X86_64", "1:7: expected the name of the test"),
         ("{ uint64_t x;", "{ float x;", "4:3: type `float` is not supported"),
         ("y=0", "y=x", "4:26: addresses as values are not supported"),
@@ -74,6 +78,26 @@ fn refusals_name_the_place_and_the_cause() {
     ] {
         assert_eq!(refusal(from, to), expected);
     }
+}
+
+#[test]
+fn foreign_dialects_are_named() {
+    for (dialect, about) in [
+        ("PPC", "POWER"),
+        ("RISCV", "RISC-V"),
+        (
+            "C",
+            "C with C11 atomics or the Linux kernel's; for such code there is `uncontended_model::real`",
+        ),
+        ("X86", "32-bit x86; with 64-bit registers it is X86_64"),
+    ] {
+        let expected = format!(
+            "1:1: architecture `{dialect}` ({about}) is not supported; X86_64 is. herd7 runs the others"
+        );
+        assert_eq!(refusal("X86_64 SB", &format!("{dialect} SB")), expected);
+    }
+    let unknown = refusal("X86_64 SB", "Z80 SB");
+    assert!(unknown.starts_with("1:1: architecture `Z80` is not supported"), "{unknown}");
 }
 
 #[test]

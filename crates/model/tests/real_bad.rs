@@ -1,5 +1,5 @@
-//! Programs that no checker can explore, or that do what nobody should: each is told, with its place and its remedy, and
-//! none takes the process with it, except where there is no stack left.
+//! Programs that no checker can explore, or that do what nobody should: each is told, with its place and its remedy,
+//! and none takes the process with it, except where there is no stack left.
 
 #![allow(clippy::disallowed_types)] // State that explorations share.
 
@@ -91,7 +91,7 @@ fn a_destructor_that_panics_while_its_thread_unwinds() {
     assert!(message.ends_with("as well"), "{twice}");
     assert!(!std::thread::panicking());
     // The OS thread explores on, and panics are what they were.
-    assert!(explorer().explore(|| _ = AtomicU32::new(0).swap(1, Relaxed)).unwrap().holds());
+    assert!(explorer().explore(|| AtomicU32::new(0).store(1, Relaxed)).unwrap().holds());
     assert_eq!(panics(&explorer().explore(|| panic!("again")).unwrap()).1, "again");
     assert!(catch_unwind(|| panic!("here")).is_err() && !std::thread::panicking());
 }
@@ -109,16 +109,14 @@ fn a_destructor_that_panics_where_the_checker_ends_its_thread() {
     let blocked = explorer().explore(|| {
         let lock = Arc::new(Mutex::new(0));
         let other = Arc::clone(&lock);
-        let thread = spawn(move || {
-            let unfinished = Panics("cut short");
-            *other.lock().unwrap() += 1;
-            std::mem::forget(unfinished);
-        });
+        let thread = spawn(move || *other.lock().unwrap() += 1);
+        let unfinished = Panics("cut short");
         *lock.lock().unwrap() += 1;
+        std::mem::forget(unfinished);
         thread.join().unwrap();
     });
     let why = blocked.unwrap_err().to_string();
-    assert!(why.contains("thread 1 was ended in the middle"), "{why}");
+    assert!(why.contains("thread 0 was ended in the middle"), "{why}");
     assert!(why.contains("cut short. Let destructors do nothing of the kind"), "{why}");
     assert!(!std::thread::panicking());
 }
@@ -204,16 +202,51 @@ fn state_that_stays_from_run_to_run() {
 }
 
 #[test]
-fn a_schedule_that_does_not_fit() {
-    let body = || drop(spawn(|| ()));
-    for (schedule, why) in
-        [("c11@x:1 7p", "thread 7 cannot move"), ("??", "goes on"), ("c11 1", "not a step")]
-    {
-        match explorer().replay(schedule, body) {
-            Err(misfit) => assert!(misfit.to_string().contains(why), "{misfit}"),
-            Ok(report) => assert!(matches!(report.verdict, Verdict::Unknown(Bound::Replayed))),
-        }
+fn a_loop_without_a_hint_is_told_with_its_place() {
+    let report = explorer()
+        .events(60)
+        .executions(1)
+        .explore(|| {
+            let word = Arc::new(AtomicU32::new(0));
+            let other = Arc::clone(&word);
+            let thread = spawn(move || other.load(Relaxed));
+            let line = line!();
+            while word.load(Acquire) == 0 {}
+            assert!(line > 0);
+            thread.join().unwrap();
+        })
+        .unwrap();
+    assert!(matches!(report.verdict, Verdict::Unknown(_)), "{report}");
+    let looping = report.looping.as_ref().unwrap();
+    assert!(looping.starts_with("thread 0 goes round "), "{report}");
+    assert!(looping.contains("real_bad.rs:") && report.to_string().contains(looping), "{report}");
+    let straight =
+        explorer().explore(|| (0..9).for_each(|at| AtomicU32::new(0).store(at, Relaxed)));
+    assert!(straight.unwrap().looping.is_none());
+}
+
+#[test]
+fn code_that_makes_no_step_is_told() {
+    if std::env::var_os("UNC_TEST_STUCK").is_some() {
+        let begun = std::time::Instant::now();
+        explorer().explore(move || while begun.elapsed().as_secs() < 24 {}).unwrap();
+        return;
     }
+    if !uncontended_testkit::is_full() {
+        uncontended_testkit::skip!(
+            "code_that_makes_no_step_is_told",
+            "it takes 24 s: UNC_DEPTH=full"
+        );
+        return;
+    }
+    let again = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "code_that_makes_no_step_is_told"])
+        .env("UNC_TEST_STUCK", "1")
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&again.stderr);
+    assert!(told.contains("code_that_makes_no_step_is_told: thread 0 of an exploration"), "{told}");
+    assert!(told.contains("has made no step for 20 s"), "{told}");
 }
 
 #[inline(never)]
@@ -226,7 +259,7 @@ fn down(depth: u64) -> u64 {
 fn recursion_without_end_is_told_before_the_process_ends() {
     const DEEP: u64 = 4_000;
     if std::env::var_os("UNC_TEST_OVERFLOW").is_some() {
-        explorer().explore(|| _ = std::hint::black_box(down(DEEP))).unwrap();
+        explorer().explore(|| assert!(down(DEEP) > 0)).unwrap();
         return;
     }
     let again = Command::new(std::env::current_exe().unwrap())
@@ -239,5 +272,5 @@ fn recursion_without_end_is_told_before_the_process_ends() {
     assert!(told.contains("used up its stack of 256 KiB"), "{told}");
     assert!(told.contains("`Explorer::stack_bytes` gives it more"), "{told}");
     let more = explorer().stack_bytes(16 << 20);
-    assert!(more.explore(|| _ = std::hint::black_box(down(DEEP))).unwrap().holds());
+    assert!(more.explore(|| assert!(down(DEEP) > 0)).unwrap().holds());
 }

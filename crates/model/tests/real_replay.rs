@@ -71,3 +71,26 @@ fn a_failure_names_the_command_that_replays_it() {
     assert!(again.status.success(), "{}", String::from_utf8_lossy(&again.stdout));
     assert!(String::from_utf8_lossy(&again.stdout).contains("1 passed"), "it ran");
 }
+
+#[test]
+fn a_replay_that_does_not_fit_says_so_and_explores() {
+    let report = explorer().explore(lost_update).unwrap();
+    let schedule = &report.violation().unwrap().schedule;
+    if std::env::var_os("UNC_REPLAY").is_some() {
+        return;
+    }
+    let name = schedule.split(' ').next().unwrap();
+    for (steps, why) in [
+        ("9p", "the schedule does not fit this program: thread 9 cannot move; all is explored"),
+        ("0p 0p 1r0.0 1w0 1p 2r1.3 2w1 2p", "the schedule breaks no rule here; all is explored"),
+    ] {
+        let again = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "--nocapture", "a_replay_that_does_not_fit_says_so_and_explores"])
+            .env("UNC_REPLAY", format!("{name} {steps}"))
+            .output()
+            .unwrap();
+        assert!(again.status.success());
+        let told = String::from_utf8_lossy(&again.stderr);
+        assert!(told.contains(&format!("UNC_REPLAY: {why}")), "{told}");
+    }
+}

@@ -8,6 +8,22 @@ use super::source::{At, Cursor, Refusal, Wrong, shown, without_comments, wrong};
 use crate::program::{Loc, Location, MAX_LOCATIONS, MAX_THREADS, Program, Reg, Thread, Value};
 use std::collections::HashMap;
 
+/// What else litmus tests are written in.
+const DIALECTS: [(&str, &str); 9] = [
+    ("AArch64", "64-bit Arm"),
+    ("ARM", "32-bit Arm"),
+    ("BPF", "the Linux kernel's virtual machine"),
+    (
+        "C",
+        "C with C11 atomics or the Linux kernel's; for such code there is `uncontended_model::real`",
+    ),
+    ("LISA", "an assembly language of herd's own"),
+    ("MIPS", "MIPS"),
+    ("PPC", "POWER"),
+    ("RISCV", "RISC-V"),
+    ("X86", "32-bit x86; with 64-bit registers it is X86_64"),
+];
+
 /// Longest file read, in bytes.
 const LONGEST: usize = 1 << 20;
 
@@ -212,7 +228,14 @@ fn heading(cursor: &mut Cursor<'_>) -> Result<String, Wrong> {
     match cursor.word() {
         "X86_64" => {}
         "" => return wrong(at, "expected `X86_64` and the name of the test"),
-        other => return wrong(at, format!("architecture `{other}` is not supported; X86_64 is")),
+        other => {
+            let known = DIALECTS.iter().find(|(name, _)| *name == other);
+            let about = known.map_or(String::new(), |(_, about)| format!(" ({about})"));
+            let text = format!(
+                "architecture `{other}`{about} is not supported; X86_64 is. herd7 runs the others"
+            );
+            return wrong(at, text);
+        }
     }
     let line = cursor.rest().lines().next().unwrap_or("");
     let name = line.trim();

@@ -6,6 +6,9 @@ use super::graph::{EventId, Kind};
 use super::verdict::Failure;
 use std::panic::Location as Site;
 
+/// Events in one round of a loop, at most, for it to be found.
+const LONGEST_ROUND: usize = 100;
+
 /// A use of plain memory: how many events its thread had had.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Access {
@@ -71,6 +74,26 @@ impl Core {
             }
         }
         needed
+    }
+
+    /// The loop that the thread with the most events goes round, if it has done so three times at the end: its thread
+    /// and its places.
+    pub(crate) fn looping(&self) -> Option<String> {
+        let (thread, run) = self.threads.iter().enumerate().max_by_key(|(_, run)| run.executed)?;
+        let events = &self.graph.threads[thread][..run.executed];
+        let sites: Vec<_> = events.iter().rev().map(|event| event.site).collect();
+        let is_round = |length: &usize| {
+            let rounds = sites.get(..3 * length);
+            rounds.is_some_and(|it| it[*length..].iter().zip(it).all(|(one, other)| one == other))
+        };
+        let length = (1..=LONGEST_ROUND).find(is_round)?;
+        let mut places: Vec<String> = Vec::new();
+        for site in sites[..length].iter().rev().map(ToString::to_string) {
+            if !places.contains(&site) {
+                places.push(site);
+            }
+        }
+        Some(format!("thread {thread} goes round {}", places.join(", ")))
     }
 
     /// The place in the code where a thread waits.

@@ -94,6 +94,8 @@ pub(super) struct Exploration<T> {
     pub(super) sampled: Option<Sampled>,
     /// Of the last run, if it was drawn at random.
     pub(super) steps: u64,
+    /// A loop that went on until the bound on events.
+    looping: Option<String>,
 }
 
 impl<T: Ord + 'static> Exploration<T> {
@@ -135,6 +137,7 @@ impl<T: Ord + 'static> Exploration<T> {
             done: 0.0,
             sampled: None,
             steps: 0,
+            looping: None,
         }
     }
 
@@ -223,6 +226,10 @@ impl<T: Ord + 'static> Exploration<T> {
             Some(Stop::Failure(failure)) => return self.violated(failure).map(violated),
             Some(Stop::Bound(hit)) => {
                 self.cut += 1;
+                if let Bound::Events(_) = hit {
+                    let looping = self.run.core.borrow().looping();
+                    self.looping = self.looping.take().or(looping);
+                }
                 return Ok(Ended::Cut(hit));
             }
             None => {}
@@ -356,6 +363,7 @@ impl<T: Ord + 'static> Exploration<T> {
             beyond: self.beyond,
             sampled: self.sampled,
             done,
+            looping: self.looping.clone(),
         }
     }
 

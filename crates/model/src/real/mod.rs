@@ -58,7 +58,8 @@
 //! - An atomic's memory: there is no `get_mut` and no `as_ptr`; a relaxed load through `&mut` finds what `get_mut`
 //!   would.
 //! - An address that is used again: freed memory stays mapped, so no new value lies where an old one was.
-//! - Stacks of more than 256 KiB a thread.
+//! - What follows a panic that the program catches, if it unwound through stand-ins: an error.
+//! - Memory that does not come from [`alloc`], [`Box`] or an atomic, for [`Explorer::memory_bytes`].
 //! - At most 16 threads, 15 of them waiting on one word.
 //! - What is beyond a bound that was asked for: preemptions ([`Explorer::preemptions`]), time, executions; and with
 //!   [`Explorer::sample`] all that was not drawn.
@@ -72,7 +73,7 @@
 //! tests/real_sampling.rs: how often drawn executions find bugs of depth 1 to 3. tests/real_checkpoint.rs: a search
 //! that is killed. tests/real_jobs.rs: a search that processes share. tests/real_threads.rs: waiting, bounds, hidden
 //! state. tests/real_shrink.rs, shrink/tests.rs, real_replay.rs, real_trace.rs: violations, shrunk, run again and told.
-//! tests/real_code.rs: a ring, a lock, event counts, a hazard
+//! tests/real_bad.rs: programs that do what nobody should. tests/real_code.rs: a ring, a lock, event counts, a hazard
 //! pointer, a stack and a queue, and 39 mutants. crates/trace/tests/model.rs: the record's writer. compare/: loom.
 //!
 //! # Sources
@@ -119,6 +120,7 @@ mod trace;
 mod trial;
 mod verdict;
 mod waiting;
+mod watch;
 
 pub use self::arc::{Arc, Weak};
 pub use self::atomics::{

@@ -20,6 +20,7 @@ use super::graph::{Graph, NOWHERE};
 use super::op::Op;
 use super::panics::Panic;
 use super::verdict::{Bound, Failure, hidden};
+use super::watch::Beat;
 use super::{panics, signals};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -51,6 +52,7 @@ pub(crate) struct Run {
     unwinding_requests: Cell<u32>,
     /// Threads that have asked for something while they unwound, one bit each.
     unwound: Cell<u32>,
+    beat: Arc<Beat>,
 }
 
 impl Run {
@@ -65,6 +67,7 @@ impl Run {
             over: Cell::new(false),
             unwinding_requests: Cell::new(0),
             unwound: Cell::new(0),
+            beat: Beat::new(),
         })
     }
 
@@ -114,7 +117,9 @@ impl Run {
     fn resume(&self, thread: usize) {
         self.running.set(thread);
         let coroutine = self.coroutines.borrow()[thread].clone();
+        self.beat.turn(thread);
         coroutine.expect("a thread that can move has a coroutine").resume();
+        self.beat.turn(thread);
         if std::thread::panicking() {
             self.left_unwinding(thread);
         }
@@ -207,7 +212,8 @@ impl Run {
         }
     }
 
-    /// Ends the run of a thread that goes on after it has unwound through steps of the execution: they were not explored.
+    /// Ends the run of a thread that goes on after it has unwound through steps of the execution: they were not
+    /// explored.
     fn refuse_caught_panic(&self) {
         let thread = self.running.get();
         if self.unwound.get() >> thread & 1 == 0 {

@@ -2,16 +2,19 @@
 //! panic in a destructor.
 //!
 //! # Contract
-//! Handlers for SIGSEGV and SIGABRT go in front of those that are there, once in a process. A fault in the guard page of
-//! a coroutine is told, with its remedy, before the process is aborted: code that has no stack left cannot be left in
-//! peace. An abort by a panic in a destructor of explored code is none: the coroutine is suspended for ever (`panics`).
+//! Handlers for SIGSEGV and SIGABRT go in front of those that are there, once in a process. A fault in the guard page
+//! of a coroutine is told, with its remedy, before the process is aborted: nothing can be run where no stack is left.
+//! An abort by a panic in a destructor of explored code is none: the coroutine is suspended for ever (`panics`).
 //! Everything else goes to the handlers that were there.
 //!
 //! # Invariants
 //! S1: both signals are raised by the code that runs on this OS thread, so a handler may look at its thread-locals. It
-//!     calls nothing that is not async-signal-safe, except where the abort came from `abort` itself, which holds no lock
-//!     while its signal is raised.
+//!     calls nothing that is not async-signal-safe, except where the abort came from `abort` itself, which holds no
+//!     lock while its signal is raised.
 //! S2: `BEFORE` is written once, before the handlers are there.
+//!
+//! # Evidence
+//! tests/real_bad.rs.
 #![allow(unsafe_code)]
 
 use super::context::{overflown_bytes, suspend};
@@ -32,7 +35,7 @@ pub(crate) fn install() {
 
 /// Puts a handler in; what was there.
 fn handle(signal: i32, handler: *const ()) -> libc::sigaction {
-    // SAFETY: all zeroes are a `sigaction` (L1).
+    // SAFETY: all zeroes are a `sigaction` without a handler, which is put in before it is used (S2).
     let mut new: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
     let mut old = new;
     new.sa_sigaction = handler as usize;
@@ -47,8 +50,10 @@ fn handle(signal: i32, handler: *const ()) -> libc::sigaction {
 type Info = *mut libc::siginfo_t;
 
 extern "C" fn on_fault(signal: i32, info: Info, context: *mut libc::c_void) {
-    // SAFETY: the kernel gives the address of a fault (S1).
-    let address = unsafe { (*info).si_addr() }.addr();
+    // SAFETY: the kernel's information lives until the handler returns (S1).
+    let told = unsafe { &*info };
+    // SAFETY: SIGSEGV comes with an address (S1).
+    let address = unsafe { told.si_addr() }.addr();
     if let Some(bytes) = overflown_bytes(address) {
         say("\nA thread of an exploration has used up its stack of ");
         say_number(bytes / 1024);
@@ -95,7 +100,8 @@ fn pass_on(which: usize, signal: i32, info: Info, context: *mut libc::c_void) {
     }
 }
 
-fn say(text: &str) {
+/// Writes to stderr, which no test captures.
+pub(crate) fn say(text: &str) {
     // SAFETY: async-signal-safe, on bytes that are there (S1).
     unsafe { libc::write(2, text.as_ptr().cast(), text.len()) };
 }

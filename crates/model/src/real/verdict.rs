@@ -354,6 +354,9 @@ pub struct Report {
     /// Where a bound ended the search: the part of it that was done, from 0 to 1, if every way on from a step were as
     /// large as the others. A guess; [`Explorer::estimate`](super::Explorer::estimate) knows its error.
     pub done: Option<f64>,
+    /// Where an execution hit the bound on events: the loop that it went round, if there was one, by places in the
+    /// code.
+    pub looping: Option<String>,
 }
 
 /// Executions drawn at random, and what that promises.
@@ -443,6 +446,9 @@ impl fmt::Display for Report {
                          is found with probability at least {:.3}",
                         sampled.seed, sampled.depth, sampled.probability
                     )?;
+                }
+                if let Some(looping) = &self.looping {
+                    write!(f, "; {looping}")?;
                 }
                 if let Some(done) = self.done {
                     write!(f, "; {:.2} % of the search, if its ways are alike", 100.0 * done)?;
