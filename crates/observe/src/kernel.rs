@@ -10,6 +10,7 @@
 //! `tests/programs/own_close.c`.
 
 use std::ffi::{CStr, c_int, c_long};
+use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use uncontended_sys::kernel::call;
 
@@ -156,6 +157,22 @@ pub(crate) fn thread_cpu_ns() -> u64 {
     // SAFETY: room for the answer (L2).
     let _ = unsafe { call(libc::SYS_clock_gettime, arguments) };
     cpu.tv_sec as u64 * 1_000_000_000 + cpu.tv_nsec as u64
+}
+
+/// What lies at an address, copied by the kernel; none if nothing does, or the kernel does not do this.
+///
+/// # Safety
+/// Whatever bytes lie there are a `T`.
+pub(crate) unsafe fn copy<T: Copy>(address: usize) -> Option<T> {
+    let mut value = MaybeUninit::<T>::uninit();
+    let bytes = size_of::<T>();
+    let (to, from) = ([value.as_mut_ptr() as usize, bytes], [address, bytes]);
+    let (to, from) = (to.as_ptr() as usize, from.as_ptr() as usize);
+    // SAFETY: one stretch on each side: room for a `T` (L2), and an address that the kernel checks (I1).
+    let copied =
+        unsafe { call(libc::SYS_process_vm_readv, [process_id() as usize, to, 1, from, 1, 0]) };
+    // SAFETY: the kernel wrote all of it (L6), and the bytes are a `T` by the contract.
+    (copied == Ok(bytes)).then(|| unsafe { value.assume_init() })
 }
 
 /// Whether the kernel can read a signal set there; with no such `how`, it does nothing else with it.

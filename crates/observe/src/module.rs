@@ -15,10 +15,11 @@
 //! another thread unloads that module just then, the program may fault.)
 //! I2: a slot is written by the one who took its number from USED, before the first generation; only that changes
 //! later. TABLE has room for [`SLOTS`] of them, zero at first, as a slot is that is being written.
-//! I3: FIND_OBJECT is 0 or the C library's `_dl_find_object`, which has the type [`FindObject`] and fills an [`Answer`].
+//! I3: FIND_OBJECT is 0 or the C library's `_dl_find_object`, of the type [`FindObject`], which fills an [`Answer`].
 //! I4: a path ends in NUL, and never changes while its module is loaded: the loader's, or PROGRAM's, whose page has one
 //! zero more than was written.
 //! I5: bytes of the record are allocated by the one who fills them, and reached by nobody before they are published.
+//! I6: what is mapped now may be gone at once, unless it is known to be on a stack (I1): the kernel copies its headers.
 //! # Evidence
 //! `tests/programs/plugin.c`; the ground truth on older systems, as `.ci/run` does it.
 //! # Sources
@@ -325,25 +326,34 @@ impl Segments {
     /// From the headers of the file, mapped at `base`, that `mapping` is of; none of it if it is not an ELF file.
     fn read(base: usize, mapping: &Mapping<'_>) -> Option<Self> {
         const MAGIC: [u8; 5] = *b"\x7fELF\x02";
-        if !kernel::can_read(base) {
-            return None;
-        }
-        // SAFETY: the kernel could read there just now, and the module stays loaded (I1).
-        let file = unsafe { &*(base as *const libc::Elf64_Ehdr) };
-        let table = file.e_phoff as usize;
-        let count = usize::from(file.e_phnum);
-        if file.e_ident[..5] != MAGIC || table + count * size_of::<libc::Elf64_Phdr>() > PAGE {
+        // SAFETY: plain numbers (L5, I6).
+        let file: libc::Elf64_Ehdr = unsafe { kernel::copy(base) }?;
+        let (table, count) = (file.e_phoff as usize, usize::from(file.e_phnum));
+        if file.e_ident[..5] != MAGIC
+            || table.saturating_add(count * size_of::<libc::Elf64_Phdr>()) > PAGE
+        {
             return Some(Self::none(mapping));
         }
-        // SAFETY: within the first page of the module (I1).
-        let segments =
-            unsafe { std::slice::from_raw_parts((base + table) as *const libc::Elf64_Phdr, count) };
-        let loaded = || segments.iter().filter(|segment| segment.p_type == libc::PT_LOAD);
-        let first = loaded().map(|segment| segment.p_vaddr).min()? as usize & !(PAGE - 1);
-        let last = loaded().map(|segment| segment.p_vaddr + segment.p_memsz).max()? as usize;
+        let (mut first, mut last, mut frames) = (usize::MAX, 0, None);
+        for number in 0..count {
+            let at = base + table + number * size_of::<libc::Elf64_Phdr>();
+            // SAFETY: plain numbers (L5, I6).
+            let segment: libc::Elf64_Phdr = unsafe { kernel::copy(at) }?;
+            let address = segment.p_vaddr as usize;
+            match segment.p_type {
+                libc::PT_LOAD => {
+                    first = first.min(address & !(PAGE - 1));
+                    last = last.max(address.saturating_add(segment.p_memsz as usize));
+                }
+                libc::PT_GNU_EH_FRAME if frames.is_none() => frames = Some(address),
+                _ => {}
+            }
+        }
+        if last == 0 {
+            return None;
+        }
         let bias = base.wrapping_sub(first);
-        let frames = segments.iter().find(|segment| segment.p_type == libc::PT_GNU_EH_FRAME);
-        let header = frames.map_or(0, |frames| bias.wrapping_add(frames.p_vaddr as usize));
+        let header = frames.map_or(0, |frames| bias.wrapping_add(frames));
         Some(Segments { start: base, end: bias.wrapping_add(last), bias, header })
     }
 }
