@@ -10,7 +10,7 @@
 //! `tests/places.rs`, `tests/model.rs`.
 
 use crate::site::Seat;
-use uncontended_atomic::Ordering::*;
+use uncontended_atomic::{AtomicU64, Ordering::*};
 use uncontended_trace::layout::{self, STACK_SLOTS, Stack};
 
 /// The number of a stack in the record: that of an equal one, or a fresh one; 0 if there is no room.
@@ -59,7 +59,7 @@ pub fn enter(seat: &Seat, frames: &[u64]) -> u32 {
 /// A stack that nobody knows yet.
 fn write(seat: &Seat, frames: &[u64], hash: u64) -> Option<u32> {
     debug_assert!((1..=layout::FRAMES).contains(&frames.len()));
-    let bytes = std::mem::offset_of!(Stack, frames) + 8 * frames.len();
+    let bytes = std::mem::offset_of!(Stack, frames) + size_of::<AtomicU64>() * frames.len();
     let unit = seat.arena.allocate(layout::units(bytes))?;
     let stack: &Stack = seat.arena.at(unit);
     stack.hash.store(hash, Relaxed);
