@@ -9,7 +9,7 @@
 //! [`orderings`].
 //!
 //! Mutants are listed in `crates/*/tests/mutants/*.toml` ([`list`] says how), next to the tests, so that what ships
-//! names none of them. Tidy checks that every anchor stands in its file once and every test is there ([`check`]).
+//! names none of them. Tidy checks that every anchor stands in its file once and every test is there ([`mod@check`]).
 //!
 //! # State
 //! All below `target/mutants`: the copy, a target directory for each `cfg`, and the programs built from mutants.
