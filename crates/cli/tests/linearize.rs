@@ -274,7 +274,7 @@ fn flags_that_do_not_fit_are_refused() {
     refused(&["--spec", "set", "--capacity", "3"], "queues and stacks alone");
     refused(&["--spec", "queue", "--initial", "3"], "registers alone");
     refused(&["--spec", "queue", "--max-memory", "3s"], "not a size");
-    refused(&["--spec", "queue", "--json", "-", "--html", "-"], "both want stdout");
+    refused(&["--spec", "queue", "--json", "-", "--html", "-"], "both name -");
     refused(&["--spec", "bag"], "invalid value");
     refused(&[], "--spec");
     let output = Command::new(env!("CARGO_BIN_EXE_unc"))
@@ -283,4 +283,80 @@ fn flags_that_do_not_fit_are_refused() {
         .unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("/no/such/file cannot be read"));
+}
+
+/// A folder of this test's own.
+fn folder(name: &str) -> std::path::PathBuf {
+    let folder = std::env::temp_dir().join(format!("unc-linearize-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+#[test]
+fn no_file_is_written_over_another() {
+    let folder = folder("files");
+    let at = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+    let (history, link, hard, out) = (at("h.jsonl"), at("link"), at("hard"), at("o"));
+    std::fs::write(&history, OVERTAKEN).unwrap();
+    std::os::unix::fs::symlink(&history, &link).unwrap();
+    std::fs::hard_link(&history, &hard).unwrap();
+    let refused = |arguments: &[&str], words: &str| {
+        let output =
+            Command::new(env!("CARGO_BIN_EXE_unc")).args(arguments).output().expect("unc starts");
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(words) && said.lines().count() == 2, "{words:?} is not in {said}");
+    };
+    let roundabout = at("../") + folder.file_name().unwrap().to_str().unwrap() + "/o";
+    for same in [&history, &link, &hard] {
+        for flag in ["--json", "--html"] {
+            let words = format!("FILE and {flag} both name {same}");
+            refused(&["linearize", &history, "--spec", "queue", flag, same], &words);
+        }
+    }
+    let both = ["linearize", &history, "--spec", "queue", "--json", &out, "--html", &roundabout];
+    refused(&both, "--json and --html both name");
+    let nowhere = at("no/such");
+    let unwritable = ["linearize", "/no/such", "--spec", "queue", "--html", &nowhere];
+    refused(&unwritable, "cannot be written");
+    refused(
+        &["slo", "--at-most", "1", "--from", &history, "--json", &history],
+        "--from and --json",
+    );
+    refused(&["slo", "--json", &out, "--html", &roundabout, "true"], "--json and --html");
+    refused(&["slo", "--suite", &history, "--html", &link], "--suite and --html");
+    refused(&["compare", "--from", &history, "--markdown", &link], "--from and --markdown");
+    refused(&["verdict", &history, "--json", &history], "LOG and --json");
+    refused(&["permute", &history, &history, "--json", &history], "A and --json");
+    let input = std::fs::File::open(&history).unwrap();
+    let redirected = Command::new(env!("CARGO_BIN_EXE_unc"))
+        .args(["linearize", "-", "--spec", "queue", "--json", &history])
+        .stdin(input)
+        .output()
+        .unwrap();
+    assert_eq!(redirected.status.code(), Some(2));
+    assert_eq!(std::fs::read_to_string(&history).unwrap(), OVERTAKEN);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn values_that_begin_with_a_hyphen_are_values() {
+    let register = r#"{"client":1,"op":"read","call":5,"return":6,"result":-1}"#;
+    verdict(&["--spec", "register", "--initial", "-1"], register, 0, "Linearizable");
+    let refused = |arguments: &[&str], words: &str| {
+        let output =
+            Command::new(env!("CARGO_BIN_EXE_unc")).args(arguments).output().expect("unc starts");
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(words) && !said.contains("'-- "), "{words:?} is not in {said}");
+    };
+    refused(&["linearize", "-", "--spec", "queue", "--max-time", "-1s"], "'-1s'");
+    refused(&["linearize", "-", "--spec", "queue", "--max-memory", "-1MiB"], "'-1MiB'");
+    refused(&["linearize", "-", "--spec", "queue", "--capacity", "-1"], "'-1'");
+    refused(&["compare", "--margin", "-3%", "true", "true"], "'-3%'");
+    refused(&["compare", "--max-time", "-1s", "true", "true"], "'-1s'");
+    refused(&["compare", "--block", "-1", "true", "true"], "'-1'");
+    refused(&["slo", "--rate", "98%", "--counts", "-1/4"], "-1/4");
+    refused(&["slo", "--rate", "-3%", "--counts", "1/4"], "'-3%'");
+    refused(&["slo", "--rate", "98%", "--max-runs", "-3", "--at-most", "1s", "true"], "'-3'");
 }

@@ -29,19 +29,21 @@ pub(crate) struct Flags {
     #[arg(long, value_enum)]
     claim: Option<ClaimFlag>,
     /// Differences up to this share do not matter: ratios from 1/(1+M) to 1+M are equivalent, ends included
-    #[arg(long, value_name = "M", default_value = "2%", value_parser = value::margin, allow_negative_numbers = true)]
+    #[arg(long, value_name = "M", default_value = "2%", value_parser = value::margin, allow_hyphen_values = true)]
     margin: f64,
     /// Compare this percentile of all runs, such as p90, instead of the median of the paired ratios; no tail guard then
-    #[arg(long, value_name = "P", value_parser = value::percentile)]
+    #[arg(long, value_name = "P", value_parser = value::percentile, allow_hyphen_values = true)]
     quantile: Option<f64>,
     /// Large values of the metric are the good ones (throughput)
     #[arg(long)]
     higher_is_better: bool,
     /// Runs of each command in a block; their medians are compared
-    #[arg(long, value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    #[arg(long, allow_hyphen_values = true,
+        value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1000))]
     block: u64,
     /// The number of the command that the others are compared with
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, allow_hyphen_values = true,
+        value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     baseline: u64,
     /// Compare with the runs in the log of an earlier trial: not interleaved, so drift of the machine counts as a
     /// difference
@@ -97,6 +99,11 @@ impl Flags {
             || Ok(self.plan()?.verdict(self.output.told())?),
             &self.output,
             self.stop.log.as_deref(),
+            &[
+                ("--from", self.from.as_deref()),
+                ("--stored-baseline", self.stored_baseline.as_deref()),
+                ("--input", self.run.input.as_deref()),
+            ],
         )
     }
 

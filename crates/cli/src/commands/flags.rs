@@ -1,7 +1,7 @@
 //! The flags that commands of this family share.
 
+use crate::decide::output;
 use crate::failure::Failure;
-use crate::run::output::Output;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -102,7 +102,7 @@ pub(crate) struct RunFlags {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) warmup: u64,
     /// Kill a run that takes longer, with all its children; it has failed
-    #[arg(long, value_name = "TIME", value_parser = value::duration)]
+    #[arg(long, value_name = "TIME", value_parser = value::duration, allow_hyphen_values = true)]
     pub(crate) timeout: Option<Duration>,
     /// Set a variable for the commands
     #[arg(long = "env", value_name = "NAME=VALUE", value_parser = variable)]
@@ -129,13 +129,13 @@ pub(crate) struct RunFlags {
 #[command(next_help_heading = "Trial")]
 pub(crate) struct StopFlags {
     /// Largest chance of a wrong verdict, over all looks together [default: 0.001]
-    #[arg(long, value_name = "E", value_parser = value::rate, allow_negative_numbers = true)]
+    #[arg(long, value_name = "E", value_parser = value::rate, allow_hyphen_values = true)]
     pub(crate) max_error: Option<f64>,
     /// Give up (undecided) after so many runs of each command
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_runs: Option<u64>,
     /// Give up (undecided) after this time; a run that is under way may end, up to twice the time
-    #[arg(long, value_name = "TIME", value_parser = value::duration)]
+    #[arg(long, value_name = "TIME", value_parser = value::duration, allow_hyphen_values = true)]
     pub(crate) max_time: Option<Duration>,
     /// Keep the question and every run in a log that `unc verdict` reads
     #[arg(long, value_name = "FILE")]
@@ -161,30 +161,26 @@ pub(crate) struct OutputFlags {
 }
 
 impl OutputFlags {
-    /// Finds out before anything is run that a file cannot be written, or that two would be the same.
-    pub(crate) fn check(&self, log: Option<&Path>) -> Result<(), Failure> {
-        let named =
-            [("--json", &self.json), ("--markdown", &self.markdown), ("--html", &self.html)];
-        let named = named.into_iter().filter_map(|(flag, path)| Some((flag, path.as_deref()?)));
-        let named: Vec<(&str, &Path)> = named.chain(log.map(|path| ("--log", path))).collect();
-        for (nth, (flag, path)) in named.iter().enumerate() {
-            let same = |other: &&(&str, &Path)| {
-                std::path::absolute(other.1).ok() == std::path::absolute(path).ok()
-            };
-            if let Some((earlier, _)) = named[..nth].iter().find(same) {
-                let cause = format!("{earlier} and {flag} both name {}", path.display());
-                return Err(Failure::new(cause, "name another file for one of them"));
-            }
-        }
-        // Opening a pipe for a moment would be its end to whoever reads it.
-        let is_file =
-            |path: &Path| std::fs::metadata(path).map_or(true, |at| at.is_file() || at.is_dir());
-        let written = named.into_iter().filter(|(flag, _)| *flag != "--log");
-        let mut files = written.map(|(_, path)| path).filter(|path| *path != Path::new("-"));
-        files.try_for_each(|path| match is_file(path) {
-            true => Output::open(path).map(drop),
-            false => Ok(()),
-        })
+    /// Finds out before anything is run that two files would be the same.
+    pub(crate) fn distinct(
+        &self,
+        log: Option<&Path>,
+        read: &[output::Named<'_>],
+    ) -> Result<(), Failure> {
+        let written = [
+            ("--json", self.json.as_deref()),
+            ("--markdown", self.markdown.as_deref()),
+            ("--html", self.html.as_deref()),
+            ("--log", log),
+        ];
+        output::distinct(&written, read)
+    }
+
+    /// Finds out before anything is run that a file cannot be written.
+    pub(crate) fn writable(&self) -> Result<(), Failure> {
+        output::writable(
+            [&self.json, &self.markdown, &self.html].into_iter().filter_map(|path| path.as_deref()),
+        )
     }
 
     /// The listener, and what the verdict carries.

@@ -38,10 +38,11 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "E", default_value = "0.001", value_parser = value::rate)]
     max_error: f64,
     /// Give up (undecided) after so many dealings
-    #[arg(long, value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, allow_hyphen_values = true,
+        value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..))]
     max_runs: u64,
     /// Give up (undecided) after this time
-    #[arg(long, value_name = "TIME", value_parser = value::duration)]
+    #[arg(long, value_name = "TIME", value_parser = value::duration, allow_hyphen_values = true)]
     max_time: Option<Duration>,
     /// Seed of the dealings [default: from the system]
     #[arg(long)]
@@ -56,7 +57,12 @@ pub(crate) struct Flags {
 impl Flags {
     /// Does the work and answers with the exit status.
     pub(crate) fn execute(&self) -> ExitCode {
-        deliver(|| Ok(self.plan().verdict(self.output.told())?), &self.output, self.log.as_deref())
+        deliver(
+            || Ok(self.plan().verdict(self.output.told())?),
+            &self.output,
+            self.log.as_deref(),
+            &[("A", Some(&self.a)), ("B", Some(&self.b))],
+        )
     }
 
     /// What the flags ask.

@@ -23,29 +23,32 @@ use uncontended_figures::Quantity;
   unc slo --rate .98 --counts 3972/4000                  counts that are already at hand")]
 pub(crate) struct Flags {
     /// The property: the metric is at most X (5ms, 200MiB, 42)
-    #[arg(long, value_name = "X", conflicts_with = "at_least", value_parser = Quantity::parse, allow_hyphen_values = true)]
+    #[arg(long, allow_hyphen_values = true,
+        value_name = "X", conflicts_with = "at_least", value_parser = Quantity::parse)]
     at_most: Option<Quantity>,
     /// The property: the metric is at least X
     #[arg(long, value_name = "X", value_parser = Quantity::parse, allow_hyphen_values = true)]
     at_least: Option<Quantity>,
     /// The share of runs that must have the property (98% or .98)
-    #[arg(long, value_name = "R", value_parser = value::rate, allow_negative_numbers = true)]
+    #[arg(long, value_name = "R", value_parser = value::rate, allow_hyphen_values = true)]
     rate: Option<f64>,
     /// A percentile instead of a rate: "p99 at most X" is "at most X in 99% of the runs", and where p99 lies is shown
-    #[arg(long, value_name = "P", value_parser = value::percentile, conflicts_with = "rate")]
+    #[arg(long, allow_hyphen_values = true,
+        value_name = "P", value_parser = value::percentile, conflicts_with = "rate")]
     quantile: Option<f64>,
     /// Between R2 and R either answer is right, so that the test always ends
-    #[arg(long, value_name = "R2", value_parser = value::rate, allow_negative_numbers = true)]
+    #[arg(long, value_name = "R2", value_parser = value::rate, allow_hyphen_values = true)]
     or_below: Option<f64>,
     /// Which test decides
     #[arg(long, value_enum, default_value_t)]
     method: MethodFlag,
     /// Runs that lack the property may follow upon each other N times longer than by chance, for either answer (1: runs
     /// are independent) [default: 20 for a no; for a yes only where they are seen to]
-    #[arg(long, value_name = "N", value_parser = value::stretch)]
+    #[arg(long, value_name = "N", value_parser = value::stretch, allow_hyphen_values = true)]
     bursts: Option<f64>,
     /// Judge counts already at hand: successes / trials
-    #[arg(long, value_name = "S/N", conflicts_with_all = ["at_most", "at_least", "quantile", "from", "command", "bursts"])]
+    #[arg(long, allow_hyphen_values = true,
+        value_name = "S/N", conflicts_with_all = ["at_most", "at_least", "quantile", "from", "command", "bursts"])]
     counts: Option<String>,
     /// Judge values from a file or pipe (-), one a line; a bare number has the unit of the threshold
     #[arg(long, value_name = "FILE", conflicts_with = "command")]
@@ -76,6 +79,7 @@ impl Flags {
             || Ok(self.plan()?.verdict(self.output.told())?),
             &self.output,
             self.stop.log.as_deref(),
+            &[("--from", self.from.as_deref()), ("--input", self.run.input.as_deref())],
         )
     }
 

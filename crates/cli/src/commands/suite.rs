@@ -37,7 +37,10 @@ pub(crate) struct Outcome {
 /// one is undecided, else 0.
 pub(crate) fn execute(path: &Path, max_error: Option<f64>, output: &OutputFlags) -> ExitCode {
     let for_json = output.json.as_deref() == Some(Path::new("-"));
-    let judged = output.check(None).and_then(|()| judge(path, max_error, output, for_json));
+    if let Err(failure) = output.distinct(None, &[("--suite", Some(path))]) {
+        return output::refuse(SCHEMA, &failure, output.json.as_deref());
+    }
+    let judged = output.writable().and_then(|()| judge(path, max_error, output, for_json));
     let told = judged.and_then(|outcome| {
         let worst = outcome.worst;
         write(outcome, output, for_json).map(|()| worst)

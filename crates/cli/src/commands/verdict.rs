@@ -27,7 +27,7 @@ pub(crate) struct Flags {
 impl Flags {
     /// Does the work and answers with the exit status.
     pub(crate) fn execute(&self) -> ExitCode {
-        deliver(|| self.verdict(), &self.output, None)
+        deliver(|| self.verdict(), &self.output, None, &[("LOG", Some(&self.log))])
     }
 
     fn verdict(&self) -> Result<Verdict, Failure> {

@@ -7,23 +7,32 @@
 use super::tell;
 use crate::commands::flags::OutputFlags;
 use crate::failure::Failure;
+use crate::run::output::Output;
 use std::io::Write as _;
 use std::os::fd::AsFd;
-use std::path::Path;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use uncontended_decide::record::Stop;
 use uncontended_decide::verdict::{Answer, SCHEMA, Verdict};
 use uncontended_figures::text::wrap;
 use uncontended_report::verdict::{human, markdown, page::page};
 
+/// A file and the flag that names it.
+pub(crate) type Named<'a> = (&'static str, Option<&'a Path>);
+
 /// Judges, writes what came of it everywhere it was asked for, and answers with the exit status.
 pub(crate) fn deliver(
     judge: impl FnOnce() -> Result<Verdict, Failure>,
     output: &OutputFlags,
     log: Option<&Path>,
+    read: &[Named<'_>],
 ) -> ExitCode {
+    if let Err(failure) = output.distinct(log, read) {
+        return refuse(SCHEMA, &failure, output.json.as_deref());
+    }
     let result = output
-        .check(log)
+        .writable()
         .and_then(|()| judge())
         .and_then(|mut verdict| write_all(&mut verdict, output).map(|()| verdict));
     let verdict = match result {
@@ -100,6 +109,65 @@ fn unless_nobody_reads(printed: std::io::Result<()>) -> std::io::Result<()> {
 /// Whether standard output is for JSON.
 fn to_stdout(output: &OutputFlags) -> bool {
     output.json.as_deref() == Some(Path::new("-"))
+}
+
+/// Says that the files of a command are mixed up. No file is written: it may be the one that must not be.
+pub(crate) fn refuse(schema: &str, failure: &Failure, json: Option<&Path>) -> ExitCode {
+    tell(&format!("{failure}\n"));
+    // The failure itself is what counts; a second one while reporting it adds nothing.
+    let _ = write_failure(schema, failure, json.filter(|path| *path == Path::new("-")));
+    ExitCode::from(Answer::Error.exit_status())
+}
+
+/// Finds out before anything is read or run that a file to be written is one of the others. `-` among those `read` is
+/// standard input.
+pub(crate) fn distinct<'a>(written: &[Named<'a>], read: &[Named<'a>]) -> Result<(), Failure> {
+    let named = |(name, path): &Named<'a>| Some((*name, (*path)?));
+    let stdin = |path| if path == Path::new("-") { Path::new("/dev/stdin") } else { path };
+    let read = read.iter().filter_map(named).map(|(name, path)| (name, File::at(stdin(path))));
+    let mut known: Vec<(&str, File)> = read.collect();
+    for (name, path) in written.iter().filter_map(named) {
+        let file = File::at(path);
+        if let Some((earlier, _)) = known.iter().find(|(_, other)| *other == file) {
+            let cause = format!("{earlier} and {name} both name {}", path.display());
+            return Err(Failure::new(cause, "name another file for one of them"));
+        }
+        known.push((name, file));
+    }
+    Ok(())
+}
+
+/// A file as the system knows it, so that links to it are the same.
+#[derive(Debug, PartialEq)]
+enum File {
+    There { device: u64, inode: u64 },
+    At(PathBuf),
+}
+
+impl File {
+    fn at(path: &Path) -> File {
+        match std::fs::metadata(path) {
+            Ok(facts) if facts.is_file() => File::There { device: facts.dev(), inode: facts.ino() },
+            _ => {
+                let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+                let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
+                let inside = folder.zip(path.file_name()).map(|(folder, name)| folder.join(name));
+                File::At(inside.unwrap_or(path))
+            }
+        }
+    }
+}
+
+/// Finds out before anything is read or run that a file cannot be written.
+pub(crate) fn writable<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<(), Failure> {
+    // Opening a pipe for a moment would be its end to whoever reads it.
+    let is_file =
+        |path: &Path| std::fs::metadata(path).map_or(true, |at| at.is_file() || at.is_dir());
+    let mut files = paths.into_iter().filter(|path| *path != Path::new("-"));
+    files.try_for_each(|path| match is_file(path) {
+        true => Output::open(path).map(drop),
+        false => Ok(()),
+    })
 }
 
 /// Writes a failure as JSON, where that was asked for.

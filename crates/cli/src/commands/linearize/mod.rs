@@ -12,7 +12,7 @@ mod reader;
 mod times;
 mod words;
 
-use crate::decide::output::{say, write_failure, write_file};
+use crate::decide::output::{distinct, refuse, say, writable, write_failure, write_file};
 use crate::failure::Failure;
 use clap::{Args, ValueEnum};
 use finding::{Answer, Finding};
@@ -26,7 +26,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use uncontended_decide::{catch_interrupts, interrupted};
 use uncontended_figures::progress::{Line, State};
-use uncontended_figures::{Dimension, Quantity, bytes, count, duration_f};
+use uncontended_figures::{Dimension, Quantity, bytes, count, given};
 use uncontended_model::history::specs::{Map, Register, Set};
 use uncontended_model::history::{Bound, Limits, Progress, Verdict, check, shrink};
 
@@ -63,16 +63,16 @@ pub(crate) struct Flags {
     #[arg(long, value_enum)]
     spec: Structure,
     /// What the register holds at the start, as JSON or as bare text [default: nothing]
-    #[arg(long, value_name = "VALUE")]
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     initial: Option<String>,
     /// The values that the queue or stack has room for [default: no bound, never full]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(1..))]
     capacity: Option<u32>,
     /// Give up (undecided) after this time
-    #[arg(long, value_name = "TIME", value_parser = uncontended_figures::read::duration)]
+    #[arg(long, value_name = "TIME", value_parser = uncontended_figures::read::duration, allow_hyphen_values = true)]
     max_time: Option<Duration>,
     /// Give up (undecided) when the history, or what a search remembers, takes more memory
-    #[arg(long, value_name = "SIZE", default_value = "8GiB", value_parser = size)]
+    #[arg(long, value_name = "SIZE", default_value = "8GiB", value_parser = size, allow_hyphen_values = true)]
     max_memory: usize,
     /// Write the result as JSON (`-` for stdout)
     #[arg(long, value_name = "FILE")]
@@ -117,7 +117,11 @@ fn size(text: &str) -> Result<usize, String> {
 impl Flags {
     /// Does the work and answers with the exit status.
     pub(crate) fn execute(&self) -> ExitCode {
-        match self.run() {
+        let written = [("--json", self.json.as_deref()), ("--html", self.html.as_deref())];
+        if let Err(failure) = distinct(&written, &[("FILE", Some(&self.file))]) {
+            return refuse(SCHEMA, &failure, self.json.as_deref());
+        }
+        match writable(written.into_iter().filter_map(|(_, path)| path)).and_then(|()| self.run()) {
             Ok(answer) => ExitCode::from(answer.exit_status()),
             Err(failure) => {
                 eprintln!("{failure}");
@@ -129,10 +133,6 @@ impl Flags {
     }
 
     fn run(&self) -> Result<Answer, Failure> {
-        let is_stdout = |path: &Option<PathBuf>| path.as_deref() == Some(Path::new("-"));
-        if is_stdout(&self.json) && is_stdout(&self.html) {
-            return Err(Failure::new("--json and --html both want stdout", "Name a file for one."));
-        }
         let refuse = |flag: &str, of: &str| {
             Err(Failure::new(format!("{flag} is for {of} alone"), "Leave it out."))
         };
@@ -216,11 +216,11 @@ impl Flags {
 
     /// Which limit it was, in words.
     fn bound(&self, stopped: Stopped) -> String {
-        let memory = bytes(self.max_memory as u64);
+        let memory = given(self.max_memory as f64, Dimension::Bytes);
         match (stopped, self.max_time) {
             (Stopped::Memory, _) => format!("it takes more than --max-memory {memory}"),
             (Stopped::Asked, Some(most)) if !interrupted() => {
-                let most = duration_f(most.as_nanos() as f64);
+                let most = given(most.as_nanos() as f64, Dimension::Time);
                 format!("it takes longer than --max-time {most}")
             }
             (Stopped::Asked, _) => "it was interrupted".to_owned(),
