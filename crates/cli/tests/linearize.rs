@@ -36,15 +36,15 @@ fn a_value_that_was_overtaken_is_told_in_words_and_drawn() {
     let expected = "\
 NOT linearizable: 4 operations of 3 clients on a queue.
 
-dequeue by client 2 returned 7 at 200 us, but 5 was enqueued before 7 (5 was in
-at 80 us, 7 came from 100 us) and nobody had dequeued it by then.
+dequeue by client 2 returned 7 at 300 us, but 5 was enqueued before 7 (5 was in
+at 180 us, 7 came from 200 us) and nobody had dequeued it by then.
 
   client 0  |---|                     enqueue 5     line 2
   client 2               |---------|  dequeue -> 7  line 4
   client w           |--------|       enqueue 7     line 3
 
-Forgetting any one of these operations makes the rest linearizable.
-Times are since the first call.
+Each of these is needed: if it were not known when one of them ran, what it
+returned and whether it took effect, the rest would be linearizable.
 Decided without search.
 ";
     assert_eq!(text(&output.stdout), expected);
@@ -174,7 +174,7 @@ fn lines_that_cannot_be_read_are_told_with_cause_and_remedy() {
     refused("queue", &with(r#"{"client":1,"op":"enq"#), &["line 2", "does not end", "cut off"]);
     refused("queue", &with(r#"{"client":1,"op":"enqueue""#), &["line 2", "ends too early"]);
     refused("queue", &with("nonsense"), &["line 2", "column 2", "JSON"]);
-    refused("queue", &with("[1]"), &["line 2"]);
+    refused("queue", &with("[1]"), &["line 2", "array", "one object a line"]);
     refused("queue", &with("{}"), &["line 2", "no \"client\""]);
     refused("queue", &with(r#"{"client":1,"client":2}"#), &["line 2", "duplicate field `client`"]);
     refused("queue", &with(r#"{"client":1,"colour":2}"#), &["line 2", "colour"]);
@@ -242,6 +242,9 @@ fn histories_that_contradict_themselves_are_refused() {
     refused("queue", &format!("{id}\n{id}"), &["line 2"]);
     let closed = r#"{"id":4,"client":1,"return":40,"result":null}"#;
     refused("queue", &format!("{id}\n{closed}\n{id}"), &["line 3", "id 4 was used in line 1"]);
+    refused("queue", &format!("{id}\n{closed}\n{closed}"), &["line 3", "id 4", "called in line 1"]);
+    let unknown = closed.replace('4', "7");
+    refused("queue", &format!("{id}\n{unknown}"), &["line 2", "the id 7", "nobody has called"]);
     let other = r#"{"id":4,"client":2,"return":40,"result":null}"#;
     refused("queue", &format!("{id}\n{other}"), &["another one returns"]);
 }
@@ -260,8 +263,9 @@ fn values_that_are_no_values_are_refused() {
     let at = |time: &str| format!("{{\"client\":1,\"op\":\"dequeue\",\"call\":{time}}}\n");
     refused("queue", &at("-5"), &["-5 is not a time"]);
     refused("queue", &at("\"noon\""), &["not a time"]);
-    refused("queue", &at("1.5"), &["64 bits"]);
-    refused("queue", &at("99999999999999999999"), &["64 bits"]);
+    for time in ["1.5", "1e9", "9223372036854775808", "99999999999999999999", "true"] {
+        refused("queue", &at(time), &["is not a time", "whole numbers below 2^63"]);
+    }
 }
 
 #[test]
@@ -283,6 +287,13 @@ fn flags_that_do_not_fit_are_refused() {
         .unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("/no/such/file cannot be read"));
+    let folder = Command::new(env!("CARGO_BIN_EXE_unc"))
+        .args(["linearize", "/tmp", "--spec", "queue"])
+        .output()
+        .unwrap();
+    assert_eq!(folder.status.code(), Some(2));
+    let said = text(&folder.stderr);
+    assert!(said.contains("is a directory") && said.contains("Name a history"), "{said}");
 }
 
 /// A folder of this test's own.
@@ -359,4 +370,66 @@ fn values_that_begin_with_a_hyphen_are_values() {
     refused(&["slo", "--rate", "98%", "--counts", "-1/4"], "-1/4");
     refused(&["slo", "--rate", "-3%", "--counts", "1/4"], "'-3%'");
     refused(&["slo", "--rate", "98%", "--max-runs", "-3", "--at-most", "1s", "true"], "'-3'");
+}
+
+#[test]
+fn a_byte_order_mark_is_skipped() {
+    verdict(&["--spec", "queue"], &format!("\u{feff}{DONE}"), 0, "Linearizable");
+}
+
+#[test]
+fn a_value_that_nobody_wrote_is_told_with_the_flag_for_the_start() {
+    let said = |flags: &[&str], input: &str| {
+        let output = unc(&[&["--spec", "register"], flags].concat(), input);
+        assert_eq!(output.status.code(), Some(1));
+        text(&output.stdout).replace('\n', " ")
+    };
+    let read = r#"{"client":1,"op":"read","call":5,"return":6,"result":0}
+{"client":1,"op":"write","value":0,"call":7,"return":8}"#;
+    let expected = "read by client 1 returned 0 at 6 ns, but no write of 0 was called by then, and the register \
+                    held nothing at the start (if it held something: --initial 0).";
+    assert!(said(&[], read).contains(expected), "{}", said(&[], read));
+    let other = said(&["--initial", "-3"], read);
+    assert!(other.contains("and the register held -3 at the start."), "{other}");
+    let cas = r#"{"client":1,"op":"cas","old":0,"new":4,"call":1,"return":2,"result":true}"#;
+    assert!(said(&[], cas).contains("no write of 0 was called by then"), "{}", said(&[], cas));
+    let name = read.replace(":0", r#":"a b""#);
+    assert!(said(&[], &name).contains(r#"--initial '"a b"')"#), "{}", said(&[], &name));
+}
+
+/// An exchange that could have written what was read, but never could begin; one that could not have.
+const DOTTED: &str = r#"{"client":10,"op":"cas","old":1,"new":3,"call":1000005}
+{"client":9,"op":"cas","old":1,"new":2,"call":1000006}
+{"client":2,"op":"read","call":1000007,"return":1000009,"result":3}"#;
+
+#[test]
+fn what_may_have_taken_effect_is_dotted_if_it_could_matter() {
+    let output = unc(&["--spec", "register"], DOTTED);
+    let said = text(&output.stdout);
+    let bars = "
+  client 2       |---|     read -> 3   line 3
+  client 10  |..........>  cas 1 to 3  line 1
+";
+    assert!(said.contains(bars), "{said}");
+    let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    let notes = "Dotted: 1 more operation that may or may not have taken effect after it was called; it explains \
+                 nothing. Not drawn: 1 operation that may or may not have taken effect, and cannot help.";
+    assert!(words.contains(notes), "{said}");
+    let both = DOTTED.replace(r#""new":2"#, r#""new":3"#);
+    let said = text(&unc(&["--spec", "register"], &both).stdout);
+    let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    let notes = "Dotted: 2 more operations that may or may not have taken effect after they were called; none of \
+                 them explains it.";
+    assert!(words.contains(notes) && !words.contains("Not drawn"), "{said}");
+    assert!(said.contains("1000009 ns"), "{said}");
+    let json = unc(&["--spec", "register", "--json", "-"], DOTTED);
+    let document: Value = serde_json::from_slice(&json.stdout).expect("JSON");
+    assert_eq!(document["core"]["operations"][0]["call"], 1000005);
+    assert!(document["core"]["reason"].as_str().unwrap().contains("at 1000009 ns"));
+    let page = text(&unc(&["--spec", "register", "--html", "-"], DOTTED).stdout);
+    assert_eq!(page.matches("<g class=\"faint\">").count(), 1, "{page}");
+    assert!(
+        page.contains(".operations .faint rect{fill:none;")
+            && page.contains("stroke-dasharray:2 4")
+    );
 }

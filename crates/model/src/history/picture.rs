@@ -19,7 +19,7 @@ pub struct Bar {
     pub to: Option<u64>,
     /// More about it, such as its place in a file.
     pub note: String,
-    /// It is there, but is not the point.
+    /// It is there, but is not the point: drawn with dots.
     pub is_faint: bool,
 }
 
@@ -33,6 +33,8 @@ pub struct Picture {
 /// Steps and heights of the drawing, in user units.
 const STEP: usize = 44;
 const ROW: usize = 30;
+/// Columns behind the last time, for what did not return.
+const TAIL: usize = 3;
 /// Width of a character of the monospaced font, rounded up.
 const CHARACTER: usize = 8;
 
@@ -62,7 +64,9 @@ impl Picture {
             (widest(|bar| &bar.who), widest(|bar| &bar.what), widest(|bar| &bar.note));
         let room = width.saturating_sub(who + what + note + 8);
         let axis = room.clamp(times.len().clamp(8, 24), (4 * times.len()).max(8));
-        let column = |step: usize| step * (axis - 1) / times.len().saturating_sub(1).max(1);
+        // What did not return is seen to go on, even if it was called last.
+        let last = axis - 1 - if self.bars.iter().all(|bar| bar.to.is_some()) { 0 } else { TAIL };
+        let column = |step: usize| step * last / times.len().saturating_sub(1).max(1);
         let mut text = String::new();
         for bar in &self.bars {
             let (from, to) = Self::steps(bar, &times);
@@ -94,7 +98,7 @@ impl Picture {
             "<svg class=\"operations\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
              width=\"{width}\" height=\"{height}\" role=\"img\" font-family=\"ui-monospace, monospace\" font-size=\"13\">\n\
              <style>.operations{{color-scheme:light dark;width:{width}px;height:{height}px;max-width:none}}.operations text{{fill:light-dark(#1b1f24,#e6e6e6)}}\
-             .operations rect{{fill:light-dark(#2f6fb0,#6aa9e8)}}.operations .faint{{opacity:.45}}\
+             .operations rect{{fill:light-dark(#2f6fb0,#6aa9e8)}}.operations .faint text{{opacity:.65}}.operations .faint rect{{fill:none;stroke:light-dark(#2f6fb0,#6aa9e8);stroke-width:2;stroke-dasharray:2 4}}\
              .operations line{{stroke:light-dark(#b8c0c8,#555);stroke-dasharray:2 4}}\
              .operations polygon{{fill:light-dark(#2f6fb0,#6aa9e8)}}.operations .note{{opacity:.65}}</style>\n\
              <title>Operations from call to return, time running to the right, not to scale</title>\n"
@@ -155,12 +159,21 @@ mod tests {
             bar("client 0", "a < b", 2000, Some(2000)),
         ];
         let picture = Picture { bars };
-        let expected = "  client 0  |---------|       enqueue 5\n  \
-                          client 1       |--------->  dequeue\n  \
-                          client 0                 |  a < b\n";
+        let expected = "  client 0  |-------|         enqueue 5\n  \
+                          client 1      |---------->  dequeue\n  \
+                          client 0              |     a < b\n";
         assert_eq!(picture.text(42), expected);
         let svg = picture.svg();
         assert_eq!(svg.matches("<polygon").count(), 1);
         assert!(svg.contains("a &lt; b"), "{svg}");
+    }
+
+    #[test]
+    fn what_is_called_last_and_does_not_return_still_has_dots() {
+        let late = Bar { is_faint: true, ..bar("b", "pop", 2000, None) };
+        let picture = Picture { bars: vec![bar("a", "push 1", 10, Some(1000)), late] };
+        let lines: Vec<String> = picture.text(42).lines().map(str::to_owned).collect();
+        assert!(lines[1].contains("|..>"), "{lines:?}");
+        assert!(picture.svg().contains("<g class=\"faint\">"));
     }
 }

@@ -2,12 +2,11 @@
 
 use super::SCHEMA;
 use super::forms::{CallOf, Form, OutputOf};
-use super::reader::{Recorded, Unit};
-use super::times::Times;
-use super::words;
+use super::reader::Recorded;
+use super::words::{self, Shown};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
-use uncontended_model::history::{Bar, Core, Picture, Report, Verdict};
+use uncontended_model::history::{Core, Picture, Report, Verdict};
 use uncontended_report::html::Page;
 
 /// Operations that are drawn.
@@ -54,8 +53,6 @@ pub(super) struct Finding {
     /// Which limit came first, in words.
     pub(super) bound: Option<String>,
     why: Option<Why>,
-    /// Times are shown since the first call, not as they stand in the file.
-    is_relative: bool,
 }
 
 /// Why not.
@@ -71,6 +68,8 @@ struct Why {
     faint: usize,
     /// How many are not drawn: the earliest.
     undrawn: usize,
+    /// How many more are not drawn: they may have taken effect, and have to do with none of the others.
+    far: usize,
 }
 
 impl Finding {
@@ -88,7 +87,6 @@ impl Finding {
             configurations: 0,
             bound: None,
             why: None,
-            is_relative: recorded.unit != Unit::Ticks,
         }
     }
 
@@ -106,20 +104,26 @@ impl Finding {
         form: &F,
         recorded: &Recorded<F>,
         core: &Core<CallOf<F>, OutputOf<F>>,
+        initial: Option<&str>,
     ) {
-        let shown = words::Shown::of(form, recorded, core);
-        let undrawn = shown.len().saturating_sub(MOST_BARS);
+        let shown = Shown::of(form, recorded, core);
+        let matter: Vec<&Shown> = shown.iter().filter(|shown| shown.matters()).collect();
+        let near = |shown: &&Shown| shown.matters() || shown.is_near(&matter);
+        let mut drawn: Vec<&Shown> = shown.iter().filter(near).collect();
+        let far = shown.len() - drawn.len();
         // In the order of their calls: what fails, fails at the end.
-        let mut bars: Vec<Bar> = shown[undrawn..].iter().map(words::Shown::bar).collect();
-        bars.sort_by(|a, b| (&a.who, a.from).cmp(&(&b.who, b.from)));
+        let undrawn = drawn.len().saturating_sub(MOST_BARS);
+        drawn.drain(..undrawn);
+        drawn.sort_by_key(|shown| shown.order());
         self.why = Some(Why {
-            reason: words::reason(self.spec, &shown),
+            reason: words::reason(self.spec, initial, &shown),
             minimal: core.minimal,
-            operations: shown.iter().map(words::Shown::json).collect(),
-            matter: shown.iter().filter(|shown| shown.matters()).count(),
-            faint: shown[undrawn..].iter().filter(|shown| !shown.matters()).count(),
+            operations: shown.iter().map(Shown::json).collect(),
+            matter: matter.len(),
+            faint: drawn.iter().filter(|shown| !shown.matters()).count(),
             undrawn,
-            picture: Picture { bars },
+            far,
+            picture: Picture { bars: drawn.into_iter().map(Shown::bar).collect() },
         });
     }
 
@@ -180,7 +184,8 @@ impl Finding {
             notes.push(match why.minimal {
                 true if why.matter == 1 => "This operation alone refutes it.".to_owned(),
                 true => {
-                    "Forgetting any one of these operations makes the rest linearizable.".to_owned()
+                    "Each of these is needed: if it were not known when one of them ran, what it returned and whether \
+                     it took effect, the rest would be linearizable.".to_owned()
                 }
                 false => {
                     "Fewer of these operations may do: looking for fewer took too long.".to_owned()
@@ -189,15 +194,23 @@ impl Finding {
             if why.undrawn > 0 {
                 notes.push(format!("The earliest {} are not drawn.", why.undrawn));
             }
-            let rest = why.faint;
-            if rest > 0 {
-                notes.push(format!(
-                    "Drawn with dots: {} taken effect at any time from there on, and cannot help.",
-                    count(rest, "operation that may have|operations that may have")
-                ));
+            match why.faint {
+                0 => (),
+                1 => notes.push(
+                    "Dotted: 1 more operation that may or may not have taken effect after it was called; it explains \
+                     nothing."
+                        .to_owned(),
+                ),
+                faint => notes.push(format!(
+                    "Dotted: {faint} more operations that may or may not have taken effect after they were called; \
+                     none of them explains it."
+                )),
             }
-            if self.is_relative {
-                notes.push("Times are since the first call.".to_owned());
+            if why.far > 0 {
+                notes.push(format!(
+                    "Not drawn: {} that may or may not have taken effect, and cannot help.",
+                    count(why.far, "operation")
+                ));
             }
         }
         notes
@@ -283,12 +296,4 @@ fn wrapped(text: &str, width: usize) -> String {
         column += length;
     }
     lines
-}
-
-/// Times of the whole history.
-pub(super) fn times<F: Form>(recorded: &Recorded<F>) -> Times {
-    let operations = || recorded.operations.iter();
-    let first = operations().map(|operation| operation.called_at()).min().unwrap_or(0);
-    let last = operations().filter_map(|operation| operation.returned_at()).max();
-    Times::new(first, last.unwrap_or(first).max(first), recorded.unit)
 }

@@ -103,10 +103,43 @@ impl<'de> Visitor<'de> for AnyScalar {
 
 /// A time. `null` is as if it were not there.
 fn time<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
-    let said = match from.deserialize_any(AnyScalar)? {
-        Scalar::Nothing => return Ok(None),
-        Scalar::Number(number) if number >= 0 => return Ok(Some(number as u64)),
-        said => said,
-    };
-    Err(de::Error::custom(format!("{said} is not a time: times are whole numbers from 0")))
+    from.deserialize_any(AnyTime)
+}
+
+struct AnyTime;
+
+impl Visitor<'_> for AnyTime {
+    type Value = Option<u64>;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a time")
+    }
+
+    fn visit_unit<E: de::Error>(self) -> Result<Option<u64>, E> {
+        Ok(None)
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Option<u64>, E> {
+        u64::try_from(number).map(Some).or_else(|_| not_a_time(number))
+    }
+
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Option<u64>, E> {
+        if number > i64::MAX as u64 { not_a_time(number) } else { Ok(Some(number)) }
+    }
+
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<Option<u64>, E> {
+        not_a_time(format!("{number:?}"))
+    }
+
+    fn visit_bool<E: de::Error>(self, truth: bool) -> Result<Option<u64>, E> {
+        not_a_time(truth)
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Option<u64>, E> {
+        not_a_time(format!("{text:?}"))
+    }
+}
+
+fn not_a_time<E: de::Error>(said: impl fmt::Display) -> Result<Option<u64>, E> {
+    Err(E::custom(format!("{said} is not a time")))
 }

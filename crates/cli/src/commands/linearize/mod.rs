@@ -9,7 +9,6 @@ mod forms;
 mod line;
 mod names;
 mod reader;
-mod times;
 mod words;
 
 use crate::decide::output::{distinct, refuse, say, writable, write_failure, write_file};
@@ -209,7 +208,7 @@ impl Flags {
             Verdict::Undecided(Bound::Stopped) => finding.bound = Some(self.bound(Stopped::Asked)),
             Verdict::Refuted(refutation) => {
                 let core = shrink(form.spec(), &recorded.operations, refutation, limits);
-                finding.refuted(form, recorded, &core);
+                finding.refuted(form, recorded, &core, self.initial.as_deref());
             }
         }
     }
@@ -236,6 +235,9 @@ impl Flags {
             Failure::new(cause, "Name a history of JSON lines, or - for stdin.")
         };
         let file = File::open(&self.file).map_err(cannot)?;
+        if self.file.is_dir() {
+            return Err(cannot(std::io::ErrorKind::IsADirectory.into()));
+        }
         Ok(Box::new(BufReader::with_capacity(1 << 16, file)))
     }
 

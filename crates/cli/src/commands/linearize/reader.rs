@@ -18,6 +18,9 @@ pub(super) const SCHEMA: &str = "uncontended.operations/1";
 /// The longest line, in bytes.
 const LONGEST: u64 = 1 << 20;
 
+/// What some editors begin a file with.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// Bytes that deciding takes for each operation, in addition to the operation: positions, events, lives.
 const DECIDING: usize = 100;
 
@@ -41,8 +44,8 @@ pub(super) struct Recorded<F: Form> {
     pub(super) lines: Vec<u32>,
     pub(super) names: Dictionary,
     pub(super) clients: Clients,
-    /// The unit of its times.
-    pub(super) unit: Unit,
+    /// What follows a time: a space and the unit.
+    pub(super) unit: &'static str,
     /// Operations of one client, of which the second was called at the very time at which the first returned.
     pub(super) ties: u64,
     /// Reading ended early.
@@ -54,13 +57,6 @@ pub(super) struct Recorded<F: Form> {
 pub(super) enum Stopped {
     Memory,
     Asked,
-}
-
-/// The unit of times.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Unit {
-    Nanoseconds(f64),
-    Ticks,
 }
 
 /// What clients are called.
@@ -131,7 +127,7 @@ pub(super) fn read<F: Form>(
             lines: vec![],
             names,
             clients: Clients::default(),
-            unit: Unit::Nanoseconds(1.0),
+            unit: " ns",
             ties: 0,
             stopped: None,
         },
@@ -143,12 +139,18 @@ pub(super) fn read<F: Form>(
     loop {
         text.clear();
         let got = (&mut input).take(LONGEST).read_until(b'\n', &mut text);
-        let got = got.map_err(|error| Failure::new(format!("cannot be read: {error}"), ""))?;
+        let got = got.map_err(|error| {
+            Failure::new(
+                format!("cannot be read: {error}"),
+                "Name a file of JSON lines, or - for stdin.",
+            )
+        })?;
         if got == 0 {
             break;
         }
         number += 1;
-        reading.line(number, &text).map_err(|problem| {
+        let skipped = if number == 1 && text.starts_with(BYTE_ORDER_MARK) { 3 } else { 0 };
+        reading.line(number, &text[skipped..]).map_err(|problem| {
             Failure::new(format!("line {number}: {}", problem.cause), problem.remedy)
         })?;
         if number % 4096 == 0 {
@@ -190,6 +192,11 @@ impl<F: Form> Reading<'_, F> {
         if text.trim_ascii().is_empty() {
             return Ok(());
         }
+        if text.trim_ascii_start().starts_with(b"[") {
+            let remedy =
+                "Write one object a line, not an array: `jq -c '.[]'` takes an array apart.";
+            return Err(Problem::new("a JSON array begins here", remedy));
+        }
         let line: Line<'_> = serde_json::from_slice(text).map_err(|error| not_json(&error))?;
         if let Some(schema) = &line.schema {
             return self.head(number, schema, line.unit.as_deref());
@@ -223,11 +230,11 @@ impl<F: Form> Reading<'_, F> {
             return Err(Problem::new(why, format!("This unc reads {SCHEMA:?}.")));
         }
         self.recorded.unit = match unit {
-            None | Some("ns") => Unit::Nanoseconds(1.0),
-            Some("us") => Unit::Nanoseconds(1e3),
-            Some("ms") => Unit::Nanoseconds(1e6),
-            Some("s") => Unit::Nanoseconds(1e9),
-            Some("ticks") => Unit::Ticks,
+            None | Some("ns") => " ns",
+            Some("us") => " us",
+            Some("ms") => " ms",
+            Some("s") => " s",
+            Some("ticks") => "",
             Some(unit) => {
                 let why = format!("unknown unit {unit:?}");
                 return Err(Problem::new(why, "Known: ns, us, ms, s, ticks."));
@@ -300,10 +307,18 @@ impl<F: Form> Reading<'_, F> {
         };
         let Some(op) = self.open.remove(key) else {
             let who = &self.recorded.clients.names[client as usize];
-            return Err(Problem::new(
-                format!("client {who} returns, but has called nothing"),
-                "Write the line of the call before it.",
-            ));
+            let why = match key {
+                Key::Client(_) => format!("client {who} returns, but has called nothing"),
+                Key::Id(id) => match self.ids.get(id) {
+                    Some(line) => format!(
+                        "the operation with the id {id}, called in line {line}, has returned before"
+                    ),
+                    None => format!(
+                        "client {who} returns from the operation with the id {id}, which nobody has called"
+                    ),
+                },
+            };
+            return Err(Problem::new(why, "Write the line of the call before that of its return."));
         };
         let open = &self.recorded.operations[op as usize];
         if open.client() != client {
@@ -344,6 +359,9 @@ fn not_json(error: &serde_json::Error) -> Problem {
     let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(text, _)| text);
     let (text, remedy) = match text.split_once(": write it as text") {
         Some((text, _)) => (text, "Write it as text, in quotes."),
+        None if text.contains("is not a time") => {
+            (text, "Write whole numbers below 2^63, such as nanoseconds of one clock.")
+        }
         None if error.is_eof() => ("the line ends too early", "Was the file cut off?"),
         None if text.starts_with("control character") => {
             ("a text does not end, or holds a control character", "Was the line cut off?")

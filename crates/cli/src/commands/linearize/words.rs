@@ -1,9 +1,8 @@
 //! Why a history is refuted, in a sentence.
 
-use super::finding::{count, times};
+use super::finding::count;
 use super::forms::{CallOf, Form, OutputOf};
 use super::reader::Recorded;
-use super::times::Times;
 use serde_json::{Value, json};
 use uncontended_model::history::{Bar, Core, Operation};
 
@@ -16,7 +15,8 @@ pub(super) struct Shown {
     output: String,
     from: u64,
     to: Option<u64>,
-    times: Times,
+    /// What follows a time.
+    unit: &'static str,
 }
 
 impl Shown {
@@ -26,7 +26,6 @@ impl Shown {
         recorded: &Recorded<F>,
         core: &Core<CallOf<F>, OutputOf<F>>,
     ) -> Vec<Shown> {
-        let times = times(recorded);
         let show = |(number, operation): (&u32, &Operation<CallOf<F>, OutputOf<F>>)| {
             let (call, output) = form.show(operation.call(), operation.output(), &recorded.names);
             Shown {
@@ -34,9 +33,10 @@ impl Shown {
                 line: recorded.lines[*number as usize],
                 call,
                 output,
-                from: operation.called_at().max(times.origin()),
+                // The core may have forgotten it.
+                from: recorded.operations[*number as usize].called_at(),
                 to: operation.returned_at(),
-                times,
+                unit: recorded.unit,
             }
         };
         core.numbers.iter().zip(&core.rest).map(show).collect()
@@ -86,11 +86,37 @@ impl Shown {
     }
 
     fn called(&self) -> String {
-        self.times.show(self.from)
+        format!("{}{}", self.from, self.unit)
     }
 
     fn returned(&self) -> String {
-        self.to.map_or("never".to_owned(), |to| self.times.show(to))
+        self.to.map_or("never".to_owned(), |to| format!("{to}{}", self.unit))
+    }
+
+    /// Where its client stands among the others: numbers first, by their size.
+    pub(super) fn order(&self) -> (bool, i64, &str, u64) {
+        let number = self.client.parse();
+        (number.is_err(), number.unwrap_or(0), &self.client, self.from)
+    }
+
+    /// The values that it is about.
+    fn values(&self) -> impl Iterator<Item = &str> {
+        let is_of_map = matches!(self.op(), "get" | "put" | "delete");
+        let arguments = self.argument().split(' ').skip(usize::from(is_of_map));
+        arguments.chain([self.output.as_str()]).filter(|word| !["", "to"].contains(word))
+    }
+
+    /// Whether it could have to do with the operations that matter: it changes something, and takes whatever is there
+    /// or is about one of their values.
+    pub(super) fn is_near(&self, matter: &[&Shown]) -> bool {
+        match self.op() {
+            "read" | "get" | "contains" => false,
+            "dequeue" | "pop" | "delete" => true,
+            _ => {
+                let theirs = || matter.iter().flat_map(|shown| shown.values());
+                self.values().any(|value| theirs().any(|other| other == value))
+            }
+        }
     }
 
     /// `dequeue by client 3 returned 7 at 12.4 ms`.
@@ -112,9 +138,10 @@ impl Shown {
 }
 
 /// Why there is no order of these operations.
-pub(super) fn reason(spec: &str, shown: &[Shown]) -> String {
+pub(super) fn reason(spec: &str, initial: Option<&str>, shown: &[Shown]) -> String {
     let matter: Vec<&Shown> = shown.iter().filter(|shown| shown.matters()).collect();
     let found = match spec {
+        "register" => never_written(&matter, initial, shown).or_else(|| seen(&matter)),
         "queue" => container(&matter, "enqueue", "dequeue"),
         "stack" => container(&matter, "push", "pop"),
         _ => seen(&matter),
@@ -208,6 +235,29 @@ fn overtaken<'a>(
         }
     }
     None
+}
+
+/// A register held a value that nobody wrote.
+fn never_written(matter: &[&Shown], initial: Option<&str>, shown: &[Shown]) -> Option<String> {
+    let [one] = matter else { return None };
+    let value = match (one.op(), one.output.as_str()) {
+        ("read", value) => value,
+        ("cas", "done") => one.argument().split_once(" to ")?.0,
+        _ => return None,
+    };
+    if shown.iter().any(|other| !other.matters() && other.argument().ends_with(value)) {
+        return None;
+    }
+    let start = match (initial, value.starts_with('"')) {
+        (Some(initial), _) => format!("the register held {initial} at the start"),
+        (None, true) => format!(
+            "the register held nothing at the start (if it held something: --initial '{value}')"
+        ),
+        (None, false) => format!(
+            "the register held nothing at the start (if it held something: --initial {value})"
+        ),
+    };
+    Some(format!("{}, but no write of {value} was called by then, and {start}.", one.sentence()))
 }
 
 /// What reads and tests saw.
