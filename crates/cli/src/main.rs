@@ -5,6 +5,7 @@ mod commands;
 mod decide;
 mod emit;
 mod failure;
+mod memory;
 mod run;
 mod symbols;
 

@@ -135,6 +135,8 @@ fn a_limit_is_neither_yes_nor_no() {
     verdict(&memory, &history, 3, "Undecided, since it takes more than --max-memory 1 MiB");
     let time = [&BOUNDED[..], &["--max-time", "100ms"]].concat();
     verdict(&time, &history, 3, "Undecided, since it takes longer than --max-time 100 ms");
+    let help = text(&unc(&["--help"], "").stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(help.contains("[default: 8GiB, or half of what the machine"), "{help}");
 }
 
 #[test]

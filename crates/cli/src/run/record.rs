@@ -8,12 +8,12 @@
 //! # Invariants
 //! I1: memory is reserved before it is made available, so that a program never writes where there is none.
 
+use crate::memory;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
 use uncontended_sys::clock::{self, Moment, Source};
 use uncontended_sys::memfd;
 use uncontended_trace::layout::{Header, UNIT};
@@ -39,7 +39,7 @@ impl Record {
     pub(crate) const VARIABLE: &str = "UNC_RECORD";
     /// Makes an empty record: `holds` says whether holds are recorded, `enabled` whether recording begins at once.
     pub(crate) fn create(holds: bool, enabled: bool) -> io::Result<Self> {
-        let most = (spare_memory() / 4).clamp(FIXED, MOST) / FIRST * FIRST;
+        let most = (memory::spare() / 4).clamp(FIXED, MOST) / FIRST * FIRST;
         let first = if memfd::can_populate() { FIRST } else { FIXED };
         Self::with_room(first, most, holds, enabled)
     }
@@ -122,31 +122,6 @@ impl Record {
     }
 }
 
-/// Bytes that this machine and our control group have to spare, as far as they tell.
-fn spare_memory() -> u64 {
-    let text = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
-    let machine = text("/proc/meminfo").lines().find_map(|line| {
-        let kib = line.strip_prefix("MemAvailable:")?.trim().strip_suffix(" kB")?;
-        kib.parse::<u64>().ok()?.checked_mul(1024)
-    });
-    let groups = text("/proc/self/cgroup");
-    let group = groups.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/");
-    machine.unwrap_or(u64::MAX).min(spare_in_group(Path::new("/sys/fs/cgroup"), group))
-}
-
-/// The same for the control group `group` (version 2) and those around it.
-fn spare_in_group(root: &Path, group: &str) -> u64 {
-    let inner = root.join(group.trim_start_matches('/'));
-    let number = |group: &Path, name: &str| {
-        std::fs::read_to_string(group.join(name)).ok()?.trim().parse::<u64>().ok()
-    };
-    let groups = inner.ancestors().take_while(|group| group.starts_with(root));
-    let spare = groups.filter_map(|group| {
-        Some(number(group, "memory.max")?.saturating_sub(number(group, "memory.current")?))
-    });
-    spare.min().unwrap_or(u64::MAX)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -167,24 +142,5 @@ mod tests {
             record.file.write_all_at(&u32::to_le_bytes(units), ALLOCATED_AT).unwrap();
             assert_eq!(record.read().unwrap().len(), bytes);
         }
-    }
-
-    #[test]
-    fn the_tightest_limit_of_the_control_group_counts() {
-        let folder = std::env::temp_dir().join(format!("unc-group-{}", std::process::id()));
-        let inner = folder.join("a/b");
-        std::fs::create_dir_all(&inner).unwrap();
-        let write = |path: &std::path::Path, name: &str, text: &str| {
-            std::fs::write(path.join(name), text).unwrap();
-        };
-        assert_eq!(spare_in_group(&folder, "/a/b"), u64::MAX);
-        write(&inner, "memory.max", "max\n");
-        write(&inner, "memory.current", "5\n");
-        write(&folder.join("a"), "memory.max", "1000\n");
-        write(&folder.join("a"), "memory.current", "400\n");
-        assert_eq!(spare_in_group(&folder, "/a/b"), 600);
-        assert_eq!(spare_in_group(&folder, "/"), u64::MAX);
-        std::fs::remove_dir_all(&folder).unwrap();
-        assert!(spare_memory() > 0);
     }
 }

@@ -13,6 +13,7 @@ mod words;
 
 use crate::decide::output::{distinct, refuse, say, writable, write_failure, write_file};
 use crate::failure::Failure;
+use crate::memory;
 use clap::{Args, ValueEnum};
 use finding::{Answer, Finding};
 use forms::{Container, Dictionary, Form};
@@ -70,9 +71,10 @@ pub(crate) struct Flags {
     /// Give up (undecided) after this time
     #[arg(long, value_name = "TIME", value_parser = uncontended_figures::read::duration, allow_hyphen_values = true)]
     max_time: Option<Duration>,
-    /// Give up (undecided) when the history, or what a search remembers, takes more memory
-    #[arg(long, value_name = "SIZE", default_value = "8GiB", value_parser = size, allow_hyphen_values = true)]
-    max_memory: usize,
+    /// Give up (undecided) when the history, or what a search remembers, takes more memory [default: 8GiB, or half of
+    /// what the machine and the control group have to spare where that is less]
+    #[arg(long, value_name = "SIZE", value_parser = size, allow_hyphen_values = true)]
+    max_memory: Option<usize>,
     /// Write the result as JSON (`-` for stdout)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -111,6 +113,11 @@ fn size(text: &str) -> Result<usize, String> {
         Dimension::Bytes if quantity.value >= 1.0 => Ok(quantity.value as usize),
         _ => Err(format!("'{text}' is not a size, such as 512MiB or 8GiB")),
     }
+}
+
+/// What may be used of `spare` bytes where nobody says how much.
+fn most_of(spare: u64) -> usize {
+    usize::try_from(spare / 2).unwrap_or(usize::MAX).min(8 << 30)
 }
 
 impl Flags {
@@ -160,6 +167,7 @@ impl Flags {
     fn decide<F: Form>(&self, form: &F, names: Dictionary) -> Result<Answer, Failure> {
         catch_interrupts()?;
         let started = Instant::now();
+        let most_memory = self.max_memory.unwrap_or_else(|| most_of(memory::spare()));
         let late = || self.max_time.is_some_and(|most| started.elapsed() >= most);
         let mut telling = Line::new(self.quiet);
         let mut reading = |lines: u64| {
@@ -168,7 +176,7 @@ impl Flags {
             !interrupted() && !late()
         };
         let input = self.open()?;
-        let recorded = reader::read(form, input, names, self.max_memory, &mut reading);
+        let recorded = reader::read(form, input, names, most_memory, &mut reading);
         let recorded = recorded.map_err(|failure| {
             let cause = format!("{}: {}", self.file.display(), failure.cause);
             Failure::new(cause, failure.remedy)
@@ -179,11 +187,11 @@ impl Flags {
             telling.tick(ticks, &|| State { text: of_search(progress), ..State::default() });
             !interrupted() && !late()
         };
-        let mut limits = Limits { memory_bytes: self.max_memory, go_on: &mut go_on };
+        let mut limits = Limits { memory_bytes: most_memory, go_on: &mut go_on };
         let mut finding =
             Finding::new(self.spec.name(), &self.file.display().to_string(), &recorded);
         match recorded.stopped {
-            Some(stopped) => finding.bound = Some(self.bound(stopped)),
+            Some(stopped) => finding.bound = Some(self.bound(stopped, most_memory)),
             None => self.judge(form, &recorded, &mut limits, &mut finding),
         }
         telling.clear();
@@ -198,14 +206,17 @@ impl Flags {
         limits: &mut Limits<'_>,
         finding: &mut Finding,
     ) {
+        let most_memory = limits.memory_bytes;
         let report = check(form.spec(), &recorded.operations, limits);
         finding.decided(&report);
         match &report.verdict {
             Verdict::Linearizable => (),
             Verdict::Undecided(Bound::Memory) => {
-                finding.bound = Some(self.bound(Stopped::Memory));
+                finding.bound = Some(self.bound(Stopped::Memory, most_memory));
             }
-            Verdict::Undecided(Bound::Stopped) => finding.bound = Some(self.bound(Stopped::Asked)),
+            Verdict::Undecided(Bound::Stopped) => {
+                finding.bound = Some(self.bound(Stopped::Asked, most_memory))
+            }
             Verdict::Refuted(refutation) => {
                 let core = shrink(form.spec(), &recorded.operations, refutation, limits);
                 finding.refuted(form, recorded, &core, self.initial.as_deref());
@@ -214,10 +225,15 @@ impl Flags {
     }
 
     /// Which limit it was, in words.
-    fn bound(&self, stopped: Stopped) -> String {
-        let memory = given(self.max_memory as f64, Dimension::Bytes);
+    fn bound(&self, stopped: Stopped, most_memory: usize) -> String {
+        let memory = match self.max_memory {
+            Some(most) => format!("--max-memory {}", given(most as f64, Dimension::Bytes)),
+            None => {
+                format!("{}, all that it takes without --max-memory", bytes(most_memory as u64))
+            }
+        };
         match (stopped, self.max_time) {
-            (Stopped::Memory, _) => format!("it takes more than --max-memory {memory}"),
+            (Stopped::Memory, _) => format!("it takes more than {memory}"),
             (Stopped::Asked, Some(most)) if !interrupted() => {
                 let most = given(most.as_nanos() as f64, Dimension::Time);
                 format!("it takes longer than --max-time {most}")
@@ -261,4 +277,16 @@ fn of_search(progress: &Progress) -> String {
     let Progress { configurations, met, returns, memory_bytes } = progress;
     let memory = bytes(*memory_bytes as u64);
     format!("{configurations} configurations, {met} of {returns} returns met, {memory}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::most_of;
+
+    #[test]
+    fn half_of_a_small_machine_and_8_gib_of_a_large_one() {
+        assert_eq!(most_of(3 << 30), 3 << 29);
+        assert_eq!(most_of(100 << 30), 8 << 30);
+        assert_eq!(most_of(u64::MAX), 8 << 30);
+    }
 }
