@@ -361,3 +361,20 @@ fn closed_outputs_do_not_change_the_verdict() {
         assert_eq!(child.wait().unwrap().code(), Some(0));
     }
 }
+
+/// The figures that `docs/deciding_in_ci.md` names.
+#[test]
+fn a_percentile_without_a_miss_takes_as_many_runs_as_the_guide_says() {
+    let guide = include_str!("../../../docs/deciding_in_ci.md");
+    for (rate, runs) in [("90%", 94), ("95%", 193), ("99%", 984), ("99.9%", 9888)] {
+        assert!(guide.contains(&runs.to_string()), "{runs} is not in the guide");
+        for (runs, status) in [(runs, 0), (runs - 1, 3)] {
+            let counts = format!("{runs}/{runs}");
+            let output = std::process::Command::new(env!("CARGO_BIN_EXE_unc"))
+                .args(["slo", "--rate", rate, "--counts", &counts])
+                .output()
+                .unwrap();
+            assert_eq!(output.status.code(), Some(status), "{rate} {counts}");
+        }
+    }
+}
