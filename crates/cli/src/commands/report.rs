@@ -1,5 +1,6 @@
 //! `unc report`: makes any form of the report on a trace that `unc run --trace` kept.
 
+use crate::decide::output::distinct;
 use crate::emit;
 use crate::failure::Failure;
 use crate::symbols::ElfSymbols;
@@ -58,6 +59,13 @@ impl Arguments {
     }
 
     fn write(&self) -> Result<(), Failure> {
+        let written = [
+            ("--json", self.json.as_deref()),
+            ("--html", self.html.as_deref()),
+            ("--folded", self.folded.as_deref()),
+            ("--perfetto", self.perfetto.as_deref()),
+        ];
+        distinct(&written, &[("TRACE", Some(&self.trace))])?;
         let mut report = self.report()?;
         if let Some(pattern) = &self.only {
             report.keep_matching(pattern);

@@ -7,6 +7,7 @@ use super::program::{self, Missing};
 use super::record::Record;
 use super::supervise::{self, Schedule};
 use super::threads::ThreadWatch;
+use crate::decide::output::distinct;
 use crate::emit;
 use crate::failure::Failure;
 use crate::run::plan::{Plan, Refusal};
@@ -126,6 +127,12 @@ pub(crate) struct Outputs {
 
 impl Outputs {
     fn open(plan: &Plan) -> Result<Self, Failure> {
+        let written = [
+            ("--json", plan.json.as_deref()),
+            ("--html", plan.html.as_deref()),
+            ("--trace", plan.trace.as_deref()),
+        ];
+        distinct(&written, &[])?;
         let open =
             |path: &Option<std::path::PathBuf>| path.as_deref().map(Output::open).transpose();
         Ok(Outputs { json: open(&plan.json)?, html: open(&plan.html)?, trace: open(&plan.trace)? })
