@@ -101,12 +101,123 @@ fn a_search_in_slices_counts_what_one_counts() {
 }
 
 #[test]
-fn a_checkpoint_of_another_search_is_refused() {
+fn what_is_not_a_checkpoint_is_refused_and_left_alone() {
     let path = place("other");
-    for text in ["", "c11@elsewhere.rs:1 1 2 3", "not a checkpoint end\n"] {
-        std::fs::write(&path, text).unwrap();
+    let not_ours: [&[u8]; 5] = [
+        b"",
+        b"c11@elsewhere.rs:1 1 2 3",
+        b"not one end\n",
+        b"\xff\xfe\x00 end\n",
+        b"notes of mine",
+    ];
+    for bytes in not_ours {
+        std::fs::write(&path, bytes).unwrap();
         let refused = search(&path).unwrap_err();
-        assert!(refused.to_string().contains("is of another search"), "{refused}");
+        assert!(refused.to_string().contains("is not a checkpoint"), "{refused}");
+        assert_eq!(std::fs::read(&path).unwrap(), bytes);
     }
     std::fs::remove_file(&path).unwrap();
+    std::fs::create_dir(&path).unwrap();
+    let refused = search(&path).unwrap_err();
+    assert!(refused.to_string().contains("cannot be read"), "{refused}");
+    std::fs::remove_dir(&path).unwrap();
+}
+
+#[test]
+fn a_checkpoint_with_another_bound_or_place_is_refused() {
+    let path = place("bounds");
+    let base = || Explorer::new(Memory::C11);
+    let slice = |explorer: Explorer| explorer.checkpoint(&path).executions(50).explore(program);
+    assert_eq!(slice(base()).unwrap().executions, 50);
+    let noted = std::fs::read(&path).unwrap();
+    for other in [base().leaks(true), base().memory_bytes(1 << 20), base().stack_bytes(1 << 20)] {
+        let refused = slice(other).unwrap_err();
+        assert!(refused.to_string().contains("is of another search"), "{refused}");
+    }
+    let refused = search(&path).unwrap_err();
+    assert!(refused.to_string().contains("is of another search"), "{refused}");
+    assert_eq!(std::fs::read(&path).unwrap(), noted, "it is left alone");
+    std::fs::remove_file(&path).unwrap();
+}
+
+/// A copy of this program with a byte more is another build.
+#[test]
+fn a_checkpoint_of_another_build_is_refused() {
+    let (path, built) = (place("build"), place("built"));
+    let run = |program: &Path| {
+        let tested = Command::new(program)
+            .args(["--exact", "a_search_in_the_place_of_a_build"])
+            .env("UNC_TEST_BUILD", &path)
+            .output()
+            .unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        (tested.status.success(), text(tested.stdout) + &text(tested.stderr))
+    };
+    let own = std::env::current_exe().unwrap();
+    assert!(run(&own).0, "the first slice");
+    let noted = std::fs::read(&path).unwrap();
+    let mut bytes = std::fs::read(&own).unwrap();
+    bytes.push(0);
+    std::fs::copy(&own, &built).unwrap();
+    std::fs::write(&built, bytes).unwrap();
+    let (is_fine, said) = run(&built);
+    assert!(!is_fine && said.contains("is of another build of this program: remove it"), "{said}");
+    assert_eq!(std::fs::read(&path).unwrap(), noted, "it is left alone");
+    assert!(run(&own).0, "the build that it is of goes on");
+    assert_ne!(std::fs::read(&path).unwrap(), noted);
+    std::fs::remove_file(&path).unwrap();
+    std::fs::remove_file(&built).unwrap();
+}
+
+/// A slice of a search in a process of its own; nothing by itself.
+#[test]
+fn a_search_in_the_place_of_a_build() {
+    if let Some(path) = std::env::var_os("UNC_TEST_BUILD") {
+        let noted = if Path::new(&path).exists() { 90 } else { 50 };
+        let explorer = Explorer::new(Memory::C11).executions(noted).checkpoint(path);
+        assert_eq!(explorer.explore(program).unwrap().executions, noted);
+    }
+}
+
+#[test]
+fn a_search_whose_steps_have_changed_does_not_go_on() {
+    let path = place("steps");
+    let slice = |order, value, most| {
+        let explorer = Explorer::new(Memory::C11).executions(most).checkpoint(&path);
+        explorer.explore(move || {
+            let x = Arc::new(AtomicU32::new(0));
+            let threads = [(); 3].map(|()| {
+                let x = Arc::clone(&x);
+                spawn(move || {
+                    x.fetch_add(value, order);
+                    x.load(Relaxed);
+                })
+            });
+            threads.into_iter().for_each(|thread| thread.join().unwrap());
+        })
+    };
+    assert_eq!(slice(Release, 1, 20).unwrap().executions, 20);
+    for (order, value) in [(Relaxed, 1), (Release, 2)] {
+        // As many events, in the same places.
+        let refused = slice(order, value, 30).unwrap_err();
+        assert!(refused.to_string().contains("took other steps"), "{refused}");
+    }
+    assert_eq!(slice(Release, 1, 30).unwrap().executions, 30);
+    std::fs::remove_file(&path).unwrap();
+}
+
+#[test]
+fn checkpoints_with_one_stem_do_not_meet() {
+    let (stem, threads) = (place("stem"), [Memory::C11, Memory::Tso]);
+    let threads = threads.map(|memory| {
+        let path = stem.with_extension(format!("{memory:?}"));
+        std::thread::spawn(move || {
+            for most in 1..300 {
+                let explorer = Explorer::new(memory).executions(most).checkpoint(&path);
+                assert_eq!(explorer.explore(program).unwrap().executions, most);
+            }
+            std::fs::remove_file(&path).unwrap();
+        })
+    });
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
 }

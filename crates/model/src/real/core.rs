@@ -163,14 +163,6 @@ impl Core {
         }
     }
 
-    /// A run has ended: notes how long it was; its share of the search.
-    pub(crate) fn come_to_an_end(&mut self) -> f64 {
-        if let Some(turn) = self.growth.path.last_mut() {
-            turn.events = self.graph.len();
-        }
-        self.growth.share
-    }
-
     /// Makes ready to run along `graph`.
     pub(crate) fn begin(&mut self, graph: Graph, epoch: u32) {
         self.graph = graph;

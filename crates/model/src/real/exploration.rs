@@ -85,6 +85,8 @@ pub(super) struct Exploration<T> {
     last: Option<(Graph, Option<Rc<T>>)>,
     /// With whom the search is shared.
     pub(super) shared: Option<Rc<Shared>>,
+    /// The fingerprint of the first run, if it is to be noted.
+    pub(super) first: u64,
     /// When a checkpoint was noted last.
     pub(super) noted: Instant,
     /// When progress was told last, if it is to be told.
@@ -132,6 +134,7 @@ impl<T: Ord + 'static> Exploration<T> {
             bound_before: None,
             last: None,
             shared: None,
+            first: 0,
             noted: Instant::now(),
             told: std::env::var_os("UNC_PROGRESS").map(|_| Instant::now()),
             done: 0.0,
@@ -193,7 +196,7 @@ impl<T: Ord + 'static> Exploration<T> {
         };
         let reached = self.reached();
         self.tell_progress();
-        self.done += self.run.core.borrow_mut().come_to_an_end();
+        self.done += self.run.core.borrow().growth.share;
         self.note_checkpoint(self.bound, reached.is_some())?;
         let core = self.run.core.borrow();
         if reached.is_some() || !core.growth.is_left() {

@@ -32,8 +32,8 @@ pub struct Explorer {
     pub(super) depth: u32,
     pub(super) shrinks: u32,
     pub(super) html: Option<PathBuf>,
-    memory_bytes: usize,
-    stack_bytes: usize,
+    pub(super) memory_bytes: usize,
+    pub(super) stack_bytes: usize,
     pub(super) preemptions: Option<u32>,
     pub(super) checkpoint: Option<PathBuf>,
     pub(super) jobs: Option<usize>,
@@ -223,6 +223,11 @@ impl Explorer {
     /// has come. If there is such a file when it begins, it goes on from there, and its counts are those of a search
     /// that was never interrupted. The file goes when the search is over. Samples and [`Explorer::outcomes`] note
     /// nothing.
+    ///
+    /// It goes on only in the same executable, byte by byte (which is read once for that), with the same bounds, and if
+    /// the runs made again on its way take the same steps; otherwise [`Diverged`] says what differs. Whatever else is
+    /// at `path` is refused and left as it is. Code in shared libraries, and what the closure takes from variables or
+    /// the environment without a step that shows it, must stay the same by themselves.
     #[must_use]
     pub fn checkpoint(mut self, path: impl Into<PathBuf>) -> Explorer {
         self.checkpoint = Some(path.into());

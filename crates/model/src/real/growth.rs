@@ -56,8 +56,8 @@ struct Item {
 pub(crate) struct Turn {
     /// Its place on the stack.
     pub(crate) item: usize,
-    /// How many events the run had that it led to.
-    pub(crate) events: usize,
+    /// The fingerprint of the run that it led to, if it is to be noted.
+    pub(crate) steps: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -183,7 +183,7 @@ impl Growth {
     fn take_top(&mut self, graph: &mut Graph) -> bool {
         let item = self.items.pop().expect("one is left");
         self.path.truncate(item.level);
-        self.path.push(Turn { item: self.items.len(), events: 0 });
+        self.path.push(Turn { item: self.items.len(), steps: 0 });
         self.take_up(graph, item)
     }
 

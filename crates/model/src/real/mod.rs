@@ -93,6 +93,7 @@ mod core;
 mod ending;
 mod exploration;
 mod explorer;
+mod fingerprint;
 mod futex;
 mod graph;
 mod growth;

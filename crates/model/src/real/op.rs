@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 /// An ordering taken apart.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct Order {
     pub(crate) acquire: bool,
     pub(crate) release: bool,
@@ -39,7 +39,7 @@ impl Order {
 }
 
 /// The function of a read-modify-write, on values of `bits` width held in the low bits of a `u64`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Function {
     Swap,
     Add,
@@ -119,7 +119,7 @@ impl Function {
 }
 
 /// One request. Values are the low bits of a `u64`; a pointer is its address.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Op {
     Load {
         order: Order,
