@@ -1,5 +1,5 @@
 //! Executions with at most so many preemptions, against every candidate execution and every order of its events; bugs
-//! of known depth; locks, joins and hints, where it costs nothing to leave a thread.
+//! of known depth; joins and hints, where it costs nothing to leave a thread; locks and other waits, which are refused.
 //!
 //! `UNC_DEPTH=full` runs fifty times as many programs.
 
@@ -11,7 +11,10 @@ use programs::{LOCATIONS, instruction, run};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use uncontended_model::random::Random;
-use uncontended_model::real::{AtomicBool, AtomicU32, Explorer, Memory, Mutex, spawn, spin_loop};
+use uncontended_model::real::{
+    AtomicBool, AtomicU32, Bound, Condvar, Explorer, Memory, Mutex, Verdict, futex_wait,
+    futex_wake, park, spawn, spin_loop, wait_until,
+};
 use uncontended_testkit::repetitions;
 
 fn program(random: &mut Random) -> Program {
@@ -122,21 +125,133 @@ fn a_bug_is_found_at_its_depth_and_is_told_with_it() {
     assert!(below > 0, "no search below a depth counted executions");
 }
 
+/// Wrong with one preemption: the lock is held, its thread left, and the other one stops in front of it. A count that
+/// lets the holder go on to its next stop finds two.
+fn behind_a_lock() {
+    let all = Arc::new((Mutex::new(()), AtomicU32::new(0), AtomicU32::new(0)));
+    let other = Arc::clone(&all);
+    let thread = spawn(move || {
+        other.1.store(4, SeqCst);
+        let _held = other.0.lock().unwrap();
+        other.2.load(SeqCst)
+    });
+    drop(all.0.lock().unwrap());
+    let first = all.1.load(SeqCst);
+    all.2.store(1, SeqCst);
+    let second = thread.join().unwrap();
+    assert!(!(first == 4 && second == 1));
+}
+
+/// Each of them waits, if only in some executions.
+fn waits() -> [(&'static str, fn()); 5] {
+    fn condition() {
+        let pair = Arc::new((Mutex::new(0), Condvar::new()));
+        let other = Arc::clone(&pair);
+        let waits = spawn(move || drop(other.1.wait(other.0.lock().unwrap())));
+        pair.1.notify_one();
+        drop(waits);
+    }
+    fn parked() {
+        let waits = spawn(|| {
+            park();
+            1
+        });
+        waits.thread().unpark();
+        waits.join().unwrap();
+    }
+    fn futex() {
+        let word = Arc::new(AtomicU32::new(0));
+        let other = Arc::clone(&word);
+        let waits = spawn(move || futex_wait(&*other, 0));
+        word.store(1, SeqCst);
+        futex_wake(&*word, 1);
+        waits.join().unwrap();
+    }
+    fn until() {
+        let ready = Arc::new(AtomicBool::new(false));
+        let other = Arc::clone(&ready);
+        let waits = spawn(move || wait_until(|| other.load(Acquire)));
+        ready.store(true, Release);
+        waits.join().unwrap();
+    }
+    [
+        ("lock", behind_a_lock),
+        ("condition", condition),
+        ("park", parked),
+        ("futex", futex),
+        ("until", until),
+    ]
+}
+
 #[test]
-fn what_waits_is_left_for_nothing() {
-    let locked = || {
-        let count = Arc::new(Mutex::new(0));
-        let add = || {
-            let count = Arc::clone(&count);
-            spawn(move || *count.lock().unwrap() += 1)
-        };
-        let threads = [add(), add(), add()];
-        threads.into_iter().for_each(|thread| thread.join().unwrap());
+fn code_that_waits_for_a_step_is_refused_with_its_place() {
+    assert!(Explorer::new(Memory::Sc).explore(behind_a_lock).unwrap().violation().is_some());
+    for (name, body) in waits() {
+        for memory in [Memory::C11, Memory::Tso, Memory::Sc] {
+            for explorer in [Explorer::new(memory), Explorer::new(memory).jobs(2)] {
+                for most in 0..3 {
+                    let report = explorer.clone().preemptions(most).explore(body).unwrap();
+                    let Verdict::Unknown(Bound::Waits(site)) = report.verdict else {
+                        panic!("{name}, {memory:?}, {most}: {report}");
+                    };
+                    assert_eq!(site.file(), file!());
+                    let said = format!("plain atomics only: this one waits at {site}");
+                    assert!(report.to_string().contains(&said), "{report}");
+                }
+            }
+        }
+    }
+}
+
+/// A wait that only few executions come to, deep in a part that another process explores.
+#[test]
+fn a_late_wait_is_told_by_processes_that_share() {
+    let body = || {
+        let x = Arc::new(AtomicU32::new(0));
+        let threads = [(); 4].map(|()| {
+            let x = Arc::clone(&x);
+            spawn(move || x.fetch_add(1, Relaxed))
+        });
+        let last = threads.map(|thread| thread.join().unwrap());
+        if last == [3, 2, 1, 0] {
+            park();
+        }
+    };
+    for processes in [1, 2] {
+        let explorer = Explorer::new(Memory::C11).preemptions(4).jobs(processes);
+        let report = explorer.explore(body).unwrap();
+        assert!(matches!(report.verdict, Verdict::Unknown(Bound::Waits(_))), "{report}");
+    }
+}
+
+/// To let a thread end costs its joiner no more than it saves.
+#[test]
+fn a_join_in_front_of_which_a_thread_stops_costs_nothing() {
+    let body = || {
+        let words = Arc::new((AtomicU32::new(0), AtomicU32::new(0)));
+        let (a, b) = (Arc::clone(&words), Arc::clone(&words));
+        let joined = spawn(move || {
+            a.0.store(1, SeqCst);
+            a.1.load(SeqCst)
+        });
+        let other = spawn(move || {
+            let seen = b.0.load(SeqCst);
+            b.1.store(1, SeqCst);
+            seen
+        });
+        let first = joined.join().unwrap();
+        words.1.store(2, SeqCst);
+        let second = other.join().unwrap();
+        // One thread is left between its two steps.
+        assert!(!(first == 1 && second == 1));
     };
     for memory in [Memory::C11, Memory::Tso, Memory::Sc] {
-        let all = Explorer::new(memory).explore(locked).unwrap();
-        let none = Explorer::new(memory).preemptions(0).explore(locked).unwrap();
-        assert_eq!((all.executions, none.executions), (6, 6), "{none}");
+        let found = |most| {
+            let report = Explorer::new(memory).preemptions(most).explore(body).unwrap();
+            report.violation().map(|violation| violation.preemptions)
+        };
+        assert_eq!(found(1), Some(Some(1)), "{memory:?}");
+        assert!(found(0).is_none_or(|told| told == Some(1)), "{memory:?}");
     }
 }
 

@@ -270,11 +270,24 @@ impl Core {
         if self.replaying {
             return None;
         }
+        if request.op.is_wait() && self.refuses_wait(request.site) {
+            return None;
+        }
         if self.graph.len() >= self.limits.events {
             self.stop = Some(Stop::Bound(Bound::Events(self.limits.events)));
             return None;
         }
         self.extend(thread, request)
+    }
+
+    /// Whether preemptions are bounded: then nothing is said of code that waits (see `preemptions`), and the run is
+    /// over.
+    pub(crate) fn refuses_wait(&mut self, site: &'static Site<'static>) -> bool {
+        let refuses = self.growth.preemptions.is_some();
+        if refuses {
+            self.stop = Some(Stop::Bound(Bound::Waits(site)));
+        }
+        refuses
     }
 
     fn is_born(&mut self, thread: usize, request: &Request) -> bool {

@@ -36,7 +36,7 @@ pub(super) enum Stepped {
     On,
     /// A bound ends it, if anything is left.
     Reached,
-    Violated(Box<Report>),
+    Over(Box<Report>),
 }
 
 /// How a run ended, for the search.
@@ -44,7 +44,8 @@ pub(super) enum Ended<T> {
     /// As it goes, with what the code returned if all threads ended.
     Whole(Option<Rc<T>>),
     Cut(Bound),
-    Violated(Box<Report>),
+    /// The search ends with this: a violation, or a bound that leaves nothing to say of the rest.
+    Over(Box<Report>),
 }
 
 /// How often a loop is followed until it shows whether it gives up.
@@ -164,7 +165,7 @@ impl<T: Ord + 'static> Exploration<T> {
                     }
                     break;
                 }
-                Stepped::Violated(report) => {
+                Stepped::Over(report) => {
                     self.forget_checkpoint();
                     return Ok(*report);
                 }
@@ -192,7 +193,7 @@ impl<T: Ord + 'static> Exploration<T> {
                 self.bound = Some(hit);
                 None
             }
-            Ended::Violated(report) => return Ok(Stepped::Violated(report)),
+            Ended::Over(report) => return Ok(Stepped::Over(report)),
         };
         let reached = self.reached();
         self.tell_progress();
@@ -223,10 +224,13 @@ impl<T: Ord + 'static> Exploration<T> {
         let stop = core.stop.take();
         self.steps = core.sampler.take().map_or(0, |sampler| sampler.steps);
         drop(core);
-        let violated = |report| Ended::Violated(Box::new(report));
+        let over = |report| Ended::Over(Box::new(report));
         match stop {
             Some(Stop::Diverged(why) | Stop::Misfit(why)) => return Err(Diverged(why)),
-            Some(Stop::Failure(failure)) => return self.violated(failure).map(violated),
+            Some(Stop::Failure(failure)) => return self.violated(failure).map(over),
+            Some(Stop::Bound(hit @ Bound::Waits(_))) => {
+                return Ok(over(self.report(Verdict::Unknown(hit))));
+            }
             Some(Stop::Bound(hit)) => {
                 self.cut += 1;
                 if let Bound::Events(_) = hit {
@@ -242,7 +246,7 @@ impl<T: Ord + 'static> Exploration<T> {
             self.cut += 1;
             ended = Ended::Cut(Bound::Spins(self.bounds.spins));
         } else if let Some(failure) = self.count(result.clone()) {
-            return self.violated(failure).map(violated);
+            return self.violated(failure).map(over);
         }
         self.sample(result)?;
         Ok(ended)

@@ -162,8 +162,12 @@ impl Explorer {
     ///
     /// An execution's preemptions are the fewest with which its events can be put in a row that keeps program order and
     /// what each read reads from (under SC also the order of writes, and what reads miss). A preemption is where a
-    /// thread is left that has not ended, does not wait (for a thread's end, a lock, a wake-up) and has not just given
-    /// a hint. What weak memory lets reads find costs nothing: all of it is explored within the bound.
+    /// thread is left that has not ended, does not wait for another thread's end and has not just given a hint. What
+    /// weak memory lets reads find costs nothing: all of it is explored within the bound.
+    ///
+    /// They are counted for programs of plain atomics only. Code that waits for another thread's step in another way
+    /// (a lock, a condition, a futex, `park`, [`wait_until`](super::wait_until)) ends the search with
+    /// [`Bound::Waits`](super::Bound::Waits).
     ///
     /// A violation beyond the bound that the search comes across is told too, with its own number.
     #[must_use]

@@ -99,7 +99,7 @@ impl<T: Ord + 'static> Exploration<T> {
     pub(super) fn run_shared(&mut self, processes: usize) -> Result<Report, Diverged> {
         for run in 0.. {
             match self.step()? {
-                Stepped::Violated(report) => return Ok(*report),
+                Stepped::Over(report) => return Ok(*report),
                 Stepped::Reached => return self.finish(),
                 Stepped::On => {}
             }
@@ -174,7 +174,7 @@ impl<T: Ord + 'static> Exploration<T> {
             match self.step() {
                 Ok(Stepped::On) => {}
                 Ok(Stepped::Reached) => goes_on = false,
-                Ok(Stepped::Violated(_)) | Err(_) => {
+                Ok(Stepped::Over(_)) | Err(_) => {
                     outcome = BROKEN;
                     shared.word(1).fetch_max(part as u64 + 1, Ordering::Relaxed);
                     break;
@@ -232,7 +232,7 @@ impl<T: Ord + 'static> Exploration<T> {
         while let Some(part) = self.next_part() {
             self.begin_part(part == broken);
             while part == broken && self.advance() {
-                if let Stepped::Violated(report) = self.step()? {
+                if let Stepped::Over(report) = self.step()? {
                     return Ok(*report);
                 }
             }

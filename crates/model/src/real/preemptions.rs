@@ -3,11 +3,19 @@
 //! # Contract
 //! An execution has a number of preemptions: the fewest with which its events can be put in a row that keeps program
 //! order and reads-from, and under SC the order of writes and what reads miss. A thread is preempted where another one
-//! goes on although it has not ended, does not wait for what comes later (an end to join, a lock, a wake-up), and has
-//! not just given a hint. What reads of weak memory find costs nothing: a read of an old write needs no preemption.
+//! goes on although it has not ended, does not wait for an end to join, and has not just given a hint. What reads of weak
+//! memory find costs nothing: a read of an old write needs no preemption.
 //!
 //! [`fewest`] looks for that row breadth first, by how far each thread has come. A thread stops only where it must, or
-//! at a hint: to go on takes nothing from the others.
+//! at a hint. Nothing is lost: let it go on, in any row, from where it is preempted to where it must stop, gives a
+//! hint or ends. What it does earlier than before takes nothing from the others, and to stop there costs no more. One
+//! stop of others may cost more than before: one in front of a join of this thread, where its end now came earlier. It
+//! has one joiner, and the stop that is gone pays for it.
+//!
+//! That is not so where a step lets others go on in another way: a thread that is preempted while it holds a lock lets
+//! others stop in front of the lock for nothing. So code that waits is refused ([`Core::refuses_wait`]).
+//!
+//! [`Core::refuses_wait`]: super::core::Core::refuses_wait
 //!
 //! [`settled`] is the part of a graph that all graphs explored from it have in common, so none of them has fewer
 //! preemptions than this part. It is the prefix of
@@ -112,10 +120,8 @@ impl Row<'_> {
             let is_possible = next.is_some_and(|next| self.is_possible(&done, next));
             let is_hint = next.is_some_and(|next| self.graph.get(next).after_hint);
             if index > begin && (is_hint || !is_possible) {
-                let waits = next.is_none_or(|next| {
-                    let op = self.graph.get(next).op;
-                    op.is_wait() || matches!(op, Op::Join { .. })
-                });
+                let waits =
+                    next.is_none_or(|next| matches!(self.graph.get(next).op, Op::Join { .. }));
                 stop(done, is_hint || waits);
             }
             if !is_possible {

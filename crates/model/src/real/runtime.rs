@@ -456,8 +456,9 @@ pub(crate) fn hint(site: &'static Site<'static>) -> bool {
 }
 
 /// Begins to note what a condition asks for. `None` outside an exploration.
-pub(crate) fn begin_condition() -> Option<()> {
+pub(crate) fn begin_condition(site: &'static Site<'static>) -> Option<()> {
     refuse_in_condition("waits for another condition");
+    current()?.until(|core| (!core.refuses_wait(site)).then_some(()));
     with_core(|core, thread| {
         let executed = core.threads[thread].executed;
         if let Some(sampler) = &mut core.sampler {

@@ -30,7 +30,7 @@ impl<T: Ord + 'static> Exploration<T> {
             }
             let mut is_whole = true;
             match self.run_one(Graph::default())? {
-                Ended::Violated(report) => return Ok(*report),
+                Ended::Over(report) => return Ok(*report),
                 Ended::Cut(hit) => (bound, is_whole) = (Some(hit), false),
                 Ended::Whole(_) => {}
             }
@@ -63,7 +63,7 @@ impl<T: Ord + 'static> Exploration<T> {
             let mut graph = Graph::default();
             let guess = loop {
                 let before = self.executions;
-                if let Ended::Violated(report) = self.run_one(graph)? {
+                if let Ended::Over(report) = self.run_one(graph)? {
                     return Ok(Err(report));
                 }
                 let mut core = self.run.core.borrow_mut();

@@ -183,7 +183,7 @@ pub fn park_timeout(limit: Duration) {
 #[track_caller]
 pub fn wait_until(condition: impl Fn() -> bool) {
     let site = Site::caller();
-    while runtime::begin_condition().is_some() {
+    while runtime::begin_condition(site).is_some() {
         if condition() {
             runtime::end_condition();
             return;

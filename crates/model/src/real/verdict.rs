@@ -42,6 +42,9 @@ pub enum Bound {
     Time(Duration),
     /// So many executions were drawn at random ([`Report::sampled`]).
     Sampled(u64),
+    /// Preemptions are bounded ([`Explorer::preemptions`](super::Explorer::preemptions)), and code waits here for
+    /// another thread's step.
+    Waits(&'static Site<'static>),
 }
 
 impl fmt::Display for Bound {
@@ -69,6 +72,10 @@ impl fmt::Display for Bound {
             Bound::Sampled(runs) => write!(f, "{runs} executions drawn at random, not all"),
             Bound::Replayed => f.write_str("one schedule alone, which breaks no rule"),
             Bound::Assumptions => f.write_str("no execution is left by `assume`"),
+            Bound::Waits(site) => write!(
+                f,
+                "preemptions are counted for programs of plain atomics only: this one waits at {site}"
+            ),
             Bound::Spins(n) => write!(f, "a loop that gives up after more than {n} rounds"),
         }
     }
