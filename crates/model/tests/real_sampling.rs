@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use std::time::Duration;
 use uncontended_model::real::{
-    AtomicBool, AtomicU32, Bound, Explorer, Failure, Memory, Mutex, Report, Verdict, spawn,
-    spin_loop, wait_until,
+    AtomicBool, AtomicU32, Bound, Explorer, Failure, Memory, Mutex, Report, Verdict, choose, spawn,
+    spin_loop, wait_until, yield_now,
 };
 
 type Program = fn();
@@ -126,7 +126,7 @@ fn the_stated_probability_is_that_of_threads_steps_and_runs() {
     assert_eq!(report.executions, 400);
     let text = report.to_string();
     assert!(text.contains("400 executions drawn at random") && text.contains("seed 7"), "{text}");
-    assert!(text.contains("needs 2 steps in a certain order"), "{text}");
+    assert!(text.contains("2 ordering constraints between steps suffice"), "{text}");
 }
 
 #[test]
@@ -262,4 +262,110 @@ fn an_estimate_is_within_its_error() {
     });
     assert!(uneven.error > 0.5 && uneven.error < 5.0, "{uneven}");
     assert!((uneven.executions - 36.0).abs() < 4.0 * uneven.error, "{uneven}");
+}
+
+/// Two threads; wrong when one of them stores between two given steps of the other: depth 2, and little more likely
+/// than PCT promises.
+fn late_store() {
+    let x = Arc::new(AtomicU32::new(0));
+    let (stores, other) = (Arc::clone(&x), Arc::clone(&x));
+    let threads = [
+        spawn(move || {
+            for step in 1..16 {
+                if step == 15 {
+                    assert_ne!(stores.load(Relaxed), 99);
+                }
+                stores.store(step, Relaxed);
+            }
+        }),
+        spawn(move || other.store(99, Relaxed)),
+    ];
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+}
+
+#[test]
+fn each_run_that_counts_finds_a_bug_as_often_as_is_stated() {
+    const SEEDS: u64 = 1_500;
+    for memory in [Memory::Sc, Memory::Tso, Memory::C11] {
+        let runs = 6;
+        let (mut found, mut stated) = (vec![0; runs as usize], None);
+        for seed in 0..SEEDS {
+            let explorer = Explorer::new(memory).shrink(0).sample(runs, seed);
+            let report = explorer.explore(late_store).unwrap();
+            match report.violation() {
+                Some(violation) => found[violation.after as usize] += 1,
+                None => stated = report.sampled,
+            }
+        }
+        let stated = stated.expect("most seeds find nothing");
+        let each = 1.0 / (stated.threads as f64 * stated.steps as f64);
+        let counted: Vec<usize> = if memory == Memory::Sc { vec![1, 2, 4, 5] } else { vec![2, 4] };
+        assert_eq!(stated.counted, counted.len() as u64, "{memory:?}");
+        for run in counted {
+            let left = SEEDS - found[..run].iter().sum::<u64>();
+            let chance = binomial_at_most(found[run], left, each);
+            assert!(chance > 0.001, "{memory:?}, run {run}: {found:?}, each {each}");
+        }
+    }
+}
+
+#[test]
+fn no_probability_is_stated_for_hints_and_choices() {
+    let pauses = |hints: bool, chooses: bool| {
+        let x = Arc::new(AtomicU32::new(0));
+        let other = Arc::clone(&x);
+        let stores = spawn(move || {
+            for step in 0..5 {
+                other.store(step, Relaxed);
+                if hints {
+                    yield_now();
+                }
+            }
+        });
+        x.load(Relaxed);
+        if chooses {
+            choose(2);
+        }
+        stores.join().unwrap();
+    };
+    for memory in [Memory::Sc, Memory::Tso, Memory::C11] {
+        let said = |hints, chooses| {
+            let explorer = Explorer::new(memory).sample(50, 1);
+            let report = explorer.explore(move || pauses(hints, chooses)).unwrap();
+            let sampled = report.sampled.unwrap();
+            assert_eq!(sampled.probability == 0.0, sampled.unstated.is_some(), "{report}");
+            report.to_string()
+        };
+        let none = "no probability of finding a bug is stated, because";
+        assert!(said(true, false).contains(&format!("{none} threads give hints")));
+        assert!(said(false, true).contains(&format!("{none} the code makes choices")));
+        assert!(said(false, false).contains("with probability at least 0."));
+    }
+}
+
+#[test]
+fn nothing_drawn_is_no_number_that_is_none() {
+    let report = sampled(|| readers(2), Memory::C11, 0, 1, 2);
+    assert_eq!(report.sampled.unwrap().probability, 0.0);
+    assert!(report.to_string().contains("probability at least 0.000"), "{report}");
+    let none = Explorer::new(Memory::C11).estimate(0, 1, || readers(2)).unwrap().unwrap();
+    assert_eq!((none.executions, none.error), (4.0, f64::INFINITY));
+    assert!(none.to_string().starts_with("at least about 4.000e0 executions"), "{none}");
+}
+
+#[test]
+fn an_estimate_is_of_all_executions_whatever_bound_is_set() {
+    let locks = || {
+        let held = Arc::new(Mutex::new(()));
+        let threads = [(); 3].map(|()| {
+            let held = Arc::clone(&held);
+            spawn(move || drop(held.lock().unwrap()))
+        });
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+    };
+    let guess = |explorer: Explorer| explorer.estimate(500, 1, locks).unwrap().unwrap();
+    let (all, bounded) =
+        (guess(Explorer::new(Memory::C11)), guess(Explorer::new(Memory::C11).preemptions(0)));
+    assert_eq!(all, bounded);
+    assert!((all.executions - 6.0).abs() <= 4.0 * all.error, "{all}");
 }

@@ -97,6 +97,8 @@ pub(super) struct Exploration<T> {
     pub(super) sampled: Option<Sampled>,
     /// Of the last run, if it was drawn at random.
     pub(super) steps: u64,
+    /// Why no probability is stated for runs drawn at random.
+    pub(super) unstated: Option<&'static str>,
     /// A loop that went on until the bound on events.
     looping: Option<String>,
 }
@@ -141,6 +143,7 @@ impl<T: Ord + 'static> Exploration<T> {
             done: 0.0,
             sampled: None,
             steps: 0,
+            unstated: None,
             looping: None,
         }
     }
@@ -222,7 +225,10 @@ impl<T: Ord + 'static> Exploration<T> {
         let result = self.execute(graph).map(Rc::new);
         let mut core = self.run.core.borrow_mut();
         let stop = core.stop.take();
-        self.steps = core.sampler.take().map_or(0, |sampler| sampler.steps);
+        if let Some(sampler) = core.sampler.take() {
+            self.steps = sampler.steps;
+            self.unstated = self.unstated.or(sampler.unstated);
+        }
         drop(core);
         let over = |report| Ended::Over(Box::new(report));
         match stop {

@@ -178,17 +178,21 @@ impl Explorer {
 
     /// Draws `runs` executions at random instead of exploring all: half of them by PCT (probabilistic concurrency
     /// testing) with the newest writes read, the others by PCT and POS (partial order sampling) with reads and places
-    /// of writes drawn evenly from what the memory model allows. The verdict is
-    /// [`Bound::Sampled`](super::Bound::Sampled), and [`Report::sampled`] says how probably a bug is found, or it is
-    /// violated; the violation's schedule replays.
+    /// of writes drawn evenly from what the memory model allows (under SC with the newest too). The verdict is
+    /// [`Bound::Sampled`](super::Bound::Sampled), and [`Report::sampled`] says how probably a bug is found, or why
+    /// nothing is said of that; or it is violated, and the violation's schedule replays.
     #[must_use]
     pub fn sample(mut self, runs: u64, seed: u64) -> Explorer {
         self.sampling = Some(Sampling { runs, seed });
         self
     }
 
-    /// The depth of the bugs that [`Explorer::sample`] looks for: how many steps a bug needs in a certain order. At
-    /// least 1; 2 if not said.
+    /// The depth of the bugs that [`Explorer::sample`] looks for, as PCT has it: the least number of ordering
+    /// constraints ("this step before that one", of different threads) that make every execution which keeps them show
+    /// the bug. At least 1; 2 if not said.
+    ///
+    /// A use before the step that makes it ready is of depth 1; an update between another thread's load and store of
+    /// depth 2, one constraint for each. If a third thread must have gone before them, that is one more.
     #[must_use]
     pub fn depth(mut self, depth: u32) -> Explorer {
         self.depth = depth.max(1);
@@ -289,8 +293,10 @@ impl Explorer {
         Exploration::new(self, name, move || body()).run_as_asked()
     }
 
-    /// Guesses how many executions of `body` there are, from `probes` ways drawn through the tree of them: each guess
-    /// is right on average. (Blocked explorations are not counted.)
+    /// Guesses how many executions of `body` there are, from `probes` ways (at least one) drawn through the tree of
+    /// them: each guess is right on average. Blocked explorations are not counted. A bound on preemptions is left out:
+    /// the guess is of all executions. Where a few ways hold most executions, which few probes then miss, both the
+    /// guess and its error are most often too small.
     ///
     /// # Errors
     /// [`Diverged`] where the code depends on what the checker can't see; a report where an execution breaks a rule.
@@ -301,7 +307,8 @@ impl Explorer {
         seed: u64,
         body: impl Fn() + 'static,
     ) -> Result<Result<Estimate, Box<Report>>, Diverged> {
-        Exploration::new(self, self.name(Site::caller()), body).estimate(probes, seed)
+        let all = Explorer { preemptions: None, ..self.clone() };
+        Exploration::new(&all, self.name(Site::caller()), body).estimate(probes, seed)
     }
 
     /// Runs one execution of `body`, as a [`Violation`](super::Violation)'s `schedule` has it: violated, or unknown

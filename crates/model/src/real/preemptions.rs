@@ -3,8 +3,8 @@
 //! # Contract
 //! An execution has a number of preemptions: the fewest with which its events can be put in a row that keeps program
 //! order and reads-from, and under SC the order of writes and what reads miss. A thread is preempted where another one
-//! goes on although it has not ended, does not wait for an end to join, and has not just given a hint. What reads of weak
-//! memory find costs nothing: a read of an old write needs no preemption.
+//! goes on although it has not ended, does not wait for an end to join, and has not just given a hint. What reads of
+//! weak memory find costs nothing: a read of an old write needs no preemption.
 //!
 //! [`fewest`] looks for that row breadth first, by how far each thread has come. A thread stops only where it must, or
 //! at a hint. Nothing is lost: let it go on, in any row, from where it is preempted to where it must stop, gives a

@@ -2,16 +2,19 @@
 //!
 //! # Contract
 //! Of four runs two follow PCT and find the newest writes, one follows PCT and one POS with what they find drawn evenly
-//! from all that the memory model allows there: writes to read, places of a write, options of a choice.
+//! from all that the memory model allows there: writes to read, places of a write. Under SC all find the newest writes.
+//! Options of a choice are drawn evenly.
 //!
 //! - PCT: each thread has a random priority, the highest that can go on takes the next step, and at `depth` - 1 random
-//!   steps the thread that is about to take one becomes the lowest. With n threads and k steps a run finds a bug that
-//!   needs `depth` steps in a certain order with a probability of at least 1 / (n k^(depth - 1)).
+//!   steps the thread that is about to take one becomes the lowest. With n threads and k steps a run finds a bug of
+//!   this depth with a probability of at least 1 / (n k^(depth - 1)). A bug's depth is the least number of constraints
+//!   "this step before that one", of different threads, that make every run which keeps them show it.
 //! - POS: each step that could be taken has a random priority; a step draws those anew that are about its location too.
 //!
-//! The stated probability counts the runs that follow PCT, find the newest writes (all of PCT's under SC) and drew
-//! their steps from a number that no run went beyond. It is about bugs that sequential consistency shows. Threads
-//! that give hints go behind the others, as in PCT.
+//! The stated probability counts the runs that follow PCT, find the newest writes and drew their steps from a number
+//! that no run went beyond. It is about bugs that sequential consistency shows. None is stated where a thread gives a
+//! hint, after which it goes behind the others whatever its priority was, or where the code makes a choice, on which
+//! the bug may depend too.
 //!
 //! A wait takes place only when what it waits for is there, and a loop's next round when there is news for it, as long
 //! as somebody else can go on.
@@ -57,23 +60,26 @@ pub(crate) struct Sampler {
     /// Steps at which the thread that is about to go on becomes the lowest, and what it then is.
     changes: Vec<(u64, u64)>,
     pub(crate) steps: u64,
+    /// Why PCT promises nothing for this run.
+    pub(crate) unstated: Option<&'static str>,
     lowest_hint: u64,
     granted: Option<usize>,
 }
 
 impl Sampler {
     /// The run with this number, of at most so many steps.
-    pub(crate) fn new(seed: u64, run: u64, depth: u32, steps: u64) -> Sampler {
+    pub(crate) fn new(seed: u64, run: u64, depth: u32, steps: u64, is_sc: bool) -> Sampler {
         let mut random = random(seed, run);
         let change = |at| (1 + random.below(steps), u64::from(at));
         let changes = (1..depth).map(change).collect();
         Sampler {
             random,
             is_pos: run % 4 == 3,
-            is_weak: run % 2 == 1,
+            is_weak: run % 2 == 1 && !is_sc,
             contenders: Vec::new(),
             changes,
             steps: 0,
+            unstated: None,
             lowest_hint: HINTED,
             granted: None,
         }
@@ -94,6 +100,7 @@ impl Sampler {
 
     /// A thread has given a hint.
     pub(crate) fn hinted(&mut self, thread: usize) {
+        self.unstated = Some("threads give hints");
         self.lowest_hint -= 1;
         let priority = self.lowest_hint;
         let contender = self.contender(thread);
@@ -206,7 +213,12 @@ impl Core {
     pub(crate) fn draw(&mut self, thread: usize, request: &Request, draft: &Event) -> Option<Find> {
         let mut sampler = self.sampler.take()?;
         let found = match request.op {
-            Op::Choice { options } => Some(Find::Choice(sampler.random.below(options))),
+            Op::Choice { options } => {
+                if options > 1 {
+                    sampler.unstated.get_or_insert("the code makes choices");
+                }
+                Some(Find::Choice(sampler.random.below(options)))
+            }
             Op::Store { order, .. } if sampler.is_weak => {
                 let places = self.growth.possible_places(&mut self.graph, thread, draft, order);
                 places

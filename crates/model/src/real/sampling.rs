@@ -19,14 +19,14 @@ impl<T: Ord + 'static> Exploration<T> {
         &mut self,
         Sampling { runs, seed }: Sampling,
     ) -> Result<Report, Diverged> {
-        let depth = self.bounds.depth;
+        let (depth, is_sc) = (self.bounds.depth, self.bounds.memory == Memory::Sc);
         let (mut threads, mut steps, mut counted) = (1, 1, 0);
         let mut bound = None;
         for run in 0..runs {
             {
                 let mut core = self.run.core.borrow_mut();
                 core.growth.single = true;
-                core.sampler = Some(Box::new(Sampler::new(seed, run, depth, steps)));
+                core.sampler = Some(Box::new(Sampler::new(seed, run, depth, steps, is_sc)));
             }
             let mut is_whole = true;
             match self.run_one(Graph::default())? {
@@ -39,13 +39,17 @@ impl<T: Ord + 'static> Exploration<T> {
             if self.steps > steps {
                 (steps, counted) = (self.steps, 0);
             } else {
-                let is_counted = Sampler::is_counted(run, self.bounds.memory == Memory::Sc);
-                counted += u64::from(is_counted && is_whole);
+                counted += u64::from(Sampler::is_counted(run, is_sc) && is_whole);
             }
         }
         let found = 1.0 / (threads as f64 * (steps as f64).powi(depth as i32 - 1));
-        let probability = -(counted as f64 * (-found).ln_1p()).exp_m1();
-        self.sampled = Some(Sampled { runs, seed, depth, probability, threads, steps, counted });
+        let unstated = self.unstated;
+        let probability = match (counted, unstated) {
+            (0, _) | (_, Some(_)) => 0.0,
+            (counted, None) => -(counted as f64 * (-found).ln_1p()).exp_m1(),
+        };
+        let sampled = Sampled { runs, seed, depth, probability, unstated, threads, steps, counted };
+        self.sampled = Some(sampled);
         self.repeat_samples()?;
         Ok(self.report(Verdict::Unknown(bound.unwrap_or(Bound::Sampled(runs)))))
     }
@@ -56,7 +60,7 @@ impl<T: Ord + 'static> Exploration<T> {
         probes: u64,
         seed: u64,
     ) -> Result<Result<Estimate, Box<Report>>, Diverged> {
-        let (mut sum, mut squares) = (0.0, 0.0);
+        let (probes, mut sum, mut squares) = (probes.max(1), 0.0, 0.0);
         for probe in 0..probes {
             let mut random = sampler::random(seed, probe);
             self.run.core.borrow_mut().growth = Growth::new(self.bounds.memory);
@@ -82,7 +86,8 @@ impl<T: Ord + 'static> Exploration<T> {
         }
         let n = probes as f64;
         let mean = sum / n;
-        let spread = ((squares / n - mean * mean).max(0.0) / (n - 1.0).max(1.0)).sqrt();
-        Ok(Ok(Estimate { executions: mean, error: spread }))
+        let spread = ((squares / n - mean * mean).max(0.0) / (n - 1.0)).sqrt();
+        let error = if probes == 1 { f64::INFINITY } else { spread };
+        Ok(Ok(Estimate { executions: mean, error }))
     }
 }

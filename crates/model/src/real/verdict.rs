@@ -373,10 +373,14 @@ pub struct Sampled {
     pub runs: u64,
     /// What they were drawn from.
     pub seed: u64,
-    /// How many steps in a certain order a bug needs at most.
+    /// How many ordering constraints between steps suffice for a bug ([`Explorer::depth`](super::Explorer::depth)).
     pub depth: u32,
-    /// Such a bug, if it shows under sequential consistency, is found at least so probably.
+    /// Such a bug, if it shows under sequential consistency in an execution of no more threads and steps than below, is
+    /// found at least so probably. 0 where nothing is stated.
     pub probability: f64,
+    /// Why no probability is stated, if none is: PCT's bound does not hold for threads that give hints, nor for code
+    /// that makes choices ([`choose`](super::choose), time-outs, which of several waiting threads is woken).
+    pub unstated: Option<&'static str>,
     /// Of that probability: threads, steps of a run, and runs that count.
     pub threads: usize,
     /// The most steps of a run.
@@ -385,19 +389,38 @@ pub struct Sampled {
     pub counted: u64,
 }
 
+impl fmt::Display for Sampled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Sampled { seed, depth, probability, threads, steps, .. } = self;
+        write!(f, "seed {seed}, ")?;
+        match self.unstated {
+            Some(why) => write!(f, "no probability of finding a bug is stated, because {why}"),
+            None => write!(
+                f,
+                "a bug that sequential consistency shows in at most {steps} steps of {threads} threads, and for which \
+                 {depth} ordering constraints between steps suffice, is found with probability at least {probability:.3}"
+            ),
+        }
+    }
+}
+
 /// How many executions there are, guessed from some.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Estimate {
     /// The mean of the guesses, each of which is right on average.
     pub executions: f64,
-    /// The standard error of that mean. Where a few ways hold most executions it is too small as long as none of them
-    /// has been drawn: then more probes change both much.
+    /// The standard error of that mean; infinite for one probe. Where a few ways hold most executions it is too small,
+    /// and the mean most often too, as long as none of them has been drawn: then more probes change both much.
     pub error: f64,
 }
 
 impl fmt::Display for Estimate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "about {:.3e} executions, standard error {:.1e}", self.executions, self.error)
+        write!(
+            f,
+            "at least about {:.3e} executions, standard error {:.1e} (too small where few ways hold most of them)",
+            self.executions, self.error
+        )
     }
 }
 
@@ -447,12 +470,7 @@ impl fmt::Display for Report {
             Verdict::Unknown(bound) => {
                 write!(f, "unknown after {} executions: {bound}", self.executions)?;
                 if let Some(sampled) = &self.sampled {
-                    write!(
-                        f,
-                        "; seed {}, a bug that sequential consistency shows and that needs {} steps in a certain order \
-                         is found with probability at least {:.3}",
-                        sampled.seed, sampled.depth, sampled.probability
-                    )?;
+                    write!(f, "; {sampled}")?;
                 }
                 if let Some(looping) = &self.looping {
                     write!(f, "; {looping}")?;
