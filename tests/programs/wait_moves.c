@@ -5,7 +5,7 @@
 
 enum { BYTES = 64 << 10 };
 static int first, second;
-static ucontext_t before, inside;
+static __thread ucontext_t before, inside;
 
 static void want_first(void) {
     uncontended_wait_begin(&first);
