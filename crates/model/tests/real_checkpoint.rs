@@ -1,33 +1,22 @@
 //! A search that was killed goes on where it was, and counts what it would have counted.
 
+mod searched;
+
+use searched::adders_and_readers;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::time::Duration;
 use uncontended_model::real::{
     AtomicU32, Bound, Diverged, Explorer, Memory, Report, Verdict, spawn,
 };
 
-/// Readers and adders of one word: ways that read, ways that write, revisits.
 fn program() {
     if std::env::var_os("UNC_TEST_CHECKPOINT").is_some() {
         std::thread::sleep(Duration::from_micros(200)); // To be killed in time.
     }
-    let x = Arc::new(AtomicU32::new(0));
-    let thread = |number: u32| {
-        let x = Arc::clone(&x);
-        spawn(move || {
-            if number < 3 {
-                x.fetch_add(1, Relaxed);
-            } else {
-                x.load(Acquire);
-                x.store(number, Release);
-            }
-        })
-    };
-    let threads: Vec<_> = (0..5).map(thread).collect();
-    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    adders_and_readers();
 }
 
 /// From one place in the source, which a search is told by.

@@ -1,25 +1,9 @@
 //! A search that processes share says what one process says.
 
-use std::sync::Arc;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use uncontended_model::real::{AtomicU32, Bound, Explorer, Memory, Report, Verdict, choose, spawn};
+mod searched;
 
-fn adders_and_readers() {
-    let x = Arc::new(AtomicU32::new(0));
-    let thread = |number: u32| {
-        let x = Arc::clone(&x);
-        spawn(move || {
-            if number < 3 {
-                x.fetch_add(1, Relaxed);
-            } else {
-                x.load(Acquire);
-                x.store(number, Release);
-            }
-        })
-    };
-    let threads: Vec<_> = (0..5).map(thread).collect();
-    threads.into_iter().for_each(|thread| thread.join().unwrap());
-}
+use searched::adders_and_readers;
+use uncontended_model::real::{Bound, Explorer, Memory, Report, Verdict, choose};
 
 fn counts(report: &Report) -> (u64, u64, u64) {
     (report.executions, report.blocked, report.beyond)

@@ -1,0 +1,23 @@
+//! A program that searches are interrupted in, and share.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use uncontended_model::real::{AtomicU32, spawn};
+
+/// Readers and adders of one word: ways that read, ways that write, revisits.
+pub(crate) fn adders_and_readers() {
+    let x = Arc::new(AtomicU32::new(0));
+    let thread = |number: u32| {
+        let x = Arc::clone(&x);
+        spawn(move || {
+            if number < 3 {
+                x.fetch_add(1, Relaxed);
+            } else {
+                x.load(Acquire);
+                x.store(number, Release);
+            }
+        })
+    };
+    let threads: Vec<_> = (0..5).map(thread).collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+}
