@@ -69,7 +69,7 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(1..))]
     capacity: Option<u32>,
     /// Give up (undecided) after this time
-    #[arg(long, value_name = "TIME", value_parser = uncontended_figures::read::duration, allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", value_parser = uncontended_figures::read::time_limit, allow_hyphen_values = true)]
     max_time: Option<Duration>,
     /// Give up (undecided) when the history, or what a search remembers, takes more memory [default: 8GiB, or half of
     /// what the machine and the control group have to spare where that is less]
