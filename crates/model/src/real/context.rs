@@ -246,14 +246,21 @@ unsafe extern "sysv64" fn switch(save: *mut *mut u8, to: *mut u8) {
 /// `top` is the aligned upper end of a writable mapping of at least 256 bytes that nothing runs on.
 #[cfg(target_arch = "aarch64")]
 unsafe fn prepare(top: *mut u8) -> *mut u8 {
-    // From low to high: x19 to x28, x29, x30 (where `ret` goes), d8 to d15. A zero frame pointer ends every backtrace.
+    // From low to high: x19 to x28, x29, x30 (where `ret` goes), d8 to d15.
     let sp = top.wrapping_sub(160).cast::<usize>();
     for word in 0..20 {
-        let value = if word == 11 { begin as *const () as usize } else { 0 };
+        let value = if word == 11 { first as *const () as usize } else { 0 };
         // SAFETY: within the 160 bytes below the top, by the contract in the mapping (I3).
         unsafe { sp.wrapping_add(word).write(value) };
     }
     sp.cast()
+}
+
+/// Goes on to `begin` with no return address, which ends every backtrace: `ret` has left its own target in x30.
+#[cfg(target_arch = "aarch64")]
+#[unsafe(naked)]
+unsafe extern "C" fn first() -> ! {
+    naked_asm!("mov x30, xzr", "b {begin}", begin = sym begin)
 }
 
 /// Saves this side's callee-saved registers, stores its stack pointer in `*save`, and takes up the stack at `to`.
@@ -293,6 +300,7 @@ unsafe extern "C" fn switch(save: *mut *mut u8, to: *mut u8) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::backtrace::Backtrace;
     use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
     #[test]
@@ -333,6 +341,18 @@ mod tests {
         assert!(!coroutine.is_finished());
         coroutine.resume();
         assert!(coroutine.is_finished() && caught.get());
+    }
+
+    #[test]
+    fn a_backtrace_ends_where_the_coroutine_begins() {
+        let body = || {
+            let frames = Backtrace::force_capture().to_string();
+            let begins = frames.lines().filter(|line| line.ends_with("context::begin"));
+            assert_eq!(begins.count(), 1, "{frames}");
+        };
+        let coroutine = Coroutine::new(Box::new(|body| body()), Box::new(body), 4 * STACK_BYTES);
+        coroutine.resume();
+        assert!(coroutine.is_finished());
     }
 
     #[test]
