@@ -8,6 +8,7 @@
 
 use std::time::Duration;
 use uncontended_bench::{Bench, Block, Options, Place, Ratio};
+use uncontended_wait::idle::{Backoff, Park};
 
 use crate::rivals::broadcasts::{Managed, Strategy};
 use crate::rivals::payload::Words;
@@ -27,6 +28,8 @@ pub fn main(flags: &[String]) -> Result<(), String> {
         .block(IDLE)
         .subject("nobody waits", wait)
         .subject("ours, blocking", idle::<ours::Blocking>())
+        .subject("ours, polled with idle::Park", idle::<ours::Idling<Park>>())
+        .subject("ours, polled with idle::Backoff", idle::<ours::Idling<Backoff>>())
         .subject("crossbeam-channel", idle::<pipes::CrossbeamChannel>())
         .subject("crossfire", idle::<pipes::Crossfire>())
         .subject("kanal", idle::<pipes::Kanal>())

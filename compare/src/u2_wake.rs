@@ -15,8 +15,8 @@ use uncontended_sys::clock::{Moment, ticks};
 
 use crate::rivals::concurrency_kit::{self, Count};
 use crate::rivals::signal::{
-    BareFutex, Condition, Listened, Many32, Many64, OurSleepers, Signal, TimedFutex, TwoWords32,
-    TwoWords64, Unpark,
+    BareFutex, Condition, Listened, Many32, Many64, OurParker, OurSleepers, Signal, TimedFutex,
+    TwoWords32, TwoWords64, Unpark,
 };
 
 pub fn main(flags: &[String]) -> Result<(), String> {
@@ -32,6 +32,7 @@ pub fn main(flags: &[String]) -> Result<(), String> {
             .subject("ours, two words, 64 bit", wake(TwoWords64::default))
             .subject("ours, many, 32 bit", wake(Many32::default))
             .subject("ours, many, 64 bit", wake(Many64::default))
+            .subject("ours, Parker", wake(OurParker::default))
             .subject("unpark", wake(Unpark::default))
             .subject("Condvar", wake(Condition::default))
             .subject("event-listener", wake(Listened::default));

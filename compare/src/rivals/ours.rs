@@ -1,9 +1,11 @@
 //! Ours, behind the same interfaces.
 
+use std::marker::PhantomData;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Release;
 use uncontended_ring::{PushError, broadcast, spsc};
 use uncontended_wait::Sleepers;
+use uncontended_wait::idle::Idle;
 
 use super::broadcasts::Broadcast;
 use super::payload::Payload;
@@ -21,6 +23,39 @@ pipe!(
         .map_err(PushError::into_inner)),
     |from: &mut spsc::Consumer<T>| spin(|| from.pop().ok())
 );
+
+/// The ring that is polled, item by item; between two looks, the strategy `I`.
+pub struct Idling<I>(PhantomData<I>);
+
+impl<T: Payload, I: Idle + Default + Send + 'static> Pipe<T> for Idling<I> {
+    type Sender = spsc::Producer<T>;
+    type Receiver = spsc::Consumer<T>;
+
+    fn new(capacity: usize) -> (Self::Sender, Self::Receiver) {
+        spsc::ring(capacity).expect("a small capacity")
+    }
+
+    fn send(sender: &mut Self::Sender, from: u64, to: u64) {
+        for number in from..to {
+            insist(T::new(number), |item| sender.push(item).map_err(PushError::into_inner));
+        }
+    }
+
+    fn receive(receiver: &mut Self::Receiver, count: u64) -> u64 {
+        let (mut idle, mut sum, mut left) = (I::default(), 0u64, count);
+        while left > 0 {
+            match receiver.pop() {
+                Ok(item) => {
+                    sum = sum.wrapping_add(item.sum());
+                    left -= 1;
+                    idle.reset();
+                }
+                Err(_) => idle.idle(),
+            }
+        }
+        sum
+    }
+}
 
 /// The ring that is polled, by batches of what is there, at most as many as the rivals' chunks.
 pub struct PolledBatches;

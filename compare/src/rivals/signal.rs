@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::{Condvar, Mutex, OnceLock};
 use std::thread::Thread;
 use uncontended_sys::futex::Scope;
-use uncontended_wait::{Sleepers, many, single};
+use uncontended_wait::{Parker, Sleepers, Unparker, many, single};
 
 /// A count that one thread advances and one waits for.
 pub trait Signal: Send + Sync + 'static {
@@ -90,6 +90,41 @@ impl Signal for Unpark {
     fn wait_for(&self, value: u64) {
         while self.count.load(Acquire) < value {
             std::thread::park();
+        }
+    }
+}
+
+/// Our parker: the same, with a handle that needs no thread.
+#[repr(align(128))]
+pub struct OurParker {
+    count: AtomicU64,
+    unparker: Unparker,
+    parker: Mutex<Parker>,
+}
+
+impl Default for OurParker {
+    fn default() -> OurParker {
+        let parker = Parker::new();
+        OurParker {
+            count: AtomicU64::new(0),
+            unparker: parker.unparker(),
+            parker: Mutex::new(parker),
+        }
+    }
+}
+
+impl Signal for OurParker {
+    fn publisher(&self) -> impl FnMut(u64) + Send {
+        |value| {
+            self.count.store(value, Release);
+            self.unparker.unpark();
+        }
+    }
+
+    fn wait_for(&self, value: u64) {
+        let mut parker = self.parker.lock().expect("nobody panics");
+        while self.count.load(Acquire) < value {
+            parker.park();
         }
     }
 }

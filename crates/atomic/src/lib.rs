@@ -12,7 +12,7 @@
 //!
 //! What explored code may wait on has to be swapped with them, and so is here too: threads, mutexes and
 //! conditions, futexes. `UnsafeCell` is here because a data race on it is what the checker looks for, `Arc` because its
-//! counters order what its owners did. [`CachePadded`] and [`Backoff`] are the same under both.
+//! counters order what its owners did. [`CachePadded`] is the same under both.
 //!
 //! The stand-ins are larger than what they stand for, and their `new` is not `const`: memory laid out by hand (`trace`)
 //! and statics are not for exploration.
@@ -27,7 +27,6 @@
 mod ahead;
 #[cfg(not(unc_model))]
 mod atomics;
-mod backoff;
 #[cfg(not(unc_model))]
 mod cell;
 mod futex;
@@ -51,7 +50,6 @@ pub use self::named::Named;
 pub use self::pause::{inject_pauses, pauses};
 pub use self::{
     ahead::{prefetch_to_read, prefetch_to_write},
-    backoff::Backoff,
     futex::{FutexWord, Scope, Wait, futex_wait, futex_wake},
     hint::spin_for_ns,
     padded::CachePadded,
