@@ -21,7 +21,7 @@ pub(crate) fn all(root: &Path) -> Result<Vec<Step>, String> {
 
 /// What the sources alone decide.
 fn sources() -> Vec<Step> {
-    // In a copy: `direct-minimal-versions` rewrites Cargo.lock, and stable toolchains take it only with RUSTC_BOOTSTRAP.
+    // In a copy, since Cargo.lock is rewritten; a stable toolchain takes `-Z` only with RUSTC_BOOTSTRAP.
     const PROMISED: &str = r#"
 here=$PWD folder=$(mktemp -d)
 tar -c --exclude=./target --exclude='./*/target' . | tar -xC "$folder" && cd "$folder" &&
