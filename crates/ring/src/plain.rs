@@ -65,7 +65,7 @@ pub(crate) fn value<T: Plain>(load: impl Fn(usize) -> u64) -> T {
     for index in 0..words::<T>() {
         let (word, (to, len)) = (load(index), part::<T>(index));
         let target = value.as_mut_ptr().cast::<u8>().wrapping_add(to);
-        // SAFETY: `len` bytes from there belong to the value; a word has as many.
+        // SAFETY: `len` bytes from there belong to the value, of which any pattern is one (I1); a word has as many.
         unsafe { (&raw const word).cast::<u8>().copy_to_nonoverlapping(target, len) };
     }
     // SAFETY: all bytes have been written, and every pattern is a value (I1).

@@ -38,7 +38,7 @@ pub(crate) struct Slots<S> {
 
 // SAFETY: `Slots` is the array that `base` points to (I1) and no more; sharing it is sharing slots.
 unsafe impl<S: Send> Send for Slots<S> {}
-// SAFETY: as for `Send`.
+// SAFETY: as for `Send` (I1).
 unsafe impl<S: Sync> Sync for Slots<S> {}
 
 impl<S> Slots<S> {

@@ -4,7 +4,8 @@
 //! Under `--cfg unc_pause` nobody spins before a sleep, so that each hand-off wakes somebody.
 //!
 //!     UNC_DEPTH=full cargo test --release -p uncontended-ring --test faults -- --nocapture --test-threads=1
-//!     UNC_DEPTH=full RUSTFLAGS="--cfg unc_pause" cargo test --release -p uncontended-ring --test faults --target-dir target/pause -- --nocapture --test-threads=1
+//!     RUSTFLAGS="--cfg unc_pause" UNC_DEPTH=full cargo test --release -p uncontended-ring --test faults \
+//!         --target-dir target/pause -- --nocapture --test-threads=1
 #![cfg(not(any(unc_model, miri)))]
 
 use std::process::Command;

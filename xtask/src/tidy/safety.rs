@@ -51,7 +51,8 @@ pub(crate) fn reasons(source: &Source) -> Vec<String> {
     empty.map(|(line, _)| complaint(source, line, "a SAFETY comment without a reason")).collect()
 }
 
-/// SAFETY comments of code that ships and that cite no invariant of their module.
+/// SAFETY comments of code that ships and that cite no invariant of their module. An example in a doc comment is the
+/// user's code, which knows none.
 pub(crate) fn invariants(sources: &[Source]) -> Vec<Finding> {
     let listed: BTreeMap<&str, BTreeSet<&str>> =
         sources.iter().map(|source| (source.path.as_str(), listed(source).collect())).collect();
@@ -62,9 +63,11 @@ pub(crate) fn invariants(sources: &[Source]) -> Vec<Finding> {
             let holds = |path: &str| listed.get(path).is_some_and(|of| of.contains(name));
             around.iter().any(|path| holds(path)) || (name.starts_with('L') && holds(CONTRACTS))
         };
-        for (line, text) in
-            comments(source).into_iter().filter(|(line, _)| source.line_ships(*line))
-        {
+        let is_code = |line: usize| !source.comments[line - 1].starts_with(['/', '!']);
+        let ships = comments(source)
+            .into_iter()
+            .filter(|&(line, _)| source.line_ships(line) && is_code(line));
+        for (line, text) in ships {
             if !cited(&text).any(is_listed) {
                 findings.push(Finding::new(
                     source,
@@ -145,5 +148,6 @@ mod tests {
         assert_eq!(check("// SAFETY: a reason without a number, under C11.\n"), 1);
         let test = "#[cfg(test)]\nmod tests {\n// SAFETY: the test made it just now.\n}\n";
         assert_eq!(check(test), 0);
+        assert_eq!(check("/// // SAFETY: the example keeps the memory itself.\nfn f() {}\n"), 0);
     }
 }

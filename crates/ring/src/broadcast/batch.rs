@@ -62,14 +62,14 @@ impl<T, B: Bell> Batch<'_, T, B> {
         // SAFETY: these slots are written, and held by this consumer until it releases them, which takes the batch (I1,
         // I2).
         let one = unsafe { crate::slots::values(one) };
-        // SAFETY: as above.
+        // SAFETY: the consumer may read them until they are released (I1, I2).
         (one, unsafe { crate::slots::values(two) })
     }
 
     /// Releases all values.
     #[inline]
     pub fn release(self) {
-        // SAFETY: so many are held, and the batch with all references into it is at its end.
+        // SAFETY: the consumer holds `len` positions (I2), and the batch ends here with all references into it.
         unsafe { self.consumer.release(self.len as u64) };
     }
 
@@ -77,7 +77,7 @@ impl<T, B: Bell> Batch<'_, T, B> {
     pub fn release_first(self, count: usize) {
         let count = count.min(self.len);
         if count > 0 {
-            // SAFETY: as for all.
+            // SAFETY: the consumer holds at least `count` positions (I2), and the batch ends here.
             unsafe { self.consumer.release(count as u64) };
         }
     }

@@ -45,7 +45,7 @@ impl<'p, T, B: Bell> Claim<'p, T, B> {
             return Err(value);
         }
         let at = self.producer.next.plus(self.filled);
-        // SAFETY: there is room for `count` values, and those before this one have been written.
+        // SAFETY: there is room for `count` values (I1), and those before this one have been written.
         unsafe { self.producer.write(at, value) };
         self.filled += 1;
         Ok(())
@@ -59,7 +59,7 @@ impl<'p, T, B: Bell> Claim<'p, T, B> {
     /// Publishes what was put here, filled or not, and returns how many values that is.
     pub fn publish(self) -> usize {
         if self.filled > 0 {
-            // SAFETY: so many have been written.
+            // SAFETY: `filled` slots have been written (I1).
             unsafe { self.producer.publish(self.filled) };
         }
         self.filled as usize

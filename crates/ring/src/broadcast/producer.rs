@@ -65,9 +65,9 @@ impl<T, B: Bell> Producer<T, B> {
             Err(ClaimError::Closed) => return Err(PushError::Closed(value)),
             Err(_) => return Err(PushError::Full(value)),
         }
-        // SAFETY: there is room for one.
+        // SAFETY: there is room for one (I1).
         unsafe { self.write(self.next, value) };
-        // SAFETY: it was written just now.
+        // SAFETY: it was written just now (I1).
         unsafe { self.publish(1) };
         Ok(())
     }

@@ -92,7 +92,7 @@ pub(crate) struct Held {
 
 // SAFETY: a role is an atomic in memory that is kept (I1).
 unsafe impl Send for Held {}
-// SAFETY: as for `Send`.
+// SAFETY: as for `Send` (I1).
 unsafe impl Sync for Held {}
 
 impl Held {

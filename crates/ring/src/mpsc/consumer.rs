@@ -50,9 +50,9 @@ impl<T, B: Bell> Consumer<T, B> {
     #[inline]
     pub fn pop(&mut self) -> Result<T, PopError> {
         self.find()?;
-        // SAFETY: `find` found a value.
+        // SAFETY: `find` saw that the slot is published (I2).
         let value = unsafe { self.take(self.head) };
-        // SAFETY: it was taken just now.
+        // SAFETY: it was taken just now (I2).
         unsafe { self.vacate(1) };
         Ok(value)
     }
@@ -83,7 +83,7 @@ impl<T, B: Bell> Consumer<T, B> {
             }
             // Makes room first: to grow may panic, and then this value stays in the ring.
             into.reserve(1);
-            // SAFETY: it is published, and not taken before.
+            // SAFETY: it is published, and was not taken before (I2).
             into.push(unsafe { batch.consumer.take(at) });
             batch.count += 1;
         }
@@ -180,7 +180,7 @@ struct Popped<'c, T, B: Bell> {
 impl<T, B: Bell> Drop for Popped<'_, T, B> {
     fn drop(&mut self) {
         if self.count > 0 {
-            // SAFETY: so many have been taken.
+            // SAFETY: `count` values have been taken (I2).
             unsafe { self.consumer.vacate(self.count) };
         }
     }

@@ -47,10 +47,10 @@ impl<T, B: Bell> Producer<T, B> {
     /// The value, when the ring is full, or its consumer has gone.
     #[inline]
     pub fn push(&mut self, value: T) -> Result<(), PushError<T>> {
-        // SAFETY: what is claimed is published below.
+        // SAFETY: what is claimed is published below (I2).
         match unsafe { self.claim(1) } {
             Ok(at) => {
-                // SAFETY: the slot was claimed just now, for this value.
+                // SAFETY: the slot was claimed just now, for this value (I2, I3).
                 unsafe { self.publish(at, value) };
                 self.ring_for_values();
                 Ok(())
@@ -78,10 +78,10 @@ impl<T, B: Bell> Producer<T, B> {
         if values.is_empty() {
             return Ok(());
         }
-        // SAFETY: what is claimed is published below.
+        // SAFETY: what is claimed is published below (I2).
         let first = unsafe { self.claim(values.len()) }?;
         for (offset, value) in values.drain(..).enumerate() {
-            // SAFETY: so many slots were claimed, each for one value. To drain a vector moves values and does no more.
+            // SAFETY: each claimed slot gets one value (I2, I3). Draining a vector only moves values.
             unsafe { self.publish(first.plus(offset as u64), value) };
         }
         self.ring_for_values();

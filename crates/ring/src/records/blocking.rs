@@ -40,13 +40,13 @@ macro_rules! sleeping_sides {
                             Err(ClaimError::Full) => None,
                             found => Some(found),
                         };
-                        // SAFETY: the bell is in the ring, which this side keeps (I4 of `spsc`, I5 of `mpsc`).
+                        // SAFETY: the bell is in the ring, which this side keeps (R1).
                         let slept = unsafe { sleep(self, |one| one.ring.room(), look, deadline) };
                         slept.unwrap_or(Err(ClaimError::Full))?
                     }
                     found => found?,
                 };
-                // SAFETY: it was claimed just now (I2 of the ring).
+                // SAFETY: it was claimed just now (R2).
                 Ok(unsafe { Chunk::new(self, claimed) })
             }
 
@@ -88,13 +88,13 @@ macro_rules! sleeping_sides {
                             Err(RecordError::Empty) => None,
                             found => Some(found),
                         };
-                        // SAFETY: the bell is in the ring, which this side keeps (I4 of `spsc`, I5 of `mpsc`).
+                        // SAFETY: the bell is in the ring, which this side keeps (R1).
                         let slept = unsafe { sleep(self, |one| one.ring.values(), look, deadline) };
                         slept.unwrap_or(Err(RecordError::Empty))?
                     }
                     found => found?,
                 };
-                // SAFETY: it was found just now (I2 of the ring).
+                // SAFETY: it was found just now (R2).
                 Ok(unsafe { Record::new(self, place) })
             }
         }

@@ -35,7 +35,7 @@ impl<'p, P: Writer> Chunk<'p, P> {
     pub fn commit(self) {
         let mut chunk = std::mem::ManuallyDrop::new(self);
         let claimed = chunk.claimed;
-        // SAFETY: the range was claimed for this chunk, which is no more (I2 of `words`).
+        // SAFETY: the range was claimed for this chunk, which ends here (R2).
         unsafe { chunk.producer.commit(claimed) };
     }
 
@@ -43,7 +43,7 @@ impl<'p, P: Writer> Chunk<'p, P> {
     #[inline]
     pub(super) fn fill(&mut self, bytes: &[u8]) {
         assert_eq!(bytes.len(), self.claimed.len);
-        // SAFETY: the range was claimed for this chunk (I2 of `words`).
+        // SAFETY: the range was claimed for this chunk (R2).
         unsafe { self.producer.words().write(self.claimed.at, bytes) };
     }
 }
@@ -64,7 +64,7 @@ impl<P: Writer> std::ops::Deref for Chunk<'_, P> {
     #[inline]
     fn deref(&self) -> &[u8] {
         let payload = self.producer.words().payload(self.claimed.at).as_ptr();
-        // SAFETY: so many bytes were claimed for this chunk, and are initialised (I1, I2 of `words`).
+        // SAFETY: `len` initialised bytes were claimed for this chunk (R2, R3).
         unsafe { std::slice::from_raw_parts(payload, self.claimed.len) }
     }
 }
@@ -74,14 +74,14 @@ impl<P: Writer> std::ops::DerefMut for Chunk<'_, P> {
     #[inline]
     fn deref_mut(&mut self) -> &mut [u8] {
         let payload = self.producer.words().payload(self.claimed.at).as_ptr();
-        // SAFETY: so many bytes were claimed for this chunk alone, and are initialised (I1, I2 of `words`).
+        // SAFETY: `len` initialised bytes were claimed for this chunk alone (R2, R3).
         unsafe { std::slice::from_raw_parts_mut(payload, self.claimed.len) }
     }
 }
 
 impl<P: Writer> Drop for Chunk<'_, P> {
     fn drop(&mut self) {
-        // SAFETY: the range was claimed for this chunk, which is no more (I2 of `words`).
+        // SAFETY: the range was claimed for this chunk, which ends here (R2).
         unsafe { self.producer.abort(self.claimed) };
     }
 }

@@ -11,6 +11,12 @@
 //! that several processes map: [`shared`].
 //!
 //! A chunk is not cleared: there may be bytes of earlier records in it.
+//!
+//! # Invariants
+//! R1: a bell lies in the ring, which each side keeps.
+//! R2: a claimed range is its chunk's alone until that is committed or aborted; a record is its consumer's until it is
+//!     released.
+//! R3: the words of a ring are initialised, and there as long as a side is.
 
 mod blocking;
 #[cfg(all(test, not(unc_model)))]

@@ -105,7 +105,7 @@ pub(super) struct Ring<B> {
 
 // SAFETY: it is a control block of atomics and `Words`; both are there as long as `self` (I5).
 unsafe impl<B: Bell> Send for Ring<B> {}
-// SAFETY: as for `Send`.
+// SAFETY: as for `Send` (I5).
 unsafe impl<B: Bell> Sync for Ring<B> {}
 
 impl<B> Ring<B> {
@@ -385,9 +385,9 @@ impl<B: Bell> Consumer<B> {
         loop {
             match self.look()? {
                 Found::Record(len) => return Ok(Place { at: self.head, len }),
-                // SAFETY: its header was found.
+                // SAFETY: its header was found, so the range is the consumer's (I2).
                 Found::Skip(span) => unsafe { self.free(span) },
-                // SAFETY: whatever is claimed and not committed when nobody is left never will be.
+                // SAFETY: no producer is left to commit what is claimed (I2).
                 Found::Claimed(span) if is_last => unsafe { self.free(span) },
                 Found::Nothing if is_last => return Err(RecordError::Closed),
                 Found::Nothing | Found::Claimed(_) => {
@@ -443,7 +443,7 @@ impl<B: Bell> Consumer<B> {
             Found::Nothing => self.unmarked(),
         };
         if span > 0 {
-            // SAFETY: nobody will commit what is claimed there, which the caller promises.
+            // SAFETY: nobody will commit what is claimed there, as the caller promises (I2).
             unsafe { self.free(span) };
         }
         Ok(span as usize * super::header::WORD)

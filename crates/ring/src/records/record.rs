@@ -32,14 +32,14 @@ impl<'c, C: Reader> Record<'c, C> {
     /// Gives its room back.
     #[inline]
     pub fn release(self) {
-        // SAFETY: the record was found by this consumer, and is no more (I2 of `words`).
+        // SAFETY: this consumer found the record, which ends here (R2).
         unsafe { self.consumer.release(self.place) };
     }
 
     /// A copy.
     #[cfg(unc_model)]
     pub fn to_vec(&self) -> Vec<u8> {
-        // SAFETY: the record is the consumer's until it is released (I2 of `words`).
+        // SAFETY: the record is the consumer's until it is released (R2).
         unsafe { self.consumer.words().read(self.place.at, self.place.len) }
     }
 }
@@ -51,7 +51,7 @@ impl<C: Reader> std::ops::Deref for Record<'_, C> {
     #[inline]
     fn deref(&self) -> &[u8] {
         let payload = self.consumer.words().payload(self.place.at).as_ptr();
-        // SAFETY: so many bytes are there, inside the memory, and the consumer's until released (I1, I2 of `words`).
+        // SAFETY: `len` initialised bytes lie in the memory, the consumer's until released (R2, R3).
         unsafe { std::slice::from_raw_parts(payload, self.place.len) }
     }
 }

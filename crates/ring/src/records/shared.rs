@@ -22,11 +22,13 @@
 //! # State
 //! ```text
 //! 0    magic u64 | version u32 | kind u32 | words u64 | consumer u64: who holds the role
-//! 128  tail | 256  head | 384  sleepers for records, consumer gone u32 | 512  sleepers for room | 640  producers, and whether open
+//! 128  tail | 256  head | 384  sleepers for records, consumer gone u32 | 512  sleepers for room
+//! 640  producers, and whether open
 //! 768  words
 //! ```
 //! All in the machine's own byte order: it is memory, not a file.
 //! I1: the memory is there, aligned, and large enough for the layout, as long as its keeper.
+//! I2: the consumer's role lies in that memory, which the ring keeps.
 //!
 //! # Edges
 //! made: that of the stamp (`given`).
@@ -117,7 +119,7 @@ pub unsafe fn create(
     unsafe { memory.write(made) };
     // SAFETY: the words are behind that, as was checked too (I1).
     unsafe { words_of(memory).cast::<u64>().write_bytes(0, words) };
-    // SAFETY: as for the write; from now on it is reached by shared references only.
+    // SAFETY: as for the write (I1); from now on it is reached by shared references only.
     let header = unsafe { &memory.as_ref().header };
     header.stamp.set();
     Ok(Shared::new(memory, words, keep))
@@ -180,13 +182,13 @@ fn check_memory(base: NonNull<u8>, bytes: usize, capacity: usize) -> Result<(), 
 /// ```
 pub struct Shared {
     ring: Arc<Ring<Sleepers>>,
-    /// I2: it lies in the memory that the ring keeps.
+    /// The consumer's role (I2).
     consumer: NonNull<Role>,
 }
 
 // SAFETY: a role is an atomic in memory that is kept (I2).
 unsafe impl Send for Shared {}
-// SAFETY: as for `Send`.
+// SAFETY: as for `Send` (I2).
 unsafe impl Sync for Shared {}
 
 impl Shared {
@@ -238,7 +240,7 @@ impl Shared {
         if self.ring.values().have_gone() {
             return Err(RoleError::GivenUp);
         }
-        // SAFETY: the role is this one's.
+        // SAFETY: this process holds the role (I2).
         let mut consumer = unsafe { Consumer::go_on(Arc::clone(&self.ring)) };
         consumer.role = Some(role);
         Ok(consumer)

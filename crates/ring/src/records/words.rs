@@ -31,7 +31,7 @@ pub struct Words {
 
 // SAFETY: words are atomics, and whose a payload is, the ring's rules say (I2).
 unsafe impl Send for Words {}
-// SAFETY: as above.
+// SAFETY: as above (I2).
 unsafe impl Sync for Words {}
 
 /// How many words a capacity of so many bytes is rounded up to.

@@ -20,7 +20,7 @@ use std::fmt;
 #[must_use = "what is neither released nor taken out stays in the ring"]
 pub struct Batch<'c, T, B: Bell = Silent> {
     pub(super) consumer: &'c mut Consumer<T, B>,
-    /// I6: the first `len` slots from `head` on hold values.
+    /// How many slots from `head` on hold values (I6).
     pub(super) len: u64,
 }
 
@@ -43,7 +43,7 @@ impl<'c, T, B: Bell> Batch<'c, T, B> {
         let (one, two) = self.consumer.full_slots(self.len);
         // SAFETY: these slots hold values, which stay until the batch is gone (I6, I3).
         let one = unsafe { crate::slots::values(one) };
-        // SAFETY: as for the first.
+        // SAFETY: as for the first (I2).
         (one, unsafe { crate::slots::values(two) })
     }
 
@@ -128,8 +128,7 @@ impl<T, B: Bell> fmt::Debug for Iter<'_, T, B> {
 /// The values of a [`Batch`] taken out, oldest first. What is left when it goes stays in the ring; if it is leaked, all
 /// of them are.
 pub struct Taken<'c, T, B: Bell = Silent> {
-    /// I7: its `head` is `end` as long as this is there, so that nobody comes upon values that were taken, leaked or
-    ///     not.
+    /// Its `head` is `end` (I7).
     consumer: &'c mut Consumer<T, B>,
     next: Position,
     end: Position,

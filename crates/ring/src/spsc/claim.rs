@@ -32,7 +32,7 @@ pub(super) type Pair<'c, T> = (&'c [Slot<T>], &'c [Slot<T>]);
 pub struct Claim<'p, T, B: Bell = Silent> {
     producer: &'p mut Producer<T, B>,
     len: u64,
-    /// I5: the first `written` slots of the claim hold values.
+    /// How many slots hold values (I5).
     written: u64,
 }
 
@@ -67,7 +67,7 @@ impl<'p, T, B: Bell> Claim<'p, T, B> {
         let (one, two) = self.producer.free_slots(self.written, self.room());
         // SAFETY: these slots are the producer's (I2), which this claim has borrowed mutably (I3).
         let one = unsafe { &mut *crate::slots::as_memory(one) };
-        // SAFETY: as for the first.
+        // SAFETY: as for the first (I2).
         (one, unsafe { &mut *crate::slots::as_memory(two) })
     }
 

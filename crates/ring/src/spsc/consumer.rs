@@ -72,7 +72,7 @@ impl<T, B: Bell> Consumer<T, B> {
         self.find()?;
         // SAFETY: `find` found a value (I2), which is the ring's no more from here on.
         let value = unsafe { self.take(self.head) };
-        // SAFETY: it was taken just now.
+        // SAFETY: it was taken just now (I2).
         unsafe { self.vacate(self.head.plus(1)) };
         Ok(value)
     }
@@ -113,7 +113,7 @@ impl<T, B: Bell> Consumer<T, B> {
             *value = unsafe { self.take(self.head.plus(offset as u64)) };
         }
         if count > 0 {
-            // SAFETY: so many were taken just now.
+            // SAFETY: `count` values were taken just now (I2).
             unsafe { self.vacate(self.head.plus(count as u64)) };
         }
         count
@@ -203,7 +203,7 @@ impl<T, B: Bell> Consumer<T, B> {
     /// As for [`vacate`](Consumer::vacate), and the iterator is gone.
     pub(super) unsafe fn settle(&mut self, head: Position) {
         self.is_owing = false;
-        // SAFETY: by the same contract.
+        // SAFETY: the caller keeps the same contract (I2).
         unsafe { self.vacate(head) };
     }
 
@@ -224,7 +224,7 @@ impl<T, B: Bell> Consumer<T, B> {
     #[inline]
     fn look(&mut self) -> Mark {
         if self.is_owing {
-            // SAFETY: the iterator that `head` went ahead for is gone without a word, and its values with it.
+            // SAFETY: the iterator that `head` went ahead for was leaked, and its values with it (I7).
             unsafe { self.settle(self.head) };
         }
         // EDGE publish (acquire): the values up to there have been written.

@@ -19,6 +19,10 @@
 //! I2: slots from `head` to `tail` hold values and are the consumer's; the others are empty and the producer's.
 //! I3: there is one producer and one consumer; both need `&mut self`.
 //! I4: the control block and the slots live as long as the keeper, which both sides have.
+//! I5: the first `written` slots of a [`Claim`] hold values.
+//! I6: the first `len` slots from `head` on of a [`Batch`] hold values.
+//! I7: the consumer's `head` is the `end` of the iterator for which values were set aside, as long as that is there, so
+//!     that nobody comes upon values that were taken, whether the iterator is leaked or not.
 //!
 //! # Edges
 //! publish: `Producer::publish` stores `tail` -> `Consumer::look` loads it. Carries the values.
@@ -132,9 +136,9 @@ fn ring_at<T, B: Bell>(capacity: usize, start: Position) -> Result<Sides<T, B>, 
         capacity: capacity as u64,
     };
     let keeper = Keeper::Owned { _ring: Arc::clone(&ring) };
-    // SAFETY: the ring is new, and kept by both.
+    // SAFETY: the ring is new, and kept by both (I4).
     let producer = unsafe { Producer::new(place, start, start, keeper) };
-    // SAFETY: as for the producer.
+    // SAFETY: as for the producer (I4).
     Ok((producer, unsafe { Consumer::new(place, start, Keeper::Owned { _ring: ring }) }))
 }
 

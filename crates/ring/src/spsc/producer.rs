@@ -71,7 +71,7 @@ impl<T, B: Bell> Producer<T, B> {
         }
         // SAFETY: there is room, so the slot is the producer's, and empty (I1, I2).
         unsafe { self.write(0, value) };
-        // SAFETY: it was written just now.
+        // SAFETY: it was written just now (I2).
         unsafe { self.publish(1) };
         Ok(())
     }
@@ -171,7 +171,7 @@ impl<T, B: Bell> Producer<T, B> {
             unsafe { self.write(offset as u64, *value) };
         }
         if count > 0 {
-            // SAFETY: so many were written just now.
+            // SAFETY: `count` values were written just now (I2).
             unsafe { self.publish(count as u64) };
         }
         count
@@ -206,7 +206,7 @@ impl<T, B: Bell> Producer<T, B> {
     pub(super) unsafe fn take_back(&self, offset: u64) -> T {
         // SAFETY: the slots live (I4).
         let slot = unsafe { self.place.slots.at(self.tail.plus(offset)) };
-        // SAFETY: it holds a value that is still the producer's.
+        // SAFETY: it holds a value that is still the producer's (I2).
         unsafe { slot.read() }
     }
 

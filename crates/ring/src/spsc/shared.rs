@@ -134,7 +134,7 @@ pub unsafe fn create<T: Plain>(
     };
     // SAFETY: the memory is large enough and aligned, as was checked, and the caller's to give (I1).
     unsafe { memory.write(made) };
-    // SAFETY: as for the write; from now on it is reached by shared references only.
+    // SAFETY: as for the write (I1); from now on it is reached by shared references only.
     let header = unsafe { &memory.as_ref().header };
     header.stamp.set();
     Ok(Shared::new(memory, capacity, keep))
@@ -190,7 +190,7 @@ pub struct Shared<T: Plain> {
 // SAFETY: the memory is reached by atomics alone, except for slots, whose values may move between threads; and it is
 // there as long as `keep`, which may too (I1).
 unsafe impl<T: Plain> Send for Shared<T> {}
-// SAFETY: as for `Send`.
+// SAFETY: as for `Send` (I1).
 unsafe impl<T: Plain> Sync for Shared<T> {}
 
 impl<T: Plain> Shared<T> {
@@ -291,7 +291,7 @@ impl<T: Plain> Shared<T> {
             return Err(RoleError::GivenUp);
         }
         let (_, head) = self.check_positions().map_err(|_| RoleError::Corrupt)?;
-        // SAFETY: as for the producer.
+        // SAFETY: as for the producer (I1).
         Ok(unsafe { Consumer::new(self.place(), head, Keeper::Given(role)) })
     }
 
