@@ -124,6 +124,7 @@ impl Cursor {
     /// Moves to `position`; only the side whose cursor it is may (I2).
     #[inline(always)]
     pub(crate) fn store(&self, position: Position, order: Ordering) {
+        debug_assert_eq!(position.0 & GONE, 0, "I1");
         self.0.store(position.0, order);
     }
 

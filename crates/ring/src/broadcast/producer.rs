@@ -114,6 +114,7 @@ impl<T, B: Bell> Producer<T, B> {
     /// It was found free (`find`), is not published yet, and all positions before it have been written.
     #[inline]
     pub(super) unsafe fn write(&mut self, position: Position, value: T) {
+        debug_assert!(self.limit.is_after(position), "I1: there is room");
         // The bound is for what a CPU does ahead of the check (`view`).
         // SAFETY: the ring keeps the slots (I6).
         let slot = unsafe { self.slots.at(position.at_most(self.limit.minus(1))) };
@@ -137,6 +138,7 @@ impl<T, B: Bell> Producer<T, B> {
     #[inline]
     pub(super) unsafe fn publish(&mut self, count: u64) {
         self.next = self.next.plus(count);
+        debug_assert!(!self.next.is_after(self.limit), "I1: no more than there was room for");
         // EDGE broadcast-publish (release): who sees this sees the values.
         self.ring.published.store(self.next, Release);
         self.ring.ring_for_values(count);

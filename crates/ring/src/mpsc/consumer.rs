@@ -150,6 +150,7 @@ impl<T, B: Bell> Consumer<T, B> {
     #[inline]
     unsafe fn vacate(&mut self, count: u64) {
         self.head = self.head.plus(count);
+        debug_assert!(!self.head.is_after(self.seen), "I2: no more than was seen to be claimed");
         // EDGE mpsc-vacate (release): the slots have been read.
         self.ring.head.store(self.head, Release);
         self.ring.room.ring(count);

@@ -192,6 +192,7 @@ impl<B: Bell> Writer for Producer<B> {
         // SAFETY: the record's words were claimed (I2).
         unsafe { words.put(claimed.at, Header::Record(claimed.len as u32)) };
         self.tail = claimed.at.plus(words_for(claimed.len));
+        debug_assert!(!self.tail.is_after(self.limit), "I1: no more than there was room for");
         // EDGE records-publish (release): who sees this sees the record.
         self.ring.tail.store(self.tail, Release);
         self.ring.values.ring();
@@ -298,6 +299,7 @@ impl<B: Bell> Reader for Consumer<B> {
     #[inline]
     unsafe fn release(&mut self, record: Place) {
         self.head = record.at.plus(words_for(record.len));
+        debug_assert!(!self.head.is_after(self.seen), "I2: no more than was seen to be published");
         // EDGE records-vacate (release): the record has been read.
         self.ring.head.store(self.head, Release);
         self.ring.room.ring();

@@ -213,6 +213,7 @@ impl<T, B: Bell> Consumer<T, B> {
     /// What is before has been taken or leaked, what is from there on has not.
     #[inline(always)]
     pub(super) unsafe fn vacate(&mut self, head: Position) {
+        debug_assert!(!head.is_after(self.seen), "I1: no more than was seen to be published");
         self.head = head;
         let control = self.control();
         // EDGE vacate (release): the slots have been read.

@@ -83,6 +83,7 @@ impl<T, B: Bell> Producer<T, B> {
     #[inline(always)]
     pub(super) unsafe fn write(&mut self, offset: u64, value: T) {
         let at = self.tail.plus(offset);
+        debug_assert!(self.limit.is_after(at), "I1: there is room");
         // The bound is for what a CPU does ahead of the check.
         let slot = at.at_most(self.limit.minus(1));
         // SAFETY: the slots live (I4).
@@ -99,6 +100,7 @@ impl<T, B: Bell> Producer<T, B> {
     #[inline(always)]
     pub(super) unsafe fn publish(&mut self, count: u64) {
         self.tail = self.tail.plus(count);
+        debug_assert!(!self.tail.is_after(self.limit), "I1: no more than there was room for");
         let control = self.control();
         // EDGE publish (release): who sees this tail sees the values.
         control.tail.store(self.tail, Release);
