@@ -34,7 +34,7 @@
 //! tests/model.rs, tests/model_event_counts.rs: every user. Mutants: tests/mutants/sleepers.toml.
 
 use crate::deadline::{Deadline, TimedOut};
-use crate::patience::{Naps, Patience};
+use crate::spin::{AdaptiveSpin, SleepBackoff};
 use crate::width::Width;
 use std::time::Duration;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
@@ -56,7 +56,7 @@ pub const LONGEST_SHARED_SLEEP: Duration = Duration::from_millis(100);
 pub(crate) struct Flagged<W: Width> {
     pub(crate) word: W::Atomic,
     mode: AtomicU32,
-    patience: Patience,
+    spin: AdaptiveSpin,
 }
 
 impl<W: Width> std::fmt::Debug for Flagged<W> {
@@ -81,12 +81,12 @@ pub(crate) enum Publishers {
 impl<W: Width> Flagged<W> {
     #[cfg(not(unc_model))]
     pub(crate) const fn zeroed(word: W::Atomic) -> Flagged<W> {
-        Flagged { word, mode: AtomicU32::new(0), patience: Patience::new() }
+        Flagged { word, mode: AtomicU32::new(0), spin: AdaptiveSpin::new() }
     }
 
     pub(crate) fn new(scope: Scope) -> Flagged<W> {
         let mode = if scope == Scope::Shared { SHARED } else { 0 };
-        Flagged { word: W::atomic(W::ZERO), mode: AtomicU32::new(mode), patience: Patience::new() }
+        Flagged { word: W::atomic(W::ZERO), mode: AtomicU32::new(mode), spin: AdaptiveSpin::new() }
     }
 
     pub(crate) fn scope(&self) -> Scope {
@@ -137,9 +137,9 @@ impl<W: Width> Flagged<W> {
         let on_unwind = WakeOthers(self);
         let result = match ready() {
             Some(value) => Ok(value),
-            None => self
-                .patience
-                .wait(&mut ready, deadline, |ready| self.sleep(ready, deadline, publishers)),
+            None => self.spin.spin_then_sleep(&mut ready, deadline, |ready| {
+                self.sleep(ready, deadline, publishers)
+            }),
         };
         std::mem::forget(on_unwind);
         result
@@ -153,19 +153,19 @@ impl<W: Width> Flagged<W> {
         deadline: Deadline,
         publishers: Publishers,
     ) -> Result<R, TimedOut> {
-        let (mut naps, mut debt) = (Naps::default(), Debt::new(self));
+        let (mut backoff, mut repair) = (SleepBackoff::default(), FlagRepair::new(self));
         while !deadline.has_passed() {
-            let flagged = self.flag(&mut debt);
+            let flagged = self.flag(&mut repair);
             let is_ordered = flagged.is_some() && self.order(publishers);
-            debt.settle(publishers, is_ordered);
+            repair.check(publishers, is_ordered);
             // Also where the word changed under our hands: somebody woke meanwhile.
             if let Some(value) = ready() {
                 return Ok(value);
             }
             let Some(word) = flagged else { continue };
             // I3: the flag, the order, the look; now the kernel compares and queues in one step.
-            let until = if is_ordered { self.longest(deadline) } else { naps.next(deadline) };
-            let end = self.lie_down(word, until, is_ordered);
+            let until = if is_ordered { self.longest(deadline) } else { backoff.next(deadline) };
+            let end = self.block(word, until, is_ordered);
             if let Some(value) = ready() {
                 return Ok(value);
             }
@@ -178,7 +178,7 @@ impl<W: Width> Flagged<W> {
 
     /// The low half of the word with the flag set; `None` if it changed under our hands.
     #[cfg_attr(unc_model, track_caller)]
-    pub(crate) fn flag(&self, debt: &mut Debt<'_, W>) -> Option<u32> {
+    pub(crate) fn flag(&self, repair: &mut FlagRepair<'_, W>) -> Option<u32> {
         // EDGE flag (acquire): where no fence follows, this puts the look after all that was published before a clear.
         let found = W::load(&self.word, Acquire);
         if found.is_flagged() {
@@ -186,7 +186,7 @@ impl<W: Width> Flagged<W> {
         }
         // EDGE flag (acquire): likewise.
         W::compare_exchange(&self.word, found, found.flagged(), Acquire, Relaxed).ok()?;
-        debt.set = Some(found.flagged());
+        repair.set = Some(found.flagged());
         Some(found.flagged().low())
     }
 
@@ -210,7 +210,7 @@ impl<W: Width> Flagged<W> {
     }
 
     #[cfg_attr(unc_model, track_caller)]
-    fn lie_down(&self, word: u32, until: Deadline, is_ordered: bool) -> Wait {
+    fn block(&self, word: u32, until: Deadline, is_ordered: bool) -> Wait {
         if cfg!(unc_model) && !is_ordered {
             // To the checker a bounded sleep is a poll: sleeps that may end at any time are more executions than can
             // be.
@@ -238,7 +238,7 @@ impl<W: Width> Flagged<W> {
 
     /// Wakes the `count` who have slept longest, threads before tasks, and returns how many there were.
     #[cfg_attr(unc_model, track_caller)]
-    pub(crate) fn rouse(&self, count: u32) -> usize {
+    pub(crate) fn wake_waiters(&self, count: u32) -> usize {
         let threads = futex_wake(&self.word, count, self.scope());
         #[cfg(feature = "async")]
         {
@@ -272,26 +272,26 @@ impl<W: Width> Drop for Flagged<W> {
 }
 
 /// A flag that this waiter has set and that a publisher may have stored away unseen (I6).
-pub(crate) struct Debt<'f, W: Width> {
+pub(crate) struct FlagRepair<'f, W: Width> {
     flagged: &'f Flagged<W>,
     set: Option<W>,
 }
 
-impl<'f, W: Width> Debt<'f, W> {
-    pub(crate) fn new(flagged: &'f Flagged<W>) -> Debt<'f, W> {
-        Debt { flagged, set: None }
+impl<'f, W: Width> FlagRepair<'f, W> {
+    pub(crate) fn new(flagged: &'f Flagged<W>) -> FlagRepair<'f, W> {
+        FlagRepair { flagged, set: None }
     }
 
     /// Wakes who may have fallen asleep under the flag, if it is gone; once an order found it there it can't go unseen.
     #[cfg_attr(unc_model, track_caller)]
-    pub(crate) fn settle(&mut self, publishers: Publishers, is_ordered: bool) {
+    pub(crate) fn check(&mut self, publishers: Publishers, is_ordered: bool) {
         if publishers != Publishers::Unlocked {
             self.set = None;
         }
         let Some(set) = self.set else { return };
         let is_gone = W::load(&self.flagged.word, Relaxed) != set;
         if is_gone {
-            self.flagged.rouse(u32::MAX);
+            self.flagged.wake_waiters(u32::MAX);
         }
         if is_gone || is_ordered {
             self.set = None;
@@ -299,11 +299,11 @@ impl<'f, W: Width> Debt<'f, W> {
     }
 }
 
-impl<W: Width> Drop for Debt<'_, W> {
+impl<W: Width> Drop for FlagRepair<'_, W> {
     /// A waiter that leaves without an order can't know.
     fn drop(&mut self) {
         if self.set.is_some() {
-            self.flagged.rouse(u32::MAX);
+            self.flagged.wake_waiters(u32::MAX);
         }
     }
 }
@@ -313,6 +313,6 @@ struct WakeOthers<'f, W: Width>(&'f Flagged<W>);
 
 impl<W: Width> Drop for WakeOthers<'_, W> {
     fn drop(&mut self) {
-        self.0.rouse(u32::MAX);
+        self.0.wake_waiters(u32::MAX);
     }
 }

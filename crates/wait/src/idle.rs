@@ -97,7 +97,7 @@ impl Idle for Yield {
     }
 }
 
-/// Naps, each twice as long as the last, up to a limit.
+/// Sleeps, each twice as long as the last, up to a limit.
 ///
 /// ```
 /// use std::time::{Duration, Instant};
@@ -117,7 +117,7 @@ pub struct Park {
 }
 
 impl Park {
-    /// Naps from `shortest` to `longest`. The kernel adds some 50 µs to each.
+    /// Sleeps from `shortest` to `longest`. The kernel adds some 50 µs to each.
     pub const fn new(shortest: Duration, longest: Duration) -> Park {
         Park { shortest, longest, next: shortest }
     }

@@ -15,9 +15,9 @@ pub mod event_count;
 mod flagged;
 pub mod idle;
 mod parker;
-mod patience;
 pub mod role;
 mod sleepers;
+mod spin;
 #[cfg(feature = "async")]
 mod tasks;
 mod width;

@@ -113,7 +113,7 @@ impl Sleepers {
     #[cold]
     pub fn wake_after_a_death(&self) {
         self.0.advance(|word| word.wrapping_add(CLEAR_AND_COUNT));
-        self.0.rouse(u32::MAX);
+        self.0.wake_waiters(u32::MAX);
     }
 
     /// Wakes one of those who sleep, the one who has slept longest: for conditions that any of them can make use of,
@@ -195,7 +195,7 @@ impl Sleepers {
     #[cfg_attr(unc_model, track_caller)]
     pub(crate) fn wake_all(&self) {
         if self.0.advance(|word| word.wrapping_add(CLEAR_AND_COUNT)) {
-            self.0.rouse(u32::MAX);
+            self.0.wake_waiters(u32::MAX);
         }
     }
 
@@ -203,7 +203,9 @@ impl Sleepers {
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
     pub(crate) fn wake_oldest(&self, count: u32) {
-        if self.0.advance(|word| word.wrapping_add(COUNT)) && self.0.rouse(count) < count as usize {
+        if self.0.advance(|word| word.wrapping_add(COUNT))
+            && self.0.wake_waiters(count) < count as usize
+        {
             self.wake_all();
         }
     }

@@ -21,7 +21,7 @@
 //! # Evidence
 //! tests/tasks.rs. Not explored by the checker: the table is a static, and locked.
 
-use crate::flagged::{Debt, Flagged, Publishers};
+use crate::flagged::{FlagRepair, Flagged, Publishers};
 use crate::width::Width;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -153,11 +153,11 @@ impl<W: Width, R, F: FnMut() -> Option<R>> Future for Until<'_, W, F> {
         }
         // I1: first the list, then flag, order, look.
         this.ticket = Some(register(this.flagged.address(), this.ticket, context.waker()));
-        let mut debt = Debt::new(this.flagged);
+        let mut repair = FlagRepair::new(this.flagged);
         loop {
-            let is_flagged = this.flagged.flag(&mut debt).is_some();
+            let is_flagged = this.flagged.flag(&mut repair).is_some();
             let is_ordered = is_flagged && this.flagged.order_for_task(this.publishers);
-            debt.settle(this.publishers, is_ordered);
+            repair.check(this.publishers, is_ordered);
             if let Some(value) = (this.ready)() {
                 this.leave();
                 return Poll::Ready(value);
@@ -177,7 +177,7 @@ impl<W: Width, F> Until<'_, W, F> {
         if let Some(ticket) = self.ticket.take()
             && leave(self.flagged.address(), ticket)
         {
-            self.flagged.rouse(1);
+            self.flagged.wake_waiters(1);
         }
     }
 }

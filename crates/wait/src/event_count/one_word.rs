@@ -95,7 +95,7 @@ impl<W: Width, A: Addition> Layout for OneWord<W, A> {
     fn wake_all(&self) {
         if self.flagged.advance(W::unflagged) {
             self.wakes.fetch_add(1, Relaxed);
-            self.flagged.rouse(u32::MAX);
+            self.flagged.wake_waiters(u32::MAX);
         }
     }
 
@@ -103,7 +103,7 @@ impl<W: Width, A: Addition> Layout for OneWord<W, A> {
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
     fn wake_oldest(&self) {
-        if self.flagged.rouse(1) == 0 {
+        if self.flagged.wake_waiters(1) == 0 {
             self.wake_all();
         } else {
             self.wakes.fetch_add(1, Relaxed);
@@ -112,7 +112,7 @@ impl<W: Width, A: Addition> Layout for OneWord<W, A> {
 
     fn wake_after_a_death(&self) {
         self.flagged.advance(W::unflagged);
-        self.flagged.rouse(u32::MAX);
+        self.flagged.wake_waiters(u32::MAX);
     }
 
     fn wakes(&self) -> u32 {
