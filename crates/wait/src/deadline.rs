@@ -1,10 +1,10 @@
-//! Moments to wait until.
+//! Absolute points in time that bound a wait.
 
 use std::fmt;
 use std::time::Duration;
 
-/// A moment on `CLOCK_MONOTONIC`: the same one however often a wait is begun again. One that has passed means a single
-/// look at what is waited for.
+/// A point in time on `CLOCK_MONOTONIC`. It does not move when a wait is retried. With a deadline in the past a wait
+/// checks its condition once.
 ///
 /// ```
 /// use uncontended_wait::Deadline;
@@ -21,12 +21,12 @@ impl Deadline {
     /// No deadline.
     pub const NEVER: Deadline = Deadline(u64::MAX);
 
-    /// So many nanoseconds on the clock, which began at some moment of the kernel's choice.
+    /// At `ns` nanoseconds on the clock, whose epoch the kernel chooses.
     pub const fn at_ns(ns: u64) -> Deadline {
         Deadline(ns)
     }
 
-    /// So long from now; [`NEVER`](Deadline::NEVER) if that is more than five centuries.
+    /// `time` from now; [`NEVER`](Deadline::NEVER) if that is more than five centuries away.
     pub fn after(time: Duration) -> Deadline {
         let ns = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         Deadline(now_ns().saturating_add(ns))
@@ -37,28 +37,28 @@ impl Deadline {
         self.0
     }
 
-    /// Whether the moment has come.
+    /// Whether the deadline has passed.
     pub fn has_passed(self) -> bool {
         self != Deadline::NEVER && self.0 <= now_ns()
     }
 
-    /// How long until then; zero if it has passed.
+    /// The time left; zero if the deadline has passed.
     pub fn remaining(self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(now_ns()))
     }
 
-    /// In the kernel's words.
+    /// As the kernel's interface takes it: `None` without a deadline.
     pub(crate) fn limit_ns(self) -> Option<u64> {
         (self != Deadline::NEVER).then_some(self.0)
     }
 }
 
-/// Under the checker time stands still; a wait with a deadline may end by itself whenever it sleeps.
+/// The current time. Under the checker time stands still; a wait with a deadline may end by itself whenever it sleeps.
 pub(crate) fn now_ns() -> u64 {
     if cfg!(unc_model) { 1 } else { uncontended_sys::clock::monotonic_ns() }
 }
 
-/// The deadline passed, and what was waited for had not come.
+/// The deadline passed before the condition held.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TimedOut;
 

@@ -1,37 +1,37 @@
-//! A word that says in bit 0 that somebody may sleep on it: the waiting side of everything here.
+//! The waiting side of every primitive in this crate: a word whose bit 0 says that a thread may be asleep on it.
 //!
 //! # Contract
-//! [`Flagged::sleep_until_deadline`] waits until a look finds what it wants. What stands in the word's upper bits, and
-//! how a publisher finds the flag, is the business of who uses it.
+//! [`Flagged::sleep_until_deadline`] waits until a condition returns a value. What the word's upper bits mean, and how
+//! a publisher sees the flag, is up to the primitive built on it.
 //!
 //! # State
 //! ```text
-//! word:  a count of the user's, which says that something may have happened | 1 bit ASLEEP: somebody may sleep
+//! word:  the primitive's count: a change says that something may have happened | 1 bit ASLEEP: a thread may sleep
 //! mode:  CLOSED | TIMED | SHARED
 //! ```
 //!
 //! # Edges
-//! close: `close` -> a look that finds the mode closed. What was published before.
-//! flag: `advance` -> `flag`. What was published before, where publishers and waiters change the word by
-//! read-modify-writes alone and therefore need no fence.
+//! close: `close` -> a check that finds the mode closed. Everything published before the close.
+//! flag: `advance` -> `flag`. Everything published before, for primitives whose publishers and waiters change the word
+//! only by read-modify-writes and therefore need no fence.
 //!
 //! # Invariants
 //! I1: the flag is set only by a compare-and-swap that keeps the count.
-//! I2: the flag is cleared only when the count advances or just has, so that a waiter that saw it set can't sleep on
-//!     the word any more; and every clear is followed by a wake-up of all. (After a close the one-word forms clear it
-//!     at the same count; there whoever leaves because of the close clears it, and wakes all, once more.) Only a
-//!     process that dies in between leaves it at that: sleeps between processes end by themselves, and who takes over
-//!     wakes all, flag or not.
-//! I3: a waiter sleeps on a word only after: the flag seen set in it, the user's order (a heavy fence), a look, these
-//!     in turn. Without the order it sleeps with a time limit.
-//! I4: waking one leaves the flag while it finds somebody asleep, and clears it by I2 otherwise.
-//! I5: a waiter that unwinds out of its look wakes all others: it may have been the one that was chosen.
-//! I6: an unlocked addition that was under way when the flag was set stores it away. The setter finds that out after
-//!     its heavy fence. But another waiter, whose own fence lay before a clear and who saw the same word flagged then,
-//!     may have gone to sleep under the flag that was lost: so who set it and finds it gone wakes all.
+//! I2: the flag is cleared only when the count advances or has just advanced, so that a waiter that saw it set can no
+//!     longer sleep on the word; and every clear is followed by a wake-up of all waiters. (After a close the one-word
+//!     forms clear it at the same count; there every waiter that leaves because of the close clears it and wakes all
+//!     once more.) The wake-up is missing only if a process dies in between: sleeps between processes are bounded, and
+//!     a successor that takes over wakes all waiters, flag or not.
+//! I3: before it sleeps on a word, a waiter sees the flag set in it, then orders (the heavy fence its publishers
+//!     require), then checks its condition. Without the order it sleeps with a time limit.
+//! I4: waking one waiter leaves the flag set if a waiter was found asleep, and clears it by I2 otherwise.
+//! I5: a waiter that unwinds out of its condition wakes all others: it may have been the one chosen to wake.
+//! I6: an unlocked addition that was in flight when the flag was set overwrites the flag. The setter notices after its
+//!     heavy fence. Meanwhile another waiter may have gone to sleep under the lost flag: one whose own fence preceded a
+//!     clear and that then saw the same flagged word. So a waiter that set the flag and finds it gone wakes all.
 //!
 //! # Evidence
-//! tests/model.rs, tests/model_event_counts.rs: every user. Mutants: tests/mutants/sleepers.toml.
+//! tests/model.rs, tests/model_event_counts.rs: every primitive. Mutants: tests/mutants/sleepers.toml.
 
 use crate::deadline::{Deadline, TimedOut};
 use crate::spin::{AdaptiveSpin, SleepBackoff};
@@ -45,13 +45,13 @@ pub(crate) const SHARED: u32 = 1;
 const TIMED: u32 = 2;
 const CLOSED: u32 = 4;
 
-/// How long a sleep in memory that several processes share lasts at most, before the sleeper looks again by itself.
+/// The longest sleep in memory that several processes share; after it the sleeper checks again by itself.
 ///
-/// A process can die between clearing the flag and waking who slept under it; then nobody else knows that somebody
-/// sleeps.
+/// A process can die between clearing the flag and waking the waiters that slept under it. After that no other process
+/// knows of these waiters.
 pub const LONGEST_SHARED_SLEEP: Duration = Duration::from_millis(100);
 
-/// The word, and what is known about its users.
+/// The word, its mode, and how long its waiters spin.
 #[repr(C)]
 pub(crate) struct Flagged<W: Width> {
     pub(crate) word: W::Atomic,
@@ -67,14 +67,15 @@ impl<W: Width> std::fmt::Debug for Flagged<W> {
     }
 }
 
-/// How publishers come to find the flag, and so what a waiter has to do before it may sleep (I3).
+/// How publishers see the flag, and therefore what a waiter does before it may sleep (I3).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Publishers {
-    /// They store elsewhere, pass a light fence, look at the flag: a heavy fence.
+    /// They store elsewhere, pass a light fence, then load the flag. The waiter runs a heavy fence.
     Elsewhere,
-    /// One adds to the word without LOCK: a heavy fence, and to make good a flag that it stored away (I6).
+    /// One publisher adds to the word without LOCK. The waiter runs a heavy fence and repairs a flag that an addition
+    /// overwrote (I6).
     Unlocked,
-    /// They change the word by atomic read-modify-writes alone: nothing.
+    /// They change the word by atomic read-modify-writes only. The waiter needs no fence.
     Locked,
 }
 
@@ -97,7 +98,8 @@ impl<W: Width> Flagged<W> {
         W::load(&self.word, Relaxed).is_flagged()
     }
 
-    /// Makes this process's light fences ones that heavy fences in `scope` reach, or all waiters careful.
+    /// Registers this process, so that heavy fences in `scope` reach its light ones; if that fails, all waiters use
+    /// bounded sleeps.
     pub(crate) fn attach(&self) -> Result<(), Refused> {
         if self.scope() == Scope::Private {
             return Ok(());
@@ -106,13 +108,14 @@ impl<W: Width> Flagged<W> {
         if registered.is_err() {
             self.mode.fetch_or(TIMED, Relaxed);
         }
-        // SeqCst: keeps the mode (and the registration) written above before every look for a flag to come; a waiter's
-        // heavy fence keeps its flag before its look at the mode. So either it knows of us, or we see its flag.
+        // SeqCst: orders the store of the mode (and the registration) before every later load of the flag. A waiter's
+        // heavy fence orders its flag before its load of the mode. So either the waiter sees our mode, or we see its
+        // flag.
         uncontended_atomic::fence(SeqCst);
         registered
     }
 
-    /// No more events come. The caller then wakes all who sleep.
+    /// Ends the events. The caller then wakes all sleepers.
     #[cfg_attr(unc_model, track_caller)]
     pub(crate) fn close(&self) {
         // EDGE close (release): all events so far.
@@ -121,11 +124,11 @@ impl<W: Width> Flagged<W> {
 
     #[cfg_attr(unc_model, track_caller)]
     pub(crate) fn is_closed(&self) -> bool {
-        // EDGE close (acquire): whoever finds it closed finds the last event as well.
+        // EDGE close (acquire): a thread that finds it closed sees the last event as well.
         self.mode.load(Acquire) & CLOSED != 0
     }
 
-    /// Waits until `ready` gives a value. A deadline in the past means one look.
+    /// Waits until `ready` returns a value. If the deadline has passed, `ready` is called once.
     #[inline]
     #[cfg_attr(unc_model, track_caller)]
     pub(crate) fn sleep_until_deadline<R>(
@@ -158,12 +161,12 @@ impl<W: Width> Flagged<W> {
             let flagged = self.flag(&mut repair);
             let is_ordered = flagged.is_some() && self.order(publishers);
             repair.check(publishers, is_ordered);
-            // Also where the word changed under our hands: somebody woke meanwhile.
+            // Also after a failed exchange: the word changed, so a publisher may have woken the waiters.
             if let Some(value) = ready() {
                 return Ok(value);
             }
             let Some(word) = flagged else { continue };
-            // I3: the flag, the order, the look; now the kernel compares and queues in one step.
+            // I3: flag, order, check; now the kernel compares the word and queues this thread in one step.
             let until = if is_ordered { self.longest(deadline) } else { backoff.next(deadline) };
             let end = self.block(word, until, is_ordered);
             if let Some(value) = ready() {
@@ -176,10 +179,10 @@ impl<W: Width> Flagged<W> {
         Err(TimedOut)
     }
 
-    /// The low half of the word with the flag set; `None` if it changed under our hands.
+    /// The low half of the word with the flag set; `None` if the word changed in between.
     #[cfg_attr(unc_model, track_caller)]
     pub(crate) fn flag(&self, repair: &mut FlagRepair<'_, W>) -> Option<u32> {
-        // EDGE flag (acquire): where no fence follows, this puts the look after all that was published before a clear.
+        // EDGE flag (acquire): where no fence follows, orders the check after everything published before a clear.
         let found = W::load(&self.word, Acquire);
         if found.is_flagged() {
             return Some(found.low());
@@ -190,7 +193,8 @@ impl<W: Width> Flagged<W> {
         Some(found.flagged().low())
     }
 
-    /// Puts the look to come after the flag in the eyes of every publisher. False: some may see it otherwise.
+    /// Orders the flag before the coming check, in the view of every publisher. False: some publisher may see it
+    /// otherwise.
     #[cfg_attr(unc_model, track_caller)]
     fn order(&self, publishers: Publishers) -> bool {
         if publishers == Publishers::Locked {
@@ -199,7 +203,7 @@ impl<W: Width> Flagged<W> {
         bare::heavy(self.scope()).is_ok() && self.mode.load(Relaxed) & TIMED == 0
     }
 
-    /// Until when to sleep at most (I2). To the checker no process dies.
+    /// When a sleep ends at the latest (I2). Under the checker no process dies.
     fn longest(&self, deadline: Deadline) -> Deadline {
         match self.scope() {
             Scope::Shared if !cfg!(unc_model) => {
@@ -212,8 +216,7 @@ impl<W: Width> Flagged<W> {
     #[cfg_attr(unc_model, track_caller)]
     fn block(&self, word: u32, until: Deadline, is_ordered: bool) -> Wait {
         if cfg!(unc_model) && !is_ordered {
-            // To the checker a bounded sleep is a poll: sleeps that may end at any time are more executions than can
-            // be.
+            // Under the checker a bounded sleep is a poll: sleeps that may end at any time multiply the executions.
             uncontended_atomic::spin_loop();
             return Wait::Woken;
         }
@@ -221,13 +224,14 @@ impl<W: Width> Flagged<W> {
         futex_wait(&self.word, word, until.limit_ns(), self.scope())
     }
 
-    /// Turns the flagged word into what `next` makes of it (I2). False: there is no flag; whoever took it away wakes.
+    /// Replaces a flagged word by `next` of it (I2). False: the flag is not set, and the thread that cleared it wakes
+    /// the waiters.
     #[cfg_attr(unc_model, track_caller)]
     pub(crate) fn advance(&self, next: impl Fn(W) -> W) -> bool {
         let mut found = W::load(&self.word, Relaxed);
         while found.is_flagged() {
-            debug_assert!(next(found) != found, "I2: who saw it can sleep on it no more");
-            // EDGE flag (release): what was published.
+            debug_assert!(next(found) != found, "I2: a waiter that saw it cannot sleep on it");
+            // EDGE flag (release): everything published so far.
             match W::compare_exchange(&self.word, found, next(found), Release, Relaxed) {
                 Ok(_) => return true,
                 Err(now) => found = now,
@@ -236,7 +240,7 @@ impl<W: Width> Flagged<W> {
         false
     }
 
-    /// Wakes the `count` who have slept longest, threads before tasks, and returns how many there were.
+    /// Wakes the `count` waiters that have slept longest, threads before tasks. Returns how many were woken.
     #[cfg_attr(unc_model, track_caller)]
     pub(crate) fn wake_waiters(&self, count: u32) -> usize {
         let threads = futex_wake(&self.word, count, self.scope());
@@ -252,18 +256,19 @@ impl<W: Width> Flagged<W> {
 
 #[cfg(feature = "async")]
 impl<W: Width> Flagged<W> {
-    /// What tells this word from others.
+    /// The key under which this word's tasks are registered.
     pub(crate) fn address(&self) -> usize {
         (&raw const self.word).addr()
     }
 
-    /// As [`Flagged::order`]; and publishers of other processes don't know this one's tasks.
+    /// Like `order`, but false between processes: a publisher in another process cannot wake this one's tasks.
     pub(crate) fn order_for_task(&self, publishers: Publishers) -> bool {
         self.order(publishers) && self.scope() == Scope::Private
     }
 }
 
-/// Nobody waits here any more; futures that were leaked must not be woken in the place of others at this address later.
+/// A future that was leaked stays registered. Remove it, so that it does not take a wake-up from a later word at this
+/// address.
 #[cfg(feature = "async")]
 impl<W: Width> Drop for Flagged<W> {
     fn drop(&mut self) {
@@ -271,7 +276,7 @@ impl<W: Width> Drop for Flagged<W> {
     }
 }
 
-/// A flag that this waiter has set and that a publisher may have stored away unseen (I6).
+/// A flag that this waiter set and that an addition may have overwritten (I6).
 pub(crate) struct FlagRepair<'f, W: Width> {
     flagged: &'f Flagged<W>,
     set: Option<W>,
@@ -282,7 +287,8 @@ impl<'f, W: Width> FlagRepair<'f, W> {
         FlagRepair { flagged, set: None }
     }
 
-    /// Wakes who may have fallen asleep under the flag, if it is gone; once an order found it there it can't go unseen.
+    /// If the flag is gone, wakes the waiters that may sleep under it. A flag seen after the order cannot be lost
+    /// unnoticed.
     #[cfg_attr(unc_model, track_caller)]
     pub(crate) fn check(&mut self, publishers: Publishers, is_ordered: bool) {
         if publishers != Publishers::Unlocked {
@@ -300,7 +306,7 @@ impl<'f, W: Width> FlagRepair<'f, W> {
 }
 
 impl<W: Width> Drop for FlagRepair<'_, W> {
-    /// A waiter that leaves without an order can't know.
+    /// A waiter that leaves without an order cannot know, so it wakes all.
     fn drop(&mut self) {
         if self.set.is_some() {
             self.flagged.wake_waiters(u32::MAX);
@@ -308,7 +314,8 @@ impl<W: Width> Drop for FlagRepair<'_, W> {
     }
 }
 
-/// Wakes everybody when a look panics (I5). The flag stays: who has seen it and is about to sleep relies on it (I2).
+/// Wakes all waiters when a condition panics (I5). The flag stays: waiters that saw it and are about to sleep rely on
+/// it (I2).
 struct WakeOthers<'f, W: Width>(&'f Flagged<W>);
 
 impl<W: Width> Drop for WakeOthers<'_, W> {

@@ -1,22 +1,22 @@
-//! What a loop does that polls and finds nothing: strategies as types.
+//! Strategies, as types, for a loop that polls and finds nothing.
 //!
 //! # Contract
-//! [`Idle::idle`] is called after a look that found nothing, [`Idle::reset`] after one that found something. Nobody has
-//! to wake anybody. For a wait without polling see [`Sleepers`](crate::Sleepers).
+//! The loop calls [`Idle::idle`] after a poll that found nothing and [`Idle::reset`] after one that found something. No
+//! notifier is involved. To wait without polling see [`Sleepers`](crate::Sleepers).
 //!
 //! | | CPU while idle | latency |
 //! |---|---|---|
-//! | [`Spin`] | all of it, at full power | the least |
-//! | [`HintedSpin`] | all of it; leaves a hyperthread's sibling more | a pause of the processor |
-//! | [`Yield`] | all that nobody else wants | a system call |
-//! | [`Park`] | little | up to its longest nap |
-//! | [`Backoff`] | little after a while | grows from the second's to the fourth's |
+//! | [`Spin`] | all of it, at full power | lowest |
+//! | [`HintedSpin`] | all of it; leaves more to a hyperthread's sibling | one pause instruction |
+//! | [`Yield`] | what no other thread wants | one system call |
+//! | [`Park`] | little | up to its longest sleep |
+//! | [`Backoff`] | little after a while | grows from that of `HintedSpin` to that of `Park` |
 
 use crate::deadline::Deadline;
 use std::time::Duration;
 use uncontended_atomic::{AtomicU32, Scope, futex_wait, spin_loop, yield_now};
 
-/// What to do after a look that found nothing.
+/// What a loop does after a poll that found nothing.
 ///
 /// ```
 /// use uncontended_wait::idle::{Backoff, Idle};
@@ -33,14 +33,14 @@ use uncontended_atomic::{AtomicU32, Scope, futex_wait, spin_loop, yield_now};
 /// assert_eq!(found, "it");
 /// ```
 pub trait Idle {
-    /// Nothing was found: lets some time pass, or does not.
+    /// Nothing was found: lets time pass according to the strategy.
     fn idle(&mut self);
 
-    /// Something was found.
+    /// Something was found: starts over.
     fn reset(&mut self) {}
 }
 
-/// Looks again at once.
+/// Polls again at once.
 ///
 /// ```
 /// use uncontended_wait::idle::{Idle, Spin};
@@ -58,7 +58,7 @@ impl Idle for Spin {
     fn idle(&mut self) {}
 }
 
-/// Tells the processor that it spins.
+/// Hints to the processor that the loop spins.
 ///
 /// ```
 /// use uncontended_wait::idle::{Idle, HintedSpin};
@@ -78,7 +78,7 @@ impl Idle for HintedSpin {
     }
 }
 
-/// Lets other threads of its CPU run.
+/// Yields the CPU to other threads.
 ///
 /// ```
 /// use uncontended_wait::idle::{Idle, Yield};
@@ -97,7 +97,7 @@ impl Idle for Yield {
     }
 }
 
-/// Sleeps, each twice as long as the last, up to a limit.
+/// Sleeps, each twice as long as the last up to a limit.
 ///
 /// ```
 /// use std::time::{Duration, Instant};
@@ -107,7 +107,7 @@ impl Idle for Yield {
 /// idle.idle();
 /// idle.idle();
 /// assert!(begun.elapsed() > Duration::ZERO);
-/// idle.reset(); // and from the shortest again
+/// idle.reset(); // starts over with the shortest
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Park {
@@ -117,7 +117,7 @@ pub struct Park {
 }
 
 impl Park {
-    /// Sleeps from `shortest` to `longest`. The kernel adds some 50 µs to each.
+    /// Sleeps from `shortest` to `longest`. The kernel adds about 50 µs to each.
     pub const fn new(shortest: Duration, longest: Duration) -> Park {
         Park { shortest, longest, next: shortest }
     }
@@ -135,9 +135,9 @@ impl Idle for Park {
         if cfg!(unc_model) {
             return yield_now();
         }
-        // On a word that nobody knows; a sleep that ends early is as good.
-        let nobody = AtomicU32::new(0);
-        futex_wait(&nobody, 0, Deadline::after(self.next).limit_ns(), Scope::Private);
+        // A word that no other thread knows of. A sleep that ends early does no harm.
+        let word = AtomicU32::new(0);
+        futex_wait(&word, 0, Deadline::after(self.next).limit_ns(), Scope::Private);
         self.next = (self.next * 2).min(self.longest);
     }
 
@@ -146,13 +146,13 @@ impl Idle for Park {
     }
 }
 
-/// First hints, then yields, then naps.
+/// First hints, then yields, then sleeps.
 ///
 /// ```
 /// use uncontended_wait::idle::{Backoff, Idle, Park};
 /// let mut idle = Backoff::new(2, 1, Park::default());
 /// for _look in 0..5 {
-///     idle.idle(); // a hint, a hint, a yield, a nap of 1 µs, one of 2 µs
+///     idle.idle(); // a hint, a hint, a yield, a sleep of 1 µs, one of 2 µs
 /// }
 /// idle.reset();
 /// ```
@@ -165,14 +165,14 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// So many hints, then so many yields, then the naps of `park`.
+    /// `hints` hints, then `yields` yields, then the sleeps of `park`.
     pub const fn new(hints: u32, yields: u32, park: Park) -> Backoff {
         Backoff { hints, yields, taken: 0, park }
     }
 }
 
 impl Default for Backoff {
-    /// 100 hints, 10 yields, naps from 1 µs to 1 ms.
+    /// 100 hints, 10 yields, sleeps from 1 µs to 1 ms.
     fn default() -> Backoff {
         Backoff::new(100, 10, Park::default())
     }
@@ -202,7 +202,7 @@ mod tests {
     use std::time::Instant;
 
     #[test]
-    fn naps_double_up_to_the_longest_and_begin_anew() {
+    fn sleeps_double_up_to_the_longest_and_start_over() {
         let (shortest, longest) = (Duration::from_micros(100), Duration::from_millis(1));
         let mut park = Park::new(shortest, longest);
         let began = Instant::now();

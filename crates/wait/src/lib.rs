@@ -1,14 +1,14 @@
-//! Waiting that costs the others nothing: sleepers that pay for the publishers they wait for.
+//! Blocking waits that cost the notifier next to nothing: the sleeper pays for the barrier.
 //!
 //! # Contract
-//! - [`Sleepers`], the foundation: threads sleep until a condition of any kind holds, and whoever makes conditions hold
-//!   calls `wake`, which is a load and a branch while nobody sleeps.
-//! - [`EventCount`]: a number of events, and threads that wait for it to change. [`single`] producer, whose increment
-//!   is not an atomic read-modify-write, or [`many`].
-//! - A [`Parker`]: a token for one thread. [`idle`]: what a loop does that polls instead.
+//! - [`Sleepers`], the foundation: threads sleep until a condition of any kind holds. A publisher makes it hold and
+//!   calls `wake`, which is a load and a branch while no thread sleeps.
+//! - [`EventCount`]: a number of events, and threads that wait for it to change. It has a [`single`] producer, whose
+//!   increment is not an atomic read-modify-write, or [`many`].
+//! - [`Parker`]: a token for one thread. [`idle`]: strategies for loops that poll instead.
 //! - With the feature `async`, tasks wait for the same things alongside threads.
-//! - A [`role`] of which there is one holder among several processes, who can be found to have died.
-//! - A [`Deadline`] is absolute, so that a wait begun again is not a longer one.
+//! - [`role`]: a role that one of several processes holds at a time; a holder that died is detected.
+//! - [`Deadline`]: absolute, so a retried wait does not last longer.
 
 mod deadline;
 pub mod event_count;

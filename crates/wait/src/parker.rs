@@ -1,14 +1,14 @@
-//! A token for one thread: it sleeps until somebody gives it.
+//! A token for one thread, which sleeps until another thread hands it over.
 //!
 //! # State
-//! One word, shared by a [`Parker`] and its [`Unparker`]s: no token, a token, or no token and its thread may sleep.
+//! One word, shared by a [`Parker`] and its [`Unparker`]s: no token, a token, or no token and the thread may sleep.
 //!
 //! # Edges
-//! token: `unpark` -> `park`. What happened before.
+//! token: `unpark` -> `park`. What happened before `unpark`.
 //!
 //! # Invariants
-//! I1: the only thread that sets PARKED is the parker's, and it sleeps on nothing else; so a wake-up is needed only by
-//!     who takes PARKED away. All changes are atomic read-modify-writes of one word, hence no fence.
+//! I1: only the parker's thread sets PARKED, and it sleeps on nothing else, so only the thread that replaces PARKED has
+//!     to wake it. Every change is an atomic read-modify-write of one word, so no fence is needed.
 //!
 //! # Evidence
 //! tests/model.rs, tests/faults.rs, tests/leaks.rs.
@@ -22,7 +22,7 @@ const NONE: u32 = 0;
 const TOKEN: u32 = 1;
 const PARKED: u32 = 2;
 
-/// The side that sleeps. It can be sent to a thread, and belongs to one at a time.
+/// The side that sleeps. It can be sent to another thread and belongs to one thread at a time.
 ///
 /// ```
 /// use uncontended_wait::Parker;
@@ -34,7 +34,7 @@ const PARKED: u32 = 2;
 /// ```
 pub struct Parker(Arc<AtomicU32>);
 
-/// The side that wakes. As many as you like.
+/// The side that wakes. Clone it as often as needed.
 ///
 /// ```
 /// use uncontended_wait::Parker;
@@ -42,42 +42,42 @@ pub struct Parker(Arc<AtomicU32>);
 /// let one = parker.unparker();
 /// let other = one.clone();
 /// one.unpark();
-/// other.unpark(); // a token is one, however often it was given
+/// other.unpark(); // tokens do not add up: there is at most one
 /// parker.park();
 /// ```
 #[derive(Clone)]
 pub struct Unparker(Arc<AtomicU32>);
 
 impl Parker {
-    /// Without a token.
+    /// A parker without a token.
     pub fn new() -> Parker {
         Parker(Arc::new(AtomicU32::new(NONE)))
     }
 
-    /// A handle to give tokens by.
+    /// A handle that hands over tokens.
     pub fn unparker(&self) -> Unparker {
         Unparker(Arc::clone(&self.0))
     }
 
-    /// Takes the token; sleeps until there is one.
+    /// Sleeps until there is a token, and takes it.
     #[cfg_attr(unc_model, track_caller)]
     pub fn park(&mut self) {
         while self.park_deadline(Deadline::NEVER).is_err() {}
     }
 
-    /// The same, but not longer than to `deadline`, never a moment less.
+    /// Like [`park`](Parker::park), but ends at `deadline`, never earlier.
     ///
     /// # Errors
-    /// The deadline has passed, and there is no token.
+    /// The deadline passed without a token.
     #[cfg_attr(unc_model, track_caller)]
     pub fn park_deadline(&mut self, deadline: Deadline) -> Result<(), TimedOut> {
-        // EDGE token (acquire): what happened before it was given.
+        // EDGE token (acquire): what happened before it was handed over.
         if self.0.compare_exchange(TOKEN, NONE, Acquire, Relaxed).is_ok() {
             return Ok(());
         }
         let mut is_over = deadline.has_passed();
         while !is_over {
-            // Fails where it was said before, or where there is a token.
+            // Fails if it is PARKED already or has a token.
             let _ = self.0.compare_exchange(NONE, PARKED, Relaxed, Relaxed);
             let end = futex_wait(&*self.0, PARKED, deadline.limit_ns(), Scope::Private);
             // EDGE token (acquire): as above.
@@ -86,17 +86,17 @@ impl Parker {
             }
             is_over = end == Wait::TimedOut || deadline.has_passed();
         }
-        // EDGE token (acquire): one that came at the last moment is taken, and nobody need wake us any more.
+        // EDGE token (acquire): takes a token that comes at the last moment. From here on no thread needs to wake us.
         let found = self.0.swap(NONE, Acquire);
         if found == TOKEN { Ok(()) } else { Err(TimedOut) }
     }
 }
 
 impl Unparker {
-    /// Gives the token, if it is not there yet, and wakes the thread, if it sleeps.
+    /// Hands over the token, unless it is there already, and wakes the thread if it sleeps.
     #[cfg_attr(unc_model, track_caller)]
     pub fn unpark(&self) {
-        // EDGE token (release): what happened before.
+        // EDGE token (release): what happened before it was handed over.
         if self.0.swap(TOKEN, Release) == PARKED {
             futex_wake(&*self.0, 1, Scope::Private);
         }

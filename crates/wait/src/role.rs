@@ -1,15 +1,16 @@
-//! The holder of a role, in a word of memory that several processes may share: claimed by a compare-and-swap, given
-//! back, given up for ever, or left behind by who died.
+//! A role that at most one process holds, in a word of memory that several processes may share. It is claimed by a
+//! compare-and-swap, and later given back, given up for good, or left behind by a process that died.
 //!
 //! # Contract
-//! A holder is a process, known by its number and, because numbers come again, by when it started. A process that can
-//! be seen no more, or is a zombie without threads, has died. Where `/proc` cannot be read nobody is taken for dead.
-//! Processes have to see each other's numbers (one namespace of pids), and one that forks while it holds a role shares
+//! A holder is a process, identified by its pid and, because pids are reused, by its start time. A process has died if
+//! it is no longer in `/proc` or is a zombie without threads. Where `/proc` cannot be read, no process is taken for
+//! dead. The processes must see each other's pids (one pid namespace). A process that forks while it holds a role does
+//! not share it with the child.
 //! it with nobody.
 //!
 //! # Edges
-//! role: `give_back` -> `claim`, `take_over`. What the last holder did. A holder that died left no such edge: what its
-//! successor goes on from has edges of its own.
+//! role: `give_back` -> `claim`, `take_over`. What the last holder did. A holder that died leaves no such edge: the
+//! state that its successor continues from needs edges of its own.
 //!
 //! # Sources
 //! proc_pid_stat(5): field 3 is the state, 20 the number of threads, 22 the start in clock ticks since boot.
@@ -20,43 +21,43 @@ use uncontended_atomic::{AtomicU64, Scope};
 
 const FREE: u64 = 0;
 const GIVEN_UP: u64 = u64::MAX;
-/// Of a role among the threads of one process: nobody looks up whether it lives.
+/// The holder of a role among the threads of one process; whether it lives is not looked up.
 const HERE: u64 = u64::MAX - 1;
 
-/// The holder of a role.
+/// The holder of a role, if there is one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Holder {
-    /// Nobody.
+    /// No process.
     Nobody,
-    /// A thread of this process; the role is for no other.
+    /// A thread of this process; the role is private to the process.
     Here,
-    /// A process that lives.
+    /// A live process.
     Lives {
-        /// Its number.
+        /// Its process ID.
         pid: u32,
     },
-    /// A process that is no more. The role can be taken over.
+    /// A process that has died. The role can be taken over.
     Died {
-        /// Its number.
+        /// Its process ID.
         pid: u32,
     },
-    /// Nobody ever will: who held it has given it up.
+    /// No process ever again: the last holder gave the role up.
     GaveUp,
 }
 
 impl fmt::Display for Holder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Holder::Nobody => f.write_str("nobody"),
+            Holder::Nobody => f.write_str("no process"),
             Holder::Here => f.write_str("this process"),
             Holder::Lives { pid } => write!(f, "process {pid}"),
             Holder::Died { pid } => write!(f, "process {pid}, which died"),
-            Holder::GaveUp => f.write_str("nobody any more"),
+            Holder::GaveUp => f.write_str("no process: the role was given up"),
         }
     }
 }
 
-/// The word.
+/// A role and its holder, in one word.
 ///
 /// ```
 /// use uncontended_wait::{Scope, role::{Holder, Role}};
@@ -71,29 +72,29 @@ impl fmt::Display for Holder {
 pub struct Role(AtomicU64);
 
 impl Role {
-    /// Held by nobody.
+    /// A role without a holder.
     pub fn new() -> Role {
         Role(AtomicU64::new(FREE))
     }
 
-    /// Its holder.
+    /// The current holder.
     pub fn holder(&self) -> Holder {
         holder(self.0.load(Relaxed))
     }
 
-    /// Takes a role that nobody holds.
+    /// Takes a role without a holder.
     ///
     /// # Errors
-    /// Somebody does, or died with it, or has given it up.
+    /// The role is held, its holder died, or it was given up.
     pub fn claim(&self, scope: Scope) -> Result<(), Holder> {
         // EDGE role (acquire): what the last holder did.
         self.0.compare_exchange(FREE, me(scope), Acquire, Relaxed).map(drop).map_err(holder)
     }
 
-    /// Takes a role from who died with it, or that nobody holds.
+    /// Takes a role whose holder died, or that has no holder.
     ///
     /// # Errors
-    /// Somebody lives who holds it, or it has been given up.
+    /// Its holder is alive, or the role was given up.
     pub fn take_over(&self, scope: Scope) -> Result<(), Holder> {
         let found = self.0.load(Relaxed);
         match holder(found) {
@@ -106,13 +107,13 @@ impl Role {
         }
     }
 
-    /// Gives it back, by who holds it, for somebody else to go on.
+    /// Gives the role back, for another process to claim. Only the holder may call it.
     pub fn give_back(&self) {
         // EDGE role (release): what this holder did.
         self.0.store(FREE, Release);
     }
 
-    /// Gives it up for ever, by who holds it.
+    /// Gives the role up for good. Only the holder may call it.
     pub fn give_up(&self) {
         self.0.store(GIVEN_UP, Relaxed);
     }
@@ -141,35 +142,36 @@ fn holder(word: u64) -> Holder {
     }
 }
 
-/// This process, in the word.
+/// This process as the word holds it.
 fn me(scope: Scope) -> u64 {
     if scope == Scope::Private {
         return HERE;
     }
     let pid = std::process::id();
-    let start = look("self").map_or(0, |process| process.start);
+    let start = read_stat("self").map_or(0, |process| process.start);
     u64::from(start) << 32 | u64::from(pid)
 }
 
 fn has_died(pid: u32, start: u32) -> bool {
-    match look(&pid.to_string()) {
+    match read_stat(&pid.to_string()) {
         Some(process) => process.start != start || process.is_zombie,
-        // Nobody of that number, if numbers can be looked up at all.
-        None => look("self").is_some(),
+        // No process has that pid, provided that pids can be looked up at all.
+        None => read_stat("self").is_some(),
     }
 }
 
 struct Process {
-    /// The low half of its start, in clock ticks since boot.
+    /// The low half of its start time, in clock ticks since boot.
     start: u32,
     is_zombie: bool,
 }
 
-fn look(process: &str) -> Option<Process> {
+fn read_stat(process: &str) -> Option<Process> {
     parse(&std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?)
 }
 
-/// Reads a line of `/proc/PID/stat`. Its second field, the name, may hold anything, but only it may hold a parenthesis.
+/// Parses a line of `/proc/PID/stat`. The second field, the name, may hold any character; no other field holds a
+/// parenthesis.
 fn parse(stat: &str) -> Option<Process> {
     let (_, after_name) = stat.rsplit_once(')')?;
     let fields: Vec<&str> = after_name.split_ascii_whitespace().collect();
@@ -185,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_living_the_dead_and_the_reborn_are_told_apart() {
+    fn a_reused_pid_is_not_mistaken_for_the_dead_holder() {
         let line = |state: &str, threads: u32, start: u64| {
             format!("7 (a) b) {state} 1 7 7 0 -1 0 0 0 0 0 0 0 0 0 20 0 {threads} 0 {start} 0 0\n")
         };
@@ -194,8 +196,8 @@ mod tests {
         assert!(parse(&line("Z", 1, 9)).unwrap().is_zombie);
         assert!(!parse(&line("Z", 3, 9)).unwrap().is_zombie, "its first thread alone has ended");
         assert!(parse("").is_none() && parse("7 (x) S").is_none());
-        if look("self").is_none() {
-            uncontended_testkit::skip!("who is alive", "/proc cannot be read");
+        if read_stat("self").is_none() {
+            uncontended_testkit::skip!("dead holders", "/proc cannot be read");
             return;
         }
         let me = me(Scope::Shared);

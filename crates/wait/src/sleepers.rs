@@ -1,26 +1,26 @@
-//! Threads that sleep until a condition holds, and pay for those who make it hold.
+//! Threads that sleep until a condition holds, and pay for the barrier so that publishers do not.
 //!
 //! # Contract
-//! A *publisher* makes a condition hold by a release store of its own, wherever that is, then calls [`Sleepers::wake`].
-//! A *waiter* gives a closure that looks (with acquire loads) whether the condition holds. No wake-up is lost: a waiter
-//! whose condition was made to hold before a `wake` returns. Any number of either, conditions of any kind.
+//! A *publisher* makes a condition hold by a release store of its own, anywhere, then calls [`Sleepers::wake`]. A
+//! *waiter* passes a closure that checks the condition with acquire loads. No wake-up is lost: if a condition holds
+//! before a `wake`, its waiter returns. There may be any number of publishers, waiters and conditions.
 //!
-//! While nobody sleeps, `wake` is a load and a branch; there is no atomic read-modify-write and no fence in it. The
-//! waiter pays: before it sleeps, it runs a heavy fence (a membarrier), in whose eyes every publisher is either before
-//! its store or past its load. Where barriers are refused, waiters sleep for bounded times instead (`patience`), so
-//! that a wake-up missed is a delay of at most 16 ms, never a hang.
+//! While no thread sleeps, `wake` is a load and a branch, without an atomic read-modify-write or a fence. The waiter
+//! pays: before it sleeps it runs a heavy fence (a membarrier), which finds every publisher either before its store or
+//! past its load. Where barriers are refused, waiters sleep for bounded times instead (`spin`), so a missed wake-up is
+//! a delay of at most 16 ms, never a hang.
 //!
 //! # State
-//! A [`Flagged`] word whose count says how often sleepers were woken. It wraps after 2^31 wake-ups; a waiter that is
-//! preempted between setting the flag and sleeping for exactly that many can miss them all.
+//! A [`Flagged`] word whose count is the number of wake-ups. It wraps after 2^31 of them; a waiter that is preempted
+//! between setting the flag and sleeping for exactly that many can miss them all.
 //!
 //! # Edges
-//! None by release and acquire; one of fences, [`bare::light`] in `wake` against `bare::heavy` in `sleep_until`:
-//! - The light fence first: what the publisher stored before it is seen by the look after the heavy fence (I3).
-//! - The heavy fence first: the flag set before it is seen by the publisher's load after the light one, unless it was
-//!   cleared since; then the word has changed (I6), and the kernel does not let the waiter sleep on it.
+//! No release/acquire edges; one pair of fences, [`bare::light`] in `wake` and `bare::heavy` in `sleep_until`:
+//! - If the light fence comes first, the check after the heavy fence sees what the publisher stored before it (I3).
+//! - If the heavy fence comes first, the publisher's load after the light one sees the flag that was set before it,
+//!   unless it was cleared since; then the word has changed (I6), and the kernel refuses the sleep.
 //!
-//! What the publisher wrote is carried by its own release store to the acquire load of the look.
+//! The publisher's own release store, paired with the acquire load of the check, carries what the publisher wrote.
 //!
 //! # Invariants
 //! I1 to I5: those of [`Flagged`].
@@ -29,7 +29,7 @@
 //! # Evidence
 //! tests/model.rs: explored under C11 and TSO; tests/sleepers.rs.
 //! # Sources
-//! Seastar issue 856 (a barrier prepaid by who sleeps); Concurrency Kit's `ck_ec`; futex(2), membarrier(2).
+//! Seastar issue 856 (the sleeper pays for the barrier in advance); Concurrency Kit's `ck_ec`; futex(2), membarrier(2).
 
 use crate::deadline::{Deadline, TimedOut};
 use crate::flagged::{Flagged, Publishers};
@@ -38,7 +38,7 @@ use uncontended_atomic::Ordering::Relaxed;
 use uncontended_atomic::Scope;
 use uncontended_fence::{Refused, bare};
 
-/// Carried out of the flag into the count.
+/// Added to a flagged word: the carry out of bit 0 clears the flag and advances the count.
 const CLEAR_AND_COUNT: u32 = 1;
 const COUNT: u32 = 2;
 const _: () = assert!(1 + CLEAR_AND_COUNT == COUNT, "I6");
@@ -77,29 +77,28 @@ impl Sleepers {
         Sleepers(Flagged::new(Scope::Private))
     }
 
-    /// For threads of several processes that map its memory. Each process calls [`attach`](Sleepers::attach) before
-    /// anything else, the one that made it too. A sleep lasts at most
-    /// [`LONGEST_SHARED_SLEEP`](crate::LONGEST_SHARED_SLEEP) before the sleeper looks again.
+    /// For threads of several processes that map its memory. Each process, including the one that created it, first
+    /// calls [`attach`](Sleepers::attach). A sleep lasts at most [`LONGEST_SHARED_SLEEP`](crate::LONGEST_SHARED_SLEEP);
+    /// then the sleeper checks again.
     pub fn shared() -> Sleepers {
         Sleepers(Flagged::new(Scope::Shared))
     }
 
-    /// Makes this process's publishers ones that the waiters' heavy fences reach. Where that is refused, every waiter
-    /// sleeps for bounded times from now on, in all processes. Within one process it is not needed and does nothing.
+    /// Registers this process, so that waiters' heavy fences reach its publishers. Where that is refused, all waiters
+    /// in all processes use bounded sleeps from then on. Within one process it does nothing and is not needed.
     ///
     /// # Errors
-    /// Why it was refused; the sleepers can be used all the same.
+    /// Why it was refused. The sleepers work all the same.
     pub fn attach(&self) -> Result<(), Refused> {
         self.0.attach()
     }
 
-    /// The threads that may sleep here.
+    /// Whether the threads are of one process or of several.
     pub fn scope(&self) -> Scope {
         self.0.scope()
     }
 
-    /// Wakes everybody who sleeps, if anybody does: the condition that the caller's last release store made hold may be
-    /// theirs.
+    /// Wakes all sleepers, if there are any. Call it after the release store that makes a condition hold.
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
     pub fn wake(&self) {
@@ -108,23 +107,24 @@ impl Sleepers {
         }
     }
 
-    /// Wakes everybody who sleeps, whether or not anybody is known to: in the place of a process that died, perhaps
-    /// between saying that nobody sleeps any more and waking who did.
+    /// Wakes all sleepers, whether or not the flag is set. Call it in place of a process that died: it may have cleared
+    /// the flag and not yet woken anyone.
     #[cold]
     pub fn wake_after_a_death(&self) {
         self.0.advance(|word| word.wrapping_add(CLEAR_AND_COUNT));
         self.0.wake_waiters(u32::MAX);
     }
 
-    /// Wakes one of those who sleep, the one who has slept longest: for conditions that any of them can make use of,
-    /// and that no two can. A waiter that is looking just now may be faster.
+    /// Wakes the thread that has slept longest. Use it for a condition that any one waiter can consume, but only one. A
+    /// waiter that is just checking may consume it first.
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
     pub fn wake_one(&self) {
         self.wake_for(1);
     }
 
-    /// The same for `count` such conditions at once: wakes so many, or all if there are no more.
+    /// Like [`wake_one`](Sleepers::wake_one), for `count` such conditions at once: wakes that many sleepers, or all if
+    /// there are fewer.
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
     pub fn wake_for(&self, count: usize) {
@@ -140,21 +140,21 @@ impl Sleepers {
         self.has_waiters()
     }
 
-    /// Whether somebody may be asleep.
+    /// Whether a thread may be asleep.
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
     pub fn has_waiters(&self) -> bool {
         self.0.is_flagged()
     }
 
-    /// How often somebody was woken, modulo 2^31.
+    /// How often a publisher woke sleepers, modulo 2^31.
     pub fn wakes(&self) -> u32 {
         self.0.word.load(Relaxed) / COUNT
     }
 
-    /// Waits until `ready` gives a value, and returns it. It is called at least once and more often than somebody
-    /// wakes, must not wait by itself, and must not give up after losing a race: it says "nothing there" only if
-    /// nothing is.
+    /// Waits until `ready` returns a value, and returns it. `ready` is called at least once, and may be called more
+    /// often than threads are woken. It must not block, and must not give up after losing a race: `None` means that
+    /// nothing is there.
     #[cfg_attr(unc_model, track_caller)]
     pub fn sleep_until<R>(&self, mut ready: impl FnMut() -> Option<R>) -> R {
         loop {
@@ -164,10 +164,11 @@ impl Sleepers {
         }
     }
 
-    /// The same, but not longer than to `deadline`, never a moment less; if that has passed, `ready` is asked once.
+    /// Like [`sleep_until`](Sleepers::sleep_until), but ends at `deadline`, never earlier. If the deadline has passed,
+    /// `ready` is called once.
     ///
     /// # Errors
-    /// The deadline has passed, and `ready` had still nothing to give.
+    /// The deadline passed and `ready` still returned `None`.
     #[inline]
     #[cfg_attr(unc_model, track_caller)]
     pub fn sleep_until_deadline<R>(
@@ -178,19 +179,19 @@ impl Sleepers {
         self.0.sleep_until_deadline(ready, deadline, Publishers::Elsewhere)
     }
 
-    /// A future that is ready once `ready` gives a value: for async tasks, whose deadlines are their executor's
-    /// business. It may be dropped at any time.
+    /// A future that resolves once `ready` returns a value. Deadlines are left to the executor. The future may be
+    /// dropped at any time.
     #[cfg(feature = "async")]
     pub fn until<R>(&self, ready: impl FnMut() -> Option<R>) -> impl Future<Output = R> {
         crate::tasks::until(&self.0, Publishers::Elsewhere, ready)
     }
 
-    /// What an event count on top keeps in the same word.
+    /// The word, for an event count built on it.
     pub(crate) fn flagged(&self) -> &Flagged<u32> {
         &self.0
     }
 
-    /// Clears the flag, then wakes all who slept under it (I2, I6).
+    /// Clears the flag, then wakes all waiters that slept under it (I2, I6).
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
     pub(crate) fn wake_all(&self) {
@@ -199,7 +200,8 @@ impl Sleepers {
         }
     }
 
-    /// Advances the count, then wakes so many; if fewer slept there, clears the flag as `wake_all` does (I4, I6).
+    /// Advances the count, then wakes `count` sleepers; if there were fewer, clears the flag as `wake_all` does (I4,
+    /// I6).
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
     pub(crate) fn wake_oldest(&self, count: u32) {
@@ -232,7 +234,7 @@ mod tests {
     use super::*;
     use uncontended_atomic::AtomicBool;
 
-    /// Clears the flag of who sleeps, and dies before the wake-up.
+    /// Clears the flag, and dies before the wake-up.
     fn die_between(sleepers: &Sleepers, is_over: &AtomicBool) {
         while !sleepers.has_waiters() {
             std::thread::yield_now();
@@ -242,14 +244,15 @@ mod tests {
     }
 
     #[test]
-    fn who_slept_under_a_flag_that_a_dead_process_cleared_comes_back() {
+    fn waiters_under_a_flag_that_a_dead_process_cleared_return() {
         let (sleepers, is_over) = (Sleepers::shared(), AtomicBool::new(false));
         let _ = sleepers.attach();
         std::thread::scope(|threads| {
             threads.spawn(|| sleepers.sleep_until(|| is_over.load(Relaxed).then_some(())));
             die_between(&sleepers, &is_over);
         });
-        // Within one process nobody dies alone, and sleeps have no limit: here a successor's wake-up is all there is.
+        // Within one process no holder dies alone and sleeps are unbounded, so only a successor's wake-up ends this
+        // one.
         let (sleepers, is_over) = (Sleepers::new(), AtomicBool::new(false));
         std::thread::scope(|threads| {
             let sleeper =

@@ -4,28 +4,27 @@ use crate::deadline::{Deadline, TimedOut, now_ns};
 use std::time::Duration;
 use uncontended_atomic::{AtomicU32, Ordering::Relaxed, spin_for_ns, yield_now};
 
-/// How long the threads that wait at one place look again and again before they sleep. All zero is as long as ever.
+/// How long the waiters of one place spin before they sleep. All zero means the longest spin.
 ///
-/// To fall asleep and be woken costs some microseconds, in a virtual machine some tens, and who is woken that late
-/// often keeps the other waiting so long that it sleeps as well. But to spin for that long each time that nothing will
-/// come for a while is a waste. So a place learns: a wait that ended while it spun, or soon after it fell asleep, lets
-/// the next one spin for [`LONGEST`]; one that did not halves that, six times at most. Other threads of its CPU are let
-/// run meanwhile, so that on one CPU the look comes after whoever is waited for. Nothing depends on it, so loads and
-/// stores are relaxed.
+/// Falling asleep and waking up costs a few microseconds, and tens of them in a virtual machine. A waiter that wakes
+/// that late often delays its peer so long that the peer sleeps as well. But a full spin before every long wait wastes
+/// CPU. So each place adapts: after a wait that ended during the spin, or soon after the waiter fell asleep, the next
+/// one spins for [`LONGEST`]; after any other wait the spin is halved, at most six times. The spin yields the CPU, so
+/// with a single CPU the thread that is waited for runs before the next check. Correctness does not depend on the
+/// value, so loads and stores are relaxed.
 #[derive(Debug)]
 pub(crate) struct AdaptiveSpin {
-    /// How often [`LONGEST`] was halved.
+    /// How many times [`LONGEST`] is halved.
     halved: AtomicU32,
 }
 
 const LONGEST: Duration = Duration::from_micros(50);
 const MOST_HALVED: u32 = 6;
-/// However little patience is left, others have the CPU so many times before a sleep. Among more threads than CPUs that
-/// is mostly who one waits for, and no sleep is needed; where nobody else wants the CPU it is cheaper than a sleep by
-/// far.
+/// However short the spin, a waiter yields at least this often before it sleeps. With more threads than CPUs a yield
+/// mostly lets the awaited thread run, and no sleep is needed; where no other thread wants the CPU, a yield is far
+/// cheaper than a sleep.
 const FEWEST_YIELDS: u32 = 10;
-/// The first look comes after a pause of so long, the next after one of twice that, all others after other threads had
-/// the CPU.
+/// The first check follows a pause of this length, the second a pause twice as long, and every later one a yield.
 const FIRST_PAUSE_NS: u32 = 25;
 const LAST_PAUSE_NS: u32 = 50;
 
@@ -40,8 +39,8 @@ impl AdaptiveSpin {
         AdaptiveSpin { halved: AtomicU32::new(0) }
     }
 
-    /// Looks until `ready` gives a value; then sleeps by `sleep` if patience comes to its end before. Not under the
-    /// checker, to which a look is a look, nor where faults are injected, so that they fall into sleeps.
+    /// Checks `ready` until it returns a value, and calls `sleep` if the spin ends first. Does not spin under the
+    /// checker, where a repeated check explores nothing new, nor under fault injection, so that faults hit the sleeps.
     #[cfg_attr(unc_model, track_caller)]
     pub(crate) fn spin_then_sleep<R, F: FnMut() -> Option<R>>(
         &self,
@@ -52,7 +51,7 @@ impl AdaptiveSpin {
         if cfg!(any(unc_model, unc_pause)) {
             return sleep(ready);
         }
-        // In shared memory another process may have written anything.
+        // In shared memory another process may have written any value.
         let halved = self.halved.load(Relaxed).min(MOST_HALVED);
         let end = Deadline::after(LONGEST / (1 << halved)).min(deadline);
         let found = spin_until(&mut *ready, end, deadline);
@@ -63,7 +62,7 @@ impl AdaptiveSpin {
             true => 0,
             false => (halved + 1).min(MOST_HALVED),
         };
-        // Publishers read this line.
+        // Store only a change: publishers read this cache line.
         if next != halved {
             self.halved.store(next, Relaxed);
         }
@@ -71,7 +70,7 @@ impl AdaptiveSpin {
     }
 }
 
-/// Looks again and again until `ready` gives a value, or `end` has passed and others had the CPU a few times.
+/// Checks `ready` until it returns a value, or until `end` has passed and the thread has yielded often enough.
 fn spin_until<R>(
     mut ready: impl FnMut() -> Option<R>,
     end: Deadline,
@@ -93,8 +92,8 @@ fn spin_until<R>(
     None
 }
 
-/// Bounded sleeps for where no barrier reaches the publishers: each up to twice as long as the last, from 50 µs to 16
-/// ms, shortened by up to half at random, so that sleepers do not all come back at once.
+/// Bounded sleeps for waiters whose publishers no barrier reaches. The bound doubles from 50 µs to 16 ms; jitter
+/// shortens each sleep by up to half, so that waiters do not all wake at once.
 #[derive(Debug, Default)]
 pub(crate) struct SleepBackoff {
     sleeps: u32,
@@ -104,12 +103,12 @@ const SHORTEST_NS: u64 = 50_000;
 const LONGEST_NS: u64 = 16_000_000;
 
 impl SleepBackoff {
-    /// When the next nap ends, never after `deadline`.
+    /// When the next sleep ends, never after `deadline`.
     pub(crate) fn next(&mut self, deadline: Deadline) -> Deadline {
         let now = now_ns();
         let longest = (SHORTEST_NS << self.sleeps.min(16)).min(LONGEST_NS);
         self.sleeps += 1;
-        // The last digits of the clock and where this thread's stack is tell sleepers apart.
+        // The low digits of the clock and the address of this thread's stack differ between waiters.
         let seed = now ^ (&raw const *self).addr() as u64;
         let random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
         let sleep_ns = longest - ((random * (longest / 2)) >> 32);
@@ -146,9 +145,9 @@ mod tests {
         }
         assert_eq!(spin.halved.load(Relaxed), MOST_HALVED);
         if cfg!(miri) {
-            return; // There no look is over before the shortest patience is.
+            return; // Under Miri one check takes longer than the shortest spin.
         }
-        // On a busy machine this thread may not run again before its patience is at its end.
+        // On a busy machine this thread may not run again before the spin ends.
         while spin.halved.load(Relaxed) == MOST_HALVED {
             let found = spin
                 .spin_then_sleep(&mut || Some(3), Deadline::NEVER, |look| look().ok_or(TimedOut));

@@ -1,25 +1,25 @@
-//! Tasks that wait: what the kernel's futex is to threads, for the wakers of async tasks.
+//! Async tasks that wait: what the kernel's futex queue is to threads, for wakers.
 //!
 //! # Contract
-//! [`until`] is a future that is ready once a look gives a value. Publishers need not know whether threads or tasks
-//! wait: whoever finds the flag wakes both. A future may be dropped at any time. It is polled again only when somebody
-//! woke, or, where barriers are refused or publishers are in other processes, every few milliseconds by a thread that
-//! lives as long as such a task waits.
+//! [`until`] is a future that resolves once a condition returns a value. Publishers need not know whether threads or
+//! tasks wait: the one that finds the flag wakes both. A future may be dropped at any time. It is polled again only
+//! after a wake-up; or, where barriers are refused or publishers are in other processes, every few milliseconds by a
+//! thread that lives as long as such a task waits.
 //!
 //! # State
-//! A fixed table of lists, by the address of the flagged word; each list under a lock.
+//! A fixed table of lists, hashed by the address of the flagged word; each list under its own lock.
 //!
 //! # Invariants
-//! I1: a task is in the list before it sees the flag set, and looks after its order (I3 of [`Flagged`]). Whoever clears
-//!     that flag takes it from the list afterwards: the list's lock lets nobody read an older flag than the one cleared
-//!     before the last locking. So a task that returned "pending" is woken at the first clear, and never relies on a
-//!     flag that was set anew.
-//! I2: a task that was chosen by a `wake_one` chooses another one when it leaves, with or without a value: it may have
-//!     found that value before it was chosen, for the next.
-//! I3: a waker that panics takes nobody else's wake-up along; who woke it hears of it afterwards.
+//! I1: a task is in the list before it sees the flag set, and checks its condition after its order (I3 of [`Flagged`]).
+//!     A thread that clears that flag takes the task from the list afterwards; a task that registers only after that
+//!     sees the clear, because both hold the list's lock. So a task that returned `Pending` is woken at the first
+//!     clear, and never relies on a flag that was set anew.
+//! I2: a task that a `wake_one` chose passes the wake-up on when it leaves, with or without a value: it may have found
+//!     that value before it was chosen, and the wake-up was for the next.
+//! I3: a waker that panics costs no other task its wake-up; the panic resumes in the thread that woke them.
 //!
 //! # Evidence
-//! tests/tasks.rs. Not explored by the checker: the table is a static, and locked.
+//! tests/tasks.rs. The checker does not explore it: the table is a static under locks.
 
 use crate::flagged::{FlagRepair, Flagged, Publishers};
 use crate::width::Width;
@@ -33,7 +33,7 @@ use std::time::Duration;
 struct Waiting {
     address: usize,
     ticket: u64,
-    /// Nobody, once it was chosen.
+    /// `None` once the task has been chosen.
     waker: Option<Waker>,
 }
 
@@ -47,19 +47,19 @@ const LISTS: usize = 64;
 static TABLE: [Mutex<List>; LISTS] =
     [const { Mutex::new(List { waiting: Vec::new(), next_ticket: 0 }) }; LISTS];
 
-/// Which list it is for an address: the upper bits of its product with 2^64 divided by the golden ratio, which spread
-/// what differs by any power of two. Words that are apart, on cache lines of their own, have the same lower bits.
+/// The list of an address: the upper bits of its product with 2^64 divided by the golden ratio, which spreads addresses
+/// that differ by any power of two. Words on cache lines of their own share their low bits.
 fn index(address: usize) -> usize {
     let mixed = (address as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     (mixed >> (u64::BITS - LISTS.ilog2())) as usize
 }
 
 fn list(address: usize) -> MutexGuard<'static, List> {
-    // Wakers are woken and dropped outside of the lock, so nothing panics inside.
+    // Wakers are woken and dropped outside the lock, so nothing panics inside.
     TABLE[index(address)].lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Wakes up to `count` tasks that wait at `address`, those who came first, and returns how many that were.
+/// Wakes up to `count` tasks that wait at `address`, oldest first, and returns how many it woke.
 pub(crate) fn wake(address: usize, count: usize) -> usize {
     let mut woken = Vec::new();
     {
@@ -67,7 +67,7 @@ pub(crate) fn wake(address: usize, count: usize) -> usize {
         let here = list.waiting.iter_mut().filter(|waiting| waiting.address == address);
         woken.extend(here.filter_map(|waiting| waiting.waker.take()).take(count));
         if count == usize::MAX {
-            // Not chosen but called with all others: nothing to hand on.
+            // All of them are woken, so none has a wake-up to pass on.
             list.waiting.retain(|waiting| waiting.address != address);
         }
     }
@@ -75,26 +75,26 @@ pub(crate) fn wake(address: usize, count: usize) -> usize {
     if let Err(panic) = wake_each(woken)
         && !std::thread::panicking()
     {
-        // A bug of the executor's, which whoever wakes hears of once all others are woken.
+        // A bug in the executor: it resumes in the waking thread once all the others are woken.
         resume_unwind(panic);
     }
     number
 }
 
-/// Wakes all of them, whatever one of them does; the first panic, if there was one.
+/// Wakes all of them, even if a waker panics. Returns the first panic.
 fn wake_each(tasks: Vec<Waker>) -> std::thread::Result<()> {
     let wake = |task: Waker| catch_unwind(AssertUnwindSafe(|| task.wake()));
     tasks.into_iter().map(wake).fold(Ok(()), std::thread::Result::and)
 }
 
-/// Takes all tasks out that wait at `address`, unwoken.
+/// Removes all tasks that wait at `address` without waking them.
 pub(crate) fn forget(address: usize) {
     let mut leaked = Vec::new();
     leaked.extend(list(address).waiting.extract_if(.., |waiting| waiting.address == address));
     drop(leaked);
 }
 
-/// Puts a task last, or where it stands already.
+/// Appends a task to its list, or updates its waker in place.
 fn register(address: usize, ticket: Option<u64>, waker: &Waker) -> u64 {
     let waker = waker.clone();
     let (replaced, ticket) = {
@@ -113,7 +113,7 @@ fn register(address: usize, ticket: Option<u64>, waker: &Waker) -> u64 {
     ticket
 }
 
-/// Takes a task out. True: it had been chosen.
+/// Removes a task. True: it had been chosen.
 fn leave(address: usize, ticket: u64) -> bool {
     let mine = {
         let mut list = list(address);
@@ -123,7 +123,7 @@ fn leave(address: usize, ticket: u64) -> bool {
     mine.is_some_and(|mine| mine.waker.is_none())
 }
 
-/// A future that is ready once `ready` gives a value.
+/// A future that resolves once `ready` returns a value.
 pub(crate) fn until<'f, W: Width, R, F: FnMut() -> Option<R>>(
     flagged: &'f Flagged<W>,
     publishers: Publishers,
@@ -139,7 +139,7 @@ pub(crate) struct Until<'f, W: Width, F> {
     ticket: Option<u64>,
 }
 
-// The look is called by reference and never pinned.
+// `ready` is called by reference and never pinned.
 impl<W: Width, F> Unpin for Until<'_, W, F> {}
 
 impl<W: Width, R, F: FnMut() -> Option<R>> Future for Until<'_, W, F> {
@@ -151,7 +151,7 @@ impl<W: Width, R, F: FnMut() -> Option<R>> Future for Until<'_, W, F> {
             this.leave();
             return Poll::Ready(value);
         }
-        // I1: first the list, then flag, order, look.
+        // I1: first the list, then flag, order, check.
         this.ticket = Some(register(this.flagged.address(), this.ticket, context.waker()));
         let mut repair = FlagRepair::new(this.flagged);
         loop {
@@ -188,7 +188,7 @@ impl<W: Width, F> Drop for Until<'_, W, F> {
     }
 }
 
-/// Tasks to be polled again though nobody may wake them.
+/// Tasks to poll again without a wake-up.
 struct Soon {
     tasks: Vec<Waker>,
     has_thread: bool,
@@ -207,7 +207,7 @@ fn poll_again_soon(task: Waker) {
         soon.has_thread = std::thread::Builder::new().spawn(poll_all_again).is_ok();
     }
     if !soon.has_thread {
-        // There is no thread to run it on: at once is soon.
+        // No thread could be started: poll them at once.
         let tasks = std::mem::take(&mut soon.tasks);
         drop(soon);
         let _ = wake_each(tasks);

@@ -1,15 +1,15 @@
-//! 32 and 64 bits, as one thing: a word whose bit 0 is a flag and whose upper bits count.
+//! Counts of 32 and of 64 bits behind one trait: a word whose bit 0 is a flag and whose upper bits count.
 
 use std::fmt::Debug;
 use uncontended_atomic::{AtomicU32, AtomicU64, FutexWord, Ordering};
 
-/// The type of an event count's value: `u32`, of which 31 bits count, or `u64`, of which 63 do.
+/// The type of an event count's value: `u32`, with a count of 31 bits, or `u64`, with one of 63.
 pub trait Width: Copy + Eq + Ord + Debug + Send + Sync + Sealed + 'static {}
 
 impl Width for u32 {}
 impl Width for u64 {}
 
-/// What the library itself needs of it.
+/// The operations the crate needs.
 pub trait Sealed: Sized {
     const ZERO: Self;
     const ONE: Self;
@@ -27,17 +27,17 @@ pub trait Sealed: Sized {
         failure: Ordering,
     ) -> Result<Self, Self>;
 
-    /// Adds `value` to a word that this thread alone adds to, in one instruction without LOCK, and tells whether the
-    /// flag is set afterwards.
+    /// Adds `value`, in one instruction without LOCK, to a word that only this thread adds to. Returns whether the flag
+    /// is set afterwards.
     #[cfg(target_arch = "x86_64")]
     fn add_unlocked(atomic: &Self::Atomic, value: Self) -> bool;
 
     fn is_flagged(&self) -> bool;
     fn flagged(self) -> Self;
     fn unflagged(self) -> Self;
-    /// The half that a futex sees.
+    /// The half that a futex compares.
     fn low(self) -> u32;
-    /// A count as it stands in the upper bits.
+    /// A count shifted to the upper bits.
     fn raise(self) -> Self;
     /// The count in the upper bits.
     fn lower(self) -> Self;

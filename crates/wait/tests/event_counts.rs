@@ -1,4 +1,4 @@
-//! Every form of event count with real threads: nothing lost, nothing invented, wraparound, closing, deadlines.
+//! Every form of event count with real threads: nothing lost, nothing invented; wraparound, closing, deadlines.
 
 #![allow(clippy::disallowed_types, clippy::disallowed_methods)] // A user's own atomics.
 
@@ -8,10 +8,10 @@ use std::time::Duration;
 use uncontended_wait::event_count::{EventCount, Form, SingleProducer};
 use uncontended_wait::{ClaimError, Closed, Deadline, Producer, WaitError, many, single};
 
-/// Miri takes a thousand times as long.
+/// Miri is a thousand times slower.
 const SCALE: u64 = if cfg!(miri) { 1 } else { 1_000 };
 
-/// Values as numbers, whatever their width.
+/// Values as numbers, for either width.
 trait Number: uncontended_wait::Width {
     const BITS: u32;
     fn of(value: u64) -> Self;
@@ -38,7 +38,7 @@ impl Number for u64 {
     }
 }
 
-/// A producer and three kinds of waiters: who follows every change, who waits for a distance, who waits for the end.
+/// A producer and three kinds of waiters: one follows every change, one waits for a distance, one waits for the end.
 fn stream<F: SingleProducer + Sync>()
 where
     F::Value: Number,
@@ -75,7 +75,7 @@ where
     assert_eq!(count.producer().unwrap_err(), ClaimError::Closed);
 }
 
-/// Two counts, each thread producer of one: every event waits for the other's.
+/// Two counts, each with one of the threads as its producer: every event waits for the other's.
 fn ping_pong<F: SingleProducer + Sync + Send>()
 where
     F::Value: Number,
@@ -116,10 +116,10 @@ where
     let soon = Deadline::after(Duration::from_millis(5));
     assert_eq!(count.wait_deadline(F::Value::of(0), soon), Err(WaitError::TimedOut));
     assert!(soon.has_passed(), "never early");
-    // The next event clears the flag, if the wait came to setting it before it was over.
+    // The next event clears the flag, if the wait set it before it timed out.
     let is_flagged = count.has_waiters();
     assert_eq!(count.wait_deadline(F::Value::of(7), Deadline::at_ns(1)).map(Number::get), Ok(0));
-    // The last value before the count wraps, and over.
+    // The last value before the count wraps, then beyond it.
     let last = (1 << F::Value::BITS) - 1;
     producer.add(F::Value::of(last));
     assert!(!count.has_waiters() && count.wakes() == u32::from(is_flagged));
@@ -131,7 +131,7 @@ where
     }
     producer.add_and_wake_one(F::Value::of(3));
     assert_eq!((waiter.join().unwrap(), count.value().get()), (2, 2));
-    // Handed over, then dropped by a panic while somebody sleeps.
+    // Handed over, then dropped by a panic while a thread sleeps.
     producer.release();
     let mut second = Producer::claim(Arc::clone(&count)).unwrap();
     assert_eq!(second.value().get(), 2);

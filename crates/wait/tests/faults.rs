@@ -1,8 +1,8 @@
-//! Hand-offs under what the system does to threads: signals by the thousand, real-time priority, one CPU for all.
+//! Hand-offs under adverse scheduling: thousands of signals, real-time priority, one CPU for all threads.
 //!
 //! 20,000 hand-offs each by default; `UNC_HAND_OFFS` sets another number, `UNC_DEPTH=full` does ten million. Waiters
-//! spin before they sleep, so that most hand-offs are quicker than a sleep; under `--cfg unc_pause`, here without any
-//! pause, they sleep at once:
+//! spin before they sleep, so most hand-offs end before a sleep; under `--cfg unc_pause`, used here without pauses,
+//! they sleep at once:
 //!
 //!     RUSTFLAGS="--cfg unc_pause" cargo test --release -p uncontended-wait --test faults --target-dir target/pause
 
@@ -23,7 +23,7 @@ fn hand_offs() -> u64 {
     number
 }
 
-/// Two threads take turns by sleepers; `each` prepares either.
+/// Two threads take turns with sleepers; `each` prepares either thread.
 fn by_sleepers(turns: u64, each: impl Fn() + Sync) {
     let (sleepers, turn) = (Sleepers::new(), AtomicU64::new(0));
     let take = |mine: u64| {
@@ -42,7 +42,7 @@ fn by_sleepers(turns: u64, each: impl Fn() + Sync) {
     println!("{turns} turns, {} sleepers woken", sleepers.wakes());
 }
 
-/// The same by two event counts.
+/// The same with two event counts.
 fn by_event_counts<F: SingleProducer<Value = u64> + Sync + Send>(
     turns: u64,
     each: impl Fn() + Sync,
@@ -129,7 +129,7 @@ fn every_kind(each: impl Fn() + Sync) {
 #[test]
 fn on_one_cpu() {
     let cpu = *uncontended_sys::affinity::allowed().unwrap().last().unwrap();
-    // In a thread of its own: the others of this process keep their CPUs.
+    // On a thread of its own, so that the other threads of this process keep their CPUs.
     let pinned = || uncontended_sys::affinity::pin(cpu).unwrap();
     std::thread::scope(|threads| threads.spawn(|| every_kind(pinned)).join().unwrap());
 }
@@ -141,7 +141,7 @@ fn first_in_first_out() -> bool {
     unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const param) == 0 }
 }
 
-/// Does every kind of hand-off with threads of real-time priority that `each` prepares further.
+/// Runs every kind of hand-off with threads of real-time priority, which `each` prepares further.
 fn in_real_time(test: &str, each: impl Fn() + Sync) {
     if !std::thread::scope(|threads| threads.spawn(first_in_first_out).join().unwrap()) {
         uncontended_testkit::skip!(test, "no right to SCHED_FIFO");
@@ -168,7 +168,7 @@ fn with_real_time_priority_on_one_cpu() {
 
 extern "C" fn nothing(_: libc::c_int) {}
 
-/// Signals that interrupt whatever system call the threads are in.
+/// Signals that interrupt the system calls of the threads.
 #[test]
 fn under_a_storm_of_signals() {
     // SAFETY: a sigaction is plain data; all zero is one without flags (so that calls are not begun anew) and mask.

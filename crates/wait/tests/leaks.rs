@@ -1,7 +1,7 @@
-//! Handles, waiters and futures leaked (`mem::forget`), and looks that panic: nothing is freed twice, and whoever is
-//! left goes on.
+//! Leaked handles, waiters and futures (`mem::forget`), and conditions that panic: nothing is freed twice, and the
+//! remaining threads continue.
 //!
-//! What is leaked stays reachable, so that Miri's search for leaks can be on for all tests of this crate.
+//! What is leaked stays reachable, so Miri's leak check can stay on for all tests of this crate.
 #![cfg(not(unc_model))]
 #![allow(clippy::disallowed_types)] // A user's own atomics.
 
@@ -15,7 +15,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 use uncontended_wait::{ClaimError, Deadline, EventCount, Parker, Sleepers, WaitError, single};
 
-/// What is never dropped.
+/// Values that are never dropped.
 static LEAKED: Mutex<Vec<Box<dyn Any + Send>>> = Mutex::new(Vec::new());
 
 fn leak(value: impl Any + Send) {
@@ -52,7 +52,7 @@ fn a_leaked_parker_or_unparker_leaves_the_others_their_token() {
     other.clone().unpark();
 }
 
-/// Counts how often it was woken.
+/// Counts its wake-ups.
 #[derive(Default)]
 struct Woken(AtomicU32);
 
@@ -68,7 +68,7 @@ fn poll<F: Future + Unpin>(future: &mut F, woken: &Arc<Woken>) -> Poll<F::Output
 }
 
 #[test]
-fn a_leaked_future_takes_no_wake_up_from_who_waits_at_the_same_address_later() {
+fn a_leaked_future_takes_no_wake_up_from_later_waiters_at_its_address() {
     let mut place = Box::new(Sleepers::new());
     let (gone, here) = (Arc::new(Woken::default()), Arc::new(Woken::default()));
     let mut leaked = place.until(|| None::<()>);
@@ -85,11 +85,11 @@ fn a_leaked_future_takes_no_wake_up_from_who_waits_at_the_same_address_later() {
 }
 
 #[test]
-fn a_look_that_panics_leaves_everything_as_it_was() {
+fn a_condition_that_panics_changes_nothing() {
     let count = EventCount::<uncontended_wait::event_count::TwoWords<u32>>::new();
     let mut producer = count.producer().unwrap();
     for _ in 0..2 {
-        let look = AssertUnwindSafe(|| count.wait_until(|_| panic!("a look that panics")));
+        let look = AssertUnwindSafe(|| count.wait_until(|_| panic!("a condition that panics")));
         assert!(catch_unwind(look).is_err());
     }
     let sleepers = Sleepers::new();
@@ -98,14 +98,14 @@ fn a_look_that_panics_leaves_everything_as_it_was() {
         sleepers.sleep_until_deadline(
             || {
                 looks += 1;
-                assert!(looks < 2, "a look that panics when the flag is set");
+                assert!(looks < 2, "a condition that panics once the flag is set");
                 None::<()>
             },
             Deadline::NEVER,
         )
     });
     assert!(catch_unwind(second).is_err());
-    let mut future = sleepers.until(|| -> Option<()> { panic!("a task's look that panics") });
+    let mut future = sleepers.until(|| -> Option<()> { panic!("a task's condition that panics") });
     let woken = Arc::new(Woken::default());
     assert!(catch_unwind(AssertUnwindSafe(|| poll(&mut future, &woken))).is_err());
     drop(future);

@@ -1,4 +1,4 @@
-//! Sleepers, explored: every execution that C11 and x86-TSO allow.
+//! `Sleepers`, `Parker` and `Role`, explored: every execution that C11 and x86-TSO allow.
 
 #![cfg(unc_model)]
 
@@ -34,7 +34,7 @@ fn letterbox() -> Arc<Box2> {
     })
 }
 
-/// A letter is published in two steps, so that there is one that wakes for nothing.
+/// A letter is published in two steps, so the first wake-up is spurious.
 fn one_publisher_and_one_waiter() {
     let post = letterbox();
     let theirs = Arc::clone(&post);
@@ -91,7 +91,7 @@ fn one_wake_a_token() {
     let waiters = [(), ()].map(|()| {
         let shared = Arc::clone(&shared);
         spawn(move || {
-            // A look that lost a race looks again: "not now" would be taken for "not there".
+            // A check that lost a race tries again: "not now" would be taken for "not there".
             let take =
                 || shared.1.fetch_update(Acquire, Relaxed, |tokens| tokens.checked_sub(1)).ok();
             shared.0.sleep_until(take);
@@ -106,7 +106,7 @@ fn one_wake_a_token() {
     }
 }
 
-/// An end for two waiters, while another thread wakes one of them for nothing.
+/// An end for two waiters, while another thread wakes one of them spuriously.
 fn one_wake_and_an_end() {
     let shared = Arc::new((Sleepers::new(), AtomicU32::new(0)));
     let waiters = [(), ()].map(|()| {
@@ -123,7 +123,7 @@ fn one_wake_and_an_end() {
     }
 }
 
-/// Two waiters, each for an event of its own: the first may set the flag for both.
+/// Two waiters, each for its own event: the first may set the flag for both.
 fn two_waiters_for_different_events() {
     let shared = Arc::new((Sleepers::new(), AtomicU32::new(0)));
     let waiters = [1, 2].map(|wanted| {
@@ -139,7 +139,7 @@ fn two_waiters_for_different_events() {
     }
 }
 
-/// A wait that may end by its deadline at any moment, and then has looked a last time.
+/// A wait that may end by its deadline at any moment, after a last check.
 fn a_deadline() {
     let shared = Arc::new((Sleepers::new(), AtomicU32::new(0)));
     let theirs = Arc::clone(&shared);
@@ -180,7 +180,7 @@ fn every_token_is_taken_when_each_wakes_one() {
 
 #[test]
 fn an_end_reaches_both_while_another_wakes_one() {
-    // Nothing about it is a matter of memory order, and of interleavings alone there are few enough.
+    // The property does not depend on the memory order, and the interleavings alone are few enough.
     let name = "an end for two waiters, while another wakes one";
     explored::begins(name, (10_000, Some(300_000)), &[Memory::Sc], explorer, || {
         one_wake_and_an_end
@@ -195,7 +195,7 @@ fn two_waiters_are_woken_by_different_events() {
     });
 }
 
-/// The role of a producer goes from one thread to another, which asks until it is free, and what is counted goes on.
+/// A producer's role goes from one thread to another that asks until it is free; the count continues.
 fn a_role_goes_on() {
     let shared = Arc::new((Role::new(), Letter(UnsafeCell::new(0))));
     let theirs = Arc::clone(&shared);
@@ -227,14 +227,13 @@ fn without_barriers_bounded_sleeps_lose_nothing_either() {
     holds(one_publisher_and_one_waiter);
 }
 
-/// Tokens given twice, with what they are about, to a thread that parks for each; the second may be taken with the
-/// first.
+/// Two tokens, each with its data, for a thread that parks for each; it may take the second with the first.
 fn tokens() {
     let letter = Arc::new(Letter(UnsafeCell::new(0)));
     let (mut parker, theirs) = (Parker::new(), Arc::clone(&letter));
     let unparker = parker.unparker();
     let other = spawn(move || {
-        // SAFETY: nobody reads before the token is given (edge `token`).
+        // SAFETY: no thread reads before the token is given (edge `token`).
         theirs.0.with_mut(|letter| unsafe { *letter = 7 });
         unparker.unpark();
     });
@@ -244,7 +243,7 @@ fn tokens() {
     other.join().unwrap();
 }
 
-/// Two tokens, of which the second is given once the first was taken.
+/// Two tokens, the second handed over once the first was taken.
 fn tokens_in_turn() {
     let (mut parker, taken) = (Parker::new(), Arc::new(AtomicU32::new(0)));
     let (unparker, theirs) = (parker.unparker(), Arc::clone(&taken));
@@ -265,13 +264,13 @@ fn tokens_in_turn() {
     }
 }
 
-/// The same with a deadline: whether the token was there in time or came at the last moment, what it is about is there.
+/// The same with a deadline: a token carries its data, whether it came in time or at the last moment.
 fn tokens_in_time() {
     let letter = Arc::new(Letter(UnsafeCell::new(0)));
     let (mut parker, theirs) = (Parker::new(), Arc::clone(&letter));
     let unparker = parker.unparker();
     let other = spawn(move || {
-        // SAFETY: nobody reads before the token is given (edge `token`).
+        // SAFETY: no thread reads before the token is given (edge `token`).
         theirs.0.with_mut(|letter| unsafe { *letter = 7 });
         unparker.unpark();
     });
@@ -282,7 +281,7 @@ fn tokens_in_time() {
     other.join().unwrap();
 }
 
-/// A park that may end by its deadline at any moment; the token is there then or later, and not lost.
+/// A park that may end by its deadline at any moment; the token comes before or after that, and is not lost.
 fn tokens_and_a_deadline() {
     let mut parker = Parker::new();
     let unparker = parker.unparker();

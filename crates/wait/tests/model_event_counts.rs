@@ -1,9 +1,9 @@
-//! Event counts, explored. The invariants V1 to V7 that the scenarios cite are those of the module `event_count`. V2
-//! broken is a deadlock to the checker.
+//! Event counts, explored. V1 to V7, which the scenarios cite, are the invariants of the module `event_count`. To the
+//! checker, a violated V2 is a deadlock.
 //!
-//! Of the mutants that the literature knows, "the flag is cleared after the increment" breaks forms whose flag lies
-//! outside of the word that waiters sleep on. Here it lies inside, where the like of it is to clear it without the
-//! count advancing.
+//! A mutant known from the literature, "the flag is cleared after the increment", breaks forms that keep the flag
+//! outside the word that waiters sleep on. Here the flag is inside the word; the matching mutant clears it without
+//! advancing the count.
 
 #![cfg(unc_model)]
 
@@ -14,7 +14,7 @@ use uncontended_testkit::explored::{self, BOTH};
 use uncontended_wait::event_count::{EventCount, Form, SingleProducer, Valued};
 use uncontended_wait::{Closed, Deadline, Producer, many, single};
 
-/// What is explored under TSO alone.
+/// Scenarios explored under TSO alone.
 const TSO: [Memory; 1] = [Memory::Tso];
 
 fn explorer(memory: Memory) -> Explorer {
@@ -25,12 +25,12 @@ fn holds(models: &[Memory], scenario: fn()) {
     explored::holds(models, explorer, || scenario);
 }
 
-/// Of a scenario that is too large for a short test.
+/// For a scenario that is too large for a short test.
 fn begins(name: &str, models: &[Memory], scenario: fn()) {
     explored::begins(name, (3_000, None), models, explorer, || scenario);
 }
 
-/// Of a scenario with more executions than can be explored; in the short form so many.
+/// For a scenario with more executions than can be explored; `short` of them in the short form.
 fn only_begins(name: &str, short: u64, models: &[Memory], scenario: fn()) {
     explored::begins(name, (short, Some(300_000)), models, explorer, || scenario);
 }
@@ -78,8 +78,8 @@ fn one_waiter<F: Small + SingleProducer>() {
     producer.release();
 }
 
-/// One waiter follows two events. A second one comes between them, if it finds the flag of the first, and may rely on
-/// one that the first sets anew (V2).
+/// One waiter follows two events. If a second waiter comes between them, it finds the flag of the first, and may rely
+/// on a flag that the first sets anew (V2).
 fn two_waiters<F: Small + SingleProducer>() {
     let mine = log::<F>();
     let mut producer = mine.count.producer().unwrap();
@@ -131,7 +131,7 @@ fn closing<F: Small + SingleProducer, const WAITERS: usize>() {
     }
 }
 
-/// One event, then the producer ends: who waits for the event sees it, however late it looks (V7).
+/// One event, then the producer ends: a waiter for the event sees it, however late it checks (V7).
 fn an_event_and_the_end<F: Small + SingleProducer>() {
     let mine = log::<F>();
     let mut producer = mine.count.producer().unwrap();
@@ -142,7 +142,7 @@ fn an_event_and_the_end<F: Small + SingleProducer>() {
     assert_eq!(waiter.join().unwrap(), Ok(1));
 }
 
-/// A wait that may end by its deadline at any moment; if it says that the count changed, it did (V4).
+/// A wait that may end by its deadline at any moment; a change that it reports has happened (V4).
 fn a_deadline<F: Small + SingleProducer>() {
     let mine = log::<F>();
     let mut producer = mine.count.producer().unwrap();
@@ -178,13 +178,13 @@ fn many_carry() {
     waiter.join().unwrap();
 }
 
-/// The last of two to count sees what the first did before it counted (V6).
+/// The thread that counts last sees what the other did before it counted (V6).
 fn the_last_of_two() {
     let mine =
         log::<uncontended_wait::event_count::OneWord<u32, uncontended_wait::event_count::Locked>>();
     let theirs = Arc::clone(&mine);
     let other = spawn(move || {
-        // SAFETY: nobody reads before the first event is counted (V6).
+        // SAFETY: no thread reads before the first event is counted (V6).
         theirs.entry.with_mut(|entry| unsafe { *entry = 7 });
         theirs.count.increment();
     });
@@ -195,7 +195,7 @@ fn the_last_of_two() {
     other.join().unwrap();
 }
 
-/// A close by anybody (V7).
+/// A close by any thread (V7).
 fn many_closing() {
     let count = Arc::new(many::EventCount32::new());
     let waiters = [(), ()].map(|()| {
@@ -225,7 +225,7 @@ fn one_job() {
     assert_eq!(took[0] + took[1], 1, "taken once");
 }
 
-/// An event that wakes all, while another thread's wakes one of them (V2).
+/// An event that wakes all waiters, while another thread's wakes one of them (V2).
 fn one_for_all_and_one_for_one() {
     let count = Arc::new(many::EventCount32::new());
     let waiters = [(), ()].map(|()| {
@@ -241,7 +241,7 @@ fn one_for_all_and_one_for_one() {
     }
 }
 
-/// 64 bits, of which the kernel sees the low half.
+/// A count of 64 bits, of which the kernel compares the low half.
 fn wide() {
     let count = Arc::new(many::EventCount64::new());
     let theirs = Arc::clone(&count);
@@ -251,7 +251,7 @@ fn wide() {
     assert!([0, (1 << 40) + 1].contains(&waiter.join().unwrap()));
 }
 
-/// A producer that reaches its count by an `Arc`, handed from one thread to another (V1).
+/// A producer that reaches its count through an `Arc`, moved from one thread to another (V1).
 fn handed_over() {
     let count = Arc::new(single::portable::EventCount32::new());
     let theirs = Arc::clone(&count);
@@ -357,7 +357,7 @@ fn many_producers_wake_one_at_a_time() {
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    //! Under TSO alone: in C11 there is no such instruction, so that pass would speak of other code.
+    //! Under TSO alone: C11 has no such instruction, so a C11 pass would check different code.
 
     use super::*;
     use uncontended_wait::event_count::{OneWord, Unlocked};

@@ -1,7 +1,7 @@
-//! Faults: threads stop for up to 50 ms before any of their steps. Many hand-offs run at once, since most of them stand
-//! still at any time; whoever sleeps for a minute has been forgotten.
+//! Faults: threads stop for up to 50 ms before any of their steps. Many hand-offs run at once, because most are paused
+//! at any time; a thread that sleeps for a minute has lost its wake-up.
 //!
-//! 2,000 pauses a form by default; `UNC_DEPTH=full` takes 10,000.
+//! 2,000 pauses per form by default; `UNC_DEPTH=full` takes 10,000.
 //!
 //!     RUSTFLAGS="--cfg unc_pause" cargo test -p uncontended-wait --test pause --target-dir target/pause
 
@@ -14,9 +14,9 @@ use uncontended_atomic::{AtomicBool, AtomicU64, inject_pauses, pauses};
 use uncontended_wait::event_count::{EventCount, OneWord, SingleProducer, TwoWords};
 use uncontended_wait::{Deadline, Sleepers, many};
 
-/// Hand-offs that run at once, two threads each.
+/// Hand-offs that run at once, with two threads each.
 const PAIRS: u64 = 40;
-/// A pause before one in so many steps.
+/// One step in this many is preceded by a pause.
 const ONE_IN: u64 = 12;
 
 fn wanted() -> u64 {
@@ -28,12 +28,12 @@ fn wanted() -> u64 {
     }
 }
 
-/// Long after any sum of pauses.
+/// Longer than any sum of pauses.
 fn forgotten() -> Deadline {
     Deadline::after(Duration::from_secs(60))
 }
 
-/// Runs `pair` many times at once, until there were enough pauses. Each says how far it came.
+/// Runs `pair` many times at once, until there were enough pauses. Each returns its number of hand-offs.
 fn run(name: &str, pair: impl Fn(&AtomicBool) -> u64 + Sync) {
     let before = pauses();
     let enough = AtomicBool::new(false);
@@ -59,7 +59,7 @@ fn by_sleepers(enough: &AtomicBool) -> u64 {
             let ready = || Some(turn.load(Acquire)).filter(|&turn| turn >= wanted);
             let now = sleepers.sleep_until_deadline(ready, forgotten()).expect("forgotten");
             let is_over = now == over || (mine == 0 && enough.load(Relaxed));
-            assert!(is_over || now == wanted, "a turn is lost");
+            assert!(is_over || now == wanted, "a lost turn");
             turn.store(if is_over { over } else { now + 1 }, Release);
             sleepers.wake();
             if is_over {
@@ -84,11 +84,11 @@ fn by_event_counts<F: SingleProducer<Value = u64> + Sync + Send>(enough: &Atomic
                 mine.increment();
                 let turn = mine.value();
                 let answer = counts[1].wait_deadline(turn - 1, forgotten());
-                assert_eq!(answer, Ok(turn), "forgotten, or an event too many");
+                assert_eq!(answer, Ok(turn), "a lost wake-up, or an event too many");
             }
         });
         let mut mine = counts[1].producer().unwrap();
-        // Until the other side is done, and closes its count.
+        // Until the other side is done and closes its count.
         while let Ok(turn) = counts[0].wait_until(|value| value > mine.value()) {
             assert_eq!(turn, mine.value() + 1);
             mine.increment();
@@ -126,11 +126,11 @@ fn by_many(enough: &AtomicBool) -> u64 {
     answered.value()
 }
 
-/// Pauses are counted over all threads, so one test runs at a time.
+/// Pauses are counted over all threads, so the tests run one at a time.
 static ALONE: Mutex<()> = Mutex::new(());
 
 #[test]
-fn nobody_is_forgotten_and_nothing_is_lost() {
+fn no_waiter_and_no_event_is_lost() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     inject_pauses(ONE_IN, 7);
     run("sleepers", by_sleepers);
@@ -141,14 +141,14 @@ fn nobody_is_forgotten_and_nothing_is_lost() {
 }
 
 #[test]
-fn fresh_sleepers_forget_nobody() {
+fn fresh_sleepers_lose_no_wake_up() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     inject_pauses(ONE_IN, 7);
     let time = Duration::from_secs(if uncontended_testkit::is_full() { 20 } else { 5 });
     assert!(!is_lost_within(time), "a publisher's store was missed");
 }
 
-/// Whether somebody is forgotten by sleepers of whom each is used once.
+/// Whether a wake-up is lost, with sleepers that are used once each.
 fn is_lost_within(time: Duration) -> bool {
     let (lost, over) = (AtomicBool::new(false), Deadline::after(time));
     std::thread::scope(|threads| {

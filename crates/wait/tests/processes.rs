@@ -9,7 +9,7 @@ use uncontended_sys::{filter, membarrier};
 use uncontended_wait::role::Holder;
 use uncontended_wait::{ClaimError, EventCount, Scope, Sleepers, single};
 
-/// What both processes have mapped.
+/// What both processes map.
 struct Shared {
     sleepers: Sleepers,
     turn: AtomicU64,
@@ -97,7 +97,7 @@ fn hand_offs_with_a_process_that_no_barrier_reaches() {
             "hand_offs_with_a_process_that_no_barrier_reaches",
             "no filters here"
         ),
-        refused => assert_eq!(refused, 1, "it is told so"),
+        refused => assert_eq!(refused, 1, "reported as refused"),
     }
 }
 

@@ -1,7 +1,7 @@
-//! Membarrier forbidden by a filter: hand-offs go on, by bounded sleeps. Each case is a process of its own, because
-//! filters are for ever.
+//! Membarrier refused by a seccomp filter: hand-offs continue with bounded sleeps. Each case runs in its own process,
+//! because a filter cannot be removed.
 //!
-//! A tenth of the hand-offs by default; `UNC_DEPTH=full` does 100,000 a form.
+//! Runs a tenth of the hand-offs by default; `UNC_DEPTH=full` does 100,000 per form.
 
 #![allow(clippy::disallowed_types, clippy::disallowed_methods)] // A user's own atomics.
 #![cfg(not(any(miri, unc_model)))]

@@ -1,4 +1,4 @@
-//! Sleepers with real threads: nothing is lost, deadlines are kept, a panic strands nobody.
+//! Sleepers with real threads: no wake-up is lost, deadlines are kept, a panic strands no waiter.
 
 #![allow(clippy::disallowed_types, clippy::disallowed_methods)] // A user's own atomics.
 
@@ -8,7 +8,7 @@ use uncontended_wait::{Deadline, Sleepers, TimedOut};
 
 const HAND_OFFS: u64 = if cfg!(miri) { 40 } else { 20_000 };
 
-/// One thread counts up, one follows, in turns that make each sleep for the other.
+/// Two threads take turns counting up; each sleeps for the other.
 #[test]
 fn two_threads_take_turns_and_no_turn_is_lost() {
     let (sleepers, turn) = (Sleepers::new(), AtomicU64::new(0));
@@ -73,7 +73,7 @@ fn a_deadline_is_never_early_and_one_in_the_past_looks_once() {
 }
 
 #[test]
-fn whoever_panics_in_a_look_wakes_the_others() {
+fn a_condition_that_panics_wakes_the_other_waiters() {
     let (sleepers, tokens) = (Sleepers::new(), AtomicU64::new(0));
     std::thread::scope(|threads| {
         let clumsy = threads.spawn(|| {
@@ -94,7 +94,7 @@ fn whoever_panics_in_a_look_wakes_the_others() {
         std::thread::sleep(Duration::from_millis(20));
         tokens.store(1, Release);
         sleepers.wake_one();
-        // The wake-up may have gone to either; the token goes to the patient one.
+        // The wake-up may have gone to either; the patient waiter takes the token.
         assert_eq!(patient.join().unwrap(), 1);
         sleepers.wake();
         drop(clumsy.join());

@@ -1,4 +1,5 @@
-//! Async tasks that wait next to threads: nothing lost, whatever is dropped, and where barriers are refused.
+//! Async tasks that wait alongside threads: no wake-up is lost, whichever future is dropped, also where barriers are
+//! refused.
 
 #![cfg(not(unc_model))]
 #![allow(clippy::disallowed_types)] // A user's own atomics.
@@ -22,7 +23,7 @@ impl Wake for Unpark {
     }
 }
 
-/// Polls until it is ready, and parks in between.
+/// Polls until the future is ready, and parks in between.
 fn block_on<T>(future: impl Future<Output = T>) -> T {
     let mut parker = Parker::new();
     let unpark = Arc::new(Unpark(Mutex::new(parker.unparker()), AtomicUsize::new(0)));
@@ -113,18 +114,18 @@ fn a_task_that_was_chosen_and_dropped_hands_it_on() {
         future.as_mut().poll(&mut Context::from_waker(waker))
     }
     assert!(poll(&mut first, &first_waker).is_pending());
-    assert!(poll(&mut first, &first_waker).is_pending(), "polled for no reason");
+    assert!(poll(&mut first, &first_waker).is_pending(), "a spurious poll");
     assert!(poll(&mut second, &second_waker).is_pending());
     tokens.store(1, Release);
     let (before, others) = (first_woken.1.load(Relaxed), second_woken.1.load(Relaxed));
     sleepers.wake_one();
-    assert!(first_woken.1.load(Relaxed) > before, "who came first");
+    assert!(first_woken.1.load(Relaxed) > before, "the oldest task");
     if others == 0 && second_woken.1.load(Relaxed) == 0 {
         drop(first);
-        assert_eq!(second_woken.1.load(Relaxed), 1, "handed on");
+        assert_eq!(second_woken.1.load(Relaxed), 1, "passed on");
     }
     assert!(poll(&mut second, &second_waker).is_ready());
-    // A future that never waits leaves nothing behind, and one that waits can be dropped.
+    // A future that never waited leaves nothing behind, and one that waits can be dropped.
     drop(sleepers.until(|| None::<()>));
     let mut third = Box::pin(sleepers.until(|| None::<()>));
     assert!(poll(&mut third, &second_waker).is_pending());
@@ -154,13 +155,13 @@ fn tasks_of_this_process_wait_at_a_shared_place_too() {
         let task =
             threads.spawn(|| block_on(sleepers.until(|| (ready.load(Acquire) == 1).then_some(7))));
         std::thread::sleep(std::time::Duration::from_millis(10));
-        // Another process would wake nobody here: the task looks by itself.
+        // Another process would wake no task here: the task checks by itself.
         ready.store(1, Release);
         assert_eq!(task.join().unwrap(), 7);
     });
 }
 
-/// Panics when it is woken, if it says so; counts in any case.
+/// Counts its wake-ups, and panics if told to.
 struct Fragile(bool, AtomicUsize);
 
 impl Wake for Fragile {
@@ -171,7 +172,7 @@ impl Wake for Fragile {
 }
 
 #[test]
-fn a_waker_that_panics_takes_nobody_elses_wake_up_along() {
+fn a_waker_that_panics_costs_no_other_task_its_wake_up() {
     let sleepers = Sleepers::new();
     let wakers = [true, false, true, false].map(|fails| Arc::new(Fragile(fails, 0.into())));
     let mut waiting: Vec<_> = wakers.iter().map(|_| sleepers.until(|| None::<()>)).collect();
@@ -180,7 +181,7 @@ fn a_waker_that_panics_takes_nobody_elses_wake_up_along() {
         assert!(Pin::new(future).poll(&mut Context::from_waker(&waker)).is_pending());
     }
     let wake = std::panic::AssertUnwindSafe(|| sleepers.wake());
-    assert!(std::panic::catch_unwind(wake).is_err(), "who wakes hears of it");
+    assert!(std::panic::catch_unwind(wake).is_err(), "the panic resumes in the waking thread");
     assert_eq!(wakers.map(|waker| waker.1.load(Relaxed)), [1; 4]);
     assert!(!sleepers.has_waiters());
 }

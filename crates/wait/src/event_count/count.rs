@@ -1,4 +1,4 @@
-//! The event count itself: reading it, waiting for it, and for the form of many producers, incrementing it.
+//! The event count: reading it, waiting for it, and, in the form for many producers, incrementing it.
 
 use super::form::{Form, Layout};
 use super::one_word::{Locked, OneWord};
@@ -10,8 +10,8 @@ use std::fmt;
 use uncontended_atomic::Scope;
 use uncontended_fence::Refused;
 
-/// A number of events, and the threads that wait for it to change. For the forms `F` see [`single`](super::single) and
-/// [`many`](super::many).
+/// A number of events, and the threads that wait for it to change. [`single`](super::single) and [`many`](super::many)
+/// describe the forms `F`.
 ///
 /// ```
 /// use uncontended_wait::{Closed, many};
@@ -28,7 +28,7 @@ use uncontended_fence::Refused;
 #[repr(C)]
 pub struct EventCount<F: Form> {
     pub(crate) form: F,
-    /// The producer's, where there is one.
+    /// The producer's role, in forms that have one.
     pub(crate) role: Role,
 }
 
@@ -38,75 +38,76 @@ impl<F: Form> EventCount<F> {
         EventCount { form: F::new(Scope::Private), role: Role::new() }
     }
 
-    /// A count of no events, for threads of several processes that map its memory. Each process calls
-    /// [`attach`](EventCount::attach) before anything else, the one that made it too. A sleep lasts at most
-    /// [`LONGEST_SHARED_SLEEP`](crate::LONGEST_SHARED_SLEEP) before the sleeper looks again: whom a process that died
-    /// was about to wake comes back by itself, or when its role is [taken over](EventCount::take_over).
+    /// A count of no events, for threads of several processes that map its memory. Each process, including the one that
+    /// created it, first calls [`attach`](EventCount::attach). A sleep lasts at most
+    /// [`LONGEST_SHARED_SLEEP`](crate::LONGEST_SHARED_SLEEP) before the sleeper checks again. So a waiter whose waker
+    /// died returns by itself, or when the role is [taken over](EventCount::take_over).
     pub fn shared() -> EventCount<F> {
         EventCount { form: F::new(Scope::Shared), role: Role::new() }
     }
 
-    /// Makes this process one that the heavy fences of other processes' waiters reach. Where that is refused, all
-    /// waiters of this count sleep for bounded times from now on. Within one process it is not needed and does nothing.
+    /// Registers this process, so that the heavy fences of waiters in other processes reach it. Where that is refused,
+    /// all waiters of this count use bounded sleeps from then on. Within one process it does nothing and is not needed.
     ///
     /// # Errors
-    /// Why it was refused; the count can be used all the same.
+    /// Why it was refused. The count works all the same.
     pub fn attach(&self) -> Result<(), Refused> {
         self.form.flagged().attach()
     }
 
-    /// The waiters of this count.
+    /// Whether its threads are of one process or of several.
     pub fn scope(&self) -> Scope {
         self.form.flagged().scope()
     }
 
-    /// How many events there were, modulo 2^31 or 2^63. What happened before each of them is seen.
+    /// The number of events, modulo 2^31 or 2^63. The caller sees what happened before each of them.
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
     pub fn value(&self) -> F::Value {
         self.form.load()
     }
 
-    /// Whether somebody may be asleep.
+    /// Whether a thread may be asleep.
     #[cfg_attr(unc_model, track_caller)]
     pub fn has_waiters(&self) -> bool {
         self.form.flagged().is_flagged()
     }
 
-    /// How often an event found somebody to wake, modulo 2^31 at least.
+    /// How often an event found threads to wake; wraps at 2^31 or later.
     pub fn wakes(&self) -> u32 {
         self.form.wakes()
     }
 
-    /// Whether no more events come.
+    /// Whether the count is closed: no more events are expected.
     #[cfg_attr(unc_model, track_caller)]
     pub fn is_closed(&self) -> bool {
         self.form.flagged().is_closed()
     }
 
-    /// Waits until the count is no longer `old`, and returns what it is then.
+    /// Waits until the count differs from `old`, and returns its new value.
     ///
     /// # Errors
-    /// It is still `old`, and no more events come.
+    /// The count is closed and still `old`.
     #[cfg_attr(unc_model, track_caller)]
     pub fn wait(&self, old: F::Value) -> Result<F::Value, Closed> {
         self.wait_until(|value| value != old)
     }
 
-    /// The same, but not longer than to `deadline`, never a moment less; if that has passed, one look is taken.
+    /// Like [`wait`](EventCount::wait), but ends at `deadline`, never earlier. If the deadline has passed, the count is
+    /// checked once.
     ///
     /// # Errors
-    /// It is still `old`, and the deadline has passed, or no more events come.
+    /// The count is still `old`, and the deadline has passed or the count is closed.
     #[cfg_attr(unc_model, track_caller)]
     pub fn wait_deadline(&self, old: F::Value, deadline: Deadline) -> Result<F::Value, WaitError> {
         self.wait_until_deadline(|value| value != old, deadline)
     }
 
-    /// Waits until `is_enough` says so of the count, and returns that count. It is asked after events, but not after
-    /// each.
+    /// Waits until `is_enough` accepts the count, and returns that count. `is_enough` is called after events, but not
+    /// after each.
     ///
     /// # Errors
-    /// It says no of the last event there will be.
+    /// The count is closed, and `is_enough` rejects its last value.
     #[cfg_attr(unc_model, track_caller)]
     pub fn wait_until(
         &self,
@@ -121,10 +122,10 @@ impl<F: Form> EventCount<F> {
         }
     }
 
-    /// The same, but not longer than to `deadline`.
+    /// Like [`wait_until`](EventCount::wait_until), but ends at `deadline`.
     ///
     /// # Errors
-    /// The deadline has passed, or no more events come, and it says still no.
+    /// The deadline has passed or the count is closed, and `is_enough` rejects the count.
     #[inline]
     #[cfg_attr(unc_model, track_caller)]
     pub fn wait_until_deadline(
@@ -139,11 +140,11 @@ impl<F: Form> EventCount<F> {
         result.map_err(|Closed| WaitError::Closed)
     }
 
-    /// A future of [`EventCount::wait_until`]: for async tasks, whose deadlines are their executor's business. It may
-    /// be dropped at any time.
+    /// [`EventCount::wait_until`] as a future. Deadlines are left to the executor. The future may be dropped at any
+    /// time.
     ///
     /// # Errors
-    /// As there.
+    /// As for [`EventCount::wait_until`].
     #[cfg(feature = "async")]
     pub async fn until(
         &self,
@@ -156,7 +157,7 @@ impl<F: Form> EventCount<F> {
         result
     }
 
-    /// Looks whether the count is enough, or is not and will never be.
+    /// A check of the count: it is enough, not enough, or closed without being enough.
     #[cfg_attr(unc_model, track_caller)]
     fn look(
         &self,
@@ -164,7 +165,7 @@ impl<F: Form> EventCount<F> {
     ) -> impl FnMut() -> Option<Result<F::Value, Closed>> {
         let mut enough = || Some(self.form.load()).filter(|&value| is_enough(value));
         move || match enough() {
-            // The last value is the one that is there once the count is closed.
+            // The last value is the one read after the count was found closed.
             None if self.is_closed() => Some(enough().ok_or(Closed)),
             value => value.map(Ok),
         }
@@ -172,14 +173,14 @@ impl<F: Form> EventCount<F> {
 }
 
 impl<W: Width> EventCount<OneWord<W, Locked>> {
-    /// Counts one event and wakes all who wait. Returns the count before it.
+    /// Counts one event and wakes all waiters. Returns the count before it.
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
     pub fn increment(&self) -> W {
         self.add(W::ONE)
     }
 
-    /// Counts `events` events and wakes all who wait; zero does nothing. Returns the count before them.
+    /// Counts `events` events and wakes all waiters; zero does nothing. Returns the count before them.
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
     pub fn add(&self, events: W) -> W {
@@ -190,7 +191,8 @@ impl<W: Width> EventCount<OneWord<W, Locked>> {
         before
     }
 
-    /// The same, but wakes only the one who has waited longest: for events of which each is for one waiter.
+    /// Like [`add`](EventCount::add), but wakes only the thread that has waited longest. Use it for events that one
+    /// waiter each consumes.
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
     pub fn add_and_wake_one(&self, events: W) -> W {
@@ -201,8 +203,8 @@ impl<W: Width> EventCount<OneWord<W, Locked>> {
         before
     }
 
-    /// Says that no more events come, and wakes all who wait. Events counted nevertheless are counted, and seen by
-    /// who reads the count.
+    /// Closes the count: no more events are expected, and all waiters return. Later events are counted all the same and
+    /// seen by threads that read the count.
     #[cfg_attr(unc_model, track_caller)]
     pub fn close(&self) {
         self.form.flagged().close();

@@ -1,4 +1,4 @@
-//! What an event count is made of: its forms behind one interface.
+//! The forms of an event count behind one interface.
 
 use crate::deadline::{Deadline, TimedOut};
 use crate::flagged::Flagged;
@@ -9,33 +9,33 @@ use uncontended_atomic::Scope;
 #[allow(private_bounds)]
 pub trait Form: Layout {}
 
-/// What a form's count is made of.
+/// A form with a value.
 pub trait Valued {
-    /// The type of its values.
+    /// The type of the value.
     type Value: Width;
 }
 
-/// A form that one thread increments, by a [`Producer`](crate::event_count::Producer).
+/// A form that one thread increments, through a [`Producer`](crate::event_count::Producer).
 #[allow(private_bounds)]
 pub trait SingleProducer: Form + Publish {}
 
-/// What the library itself needs of a form.
+/// The operations the crate needs of a form.
 pub(crate) trait Layout: Valued + Sized {
     /// The type of the word that carries the flag.
     type Word: Width;
 
     fn new(scope: Scope) -> Self;
     fn flagged(&self) -> &Flagged<Self::Word>;
-    /// The value.
+    /// The current value.
     fn load(&self) -> Self::Value;
     fn wake_all(&self);
     fn wake_oldest(&self);
-    /// Wakes all, whether or not there is a flag, in the place of a process that died.
+    /// Wakes all sleepers, whether or not the flag is set. Called in place of a process that died.
     fn wake_after_a_death(&self);
     fn wakes(&self) -> u32;
-    /// Wakes all who sleep and all who are about to without having found the count closed.
+    /// Wakes all sleepers, and those about to sleep that did not yet see the close.
     fn wake_after_close(&self);
-    /// What a waiter owes the others when it found the count closed.
+    /// What a waiter does for the others when it leaves because of the close.
     fn leave_closed(&self);
     fn sleep_until_deadline<R>(
         &self,
@@ -46,9 +46,9 @@ pub(crate) trait Layout: Valued + Sized {
     fn until<R>(&self, ready: impl FnMut() -> Option<R>) -> impl Future<Output = R>;
 }
 
-/// What a producer does.
+/// The operation of a producer.
 pub(crate) trait Publish: Form {
-    /// Makes the count `sum` by adding `events`, both as they stand in the upper bits of a word, and tells whether
-    /// somebody may sleep. For the producer alone.
+    /// Makes the count `sum` by adding `events`, both shifted to the upper bits. Returns whether a thread may be
+    /// asleep. Only the producer calls it.
     fn publish(&self, sum: Self::Value, events: Self::Value) -> bool;
 }

@@ -1,33 +1,33 @@
 //! Event counts: a number that grows with every event, and threads that wait for it to change.
 //!
 //! # Contract
-//! Whoever makes something happen writes it down, then increments the count. Whoever waits reads the count, looks
-//! whether anything is there for it, and if not waits until the count is no longer what it read. Then nothing is
-//! missed, and what happened before an increment is seen by whoever sees it counted. `add(n)` counts n events at once,
-//! so that the count can be the cursor of a log or a ring.
+//! A notifier records what happened, then increments the count. A waiter reads the count, checks whether there is
+//! anything for it, and if not waits until the count differs from what it read. No event is missed, and a thread that
+//! sees an increment sees what happened before it. `add(n)` counts n events at once, so the count can be the cursor of
+//! a log or a ring.
 //!
-//! Values are modulo 2^31 (`u32`) or 2^63 (`u64`): compare them for equality or by distance, never by size. Waiting for
-//! a change misses a multiple of 2^31 (2^63) events that fall between reading and sleeping.
+//! Values are modulo 2^31 (`u32`) or 2^63 (`u64`): compare them for equality or by distance, never by size. A wait for
+//! a change misses the change if exactly a multiple of 2^31 (2^63) events falls between the read and the sleep.
 //!
-//! | | increments | increment while nobody sleeps | needs of a sleeper |
+//! | | incremented by | increment while no thread sleeps | a sleeper needs |
 //! |---|---|---|---|
 //! | [`single::portable`] | one thread | a store, a load, a branch | a heavy fence |
 //! | `single::one_word` (x86-64) | one thread | an addition to memory without LOCK, a test, a branch | a heavy fence |
 //! | [`many`] | any thread | a LOCKed addition, a branch | nothing |
 //!
-//! All but `many` therefore ask the crate `fence` for membarriers; where those are refused, their sleepers sleep for
-//! bounded times.
+//! So all but `many` need membarriers from the crate `fence`; where those are refused, their sleepers use bounded
+//! sleeps.
 //!
 //! # Invariants
 //! V1: the final value is the number of events, modulo its width.
-//! V2: nobody sleeps without a time limit for a value to change that has changed, once stores have arrived and wake-ups
-//!     are made. (Who was left asleep by `add_and_wake_one`, on purpose, waits for the next.)
-//! V3: where barriers are refused, whoever sleeps comes back by itself within one nap.
-//! V4: "changed" is said only if it did.
+//! V2: once stores have arrived and wake-ups are made, no thread sleeps without a time limit for a change of a value
+//!     that has changed. (A thread that `add_and_wake_one` left asleep on purpose waits for the next event.)
+//! V3: where barriers are refused, each sleeper checks again by itself within one bounded sleep.
+//! V4: a wait reports a change only if there was one.
 //! V5: every clear of the flag is followed by a wake-up of all.
-//! V6: what happened before an event is seen by whoever sees it counted.
-//! V7: a close, and a producer's end by whatever way, wakes all who wait.
-//! V8: no deadline is early.
+//! V6: a thread that sees an event counted sees what happened before it.
+//! V7: closing the count wakes all waiters, and so does losing the producer in any way.
+//! V8: no wait times out early.
 //!
 //! # Evidence
 //! tests/model_event_counts.rs: V1 to V7 explored; tests/event_counts.rs: all of them with real threads,
@@ -50,16 +50,16 @@ pub use one_word::{Locked, OneWord};
 pub use producer::Producer;
 pub use two_words::TwoWords;
 
-/// Event counts with one producer, which a [`Producer`] stands for.
+/// Event counts with one producer, represented by a [`Producer`].
 ///
-/// The portable form is the default on x86-64 too. It keeps the count in the handle, in a register where the handle is
-/// a local, so that an increment, and an addition of any number, never waits for a load of what it stored last. An
-/// addition to memory does, but where the processor hands its sum on without going through memory. Besides, C11 covers
-/// each step of the portable form, and no increment ever stores a flag away.
+/// The portable form is the default on x86-64 too. It keeps the count in the handle, and in a register where the handle
+/// is a local, so an increment, or an addition of any number, never waits for a load of what it stored last. An
+/// addition to memory does wait, unless the processor forwards the sum without going through memory. Besides, C11
+/// covers each step of the portable form, and no increment ever overwrites a flag.
 pub mod single {
-    /// 31 bits, in the default form.
+    /// 31 bits, default form.
     pub type EventCount32 = portable::EventCount32;
-    /// 63 bits, in the default form.
+    /// 63 bits, default form.
     pub type EventCount64 = portable::EventCount64;
 
     /// A version and sleepers in two words, on every processor.
@@ -70,7 +70,7 @@ pub mod single {
         pub type EventCount64 = crate::event_count::EventCount<crate::event_count::TwoWords<u64>>;
     }
 
-    /// A version and a flag in one word, by an x86 instruction.
+    /// A version and a flag in one word, incremented by one x86 instruction.
     #[cfg(target_arch = "x86_64")]
     pub mod one_word {
         use crate::event_count::{EventCount, OneWord, Unlocked};
@@ -82,7 +82,7 @@ pub mod single {
     }
 }
 
-/// Event counts that any thread increments.
+/// Event counts that any thread may increment.
 pub mod many {
     use super::{EventCount, Locked, OneWord};
 
@@ -96,7 +96,7 @@ use crate::deadline::TimedOut;
 use crate::role::Holder;
 use std::fmt;
 
-/// No more events come, and the last one was not what was waited for.
+/// The event count is closed, and its last value was not the one waited for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Closed;
 
@@ -108,12 +108,12 @@ impl fmt::Display for Closed {
 
 impl std::error::Error for Closed {}
 
-/// Why a wait with a deadline ended without what it waited for.
+/// Why a wait with a deadline failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WaitError {
     /// The deadline has passed.
     TimedOut,
-    /// No more events come.
+    /// The event count is closed.
     Closed,
 }
 
@@ -140,16 +140,16 @@ impl From<Closed> for WaitError {
     }
 }
 
-/// Why an event count has no producer to give.
+/// Why a producer could not be claimed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ClaimError {
-    /// There is one.
+    /// There is one already.
     Taken,
-    /// There was one, and it has closed the count.
+    /// The last one closed the count.
     Closed,
-    /// There was one, and its process died: see [`EventCount::take_over`].
+    /// The process of the last one died; see [`EventCount::take_over`].
     Died {
-        /// That process's number.
+        /// Its process ID.
         pid: u32,
     },
 }
@@ -167,7 +167,7 @@ impl From<Holder> for ClaimError {
 impl fmt::Display for ClaimError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ClaimError::Taken => f.write_str("the event count has a producer"),
+            ClaimError::Taken => f.write_str("the event count already has a producer"),
             ClaimError::Closed => Closed.fmt(f),
             ClaimError::Died { pid } => write!(f, "process {pid} died as its producer"),
         }

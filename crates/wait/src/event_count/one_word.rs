@@ -1,31 +1,31 @@
-//! Version and flag in one word: with an unlocked addition the x86 form for a single producer, with a LOCKed one the
-//! form for many.
+//! Version and flag in one word: the form for many producers with a LOCKed addition, and the x86 form for a single
+//! producer with an unlocked one.
 //!
 //! # Contract
 //! An increment adds 2 and tests bit 0 of the result.
 //!
 //! # State
-//! A [`Flagged`] word whose count is the version. A futex sees its low half alone, so with 64 bits too the flag is
-//! there.
+//! A [`Flagged`] word whose count is the version. A futex compares only the low half, which holds the flag in the
+//! 64-bit form too.
 //!
 //! # Edges
 //! event: `publish` -> `load`. What happened before the increment.
 //!
 //! # Invariants
 //! I1 to I5: those of [`Flagged`].
-//! I6, many producers: every change of the word is an atomic read-modify-write, so an increment either comes before the
-//!     flag is set, and the kernel finds another version, or after, and finds the flag. No fence, no barrier.
-//! I7, single producer: an increment that had loaded the word when the flag was set may store it away. The waiter's
-//!     heavy fence, after the flag and before the kernel looks, lies before or after the whole instruction
-//!     (`unlocked`): if after, the version has changed and the kernel refuses the sleep; if before, the increment finds
-//!     the flag. That a flag may be cleared and set anew at the same version is I6 of [`Flagged`].
-//! I8: with 64 bits, the kernel cannot tell versions that are 2^31 apart. A waiter that is overtaken by that many
-//!     between its flag and its sleep, and finds another waiter's flag there, sleeps until the next increment.
+//! I6, many producers: every change of the word is an atomic read-modify-write. So an increment comes either before the
+//! flag, and the kernel finds a different version, or after it, and finds the flag. No fence or barrier is needed.
+//! I7, single producer: an increment that loaded the word before the flag was set may overwrite the flag. The waiter's
+//! heavy fence, which runs after the flag is set and before the kernel compares, falls before or after the whole
+//! instruction (`unlocked`). If after, the version has changed and the kernel refuses the sleep; if before, the
+//! increment finds the flag. I6 of [`Flagged`] covers a flag that is cleared and set anew at the same version.
+//! I8: with 64 bits the kernel cannot distinguish versions that are 2^31 apart. If that many increments pass between a
+//!     waiter's flag and its sleep, and it finds another waiter's flag there, it sleeps until the next increment.
 //!
 //! # Evidence
 //! tests/model_event_counts.rs: under TSO; many producers under C11 too.
 //! # Sources
-//! Concurrency Kit, `ck_ec.h` (there the flag's loss is bounded by a second's sleep).
+//! Concurrency Kit, `ck_ec.h` (which bounds the loss of the flag by sleeps of a second).
 
 use crate::deadline::{Deadline, TimedOut};
 #[cfg(target_arch = "x86_64")]
@@ -37,26 +37,26 @@ use std::marker::PhantomData;
 use uncontended_atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use uncontended_atomic::{AtomicU32, Scope};
 
-/// Form: version and flag in one word, to which is added by `A`: [`Locked`], or `Unlocked` on x86-64.
+/// The form with version and flag in one word. `A` says how to add: [`Locked`], or `Unlocked` on x86-64.
 #[derive(Debug)]
 #[repr(C)]
 pub struct OneWord<W: Width, A> {
     flagged: Flagged<W>,
-    /// How often a publisher found the flag.
+    /// How many publishers found the flag.
     wakes: AtomicU32,
     addition: PhantomData<A>,
 }
 
-/// By any thread, with an atomic read-modify-write.
+/// Any thread adds, by an atomic read-modify-write.
 #[derive(Debug)]
 pub enum Locked {}
 
-/// By one thread, with an x86 instruction that is none.
+/// One thread adds, by an x86 instruction without LOCK.
 #[cfg(target_arch = "x86_64")]
 #[derive(Debug)]
 pub enum Unlocked {}
 
-/// A way to add.
+/// How a form adds.
 pub(crate) trait Addition {
     const PUBLISHERS: Publishers;
 }
@@ -85,11 +85,11 @@ impl<W: Width, A: Addition> Layout for OneWord<W, A> {
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
     fn load(&self) -> W {
-        // EDGE event (acquire): what happened before.
+        // EDGE event (acquire): what happened before the increment.
         W::load(&self.flagged.word, Acquire).lower()
     }
 
-    /// Clears the flag, then wakes all who slept under it (I2).
+    /// Clears the flag, then wakes all waiters that slept under it (I2).
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
     fn wake_all(&self) {
@@ -99,7 +99,7 @@ impl<W: Width, A: Addition> Layout for OneWord<W, A> {
         }
     }
 
-    /// Wakes one; if none slept there, clears the flag as `wake_all` does (I4). The version has advanced just now.
+    /// Wakes one waiter; if none was asleep, clears the flag as `wake_all` does (I4). The version has just advanced.
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
     fn wake_oldest(&self) {
@@ -122,7 +122,7 @@ impl<W: Width, A: Addition> Layout for OneWord<W, A> {
     #[cfg_attr(unc_model, track_caller)]
     fn wake_after_close(&self) {
         if A::PUBLISHERS == Publishers::Locked {
-            // EDGE flag (release): the mode is closed, for whoever sets or sees the flag from now on.
+            // EDGE flag (release): the closed mode, for threads that set or see the flag from now on.
             W::fetch_add(&self.flagged.word, W::ZERO, Release);
         } else {
             uncontended_fence::bare::light();
@@ -130,8 +130,8 @@ impl<W: Width, A: Addition> Layout for OneWord<W, A> {
         self.wake_all();
     }
 
-    /// It may have set the flag anew after the close had cleared it, at the same version, and others who saw it set
-    /// before may sleep under it.
+    /// This waiter may have set the flag anew after the close cleared it, at the same version, and waiters that saw it
+    /// set before may sleep under it.
     #[cfg_attr(unc_model, track_caller)]
     fn leave_closed(&self) {
         self.wake_all();
@@ -161,11 +161,11 @@ impl<W: Width, A: Addition> Valued for OneWord<W, A> {
 }
 
 impl<W: Width> OneWord<W, Locked> {
-    /// The value before the events, and whether somebody may sleep.
+    /// The value before the events, and whether a thread may be asleep.
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
     pub(crate) fn publish(&self, events: W) -> (W, bool) {
-        // EDGE event (acq-rel): what happened before, and what did before the events that were counted already.
+        // EDGE event (acq-rel): what happened before this increment, and before the increments already counted.
         let found = W::fetch_add(&self.flagged.word, events.raise(), AcqRel);
         (found.lower(), found.is_flagged())
     }
@@ -179,7 +179,7 @@ impl<W: Width> crate::event_count::form::Publish for OneWord<W, Unlocked> {
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
     fn publish(&self, _: W, events: W) -> bool {
-        // EDGE event (release): what happened before, because x86 keeps the order of stores (`unlocked`).
+        // EDGE event (release): what happened before the increment, because x86 keeps the order of stores (`unlocked`).
         W::add_unlocked(&self.flagged.word, events)
     }
 }

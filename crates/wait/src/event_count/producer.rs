@@ -1,11 +1,11 @@
-//! The one producer of an event count, as a value that cannot be copied.
+//! The single producer of an event count, as a value that cannot be copied.
 //!
 //! # State
-//! The producer keeps the count and never loads it from shared memory.
+//! The producer keeps the count in the handle and never loads it from shared memory.
 //!
 //! # Invariants
-//! I1: a count has at most one producer at a time: it holds the count's role, and `&mut self` counts events.
-//! I2: a producer that is dropped, by a panic too, closes the count: nobody waits for what can't come.
+//! I1: a count has at most one producer at a time, the holder of the count's role, and counting takes `&mut self`.
+//! I2: dropping a producer, during a panic too, closes the count, so no thread waits for events that cannot come.
 
 use super::form::SingleProducer;
 use super::{ClaimError, EventCount};
@@ -14,7 +14,7 @@ use crate::width::Sealed as _;
 use std::fmt;
 use std::ops::Deref;
 
-/// The producer of an [`EventCount`] that it reaches by `C`: a reference, an `Arc`.
+/// The producer of an [`EventCount`] that it reaches through `C`: a reference or an `Arc`.
 ///
 /// ```
 /// use uncontended_wait::{ClaimError, Closed, single};
@@ -32,53 +32,53 @@ use std::ops::Deref;
 /// ```
 pub struct Producer<F: SingleProducer, C: Deref<Target = EventCount<F>>> {
     claim: Claim<F, C>,
-    /// As it stands in the upper bits of a word.
+    /// The count, shifted to the upper bits of a word.
     raised: F::Value,
 }
 
-/// What is dropped with a producer: apart from the count, so that the count can stay in a register.
+/// The part of a producer with a destructor, kept apart from the value so that the value can stay in a register.
 struct Claim<F: SingleProducer, C: Deref<Target = EventCount<F>>> {
     count: C,
     is_released: bool,
 }
 
 impl<F: SingleProducer> EventCount<F> {
-    /// The producer. Dropped, it closes the count for good; [`Producer::release`] lets another go on.
+    /// Claims the producer. Dropping it closes the count for good; [`Producer::release`] lets another thread claim it.
     ///
     /// # Errors
-    /// There is one, or it has closed the count.
+    /// The count has a producer, or is closed.
     pub fn producer(&self) -> Result<Producer<F, &EventCount<F>>, ClaimError> {
         Producer::claim(self)
     }
 
-    /// The producer in the place of one whose process died: it goes on from the last event that was counted, and
-    /// whoever the dead was about to wake is woken. A count without a producer is claimed.
+    /// Takes over from a producer whose process died. It continues after the last event counted, and wakes the waiters
+    /// that the dead process may have left asleep. A count without a producer is simply claimed.
     ///
     /// # Errors
-    /// There is one that lives, or it has closed the count.
+    /// The producer's process is alive, or the count is closed.
     pub fn take_over(&self) -> Result<Producer<F, &EventCount<F>>, ClaimError> {
         self.role.take_over(self.scope())?;
         self.form.wake_after_a_death();
         Producer::go_on(self)
     }
 
-    /// The producer's process: for those who wait for one that may have died ([`EventCount::shared`]).
+    /// The process of the producer. Waiters use it to find out whether the producer died ([`EventCount::shared`]).
     pub fn holder(&self) -> Holder {
         self.role.holder()
     }
 }
 
 impl<F: SingleProducer, C: Deref<Target = EventCount<F>>> Producer<F, C> {
-    /// As [`EventCount::producer`], for a count that is reached in another way.
+    /// Like [`EventCount::producer`], for a count reached through an `Arc` or another pointer.
     ///
     /// # Errors
-    /// As there.
+    /// As for [`EventCount::producer`].
     pub fn claim(count: C) -> Result<Producer<F, C>, ClaimError> {
         count.role.claim(count.scope())?;
         Producer::go_on(count)
     }
 
-    /// By who has just come to hold the role.
+    /// Called by the thread that has just claimed the role.
     fn go_on(count: C) -> Result<Producer<F, C>, ClaimError> {
         if count.is_closed() {
             count.role.give_up();
@@ -88,25 +88,25 @@ impl<F: SingleProducer, C: Deref<Target = EventCount<F>>> Producer<F, C> {
         Ok(Producer { claim: Claim { count, is_released: false }, raised })
     }
 
-    /// How many events there were.
+    /// The number of events.
     #[inline(always)]
     pub fn value(&self) -> F::Value {
         self.raised.lower()
     }
 
-    /// The count.
+    /// The event count.
     pub fn count(&self) -> &EventCount<F> {
         &self.claim.count
     }
 
-    /// Counts one event and wakes all who wait.
+    /// Counts one event and wakes all waiters.
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
     pub fn increment(&mut self) {
         self.add(F::Value::ONE);
     }
 
-    /// Counts `events` events and wakes all who wait; zero does nothing.
+    /// Counts `events` events and wakes all waiters; zero does nothing.
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
     pub fn add(&mut self, events: F::Value) {
@@ -115,7 +115,8 @@ impl<F: SingleProducer, C: Deref<Target = EventCount<F>>> Producer<F, C> {
         }
     }
 
-    /// The same, but wakes only the one who has waited longest: for events of which each is for one waiter.
+    /// Like [`add`](Producer::add), but wakes only the thread that has waited longest. Use it for events that one
+    /// waiter each consumes.
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
     pub fn add_and_wake_one(&mut self, events: F::Value) {
@@ -135,7 +136,7 @@ impl<F: SingleProducer, C: Deref<Target = EventCount<F>>> Producer<F, C> {
         self.claim.count.form.publish(self.raised, events)
     }
 
-    /// Gives the claim back without closing the count.
+    /// Gives the role back without closing the count.
     pub fn release(mut self) {
         self.claim.is_released = true;
     }

@@ -1,12 +1,12 @@
-//! The portable single-producer form: a version, and next to it the sleepers.
+//! The portable single-producer form: a version with [`Sleepers`] next to it.
 //!
 //! # Contract
-//! An increment is a release store of the version and [`Sleepers::wake`]: a load and a branch. Nothing in it is
-//! specific to a processor.
+//! An increment is a release store of the version and [`Sleepers::wake`]: a load and a branch. It is the same on every
+//! processor.
 //!
 //! # State
-//! `version` counts in its upper 31 or 63 bits, as in the other forms, and is stored by the one producer alone, which
-//! keeps a copy and so never loads it.
+//! `version` counts in its upper 31 or 63 bits, as in the other forms. Only the producer stores it, and keeps a copy,
+//! so it never loads it.
 //!
 //! # Edges
 //! event: `publish` -> `load`. What happened before the increment.
@@ -22,7 +22,7 @@ use crate::width::Width;
 use uncontended_atomic::Ordering::{Acquire, Release};
 use uncontended_atomic::Scope;
 
-/// Form: a version and sleepers, on every processor.
+/// The form with a version and sleepers, for every processor.
 #[derive(Debug)]
 #[repr(C)]
 pub struct TwoWords<W: Width> {
@@ -45,7 +45,7 @@ impl<W: Width> Layout for TwoWords<W> {
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
     fn load(&self) -> W {
-        // EDGE event (acquire): what happened before.
+        // EDGE event (acquire): what happened before the increment.
         W::load(&self.version, Acquire).lower()
     }
 
@@ -72,7 +72,7 @@ impl<W: Width> Layout for TwoWords<W> {
         self.sleepers.wake();
     }
 
-    /// Nothing: a flag that was cleared never comes back with the same count (I6 of [`Sleepers`]).
+    /// Nothing to do: a flag that was cleared never comes back with the same count (I6 of [`Sleepers`]).
     fn leave_closed(&self) {}
 
     #[inline]
@@ -103,7 +103,7 @@ impl<W: Width> Publish for TwoWords<W> {
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
     fn publish(&self, sum: W, _: W) -> bool {
-        // EDGE event (release): what happened before.
+        // EDGE event (release): what happened before the increment.
         W::store(&self.version, sum, Release);
         self.sleepers.is_flagged_after_publishing()
     }
