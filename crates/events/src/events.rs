@@ -13,8 +13,8 @@
 //! # Edges
 //! None of ours: words that the next owner reads are ordered by the program's own lock.
 
-use crate::ledger::{self, Wait, waiters};
-use crate::site::{Row, Seat, Site};
+use crate::site::{Recorder, Row, Site};
+use crate::waiters::{self, Wait};
 use uncontended_atomic::{AtomicU64, Ordering::Relaxed};
 use uncontended_trace::histogram::{COARSE, FINE};
 use uncontended_trace::layout::{Cell, Cold, Extreme, Late, Lock, cause, units};
@@ -39,7 +39,7 @@ pub fn acquired<S: Site>(at: S, row: Row) {
         let (thread, place) = at.split();
         return acquired_noted::<S>(thread, place, row);
     }
-    own(at.seat(), row, || if at.seat().holds { at.ticks() } else { 1 });
+    own(at.recorder(), row, || if at.recorder().holds { at.ticks() } else { 1 });
 }
 
 /// The same for a lock that others want or wanted, or that the thread held already.
@@ -52,43 +52,43 @@ fn acquired_noted<S: Site>(thread: S::Thread, place: S::Place, row: Row) {
     // A depth that outlived a release by another thread is none.
     if depth != 0
         && lock.release.load(Relaxed) == 0
-        && lock.owner.load(Relaxed) == id(at.seat(), cell)
+        && lock.owner.load(Relaxed) == id(at.recorder(), cell)
     {
         cell.depth.store(depth + 1, Relaxed);
         return;
     }
-    if waiters(lock) != 0 {
+    if waiters::count(lock) != 0 {
         barged(at, row, now);
     }
-    take(at.seat(), row, now);
+    take(at.recorder(), row, now);
 }
 
 /// The number by which a lock knows its owner.
 #[inline(always)]
-pub fn id(seat: &Seat, cell: &Cell) -> u32 {
-    seat.arena.unit_of(cell)
+pub fn id(recorder: &Recorder, cell: &Cell) -> u32 {
+    recorder.arena.unit_of(cell)
 }
 
 /// When the lock was released before it was taken now; 0 if that concerned nobody, none if it was not seen.
-fn last_release(seat: &Seat, lock: &Lock) -> Option<u64> {
+fn last_release(recorder: &Recorder, lock: &Lock) -> Option<u64> {
     let stamp = lock.release.load(Relaxed);
     let owner = lock.owner.load(Relaxed);
-    let was_seen = || owner != 0 && seat.arena.at::<Cell>(owner).depth.load(Relaxed) == 0;
+    let was_seen = || owner != 0 && recorder.arena.at::<Cell>(owner).depth.load(Relaxed) == 0;
     (stamp != 0 || was_seen()).then_some(stamp)
 }
 
 /// The calling thread holds the lock alone from `now` on.
 #[inline(always)]
-pub fn take(seat: &Seat, row: Row, now: u64) {
+pub fn take(recorder: &Recorder, row: Row, now: u64) {
     row.lock.release.store(0, Relaxed);
-    own(seat, row, || now);
+    own(recorder, row, || now);
 }
 
 /// The calling thread's hold begins. The clock is read last: next to an atomic instruction that costs least.
 #[inline(always)]
-pub fn own(seat: &Seat, row: Row, now: impl Fn() -> u64) {
+pub fn own(recorder: &Recorder, row: Row, now: impl Fn() -> u64) {
     let Row { cell, lock } = row;
-    let (owner, own) = (lock.owner.load(Relaxed), id(seat, cell));
+    let (owner, own) = (lock.owner.load(Relaxed), id(recorder, cell));
     if owner != own {
         if owner != 0 {
             bump(&cell.owner_changes);
@@ -103,13 +103,16 @@ pub fn own(seat: &Seat, row: Row, now: impl Fn() -> u64) {
 #[inline(never)]
 fn barged(at: impl Site, row: Row, now: u64) {
     let lock = row.lock;
-    let Some(release) = last_release(at.seat(), lock) else { return };
+    let Some(release) = last_release(at.recorder(), lock) else { return };
     // Threads fight for the lock in the usual case: somebody waited already when it was released, and still does.
     let since_release = release != 0
         && lock.wanted_at.load(Relaxed) == release
         && lock.open_since.load(Relaxed) == 0;
-    let opened =
-        if since_release { Some(release) } else { ledger::opened(at.seat(), lock, release, now) };
+    let opened = if since_release {
+        Some(release)
+    } else {
+        waiters::opened(at.recorder(), lock, release, now)
+    };
     if let Some(opened) = opened {
         close_idle(at, row, Idle { opened, now, release, cause: cause::BARGED });
     }
@@ -131,8 +134,8 @@ pub struct Idle {
 /// Records an idle interval that this thread ended.
 #[inline]
 pub fn close_idle(at: impl Site, row: Row, idle: Idle) {
-    let Some(cold) = cold(at.seat(), row.cell) else { return };
-    let length = difference(at.seat(), idle.opened, idle.now);
+    let Some(cold) = cold(at.recorder(), row.cell) else { return };
+    let length = difference(at.recorder(), idle.opened, idle.now);
     add(&cold.idle_total, length);
     bump(&cold.idle[FINE.bucket(length)]);
     let fresh = Fresh { ticks: length, at: idle.now, release: idle.release, cause: idle.cause };
@@ -140,9 +143,9 @@ pub fn close_idle(at: impl Site, row: Row, idle: Idle) {
 }
 
 /// `later - earlier`; counted, and 0, if the clocks of two CPUs contradict.
-fn difference(seat: &Seat, earlier: u64, later: u64) -> u64 {
+fn difference(recorder: &Recorder, earlier: u64, later: u64) -> u64 {
     later.checked_sub(earlier).unwrap_or_else(|| {
-        seat.arena.header().negative.fetch_add(1, Relaxed);
+        recorder.arena.header().negative.fetch_add(1, Relaxed);
         0
     })
 }
@@ -189,13 +192,13 @@ fn keep_extreme(at: impl Site, worst: &[Extreme; 4], lock: &Lock, fresh: Fresh) 
 }
 
 /// What waiting adds to a cell, made at the first wait; none if there is no room.
-pub fn cold(seat: &Seat, cell: &Cell) -> Option<&'static Cold> {
+pub fn cold(recorder: &Recorder, cell: &Cell) -> Option<&'static Cold> {
     let mut unit = cell.cold.load(Relaxed);
     if unit == 0 {
-        unit = seat.arena.allocate(units(size_of::<Cold>()))?;
+        unit = recorder.arena.allocate(units(size_of::<Cold>()))?;
         cell.cold.store(unit, Relaxed);
     }
-    Some(seat.arena.at(unit))
+    Some(recorder.arena.at(unit))
 }
 
 /// A thread that did not get the lock at the first try, until it has it or gives up.
@@ -226,7 +229,7 @@ impl<S: Site> Blocked<S> {
     /// The same wait of a thread that is now at another place: the one where it began may be gone.
     pub fn moved_to(self, at: S) -> Self {
         debug_assert!(
-            std::ptr::eq(self.at.seat().thread, at.seat().thread),
+            std::ptr::eq(self.at.recorder().thread, at.recorder().thread),
             "a wait is its thread's"
         );
         Blocked { at, ..self }
@@ -238,12 +241,12 @@ impl<S: Site> Blocked<S> {
         let now = at.ticks();
         let busy = at.begin();
         let call = wait.call;
-        let release = last_release(at.seat(), row.lock);
-        let opened = release.and_then(|release| wait.opened(at.seat(), row.lock, release, now));
+        let release = last_release(at.recorder(), row.lock);
+        let opened = release.and_then(|release| wait.opened(at.recorder(), row.lock, release, now));
         let release = release.unwrap_or(0);
-        wait.leave(at.seat(), row.lock);
+        wait.leave(at.recorder(), row.lock);
         bump(&row.cell.acquisitions);
-        take(at.seat(), row, now);
+        take(at.recorder(), row, now);
         record_wait(at, row, Waited { call, now, release });
         if let Some(opened) = opened {
             let woken = row.lock.woken.load(Relaxed);
@@ -263,9 +266,12 @@ impl<S: Site> Blocked<S> {
         let busy = at.begin();
         bump(&row.cell.try_failed);
         let release = row.lock.release.load(Relaxed);
-        let opened =
-            if release != 0 { ledger::opened(at.seat(), row.lock, release, now) } else { None };
-        let others = wait.leave(at.seat(), row.lock);
+        let opened = if release != 0 {
+            waiters::opened(at.recorder(), row.lock, release, now)
+        } else {
+            None
+        };
+        let others = wait.leave(at.recorder(), row.lock);
         match opened {
             Some(opened) if others == 0 => {
                 row.lock.wanted_at.store(0, Relaxed); // The next waiter wants it only from its arrival on.
@@ -291,8 +297,8 @@ pub struct Waited {
 
 /// Records one wait. The thread must be marked as recording.
 pub fn record_wait(at: impl Site, row: Row, waited: Waited) {
-    let Some(cold) = cold(at.seat(), row.cell) else { return };
-    let length = difference(at.seat(), waited.call, waited.now);
+    let Some(cold) = cold(at.recorder(), row.cell) else { return };
+    let length = difference(at.recorder(), waited.call, waited.now);
     bump(&cold.blocked);
     add(&cold.wait_total, length);
     bump(&cold.wait[FINE.bucket(length)]);
@@ -309,7 +315,7 @@ pub fn sleep<R: Copy>(
     slept: impl FnOnce(R) -> bool,
 ) -> R {
     let Some((at, row)) = found else { return wait() };
-    let asleep_since = &at.seat().thread.asleep_since;
+    let asleep_since = &at.recorder().thread.asleep_since;
     let call = at.ticks();
     asleep_since.store(call, Relaxed);
     let result = wait();
@@ -360,11 +366,11 @@ pub fn release<S: Site>(
         return release_noted::<S>(thread, place, row, wakes, unlock);
     }
     cell.depth.store(0, Relaxed);
-    let now = if at.seat().holds { at.ticks() } else { 0 };
+    let now = if at.recorder().holds { at.ticks() } else { 0 };
     let result = unlock();
     if result != 0 {
         cell.depth.store(1, Relaxed); // It did not happen after all.
-    } else if at.seat().holds {
+    } else if at.recorder().holds {
         record_hold(cell, now);
     }
     result
@@ -402,7 +408,7 @@ pub struct Unlock {
     /// Whether this thread's own hold ends.
     ends_hold: bool,
     /// Whether all is told of it that others have to know.
-    told: bool,
+    stack_known: bool,
 }
 
 /// Stamps the release that is about to happen; none if a recursive lock stays held.
@@ -434,16 +440,16 @@ pub fn releasing_shared(at: impl Site, mine: Row, state: &Lock) -> Unlock {
 fn stamp(at: impl Site, lock: &Lock, ends_hold: bool) -> Unlock {
     let now = at.ticks();
     if lock.attention.load(Relaxed) == 0 {
-        return Unlock { now, wakes: false, ends_hold, told: true };
+        return Unlock { now, wakes: false, ends_hold, stack_known: true };
     }
     let stack = at.known_stack();
     lock.release_stack.store(stack.unwrap_or(0), Relaxed);
     lock.stack_at.store(now, Relaxed);
-    let wanted = waiters(lock) != 0;
+    let wanted = waiters::count(lock) != 0;
     if wanted {
         lock.wanted_at.store(now, Relaxed);
     }
-    Unlock { now, wakes: wanted, ends_hold, told: stack.is_some() }
+    Unlock { now, wakes: wanted, ends_hold, stack_known: stack.is_some() }
 }
 
 impl Unlock {
@@ -460,22 +466,22 @@ impl Unlock {
         if self.wakes {
             lock.woken.store(at.ticks(), Relaxed);
         }
-        if !self.told {
-            self.tell_stack(at, lock);
+        if !self.stack_known {
+            self.report_stack(at, lock);
         }
-        if self.ends_hold && at.seat().holds {
+        if self.ends_hold && at.recorder().holds {
             record_hold(row.cell, self.now);
         }
     }
 
     /// Says whose release it was.
     #[cold]
-    fn tell_stack(&self, at: impl Site, lock: &'static Lock) {
+    fn report_stack(&self, at: impl Site, lock: &'static Lock) {
         let busy = at.begin();
         let stack = at.stack();
-        if let Some(ledger) = ledger::of(at.seat(), lock) {
-            let slot = ledger.next_late.fetch_add(1, Relaxed) as usize % ledger.late.len();
-            let Late { ticks, stack: place } = &ledger.late[slot];
+        if let Some(list) = waiters::list_of(at.recorder(), lock) {
+            let slot = list.next_late.fetch_add(1, Relaxed) as usize % list.late.len();
+            let Late { ticks, stack: place } = &list.late[slot];
             place.store(u64::from(stack), Relaxed);
             ticks.store(self.now, Relaxed);
         }

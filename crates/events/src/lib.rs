@@ -1,19 +1,30 @@
-//! What happens at a lock, and what of it goes into the record: the core of the observer, without a call of the C
-//! library.
+//! What happens at a lock and how it is recorded: the core of the observer, without calls into the C library.
 //!
 //! # Contract
-//! [`site`] is what the observer tells of the calling thread; everything else is computed here, from atomics in the
-//! record alone, so that it can be tested, explored by the model checker, and run under Miri. [`lives`]: which lock an
-//! address is; [`events`]: acquired, blocked, released; [`ledger`]: who waits, and since when a lock could have been
-//! had; [`stacks`]: the numbers of stacks; [`maps`]: what the kernel tells of a process's memory.
+//! [`site`] is what the observer knows about the calling thread. Everything else is computed here from atomics in the
+//! record alone, so it can be unit-tested, explored by the model checker, and run under Miri. [`generations`]: which
+//! lock an address is; [`events`]: acquired, blocked, released; [`waiters`]: the waiters of a lock, and since when it
+//! could have been taken; [`stacks`]: the numbers of stacks; [`maps`]: the kernel's list of a process's mappings.
 //! # Evidence
-//! Unit tests next to each file, `tests/model.rs`, and the programs of `tests/programs` through the observer.
+//! Unit tests next to each file, `tests/model.rs`, and `tests/programs` observed by `unc run`.
 
 #![forbid(unsafe_code)]
 
 pub mod events;
-pub mod ledger;
-pub mod lives;
+pub mod generations;
 pub mod maps;
 pub mod site;
 pub mod stacks;
+pub mod waiters;
+
+/// The former name of [`waiters`].
+#[deprecated(note = "use `waiters`")]
+pub mod ledger {
+    pub use crate::waiters::{Wait, count as waiters, list_of as of, opened};
+}
+
+/// The former name of [`generations`].
+#[deprecated(note = "use `generations`")]
+pub mod lives {
+    pub use crate::generations::{created, destroyed, enter, is_dead, known};
+}

@@ -5,7 +5,7 @@ use uncontended_trace::layout::{Cell, Lock, Process, Thread};
 
 /// A thread's place in the record.
 #[derive(Debug)]
-pub struct Seat {
+pub struct Recorder {
     /// The record.
     pub arena: Arena,
     /// The image that the thread belongs to.
@@ -15,6 +15,10 @@ pub struct Seat {
     /// Whether holds are recorded.
     pub holds: bool,
 }
+
+/// The former name of [`Recorder`].
+#[deprecated(note = "use `Recorder`")]
+pub type Seat = Recorder;
 
 /// The calling thread, and the place in the program from which it called.
 pub trait Site: Copy {
@@ -34,7 +38,7 @@ pub trait Site: Copy {
     fn join(thread: Self::Thread, place: Self::Place) -> Self;
 
     /// The thread's place in the record.
-    fn seat(self) -> &'static Seat;
+    fn recorder(self) -> &'static Recorder;
 
     /// The clock.
     fn ticks(self) -> u64;

@@ -9,13 +9,13 @@
 //! # Evidence
 //! `tests/places.rs`, `tests/model.rs`.
 
-use crate::site::Seat;
+use crate::site::Recorder;
 use uncontended_atomic::{AtomicU64, Ordering::*};
 use uncontended_trace::layout::{self, STACK_SLOTS, Stack};
 
 /// The number of a stack in the record: that of an equal one, or a fresh one; 0 if there is no room.
-pub fn enter(seat: &Seat, frames: &[u64]) -> u32 {
-    let Seat { arena, process, .. } = seat;
+pub fn enter(recorder: &Recorder, frames: &[u64]) -> u32 {
+    let Recorder { arena, process, .. } = recorder;
     let hash = frames.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, &frame| {
         (hash ^ frame).wrapping_mul(0x100_0000_01b3).rotate_left(23)
     });
@@ -33,7 +33,7 @@ pub fn enter(seat: &Seat, frames: &[u64]) -> u32 {
         let mut found = slot.load(Acquire);
         if found == 0 {
             if fresh == 0 {
-                let Some(unit) = write(seat, frames, hash) else { return 0 };
+                let Some(unit) = write(recorder, frames, hash) else { return 0 };
                 fresh = unit;
             }
             // EDGE index (acq-rel): the fresh stack, or the one that another thread put there meanwhile.
@@ -57,11 +57,11 @@ pub fn enter(seat: &Seat, frames: &[u64]) -> u32 {
 }
 
 /// A stack that nobody knows yet.
-fn write(seat: &Seat, frames: &[u64], hash: u64) -> Option<u32> {
+fn write(recorder: &Recorder, frames: &[u64], hash: u64) -> Option<u32> {
     debug_assert!((1..=layout::FRAMES).contains(&frames.len()));
     let bytes = std::mem::offset_of!(Stack, frames) + size_of::<AtomicU64>() * frames.len();
-    let unit = seat.arena.allocate(layout::units(bytes))?;
-    let stack: &Stack = seat.arena.at(unit);
+    let unit = recorder.arena.allocate(layout::units(bytes))?;
+    let stack: &Stack = recorder.arena.at(unit);
     stack.hash.store(hash, Relaxed);
     for (to, from) in stack.frames.iter().zip(frames) {
         to.store(*from, Relaxed);

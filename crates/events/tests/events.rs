@@ -2,24 +2,24 @@
 
 mod common;
 
-use common::{At, ROOM, image, seat};
+use common::{At, ROOM, image, recorder};
 use uncontended_atomic::{AtomicU64, Ordering::Relaxed};
 use uncontended_events::events::{self, Blocked, cause_of};
-use uncontended_events::site::{Row, Seat};
+use uncontended_events::site::{Recorder, Row};
 use uncontended_trace::layout::{Cell, Cold, attention, cause};
 
 fn read(word: &AtomicU64) -> u64 {
     word.load(Relaxed)
 }
 
-fn cold(seat: &Seat, cell: &Cell) -> &'static Cold {
-    seat.arena.at(cell.cold.load(Relaxed))
+fn cold(recorder: &Recorder, cell: &Cell) -> &'static Cold {
+    recorder.arena.at(cell.cold.load(Relaxed))
 }
 
 /// Two threads with their rows of one mutex.
-fn two() -> ((&'static Seat, Row), (&'static Seat, Row)) {
+fn two() -> ((&'static Recorder, Row), (&'static Recorder, Row)) {
     let image = image(ROOM);
-    let (first, second) = (seat(image), seat(image));
+    let (first, second) = (recorder(image), recorder(image));
     let rows = (At::new(first, 1).row(64), At::new(second, 1).row(64));
     ((first, rows.0), (second, rows.1))
 }
@@ -27,8 +27,8 @@ fn two() -> ((&'static Seat, Row), (&'static Seat, Row)) {
 /// A wait, of which the end has a time of its own.
 struct Waiting(At, Blocked<At>);
 
-fn begin(seat: &'static Seat, row: Row, now: u64) -> Waiting {
-    let at = At::new(seat, now);
+fn begin(recorder: &'static Recorder, row: Row, now: u64) -> Waiting {
+    let at = At::new(recorder, now);
     Waiting(at, Blocked::begin(at, row))
 }
 
@@ -44,8 +44,8 @@ impl Waiting {
     }
 }
 
-fn unlock(seat: &'static Seat, row: Row, now: u64) {
-    assert_eq!(events::release(At::new(seat, now), row, || true, || 0), 0);
+fn unlock(recorder: &'static Recorder, row: Row, now: u64) {
+    assert_eq!(events::release(At::new(recorder, now), row, || true, || 0), 0);
 }
 
 #[test]
@@ -60,12 +60,12 @@ fn why_a_lock_stood_idle() {
 
 #[test]
 fn holds_are_counted_and_the_longest_are_kept() {
-    let ((seat, Row { cell, lock }), _) = two();
+    let ((recorder, Row { cell, lock }), _) = two();
     let row = Row { cell, lock };
     for (from, to) in [(10, 15), (20, 120), (130, 131), (140, 170), (180, 200)] {
-        events::acquired(At::new(seat, from), row);
+        events::acquired(At::new(recorder, from), row);
         assert_eq!(cell.depth.load(Relaxed), 1);
-        unlock(seat, row, to);
+        unlock(recorder, row, to);
         assert_eq!(cell.depth.load(Relaxed), 0);
     }
     assert_eq!(read(&cell.acquisitions), 5);
@@ -78,22 +78,22 @@ fn holds_are_counted_and_the_longest_are_kept() {
 
 #[test]
 fn a_lock_that_is_held_twice_is_one_hold() {
-    let ((seat, row), _) = two();
-    events::acquired(At::new(seat, 10), row);
-    events::acquired(At::new(seat, 12), row);
-    unlock(seat, row, 14);
+    let ((recorder, row), _) = two();
+    events::acquired(At::new(recorder, 10), row);
+    events::acquired(At::new(recorder, 12), row);
+    unlock(recorder, row, 14);
     assert_eq!((row.cell.depth.load(Relaxed), read(&row.cell.hold_total)), (1, 0));
-    unlock(seat, row, 20);
+    unlock(recorder, row, 20);
     assert_eq!((row.cell.depth.load(Relaxed), read(&row.cell.hold_total)), (0, 10));
 }
 
 #[test]
 fn an_unlock_that_is_refused_leaves_the_lock_held() {
-    let ((seat, row), _) = two();
-    events::acquired(At::new(seat, 10), row);
-    assert_eq!(events::release(At::new(seat, 15), row, || true, || 1), 1);
+    let ((recorder, row), _) = two();
+    events::acquired(At::new(recorder, 10), row);
+    assert_eq!(events::release(At::new(recorder, 15), row, || true, || 1), 1);
     assert_eq!((row.cell.depth.load(Relaxed), read(&row.cell.hold_total)), (1, 0));
-    unlock(seat, row, 30);
+    unlock(recorder, row, 30);
     assert_eq!(read(&row.cell.hold_total), 20);
 }
 
@@ -146,7 +146,7 @@ fn idle_time_goes_on_while_others_stay() {
     let ((holder, held), (first, wanted)) = two();
     events::acquired(At::new(holder, 10), held);
     let early = begin(first, wanted, 20);
-    let third = seat((holder.arena, holder.process));
+    let third = recorder((holder.arena, holder.process));
     let late_row = At::new(third, 1).row(64);
     let late = begin(third, late_row, 30);
     unlock(holder, held, 50);

@@ -5,12 +5,12 @@
 
 mod common;
 
-use common::{At, ROOM, image, seat};
+use common::{At, ROOM, image, recorder};
 use uncontended_atomic::Ordering::Relaxed;
 use uncontended_events::events::{self, Blocked};
-use uncontended_events::ledger::{self, Wait};
 use uncontended_events::site::Row;
-use uncontended_events::{lives, stacks};
+use uncontended_events::waiters::{self, Wait};
+use uncontended_events::{generations, stacks};
 use uncontended_model::real::{AtomicU32, Explorer, Ordering, spawn};
 use uncontended_testkit::explored::{self, BOTH};
 use uncontended_trace::arena::Arena;
@@ -26,7 +26,7 @@ struct Scene {
 impl Scene {
     fn new() -> Self {
         let (arena, process) = image(ROOM);
-        let threads = [10, 20].map(|now| At::new(seat((arena, process)), now));
+        let threads = [10, 20].map(|now| At::new(recorder((arena, process)), now));
         Scene { arena, process, threads }
     }
 
@@ -44,7 +44,7 @@ fn holds<B: Fn() + 'static>(scene: fn() -> B) {
 fn first_meeting() -> impl Fn() + 'static {
     let scene = Scene::new();
     move || {
-        let rows = scene.threads.map(|at| spawn(move || lives::enter(at, 64, MUTEX)));
+        let rows = scene.threads.map(|at| spawn(move || generations::enter(at, 64, MUTEX)));
         let rows = rows.map(|row| row.join().unwrap().unwrap());
         assert!(std::ptr::eq(rows[0].lock, rows[1].lock), "one lock");
         assert!(!std::ptr::eq(rows[0].cell, rows[1].cell), "a cell each");
@@ -63,16 +63,16 @@ fn made_anew() -> impl Fn() + 'static {
     let scene = Scene::new();
     let [maker, user] = scene.threads;
     move || {
-        let made = spawn(move || lives::created(maker, 64, MUTEX));
-        let used = lives::enter(user, 64, MUTEX).unwrap();
+        let made = spawn(move || generations::created(maker, 64, MUTEX));
+        let used = generations::enter(user, 64, MUTEX).unwrap();
         made.join().unwrap();
         let alive: Vec<_> =
-            scene.locks().into_iter().filter(|lock| !lives::is_dead(lock)).collect();
+            scene.locks().into_iter().filter(|lock| !generations::is_dead(lock)).collect();
         let [lock] = alive[..] else { panic!("{} lives at once", alive.len()) };
         assert_eq!(lock.created.load(Relaxed), 7, "the one that was made");
-        assert!(std::ptr::eq(lives::known(user.seat, 64, MUTEX).unwrap(), lock));
+        assert!(std::ptr::eq(generations::known(user.recorder, 64, MUTEX).unwrap(), lock));
         let before = !std::ptr::eq(used.lock, lock);
-        assert_eq!(lock.life.load(Relaxed), u32::from(before), "lives are counted");
+        assert_eq!(lock.generation.load(Relaxed), u32::from(before), "lives are counted");
     }
 }
 
@@ -86,9 +86,9 @@ fn same_stack() -> impl Fn() + 'static {
     let scene = Scene::new();
     let [one, two] = scene.threads;
     move || {
-        let first = spawn(move || stacks::enter(one.seat, &[1, 2]));
-        let other = stacks::enter(two.seat, &[3]);
-        let second = stacks::enter(two.seat, &[1, 2]);
+        let first = spawn(move || stacks::enter(one.recorder, &[1, 2]));
+        let other = stacks::enter(two.recorder, &[3]);
+        let second = stacks::enter(two.recorder, &[1, 2]);
         let first = first.join().unwrap();
         assert_eq!(first, second, "equal stacks, one number");
         assert_ne!(first, other);
@@ -111,22 +111,22 @@ fn two_wait() -> impl Fn() + 'static {
     move || {
         let left = scene.threads.map(|at| {
             spawn(move || {
-                let wait = Wait::begin(at, lock, at.seat.thread.tid.load(Relaxed).into());
+                let wait = Wait::begin(at, lock, at.recorder.thread.tid.load(Relaxed).into());
                 // This thread waits, so the lock is wanted, since 10 or 20.
-                let since = ledger::opened(at.seat, lock, 0, 100);
+                let since = waiters::opened(at.recorder, lock, 0, 100);
                 assert!(matches!(since, Some(10 | 20)), "{since:?}");
-                wait.leave(at.seat, lock)
+                wait.leave(at.recorder, lock)
             })
         });
         let left = left.map(|left| left.join().unwrap());
         assert!(left.contains(&0), "the last to leave knows it: {left:?}");
         assert_eq!(lock.attention.load(Relaxed), 0);
-        assert_eq!(ledger::opened(scene.threads[0].seat, lock, 0, 100), None, "nobody waits");
+        assert_eq!(waiters::opened(scene.threads[0].recorder, lock, 0, 100), None, "nobody waits");
     }
 }
 
 #[test]
-fn who_waits_is_in_the_ledger_until_it_leaves() {
+fn a_waiter_is_in_the_list_until_it_leaves() {
     holds(two_wait);
 }
 

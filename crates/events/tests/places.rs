@@ -2,41 +2,44 @@
 
 mod common;
 
-use common::{At, ROOM, image, seat};
+use common::{At, ROOM, image, recorder};
 use uncontended_atomic::Ordering::Relaxed;
-use uncontended_events::ledger::{self, Wait};
 use uncontended_events::maps::{Place, Walk};
-use uncontended_events::{lives, stacks};
+use uncontended_events::waiters::{self, Wait};
+use uncontended_events::{generations, stacks};
 use uncontended_trace::layout::kind::{MUTEX, SPIN};
 use uncontended_trace::layout::{ARRIVALS, Lock, Stack};
 
 #[test]
 fn an_address_is_one_lock_until_its_life_ends() {
     let image = image(ROOM);
-    let (first, second) = (At::new(seat(image), 1), At::new(seat(image), 1));
+    let (first, second) = (At::new(recorder(image), 1), At::new(recorder(image), 1));
     let (one, two) = (first.row(64), second.row(64));
     assert!(std::ptr::eq(one.lock, two.lock) && !std::ptr::eq(one.cell, two.cell));
-    lives::destroyed(first.seat, 64);
-    assert!(lives::is_dead(one.lock) && lives::known(first.seat, 64, MUTEX).is_none());
+    generations::destroyed(first.recorder, 64);
+    assert!(
+        generations::is_dead(one.lock) && generations::known(first.recorder, 64, MUTEX).is_none()
+    );
     let next = first.row(64);
-    assert_eq!((next.lock.life.load(Relaxed), lives::is_dead(next.lock)), (1, false));
-    lives::created(first, 64, MUTEX);
-    assert!(lives::is_dead(next.lock), "made anew without an end");
-    let spin = lives::enter(first, 64, SPIN).unwrap();
-    assert_eq!((spin.lock.life.load(Relaxed), spin.lock.created.load(Relaxed)), (3, 0));
+    assert_eq!((next.lock.generation.load(Relaxed), generations::is_dead(next.lock)), (1, false));
+    generations::created(first, 64, MUTEX);
+    assert!(generations::is_dead(next.lock), "made anew without an end");
+    let spin = generations::enter(first, 64, SPIN).unwrap();
+    assert_eq!((spin.lock.generation.load(Relaxed), spin.lock.created.load(Relaxed)), (3, 0));
     let (arena, process) = image;
-    let lives = arena.list::<Lock>(&process.locks).map(|(_, lock)| lock.life.load(Relaxed));
-    assert_eq!(lives.collect::<Vec<_>>(), [3, 2, 1, 0]);
+    let generations =
+        arena.list::<Lock>(&process.locks).map(|(_, lock)| lock.generation.load(Relaxed));
+    assert_eq!(generations.collect::<Vec<_>>(), [3, 2, 1, 0]);
 }
 
 #[test]
 fn thousands_of_locks_are_told_apart() {
     let locks = if cfg!(miri) { 300 } else { 5000 };
     let image = image(16 * locks as u32 + ROOM);
-    let at = At::new(seat(image), 1);
+    let at = At::new(recorder(image), 1);
     let rows: Vec<_> = (1..=locks).map(|number| at.row(number * 40)).collect();
     for (row, number) in rows.iter().zip(1..) {
-        let known = lives::known(at.seat, number * 40, MUTEX).unwrap();
+        let known = generations::known(at.recorder, number * 40, MUTEX).unwrap();
         assert!(std::ptr::eq(row.lock, known), "lock {number}");
     }
 }
@@ -46,11 +49,11 @@ fn threads_that_meet_the_same_locks_and_stacks_agree_on_them() {
     let image = image(4 * ROOM);
     let rounds = if cfg!(miri) { 10 } else { 200 };
     let met = |at: At| {
-        let lock = |number: u64| at.seat.arena.unit_of(at.row(number * 64).lock);
-        let stack = |number: u64| stacks::enter(at.seat, &[number, 1]);
+        let lock = |number: u64| at.recorder.arena.unit_of(at.row(number * 64).lock);
+        let stack = |number: u64| stacks::enter(at.recorder, &[number, 1]);
         (1..=rounds).map(|number| (lock(number), stack(number))).collect::<Vec<_>>()
     };
-    let sites: Vec<At> = (0..3).map(|_| At::new(seat(image), 1)).collect();
+    let sites: Vec<At> = (0..3).map(|_| At::new(recorder(image), 1)).collect();
     let seen: Vec<_> = std::thread::scope(|scope| {
         let threads: Vec<_> = sites.iter().map(|&at| scope.spawn(move || met(at))).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
@@ -64,8 +67,9 @@ fn threads_that_meet_the_same_locks_and_stacks_agree_on_them() {
 #[test]
 fn without_room_a_lock_is_not_recorded_and_that_is_counted() {
     let (arena, process) = image(310);
-    let at = At::new(seat((arena, process)), 1);
-    let entered = (1..100).take_while(|number| lives::enter(at, number * 64, MUTEX).is_some());
+    let at = At::new(recorder((arena, process)), 1);
+    let entered =
+        (1..100).take_while(|number| generations::enter(at, number * 64, MUTEX).is_some());
     assert!((1..99).contains(&entered.count()));
     assert!(arena.header().dropped_room.load(Relaxed) > 0);
 }
@@ -73,13 +77,13 @@ fn without_room_a_lock_is_not_recorded_and_that_is_counted() {
 #[test]
 fn equal_stacks_have_one_number() {
     let image = image(ROOM);
-    let seat = seat(image);
-    let number = stacks::enter(seat, &[1, 2, 3]);
+    let recorder = recorder(image);
+    let number = stacks::enter(recorder, &[1, 2, 3]);
     assert_ne!(number, 0);
-    assert_eq!(stacks::enter(seat, &[1, 2, 3]), number);
-    assert_ne!(stacks::enter(seat, &[1, 2]), number);
-    assert_eq!(stacks::enter(seat, &[]), 0);
-    let stack: &Stack = seat.arena.at(number);
+    assert_eq!(stacks::enter(recorder, &[1, 2, 3]), number);
+    assert_ne!(stacks::enter(recorder, &[1, 2]), number);
+    assert_eq!(stacks::enter(recorder, &[]), 0);
+    let stack: &Stack = recorder.arena.at(number);
     let frames: Vec<u64> = stack.frames.iter().take(3).map(|frame| frame.load(Relaxed)).collect();
     assert_eq!((stack.count.load(Relaxed), frames), (3, vec![1, 2, 3]));
 }
@@ -87,10 +91,10 @@ fn equal_stacks_have_one_number() {
 #[test]
 fn a_lock_is_wanted_since_the_earliest_arrival() {
     let image = image(ROOM);
-    let at = |now| At::new(seat(image), now);
+    let at = |now| At::new(recorder(image), now);
     let first = at(100);
     let lock = first.row(64).lock;
-    let opened = |release, now| ledger::opened(first.seat, lock, release, now);
+    let opened = |release, now| waiters::opened(first.recorder, lock, release, now);
     assert_eq!(opened(50, 200), None, "nobody waits");
     let wait = Wait::begin(first, lock, 90);
     assert_eq!(opened(50, 200), Some(100), "free before it was wanted");
@@ -99,14 +103,14 @@ fn a_lock_is_wanted_since_the_earliest_arrival() {
     // More than the ledger has places for: the earliest of them all counts, wherever it stands.
     let sites: Vec<At> = (0..ARRIVALS as u64 + 3).map(|n| at(300 - 10 * n)).collect();
     let waits: Vec<Wait> = sites.iter().map(|&site| Wait::begin(site, lock, 1)).collect();
-    assert_eq!(ledger::waiters(lock), ARRIVALS as u32 + 4);
+    assert_eq!(waiters::count(lock), ARRIVALS as u32 + 4);
     assert_eq!(opened(0, 400), Some(100), "the first, at 100");
-    assert_eq!(wait.leave(first.seat, lock), ARRIVALS as u32 + 3);
+    assert_eq!(wait.leave(first.recorder, lock), ARRIVALS as u32 + 3);
     assert_eq!(opened(0, 400), Some(300 - 10 * (ARRIVALS as u64 + 2)), "the last, in no place");
     for (wait, site) in waits.into_iter().zip(&sites) {
-        wait.leave(site.seat, lock);
+        wait.leave(site.recorder, lock);
     }
-    assert_eq!((ledger::waiters(lock), opened(0, 400)), (0, None));
+    assert_eq!((waiters::count(lock), opened(0, 400)), (0, None));
 }
 
 #[test]

@@ -36,10 +36,10 @@ struct Begun {
 fn begin(condition: *mut Object, mutex: *mut Object, caller: Caller) -> Option<Begun> {
     let (at, mutex) = mutex::row(mutex, caller)?;
     let (_, condition) = here::row(condition as u64, CONDITION, caller)?;
-    at.seat().thread.waits_for.store(0, Relaxed);
+    at.recorder().thread.waits_for.store(0, Relaxed);
     let release = events::releasing(at, mutex)?;
     let call = Moment { ticks: ticks(), ns: clock::monotonic_ns() };
-    at.seat().thread.asleep_since.store(call.ticks, Relaxed);
+    at.recorder().thread.asleep_since.store(call.ticks, Relaxed);
     release.done(at, mutex, mutex.lock);
     leave(mutex.lock);
     Some(Begun { at, condition, mutex, call })
@@ -69,7 +69,7 @@ impl Begun {
         let Begun { at, condition, mutex, call } = self;
         let now = ticks();
         let busy = at.begin();
-        at.seat().thread.asleep_since.store(0, Relaxed);
+        at.recorder().thread.asleep_since.store(0, Relaxed);
         let signalled = condition.lock.signalled.load(Relaxed);
         let ended = match late_ns {
             Some(late) => now.saturating_sub(ticks_of(late, call, now)).max(call.ticks),
@@ -85,7 +85,7 @@ impl Begun {
             events::record_wait(at, mutex, Waited { call: ended, now, release });
             events::came_back(at, mutex, release, now);
         }
-        events::take(at.seat(), mutex, now);
+        events::take(at.recorder(), mutex, now);
         drop(busy);
     }
 }

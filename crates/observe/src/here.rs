@@ -6,8 +6,8 @@
 
 use crate::local::{self, Busy, Local, current};
 use crate::stack::Caller;
-use uncontended_events::lives;
-use uncontended_events::site::{Row, Seat, Site};
+use uncontended_events::generations;
+use uncontended_events::site::{Recorder, Row, Site};
 use uncontended_sys::clock;
 
 /// A thread that may record now, and where it is.
@@ -33,8 +33,8 @@ impl Site for Here {
     }
 
     #[inline(always)]
-    fn seat(self) -> &'static Seat {
-        &self.local.seat
+    fn recorder(self) -> &'static Recorder {
+        &self.local.recorder
     }
 
     #[inline(always)]
@@ -54,7 +54,7 @@ impl Site for Here {
 
     fn stack(self) -> u32 {
         debug_assert!(self.local.is_busy(), "the cache of stacks changes");
-        self.local.stacks.number(self.caller, &self.local.seat)
+        self.local.stacks.number(self.caller, &self.local.recorder)
     }
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn find(key: u64, kind: u8, caller: Caller) -> Option<(Here, Row)> {
 #[inline(always)]
 pub(crate) fn row(key: u64, kind: u8, caller: Caller) -> Option<(Here, Row)> {
     let (local, row) = match local::find(key, kind) {
-        Some((local, row)) if !lives::is_dead(row.lock) => (local, row),
+        Some((local, row)) if !generations::is_dead(row.lock) => (local, row),
         _ => {
             let row = enter(key, kind, caller)?;
             (attached()?, row)
@@ -92,7 +92,7 @@ pub(crate) fn row(key: u64, kind: u8, caller: Caller) -> Option<(Here, Row)> {
 fn enter(key: u64, kind: u8, caller: Caller) -> Option<Row> {
     let at = here(caller)?;
     let busy = at.begin();
-    let row = lives::enter(at, key, kind)?;
+    let row = generations::enter(at, key, kind)?;
     at.local.remember(key, kind, row);
     drop(busy);
     Some(row)
@@ -108,7 +108,7 @@ fn attached() -> Option<&'static Local> {
 pub(crate) fn created(key: u64, kind: u8, caller: Caller) {
     if let Some(at) = here(caller) {
         let busy = at.begin();
-        lives::created(at, key, kind);
+        generations::created(at, key, kind);
         drop(busy);
     }
 }
@@ -116,6 +116,6 @@ pub(crate) fn created(key: u64, kind: u8, caller: Caller) {
 /// The lock at `key` is about to be no more.
 pub(crate) fn destroyed(key: u64) {
     if let Some(local) = current() {
-        lives::destroyed(&local.seat, key);
+        generations::destroyed(&local.recorder, key);
     }
 }

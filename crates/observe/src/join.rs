@@ -21,7 +21,7 @@ pub(crate) unsafe extern "C-unwind" fn join(
         // SAFETY: the program's own call (P1).
         return unsafe { host::pthread_join(thread, result) };
     };
-    let own = local.seat.thread;
+    let own = local.recorder.thread;
     let call = ticks();
     own.asleep_since.store(call, Relaxed);
     // SAFETY: the program's own call (P1).

@@ -34,7 +34,7 @@ use std::cell::Cell as Own;
 use std::ptr::NonNull;
 use uncontended_atomic::{AtomicU32, AtomicU64, Ordering::*, compiler_fence};
 use uncontended_events::events::Blocked;
-use uncontended_events::site::{Row, Seat};
+use uncontended_events::site::{Recorder, Row};
 use uncontended_sys::{clock, tls};
 use uncontended_trace::arena::Arena;
 use uncontended_trace::layout::{self, Process, Thread, Unit};
@@ -54,7 +54,7 @@ static KEY: AtomicU32 = AtomicU32::new(u32::MAX);
 
 /// A thread's place in the record.
 pub(crate) struct Local {
-    pub(crate) seat: Seat,
+    pub(crate) recorder: Recorder,
     /// Not while it is recording, and not in a forked child.
     ready: Own<bool>,
     alive: u8,
@@ -130,7 +130,7 @@ pub(crate) fn current() -> Option<&'static Local> {
         return unready(local);
     }
     debug_assert_eq!(local.alive, 1, "I5");
-    (local.seat.arena.header().enabled.load(Relaxed) != 0).then_some(local)
+    (local.recorder.arena.header().enabled.load(Relaxed) != 0).then_some(local)
 }
 
 /// A signal handler that interrupted recording, or a forked child's first event, or the first after a handler that
@@ -145,7 +145,7 @@ fn unready(local: &'static Local) -> Option<&'static Local> {
         local.ready.set(true);
         return current();
     }
-    local.seat.arena.header().dropped_busy.fetch_add(1, Relaxed);
+    local.recorder.arena.header().dropped_busy.fetch_add(1, Relaxed);
     None
 }
 
@@ -230,7 +230,7 @@ impl Local {
         };
         enter_thread(arena, process, unit, thread);
         let local = Local {
-            seat: Seat {
+            recorder: Recorder {
                 arena,
                 process,
                 thread,
@@ -440,7 +440,7 @@ extern "C" fn ended(local: *mut libc::c_void) {
         // Where it waited, it is no more.
         left.moved_to(Here { local: this, caller: stack::Caller::nowhere() }).gave_up();
     }
-    note_end(this.seat.thread);
+    note_end(this.recorder.thread);
     this.rounds.set(this.rounds.get() + 1);
     if this.rounds.get() < ROUNDS {
         await_end(this);

@@ -33,7 +33,7 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::NonNull;
 use uncontended_atomic::{AtomicU32, AtomicUsize, Ordering::*};
 use uncontended_events::maps::{Mapping, Place, Walk};
-use uncontended_events::site::Seat;
+use uncontended_events::site::Recorder;
 use uncontended_trace::layout::{self, Module};
 
 /// A module with call frame information.
@@ -359,9 +359,9 @@ impl Segments {
 }
 
 /// Enters the module into the record, once.
-pub(crate) fn note(seat: &Seat, object: &Object) {
-    let arena = seat.arena;
-    let modules = &seat.process.modules;
+pub(crate) fn note(recorder: &Recorder, object: &Object) {
+    let arena = recorder.arena;
+    let modules = &recorder.process.modules;
     if arena
         .list::<Module>(modules)
         .any(|(_, module)| module.start.load(Relaxed) == object.start as u64)

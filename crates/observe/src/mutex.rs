@@ -14,7 +14,7 @@ use crate::stack::Caller;
 use libc::{EBUSY, EOWNERDEAD, c_int, c_void, timespec};
 use uncontended_atomic::{AtomicU32, Ordering::Relaxed};
 use uncontended_events::events::{self, Blocked};
-use uncontended_events::lives;
+use uncontended_events::generations;
 use uncontended_events::site::Row;
 use uncontended_sys::clock::ticks;
 use uncontended_trace::layout::kind::MUTEX;
@@ -123,7 +123,7 @@ pub(crate) unsafe extern "C-unwind" fn unlock(mutex: *mut Object, caller: Caller
 /// Unlocks a mutex that this thread was not seen to lock: who waits for it gets to know when that was.
 #[cold]
 fn unlock_unseen(mutex: *mut Object) -> c_int {
-    let lock = current().and_then(|local| lives::known(&local.seat, mutex as u64, MUTEX));
+    let lock = current().and_then(|local| generations::known(&local.recorder, mutex as u64, MUTEX));
     if let Some(lock) = lock {
         lock.release.store(ticks(), Relaxed);
     }

@@ -14,8 +14,8 @@ use crate::stack::Caller;
 use libc::{EBUSY, c_int, c_void, timespec};
 use uncontended_atomic::Ordering::Relaxed;
 use uncontended_events::events::{self, Waited};
-use uncontended_events::ledger::{self, Wait, waiters};
 use uncontended_events::site::{Row, Site};
+use uncontended_events::waiters::{self, Wait};
 use uncontended_trace::layout::{READERS, cause, kind};
 
 /// Both rows of a lock as one thread sees them.
@@ -42,15 +42,15 @@ impl Rows {
     fn acquired(self, wait: Option<Wait>) {
         let Rows { at, mine, state } = self;
         events::bump(&mine.cell.acquisitions);
-        let wanted = waiters(state.lock) != 0;
+        let wanted = waiters::count(state.lock) != 0;
         let first = state.lock.holders.fetch_add(1, Relaxed) == 0;
-        let now = if at.seat().holds || wanted { at.ticks() } else { 1 };
+        let now = if at.recorder().holds || wanted { at.ticks() } else { 1 };
         if wanted {
             self.end_wait(wait, first, now);
         }
         state.lock.release.store(0, Relaxed);
         if mine.cell.depth.load(Relaxed) == 0 {
-            events::own(at.seat(), mine, || now);
+            events::own(at.recorder(), mine, || now);
         } else {
             mine.cell.depth.store(mine.cell.depth.load(Relaxed) + 1, Relaxed);
         }
@@ -62,14 +62,14 @@ impl Rows {
         let busy = at.begin();
         let release = state.lock.release.load(Relaxed);
         let opened = if was_free && release != 0 {
-            ledger::opened(at.seat(), state.lock, release, now)
+            waiters::opened(at.recorder(), state.lock, release, now)
         } else {
             None
         };
         let mut cause = cause::BARGED;
         if let Some(wait) = wait {
             let call = wait.call;
-            wait.leave(at.seat(), state.lock);
+            wait.leave(at.recorder(), state.lock);
             events::record_wait(at, mine, Waited { call, now, release: last_release(state) });
             cause =
                 events::cause_of(call, opened.unwrap_or(now), state.lock.woken.load(Relaxed), now);
@@ -87,11 +87,11 @@ impl Rows {
         events::bump(&mine.cell.try_failed);
         let release = state.lock.release.load(Relaxed);
         let opened = if release != 0 {
-            ledger::opened(at.seat(), state.lock, release, at.ticks())
+            waiters::opened(at.recorder(), state.lock, release, at.ticks())
         } else {
             None
         };
-        if let (Some(opened), true) = (opened, wait.leave(at.seat(), state.lock) != 0) {
+        if let (Some(opened), true) = (opened, wait.leave(at.recorder(), state.lock) != 0) {
             state.lock.open_since.store(opened, Relaxed);
         }
         drop(busy);

@@ -95,7 +95,7 @@ pub(crate) unsafe extern "C-unwind" fn post(semaphore: *mut Object, caller: Call
     // SAFETY: the program's own call (P1).
     let post = || unsafe { host::sem_post(semaphore) };
     let Some((at, row)) = row(semaphore, caller) else { return post() };
-    let is_owner = row.lock.owner.load(Relaxed) == events::id(at.seat(), row.cell);
+    let is_owner = row.lock.owner.load(Relaxed) == events::id(at.recorder(), row.cell);
     if row.cell.depth.load(Relaxed) != 1 || !is_owner {
         row.lock.crossed.store(1, Relaxed);
     }

@@ -19,7 +19,7 @@
 use crate::local;
 use crate::unwind::{Frame, unwind, without_signature};
 use std::cell::Cell as Own;
-use uncontended_events::site::Seat;
+use uncontended_events::site::Recorder;
 use uncontended_events::stacks;
 use uncontended_trace::layout::FRAMES;
 
@@ -78,14 +78,14 @@ impl Cache {
     }
 
     /// The number of the caller's stack; 0 if there is no room for it. The thread must be marked as recording.
-    pub(crate) fn number(&self, caller: Caller, seat: &Seat) -> u32 {
+    pub(crate) fn number(&self, caller: Caller, recorder: &Recorder) -> u32 {
         if let Some(stack) = self.known(caller) {
             return stack;
         }
         let frame = caller.frame_of_caller();
         let mut frames = [0; FRAMES];
-        let count = unwind(frame, seat, &mut frames);
-        let stack = stacks::enter(seat, &frames[..count]);
+        let count = unwind(frame, recorder, &mut frames);
+        let stack = stacks::enter(recorder, &frames[..count]);
         self.site(frame).set((frame.pc, frame.sp, stack));
         stack
     }

@@ -16,7 +16,7 @@ use gimli::{
     BaseAddresses, CfaRule, EhFrame, EhFrameHdr, EndianSlice, NativeEndian, Register, RegisterRule,
     UnwindSection,
 };
-use uncontended_events::site::Seat;
+use uncontended_events::site::Recorder;
 use uncontended_trace::layout::FRAMES;
 
 /// No module is that large.
@@ -67,7 +67,7 @@ mod registers {
 
 /// Fills `frames` with return addresses, innermost first, and answers with their number.
 #[cold]
-pub(crate) fn unwind(caller: Frame, seat: &Seat, frames: &mut [u64; FRAMES]) -> usize {
+pub(crate) fn unwind(caller: Frame, recorder: &Recorder, frames: &mut [u64; FRAMES]) -> usize {
     let mut memory = Memory { page: 1 };
     let mut at = caller;
     let mut count = 0;
@@ -75,7 +75,7 @@ pub(crate) fn unwind(caller: Frame, seat: &Seat, frames: &mut [u64; FRAMES]) -> 
         frames[count] = at.pc as u64;
         count += 1;
         let Some(object) = module::find(at.pc - 1) else { break };
-        module::note(seat, &object);
+        module::note(recorder, &object);
         match step(at, &object, &mut memory) {
             Some(outer) if outer.sp > at.sp => at = outer,
             _ => break,

@@ -8,7 +8,7 @@
 //! ```text
 //! unit 0..64   Header: facts, switches, allocation, counters, head of the processes
 //!              Process ─ threads ─ Thread ─ cells ─ Cell ─ cold ─ Cold
-//!                 │ ├─── locks ─── Lock ─ ledger ─ Ledger      (one Lock for each life of an address)
+//!                 │ ├─── locks ─── Lock ─ waiters ─ WaiterList (one Lock for each generation of an address)
 //!                 │ ├─── stacks ── Stack                       (addresses; each list of addresses once)
 //!                 │ └─── modules ─ Module                      (what the addresses lie in)
 //!                 └ index: tables of lock units by address
@@ -227,7 +227,7 @@ pub struct Lock {
     /// Threads that hold it, of those that we saw taking it (read-write locks, semaphores).
     pub holders: AtomicU32,
     /// Its ledger, from the first waiter on.
-    pub ledger: AtomicU32,
+    pub waiters: AtomicU32,
     /// Threads that left it for a condition and will come back; written by its holder.
     pub away: AtomicU32,
     /// Next in the process's list.
@@ -237,7 +237,7 @@ pub struct Lock {
     /// Stack of its first acquisition.
     pub first_taken: AtomicU32,
     /// How many lived at this address before.
-    pub life: AtomicU32,
+    pub generation: AtomicU32,
     /// Ticks of the last signal (conditions).
     pub signalled: AtomicU64,
     /// One of [`kind`].
@@ -251,7 +251,7 @@ pub struct Lock {
 /// The waiters of a lock, for as long as it takes to tell how long it stood idle.
 #[repr(C)]
 #[derive(Debug)]
-pub struct Ledger {
+pub struct WaiterList {
     /// When each waiter arrived; 0 marks a free place.
     pub arrivals: [AtomicU64; ARRIVALS],
     /// Waiters that found no place.
@@ -263,6 +263,10 @@ pub struct Ledger {
     /// Keeps the size a multiple of a unit.
     pub spare: AtomicU64,
 }
+
+/// The former name of [`WaiterList`].
+#[deprecated(note = "use `WaiterList`")]
+pub type Ledger = WaiterList;
 
 /// The stack of one release, told by its time.
 #[repr(C)]
@@ -355,7 +359,7 @@ pub struct Extreme {
     pub ticks: AtomicU64,
     /// When it ended.
     pub at: AtomicU64,
-    /// The release that preceded its end: names the stack in `Ledger::late` if `other` is 0.
+    /// The release that preceded its end: names the stack in `WaiterList::late` if `other` is 0.
     pub release: AtomicU64,
     /// Stack of the thread whose extreme it is.
     pub mine: AtomicU32,
@@ -414,7 +418,7 @@ const _: () = {
     assert!(size_of::<Process>() == 2 * UNIT);
     assert!(size_of::<Thread>() == 2 * UNIT);
     assert!(size_of::<Lock>() == 2 * UNIT);
-    assert!(size_of::<Ledger>() == 4 * UNIT);
+    assert!(size_of::<WaiterList>() == 4 * UNIT);
     assert!(size_of::<Cell>() == 6 * UNIT && std::mem::offset_of!(Cell, hold) == UNIT);
     assert!(size_of::<Cold>() == 40 * UNIT);
     assert!(size_of::<Extreme>() == 40);
@@ -422,7 +426,7 @@ const _: () = {
     // A lock never blocked on, and one blocked on, by one thread.
     assert!(size_of::<Lock>() + size_of::<Cell>() <= 512);
     assert!(
-        size_of::<Lock>() + size_of::<Cell>() + size_of::<Cold>() + size_of::<Ledger>() <= 4096
+        size_of::<Lock>() + size_of::<Cell>() + size_of::<Cold>() + size_of::<WaiterList>() <= 4096
     );
 };
 
@@ -443,8 +447,8 @@ const _: () = {
         Thread: next tid start_ticks end_ticks cpu_ns voluntary involuntary cells waits_for waits_since name
             asleep_since joined spare;
         Lock: address release woken open_since stack_at wanted_at owner attention release_stack holders
-            ledger away next created first_taken life signalled kind crossed spare;
-        Ledger: arrivals unplaced next_late late spare;
+            waiters away next created first_taken generation signalled kind crossed spare;
+        WaiterList: arrivals unplaced next_late late spare;
         Late: ticks stack;
         Cell: next lock cold depth acquisitions try_failed owner_changes hold_start hold_total hold_fourth
             hold hold_carry spare hold_worst_at hold_worst;

@@ -12,8 +12,8 @@
 
 use crate::histogram::{COARSE, FINE, Scale};
 use crate::layout::{
-    self, Cell, Cold, Extreme, Header, Late, Ledger, Lock, Module, Process, Stack, Thread, UNIT,
-    Unit,
+    self, Cell, Cold, Extreme, Header, Late, Lock, Module, Process, Stack, Thread, UNIT, Unit,
+    WaiterList,
 };
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -75,7 +75,7 @@ pub struct LockRecord {
     /// One of [`layout::kind`].
     pub kind: u8,
     /// How many lived at this address before.
-    pub life: u32,
+    pub generation: u32,
     /// Stack of its creation; 0 for none.
     pub created: u32,
     /// Stack of its first acquisition; 0 for none.
@@ -318,11 +318,11 @@ impl<'b> View<'b> {
             unit: (at / UNIT) as u32,
             address: self.u64(at + offset_of!(Lock, address)) & !layout::READERS,
             kind: self.u8(at + offset_of!(Lock, kind)),
-            life: self.u32(at + offset_of!(Lock, life)),
+            generation: self.u32(at + offset_of!(Lock, generation)),
             created: self.u32(at + offset_of!(Lock, created)),
             first_taken: self.u32(at + offset_of!(Lock, first_taken)),
             crossed: self.u8(at + offset_of!(Lock, crossed)) != 0,
-            waiting: self.arrivals(self.u32(at + offset_of!(Lock, ledger)) as usize * UNIT),
+            waiting: self.arrivals(self.u32(at + offset_of!(Lock, waiters)) as usize * UNIT),
         }
     }
 
@@ -340,12 +340,12 @@ impl<'b> View<'b> {
         let cold = self.u32(at + offset_of!(Cell, cold)) as usize * UNIT;
         if cold != 0 {
             let lock = cell_at.lock as usize * UNIT;
-            let ledger = self.u32(lock + offset_of!(Lock, ledger)) as usize * UNIT;
+            let waiters = self.u32(lock + offset_of!(Lock, waiters)) as usize * UNIT;
             let times = |total, buckets, worst| TimesRecord {
                 total: self.u64(cold + total),
                 buckets: self.buckets(FINE, |bucket| self.u64(cold + buckets + 8 * bucket)),
                 worst: (0..4)
-                    .map(|rank| self.extreme(cold + worst + rank * size_of::<Extreme>(), ledger))
+                    .map(|rank| self.extreme(cold + worst + rank * size_of::<Extreme>(), waiters))
                     .filter(|extreme| extreme.ticks > 0)
                     .collect(),
             };
@@ -365,10 +365,10 @@ impl<'b> View<'b> {
     }
 
     /// The arrivals in a ledger; none for 0.
-    fn arrivals(&self, ledger: usize) -> Vec<u64> {
-        let places = if ledger == 0 { 0 } else { layout::ARRIVALS };
-        let arrivals =
-            (0..places).map(|place| self.u64(ledger + offset_of!(Ledger, arrivals) + 8 * place));
+    fn arrivals(&self, waiters: usize) -> Vec<u64> {
+        let places = if waiters == 0 { 0 } else { layout::ARRIVALS };
+        let arrivals = (0..places)
+            .map(|place| self.u64(waiters + offset_of!(WaiterList, arrivals) + 8 * place));
         arrivals.filter(|&arrival| arrival != 0).collect()
     }
 
@@ -402,11 +402,11 @@ impl<'b> View<'b> {
         all.filter(|&(_, _, count)| count > 0).collect()
     }
 
-    fn extreme(&self, at: usize, ledger: usize) -> ExtremeRecord {
+    fn extreme(&self, at: usize, waiters: usize) -> ExtremeRecord {
         let release = self.u64(at + offset_of!(Extreme, release));
         let mut other = self.u32(at + offset_of!(Extreme, other));
-        if other == 0 && release != 0 && ledger != 0 {
-            other = self.late_stack(ledger, release);
+        if other == 0 && release != 0 && waiters != 0 {
+            other = self.late_stack(waiters, release);
         }
         ExtremeRecord {
             ticks: self.u64(at + offset_of!(Extreme, ticks)),
@@ -418,8 +418,9 @@ impl<'b> View<'b> {
     }
 
     /// The stack of the release at `ticks`, if it became known after the release.
-    fn late_stack(&self, ledger: usize, ticks: u64) -> u32 {
-        let slots = (0..7).map(|slot| ledger + offset_of!(Ledger, late) + slot * size_of::<Late>());
+    fn late_stack(&self, waiters: usize, ticks: u64) -> u32 {
+        let slots =
+            (0..7).map(|slot| waiters + offset_of!(WaiterList, late) + slot * size_of::<Late>());
         let mut found = slots.filter(|&slot| self.u64(slot + offset_of!(Late, ticks)) == ticks);
         found.next().map_or(0, |slot| self.u64(slot + offset_of!(Late, stack)) as u32)
     }

@@ -4,8 +4,8 @@
 
 use std::ptr::NonNull;
 use uncontended_atomic::Ordering::Relaxed;
-use uncontended_events::lives;
-use uncontended_events::site::{Row, Seat, Site};
+use uncontended_events::generations;
+use uncontended_events::site::{Recorder, Row, Site};
 use uncontended_trace::arena::Arena;
 use uncontended_trace::layout::{self, Process, STACK_SLOTS, Thread, UNIT, kind::MUTEX};
 
@@ -36,24 +36,24 @@ pub(crate) fn image(room: u32) -> (Arena, &'static Process) {
 }
 
 /// A thread of the image.
-pub(crate) fn seat((arena, process): (Arena, &'static Process)) -> &'static Seat {
+pub(crate) fn recorder((arena, process): (Arena, &'static Process)) -> &'static Recorder {
     let (unit, thread) = arena.make::<Thread>().expect("room for the thread");
     arena.push::<Thread>(&process.threads, unit);
-    Box::leak(Box::new(Seat { arena, process, thread, holds: true }))
+    Box::leak(Box::new(Recorder { arena, process, thread, holds: true }))
 }
 
 /// A thread, with a clock that is not part of what is explored.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct At {
-    pub(crate) seat: &'static Seat,
+    pub(crate) recorder: &'static Recorder,
     clock: &'static std::sync::atomic::AtomicU64,
     /// The number of the stack that leads here.
     pub(crate) stack: u32,
 }
 
 impl At {
-    pub(crate) fn new(seat: &'static Seat, now: u64) -> Self {
-        At { seat, clock: Box::leak(Box::new(now.into())), stack: 7 }
+    pub(crate) fn new(recorder: &'static Recorder, now: u64) -> Self {
+        At { recorder, clock: Box::leak(Box::new(now.into())), stack: 7 }
     }
 
     /// From now on it is `now`.
@@ -63,7 +63,7 @@ impl At {
 
     /// The mutex at `key`.
     pub(crate) fn row(self, key: u64) -> Row {
-        lives::enter(self, key, MUTEX).expect("room for a lock")
+        generations::enter(self, key, MUTEX).expect("room for a lock")
     }
 }
 
@@ -80,8 +80,8 @@ impl Site for At {
         thread
     }
 
-    fn seat(self) -> &'static Seat {
-        self.seat
+    fn recorder(self) -> &'static Recorder {
+        self.recorder
     }
 
     fn ticks(self) -> u64 {

@@ -89,7 +89,7 @@ impl Scale<'_> {
             class: self.class(kind, meaning, cells, owner_changes),
             site: site(&created).or_else(|| site(&first_taken)),
             address: format!("{:#x}", lock.address),
-            life: lock.life,
+            life: lock.generation,
             acquisitions: sum(|cell| cell.acquisitions),
             blocked: sum(|cell| cell.blocked),
             try_failed: sum(|cell| cell.try_failed),

@@ -13,7 +13,7 @@
 //! # Evidence
 //! `tests/places.rs`, `tests/model.rs`; `tests/programs/address_reuse.c`.
 
-use crate::site::{Row, Seat, Site};
+use crate::site::{Recorder, Row, Site};
 use uncontended_atomic::{AtomicU32, Ordering::*};
 use uncontended_trace::layout::{Cell, LEVELS, Lock, attention::DEAD, level_slots, word_units};
 
@@ -22,24 +22,24 @@ const PROBES: usize = 16;
 
 /// What the calling thread has on the present life of `key`, from now on; none if there is no room.
 pub fn enter(at: impl Site, key: u64, kind: u8) -> Option<Row> {
-    let seat = at.seat();
-    let lock = match known(seat, key, kind) {
+    let recorder = at.recorder();
+    let lock = match known(recorder, key, kind) {
         Some(lock) => lock,
-        None => begin(seat, key, kind, 0)?,
+        None => begin(recorder, key, kind, 0)?,
     };
     if lock.first_taken.load(Relaxed) == 0 {
         lock.first_taken.store(at.stack(), Relaxed);
     }
     debug_assert_eq!((lock.address.load(Relaxed), lock.kind.load(Relaxed)), (key, kind));
-    let (unit, cell) = seat.arena.make::<Cell>()?;
-    cell.lock.store(seat.arena.unit_of(lock), Relaxed);
-    seat.arena.push::<Cell>(&seat.thread.cells, unit);
+    let (unit, cell) = recorder.arena.make::<Cell>()?;
+    cell.lock.store(recorder.arena.unit_of(lock), Relaxed);
+    recorder.arena.push::<Cell>(&recorder.thread.cells, unit);
     Some(Row { cell, lock })
 }
 
 /// The present life of `key`, if it was ever used.
-pub fn known(seat: &Seat, key: u64, kind: u8) -> Option<&'static Lock> {
-    search(seat, key, |lock| lock.kind.load(Relaxed) == kind && !is_dead(lock))
+pub fn known(recorder: &Recorder, key: u64, kind: u8) -> Option<&'static Lock> {
+    search(recorder, key, |lock| lock.kind.load(Relaxed) == kind && !is_dead(lock))
 }
 
 /// Whether this life of a lock is over.
@@ -50,30 +50,30 @@ pub fn is_dead(lock: &Lock) -> bool {
 
 /// The program makes a lock at `key`. The thread must be marked as recording.
 pub fn created(at: impl Site, key: u64, kind: u8) {
-    begin(at.seat(), key, kind, at.stack());
+    begin(at.recorder(), key, kind, at.stack());
 }
 
 /// The lock at `key` is no more.
-pub fn destroyed(seat: &Seat, key: u64) {
-    if let Some(lock) = search(seat, key, |_| true) {
+pub fn destroyed(recorder: &Recorder, key: u64) {
+    if let Some(lock) = search(recorder, key, |_| true) {
         lock.attention.fetch_or(DEAD, Relaxed);
     }
 }
 
 /// The lock that the index has for `key`, if it is one that `fits`.
-fn search(seat: &Seat, key: u64, fits: impl Fn(&Lock) -> bool) -> Option<&'static Lock> {
+fn search(recorder: &Recorder, key: u64, fits: impl Fn(&Lock) -> bool) -> Option<&'static Lock> {
     for level in 0..LEVELS {
-        let table = seat.process.index[level].load(Relaxed);
+        let table = recorder.process.index[level].load(Relaxed);
         if table == 0 {
             return None;
         }
-        for slot in probes(seat, table, level, key) {
+        for slot in probes(recorder, table, level, key) {
             // EDGE slot (acquire): the lock behind the number.
             let unit = slot.load(Acquire);
             if unit == 0 {
                 return None; // I1
             }
-            let lock: &Lock = seat.arena.at(unit);
+            let lock: &Lock = recorder.arena.at(unit);
             if lock.address.load(Relaxed) == key {
                 return fits(lock).then_some(lock);
             }
@@ -83,51 +83,51 @@ fn search(seat: &Seat, key: u64, fits: impl Fn(&Lock) -> bool) -> Option<&'stati
 }
 
 fn probes(
-    seat: &Seat,
+    recorder: &Recorder,
     table: u32,
     level: usize,
     key: u64,
 ) -> impl Iterator<Item = &'static AtomicU32> {
-    let slots = seat.arena.words(table, level_slots(level));
+    let slots = recorder.arena.words(table, level_slots(level));
     let first = ((key >> 2).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as usize;
     (0..PROBES).filter_map(move |probe| slots.get((first + probe) % slots.len().max(1)))
 }
 
 /// Begins a life at `key`, ending the one before.
-fn begin(seat: &Seat, key: u64, kind: u8, created: u32) -> Option<&'static Lock> {
-    let (unit, lock) = seat.arena.make::<Lock>()?;
+fn begin(recorder: &Recorder, key: u64, kind: u8, created: u32) -> Option<&'static Lock> {
+    let (unit, lock) = recorder.arena.make::<Lock>()?;
     lock.address.store(key, Relaxed);
     lock.kind.store(kind, Relaxed);
     lock.created.store(created, Relaxed);
-    let placed = claim(seat, key, kind, created, unit)?;
+    let placed = claim(recorder, key, kind, created, unit)?;
     if placed == unit {
-        seat.arena.push::<Lock>(&seat.process.locks, unit);
+        recorder.arena.push::<Lock>(&recorder.process.locks, unit);
     }
-    Some(seat.arena.at(placed))
+    Some(recorder.arena.at(placed))
 }
 
 /// Puts the lock `fresh` into the index; the number that stands there then, which is another thread's if both began the
 /// same life; none if the index is full.
-fn claim(seat: &Seat, key: u64, kind: u8, created: u32, fresh: u32) -> Option<u32> {
-    let lock: &Lock = seat.arena.at(fresh);
+fn claim(recorder: &Recorder, key: u64, kind: u8, created: u32, fresh: u32) -> Option<u32> {
+    let lock: &Lock = recorder.arena.at(fresh);
     debug_assert_eq!(lock.address.load(Relaxed), key, "I1");
     for level in 0..LEVELS {
-        let table = level_table(seat, level)?;
-        for slot in probes(seat, table, level, key) {
+        let table = level_table(recorder, level)?;
+        for slot in probes(recorder, table, level, key) {
             // EDGE slot (acquire): the lock behind the number.
             let mut there = slot.load(Acquire);
             loop {
-                let before: Option<&Lock> = (there != 0).then(|| seat.arena.at(there));
+                let before: Option<&Lock> = (there != 0).then(|| recorder.arena.at(there));
                 if let Some(before) = before {
                     if before.address.load(Relaxed) != key {
                         break;
                     }
-                    let lives = !is_dead(before) && before.kind.load(Relaxed) == kind;
-                    if lives && created == 0 {
+                    let is_current = !is_dead(before) && before.kind.load(Relaxed) == kind;
+                    if is_current && created == 0 {
                         return Some(there);
                     }
                     before.attention.fetch_or(DEAD, Relaxed);
-                    lock.life.store(before.life.load(Relaxed) + 1, Relaxed);
+                    lock.generation.store(before.generation.load(Relaxed) + 1, Relaxed);
                 }
                 // EDGE slot (acq-rel): the fresh lock, or the one that another thread put there.
                 match slot.compare_exchange(there, fresh, AcqRel, Acquire) {
@@ -137,18 +137,18 @@ fn claim(seat: &Seat, key: u64, kind: u8, created: u32, fresh: u32) -> Option<u3
             }
         }
     }
-    seat.arena.header().dropped_room.fetch_add(1, Relaxed);
+    recorder.arena.header().dropped_room.fetch_add(1, Relaxed);
     None
 }
 
 /// The table of a level, made when it is needed; none if there is no room.
-fn level_table(seat: &Seat, level: usize) -> Option<u32> {
-    let place = &seat.process.index[level];
+fn level_table(recorder: &Recorder, level: usize) -> Option<u32> {
+    let place = &recorder.process.index[level];
     let table = place.load(Relaxed);
     if table != 0 {
         return Some(table);
     }
-    let fresh = seat.arena.allocate(word_units(level_slots(level)))?;
+    let fresh = recorder.arena.allocate(word_units(level_slots(level)))?;
     // A fresh table is zero, as every unit is before its first use, so there is nothing to publish but its number.
     match place.compare_exchange(0, fresh, Relaxed, Relaxed) {
         Ok(_) => Some(fresh),
