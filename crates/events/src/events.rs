@@ -1,17 +1,17 @@
-//! What happens at a lock, the same for every kind that excludes: acquired, blocked, given up, released.
+//! The events of a lock, the same for every kind that excludes: acquired, blocked, given up, released.
 //!
 //! # Contract
-//! [`acquired`], [`release`] and [`Blocked`] record one event each, at a [`Site`].
-//! What concerns the holder alone writes to its own cell only, and reads the clock only where holds are recorded.
+//! [`acquired`], [`release`] and [`Blocked`] record one event each, at a [`Site`]. An event that concerns only the
+//! holder writes only to the holder's own cell, and reads the clock only where holds are recorded.
 //! # State
-//! `Lock::attention` says whether a release concerns anybody. If so, `Lock::release` is its time, until the next owner
-//! clears it; if not, it stays 0 as while the lock is held. `Lock::owner` is the cell of the last owner, `Cell::depth`
-//! how often its thread holds the lock.
+//! `Lock::attention` says whether a release concerns other threads. If it does, `Lock::release` is its time until the
+//! next owner clears it; otherwise it stays 0, as while the lock is held. `Lock::owner` is the cell of the last owner,
+//! and `Cell::depth` how often that cell's thread holds the lock.
 //! # Invariants
-//! I1: a cell is written by its own thread only (layout), so plain loads and stores count exactly.
-//! I2: `Lock` words are written by the holder, or by someone whose stale word only blurs an evidence, never a count.
+//! I1: only its own thread writes a cell (layout), so plain loads and stores count exactly.
+//! I2: `Lock` words are written by the holder, or by a thread whose stale value only blurs the evidence, never a count.
 //! # Edges
-//! None of ours: words that the next owner reads are ordered by the program's own lock.
+//! None: the program's own lock orders the words that the next owner reads.
 
 use crate::site::{Recorder, Row, Site};
 use crate::waiters::{self, Wait};
@@ -19,7 +19,7 @@ use uncontended_atomic::{AtomicU64, Ordering::Relaxed};
 use uncontended_trace::histogram::{COARSE, FINE};
 use uncontended_trace::layout::{Cell, Cold, Extreme, Late, Lock, cause, units};
 
-/// One more; the counter has one writer (I1).
+/// Adds one; the counter has a single writer (I1).
 #[inline(always)]
 pub fn bump(counter: &AtomicU64) {
     counter.store(counter.load(Relaxed) + 1, Relaxed);
@@ -42,14 +42,14 @@ pub fn acquired<S: Site>(at: S, row: Row) {
     own(at.recorder(), row, || if at.recorder().holds { at.ticks() } else { 1 });
 }
 
-/// The same for a lock that others want or wanted, or that the thread held already.
+/// The same for a lock that other threads want or wanted, or that the thread held already.
 #[inline(never)]
 fn acquired_noted<S: Site>(thread: S::Thread, place: S::Place, row: Row) {
     let at = S::join(thread, place);
     let Row { cell, lock } = row;
     let now = at.ticks();
     let depth = cell.depth.load(Relaxed);
-    // A depth that outlived a release by another thread is none.
+    // A depth left over from before a release by another thread does not count.
     if depth != 0
         && lock.release.load(Relaxed) == 0
         && lock.owner.load(Relaxed) == id(at.recorder(), cell)
@@ -69,7 +69,8 @@ pub fn id(recorder: &Recorder, cell: &Cell) -> u32 {
     recorder.arena.unit_of(cell)
 }
 
-/// When the lock was released before it was taken now; 0 if that concerned nobody, none if it was not seen.
+/// When the lock was released before it was taken now: 0 if no other thread was concerned, none if the release was not
+/// seen.
 fn last_release(recorder: &Recorder, lock: &Lock) -> Option<u64> {
     let stamp = lock.release.load(Relaxed);
     let owner = lock.owner.load(Relaxed);
@@ -77,14 +78,14 @@ fn last_release(recorder: &Recorder, lock: &Lock) -> Option<u64> {
     (stamp != 0 || was_seen()).then_some(stamp)
 }
 
-/// The calling thread holds the lock alone from `now` on.
+/// The calling thread holds the lock exclusively from `now` on.
 #[inline(always)]
 pub fn take(recorder: &Recorder, row: Row, now: u64) {
     row.lock.release.store(0, Relaxed);
     own(recorder, row, || now);
 }
 
-/// The calling thread's hold begins. The clock is read last: next to an atomic instruction that costs least.
+/// Begins the calling thread's hold. The clock is read last: right before an atomic instruction it costs least.
 #[inline(always)]
 pub fn own(recorder: &Recorder, row: Row, now: impl Fn() -> u64) {
     let Row { cell, lock } = row;
@@ -99,12 +100,12 @@ pub fn own(recorder: &Recorder, row: Row, now: impl Fn() -> u64) {
     cell.hold_start.store(now(), Relaxed);
 }
 
-/// The lock was free, was wanted by others, and went to this thread, which had not waited.
+/// The lock was free and wanted by others, and went to this thread, which had not waited.
 #[inline(never)]
 fn barged(at: impl Site, row: Row, now: u64) {
     let lock = row.lock;
     let Some(release) = last_release(at.recorder(), lock) else { return };
-    // Threads fight for the lock in the usual case: somebody waited already when it was released, and still does.
+    // The common case of contention: a thread was waiting when the lock was released, and still is.
     let since_release = release != 0
         && lock.wanted_at.load(Relaxed) == release
         && lock.open_since.load(Relaxed) == 0;
@@ -118,14 +119,14 @@ fn barged(at: impl Site, row: Row, now: u64) {
     }
 }
 
-/// An interval during which a lock was free and wanted.
+/// An interval in which a lock was free and wanted.
 #[derive(Debug)]
 pub struct Idle {
-    /// Since when.
+    /// When it began.
     pub opened: u64,
-    /// Its end.
+    /// When it ended.
     pub now: u64,
-    /// The release before it; 0 for unknown.
+    /// The release before it; 0 if unknown.
     pub release: u64,
     /// One of [`cause`].
     pub cause: u32,
@@ -142,7 +143,7 @@ pub fn close_idle(at: impl Site, row: Row, idle: Idle) {
     note_extreme(at, &cold.idle_worst, row.lock, fresh);
 }
 
-/// `later - earlier`; counted, and 0, if the clocks of two CPUs contradict.
+/// `later - earlier`; if the clocks of two CPUs disagree, 0, and the contradiction is counted.
 fn difference(recorder: &Recorder, earlier: u64, later: u64) -> u64 {
     later.checked_sub(earlier).unwrap_or_else(|| {
         recorder.arena.header().negative.fetch_add(1, Relaxed);
@@ -150,7 +151,7 @@ fn difference(recorder: &Recorder, earlier: u64, later: u64) -> u64 {
     })
 }
 
-/// A candidate for the longest four.
+/// A candidate for the four longest.
 struct Fresh {
     ticks: u64,
     at: u64,
@@ -158,7 +159,7 @@ struct Fresh {
     cause: u32,
 }
 
-/// Keeps the longest four, longest first.
+/// Keeps the four longest, longest first.
 #[inline(always)]
 fn note_extreme(at: impl Site, worst: &[Extreme; 4], lock: &Lock, fresh: Fresh) {
     if fresh.ticks > worst[3].ticks.load(Relaxed) {
@@ -191,7 +192,7 @@ fn keep_extreme(at: impl Site, worst: &[Extreme; 4], lock: &Lock, fresh: Fresh) 
     debug_assert!(worst.is_sorted_by_key(|kept| std::cmp::Reverse(kept.ticks.load(Relaxed))));
 }
 
-/// What waiting adds to a cell, made at the first wait; none if there is no room.
+/// The part of a cell for contended acquisitions, made at the first wait; none if there is no room.
 pub fn cold(recorder: &Recorder, cell: &Cell) -> Option<&'static Cold> {
     let mut unit = cell.cold.load(Relaxed);
     if unit == 0 {
@@ -201,7 +202,7 @@ pub fn cold(recorder: &Recorder, cell: &Cell) -> Option<&'static Cold> {
     Some(recorder.arena.at(unit))
 }
 
-/// A thread that did not get the lock at the first try, until it has it or gives up.
+/// A thread that did not get the lock at the first try, until it gets it or gives up.
 #[derive(Debug)]
 pub struct Blocked<S> {
     at: S,
@@ -210,7 +211,7 @@ pub struct Blocked<S> {
 }
 
 impl<S: Site> Blocked<S> {
-    /// Enters the wait; the stack is taken now, while the thread has nothing better to do.
+    /// Begins the wait. The stack is taken now, while the thread has nothing better to do.
     #[cold]
     pub fn begin(at: S, row: Row) -> Self {
         let call = at.ticks();
@@ -221,12 +222,12 @@ impl<S: Site> Blocked<S> {
         Blocked { at, row, wait }
     }
 
-    /// Whether it waits for the lock of this row.
+    /// Whether the wait is for the lock of this row.
     pub fn is_for(&self, row: Row) -> bool {
         std::ptr::eq(self.row.lock, row.lock)
     }
 
-    /// The same wait of a thread that is now at another place: the one where it began may be gone.
+    /// The same wait at another site of its thread; the site where it began may be gone.
     pub fn moved_to(self, at: S) -> Self {
         debug_assert!(
             std::ptr::eq(self.at.recorder().thread, at.recorder().thread),
@@ -251,7 +252,7 @@ impl<S: Site> Blocked<S> {
         if let Some(opened) = opened {
             let woken = row.lock.woken.load(Relaxed);
             let cause = match release {
-                0 => cause::UNKNOWN, // Its releaser had nobody to wake.
+                0 => cause::UNKNOWN, // The releaser had no waiter to wake.
                 _ => cause_of(call, opened, woken, now),
             };
             close_idle(at, row, Idle { opened, now, release, cause });
@@ -284,14 +285,14 @@ impl<S: Site> Blocked<S> {
     }
 }
 
-/// From the call to the acquisition.
+/// A wait, from the call to the acquisition.
 #[derive(Debug)]
 pub struct Waited {
     /// When it began.
     pub call: u64,
-    /// Its end.
+    /// When it ended.
     pub now: u64,
-    /// The release before it; 0 for unknown.
+    /// The release before it; 0 if unknown.
     pub release: u64,
 }
 
@@ -307,7 +308,7 @@ pub fn record_wait(at: impl Site, row: Row, waited: Waited) {
     note_extreme(at, &cold.wait_worst, row.lock, fresh);
 }
 
-/// Waits by `wait` for what nobody holds; `slept` says of its result whether that was a wait.
+/// Calls `wait` for an object without a holder. `slept` says whether its result means that it waited.
 #[inline(always)]
 pub fn sleep<R: Copy>(
     found: Option<(impl Site, Row)>,
@@ -330,19 +331,19 @@ pub fn sleep<R: Copy>(
     result
 }
 
-/// Records how long a mutex stood free while a thread came back to it from a condition. The signal or the deadline that
-/// ended the wait came before the release (else the way back was not blocked), so the thread had been woken by then.
-/// The thread must be marked as recording.
+/// Records how long a mutex was free while a thread returned to it from a condition variable. The signal or the
+/// deadline that ended the wait preceded the release (otherwise the return would not have blocked), so the thread had
+/// been woken by then. The thread must be marked as recording.
 pub fn came_back(at: impl Site, row: Row, release: u64, now: u64) {
     let cause = cause::NOT_SCHEDULED;
     close_idle(at, row, Idle { opened: release, now, release, cause });
 }
 
-/// Why a lock that a waiter got at last, `call`ed for then, had stood idle: the releaser says when it had woken whom it
-/// wakes. A wake from before the interval, while the thread waited, woke it for a lock that others then took.
+/// Why a lock was idle before a waiter that `call`ed for it got it: `woken` is when the releaser had made its wake-up.
+/// A wake-up from before the interval, but during the wait, woke the thread for a lock that another one then took.
 pub fn cause_of(call: u64, opened: u64, woken: u64, now: u64) -> u32 {
     if woken < opened && woken < call {
-        return cause::NOT_WOKEN; // The releaser is still about to wake, or nobody had to be woken.
+        return cause::NOT_WOKEN; // The releaser has yet to wake the waiter, or no waiter had to be woken.
     }
     if woken.saturating_sub(opened) > now.saturating_sub(woken.max(opened)) {
         cause::NOT_WOKEN
@@ -351,8 +352,8 @@ pub fn cause_of(call: u64, opened: u64, woken: u64, now: u64) -> u32 {
     }
 }
 
-/// Releases the lock by `unlock`, which answers with 0 if it did. `wakes` says just before whether that may wake
-/// somebody.
+/// Releases the lock by `unlock`, which returns 0 if it succeeded. `wakes` says just before that whether the release
+/// may wake a waiter.
 #[inline(always)]
 pub fn release<S: Site>(
     at: S,
@@ -369,14 +370,14 @@ pub fn release<S: Site>(
     let now = if at.recorder().holds { at.ticks() } else { 0 };
     let result = unlock();
     if result != 0 {
-        cell.depth.store(1, Relaxed); // It did not happen after all.
+        cell.depth.store(1, Relaxed); // The release failed.
     } else if at.recorder().holds {
         record_hold(cell, now);
     }
     result
 }
 
-/// The same if others want the lock, or will come back to it, or if the thread does not hold it once.
+/// The same if other threads want the lock or will return to it, or if the thread's depth is not 1.
 #[inline(never)]
 fn release_noted<S: Site>(
     thread: S::Thread,
@@ -399,19 +400,19 @@ fn release_noted<S: Site>(
     result
 }
 
-/// A release that others may have to know of, from the stamp before it to what is recorded after it.
+/// A release that other threads may need to know of, from its timestamp to what is recorded after it.
 #[derive(Debug)]
 pub struct Unlock {
     now: u64,
-    /// Whether the release may wake somebody: a lock that knows better clears it.
+    /// Whether the release may wake a waiter: cleared by a lock that knows better.
     wakes: bool,
     /// Whether this thread's own hold ends.
     ends_hold: bool,
-    /// Whether all is told of it that others have to know.
+    /// Whether the stack is recorded, or no other thread needs it.
     stack_known: bool,
 }
 
-/// Stamps the release that is about to happen; none if a recursive lock stays held.
+/// Records the time of the release that is about to happen; none if a recursive lock stays held.
 pub fn releasing(at: impl Site, row: Row) -> Option<Unlock> {
     let Row { cell, lock } = row;
     let depth = cell.depth.load(Relaxed);
@@ -425,7 +426,7 @@ pub fn releasing(at: impl Site, row: Row) -> Option<Unlock> {
     Some(release)
 }
 
-/// The same for one of several holders, of which the last one leaves the lock `state` free.
+/// The same for one of several holders; the last one leaves the lock `state` free.
 pub fn releasing_shared(at: impl Site, mine: Row, state: &Lock) -> Unlock {
     let depth = mine.cell.depth.load(Relaxed);
     let release = stamp(at, state, depth == 1);
@@ -453,14 +454,14 @@ fn stamp(at: impl Site, lock: &Lock, ends_hold: bool) -> Unlock {
 }
 
 impl Unlock {
-    /// The release did not happen after all.
+    /// The release failed.
     #[cold]
     fn refused(self, row: Row) {
         row.lock.release.store(0, Relaxed);
         row.cell.depth.store(u32::from(self.ends_hold), Relaxed);
     }
 
-    /// Records what the release ended, outside of the critical section.
+    /// Records what the release ended, outside the critical section.
     #[inline(always)]
     pub fn done(self, at: impl Site, row: Row, lock: &'static Lock) {
         if self.wakes {
@@ -474,7 +475,7 @@ impl Unlock {
         }
     }
 
-    /// Says whose release it was.
+    /// Records the stack of the release.
     #[cold]
     fn report_stack(&self, at: impl Site, lock: &'static Lock) {
         let busy = at.begin();

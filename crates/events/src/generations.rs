@@ -1,15 +1,16 @@
-//! Lives of locks: an address is a lock from its init, or its first use, to its destruction or the next init.
+//! Generations of locks: an address is a lock from its init, or its first use, to its destruction or the next init.
 //!
 //! # Contract
-//! [`enter`] finds the present life of an address, or begins one. [`created`] begins a new one, [`destroyed`] ends it.
+//! [`enter`] finds the current generation of an address, or begins one. [`created`] begins a new one, [`destroyed`]
+//! ends it.
 //! # State
-//! The image's index: levels of slots with lock numbers, found by address; a slot's lock may be dead, and is then
-//! replaced.
+//! The image's index: levels of slots with lock numbers, found by address. A slot may hold a dead lock, which the next
+//! generation replaces.
 //! # Edges
 //! slot: `claim` stores a lock's number -> `search` loads it. Carries the lock.
 //! # Invariants
-//! I1: a slot once taken keeps its address: only a later life of the same address replaces its lock, so a search may
-//! end at the first empty slot of a level.
+//! I1: a slot once taken keeps its address: only a later generation of the same address replaces its lock, so a search
+//!     may end at the first empty slot of a level.
 //! # Evidence
 //! `tests/places.rs`, `tests/model.rs`; `tests/programs/address_reuse.c`.
 
@@ -17,10 +18,10 @@ use crate::site::{Recorder, Row, Site};
 use uncontended_atomic::{AtomicU32, Ordering::*};
 use uncontended_trace::layout::{Cell, LEVELS, Lock, attention::DEAD, level_slots, word_units};
 
-/// Slots of one level that an address may lie in.
+/// Slots of one level in which an address may be found.
 const PROBES: usize = 16;
 
-/// What the calling thread has on the present life of `key`, from now on; none if there is no room.
+/// The calling thread's row for the current generation of `key`; none if there is no room.
 pub fn enter(at: impl Site, key: u64, kind: u8) -> Option<Row> {
     let recorder = at.recorder();
     let lock = match known(recorder, key, kind) {
@@ -37,30 +38,30 @@ pub fn enter(at: impl Site, key: u64, kind: u8) -> Option<Row> {
     Some(Row { cell, lock })
 }
 
-/// The present life of `key`, if it was ever used.
+/// The current generation of `key`, if there is one.
 pub fn known(recorder: &Recorder, key: u64, kind: u8) -> Option<&'static Lock> {
     search(recorder, key, |lock| lock.kind.load(Relaxed) == kind && !is_dead(lock))
 }
 
-/// Whether this life of a lock is over.
+/// Whether this generation has ended.
 #[inline(always)]
 pub fn is_dead(lock: &Lock) -> bool {
     lock.attention.load(Relaxed) & DEAD != 0
 }
 
-/// The program makes a lock at `key`. The thread must be marked as recording.
+/// The program creates a lock at `key`. The thread must be marked as recording.
 pub fn created(at: impl Site, key: u64, kind: u8) {
     begin(at.recorder(), key, kind, at.stack());
 }
 
-/// The lock at `key` is no more.
+/// The program destroys the lock at `key`.
 pub fn destroyed(recorder: &Recorder, key: u64) {
     if let Some(lock) = search(recorder, key, |_| true) {
         lock.attention.fetch_or(DEAD, Relaxed);
     }
 }
 
-/// The lock that the index has for `key`, if it is one that `fits`.
+/// The lock that the index holds for `key`, if it `fits`.
 fn search(recorder: &Recorder, key: u64, fits: impl Fn(&Lock) -> bool) -> Option<&'static Lock> {
     for level in 0..LEVELS {
         let table = recorder.process.index[level].load(Relaxed);
@@ -93,7 +94,7 @@ fn probes(
     (0..PROBES).filter_map(move |probe| slots.get((first + probe) % slots.len().max(1)))
 }
 
-/// Begins a life at `key`, ending the one before.
+/// Begins a generation at `key` and ends the one before.
 fn begin(recorder: &Recorder, key: u64, kind: u8, created: u32) -> Option<&'static Lock> {
     let (unit, lock) = recorder.arena.make::<Lock>()?;
     lock.address.store(key, Relaxed);
@@ -106,8 +107,8 @@ fn begin(recorder: &Recorder, key: u64, kind: u8, created: u32) -> Option<&'stat
     Some(recorder.arena.at(placed))
 }
 
-/// Puts the lock `fresh` into the index; the number that stands there then, which is another thread's if both began the
-/// same life; none if the index is full.
+/// Puts the lock `fresh` into the index. Returns the number in its slot afterwards: another thread's, if both began the
+/// same generation; none if the index is full.
 fn claim(recorder: &Recorder, key: u64, kind: u8, created: u32, fresh: u32) -> Option<u32> {
     let lock: &Lock = recorder.arena.at(fresh);
     debug_assert_eq!(lock.address.load(Relaxed), key, "I1");
@@ -141,7 +142,7 @@ fn claim(recorder: &Recorder, key: u64, kind: u8, created: u32, fresh: u32) -> O
     None
 }
 
-/// The table of a level, made when it is needed; none if there is no room.
+/// The table of a level, made when it is first needed; none if there is no room.
 fn level_table(recorder: &Recorder, level: usize) -> Option<u32> {
     let place = &recorder.process.index[level];
     let table = place.load(Relaxed);
@@ -149,7 +150,7 @@ fn level_table(recorder: &Recorder, level: usize) -> Option<u32> {
         return Some(table);
     }
     let fresh = recorder.arena.allocate(word_units(level_slots(level)))?;
-    // A fresh table is zero, as every unit is before its first use, so there is nothing to publish but its number.
+    // A fresh table is zero, as every unit is before its first use, so only its number has to be published.
     match place.compare_exchange(0, fresh, Relaxed, Relaxed) {
         Ok(_) => Some(fresh),
         Err(other) => Some(other),

@@ -1,31 +1,31 @@
-//! `/proc/self/maps`: which file lies where, told by the kernel and so without the loader.
+//! `/proc/self/maps`: which file is mapped where, from the kernel and so without the loader.
 //!
 //! # Contract
-//! [`Walk`] is fed with lines in the kernel's order and answers with the [`Place`] that each tells of.
+//! [`Walk`] takes the lines in the kernel's order and returns the [`Place`] that each describes.
 //! # Sources
 //! proc_pid_maps(5).
 
-/// One line.
+/// One line of the file.
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
 pub struct Mapping<'a> {
     /// Its first address.
     pub start: usize,
-    /// Behind its last.
+    /// One past its last address.
     pub end: usize,
-    /// Whether it may be read.
+    /// Whether it is readable.
     pub readable: bool,
-    /// Whether it may be executed.
+    /// Whether it is executable.
     pub executable: bool,
-    /// Where in the file it begins.
+    /// Its offset in the file.
     pub offset: usize,
-    /// Device and inode, as they stand there.
+    /// Device and inode, as text.
     pub file: &'a [u8],
-    /// The file's name; those of heaps and stacks are in brackets.
+    /// The name of the file; those of heaps and stacks are in brackets.
     pub path: &'a [u8],
 }
 
 impl<'a> Mapping<'a> {
-    /// The mapping that a line (without its end) tells of.
+    /// Parses a line without its line end.
     pub fn parse(line: &'a [u8]) -> Option<Self> {
         let (start, rest) = number(line)?;
         let (end, rest) = number(rest.strip_prefix(b"-")?)?;
@@ -40,13 +40,13 @@ impl<'a> Mapping<'a> {
         Some(Mapping { start, end, readable, executable, offset, file, path })
     }
 
-    /// Whether code may have been loaded from it: heaps and stacks have names too.
+    /// Whether code may have been loaded from it. Heaps and stacks also have names.
     fn is_file(&self) -> bool {
         self.path.starts_with(b"/") || self.path == b"[vdso]"
     }
 }
 
-/// A hexadecimal number and what follows it.
+/// A hexadecimal number and the text after it.
 fn number(text: &[u8]) -> Option<(usize, &[u8])> {
     let digits = text.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
     let (digits, rest) = text.split_at(digits);
@@ -54,22 +54,22 @@ fn number(text: &[u8]) -> Option<(usize, &[u8])> {
     Some((value, rest))
 }
 
-/// What a mapping is of.
+/// What a mapping maps.
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
 pub enum Place<'a> {
-    /// A file, the beginning of which is mapped at `base`.
+    /// A file whose beginning is mapped at `base`.
     File {
-        /// Where that is.
+        /// The address of the file's beginning.
         base: usize,
         /// The mapping.
         mapping: Mapping<'a>,
     },
-    /// Memory with no file behind it, or not with its beginning.
+    /// Memory without a file, or of a file whose beginning is not mapped.
     Other(Mapping<'a>),
 }
 
 impl<'a> Place<'a> {
-    /// The mapping itself.
+    /// The mapping.
     pub fn mapping(&self) -> Mapping<'a> {
         match *self {
             Place::File { mapping, .. } | Place::Other(mapping) => mapping,
@@ -77,15 +77,15 @@ impl<'a> Place<'a> {
     }
 }
 
-/// Goes through the lines.
+/// Reads the lines in order.
 #[derive(Debug, Default)]
 pub struct Walk {
-    /// Where the last beginning of a file was mapped, and a hash of which file that was.
+    /// Where the last beginning of a file was mapped, and a hash that identifies the file.
     base: (usize, u64),
 }
 
 impl Walk {
-    /// What the next line tells of.
+    /// The place that the next line describes.
     pub fn line<'a>(&mut self, line: &'a [u8]) -> Option<Place<'a>> {
         let mapping = Mapping::parse(line)?;
         let file = hash(mapping.file).rotate_left(1) ^ hash(mapping.path);

@@ -1,9 +1,9 @@
-//! The thread that an event happens to, and where.
+//! The thread that an event happens to, and the place of the call.
 
 use uncontended_trace::arena::Arena;
 use uncontended_trace::layout::{Cell, Lock, Process, Thread};
 
-/// A thread's place in the record.
+/// A thread's access to the record.
 #[derive(Debug)]
 pub struct Recorder {
     /// The record.
@@ -20,43 +20,43 @@ pub struct Recorder {
 #[deprecated(note = "use `Recorder`")]
 pub type Seat = Recorder;
 
-/// The calling thread, and the place in the program from which it called.
+/// The calling thread, and the place in the program where it called.
 pub trait Site: Copy {
     /// The thread alone.
     type Thread: Copy;
 
-    /// The place alone.
+    /// The place of the call alone.
     type Place: Copy;
 
-    /// Marks the thread as recording, until it is dropped.
+    /// Marks the thread as recording until dropped.
     type Busy;
 
-    /// Both by themselves: two that fit into registers, where a site as a whole may not.
+    /// Splits the site into two parts that each fit into a register, where the whole may not.
     fn split(self) -> (Self::Thread, Self::Place);
 
-    /// The site of both.
+    /// Joins the two parts.
     fn join(thread: Self::Thread, place: Self::Place) -> Self;
 
-    /// The thread's place in the record.
+    /// The thread's access to the record.
     fn recorder(self) -> &'static Recorder;
 
-    /// The clock.
+    /// The current time in ticks.
     fn ticks(self) -> u64;
 
-    /// Nothing else of this thread records until the answer is dropped.
+    /// Marks the thread as recording until the result is dropped: no other event of this thread is recorded meanwhile.
     fn begin(self) -> Self::Busy;
 
-    /// The number of the stack that leads to the call, if it needs no unwinding.
+    /// The number of the call stack, if it is known without unwinding.
     fn known_stack(self) -> Option<u32>;
 
-    /// The number of that stack; 0 if there is no room for it. The thread must be marked as recording.
+    /// The number of the call stack; 0 if there is no room. The thread must be marked as recording.
     fn stack(self) -> u32;
 }
 
 /// One lock as one thread sees it.
 #[derive(Debug, Clone, Copy)]
 pub struct Row {
-    /// What the thread did to it; only this thread writes there.
+    /// What the thread did to the lock; only this thread writes there.
     pub cell: &'static Cell,
     /// The lock.
     pub lock: &'static Lock,

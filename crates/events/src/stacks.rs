@@ -1,11 +1,11 @@
-//! The index of stacks: each list of addresses once in an image's record.
+//! The index of stacks: an image's record holds each list of addresses once.
 //!
 //! # State
 //! `Process::stack_index`: a table of stack numbers, open-addressed by the hash of the frames.
 //! # Edges
 //! index: `enter` stores a slot of the table -> `enter` in another thread loads it. Carries the stack.
 //! # Invariants
-//! I1: a slot once taken keeps its stack. Stacks of one hash are taken for the same.
+//! I1: a slot once taken keeps its stack. Stacks with the same hash are treated as equal.
 //! # Evidence
 //! `tests/places.rs`, `tests/model.rs`.
 
@@ -13,7 +13,7 @@ use crate::site::Recorder;
 use uncontended_atomic::{AtomicU64, Ordering::*};
 use uncontended_trace::layout::{self, STACK_SLOTS, Stack};
 
-/// The number of a stack in the record: that of an equal one, or a fresh one; 0 if there is no room.
+/// The number of a stack in the record, that of an equal stack if there is one; 0 if there is no room.
 pub fn enter(recorder: &Recorder, frames: &[u64]) -> u32 {
     let Recorder { arena, process, .. } = recorder;
     let hash = frames.iter().fold(0xcbf2_9ce4_8422_2325, |hash: u64, &frame| {
@@ -36,7 +36,7 @@ pub fn enter(recorder: &Recorder, frames: &[u64]) -> u32 {
                 let Some(unit) = write(recorder, frames, hash) else { return 0 };
                 fresh = unit;
             }
-            // EDGE index (acq-rel): the fresh stack, or the one that another thread put there meanwhile.
+            // EDGE index (acq-rel): the fresh stack, or the one that another thread put there in the meantime.
             match slot.compare_exchange(0, fresh, AcqRel, Acquire) {
                 Ok(_) => {
                     arena.push::<Stack>(&process.stacks, fresh);
@@ -56,7 +56,7 @@ pub fn enter(recorder: &Recorder, frames: &[u64]) -> u32 {
     0
 }
 
-/// A stack that nobody knows yet.
+/// Writes a stack that is not in the index yet.
 fn write(recorder: &Recorder, frames: &[u64], hash: u64) -> Option<u32> {
     debug_assert!((1..=layout::FRAMES).contains(&frames.len()));
     let bytes = std::mem::offset_of!(Stack, frames) + size_of::<AtomicU64>() * frames.len();

@@ -1,17 +1,17 @@
-//! The waiters of a lock, and since when it could have been taken: what idle time is made of.
+//! The waiters of a lock, and since when it could have been taken: the basis of idle time.
 //!
 //! # Contract
-//! A waiter is in the ledger from [`Wait::begin`] until [`Wait::leave`], with a time of arrival that it reads once its
-//! waiting shows in `Lock::attention`: a release whose releaser saw no attention is over by then, or was about to
-//! happen as any release is that its releaser stamped just before. So such a release needs no stamp: what was free and
-//! wanted was so since the earliest arrival. Idle time is the time during which the lock was free and somebody was in
-//! the ledger: it opens at the later of the release and the earliest arrival, and closes when anyone acquires
-//! ([`opened`] then says since when) or the last waiter leaves.
+//! A waiter is in the list from [`Wait::begin`] until [`Wait::leave`]. It reads its time of arrival after its waiting
+//! shows in `Lock::attention`. So a release whose releaser saw no attention has happened by then, or is just about to,
+//! like any release whose timestamp has just been taken. Such a release needs no timestamp: the lock was free and
+//! wanted since the earliest arrival. Idle time is the time during which the lock is free and the list is not empty: it
+//! opens at the later of the release and the earliest arrival ([`opened`]), and closes when a thread acquires the lock
+//! or the last waiter leaves.
 //! # State
-//! `Lock::attention` counts all; the ledger has the arrivals of the first sixteen, `Thread::waits_since` those of the
-//! others. `Lock::open_since` remembers an interval whose first waiter gave up while others stayed.
+//! `Lock::attention` counts all waiters. The list holds the arrivals of the first sixteen, `Thread::waits_since` those
+//! of the others. `Lock::open_since` keeps the start of an interval whose first waiter gave up while others stayed.
 //! # Invariants
-//! I1: a place is written by the waiter that claimed it, from the claim until it leaves.
+//! I1: only the waiter that claimed a slot writes it, from the claim until it leaves.
 //! # Evidence
 //! `tests/places.rs`, `tests/model.rs`; `tests/programs`: `barger.c`, `waiters_in_turn.c`, `free_but_off_cpu.c`.
 
@@ -19,7 +19,7 @@ use crate::site::{Recorder, Site};
 use uncontended_atomic::{AtomicU64, Ordering::Relaxed};
 use uncontended_trace::layout::{ARRIVALS, Lock, Thread, WaiterList, attention};
 
-/// A thread in the ledger of a lock.
+/// A thread in the waiter list of a lock.
 #[derive(Debug)]
 pub struct Wait {
     /// When the thread called.
@@ -30,7 +30,7 @@ pub struct Wait {
 }
 
 impl Wait {
-    /// Enters the calling thread, which called at `call`.
+    /// Adds the calling thread, which called at `call`.
     pub fn begin(at: impl Site, lock: &'static Lock, call: u64) -> Self {
         let recorder = at.recorder();
         lock.attention.fetch_add(1, Relaxed);
@@ -57,8 +57,8 @@ impl Wait {
         }
     }
 
-    /// [`opened`] for a lock that this thread waits for. The ledger need not be looked at if it was released while it
-    /// waited.
+    /// Like [`opened`], for a lock that this thread waits for. If the lock was released during the wait, the list need
+    /// not be searched.
     pub fn opened(&self, recorder: &Recorder, lock: &Lock, release: u64, now: u64) -> Option<u64> {
         if self.arrival <= release && lock.open_since.load(Relaxed) == 0 {
             return Some(release);
@@ -66,7 +66,7 @@ impl Wait {
         opened(recorder, lock, release, now)
     }
 
-    /// Takes the calling thread out and answers with the number of waiters that stay.
+    /// Removes the calling thread. Returns the number of waiters that remain.
     pub fn leave(self, recorder: &Recorder, lock: &Lock) -> u32 {
         recorder.thread.asleep_since.store(0, Relaxed);
         debug_assert_ne!(count(lock), 0, "it waits until here");
@@ -83,13 +83,13 @@ impl Wait {
     }
 }
 
-/// How many wait for the lock.
+/// The number of threads that wait for the lock.
 #[inline(always)]
 pub fn count(lock: &Lock) -> u32 {
     lock.attention.load(Relaxed) & attention::WAITERS
 }
 
-/// The ledger of a lock, made when it first has something to tell; none if there is no room.
+/// The waiter list of a lock, made when it is first needed; none if there is no room.
 pub fn list_of(recorder: &Recorder, lock: &'static Lock) -> Option<&'static WaiterList> {
     let unit = lock.waiters.load(Relaxed);
     if unit != 0 {
@@ -97,7 +97,7 @@ pub fn list_of(recorder: &Recorder, lock: &'static Lock) -> Option<&'static Wait
     }
     let fresh =
         recorder.arena.allocate(uncontended_trace::layout::units(size_of::<WaiterList>()))?;
-    // A fresh ledger is zero, as every unit is before its first use, so there is nothing to publish but its number.
+    // A fresh list is zero, as every unit is before its first use, so only its number has to be published.
     let unit = match lock.waiters.compare_exchange(0, fresh, Relaxed, Relaxed) {
         Ok(_) => fresh,
         Err(other) => other,
@@ -105,8 +105,8 @@ pub fn list_of(recorder: &Recorder, lock: &'static Lock) -> Option<&'static Wait
     Some(recorder.arena.at(unit))
 }
 
-/// Since when the lock, released at `release` (0 for a release without a stamp), has been free and wanted at `now`;
-/// none if nobody was in its ledger then.
+/// Since when the lock, released at `release` (0 if the release has no timestamp), has been free and wanted at `now`;
+/// none if it had no waiter then.
 pub fn opened(recorder: &Recorder, lock: &Lock, release: u64, now: u64) -> Option<u64> {
     let unit = lock.waiters.load(Relaxed);
     if unit == 0 {
@@ -121,7 +121,7 @@ pub fn opened(recorder: &Recorder, lock: &Lock, release: u64, now: u64) -> Optio
             earliest.into_iter().chain(unplaced(recorder, recorder.arena.unit_of(lock))).min();
     }
     let opened = earliest.filter(|&arrival| arrival <= now).map(|arrival| arrival.max(release));
-    // Hardly ever set: a load leaves the lock's line alone.
+    // Hardly ever set; a load does not take the lock's cache line from other CPUs.
     if lock.open_since.load(Relaxed) == 0 {
         return opened;
     }
@@ -131,7 +131,7 @@ pub fn opened(recorder: &Recorder, lock: &Lock, release: u64, now: u64) -> Optio
     }
 }
 
-/// The earliest arrival among all threads that wait for the lock.
+/// The earliest arrival among the threads that wait for the lock without a slot.
 fn unplaced(recorder: &Recorder, lock_unit: u32) -> Option<u64> {
     let threads = recorder.arena.list::<Thread>(&recorder.process.threads);
     let waiting = threads.filter(|(_, thread)| thread.waits_for.load(Relaxed) == lock_unit);

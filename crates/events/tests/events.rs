@@ -1,4 +1,4 @@
-//! What one thread after the other records, at times that the test sets.
+//! What threads record one after the other, at times that the test sets.
 
 mod common;
 
@@ -24,7 +24,7 @@ fn two() -> ((&'static Recorder, Row), (&'static Recorder, Row)) {
     ((first, rows.0), (second, rows.1))
 }
 
-/// A wait, of which the end has a time of its own.
+/// A wait with an end of its own.
 struct Waiting(At, Blocked<At>);
 
 fn begin(recorder: &'static Recorder, row: Row, now: u64) -> Waiting {
@@ -50,7 +50,7 @@ fn unlock(recorder: &'static Recorder, row: Row, now: u64) {
 
 #[test]
 fn why_a_lock_stood_idle() {
-    // (called, free since, waiter woken, had)
+    // (called, free since, waiter woken, acquired)
     assert_eq!(cause_of(10, 20, 21, 30), cause::NOT_SCHEDULED, "woken at once");
     assert_eq!(cause_of(10, 20, 29, 30), cause::NOT_WOKEN, "woken late");
     assert_eq!(cause_of(10, 20, 5, 30), cause::NOT_WOKEN, "the last wake was before the call");
@@ -138,7 +138,7 @@ fn the_last_waiter_to_give_up_ends_the_idle_time() {
     assert_eq!(read(&cold(waiter, wanted.cell).idle_total), 40);
     assert_eq!(read(&wanted.cell.try_failed), 1);
     events::acquired(At::new(holder, 500), held);
-    assert_eq!(held.cell.cold.load(Relaxed), 0, "nobody wanted it meanwhile");
+    assert_eq!(held.cell.cold.load(Relaxed), 0, "no thread wanted it meanwhile");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What several threads write to, explored: every execution that C11 or x86-TSO allows of a few events.
+//! Writes by several threads, explored: every execution that C11 or x86-TSO allows of a few events.
 //!
 //!     RUSTFLAGS="--cfg unc_model" cargo test -p uncontended-events --test model --target-dir target/model
 #![cfg(unc_model)]
@@ -16,7 +16,7 @@ use uncontended_testkit::explored::{self, BOTH};
 use uncontended_trace::arena::Arena;
 use uncontended_trace::layout::{Lock, Process, Stack, attention, kind::MUTEX};
 
-/// What is made before the exploration, so that each execution begins with it as it is here.
+/// Made before the exploration, so that every execution starts from the same state.
 struct Scene {
     arena: Arena,
     process: &'static Process,
@@ -35,12 +35,12 @@ impl Scene {
     }
 }
 
-/// `scene` gives what to explore, made anew for each memory model.
+/// `scene` makes the state and the scenario anew for each memory model.
 fn holds<B: Fn() + 'static>(scene: fn() -> B) {
     explored::holds(&BOTH, Explorer::new, scene);
 }
 
-/// Two threads meet a lock for the first time: it is one.
+/// Two threads meet a lock for the first time and agree on one.
 fn first_meeting() -> impl Fn() + 'static {
     let scene = Scene::new();
     move || {
@@ -54,11 +54,11 @@ fn first_meeting() -> impl Fn() + 'static {
 }
 
 #[test]
-fn two_that_meet_a_lock_at_once_see_one_life() {
+fn two_threads_that_meet_a_lock_at_once_see_one_generation() {
     holds(first_meeting);
 }
 
-/// One makes the lock while the other takes what was there before.
+/// One thread creates the lock anew while the other takes the old one.
 fn made_anew() -> impl Fn() + 'static {
     let scene = Scene::new();
     let [maker, user] = scene.threads;
@@ -72,7 +72,7 @@ fn made_anew() -> impl Fn() + 'static {
         assert_eq!(lock.created.load(Relaxed), 7, "the one that was made");
         assert!(std::ptr::eq(generations::known(user.recorder, 64, MUTEX).unwrap(), lock));
         let before = !std::ptr::eq(used.lock, lock);
-        assert_eq!(lock.generation.load(Relaxed), u32::from(before), "lives are counted");
+        assert_eq!(lock.generation.load(Relaxed), u32::from(before), "generations are counted");
     }
 }
 
@@ -81,7 +81,7 @@ fn a_lock_that_is_made_anew_is_the_only_one_alive() {
     holds(made_anew);
 }
 
-/// Two threads with equal stacks, one of them with another as well.
+/// Two threads with equal stacks; one of them also has another.
 fn same_stack() -> impl Fn() + 'static {
     let scene = Scene::new();
     let [one, two] = scene.threads;
@@ -104,7 +104,7 @@ fn equal_stacks_of_two_threads_have_one_number() {
     holds(same_stack);
 }
 
-/// Two wait for the same lock, and leave.
+/// Two threads wait for the same lock, and leave.
 fn two_wait() -> impl Fn() + 'static {
     let scene = Scene::new();
     let lock = scene.threads[0].row(64).lock;
@@ -121,7 +121,7 @@ fn two_wait() -> impl Fn() + 'static {
         let left = left.map(|left| left.join().unwrap());
         assert!(left.contains(&0), "the last to leave knows it: {left:?}");
         assert_eq!(lock.attention.load(Relaxed), 0);
-        assert_eq!(waiters::opened(scene.threads[0].recorder, lock, 0, 100), None, "nobody waits");
+        assert_eq!(waiters::opened(scene.threads[0].recorder, lock, 0, 100), None, "no waiter");
     }
 }
 
@@ -130,14 +130,14 @@ fn a_waiter_is_in_the_list_until_it_leaves() {
     holds(two_wait);
 }
 
-/// A lock of the program's own, tried once and then waited for by asking again a few times.
+/// Tries a lock of the program's own, then retries it once as a wait.
 fn take_and_give_back(at: At, row: Row, word: &AtomicU32) -> bool {
-    let had = || word.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok();
-    if had() {
+    let try_lock = || word.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok();
+    if try_lock() {
         events::acquired(at, row);
     } else {
         let blocked = Blocked::begin(at, row);
-        if !had() {
+        if !try_lock() {
             blocked.gave_up();
             return false;
         }
@@ -151,7 +151,7 @@ fn take_and_give_back(at: At, row: Row, word: &AtomicU32) -> bool {
     true
 }
 
-/// Two threads at one lock: whatever is taken, waited for or given up is counted, and nothing is left behind.
+/// Two threads at one lock: every acquisition, wait and give-up is counted, and nothing is left over.
 fn contended() -> impl Fn() + 'static {
     let scene = Scene::new();
     let rows = scene.threads.map(|at| at.row(64));
@@ -167,11 +167,11 @@ fn contended() -> impl Fn() + 'static {
         for (row, took) in rows.iter().zip(took) {
             assert_eq!(row.cell.acquisitions.load(Relaxed), u64::from(took));
             assert_eq!(row.cell.try_failed.load(Relaxed), u64::from(!took));
-            assert_eq!(row.cell.depth.load(Relaxed), 0, "nobody holds it");
+            assert_eq!(row.cell.depth.load(Relaxed), 0, "not held");
         }
         let changes = rows.map(|row| row.cell.owner_changes.load(Relaxed)).iter().sum::<u64>();
         assert_eq!(changes, u64::from(took == [true, true]));
-        assert_eq!(rows[0].lock.attention.load(Relaxed) & attention::WAITERS, 0, "nobody waits");
+        assert_eq!(rows[0].lock.attention.load(Relaxed) & attention::WAITERS, 0, "no waiter");
     }
 }
 

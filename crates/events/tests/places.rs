@@ -1,4 +1,4 @@
-//! Lives of locks, numbers of stacks, waiters' arrivals, and the kernel's list of mappings.
+//! Generations of locks, numbers of stacks, arrivals of waiters, and the kernel's list of mappings.
 
 mod common;
 
@@ -95,12 +95,12 @@ fn a_lock_is_wanted_since_the_earliest_arrival() {
     let first = at(100);
     let lock = first.row(64).lock;
     let opened = |release, now| waiters::opened(first.recorder, lock, release, now);
-    assert_eq!(opened(50, 200), None, "nobody waits");
+    assert_eq!(opened(50, 200), None, "no waiter");
     let wait = Wait::begin(first, lock, 90);
     assert_eq!(opened(50, 200), Some(100), "free before it was wanted");
     assert_eq!(opened(150, 200), Some(150), "wanted before it was free");
     assert_eq!(opened(50, 60), None, "wanted only later");
-    // More than the ledger has places for: the earliest of them all counts, wherever it stands.
+    // More waiters than slots: the earliest of them all counts, wherever it is.
     let sites: Vec<At> = (0..ARRIVALS as u64 + 3).map(|n| at(300 - 10 * n)).collect();
     let waits: Vec<Wait> = sites.iter().map(|&site| Wait::begin(site, lock, 1)).collect();
     assert_eq!(waiters::count(lock), ARRIVALS as u32 + 4);

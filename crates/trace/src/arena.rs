@@ -1,20 +1,21 @@
-//! The writer's side of the record: memory that is given out once and never taken back.
+//! The writer's side of the record: memory that is allocated once and never freed.
 //!
 //! # Contract
-//! [`Arena::allocate`] gives zeroed entries; without room it counts a dropped event and gives none. Nothing here waits.
-//! Memory is put behind the record as it is needed, [`STEP`] units at a time, by the program that needs it: whoever
-//! else did it would have to be told, and a hundred threads that meet ten thousand locks each would outrun it.
+//! [`Arena::allocate`] returns zeroed entries; without room it counts a dropped event and returns none. Nothing here
+//! blocks. The program that needs memory adds it to the record itself, [`STEP`] units at a time: another process would
+//! have to be notified, and a hundred threads that touch ten thousand locks each would outrun it.
 //! # State
-//! `Header::allocated` counts the units given out, `Header::available` those with memory behind them.
-//! `Header::capacity` bounds both; where the system refuses memory, it is lowered to what there is, and nobody asks
+//! `Header::allocated` counts the units allocated, `Header::available` those with memory behind them.
+//! `Header::capacity` bounds both. When the system refuses memory, it is lowered to what there is, and no thread asks
+//! again.
 //! again.
 //! # Edges
-//! list: `Arena::push` -> who walks the list from its head. Carries the entry.
+//! list: `Arena::push` -> `Arena::list`. Carries the entry.
 //! # Invariants
 //! I1: the mapping is at least `mapped` units long, was zero when made, and lives until the process ends or executes.
-//! I2: a unit is given out at most once, so an entry is reached only through the number that its allocation returned.
+//! I2: a unit is allocated at most once, so an entry is reached only through the number that its allocation returned.
 //! I3: entries consist of atomic integers, so sharing them between threads and processes is not a data race.
-//! I4: what lies below `available` has memory, so that writing there cannot fault.
+//! I4: units below `available` have memory, so writing to them cannot fault.
 //! # Evidence
 //! The tests below; `crates/cli/tests/ground_truth.rs` through the observer.
 
@@ -22,7 +23,7 @@ use crate::layout::{self, Header, UNIT, Unit};
 use std::ptr::NonNull;
 use uncontended_atomic::{AtomicU32, Ordering::*};
 
-/// Types that lie in the record.
+/// Types of entries in the record.
 ///
 /// # Safety
 /// Every bit pattern is a value, and all fields are atomic.
@@ -43,10 +44,10 @@ macro_rules! entries {
 }
 entries! { Process Thread Lock Cell Stack Module }
 
-/// Units that get memory at once: what zeroing takes is no longer than a thread's way through the kernel.
+/// Units added at a time: zeroing them takes no longer than the system call that adds them.
 pub const STEP: u32 = (256 << 10) / UNIT as u32;
 
-/// Puts memory behind so many bytes of the mapping from an address on; false if there is none.
+/// Adds memory to this many bytes of the mapping from an address on; false if there is none.
 pub type Populate = fn(NonNull<u8>, usize) -> bool;
 
 /// The mapped record.
@@ -66,8 +67,8 @@ impl Arena {
     /// The record mapped at `base`.
     ///
     /// # Safety
-    /// `base` is aligned to a page, and `mapped` units from it on are mapped, shared and writable until the process
-    /// ends. When `populate` answers true, writing to the bytes that it was asked for cannot fault (I4).
+    /// `base` is page-aligned, and `mapped` units from it on are mapped, shared and writable until the process ends.
+    /// After `populate` returns true, writes to the bytes it was called for cannot fault (I4).
     pub unsafe fn new(base: NonNull<u8>, mapped: u32, populate: Populate) -> Self {
         let arena = Arena { base, mapped, populate };
         debug_assert!(base.cast::<Header>().is_aligned(), "I1");
@@ -82,14 +83,14 @@ impl Arena {
         unsafe { self.base.cast().as_ref() }
     }
 
-    /// Whether this is a record of our layout.
+    /// Whether this is a record with our layout.
     pub fn is_ours(&self) -> bool {
         let header = self.header();
         header.magic.load(Relaxed) == layout::MAGIC
             && header.version.load(Relaxed) == layout::VERSION
     }
 
-    /// A fresh run of units, zeroed; none if there is no room, which is counted.
+    /// Allocates consecutive units, zeroed; none if there is no room, which is counted.
     pub fn allocate(&self, units: u32) -> Option<Unit> {
         let header = self.header();
         let mut first = header.allocated.load(Relaxed);
@@ -115,12 +116,12 @@ impl Arena {
     /// Whether there is memory up to the unit `end`.
     #[inline(always)]
     fn has_room_to(&self, end: u32) -> bool {
-        // Relaxed: raised after the system call that gave the file its memory, and all that is there is zero.
+        // Relaxed: it is raised after the system call that gave the file its memory, and all of that memory is zero.
         end <= self.header().available.load(Relaxed).min(self.mapped) || self.grow(end)
     }
 
-    /// Puts memory behind the record at least up to the unit `end`; false if there is none. Threads that come here
-    /// together do the same work, which does no harm.
+    /// Adds memory to the record up to the unit `end` at least; false if there is none. Threads that call this
+    /// concurrently do the same work, which is harmless.
     #[cold]
     pub fn grow(&self, end: u32) -> bool {
         let header = self.header();
@@ -149,10 +150,10 @@ impl Arena {
         Some((unit, self.at(unit)))
     }
 
-    /// The entry at a unit that [`Arena::allocate`] gave for a `T`.
+    /// The entry at a unit that [`Arena::allocate`] returned for a `T`.
     ///
     /// # Panics
-    /// Never; a unit outside of the mapping is taken for the first one behind the header.
+    /// Never. A unit outside the mapping is replaced by the first one after the header.
     #[inline(always)]
     pub fn at<T: 'static>(&self, unit: Unit) -> &'static T {
         let last = self.mapped - layout::units(size_of::<T>());
@@ -166,24 +167,23 @@ impl Arena {
         self.base.as_ptr().wrapping_add(unit as usize * UNIT)
     }
 
-    /// The number of an entry that [`Arena::at`] gave.
+    /// The number of an entry that [`Arena::at`] returned.
     pub fn unit_of<T>(&self, entry: &T) -> Unit {
         let bytes = std::ptr::from_ref(entry) as usize - self.base.as_ptr() as usize;
         debug_assert!(bytes.is_multiple_of(UNIT) && bytes / UNIT < self.mapped as usize, "I1");
         (bytes / UNIT) as Unit
     }
 
-    /// The bytes of `units` units from `unit` on, for the one who allocated them to fill.
+    /// The bytes of `units` units from `unit` on, for their allocator to fill.
     ///
     /// # Safety
-    /// The units were allocated by the caller for bytes and are not yet reachable by anyone else (I2).
+    /// The caller allocated the units for bytes, and no other thread can reach them yet (I2).
     pub unsafe fn bytes(&self, unit: Unit, units: u32) -> &'static mut [u8] {
-        // SAFETY: by the contract nobody else refers to these units (I2), which are mapped (I1).
+        // SAFETY: by the contract there is no other reference to these units (I2), which are mapped (I1).
         unsafe { std::slice::from_raw_parts_mut(self.pointer(unit), units as usize * UNIT) }
     }
 
-    /// The `count` words that begin at a unit, which [`Arena::allocate`] gave for them; fewer at the end of the
-    /// mapping.
+    /// The `count` words from a unit that [`Arena::allocate`] returned for them; fewer at the end of the mapping.
     pub fn words(&self, unit: Unit, count: usize) -> &'static [AtomicU32] {
         let room = (self.mapped.saturating_sub(unit)) as usize * UNIT / size_of::<AtomicU32>();
         let (unit, count) = if room == 0 { (0, 0) } else { (unit, count.min(room)) };
@@ -211,12 +211,12 @@ impl Arena {
         head: &AtomicU32,
     ) -> impl Iterator<Item = (Unit, &'static T)> + use<T> {
         let arena = *self;
-        // EDGE list (acquire): what hangs there is complete.
+        // EDGE list (acquire): the entries in the list are complete.
         let mut unit = head.load(Acquire);
         std::iter::from_fn(move || {
             let entry: &'static T = (unit != 0).then(|| arena.at(unit))?;
             let found = unit;
-            // Links of entries that hang in the list never change.
+            // The links of entries in a list never change.
             unit = entry.next().load(Relaxed);
             Some((found, entry))
         })
@@ -229,7 +229,7 @@ mod tests {
     use crate::layout::{Lock, Process};
 
     fn arena(units: u32) -> Arena {
-        // Leaked, so that it lives as long as the test (I1), and aligned like a page.
+        // Leaked, so that it lives as long as the test (I1), and page-aligned.
         #[derive(Clone, Copy)]
         #[repr(align(4096))]
         struct Page {

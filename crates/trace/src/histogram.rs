@@ -3,25 +3,25 @@
 //! # Contract
 //! [`FINE`] (waits, idles): four buckets an octave from 2^6 to 2^40 ticks, so a bucket's width is at most a quarter of
 //! its lower edge. [`COARSE`] (holds): two an octave from 2^5 to 2^33 ticks, width at most half of the lower edge.
-//! Times below the first octave share one bucket, times beyond the last edge fall into the last; totals and the longest
-//! times are kept exactly next to the buckets, so neither is distorted.
+//! Times below the first octave share one bucket; times beyond the last edge fall into the last one. Totals and the
+//! longest times are kept exactly next to the buckets, so neither is distorted.
 //! # Evidence
-//! The tests below hold [`Scale::bucket`] against [`Scale::low`] for every edge.
+//! The tests below compare [`Scale::bucket`] with [`Scale::low`] at every edge.
 
-/// A division of times into buckets.
+/// A way to divide times into buckets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Scale {
-    /// The power of two below which everything shares bucket 0.
+    /// The power of two below which all times share bucket 0.
     first_octave: u32,
-    /// The power of two of buckets in an octave.
+    /// Buckets per octave, as a power of two.
     parts: u32,
-    /// Number of buckets.
+    /// The number of buckets.
     pub buckets: usize,
 }
 
-/// Waits and idles.
+/// For waits and idle intervals.
 pub const FINE: Scale = Scale { first_octave: 6, parts: 2, buckets: 1 + 4 * 34 };
-/// Holds, for which every lock of every thread has buckets.
+/// For holds: every lock of every thread has such buckets.
 pub const COARSE: Scale = Scale { first_octave: 5, parts: 1, buckets: 1 + 2 * 28 };
 
 impl Scale {
@@ -37,7 +37,7 @@ impl Scale {
         if bucket < self.buckets { bucket } else { self.buckets - 1 }
     }
 
-    /// The shortest time in a bucket; for `buckets`, the edge beyond the last.
+    /// The shortest time in a bucket; for `buckets`, the edge after the last.
     pub const fn low(self, bucket: usize) -> u64 {
         let Some(above) = bucket.checked_sub(1) else { return 0 };
         let octave = self.first_octave + (above >> self.parts) as u32;

@@ -1,8 +1,8 @@
 //! The layout of the record: what lies where, in units of 64 bytes.
 //!
 //! # Contract
-//! One memory file, little-endian, made by `unc` and mapped by every observed process. Everything behind the header is
-//! allocated once and never freed; entries name each other by unit number ([`Unit`], 0 = none) and hang in lists whose
+//! One memory file, little-endian, made by `unc` and mapped by every observed process. Everything after the header is
+//! allocated once and never freed. Entries refer to each other by unit number ([`Unit`], 0 = none) and form lists whose
 //! heads and links are set before the entry is reachable.
 //! # State
 //! ```text
@@ -13,30 +13,30 @@
 //!                 │ └─── modules ─ Module                      (what the addresses lie in)
 //!                 └ index: tables of lock units by address
 //! ```
-//! A `Cell` is what one thread did to one lock life; only that thread writes it. A lock costs 128 bytes, a cell 384,
-//! what waiting adds (`Cold`) 2,560, and a ledger 256.
+//! A `Cell` is what one thread did to one generation of a lock; only that thread writes it. A lock costs 128 bytes, a
+//! cell 384, its part for waits (`Cold`) 2,560, and a waiter list 256.
 //! # Invariants
-//! I1: every entry is made of integers for which any bit pattern is a value, so that a torn or hostile one is only
-//! wrong.
+//! I1: every entry consists of integers for which any bit pattern is a value, so a torn or hostile entry is wrong but
+//!     never invalid.
 //! I2: a unit number is published after the entry that it names is complete (the edge of its list).
 
 use crate::histogram::{COARSE, FINE};
 use uncontended_atomic::{AtomicU8, AtomicU32, AtomicU64};
 
-/// Number of a unit of 64 bytes in the record; 0 names nothing.
+/// Number of a unit of 64 bytes in the record; 0 means none.
 pub type Unit = u32;
 
 /// Bytes of a unit.
 pub const UNIT: usize = 64;
-/// First bytes of every record.
+/// The first bytes of every record.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"UNCRECRD");
-/// Version of this layout: another one wherever the assertion on its fingerprint fails.
+/// Version of this layout. Change it whenever the assertion on the fingerprint fails.
 pub const VERSION: u32 = 3;
 /// Units that the header takes.
 pub const HEADER_UNITS: u32 = 64;
-/// Frames that a stack holds at most.
+/// Most frames of a stack.
 pub const FRAMES: usize = 28;
-/// Waiters of one lock that the ledger knows one by one.
+/// Waiters of one lock whose arrivals its list holds.
 pub const ARRIVALS: usize = 16;
 /// Levels of the index of locks; level `n` has [`level_slots`] slots.
 pub const LEVELS: usize = 8;
@@ -82,37 +82,38 @@ pub struct Header {
     pub tick_ns: AtomicU64,
     /// The smallest difference that the clock shows in nanoseconds, as the bits of a double.
     pub step_ns: AtomicU64,
-    /// Units that there may be at most; lowered where the system refuses memory.
+    /// Most units that there may be; lowered when the system refuses memory.
     pub capacity: AtomicU32,
-    /// Units that have memory behind them; raised as they are needed.
+    /// Units with memory behind them; raised as needed.
     pub available: AtomicU32,
-    /// Units given out; may pass `available` when there was no room.
+    /// Units allocated.
     pub allocated: AtomicU32,
     /// Newest process.
     pub processes: AtomicU32,
-    /// Events that found no room.
+    /// Events dropped because there was no room.
     pub dropped_room: AtomicU64,
-    /// Events that came while the thread was recording another (signal handlers), or before or after its time.
+    /// Events dropped because the thread was recording another one (in a signal handler), or because they came before
+    /// its entry was made or after its end.
     pub dropped_busy: AtomicU64,
-    /// Differences of time that were negative.
+    /// Time differences that came out negative.
     pub negative: AtomicU64,
 }
 
-/// One program image: from its start, or a fork, to its end or an exec.
+/// One program image: from its start or a fork to its end or an exec.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Process {
     /// Next in the list of processes.
     pub next: AtomicU32,
-    /// Process id.
+    /// Process ID.
     pub pid: AtomicU32,
-    /// Its parent's.
+    /// Process ID of its parent.
     pub parent: AtomicU32,
     /// Bytes of `command`.
     pub command_bytes: AtomicU32,
-    /// When it began.
+    /// When it started.
     pub start_ticks: AtomicU64,
-    /// Its arguments, each ended by NUL.
+    /// Its arguments, each terminated by NUL.
     pub command: AtomicU32,
     /// Newest thread.
     pub threads: AtomicU32,
@@ -139,29 +140,29 @@ pub const STACK_SLOTS: usize = 4096;
 pub struct Thread {
     /// Next in the process's list.
     pub next: AtomicU32,
-    /// Thread id.
+    /// Thread ID.
     pub tid: AtomicU32,
     /// When it was first seen.
     pub start_ticks: AtomicU64,
-    /// When it ended; 0 while it lives.
+    /// When it ended; 0 while it is alive.
     pub end_ticks: AtomicU64,
     /// Its CPU time at its end, in nanoseconds.
     pub cpu_ns: AtomicU64,
-    /// Voluntary switches at its end.
+    /// Voluntary context switches at its end.
     pub voluntary: AtomicU64,
-    /// Involuntary switches at its end.
+    /// Involuntary context switches at its end.
     pub involuntary: AtomicU64,
     /// Newest cell.
     pub cells: AtomicU32,
-    /// The lock that it waits for; 0 for none.
+    /// The lock that it waits for; 0 if it waits for none.
     pub waits_for: AtomicU32,
-    /// Since when.
+    /// Since when it waits for that lock.
     pub waits_since: AtomicU64,
     /// Its name, padded with NUL.
     pub name: [AtomicU8; 16],
-    /// Since when it waits, at whatever it is or for another thread's end; 0 while it does not.
+    /// Since when it waits for anything, including another thread's end; 0 while it does not wait.
     pub asleep_since: AtomicU64,
-    /// Ticks that it waited for other threads' ends.
+    /// Ticks spent waiting for other threads to end.
     pub joined: AtomicU64,
     /// Keeps the size a multiple of a unit.
     pub spare: [AtomicU64; 4],
@@ -183,52 +184,53 @@ pub mod kind {
     pub const SEMAPHORE: u8 = 6;
     /// `pthread_barrier_t`.
     pub const BARRIER: u8 = 7;
-    /// A word waited on through `syscall(SYS_futex, …)`.
+    /// A word that the program waits on with `syscall(SYS_futex, …)`.
     pub const FUTEX: u8 = 8;
     /// A lock of the program's own, annotated.
     pub const ANNOTATED: u8 = 9;
 }
 
-/// Parts of [`Lock::attention`], which is 0 for a lock that nobody but its holder is concerned with.
+/// Parts of [`Lock::attention`], which is 0 while a lock concerns only its holder.
 pub mod attention {
-    /// The bits that count the threads that wait.
+    /// The bits that count the waiting threads.
     pub const WAITERS: u32 = AWAY - 1;
-    /// A thread is away at a condition.
+    /// A thread left the lock to wait for a condition variable.
     pub const AWAY: u32 = 1 << 30;
-    /// This life is over.
+    /// This generation has ended.
     pub const DEAD: u32 = 1 << 31;
 }
 
 /// Set in the address of the row of a read-write lock's readers: both rows have one address.
 pub const READERS: u64 = 1 << 63;
 
-/// One life of a lock.
+/// One generation of a lock.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Lock {
-    /// Where it is, with [`READERS`] set on the row of a read-write lock's readers.
+    /// Its address, with [`READERS`] set on the row of a read-write lock's readers.
     pub address: AtomicU64,
-    /// Ticks of the last release; 0 while it is held, and after a release of which nobody had to know ([`attention`]).
+    /// Ticks of the last release; 0 while it is held, and after a release that concerned no other thread
+    /// ([`attention`]).
     pub release: AtomicU64,
-    /// Ticks at which the last contended release had woken whom it wakes.
+    /// Ticks at which the last contended release had made its wake-up.
     pub woken: AtomicU64,
-    /// Since when it has been wanted while free, if a waiter left meanwhile; 0 if none did.
+    /// Since when it has been free and wanted, if a waiter left meanwhile; 0 otherwise.
     pub open_since: AtomicU64,
-    /// The release that `release_stack` belongs to.
+    /// The release whose stack is `release_stack`.
     pub stack_at: AtomicU64,
-    /// The last release at which somebody waited for it.
+    /// The last release at which a thread waited for it.
     pub wanted_at: AtomicU64,
     /// The cell of the thread that took it last.
     pub owner: AtomicU32,
-    /// Which threads have to know of its releases, and whether this life is over: parts of [`attention`].
+    /// Whether its releases concern other threads, and whether this generation has ended: parts of [`attention`].
     pub attention: AtomicU32,
-    /// Stack of the last release that others had to know of; 0 if it is not known yet.
+    /// Stack of the last release that concerned other threads; 0 until it is known.
     pub release_stack: AtomicU32,
-    /// Threads that hold it, of those that we saw taking it (read-write locks, semaphores).
+    /// Threads that hold it, of those seen taking it (read-write locks, semaphores).
     pub holders: AtomicU32,
-    /// Its ledger, from the first waiter on.
+    /// Its waiter list, from the first waiter on.
     pub waiters: AtomicU32,
-    /// Threads that left it for a condition and will come back; written by its holder.
+    /// Threads that left it to wait for a condition variable and will return; written by its holder.
     pub away: AtomicU32,
     /// Next in the process's list.
     pub next: AtomicU32,
@@ -236,29 +238,29 @@ pub struct Lock {
     pub created: AtomicU32,
     /// Stack of its first acquisition.
     pub first_taken: AtomicU32,
-    /// How many lived at this address before.
+    /// The number of generations at this address before this one.
     pub generation: AtomicU32,
     /// Ticks of the last signal (conditions).
     pub signalled: AtomicU64,
     /// One of [`kind`].
     pub kind: AtomicU8,
-    /// 1 if a release by another thread than the owner was seen (a semaphore that is not a lock).
+    /// 1 once a thread other than the owner released it (a semaphore that is not a lock).
     pub crossed: AtomicU8,
     /// Keeps the size a multiple of a unit.
     pub spare: [AtomicU8; 30],
 }
 
-/// The waiters of a lock, for as long as it takes to tell how long it stood idle.
+/// The waiters of a lock, to compute how long it stood idle.
 #[repr(C)]
 #[derive(Debug)]
 pub struct WaiterList {
-    /// When each waiter arrived; 0 marks a free place.
+    /// When each waiter arrived; 0 marks a free slot.
     pub arrivals: [AtomicU64; ARRIVALS],
-    /// Waiters that found no place.
+    /// Waiters without a slot.
     pub unplaced: AtomicU32,
-    /// Where the next of `late` goes.
+    /// The next slot of `late` to write.
     pub next_late: AtomicU32,
-    /// Stacks of releases that became known after the release.
+    /// Stacks of releases that became known only after the release.
     pub late: [Late; 7],
     /// Keeps the size a multiple of a unit.
     pub spare: AtomicU64,
@@ -268,18 +270,18 @@ pub struct WaiterList {
 #[deprecated(note = "use `WaiterList`")]
 pub type Ledger = WaiterList;
 
-/// The stack of one release, told by its time.
+/// The stack of one release, identified by its time.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Late {
-    /// The release.
+    /// The time of the release.
     pub ticks: AtomicU64,
     /// Its stack.
     pub stack: AtomicU64,
 }
 
-/// What one thread did to one lock. An uncontended pair touches the first 64 bytes and the bucket of its hold: those of
-/// holds below some thousand ticks come next.
+/// What one thread did to one lock. An uncontended pair touches the first 64 bytes and the bucket of its hold; the
+/// buckets of holds below a few thousand ticks come next.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Cell {
@@ -287,39 +289,39 @@ pub struct Cell {
     pub next: AtomicU32,
     /// The lock.
     pub lock: AtomicU32,
-    /// What waiting adds.
+    /// The part for contended acquisitions.
     pub cold: AtomicU32,
-    /// How many times the thread holds it now (recursive locks).
+    /// The current depth of the thread's hold (recursive locks).
     pub depth: AtomicU32,
     /// All acquisitions.
     pub acquisitions: AtomicU64,
-    /// Tries that failed and timed waits that ended without it.
+    /// Tries that failed, and timed waits that gave up.
     pub try_failed: AtomicU64,
-    /// Acquisitions after another thread's.
+    /// Acquisitions that followed another thread's.
     pub owner_changes: AtomicU64,
-    /// When the present hold began; 0 for none.
+    /// When the current hold began; 0 if there is none.
     pub hold_start: AtomicU64,
     /// Sum of all holds.
     pub hold_total: AtomicU64,
-    /// The fourth longest hold, which a hold must pass to be kept.
+    /// The fourth longest hold: a longer one is kept.
     pub hold_fourth: AtomicU64,
-    /// How many holds fell into each bucket of `COARSE`, modulo 2^32.
+    /// The number of holds in each bucket of `COARSE`, modulo 2^32.
     pub hold: [AtomicU32; COARSE.buckets],
-    /// How often each of those passed 2^32.
+    /// How often each of those counts passed 2^32.
     pub hold_carry: [AtomicU8; COARSE.buckets],
     /// Keeps what follows aligned.
     pub spare: [AtomicU8; 3],
-    /// The longest hold began then.
+    /// When the longest hold began.
     pub hold_worst_at: AtomicU64,
-    /// The longest three holds, longest first.
+    /// The three longest holds, longest first.
     pub hold_worst: [AtomicU64; 3],
 }
 
-/// What waiting adds to a cell.
+/// The part of a cell for contended acquisitions.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Cold {
-    /// Acquisitions not had at the first try.
+    /// Acquisitions that failed at the first try.
     pub blocked: AtomicU64,
     /// Sum of all waits.
     pub wait_total: AtomicU64,
@@ -327,13 +329,13 @@ pub struct Cold {
     pub idle_total: AtomicU64,
     /// Keeps the arrays aligned.
     pub spare: AtomicU64,
-    /// The longest four waits, longest first.
+    /// The four longest waits, longest first.
     pub wait_worst: [Extreme; 4],
-    /// The longest four idle intervals, longest first.
+    /// The four longest idle intervals, longest first.
     pub idle_worst: [Extreme; 4],
-    /// How many waits fell into each bucket of `FINE`.
+    /// The number of waits in each bucket of `FINE`.
     pub wait: [AtomicU64; FINE.buckets],
-    /// How many idle intervals.
+    /// The number of idle intervals in each bucket of `FINE`.
     pub idle: [AtomicU64; FINE.buckets],
     /// Keeps the size a multiple of a unit.
     pub tail: [AtomicU64; 2],
@@ -341,13 +343,13 @@ pub struct Cold {
 
 /// Values of [`Extreme::cause`].
 pub mod cause {
-    /// The evidence does not tell.
+    /// The evidence does not show the cause.
     pub const UNKNOWN: u32 = 0;
     /// The waiter had not been woken yet.
     pub const NOT_WOKEN: u32 = 1;
-    /// The waiter was runnable and got no CPU.
+    /// The waiter was runnable but got no CPU.
     pub const NOT_SCHEDULED: u32 = 2;
-    /// A thread that had not waited took it.
+    /// A thread that had not waited took the lock.
     pub const BARGED: u32 = 3;
 }
 
@@ -355,17 +357,17 @@ pub mod cause {
 #[repr(C)]
 #[derive(Debug)]
 pub struct Extreme {
-    /// How long, in ticks; 0 for none.
+    /// Its length in ticks; 0 if there is none.
     pub ticks: AtomicU64,
     /// When it ended.
     pub at: AtomicU64,
-    /// The release that preceded its end: names the stack in `WaiterList::late` if `other` is 0.
+    /// The release that preceded its end; identifies the stack in `WaiterList::late` if `other` is 0.
     pub release: AtomicU64,
-    /// Stack of the thread whose extreme it is.
+    /// Stack of the thread that waited, or that ended the idle interval.
     pub mine: AtomicU32,
-    /// Stack of the thread that had released.
+    /// Stack of the thread that released.
     pub other: AtomicU32,
-    /// One of [`cause`] (idle).
+    /// One of [`cause`] (idle intervals).
     pub cause: AtomicU32,
     /// Keeps the size even.
     pub spare: AtomicU32,
@@ -377,7 +379,7 @@ pub struct Extreme {
 pub struct Stack {
     /// Next in the process's list.
     pub next: AtomicU32,
-    /// How many frames follow.
+    /// The number of frames.
     pub count: AtomicU32,
     /// Hash of the frames.
     pub hash: AtomicU64,
@@ -393,25 +395,25 @@ pub struct Module {
     pub next: AtomicU32,
     /// Bytes of the path behind this entry.
     pub path_bytes: AtomicU32,
-    /// What must be subtracted from an address to get that of the file.
+    /// What to subtract from an address to get its address in the file.
     pub bias: AtomicU64,
     /// Its first address.
     pub start: AtomicU64,
-    /// Behind its last.
+    /// One past its last address.
     pub end: AtomicU64,
 }
 
-/// Units that a table of `count` words needs.
+/// Units needed by a table of `count` words.
 pub const fn word_units(count: usize) -> u32 {
     units(count * size_of::<AtomicU32>())
 }
 
-/// Units that `bytes` need.
+/// Units needed by `bytes`.
 pub const fn units(bytes: usize) -> u32 {
     bytes.div_ceil(UNIT) as u32
 }
 
-// The checker's stand-ins are larger: explored code has the same shape, not the same layout.
+// The checker's atomics are larger: explored code has the same structure, not the same layout.
 #[cfg(not(unc_model))]
 const _: () = {
     assert!(size_of::<Header>() <= HEADER_UNITS as usize * UNIT);
@@ -423,7 +425,7 @@ const _: () = {
     assert!(size_of::<Cold>() == 40 * UNIT);
     assert!(size_of::<Extreme>() == 40);
     assert!(size_of::<Stack>() == 240);
-    // A lock never blocked on, and one blocked on, by one thread.
+    // A lock that a thread never waited for, and one that a thread waited for.
     assert!(size_of::<Lock>() + size_of::<Cell>() <= 512);
     assert!(
         size_of::<Lock>() + size_of::<Cell>() + size_of::<Cold>() + size_of::<WaiterList>() <= 4096
@@ -437,7 +439,7 @@ macro_rules! fingerprint {
     };
 }
 
-/// Where everything lies: what a reader of another layout would take for something else.
+/// The offset of every field. A reader of another layout would misread the record.
 #[cfg(not(unc_model))]
 const _: () = {
     let places = fingerprint! {
@@ -462,5 +464,5 @@ const _: () = {
         hash = (hash ^ places[at] as u64).wrapping_mul(0x100_0000_01b3);
         at += 1;
     }
-    assert!(hash == 0x00e7_6824_0c5d_5fd7, "the layout has changed: give it another VERSION");
+    assert!(hash == 0x00e7_6824_0c5d_5fd7, "the layout has changed: change VERSION");
 };

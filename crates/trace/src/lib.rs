@@ -1,7 +1,7 @@
 //! The record that the observer leaves in shared memory.
 //!
-//! [`layout`] draws it, [`histogram`] says how times fall into buckets, [`setup`] begins it, [`arena`] is the writer's
-//! side, [`reader`] the other. The writer lives in a stranger's process; the reader trusts no byte.
+//! [`layout`] draws it, [`histogram`] sorts times into buckets, [`setup`] begins a record, [`arena`] writes it and
+//! [`reader`] reads it. The writer runs in the observed process; the reader trusts no byte.
 
 pub mod arena;
 pub mod histogram;

@@ -1,12 +1,12 @@
-//! The reader's side of the record: plain values out of bytes that may be anything.
+//! The reader's side of the record: plain values from untrusted bytes.
 //!
 //! # Contract
-//! [`read`] never panics and ends in time linear in the length of the bytes, whatever they are. What a program wrote
-//! half, because it was killed, is read as far as it goes. Cells, of which there may be millions, stay bytes until
-//! [`Record::cell`] is asked for one.
+//! [`read`] never panics and takes time linear in the number of bytes, whatever they are. If a program was killed while
+//! it wrote, the complete part is read. Cells, of which there may be millions, stay bytes until [`Record::cell`] reads
+//! one.
 //! # Invariants
-//! I1: a unit is the beginning of at most one entry: one met again ends its list, so all lists together end.
-//! I2: every access is checked against the length; beyond it there are zeroes.
+//! I1: a unit is the beginning of at most one entry. A list ends at a unit met before, so all lists together end.
+//! I2: every access is checked against the length; bytes beyond it are zero.
 //! # Evidence
 //! The tests below, and `fuzz/fuzz_targets/record.rs`.
 
@@ -20,26 +20,26 @@ use std::collections::HashMap;
 use std::fmt;
 use std::mem::offset_of;
 
-/// Everything in a record.
+/// The contents of a record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record<'b> {
     /// One of [`layout::clock`].
     pub clock: u32,
     /// Nanoseconds of a tick.
     pub tick_ns: f64,
-    /// The smallest difference that the clock shows.
+    /// The smallest difference that the clock shows, in nanoseconds.
     pub step_ns: f64,
     /// Ticks at the start of the program.
     pub start_ticks: u64,
     /// Whether holds were recorded.
     pub holds: bool,
-    /// Events that found no room.
+    /// Events dropped because there was no room.
     pub dropped_room: u64,
-    /// Events that came while another was being recorded.
+    /// Events dropped because the thread was recording another one.
     pub dropped_busy: u64,
-    /// Negative differences of time.
+    /// Time differences that came out negative.
     pub negative: u64,
-    /// Oldest first.
+    /// Program images, oldest first.
     pub processes: Vec<ProcessRecord>,
     view: View<'b>,
 }
@@ -47,78 +47,78 @@ pub struct Record<'b> {
 /// One program image.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ProcessRecord {
-    /// Process id.
+    /// Process ID.
     pub pid: u32,
-    /// Its parent's.
+    /// Process ID of its parent.
     pub parent: u32,
     /// Its arguments.
     pub command: Vec<String>,
-    /// When it began, in ticks.
+    /// When it started, in ticks.
     pub start_ticks: u64,
-    /// Oldest first.
+    /// Its threads, oldest first.
     pub locks: Vec<LockRecord>,
-    /// Oldest first.
+    /// Its locks, oldest first.
     pub threads: Vec<ThreadRecord>,
     /// Lists of return addresses by stack number.
     pub stacks: HashMap<u32, Vec<u64>>,
-    /// What the addresses lie in.
+    /// Programs and libraries that the addresses belong to.
     pub modules: Vec<ModuleRecord>,
 }
 
-/// One life of a lock.
+/// One generation of a lock.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LockRecord {
-    /// Its number, by which cells name it.
+    /// Its number, by which cells refer to it.
     pub unit: u32,
-    /// Where it is.
+    /// Its address.
     pub address: u64,
     /// One of [`layout::kind`].
     pub kind: u8,
-    /// How many lived at this address before.
+    /// The number of generations at this address before this one.
     pub generation: u32,
     /// Stack of its creation; 0 for none.
     pub created: u32,
     /// Stack of its first acquisition; 0 for none.
     pub first_taken: u32,
-    /// Whether another thread than the owner released it (semaphores).
+    /// Whether a thread other than the owner released it (semaphores).
     pub crossed: bool,
-    /// When those arrived, in ticks, who still waited for it at the end of the record: at most sixteen.
+    /// When the threads that still waited for it at the end of the record had arrived, in ticks: at most sixteen.
     pub waiting: Vec<u64>,
 }
 
 /// One thread.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ThreadRecord {
-    /// Thread id.
+    /// Thread ID.
     pub tid: u32,
     /// Its name.
     pub name: String,
     /// When it was first seen, in ticks.
     pub start_ticks: u64,
-    /// When it ended, in ticks; 0 if that was not seen.
+    /// When it ended, in ticks; 0 if its end was not seen.
     pub end_ticks: u64,
-    /// At its end, in nanoseconds.
+    /// CPU time at its end, in nanoseconds.
     pub cpu_ns: u64,
-    /// At its end.
+    /// Voluntary context switches at its end.
     pub voluntary: u64,
-    /// At its end.
+    /// Involuntary context switches at its end.
     pub involuntary: u64,
-    /// Acquisitions, of all locks, not had at the first try.
+    /// Acquisitions of any lock that failed at the first try.
     pub blocked: u64,
-    /// The sum of all its waits in ticks.
+    /// The sum of all its waits, in ticks.
     pub waited: u64,
-    /// Likewise for other threads' ends.
+    /// The sum of its waits for other threads' ends, in ticks.
     pub joined: u64,
-    /// Since when, in ticks, it waits, at whatever it is or for another thread's end.
+    /// Since when it waits for anything, including another thread's end, in ticks.
     pub asleep_since: Option<u64>,
-    /// What it did, by lock; oldest first.
+    /// Its cells, one for each lock, oldest first.
     pub cells: Vec<CellAt>,
 }
 
-/// Where the record has what one thread did to one lock: see [`Record::cell`].
+/// The position of a cell in the record; see [`Record::cell`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CellAt {
-    /// The lock's number.
+    /// The number of the lock.
     pub lock: Unit,
     unit: Unit,
 }
@@ -128,13 +128,13 @@ pub struct CellAt {
 pub struct CellRecord {
     /// All acquisitions.
     pub acquisitions: u64,
-    /// Those not had at the first try.
+    /// Acquisitions that failed at the first try.
     pub blocked: u64,
     /// Tries that failed.
     pub try_failed: u64,
-    /// Acquisitions after another thread's.
+    /// Acquisitions that followed another thread's.
     pub owner_changes: u64,
-    /// Whether the thread held it at the end of the record, and since when.
+    /// Since when the thread held it at the end of the record, if it did.
     pub held_since: Option<u64>,
     /// Holds; their extremes have no stacks.
     pub hold: TimesRecord,
@@ -144,27 +144,27 @@ pub struct CellRecord {
     pub idle: TimesRecord,
 }
 
-/// A histogram of times in ticks with its extremes.
+/// A histogram of times in ticks, with its extremes.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TimesRecord {
     /// Sum of all times.
     pub total: u64,
-    /// `(low, high, count)` of every bucket with a time in it.
+    /// `(low, high, count)` of every bucket that is not empty.
     pub buckets: Vec<(u64, u64, u64)>,
-    /// The longest, longest first, at most four.
+    /// The longest times, longest first, at most four.
     pub worst: Vec<ExtremeRecord>,
 }
 
 /// One of the longest times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ExtremeRecord {
-    /// How long.
+    /// Its length.
     pub ticks: u64,
     /// When it ended (holds: when the longest began; 0 for the others).
     pub at: u64,
-    /// Stack of the thread whose time it is; 0 for unknown.
+    /// Stack of the thread whose time it is; 0 if unknown.
     pub mine: u32,
-    /// Stack of the thread that had released; 0 for unknown.
+    /// Stack of the thread that released; 0 if unknown.
     pub other: u32,
     /// One of [`layout::cause`].
     pub cause: u32,
@@ -175,22 +175,22 @@ pub struct ExtremeRecord {
 pub struct ModuleRecord {
     /// Its path.
     pub path: String,
-    /// What must be subtracted from an address to get that of the file.
+    /// What to subtract from an address to get its address in the file.
     pub bias: u64,
     /// Its first address.
     pub start: u64,
-    /// Behind its last.
+    /// One past its last address.
     pub end: u64,
 }
 
-/// Why bytes are not a record.
+/// Why the bytes are not a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadError {
-    /// Too short for a header.
+    /// They are too short for a header.
     Truncated,
-    /// The first bytes are not a record's.
+    /// They do not begin with [`layout::MAGIC`].
     NotARecord,
-    /// A record of another version.
+    /// The record has another version.
     Version(u32),
 }
 
@@ -198,7 +198,7 @@ impl fmt::Display for ReadError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ReadError::Truncated => out.write_str("the record is shorter than its header"),
-            ReadError::NotARecord => out.write_str("these bytes are no record of unc"),
+            ReadError::NotARecord => out.write_str("these bytes are not a record of unc"),
             ReadError::Version(theirs) => {
                 write!(
                     out,
@@ -215,7 +215,7 @@ impl std::error::Error for ReadError {}
 /// Reads a whole record.
 ///
 /// # Errors
-/// If the bytes do not begin with a header of this version.
+/// The bytes do not begin with a header of this version.
 pub fn read(bytes: &[u8]) -> Result<Record<'_>, ReadError> {
     check(bytes)?;
     let view = View { bytes };
@@ -242,10 +242,10 @@ pub fn read(bytes: &[u8]) -> Result<Record<'_>, ReadError> {
     })
 }
 
-/// Whether the bytes begin with a header of this version: all that [`read`] may have to refuse.
+/// Checks that the bytes begin with a header of this version; [`read`] accepts all that do.
 ///
 /// # Errors
-/// If they do not.
+/// They do not.
 pub fn check(bytes: &[u8]) -> Result<(), ReadError> {
     let view = View { bytes };
     if bytes.len() < size_of::<Header>() {
@@ -268,7 +268,7 @@ impl Record<'_> {
     }
 }
 
-/// The bytes, with zeroes behind their end (I2).
+/// The bytes, followed by zeroes (I2).
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct View<'b> {
     bytes: &'b [u8],
@@ -277,7 +277,7 @@ struct View<'b> {
 /// The bytes while their lists are followed.
 struct Lists<'b> {
     view: View<'b>,
-    /// The units at which an entry was met (I1).
+    /// Units at which an entry was met (I1).
     met: RefCell<Vec<bool>>,
 }
 
@@ -364,7 +364,7 @@ impl<'b> View<'b> {
         cell
     }
 
-    /// The arrivals in a ledger; none for 0.
+    /// The arrivals in a waiter list; none for 0.
     fn arrivals(&self, waiters: usize) -> Vec<u64> {
         let places = if waiters == 0 { 0 } else { layout::ARRIVALS };
         let arrivals = (0..places)
@@ -550,12 +550,12 @@ mod tests {
     #[test]
     fn random_bytes_behind_a_header_never_panic() {
         let mut random = uncontended_testkit::Random(1);
-        // Miri looks at every access: a few are enough for it.
+        // Miri checks every access: a few are enough there.
         for _ in 0..if cfg!(miri) { 2 } else { 200 } {
             let mut bytes = header();
             put(&mut bytes, offset_of!(Header, processes), 64);
             for at in (64 * UNIT..bytes.len()).step_by(4) {
-                // Mostly plausible unit numbers, sometimes anything.
+                // Mostly plausible unit numbers, sometimes arbitrary ones.
                 let value = match random.below(4) {
                     0 => random.next() as u32,
                     _ => 64 + random.below(192) as u32,

@@ -1,30 +1,30 @@
-//! How a record begins: the header that `unc` writes before the program starts, and the words that it changes later.
+//! The start of a record: the header that `unc` writes before the program starts, and the words that it changes later.
 //!
 //! # Contract
-//! [`Setup::bytes`] goes to offset 0 of a file that is zero elsewhere. Later, `unc` writes single words at
+//! [`Setup::bytes`] goes to offset 0 of a file that is otherwise zero. Later, `unc` writes single words at
 //! [`START_TICKS_AT`], [`ENABLED_AT`] and [`TICK_NS_AT`], which the program never writes, and reads those at
 //! [`AVAILABLE_AT`] and [`ALLOCATED_AT`].
 
 use crate::layout::{self, Header};
 use std::mem::offset_of;
 
-/// Offset of the 32-bit number of units that have memory behind them.
+/// Offset of the 32-bit number of units with memory behind them.
 pub const AVAILABLE_AT: u64 = offset_of!(Header, available) as u64;
-/// Offset of the 32-bit switch: 1 records, 0 does not.
+/// Offset of the 32-bit switch: 1 to record events, 0 not to.
 pub const ENABLED_AT: u64 = offset_of!(Header, enabled) as u64;
 /// Offset of the 64-bit number of ticks at the start of the program.
 pub const START_TICKS_AT: u64 = offset_of!(Header, start_ticks) as u64;
 /// Offset of the 64-bit length of a tick, as the bits of a double.
 pub const TICK_NS_AT: u64 = offset_of!(Header, tick_ns) as u64;
-/// Offset of the 32-bit number of units given out, which may pass the available ones.
+/// Offset of the 32-bit number of units allocated.
 pub const ALLOCATED_AT: u64 = offset_of!(Header, allocated) as u64;
 
-/// What `unc` decides about a record.
+/// Properties of a record that `unc` decides.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Setup {
     /// One of [`layout::clock`].
     pub clock: u32,
-    /// Ticks now.
+    /// The current time in ticks.
     pub start_ticks: u64,
     /// Nanoseconds of a tick.
     pub tick_ns: f64,
@@ -34,9 +34,9 @@ pub struct Setup {
     pub holds: bool,
     /// Whether events are recorded from the start.
     pub enabled: bool,
-    /// Bytes that the record may grow to.
+    /// The size that the record may grow to, in bytes.
     pub capacity: u64,
-    /// Bytes that have memory behind them now.
+    /// Bytes with memory behind them now.
     pub available: u64,
 }
 
@@ -44,7 +44,7 @@ impl Setup {
     /// The header.
     ///
     /// # Panics
-    /// If `capacity` passes 2^38 bytes, more than unit numbers can name.
+    /// Panics if `capacity` is over 2^38 bytes, more than unit numbers can address.
     pub fn bytes(&self) -> [u8; size_of::<Header>()] {
         let mut bytes = [0; size_of::<Header>()];
         let mut put = |at: usize, value: &[u8]| bytes[at..at + value.len()].copy_from_slice(value);

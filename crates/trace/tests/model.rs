@@ -1,4 +1,4 @@
-//! The record's writer, explored: every execution that C11 allows of two writers and one who reads while they write.
+//! The record's writer, explored: every execution that C11 allows of two writers and a reader that reads meanwhile.
 //!
 //!     RUSTFLAGS="--cfg unc_model" cargo test -p uncontended-trace --test model --target-dir target/unc_model
 #![cfg(unc_model)]
@@ -16,7 +16,7 @@ struct Page {
     _bytes: [u8; 4096],
 }
 
-/// A record made before the exploration, so that each execution begins with it as it is here.
+/// A record made before the exploration, so that every execution starts from the same state.
 fn record(room: u32) -> (Arena, &'static Process) {
     let units = layout::HEADER_UNITS + layout::units(size_of::<Process>()) + room;
     let pages = vec![Page { _bytes: [0; 4096] }; units as usize * UNIT / 4096 + 1];

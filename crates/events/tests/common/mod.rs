@@ -1,4 +1,4 @@
-//! What the tests of the core share: a record of their own, and threads in it whose clock the test sets.
+//! Shared by the tests of the core: a record in memory, and threads in it whose clock the test sets.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 #![allow(clippy::disallowed_types)] // The clock.
 
@@ -9,7 +9,7 @@ use uncontended_events::site::{Recorder, Row, Site};
 use uncontended_trace::arena::Arena;
 use uncontended_trace::layout::{self, Process, STACK_SLOTS, Thread, UNIT, kind::MUTEX};
 
-/// Enough for what one test records.
+/// Enough units for what one test records.
 pub(crate) const ROOM: u32 = 4_096;
 
 #[derive(Clone, Copy)]
@@ -42,12 +42,12 @@ pub(crate) fn recorder((arena, process): (Arena, &'static Process)) -> &'static 
     Box::leak(Box::new(Recorder { arena, process, thread, holds: true }))
 }
 
-/// A thread, with a clock that is not part of what is explored.
+/// A thread, with a clock that the checker does not explore.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct At {
     pub(crate) recorder: &'static Recorder,
     clock: &'static std::sync::atomic::AtomicU64,
-    /// The number of the stack that leads here.
+    /// The number of its call stack.
     pub(crate) stack: u32,
 }
 
@@ -56,7 +56,7 @@ impl At {
         At { recorder, clock: Box::leak(Box::new(now.into())), stack: 7 }
     }
 
-    /// From now on it is `now`.
+    /// Sets the time to `now`.
     pub(crate) fn set(self, now: u64) {
         self.clock.store(now, std::sync::atomic::Ordering::Relaxed);
     }
