@@ -1,9 +1,10 @@
-//! Locks of the program's own, told by annotations (`include/uncontended.h`, and `uncontended_sys::annotate` for Rust).
+//! Locks of the program's own, reported by annotations (`include/uncontended.h`, and `uncontended_sys::annotate` for
+//! Rust).
 //!
 //! # Contract
-//! The four hooks record what the program says of its lock; a wait that [`wait_begin`] announced ends with [`acquired`]
-//! or [`gave_up`] of the same lock. A thread waits for one annotated lock at a time: announcing another wait gives the
-//! first up.
+//! The four hooks record what the program reports about its lock. A wait that [`wait_begin`] announced ends with
+//! [`acquired`] or [`gave_up`] for the same lock. A thread waits for one annotated lock at a time: announcing another
+//! wait gives up the first.
 //! # Evidence
 //! `tests/programs`: `annotated.c`, `wait_moves.c`.
 
@@ -37,7 +38,7 @@ pub(crate) extern "C" fn acquired(lock: *mut Object, caller: Caller) {
     }
 }
 
-/// The program gives the lock back only after this, so what is recorded here still lengthens the hold.
+/// The program releases the lock only after this, so recording here still lengthens the hold.
 pub(crate) extern "C" fn released(lock: *mut Object, caller: Caller) {
     let Some((at, row)) = here::find(lock as u64, ANNOTATED, caller) else { return };
     events::release(at, row, || true, || 0);

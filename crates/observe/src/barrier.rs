@@ -1,4 +1,4 @@
-//! Barriers: the wait only, of every thread that comes.
+//! Barriers: only the wait, for every thread that arrives.
 
 use crate::here;
 use crate::host::{self, Object};

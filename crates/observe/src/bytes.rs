@@ -1,12 +1,11 @@
-//! Copying, filling and comparing bytes: what the compiler calls for, of our own.
+//! The observer's own functions to copy, fill and compare bytes, which compiled code calls.
 //!
 //! # Contract
-//! Each does what its namesake in the C library does, and is seen by the observer alone. The C library's are not for
-//! us: sanitizers put their own in their place, and would then judge what the observer does to memory that they know
-//! nothing of.
-//! Short rather than fast: no way that every lock takes comes here.
+//! Each does what the C library's function of the same name does, and only the observer uses it. The C library's are
+//! unsuitable: sanitizers replace them, and would then check the observer's accesses to memory that they know nothing
+//! about. The functions are short rather than fast: no path that every lock takes calls them.
 //! # Invariants
-//! I1: x86-64 calls with the direction flag clear, and so they return.
+//! I1: on x86-64 the direction flag is clear at call and return.
 //! # Evidence
 //! `crates/cli/tests/sanitizers.rs`.
 //! # Sources
@@ -32,7 +31,7 @@ functions! {
     memset "x86_64" ["mov r8, rdi" "mov eax, esi" "mov rcx, rdx" "rep stosb" "mov rax, r8" "ret"];
     memmove "x86_64" [
         "mov rax, rdi" "mov rcx, rdx" "sub rdi, rsi" "cmp rdi, rdx" "mov rdi, rax" "jb 2f" "rep movsb" "ret"
-        // The target begins inside of the source: from the end.
+        // The target begins inside the source: copy from the end.
         "2:" "lea rdi, [rdi + rcx - 1]" "lea rsi, [rsi + rcx - 1]" "std" "rep movsb" "cld" "ret"
     ];
     bcmp "x86_64" [

@@ -1,8 +1,8 @@
-//! C11's `mtx_*` and `cnd_*`, which in glibc are mutexes and conditions but call them inside, where nothing can be
-//! seen.
+//! C11's `mtx_*` and `cnd_*`. In glibc they are mutexes and condition variables, but it calls those internally, where
+//! they cannot be observed.
 //!
 //! # Contract
-//! Each function does to the object what its POSIX sibling does, and answers in C11's codes as glibc does.
+//! Each function does to the object what its POSIX counterpart does, and returns C11's codes as glibc does.
 //! # Invariants
 //! I1: a `mtx_t` is a `pthread_mutex_t`, and a `cnd_t` a `pthread_cond_t` (Sources).
 //! # Sources

@@ -1,7 +1,7 @@
-//! Builds with assertions: one that fails says where, and ends the process.
+//! Builds with assertions: a failed one reports its place and ends the process.
 //!
 //! # Contract
-//! Nothing unwinds into the program, and nothing is allocated: the message goes to the kernel piece by piece.
+//! Nothing unwinds into the program and nothing is allocated: the message goes to the kernel piece by piece.
 //! # Evidence
 //! `cargo xtask ci checked` runs the ground truth with such an observer.
 
@@ -20,7 +20,7 @@ impl Write for Errors {
 
 /// From now on, a panic ends the process.
 pub(crate) fn prepare() {
-    // A closure that holds nothing takes no memory.
+    // A closure without captures takes no memory.
     std::panic::set_hook(Box::new(|failure| {
         let _ = writeln!(Errors, "uncontended: the observer {failure}");
         // SAFETY: a call without arguments (L1).

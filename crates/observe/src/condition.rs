@@ -1,15 +1,15 @@
-//! Condition variables: the wait itself, and the way back to the mutex.
+//! Condition variables: the wait itself, and the return to the mutex.
 //!
 //! # Contract
-//! A wait ends the mutex's hold. It lasts from the call to the signal that ended it: the last one before the return,
-//! which with several waiters is a bound; without any (a spurious wakeup) to the return, after a timeout to the
-//! deadline. The way back is a new acquisition of the mutex that begins there; it was blocked if another thread
-//! released the mutex later.
+//! A wait ends the mutex's hold. It lasts from the call to the signal that ended it. That is the last signal before the
+//! return, which is a bound if there are several waiters. Without a signal (a spurious wakeup) the wait lasts to the
+//! return, after a timeout to the deadline. The return is a new acquisition of the mutex that begins there; it was
+//! blocked if another thread released the mutex later.
 //! # Invariants
-//! I1: nothing here is left to do when a cancelled thread is unwound: the C library has the mutex again, and the
-//! thread's next event sets right what it finds.
-//! I2: `Lock::away` is written by the holder of the mutex. A cancelled thread stays counted: its mutex's releases go on
-//! being stamped, which costs time and no truth.
+//! I1: nothing here remains to be done when a cancelled thread unwinds: the C library has relocked the mutex, and the
+//!     thread's next event corrects the state it finds.
+//! I2: only the holder of the mutex writes `Lock::away`. A cancelled thread stays counted: releases of its mutex keep
+//!     taking timestamps, which costs time but not accuracy.
 //! # Evidence
 //! `tests/programs`: `conditions.c`, `cancelled_mid_wait.c`.
 
@@ -24,7 +24,7 @@ use uncontended_events::site::{Row, Site};
 use uncontended_sys::clock::{self, Moment, ticks};
 use uncontended_trace::layout::{Lock, attention::AWAY, kind::CONDITION};
 
-/// What a wait began with.
+/// The start of a wait.
 struct Begun {
     at: Here,
     condition: Row,
@@ -32,7 +32,7 @@ struct Begun {
     call: Moment,
 }
 
-/// Ends the mutex's hold; none if the wait is not recorded.
+/// Ends the mutex's hold. Returns none if the wait is not recorded.
 fn begin(condition: *mut Object, mutex: *mut Object, caller: Caller) -> Option<Begun> {
     let (at, mutex) = mutex::row(mutex, caller)?;
     let (_, condition) = here::row(condition as u64, CONDITION, caller)?;
@@ -45,7 +45,7 @@ fn begin(condition: *mut Object, mutex: *mut Object, caller: Caller) -> Option<B
     Some(Begun { at, condition, mutex, call })
 }
 
-/// The thread will come back to the mutex, which it still holds (I2), and will want to know when that was released.
+/// The thread, which still holds the mutex (I2), will return to it and will need to know when it was released.
 fn leave(mutex: &Lock) {
     let away = mutex.away.load(Relaxed);
     mutex.away.store(away + 1, Relaxed);
@@ -54,7 +54,7 @@ fn leave(mutex: &Lock) {
     }
 }
 
-/// The thread is back.
+/// The thread has returned.
 fn come_back(mutex: &Lock) {
     let away = mutex.away.load(Relaxed);
     mutex.away.store(away.saturating_sub(1), Relaxed);
@@ -64,7 +64,7 @@ fn come_back(mutex: &Lock) {
 }
 
 impl Begun {
-    /// Records the wait and the way back. `late_ns`: how long ago the deadline was, after a timeout.
+    /// Records the wait and the return. `late_ns`: how long ago the deadline was, after a timeout.
     fn end(self, late_ns: Option<u64>) {
         let Begun { at, condition, mutex, call } = self;
         let now = ticks();
@@ -90,25 +90,25 @@ impl Begun {
     }
 }
 
-/// Nanoseconds in ticks, by what passed on both clocks since `call`.
+/// Nanoseconds in ticks, by the time that passed on both clocks since `call`.
 fn ticks_of(ns: u64, call: Moment, now: u64) -> u64 {
     let tick_ns = call.tick_ns(Moment { ticks: now, ns: clock::monotonic_ns() });
     if tick_ns > 0.0 { (ns as f64 / tick_ns) as u64 } else { 0 }
 }
 
-/// When a wait gives up, and the clocks of which one is meant.
+/// When a wait times out, and the clocks that the time may refer to.
 type Deadline = (&'static [c_int], *const timespec);
 
-/// The condition's own clock is not known here. After a timeout it is the one on which the deadline has just passed:
-/// the two are decades apart.
+/// The clock of a condition variable is not known here. After a timeout it is the one on which the deadline has just
+/// passed: the two are decades apart.
 const EITHER: &[c_int] = &[CLOCK_REALTIME, CLOCK_MONOTONIC];
 
-/// How long ago the deadline was.
+/// How long ago the deadline was, in nanoseconds.
 ///
 /// # Safety
-/// The program passed it to a wait that has read it.
+/// The program passed it to a wait, which has read it.
 unsafe fn late_ns((clocks, until): Deadline) -> u64 {
-    // SAFETY: by the contract; it stays until we return (P2).
+    // SAFETY: by the contract; it stays until the interposed function returns (P2).
     let until = unsafe { *until };
     let late = clocks.iter().filter_map(|&clock| {
         let mut now = timespec { tv_sec: 0, tv_nsec: 0 };
@@ -121,7 +121,7 @@ unsafe fn late_ns((clocks, until): Deadline) -> u64 {
     late.min().unwrap_or(0)
 }
 
-/// Waits by `wait`, until `deadline` if there is one.
+/// Waits with `wait`, until `deadline` if there is one.
 #[inline(always)]
 fn wait_by(
     condition: *mut Object,
@@ -134,14 +134,14 @@ fn wait_by(
     let result = wait();
     if let Some(begun) = begun {
         let late = deadline.filter(|_| result == ETIMEDOUT);
-        // SAFETY: the wait has read it: it timed out by it (P2).
+        // SAFETY: the wait has read it, since it timed out (P2).
         let late = late.map(|deadline| unsafe { late_ns(deadline) });
         begun.end(late);
     }
     result
 }
 
-/// Stamps a signal before it is given.
+/// Records the time of a signal before it is sent.
 fn stamp(condition: *mut Object, caller: Caller) {
     if let Some((_, row)) = here::row(condition as u64, CONDITION, caller) {
         row.lock.signalled.store(ticks(), Relaxed);
@@ -162,7 +162,7 @@ pub(crate) unsafe extern "C-unwind" fn clockwait(
     wait_by(condition, mutex, deadline, caller, wait)
 }
 
-/// The functions that exist in two versions, each with the objects of its own: `host` is where the macro stands.
+/// The functions that exist in two versions, each with its own objects: `host` is the one in scope of the macro.
 macro_rules! versioned_functions {
     () => {
         pub(crate) unsafe extern "C-unwind" fn wait(
@@ -228,7 +228,7 @@ macro_rules! versioned_functions {
 
 versioned_functions!();
 
-/// The same for programs linked against the older version, whose functions must be called for its objects.
+/// For programs linked against the older version, whose objects need its functions.
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod old {
     use super::*;

@@ -1,9 +1,8 @@
-//! The interposed symbols: each passes its arguments on, with the place where it was called, to the function that
-//! records.
+//! The interposed symbols: each passes its arguments and the place of the call to the function that records.
 //!
 //! # Contract
-//! Every symbol has the C library's name and type. The entry of a function with n arguments adds a [`Caller`] behind
-//! them, in the next two registers, and jumps, so that the recording function returns to the program by itself.
+//! Every symbol has the C library's name and type. The entry of a function with n arguments adds a [`Caller`] after
+//! them, in the next two registers, and jumps, so the recording function returns to the program directly.
 //! # State
 //! None.
 //! # Invariants
@@ -128,7 +127,7 @@ static HOOKS: [unsafe extern "C" fn(); 4] = [
     uncontended_note_gave_up,
 ];
 
-// The conditions of today. On x86-64 their versions must be named, since the C library has two of each.
+// The current version of condition variables. On x86-64 the version must be named, because the C library has two.
 #[cfg(not(target_arch = "x86_64"))]
 interpose! {
     pthread_cond_init 2 condition::init;
@@ -167,7 +166,7 @@ mod versioned {
     }
 }
 
-/// `syscall`: futexes are looked at, everything else jumps on to the C library.
+/// `syscall`: futex calls are observed; all others jump to the C library.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(no_mangle)]
 #[unsafe(naked)]
@@ -197,7 +196,7 @@ unsafe extern "C" fn syscall() {
     )
 }
 
-/// `syscall`, where registers hold all of its arguments.
+/// `syscall`, where registers hold all its arguments.
 #[cfg(target_arch = "aarch64")]
 #[unsafe(no_mangle)]
 #[unsafe(naked)]
@@ -211,7 +210,7 @@ unsafe extern "C" fn syscall() {
         ".cfi_def_cfa_offset 32",
         ".cfi_offset 29, -32",
         ".cfi_offset 30, -24",
-        // The caller is the eighth argument: two words that do not fit into the last register go to the stack.
+        // The caller is the eighth argument: its two words do not fit into the last register, so they go on the stack.
         "mov x17, sp",
         "sub sp, sp, #16",
         ".cfi_def_cfa_offset 48",

@@ -1,8 +1,8 @@
-//! Futexes waited on through `syscall`, the way in which Rust's std and parking_lot wait.
+//! Futex waits through `syscall`, as Rust's std and parking_lot make them.
 //!
 //! # Contract
-//! Only waits that slept count: one that finds the word changed (EAGAIN) did not wait. Every other system call passes
-//! through without a look.
+//! Only waits that slept count: a call that finds the word changed (EAGAIN) did not wait. Every other system call
+//! passes through unobserved.
 //! # Evidence
 //! `tests/programs/futex.c`.
 

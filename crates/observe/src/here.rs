@@ -1,8 +1,8 @@
-//! The calling thread at the place where it called: what the core asks of us at every event.
+//! The calling thread and the place of the call: the [`Site`] of every event.
 //!
 //! # Contract
-//! [`row`] finds or makes what this thread has on a lock; [`find`] finds it only. [`created`] and [`destroyed`] tell of
-//! the lives of locks.
+//! [`row`] finds or makes the calling thread's row of a lock; [`find`] only finds it. [`created`] and [`destroyed`]
+//! begin and end generations of locks.
 
 use crate::local::{self, Busy, Local, current};
 use crate::stack::Caller;
@@ -10,7 +10,7 @@ use uncontended_events::generations;
 use uncontended_events::site::{Recorder, Row, Site};
 use uncontended_sys::clock;
 
-/// A thread that may record now, and where it is.
+/// A thread that may record now, and the place of the call.
 #[derive(Clone, Copy)]
 pub(crate) struct Here {
     pub(crate) local: &'static Local,
@@ -64,15 +64,15 @@ pub(crate) fn here(caller: Caller) -> Option<Here> {
     Some(Here { local: current()?, caller })
 }
 
-/// What the calling thread has on the lock of `kind` at `key`, if anything and if it may record now.
+/// The calling thread's row of the lock of `kind` at `key`, if there is one and the thread may record now.
 #[inline(always)]
 pub(crate) fn find(key: u64, kind: u8, caller: Caller) -> Option<(Here, Row)> {
     let (local, row) = local::find(key, kind)?;
     Some((Here { local, caller }, row))
 }
 
-/// What the calling thread has on the present life of the lock of `kind` at `key`; none if it may not record now, or
-/// there is no room.
+/// The calling thread's row for the current generation of the lock of `kind` at `key`; none if the thread may not
+/// record now or there is no room.
 #[inline(always)]
 pub(crate) fn row(key: u64, kind: u8, caller: Caller) -> Option<(Here, Row)> {
     let (local, row) = match local::find(key, kind) {
@@ -85,8 +85,7 @@ pub(crate) fn row(key: u64, kind: u8, caller: Caller) -> Option<(Here, Row)> {
     Some((Here { local, caller }, row))
 }
 
-/// What this thread has on a lock from now on. No larger than two registers, so that the usual way keeps all it has in
-/// registers too.
+/// Makes the row. The result fits in two registers, so that the common path too keeps everything in registers.
 #[cold]
 #[inline(never)]
 fn enter(key: u64, kind: u8, caller: Caller) -> Option<Row> {
@@ -104,7 +103,7 @@ fn attached() -> Option<&'static Local> {
     current()
 }
 
-/// The program made a lock of `kind` at `key`.
+/// The program created a lock of `kind` at `key`.
 pub(crate) fn created(key: u64, kind: u8, caller: Caller) {
     if let Some(at) = here(caller) {
         let busy = at.begin();
@@ -113,7 +112,7 @@ pub(crate) fn created(key: u64, kind: u8, caller: Caller) {
     }
 }
 
-/// The lock at `key` is about to be no more.
+/// The program is about to destroy the lock at `key`.
 pub(crate) fn destroyed(key: u64) {
     if let Some(local) = current() {
         generations::destroyed(&local.recorder, key);

@@ -1,13 +1,13 @@
-//! The C library's own functions, found behind ours.
+//! The C library's own functions, found after ours.
 //!
 //! # Contract
-//! Each function here is the one that the program would have called without us. All are looked up at start, because
-//! looking up takes the loader's lock, which another thread may hold while it waits for this one. What is called
+//! Each function here is the one that the program would have called without us. All are looked up at start, because a
+//! look-up takes the loader's lock, which another thread may hold while it waits for this one. A function called
 //! earlier (another preloaded library may lock before our constructor runs) is looked up then.
 //! # Invariants
-//! I1: an address in a slot is that of the function of the slot's name (`lookup`), whose type the C library declares.
-//! `prctl` and `syscall` take what follows in the registers of a function with that many arguments, on both
-//! architectures.
+//! I1: an address in a slot is that of the function with the slot's name (`lookup`), whose type the C library declares.
+//!     `prctl` and `syscall` take their variable arguments in the registers of a function with that many arguments, on
+//!     both architectures.
 //! # Sources
 //! `pthread_cond_*` exists in two versions that take different objects.
 
@@ -24,12 +24,12 @@ const fn c_text(text: &'static str) -> &'static CStr {
     }
 }
 
-/// A mutex, of which only its address matters here. Likewise the types below.
+/// A mutex, used only by its address; likewise the other objects below.
 pub(crate) type Object = c_void;
 
 macro_rules! host {
     ($($name:ident $version:literal ($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
-        /// Where each function is; 0 before it was looked up.
+        /// The address of each function; 0 before it is looked up.
         #[allow(non_upper_case_globals, reason = "named like the functions")]
         mod slots {
             use uncontended_atomic::AtomicUsize;
@@ -57,7 +57,7 @@ macro_rules! host {
                 let function = unsafe {
                     std::mem::transmute::<usize, unsafe extern "C-unwind" fn($($type),*) -> $result>(address)
                 };
-                // SAFETY: the program's arguments (P1), tried first by some (P3).
+                // SAFETY: the program's arguments (P1), some of them tried first (P3).
                 unsafe { function($($argument),*) }
             }
         )*
@@ -114,7 +114,7 @@ host! {
     syscall c"" (number: c_long, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> c_long;
 }
 
-/// The older version of conditions, which programs linked before 2003 use: its objects hold a pointer.
+/// The older version of condition variables, used by programs linked before 2003: its objects hold a pointer.
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod old {
     use super::*;
@@ -129,8 +129,8 @@ pub(crate) mod old {
     }
 }
 
-/// The same before the constructor ran. A program that calls a function that its C library lacks could not have
-/// started, so the process cannot go on without it.
+/// The same before the constructor ran. A program that calls a function missing from its C library could not have
+/// started, so the process cannot continue without it.
 #[cold]
 fn find_late(name: &'static CStr, version: &'static CStr) -> usize {
     match find(name, version) {
@@ -140,7 +140,7 @@ fn find_late(name: &'static CStr, version: &'static CStr) -> usize {
     }
 }
 
-/// The address of the C library's function, or of another library's between us and that one.
+/// The address of the C library's function, or of another library's between ours and the C library.
 fn find(name: &'static CStr, version: &'static CStr) -> Option<usize> {
     let version = if cfg!(target_arch = "x86_64") { version } else { c"" };
     lookup::next(name, version)

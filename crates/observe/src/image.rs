@@ -1,19 +1,19 @@
-//! This program image in the record: opened at start, begun anew in a forked child.
+//! This program image in the record: opened at start, and begun anew in a forked child.
 //!
 //! # Contract
-//! [`arena`] is the record, if there is one. No descriptor stays open; the mapping is inherited by forked children,
-//! which therefore need no file system, no permission and no descriptor to go on.
+//! [`arena`] is the record, if there is one. No descriptor stays open. Forked children inherit the mapping, so they
+//! need no file system, permission or descriptor to continue.
 //! # State
-//! `ARENA_BASE`, `ARENA_UNITS`: the mapping. `PROCESS`: where the number of this image's entry is, in memory that a
-//! forked child finds zeroed, however it was forked; `LATEST`: the same number for the child to begin from.
+//! `ARENA_BASE`, `ARENA_UNITS`: the mapping. `PROCESS`: the address of the number of this image's entry, in memory that
+//! a forked child finds zeroed, however it was forked; `LATEST`: the same number, from which the child begins.
 //! # Edges
 //! mapped: `open` stores ARENA_BASE -> `arena` loads it. Carries the mapping, the units in ARENA_UNITS, and PROCESS.
 //! entered: `begin_process` stores the number -> `process` loads it. Carries the entry.
 //! # Invariants
 //! I1: once ARENA_BASE is set, the mapping stays until the process ends or executes another program.
-//! I2: the word that PROCESS leads to is never given back.
-//! I3: [`open`] runs in the constructor, before the program's own code, so nobody changes the environment meanwhile.
-//! I4: bytes for a command are allocated by the one who fills them, and reached by nobody before the entry names them.
+//! I2: the word that PROCESS points to is never freed.
+//! I3: [`open`] runs in the constructor, before the program's own code, so the environment does not change meanwhile.
+//! I4: the thread that allocates bytes for a command fills them, and no other reaches them before the entry names them.
 
 use crate::kernel::{self, Descriptor};
 use crate::sandbox;
@@ -29,7 +29,7 @@ static ARENA_UNITS: AtomicU32 = AtomicU32::new(0);
 static PROCESS: AtomicUsize = AtomicUsize::new(0);
 static LATEST: AtomicU32 = AtomicU32::new(0);
 
-/// The record; none while there is none.
+/// The record, if there is one.
 #[inline(always)]
 pub(crate) fn arena() -> Option<Arena> {
     // EDGE mapped (acquire): the mapping, its length, and PROCESS.
@@ -38,14 +38,14 @@ pub(crate) fn arena() -> Option<Arena> {
     Some(unsafe { Arena::new(base, ARENA_UNITS.load(Relaxed), populate) })
 }
 
-/// The word for the number of this image's entry.
+/// The word with the number of this image's entry.
 fn process_word() -> Option<&'static AtomicU32> {
     let word = NonNull::new(PROCESS.load(Relaxed) as *mut AtomicU32)?;
     // SAFETY: a word that stays (I2).
     Some(unsafe { word.as_ref() })
 }
 
-/// This image's entry, made at the first call; none if there was no room for it.
+/// This image's entry, made at the first call; none if there is no room for it.
 pub(crate) fn process(arena: Arena) -> Option<&'static Process> {
     let word = process_word()?;
     // EDGE entered (acquire): the entry behind the number.
@@ -58,7 +58,7 @@ pub(crate) fn process(arena: Arena) -> Option<&'static Process> {
 /// In a forked child: a new entry.
 pub(crate) fn begin_anew() {
     if let Some(word) = process_word() {
-        word.store(0, Relaxed); // Where the kernel could not do it.
+        word.store(0, Relaxed); // For kernels that cannot do it.
     }
     let _ = arena().and_then(process);
 }
@@ -75,12 +75,12 @@ pub(crate) fn open() -> Option<()> {
     map(&Descriptor::open(path, libc::O_RDWR)?)
 }
 
-/// Maps as much of the record as its header says it may grow to, or as the address space allows: the program, which may
-/// have a limit on it, needs it more.
+/// Maps as much of the record as its header says it may grow to, but at most an eighth of the address space: a program
+/// with a limit on it needs it more.
 fn map(file: &Descriptor) -> Option<()> {
     let header_bytes = layout::HEADER_UNITS as usize * layout::UNIT;
     let header = file.map(header_bytes)?;
-    // SAFETY: mapped just now (L3); nothing of this Arena outlives the mapping below.
+    // SAFETY: just mapped (L3); nothing of this Arena outlives the mapping below.
     let arena = unsafe { Arena::new(header, layout::HEADER_UNITS, populate) };
     if !arena.is_ours() {
         return None;
@@ -99,7 +99,7 @@ fn map(file: &Descriptor) -> Option<()> {
         }
     };
     kernel::keep_from_dumps(base, bytes);
-    // SAFETY: our own mapping (L3), of which no reference is left.
+    // SAFETY: our own mapping (L3), with no reference left.
     unsafe { kernel::unmap(header, header_bytes) };
     let word = kernel::private_memory(size_of::<AtomicU32>())?;
     kernel::keep_from_children(word, size_of::<AtomicU32>());
@@ -111,7 +111,7 @@ fn map(file: &Descriptor) -> Option<()> {
     Some(())
 }
 
-/// Memory for the record, asked for instead of touched: without any the kernel would end the program.
+/// Adds memory to the record by a system call: touching it could end the program when there is none left.
 fn populate(base: NonNull<u8>, bytes: usize) -> bool {
     if sandbox::shut() {
         return false;
@@ -119,7 +119,7 @@ fn populate(base: NonNull<u8>, bytes: usize) -> bool {
     uncontended_sys::memfd::populate(base, bytes)
 }
 
-/// Memory for what is recorded once system calls may be forbidden.
+/// Adds memory for what is recorded after system calls may be forbidden.
 pub(crate) fn provide() {
     const AHEAD: u32 = (32 << 20) / layout::UNIT as u32;
     if let Some(arena) = arena() {
@@ -127,7 +127,7 @@ pub(crate) fn provide() {
     }
 }
 
-/// Bytes that this process may map.
+/// The number of bytes that this process may map.
 fn address_space() -> usize {
     let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
     // SAFETY: room for the answer (L2).
@@ -140,7 +140,7 @@ fn select_clock(arena: Arena) {
     clock::select(if is_monotonic { Source::Monotonic } else { clock::best() });
 }
 
-/// Enters this image into the record, at the number in `word`; a forked one has its parent's arguments.
+/// Adds this image to the record, at the number in `word`; a forked one gets its parent's arguments.
 fn begin_process(arena: Arena, word: &AtomicU32) -> Option<&'static Process> {
     let (unit, process) = arena.make::<Process>()?;
     process.pid.store(kernel::process_id(), Relaxed);
@@ -157,7 +157,7 @@ fn begin_process(arena: Arena, word: &AtomicU32) -> Option<&'static Process> {
     if let Some(index) = arena.allocate(layout::word_units(layout::STACK_SLOTS)) {
         process.stack_index.store(index, Relaxed);
     }
-    // EDGE entered (acq-rel): the fresh entry, or the one that another thread entered meanwhile.
+    // EDGE entered (acq-rel): the fresh entry, or the one that another thread entered in the meantime.
     match word.compare_exchange(0, unit, AcqRel, Acquire) {
         Ok(_) => {
             arena.push::<Process>(&arena.header().processes, unit);
@@ -168,7 +168,7 @@ fn begin_process(arena: Arena, word: &AtomicU32) -> Option<&'static Process> {
     }
 }
 
-/// Copies the arguments as the kernel has them. The descriptor is open only for this moment.
+/// Copies the arguments from the kernel. The descriptor is open only for this moment.
 fn write_command(arena: Arena, process: &Process) {
     const MOST: usize = 4096;
     let mut text = [0u8; MOST];

@@ -1,7 +1,7 @@
-//! Waiting for other threads to end: no lock, and futex waiting all the same, which is to be accounted for.
+//! Waiting for other threads to end: not a lock, but futex waiting that has to be accounted for.
 //!
 //! # Contract
-//! `pthread_join`, and C++'s and Rust's on top of it. The time is the thread's own; there is no row.
+//! `pthread_join`, and C++'s and Rust's joins built on it. The time is the thread's own; there is no row.
 //! # Evidence
 //! `tests/programs/joins.c`.
 

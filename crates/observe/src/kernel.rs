@@ -1,11 +1,11 @@
-//! What the observer asks of the kernel, past whatever the program has put in the place of the C library's functions.
+//! The observer's system calls, which bypass any functions that the program has put in place of the C library's.
 //!
 //! # Contract
-//! One system call each; `errno` stays as it is.
+//! Each makes one system call and keeps `errno`.
 //! # Invariants
 //! I1: the kernel checks every address that it is given: a bad one is an error, and no memory changes.
-//! I2: an advice given here changes what others get of memory (core files, children), never what is in it.
-//! I3: `rt_sigprocmask` with an unknown `how` looks at the new set and does nothing else.
+//! I2: an advice given here changes how others see memory (core files, children), never its contents.
+//! I3: `rt_sigprocmask` with an unknown `how` reads the new set and does nothing else.
 //! # Evidence
 //! `tests/programs/own_close.c`.
 
@@ -14,9 +14,9 @@ use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use uncontended_sys::kernel::call;
 
-/// A call that takes nothing and always succeeds.
+/// A system call that takes no arguments and always succeeds.
 fn ask(number: c_long) -> u32 {
-    // SAFETY: asked only for what takes nothing (L1).
+    // SAFETY: used only for calls without arguments (L1).
     unsafe { call(number, [0; 6]) }.unwrap_or(0) as u32
 }
 
@@ -45,7 +45,7 @@ impl Descriptor {
         opened.ok().map(|number| Descriptor(number as c_int))
     }
 
-    /// How much was read.
+    /// Returns the number of bytes read.
     pub(crate) fn read(&self, room: &mut [u8]) -> Option<usize> {
         let arguments = [self.0 as usize, room.as_mut_ptr() as usize, room.len(), 0, 0, 0];
         // SAFETY: room of that size (L2).
@@ -65,7 +65,7 @@ impl Drop for Descriptor {
     }
 }
 
-/// Says something on standard error.
+/// Writes to standard error.
 #[cfg(debug_assertions)]
 pub(crate) fn write_error(text: &[u8]) {
     let standard_error = libc::STDERR_FILENO as usize;
@@ -74,7 +74,7 @@ pub(crate) fn write_error(text: &[u8]) {
     let _ = unsafe { call(libc::SYS_write, arguments) };
 }
 
-/// Anonymous memory of this process alone; none if the kernel refuses.
+/// Anonymous memory, private to this process; none if the kernel refuses.
 pub(crate) fn private_memory(bytes: usize) -> Option<NonNull<u8>> {
     map(bytes, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1)
 }
@@ -88,10 +88,10 @@ fn map(bytes: usize, kind: c_int, file: c_int) -> Option<NonNull<u8>> {
     NonNull::new(base as *mut u8)
 }
 
-/// Gives back what was mapped.
+/// Unmaps a mapping.
 ///
 /// # Safety
-/// Nothing refers to that memory any more.
+/// There is no reference to that memory.
 pub(crate) unsafe fn unmap(base: NonNull<u8>, bytes: usize) {
     // SAFETY: removed by its owner (L3), by the contract after its last use.
     let _ = unsafe { call(libc::SYS_munmap, [base.as_ptr() as usize, bytes, 0, 0, 0, 0]) };
@@ -108,13 +108,13 @@ pub(crate) fn keep_from_dumps(base: NonNull<u8>, bytes: usize) {
     advise(base, bytes, libc::MADV_DONTDUMP);
 }
 
-/// A forked child finds zeroes in these bytes, which [`private_memory`] gave. Kernels before 4.14 cannot: a child that
-/// was not forked by `fork` then counts as its parent.
+/// Makes a forked child find zeroes in these bytes of [`private_memory`]. Kernels before 4.14 cannot: a child that was
+/// not forked by `fork` then counts as its parent.
 pub(crate) fn keep_from_children(base: NonNull<u8>, bytes: usize) {
     advise(base, bytes, libc::MADV_WIPEONFORK);
 }
 
-/// Where a symbolic link leads: the number of bytes written to `room`.
+/// Reads a symbolic link into `room` and returns the number of bytes.
 pub(crate) fn read_link(path: &CStr, room: &mut [u8]) -> Option<usize> {
     let (here, path) = (libc::AT_FDCWD as usize, path.as_ptr() as usize);
     let arguments = [here, path, room.as_mut_ptr() as usize, room.len(), 0, 0];
@@ -131,7 +131,7 @@ pub(crate) fn thread_name() -> [u8; 16] {
     name
 }
 
-/// What the calling thread has used so far.
+/// The resource usage of the calling thread so far.
 pub(crate) fn thread_usage() -> libc::rusage {
     // SAFETY: plain numbers (L5).
     let mut used: libc::rusage = unsafe { std::mem::zeroed() };
@@ -141,7 +141,7 @@ pub(crate) fn thread_usage() -> libc::rusage {
     used
 }
 
-/// Where the calling thread's signal handlers run, and whether one does; none where that cannot be told.
+/// The signal stack of the calling thread, and whether a handler runs on it; none if that is unknown.
 pub(crate) fn signal_stack() -> Option<libc::stack_t> {
     // SAFETY: plain numbers (L5).
     let mut stack: libc::stack_t = unsafe { std::mem::zeroed() };
@@ -159,23 +159,23 @@ pub(crate) fn thread_cpu_ns() -> u64 {
     cpu.tv_sec as u64 * 1_000_000_000 + cpu.tv_nsec as u64
 }
 
-/// What lies at an address, copied by the kernel; none if nothing does, or the kernel does not do this.
+/// The value at an address, copied by the kernel; none if nothing is mapped there or the kernel cannot do this.
 ///
 /// # Safety
-/// Whatever bytes lie there are a `T`.
+/// Any bytes are a valid `T`.
 pub(crate) unsafe fn copy<T: Copy>(address: usize) -> Option<T> {
     let mut value = MaybeUninit::<T>::uninit();
     let bytes = size_of::<T>();
     let (to, from) = ([value.as_mut_ptr() as usize, bytes], [address, bytes]);
     let (to, from) = (to.as_ptr() as usize, from.as_ptr() as usize);
-    // SAFETY: one stretch on each side: room for a `T` (L2), and an address that the kernel checks (I1).
+    // SAFETY: one buffer on each side: room for a `T` (L2), and an address that the kernel checks (I1).
     let copied =
         unsafe { call(libc::SYS_process_vm_readv, [process_id() as usize, to, 1, from, 1, 0]) };
     // SAFETY: the kernel wrote all of it (L6), and the bytes are a `T` by the contract.
     (copied == Ok(bytes)).then(|| unsafe { value.assume_init() })
 }
 
-/// Whether the kernel can read a signal set there; with no such `how`, it does nothing else with it.
+/// Whether the kernel can read a signal set at the address. With an invalid `how` it does nothing else with it.
 pub(crate) fn can_read(address: usize) -> bool {
     const NO_SUCH_HOW: usize = 77;
     // SAFETY: any address will do (I1), and nothing changes (I3).

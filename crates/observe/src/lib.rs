@@ -1,25 +1,27 @@
 //! The library that `unc` preloads into an unmodified program.
 //!
 //! # Contract
-//! Every interposed function does what the C library's own does, with the same results, errors and cancellation, and
-//! records what it saw. Without a record (`UNC_RECORD` unset or unusable) it only passes calls through.
+//! Every interposed function does what the C library's function does, with the same results, errors and cancellation,
+//! and records what it sees. Without a record (`UNC_RECORD` unset or unusable) it only passes calls through.
 //! # State
-//! [`image`]: the record and this program image in it. [`local`]: what each thread keeps for itself. [`host`]: the C
-//! library's own functions. [`uncontended_events`]: what an acquisition, a wait, a release mean, the same for every
-//! kind of lock; one file a kind next to it. [`stack`]: stacks, by [`unwind`] and [`module`], without the loader's
+//! [`image`]: the record and this program image in it. [`local`]: the data of each thread. [`host`]: the C library's
+//! own functions. [`uncontended_events`]: what an acquisition, a wait and a release mean, the same for every kind of
+//! lock; here, one file per kind. [`stack`]: stacks, by [`unwind`] and [`module`], without the loader's lock.
+//! [`entry`]: the interposed symbols.
 //! lock. [`entry`]: the interposed symbols.
 //! # Invariants
-//! I1: no path allocates from the program's heap, takes a lock of the program's or the loader's, or panics; where the
-//! program may have functions of its own in the C library's place, it asks the kernel itself ([`kernel`]).
+//! I1: no path allocates from the program's heap, takes a lock of the program or the loader, or panics. Where the
+//!     program may replace the C library's functions with its own, the observer calls the kernel directly ([`kernel`]).
 //! I2: `errno` is as the C library's function left it.
-//! I3: what is recorded about a critical section is recorded outside of it, except for timestamps and single words.
-//! I4: a lock's own memory is not touched after its release.
-//! M1: memory that [`kernel::private_memory`] gave is zero, aligned to a page, and belongs to its asker alone.
+//! I3: what is recorded about a critical section is recorded outside it, except for timestamps and single words.
+//! I4: a lock's own memory is not accessed after its release.
+//! M1: memory from [`kernel::private_memory`] is zero, page-aligned, and owned by the caller alone.
 //! # What the program and the C library promise
-//! P1: the arguments of an interposed function are fit for the C library's function of that name, to which they go
-//! unchanged, in the same call.
+//! P1: the arguments of an interposed function are valid for the C library's function of that name, which receives them
+//!     unchanged in the same call.
 //! P2: what they point to stays until the interposed function returns.
-//! P3: what a function takes may be tried first: the C library's try functions take the same objects.
+//! P3: an object that may be locked or waited for may be tried first: the C library's try functions take the same
+//!     objects.
 //! # Evidence
 //! `crates/cli/tests/ground_truth.rs` with `tests/programs`.
 

@@ -1,29 +1,30 @@
-//! What each thread keeps for itself: where its cells are, and whether it is recording just now.
+//! The data of each thread: its rows, and whether it is recording right now.
 //!
 //! # Contract
-//! [`current`] is the calling thread's, attached at its first event; none while there is nothing to record to, while
-//! recording is switched off, and inside of a signal handler that interrupted recording (which is counted). However a
-//! child was forked (by `fork`, `_Fork` or a bare `clone`), it begins anew: its copy of a [`Local`] is empty.
+//! [`current`] is the calling thread's data, attached at its first event. It is none while there is no record, while
+//! recording is switched off, and in a signal handler that interrupted recording (which is counted). A forked child
+//! starts afresh, whether forked by `fork`, `_Fork` or a bare `clone`: its copy of a [`Local`] is empty.
 //! # State
-//! The thread's word ([`tls`]): 0 not attached, [`CLOSED`] never again, with [`ATTACHING`] being attached by a frame at
-//! the address next to it, else the address of its [`Local`] in private memory. `table`: open-addressed, from address
-//! and kind of a lock to its row, at most half full.
+//! The thread's word ([`tls`]): 0 before attaching; [`CLOSED`] after the end; [`ATTACHING`] plus the address of the
+//! frame that is attaching it; otherwise the address of its [`Local`] in private memory. `table`: open-addressed, from
+//! the address and kind of a lock to its row, at most half full.
 //! # Edges
-//! row: `put` stores a slot's key -> `row_of` loads it, in a handler or in what one interrupted. Carries the row.
+//! row: `put` stores a slot's key -> `row_of` loads it, in a signal handler or in the code that it interrupted. Carries
+//! the row.
 //! # Invariants
-//! I1: a `Local` is reached only by its own thread (and its signal handlers), through the thread's word or the value of
-//! its key, until the word is [`CLOSED`].
-//! I2: a slot's row is set before its key, and lies in the record for good: a handler that comes between two
-//! instructions, and may never return, leaves no key without a row.
-//! I3: while `ready` is not set, one frame of the thread changes the table and the cache of stacks; handlers that
-//! interrupt it leave them alone.
-//! I4: a table is `mask + 1` slots behind its head in one mapping. It is named by one word, and lives until its thread
-//! ends: whatever a signal handler does, a look-up that it interrupted ends in the table where it began. `recent` is
-//! one word for the same reason.
-//! I5: `alive` is 1 from the first moment to the last, except in the copy of a forked child, all of which is zero.
+//! I1: only its own thread (and that thread's signal handlers) reaches a `Local`, through the thread's word or the
+//!     value of its key, until the word is [`CLOSED`].
+//! I2: a slot's row is set before its key, and stays in the record for good: a handler that runs between two
+//!     instructions, and may never return, leaves no key without a row.
+//! I3: while `ready` is false, one frame of the thread changes the table and the cache of stacks; handlers that
+//!     interrupt it leave them alone.
+//! I4: a table is `mask + 1` slots after its head in one mapping. One word refers to it, and it stays until its thread
+//!     ends: whatever a signal handler does, a look-up that it interrupted ends in the table where it began. `recent`
+//!     is one word for the same reason.
+//! I5: `alive` is always 1, except in the copy of a forked child, all of which is zero.
 //! I6: recording, once switched on, stays on, and `recent` is set only then.
 //! I7: KEY is a key of ours with room in every thread ([`ROOMY_KEYS`]), or none.
-//! I8: errno's place is the thread's own for as long as it lives.
+//! I8: the address of errno belongs to the thread as long as the thread lives.
 //! # Evidence
 //! `tests/programs`: `signal_handler_locks.c`, `stepped.c` (a handler after each instruction), `fork_held.c`,
 //! `many_keys.c`, `full_record.c`.
@@ -42,53 +43,53 @@ use uncontended_trace::layout::{self, Process, Thread, Unit};
 const CLOSED: usize = 1;
 /// No address of a program has this bit.
 const ATTACHING: usize = 1 << 63;
-/// Slots of a fresh table.
+/// Slots of a new table.
 const FRESH_SLOTS: usize = 256;
-/// Rounds in which the C library runs destructors of keys; we leave in the last.
+/// Rounds in which the C library runs the destructors of keys; we leave in the last one.
 const ROUNDS: u32 = 4;
-/// Keys below have a place in each thread from the start. For others the C library allocates one at the first value: by
-/// the program's allocator, which may be waiting for us, holding a lock of its own.
+/// Keys below this have room in each thread from the start. For others the C library allocates room at the first value,
+/// from the program's allocator, which may be waiting for us while it holds a lock of its own.
 const ROOMY_KEYS: u32 = 32;
 
 static KEY: AtomicU32 = AtomicU32::new(u32::MAX);
 
-/// A thread's place in the record.
+/// The observer's data for one thread.
 pub(crate) struct Local {
     pub(crate) recorder: Recorder,
-    /// Not while it is recording, and not in a forked child.
+    /// False while the thread is recording, and in a forked child.
     ready: Own<bool>,
     alive: u8,
-    /// Where on the stack it began to record.
+    /// The stack address where recording began.
     busy_at: Own<usize>,
     rounds: Own<u32>,
     table: Own<NonNull<Table>>,
-    /// The slot that was found last.
+    /// The slot found last.
     recent: Own<Option<NonNull<Slot>>>,
     pub(crate) stacks: stack::Cache,
     /// The wait that the program announced (annotations).
     pub(crate) announced: Own<Option<Blocked<Here>>>,
-    /// The wait that may end by cancellation (semaphores).
+    /// A wait that cancellation may end (semaphores).
     pub(crate) cancellable: Own<Option<Blocked<Here>>>,
 }
 
 /// A table, followed by its slots.
 struct Table {
-    /// Number of slots less one.
+    /// The number of slots minus one.
     mask: usize,
-    /// Slots with a key.
+    /// The number of slots with a key.
     used: Own<usize>,
-    /// The table before, half as large: a signal handler may grow the table while its thread still looks into that one.
+    /// The previous table, half as large: a signal handler may grow the table while its thread still searches that one.
     older: Option<NonNull<Table>>,
 }
 
 #[repr(C)]
 struct Slot {
-    /// 0 for none.
+    /// 0 if the slot is free.
     key: AtomicU64,
     row: Own<Option<Row>>,
 }
 
-/// Makes the key whose destructor tells the end of a thread. Without one (I7), threads seem to live on.
+/// Makes the key whose destructor notices the end of a thread. Without one (I7), threads seem never to end.
 pub(crate) fn prepare() {
     let mut key = 0;
     // SAFETY: room for the answer (L2), and a destructor of the type (L9).
@@ -111,13 +112,13 @@ fn await_end(local: *const Local) {
     }
 }
 
-/// Whether a thread's word is the address of its Local.
+/// Whether a thread's word is the address of its `Local`.
 #[inline(always)]
 fn is_local(word: usize) -> bool {
     word as isize > CLOSED as isize
 }
 
-/// The calling thread's, if it may record now.
+/// The calling thread's data, if it may record now.
 #[inline(always)]
 pub(crate) fn current() -> Option<&'static Local> {
     let word = tls::get();
@@ -133,9 +134,9 @@ pub(crate) fn current() -> Option<&'static Local> {
     (local.recorder.arena.header().enabled.load(Relaxed) != 0).then_some(local)
 }
 
-/// A signal handler that interrupted recording, or a forked child's first event, or the first after a handler that
-/// jumped out of recording for good: then the frames that recorded are gone, and this one lies where they were or
-/// further out.
+/// Called in a signal handler that interrupted recording, for a forked child's first event, or for the first event
+/// after a handler jumped out of recording for good. In the last case the frames that recorded are gone, and this one
+/// is where they were or further out.
 #[cold]
 fn unready(local: &'static Local) -> Option<&'static Local> {
     if local.alive == 0 {
@@ -149,7 +150,7 @@ fn unready(local: &'static Local) -> Option<&'static Local> {
     None
 }
 
-/// What the calling thread has on the lock of `kind` at `address`, if anything and if it may record now.
+/// The calling thread's row of the lock of `kind` at `address`, if there is one and the thread may record now.
 #[inline(always)]
 pub(crate) fn find(address: u64, kind: u8) -> Option<(&'static Local, Row)> {
     let key = key(address, kind);
@@ -159,7 +160,7 @@ pub(crate) fn find(address: u64, kind: u8) -> Option<(&'static Local, Row)> {
         let local = unsafe { &*(word as *const Local) };
         // An unlock mostly follows the lock of the same mutex.
         if let (Some(slot), true) = (local.recent.get(), local.ready.get()) {
-            // SAFETY: a slot of one of this thread's tables (I1), all of which are still there (I4).
+            // SAFETY: a slot of one of this thread's tables (I1), none of which is gone (I4).
             let slot = unsafe { slot.as_ref() };
             if let Some(row) = slot.row_of(key) {
                 return Some((local, row)); // Recording is on (I6).
@@ -170,25 +171,25 @@ pub(crate) fn find(address: u64, kind: u8) -> Option<(&'static Local, Row)> {
     Some((local, local.look_up(key)?))
 }
 
-/// One address may be locks of several kinds, one after the other. Addresses of programs leave the highest byte alone.
+/// One address may hold locks of several kinds in turn. A program's addresses do not use the highest byte.
 #[inline(always)]
 fn key(address: u64, kind: u8) -> u64 {
     address ^ u64::from(kind) << 56
 }
 
-/// Whether the frame at `place` is gone, though it never returned, now that the stack ends at `here`.
+/// Whether the frame at `place` is gone without having returned, now that the stack ends at `here`.
 fn is_left(place: usize, here: usize) -> bool {
     here > place && !on_signal_stack()
 }
 
-/// About where the stack ends now; it grows towards lower addresses.
+/// Roughly where the stack ends now; it grows towards lower addresses.
 #[inline(always)]
 pub(crate) fn stack_here() -> usize {
     let here = 0u8;
     (&raw const here) as usize
 }
 
-/// Whether a signal handler runs on a stack of its own; true where that cannot be told.
+/// Whether a signal handler runs on its own stack; true if that is unknown.
 fn on_signal_stack() -> bool {
     if sandbox::shut() {
         return true;
@@ -204,12 +205,12 @@ fn attach(word: usize) -> Option<&'static Local> {
         return None;
     }
     let here = stack_here();
-    // A handler may have jumped out of attaching, too.
+    // A handler may have jumped out of attaching as well.
     if word == CLOSED || (word != 0 && !is_left(word & !ATTACHING, here)) {
         arena.header().dropped_busy.fetch_add(1, Relaxed);
         return None;
     }
-    // What is locked on the way from here (by a preloaded allocator, say) is not recorded: it lies deeper in the stack.
+    // Locks taken during attaching (by a preloaded allocator, say) are not recorded: they are deeper in the stack.
     tls::set((here - 1) | ATTACHING);
     let errno = Errno::keep();
     let local = Local::new(arena);
@@ -221,7 +222,7 @@ fn attach(word: usize) -> Option<&'static Local> {
 impl Local {
     fn new(arena: Arena) -> Option<&'static Local> {
         let process = image::process(arena)?;
-        let (unit, thread) = arena.make::<Thread>()?; // First: without room, there is nothing to give back.
+        let (unit, thread) = arena.make::<Thread>()?; // First: if there is no room, nothing has to be freed.
         let memory = kernel::private_memory(size_of::<Local>())?;
         let Some(table) = fresh_table(FRESH_SLOTS, None) else {
             // SAFETY: mapped just now and not used yet (M1).
@@ -251,22 +252,22 @@ impl Local {
         // SAFETY: fresh memory of this size (M1).
         unsafe { memory.write(local) };
         await_end(memory.as_ptr());
-        // SAFETY: written just now; it lives until the thread's last destructor has run (I1).
+        // SAFETY: just written; it lives until the thread's last destructor has run (I1).
         Some(unsafe { memory.as_ref() })
     }
 
-    /// Nothing else of this thread records until the guard is dropped; `errno` stays as it is.
+    /// Marks the thread as recording until the guard is dropped; keeps `errno`.
     pub(crate) fn begin(&'static self) -> Busy {
         debug_assert_eq!(tls::get(), std::ptr::from_ref(self) as usize, "I1");
         let before = self.ready.replace(false);
         if before {
             self.busy_at.set(stack_here());
         }
-        compiler_fence(SeqCst); // The store of `ready` stays before all that is changed, for handlers (I3).
+        compiler_fence(SeqCst); // Keeps the store of `ready` before all changes, as a handler sees them (I3).
         Busy { local: self, before, _errno: Errno::keep() }
     }
 
-    /// The row under `key`, if there is one.
+    /// The row of `key`, if there is one.
     #[inline(never)]
     fn look_up(&self, key: u64) -> Option<Row> {
         let table = self.table.get();
@@ -293,7 +294,7 @@ impl Local {
         !self.ready.get()
     }
 
-    /// Remembers the row of the lock of `kind` at `address`, in place of an earlier one. The thread must be marked as
+    /// Keeps the row of the lock of `kind` at `address`, replacing an earlier one. The thread must be marked as
     /// recording.
     pub(crate) fn remember(&self, address: u64, kind: u8, row: Row) {
         debug_assert!(self.is_busy(), "I3");
@@ -303,7 +304,7 @@ impl Local {
         // SAFETY: this thread's table (I1, I4).
         let Table { mask, used, .. } = unsafe { table.as_ref() };
         if (used.get() + 1) * 2 > mask + 1 {
-            let Some(larger) = grown(table) else { return }; // Looked up in the record again next time.
+            let Some(larger) = grown(table) else { return }; // The next event looks it up in the record again.
             self.table.set(larger);
             table = larger;
         }
@@ -311,7 +312,7 @@ impl Local {
     }
 }
 
-/// A table twice as large, with the same rows.
+/// A table twice as large with the same rows.
 fn grown(table: NonNull<Table>) -> Option<NonNull<Table>> {
     // SAFETY: the thread's table (I4).
     let old = unsafe { table.as_ref() };
@@ -349,7 +350,7 @@ fn put(table: NonNull<Table>, key: u64, row: Row) {
 }
 
 impl Slot {
-    /// The row, if the slot is that of `key`.
+    /// The row, if the slot holds `key`.
     #[inline(always)]
     fn row_of(&self, key: u64) -> Option<Row> {
         if self.key.load(Relaxed) != key {
@@ -367,17 +368,17 @@ impl Table {
     }
 }
 
-/// The slot `at`, which is at most the table's `mask`.
+/// The slot with number `at`, at most the table's `mask`.
 #[inline(always)]
 fn slot_of(table: NonNull<Table>, at: usize) -> NonNull<Slot> {
-    // SAFETY: a table that its thread has not given back (I4).
+    // SAFETY: a table that its thread has not freed (I4).
     debug_assert!(at <= unsafe { table.as_ref() }.mask, "I4");
     let slots = table.as_ptr().wrapping_add(1).cast::<Slot>();
     // SAFETY: the slots follow the table in its mapping (I4), which does not begin at 0.
     unsafe { NonNull::new_unchecked(slots.wrapping_add(at)) }
 }
 
-/// An empty table: zeroed memory is slots without a key or a row (a null reference).
+/// An empty table. Zeroed memory is slots without a key or a row (a null reference).
 fn fresh_table(slots: usize, older: Option<NonNull<Table>>) -> Option<NonNull<Table>> {
     let table = kernel::private_memory(Table::bytes(slots))?.cast::<Table>();
     // SAFETY: fresh memory of this size (M1).
@@ -385,16 +386,16 @@ fn fresh_table(slots: usize, older: Option<NonNull<Table>>) -> Option<NonNull<Ta
     Some(table)
 }
 
-/// Gives back a table and all before it.
+/// Frees a table and all its predecessors.
 ///
 /// # Safety
-/// Nobody looks into any of them any more.
+/// No look-up uses any of them.
 unsafe fn free_tables(newest: NonNull<Table>) {
     let mut next = Some(newest);
     while let Some(table) = next {
-        // SAFETY: a table of the list (I4), which is given back only below.
+        // SAFETY: a table of the list (I4), which is freed only below.
         let &Table { older, mask, .. } = unsafe { table.as_ref() };
-        // SAFETY: a mapping of ours (M1) of that size (I4), not used any more by the contract.
+        // SAFETY: a mapping of ours (M1) of that size (I4), unused by the contract.
         unsafe { kernel::unmap(table.cast(), Table::bytes(mask + 1)) };
         next = older;
     }
@@ -405,7 +406,7 @@ fn place(key: u64) -> usize {
     ((key >> 2).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize
 }
 
-/// Enters the calling thread into the record.
+/// Adds the calling thread to the record.
 fn enter_thread(arena: Arena, process: &Process, unit: Unit, thread: &Thread) {
     thread.tid.store(kernel::thread_id(), Relaxed);
     thread.start_ticks.store(clock::ticks(), Relaxed);
@@ -422,14 +423,15 @@ fn write_name(thread: &Thread) {
     }
 }
 
-/// In a forked child: its only thread begins anew.
+/// In a forked child: its only thread starts afresh.
 pub(crate) fn forked() {
     if is_local(tls::get()) {
         attach(0);
     }
 }
 
-/// The destructor of our key: notes the end, stays for the rounds in which others may still lock, then leaves.
+/// The destructor of our key: records the end, stays for the rounds in which other destructors may still lock, then
+/// leaves.
 extern "C" fn ended(local: *mut libc::c_void) {
     // SAFETY: the key's value is this thread's Local (I1).
     let this = unsafe { &*local.cast::<Local>() };
@@ -437,7 +439,7 @@ extern "C" fn ended(local: *mut libc::c_void) {
         return;
     }
     for left in [this.announced.take(), this.cancellable.take()].into_iter().flatten() {
-        // Where it waited, it is no more.
+        // The place where it waited is gone.
         left.moved_to(Here { local: this, caller: stack::Caller::nowhere() }).gave_up();
     }
     note_end(this.recorder.thread);
@@ -448,15 +450,15 @@ extern "C" fn ended(local: *mut libc::c_void) {
     }
     let table = this.table.get();
     tls::set(CLOSED);
-    // SAFETY: nobody looks into the tables any more (I1).
+    // SAFETY: no look-up uses the tables (I1).
     unsafe { free_tables(table) };
-    // SAFETY: the Local's own mapping (M1), which nobody reaches any more (I1).
+    // SAFETY: the `Local`'s own mapping (M1), which nothing reaches after this (I1).
     unsafe { kernel::unmap(NonNull::from(this).cast(), size_of::<Local>()) };
 }
 
 fn note_end(thread: &Thread) {
     if sandbox::shut() {
-        return; // The kernel does not give its figures.
+        return; // The kernel may not be asked.
     }
     let used = kernel::thread_usage();
     thread.cpu_ns.store(kernel::thread_cpu_ns(), Relaxed);
@@ -469,14 +471,14 @@ fn note_end(thread: &Thread) {
 /// Marks the thread as recording.
 pub(crate) struct Busy {
     local: &'static Local,
-    /// False if it was recording already, further out.
+    /// False if an outer guard exists.
     before: bool,
     _errno: Errno,
 }
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        compiler_fence(SeqCst); // All that was changed stays before the store of `ready`, for handlers (I3).
+        compiler_fence(SeqCst); // Keeps all changes before the store of `ready`, as a handler sees them (I3).
         self.local.ready.set(self.before);
     }
 }
@@ -493,7 +495,7 @@ fn errno_place() -> *mut libc::c_int {
     unsafe { libc::__errno_location() }
 }
 
-/// Puts `errno` back when dropped.
+/// Restores `errno` when dropped.
 pub(crate) struct Errno {
     kept: libc::c_int,
 }

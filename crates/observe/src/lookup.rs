@@ -1,13 +1,13 @@
-//! The next definition of a symbol behind ours, found in the loaded libraries' own tables.
+//! The next definition of a symbol after ours, found in the tables of the loaded libraries.
 //!
 //! # Contract
-//! [`next`] answers as `dlvsym(RTLD_NEXT, …)` does, and never allocates: before glibc 2.34 `dlsym` calls the program's
-//! own allocator, which may lock a mutex, for which we would look up the next `pthread_mutex_lock`. It takes the
-//! loader's lock on its list, so it is for the start of the program.
+//! [`next`] returns what `dlvsym(RTLD_NEXT, …)` does, but never allocates: before glibc 2.34 `dlsym` calls the
+//! program's own allocator, which may lock a mutex, for which we would look up the next `pthread_mutex_lock`. It takes
+//! the loader's lock on its list, so it is meant for the start of the program.
 //! # Invariants
-//! I1: what `dl_iterate_phdr` lists stays loaded while it calls back, with the tables that its dynamic section names;
-//! the loader has checked them before.
-//! I2: what [`next`] passes to its callback is its own, and nobody else refers to it until the call returns.
+//! I1: a library that `dl_iterate_phdr` lists stays loaded during the callback, with the tables that its dynamic
+//!     section names; the loader has checked them before.
+//! I2: [`next`] owns what it passes to its callback, and there is no other reference to it until the call returns.
 //! # Sources
 //! ELF gABI: dynamic section, hash table; glibc, elf/dl-lookup.c: which versions of a symbol fit. `DT_GNU_HASH`: U.
 //! Drepper, How To Write Shared Libraries, and binutils' `bfd/elflink.c`.
@@ -21,23 +21,24 @@ const DT_SYMTAB: usize = 6;
 const DT_GNU_HASH: usize = 0x6fff_fef5;
 const DT_VERSYM: usize = 0x6fff_fff0;
 const DT_VERDEF: usize = 0x6fff_fffc;
-/// In a symbol's version: not the default.
+/// Set in a symbol's version if it is not the default one.
 const HIDDEN: u16 = 1 << 15;
 
-/// What is looked for.
+/// The symbol to find.
 struct Wanted {
     name: &'static CStr,
     /// Empty for the default version.
     version: &'static CStr,
-    /// Whether our own library has gone by.
+    /// Whether our own library has been passed.
     is_behind: bool,
     found: Option<usize>,
 }
 
-/// The address of the next function called `name` behind our own library: of this version, or one without versions.
+/// The address of the next function called `name` after our own library: with this version, or in a library without
+/// versions.
 pub(crate) fn next(name: &'static CStr, version: &'static CStr) -> Option<usize> {
     let mut wanted = Wanted { name, version, is_behind: false, found: None };
-    // SAFETY: a callback of the type (L9), and what it gets lives as long (I2).
+    // SAFETY: a callback of the type (L9), and its argument lives as long (I2).
     unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut wanted).cast()) };
     wanted.found
 }
@@ -66,7 +67,7 @@ fn holds(base: usize, headers: &[Elf64_Phdr], address: usize) -> bool {
     ranges.any(|(start, length)| (start..start + length).contains(&address))
 }
 
-/// Where a library's tables are; 0 for one that it lacks.
+/// The addresses of a library's tables; 0 for a table that it lacks.
 #[derive(Default)]
 struct Tables {
     base: usize,
@@ -93,7 +94,7 @@ struct Definition {
 /// A value in a library's tables.
 ///
 /// # Safety
-/// There is one of this type there (I1).
+/// There is a value of this type at the address (I1).
 unsafe fn at<T: Copy>(address: usize) -> T {
     // SAFETY: by the contract, there is such a value (I1).
     unsafe { (address as *const T).read() }
@@ -105,7 +106,7 @@ impl Tables {
         for entry in (dynamic..).step_by(16) {
             // SAFETY: the dynamic section ends with an entry of tag 0 (I1).
             let [tag, value]: [usize; 2] = unsafe { at(entry) };
-            // The loader made addresses of them, but not in the kernel's own library.
+            // The loader has turned them into addresses, but not in the kernel's own library (the vDSO).
             let address = if value < base { base + value } else { value };
             match tag {
                 0 => break,
@@ -142,7 +143,7 @@ impl Tables {
         unsafe { CStr::from_ptr((self.strings + offset as usize) as *const _) }
     }
 
-    /// Whether the symbol is a function that is defined here, of this name and version.
+    /// Whether the symbol is a function defined here, with this name and version.
     fn fits(&self, number: usize, name: &CStr, version: &CStr) -> bool {
         let symbol = self.symbol(number);
         let is_function = matches!(symbol.st_info & 15, 0 | 2);
@@ -176,7 +177,7 @@ impl Tables {
     }
 }
 
-/// The numbers of the symbols that a GNU hash table has under a name's hash.
+/// The numbers of the symbols that a GNU hash table lists for a name's hash.
 fn chain(table: usize, name: &CStr) -> impl Iterator<Item = usize> {
     let hash = name
         .to_bytes()

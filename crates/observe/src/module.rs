@@ -1,27 +1,29 @@
-//! What is loaded: which program or library an address lies in, and where its call frame information is.
+//! The loaded program and libraries: which one contains an address, and where its call frame information is.
 //!
 //! # Contract
-//! [`find`] asks the loader by `_dl_find_object`, which takes no lock. Where the C library lacks that (before glibc
-//! 2.35), it asks the kernel, and keeps what it learnt in a table: the loader's other ways to tell take its lock, and
-//! to follow `dlopen` from inside would change whose search path that uses. [`note`] enters a module into the record.
+//! [`find`] asks the loader through `_dl_find_object`, which takes no lock. Where the C library lacks that (before
+//! glibc 2.35), it asks the kernel and keeps the answer in a table: the loader's other interfaces take its lock, and
+//! intercepting `dlopen` would change whose search path it uses. [`note`] adds a module to the record.
 //! # State
-//! FIND_OBJECT, PROGRAM: set at start. `TABLE`: [`SLOTS`] modules; USED of them are taken, and those with the present
-//! GENERATION hold, which [`dlclose`] raises.
+//! FIND_OBJECT, PROGRAM: set at start. `TABLE`: [`SLOTS`] modules. USED of them are taken; those with the current
+//! GENERATION, which [`dlclose`] raises, are valid.
 //! # Edges
 //! module: `Slot::confirm` stores the generation -> `Slot::read` loads it. Carries the facts.
 //! # Invariants
-//! I1: [`find`] is asked for return addresses on the calling thread's stack, so their modules stay loaded meanwhile,
-//! and with them the loader's facts of them and ours. (A frame pointer may lead to a word that only looks like one: if
-//! another thread unloads that module just then, the program may fault.)
-//! I2: a slot is written by the one who took its number from USED, before the first generation; only that changes
-//! later. TABLE has room for [`SLOTS`] of them, zero at first, as a slot is that is being written.
+//! I1: [`find`] is called for return addresses on the calling thread's stack, so their modules stay loaded meanwhile,
+//!     and with them the loader's facts about them and ours. (A frame pointer may lead to a word that only looks like a
+//!     return address: if another thread unloads that module at that moment, the program may fault.)
+//! I2: a slot is written by the thread that took its number from USED, before its first generation; later only the
+//!     generation changes. TABLE has room for [`SLOTS`] of them, zero at first, and a slot's generation is zero while
+//!     it is written.
 //! I3: FIND_OBJECT is 0 or the C library's `_dl_find_object`, of the type [`FindObject`], which fills an [`Answer`].
-//! I4: a path ends in NUL, and never changes while its module is loaded: the loader's, or PROGRAM's, whose page has one
-//! zero more than was written.
-//! I5: bytes of the record are allocated by the one who fills them, and reached by nobody before they are published.
-//! I6: what is mapped now may be gone at once, unless it is known to be on a stack (I1): the kernel copies its headers.
+//! I4: a path ends in NUL and never changes while its module is loaded: it is the loader's, or PROGRAM's, whose page
+//!     has one zero more than was written.
+//! I5: the thread that allocates bytes of the record fills them, and no other reaches them before they are published.
+//! I6: what is mapped now may be unmapped at once, unless it is known to be on a stack (I1); so the kernel copies its
+//!     headers.
 //! # Evidence
-//! `tests/programs/plugin.c`; the ground truth on older systems, as `.ci/run` does it.
+//! `tests/programs/plugin.c`; the ground truth on older systems, as `.ci/run` runs it.
 //! # Sources
 //! glibc manual: `_dl_find_object` is async-signal-safe. ELF gABI: program headers.
 
@@ -41,9 +43,9 @@ pub(crate) struct Object {
     start: usize,
     end: usize,
     bias: usize,
-    /// Where its table of call frame information begins.
+    /// The address of its table of call frame information.
     pub(crate) header: usize,
-    /// Behind that information.
+    /// The end of that information.
     pub(crate) end_of_frames: usize,
     path: *const [u8],
 }
@@ -55,7 +57,7 @@ static TABLE: AtomicUsize = AtomicUsize::new(0);
 static USED: AtomicUsize = AtomicUsize::new(0);
 static GENERATION: AtomicU32 = AtomicU32::new(1);
 
-/// Prepares for [`find`].
+/// Prepares [`find`].
 pub(crate) fn prepare() {
     let find = lookup::next(c"_dl_find_object", c"").unwrap_or(0);
     FIND_OBJECT.store(find, Relaxed);
@@ -72,7 +74,7 @@ pub(crate) fn prepare() {
     }
 }
 
-/// The module that contains `pc`; none if that has no call frame information. See I1.
+/// The module that contains `pc`; none if it has no call frame information. See I1.
 pub(crate) fn find(pc: usize) -> Option<Object> {
     match FIND_OBJECT.load(Relaxed) {
         0 => in_table(pc),
@@ -81,7 +83,7 @@ pub(crate) fn find(pc: usize) -> Option<Object> {
     }
 }
 
-/// `dlclose`: what is known of modules may be wrong from now on.
+/// `dlclose`: facts about modules may be wrong from now on.
 pub(crate) unsafe extern "C-unwind" fn dlclose(
     library: *mut c_void,
     _: crate::stack::Caller,
@@ -123,7 +125,7 @@ fn ask_loader(find: FindObject, pc: usize) -> Option<Object> {
     }
     // SAFETY: the loader keeps the link map of a module in use (I1), which begins like this (L8).
     let map = unsafe { &*answer.link_map };
-    // SAFETY: a link map has a name, if only an empty one (L8, I4).
+    // SAFETY: a link map has a name, possibly an empty one (L8, I4).
     let is_program = unsafe { *map.name } == 0;
     let program = PROGRAM.load(Relaxed) as *const c_char;
     let path = if is_program && !program.is_null() { program } else { map.name };
@@ -133,29 +135,29 @@ fn ask_loader(find: FindObject, pc: usize) -> Option<Object> {
         end: answer.end,
         bias: map.bias,
         header,
-        // Where a module has a gap between its segments, the loader tells the bounds of its code alone; the dynamic
-        // section then lies behind what we want.
+        // In a module with a gap between its segments, the loader reports only the bounds of its code; the dynamic
+        // section then lies after the information.
         end_of_frames: if answer.end > header { answer.end } else { map.dynamic },
         // SAFETY: either is a text that stays (I4).
         path: unsafe { CStr::from_ptr(path) }.to_bytes(),
     })
 }
 
-/// Modules that the table has room for. When it is full, stacks end at the first one that is not in it.
+/// Modules that the table has room for. Once it is full, stacks end at the first module that is not in it.
 const SLOTS: usize = 1024;
 
-/// One place of the table.
+/// One slot of the table.
 #[repr(C)]
 struct Slot {
-    /// 0 while it is written.
+    /// 0 while it is being written.
     generation: AtomicU32,
     facts: UnsafeCell<Facts>,
 }
 
-// SAFETY: `facts` is written before the slot is shared, and then read only (I2).
+// SAFETY: `facts` is written before the slot is shared, and only read after that (I2).
 unsafe impl Sync for Slot {}
 
-/// One module, or a stretch of memory without one.
+/// A module, or a memory range without one.
 #[repr(C)]
 struct Facts {
     segments: Segments,
@@ -163,7 +165,7 @@ struct Facts {
     path: [u8; PATH],
 }
 
-/// So that a slot is a page.
+/// Makes a slot the size of a page.
 const PATH: usize = PAGE - 8 - size_of::<Segments>() - 8;
 
 /// The slots that are taken.
@@ -175,7 +177,7 @@ fn slots() -> &'static [Slot] {
 }
 
 impl Slot {
-    /// What is in it, and for which generation; none while it is written.
+    /// Its generation and facts; none while it is being written.
     fn read(&self) -> Option<(u32, &Facts)> {
         // EDGE module (acquire): the facts.
         let generation = self.generation.load(Acquire);
@@ -183,7 +185,7 @@ impl Slot {
         (generation != 0).then(|| (generation, unsafe { &*self.facts.get() }))
     }
 
-    /// The slot is complete, and right in this generation.
+    /// Marks the slot as complete and valid in this generation.
     fn confirm(&self, generation: u32) {
         // EDGE module (release): the facts.
         self.generation.store(generation, Release);
@@ -214,7 +216,7 @@ fn in_table(pc: usize) -> Option<Object> {
     }
 }
 
-/// Finds out by the kernel what `pc` lies in, and keeps it.
+/// Asks the kernel what contains `pc`, and keeps the answer.
 fn learn(pc: usize, generation: u32) -> Option<&'static Facts> {
     if sandbox::shut() {
         return None;
@@ -240,7 +242,7 @@ pub(crate) fn learn_all() {
     });
 }
 
-/// Asks `visit` of each mapping until it answers.
+/// Calls `visit` for each mapping until it returns a value.
 fn for_places<R>(visit: impl FnMut(Place<'_>) -> Option<R>) -> Option<R> {
     const ROOM: usize = 1 << 16;
     let room = kernel::private_memory(ROOM)?;
@@ -253,7 +255,7 @@ fn for_places<R>(visit: impl FnMut(Place<'_>) -> Option<R>) -> Option<R> {
     found
 }
 
-/// The same with the lines of `maps`, as many at a time as there is room for in `text`.
+/// The same for the lines of `maps`, as many at a time as fit into `text`.
 fn read_places<R>(
     maps: &Descriptor,
     text: &mut [u8],
@@ -277,7 +279,7 @@ fn read_places<R>(
     }
 }
 
-/// What is in a place, kept in a slot: confirmed if it is known from before, else a fresh one.
+/// Keeps the facts of a place in a slot: confirms the slot if they are known, or fills a fresh one.
 fn keep(place: Place<'_>, generation: u32) -> Option<&'static Facts> {
     let (segments, path) = match place {
         Place::File { base, mapping } => (Segments::read(base, &mapping)?, mapping.path),
@@ -297,7 +299,7 @@ fn keep(place: Place<'_>, generation: u32) -> Option<&'static Facts> {
         return None;
     };
     debug_assert_eq!(slot.generation.load(Relaxed), 0, "I2");
-    // SAFETY: the number is ours alone, and with generation 0 nobody reads the facts (I2).
+    // SAFETY: the number is ours alone, and at generation 0 no thread reads the facts (I2).
     let facts = unsafe { &mut *slot.facts.get() };
     facts.segments = segments;
     facts.path_bytes = path.len();
@@ -306,14 +308,14 @@ fn keep(place: Place<'_>, generation: u32) -> Option<&'static Facts> {
     Some(facts)
 }
 
-/// Where a file's segments were loaded.
+/// Where a file's segments are loaded.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 struct Segments {
     start: usize,
     end: usize,
     bias: usize,
-    /// Where the table of call frame information is; 0 for none.
+    /// The address of the table of call frame information; 0 if there is none.
     header: usize,
 }
 
@@ -323,7 +325,7 @@ impl Segments {
         Segments { start: mapping.start, end: mapping.end, bias: 0, header: 0 }
     }
 
-    /// From the headers of the file, mapped at `base`, that `mapping` is of; none of it if it is not an ELF file.
+    /// From the headers of the file of `mapping`, whose beginning is mapped at `base`; empty if it is not an ELF file.
     fn read(base: usize, mapping: &Mapping<'_>) -> Option<Self> {
         const MAGIC: [u8; 5] = *b"\x7fELF\x02";
         // SAFETY: plain numbers (L5, I6).
@@ -358,7 +360,7 @@ impl Segments {
     }
 }
 
-/// Enters the module into the record, once.
+/// Adds the module to the record, once.
 pub(crate) fn note(recorder: &Recorder, object: &Object) {
     let arena = recorder.arena;
     let modules = &recorder.process.modules;
@@ -368,7 +370,7 @@ pub(crate) fn note(recorder: &Recorder, object: &Object) {
     {
         return;
     }
-    // SAFETY: of a module that is in use, or of our own table, both of which stay (I1, I2).
+    // SAFETY: the path of a module in use, or in our own table; both stay (I1, I2).
     let path = unsafe { &*object.path };
     let units = layout::units(size_of::<Module>() + path.len());
     let Some(unit) = arena.allocate(units) else { return };

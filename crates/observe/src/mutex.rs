@@ -1,9 +1,9 @@
 //! Mutexes, and through them C++'s `std::mutex` and Python's locks.
 //!
 //! # Contract
-//! The first try is the C library's own trylock, which does for a free mutex what lock does, for every type. Whatever
-//! it answers but success and "busy" is left to the function that the program called, so that recursive,
-//! error-checking, robust, protected and inheriting mutexes keep their meaning.
+//! The first try is the C library's own trylock, which for a free mutex of any type does what lock does. For any result
+//! except success and "busy" the function that the program called decides, so recursive, error-checking, robust,
+//! priority-protected and priority-inheriting mutexes keep their meaning.
 //! # Evidence
 //! `tests/programs`: `types.c`, `trylock_loop.c`, `holder_sleeps.c`.
 
@@ -19,7 +19,7 @@ use uncontended_events::site::Row;
 use uncontended_sys::clock::ticks;
 use uncontended_trace::layout::kind::MUTEX;
 
-/// Whether a result says that the mutex is now the caller's.
+/// Whether a result means that the caller now holds the mutex.
 pub(crate) fn is_ours(result: c_int) -> bool {
     result == 0 || result == EOWNERDEAD
 }
@@ -30,7 +30,7 @@ pub(crate) fn row(mutex: *mut Object, caller: Caller) -> Option<(Here, Row)> {
     here::row(mutex as u64, MUTEX, caller)
 }
 
-/// Locks by `lock` what a first try does not get.
+/// Tries the mutex, and calls `lock` if that fails.
 #[inline(always)]
 fn acquire(mutex: *mut Object, caller: Caller, lock: impl Fn() -> c_int) -> c_int {
     // SAFETY: the program locks this mutex, so it may be tried (P1, P3).
@@ -44,7 +44,7 @@ fn acquire(mutex: *mut Object, caller: Caller, lock: impl Fn() -> c_int) -> c_in
     if tried == EBUSY { wait(mutex, caller, lock) } else { lock() }
 }
 
-/// Locks by `lock` what another thread holds.
+/// Calls `lock` for a mutex that another thread holds.
 #[inline(never)]
 fn wait(mutex: *mut Object, caller: Caller, lock: impl Fn() -> c_int) -> c_int {
     let Some((at, row)) = row(mutex, caller) else { return lock() };
@@ -98,8 +98,8 @@ pub(crate) unsafe extern "C-unwind" fn trylock(mutex: *mut Object, caller: Calle
     result
 }
 
-/// Whether the C library may find somebody asleep: glibc's lock word is 1 where nobody is (in mutexes that hold a
-/// thread's number there instead it is never 1).
+/// Whether the C library may have a thread to wake. glibc's lock word is 1 if the mutex has no waiter (in mutexes whose
+/// word holds a thread ID it is never 1).
 ///
 /// # Safety
 /// `mutex` is a mutex.
@@ -120,7 +120,7 @@ pub(crate) unsafe extern "C-unwind" fn unlock(mutex: *mut Object, caller: Caller
     events::release(at, row, wakes, unlock)
 }
 
-/// Unlocks a mutex that this thread was not seen to lock: who waits for it gets to know when that was.
+/// Unlocks a mutex that this thread was not seen to lock, and records the time for its waiters.
 #[cold]
 fn unlock_unseen(mutex: *mut Object) -> c_int {
     let lock = current().and_then(|local| generations::known(&local.recorder, mutex as u64, MUTEX));

@@ -1,10 +1,10 @@
-//! Read-write locks: a row for the readers, a row for the writers; idle time on the writers'.
+//! Read-write locks: a row for the readers and a row for the writers; idle time is on the writers' row.
 //!
 //! # Contract
-//! The lock is free when nobody holds it, reader or writer. Whoever waits, waits in the ledger of the writers' row, and
-//! an idle interval that a reader ends is counted there too. A reader's hold is its own.
+//! The lock is free when it has no holder, reader or writer. All waiters are in the waiter list of the writers' row,
+//! and an idle interval that a reader ends is counted there too. A reader's hold is its own.
 //! # State
-//! `holders` of the writers' row counts readers and writers that were seen to take the lock.
+//! `holders` of the writers' row counts the readers and writers that were seen taking the lock.
 //! # Evidence
 //! `tests/programs/readers_starve_writer.c`.
 
@@ -18,13 +18,13 @@ use uncontended_events::site::{Row, Site};
 use uncontended_events::waiters::{self, Wait};
 use uncontended_trace::layout::{READERS, cause, kind};
 
-/// Both rows of a lock as one thread sees them.
+/// Both rows of a lock, for one thread.
 #[derive(Clone, Copy)]
 struct Rows {
     at: Here,
-    /// The row of the side that the thread is on.
+    /// The row of the thread's side.
     mine: Row,
-    /// The writers' row, which says whether the lock is free.
+    /// The writers' row, which knows whether the lock is free.
     state: Row,
 }
 
@@ -38,7 +38,7 @@ fn rows(lock: *mut Object, reads: bool, caller: Caller) -> Option<Rows> {
 }
 
 impl Rows {
-    /// The lock was taken: `wait` says since when the thread had waited for it.
+    /// The lock was taken. `wait` is the thread's wait for it, if there was one.
     fn acquired(self, wait: Option<Wait>) {
         let Rows { at, mine, state } = self;
         events::bump(&mine.cell.acquisitions);
@@ -98,7 +98,7 @@ impl Rows {
     }
 }
 
-/// The release whose stack the writers' row has, if it has one.
+/// The release whose stack the writers' row holds, if it holds one.
 fn last_release(state: Row) -> u64 {
     state.lock.stack_at.load(Relaxed)
 }

@@ -1,12 +1,12 @@
-//! Whether the program forbids itself system calls: from then on we make none that a locking program would not make
-//! itself.
+//! Whether the program forbids itself system calls. From then on the observer makes none that a locking program would
+//! not make itself.
 //!
 //! # Contract
-//! [`shut`] is true once the process asked for a filter of system calls (seccomp), which may kill for a forbidden one.
-//! What is left out then are facts of threads at their end and of forked children; events only when the record needs
-//! more memory than it was given just before.
+//! [`shut`] is true once the process asked for a filter of system calls (seccomp), which may kill it for a forbidden
+//! one. From then on facts about ending threads and forked children are missing, and events only if the record needs
+//! more memory than it got just before.
 //! # State
-//! `SHUT`: set before the filter is in force, never cleared; inherited by forked children as the filter is.
+//! `SHUT`: set before the filter takes effect, never cleared; forked children inherit it, as they do the filter.
 //! # Evidence
 //! `tests/programs/sandbox.c`.
 
@@ -19,7 +19,7 @@ pub(crate) fn shut() -> bool {
     SHUT.load(Relaxed)
 }
 
-/// They may be from now on.
+/// Called just before they may be.
 pub(crate) fn shut_now() {
     SHUT.store(true, Relaxed);
 }

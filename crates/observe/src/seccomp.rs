@@ -1,9 +1,10 @@
-//! The calls by which a program forbids itself system calls: what we will need is asked of the kernel just before.
+//! The calls by which a program forbids itself system calls. Just before them, the observer asks the kernel for what it
+//! will need.
 
 use crate::{host, image, module, sandbox};
 use libc::{PR_SET_SECCOMP, c_int, c_long};
 
-/// The program makes this system call through `syscall`.
+/// The program makes this system call, through `syscall` or `prctl`.
 pub(crate) fn look_at(number: c_long, first: usize) {
     if number == libc::SYS_seccomp || number == libc::SYS_prctl && first as c_int == PR_SET_SECCOMP
     {

@@ -1,11 +1,11 @@
-//! Semaphores: the wait; holds and idle time for as long as it is used as a lock.
+//! Semaphores: the wait; holds and idle time as long as the semaphore is used as a lock.
 //!
 //! # Contract
-//! A semaphore is a lock while every post is made by the thread whose wait it answers, and it never counts above one.
-//! The first post by another thread, or an initial value above one, marks it as crossed: then its holds and idle times
-//! mean nothing, and the reader leaves them out.
+//! A semaphore is a lock while every post is made by the thread whose wait it matches, and its value never exceeds one.
+//! The first post by another thread, or an initial value above one, marks it as crossed: from then on its holds and
+//! idle times mean nothing, and the reader omits them.
 //! # Invariants
-//! I1: a wait lies with its thread, not in a frame: a cancelled one is given up at the thread's end.
+//! I1: a wait is stored with its thread, not in a frame: a cancelled one is given up at the thread's end.
 //! # Evidence
 //! `tests/programs`: `semaphore_lock.c`, `cancelled_in_semaphore.c`.
 

@@ -1,4 +1,4 @@
-//! POSIX spinlocks. Annotated and inlined ones do not come this way.
+//! POSIX spinlocks. Annotated and inlined spinlocks do not pass through here.
 
 use crate::here;
 use crate::host::{self, Object};

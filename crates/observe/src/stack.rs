@@ -1,16 +1,16 @@
 //! Stacks of the calling thread.
 //!
 //! # Contract
-//! [`Cache::number`] gives the number of the stack from the interposed function's caller outwards. A call site at the
-//! same depth of the stack is unwound once a thread and found again by return address and stack pointer, so a stack
-//! that differs only in outer frames with the same depth is taken for the first one.
+//! [`Cache::number`] returns the number of the stack from the interposed function's caller outwards. A call site at the
+//! same stack depth is unwound once per thread and found again by return address and stack pointer, so a stack that
+//! differs only in outer frames of the same depth is taken for the first one.
 //! # State
 //! The thread's [`Cache`].
 //! # Invariants
-//! I1: a [`Caller`] is used while the call that its entry made it of has not returned, so what it points to is there: a
-//! wait that outlives its call gets another one ([`Blocked::moved_to`]).
-//! I2: a site changes only while the thread is marked as recording. A look that a handler interrupts may mix two sites,
-//! which blurs whose stack it was; every number that was ever there is a stack's.
+//! I1: a [`Caller`] is used only while the call it was made from has not returned, so what it points to is there: a
+//!     wait that outlives its call gets another one ([`Blocked::moved_to`]).
+//! I2: a site changes only while the thread is marked as recording. A read that a handler interrupts may mix two sites,
+//!     which blurs whose stack it was; every number that was ever stored is a stack's.
 //! # Evidence
 //! `tests/programs/wait_moves.c`.
 //!
@@ -23,13 +23,13 @@ use uncontended_events::site::Recorder;
 use uncontended_events::stacks;
 use uncontended_trace::layout::FRAMES;
 
-/// Where an interposed function was called, as its entry passes it on.
+/// The place where an interposed function was called, as its entry passes it.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Caller {
     /// Address of the return address (x86-64), or of the pair of frame pointer and return address (AArch64).
     frame: usize,
-    /// The frame pointer's register at the call.
+    /// The frame pointer register at the call.
     fp: usize,
 }
 
@@ -40,7 +40,7 @@ impl Caller {
         Caller { frame: NOWHERE.as_ptr() as usize, fp: 0 }
     }
 
-    /// Whether the call may still be under way: its frame lies further out than this one.
+    /// Whether the call may still be running: its frame is further out than this one.
     fn is_there(self) -> bool {
         self.fp == 0 || self.frame > local::stack_here()
     }
@@ -49,7 +49,7 @@ impl Caller {
     fn frame_of_caller(self) -> Frame {
         debug_assert!(self.is_there(), "I1");
         let (at, below) = if cfg!(target_arch = "x86_64") { (0, 8) } else { (8, 16) };
-        // SAFETY: the entry has left the return address there, and the call has not returned (I1).
+        // SAFETY: the entry left the return address there, and the call has not returned (I1).
         let pc = unsafe { *((self.frame + at) as *const usize) };
         Frame { pc: without_signature(pc), sp: self.frame + below, fp: self.fp }
     }
@@ -77,7 +77,7 @@ impl Cache {
         (pc == frame.pc && sp == frame.sp).then_some(stack)
     }
 
-    /// The number of the caller's stack; 0 if there is no room for it. The thread must be marked as recording.
+    /// The number of the caller's stack; 0 if there is no room. The thread must be marked as recording.
     pub(crate) fn number(&self, caller: Caller, recorder: &Recorder) -> u32 {
         if let Some(stack) = self.known(caller) {
             return stack;

@@ -1,4 +1,4 @@
-//! Where the observer begins: in a program that was just loaded, and in a forked child.
+//! Where the observer starts: in a program just loaded, and in a forked child.
 
 use crate::{host, image, local, module};
 
@@ -11,7 +11,7 @@ extern "C" fn begin() {
     host::old::prepare();
     if image::open().is_some() {
         module::prepare();
-        let _ = image::arena().and_then(image::process); // At least that the image ran.
+        let _ = image::arena().and_then(image::process); // Records at least that the image ran.
         local::prepare();
         // SAFETY: a handler of the type, in a library that is never unloaded (L9).
         unsafe { libc::pthread_atfork(None, None, Some(forked)) };

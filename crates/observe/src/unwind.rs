@@ -1,12 +1,12 @@
-//! From a frame to the one that called it, without the loader's lock and without trusting the stack's memory.
+//! From a frame to its caller's, without the loader's lock and without trusting the stack's memory.
 //!
 //! # Contract
-//! Call frame information says where a frame ends; where there is none, the frame pointer.
+//! Call frame information says where a frame ends; where there is none, the frame pointer does.
 //! # Invariants
-//! I1: a page is read only after the kernel read it for us, so a bad pointer ends a stack and nothing else. It is asked
-//! by `rt_sigprocmask`, which every sandbox allows.
-//! I2: call frame information is read in modules that contain a return address on the stack, so they stay loaded
-//! (`module`'s I1, with its exception).
+//! I1: a page is read only after the kernel has read it, so a bad pointer ends a stack and does nothing else. The probe
+//!     is `rt_sigprocmask`, which every sandbox allows.
+//! I2: call frame information is read only in modules that contain a return address on the stack, so they stay loaded
+//!     (`module`'s I1, with its exception).
 //! # Sources
 //! System V ABI (AMD64), 3.7 and 6; LSB 5.0, exception frames.
 
@@ -19,9 +19,9 @@ use gimli::{
 use uncontended_events::site::Recorder;
 use uncontended_trace::layout::FRAMES;
 
-/// No module is that large.
+/// No module is larger.
 const FARTHEST: usize = 1 << 32;
-/// A frame beyond this is taken for a stray frame pointer.
+/// A larger frame is taken for a stray frame pointer.
 const LARGEST_FRAME: usize = 1 << 20;
 /// The smallest page of any kernel.
 pub(crate) const PAGE: usize = 4096;
@@ -34,9 +34,9 @@ pub(crate) struct Frame {
     pub(crate) fp: usize,
 }
 
-/// The stack's memory, of which only what the kernel could read is read here (I1).
+/// The stack's memory. Only pages that the kernel could read are read here (I1).
 struct Memory {
-    /// The page that was found readable last; 1 for none.
+    /// The page last found readable; 1 if none.
     page: usize,
 }
 
@@ -65,7 +65,7 @@ mod registers {
     pub(super) const RA: u16 = 30;
 }
 
-/// Fills `frames` with return addresses, innermost first, and answers with their number.
+/// Fills `frames` with return addresses, innermost first, and returns their number.
 #[cold]
 pub(crate) fn unwind(caller: Frame, recorder: &Recorder, frames: &mut [u64; FRAMES]) -> usize {
     let mut memory = Memory { page: 1 };
@@ -84,7 +84,7 @@ pub(crate) fn unwind(caller: Frame, recorder: &Recorder, frames: &mut [u64; FRAM
     count
 }
 
-/// Room for the rules of one row: what compilers write needs a dozen.
+/// Room for the rules of one row: compilers emit about a dozen.
 struct Rules;
 
 impl gimli::UnwindContextStorage<usize> for Rules {
@@ -92,12 +92,12 @@ impl gimli::UnwindContextStorage<usize> for Rules {
     type Stack = [gimli::UnwindTableRow<usize, Self>; 2];
 }
 
-/// From one frame to the one that called it.
+/// From one frame to its caller's.
 fn step(at: Frame, object: &Object, memory: &mut Memory) -> Option<Frame> {
     let (header_at, end) = (object.header, object.end_of_frames);
     let length = end.checked_sub(header_at)?;
-    // SAFETY: the module has its header there (I2). A gap before `end` is not read: the table and the entries say
-    // themselves how long they are.
+    // SAFETY: the module has its header there (I2). A gap before `end` is not read: the table and the entries state
+    // their own lengths.
     let header = unsafe { std::slice::from_raw_parts(header_at as *const u8, length) };
     let bases = BaseAddresses::default().set_eh_frame_hdr(header_at as u64);
     let header = EhFrameHdr::new(header, NativeEndian).parse(&bases, 8).ok()?;
@@ -134,8 +134,8 @@ fn step(at: Frame, object: &Object, memory: &mut Memory) -> Option<Frame> {
     Some(Frame { pc: without_signature(pc), sp: frame, fp: saved(registers::FP, Some(at.fp))? })
 }
 
-/// The same in code without call frame information, if it keeps a frame pointer: the caller must be in some module.
-/// Code that keeps none is left out of the stack, with its callers up to the next that does.
+/// The same in code without call frame information that keeps a frame pointer: the caller must be in some module. Code
+/// that keeps none is missing from the stack, and so are its callers up to the next code that does.
 fn along_frame_pointer(at: Frame, memory: &mut Memory) -> Option<Frame> {
     if at.fp < at.sp || at.fp - at.sp > LARGEST_FRAME {
         return None;
