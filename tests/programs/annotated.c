@@ -42,13 +42,13 @@ int main(void) {
     take();
     give_back();
     expect("annotated", &word, "acquisitions = 3");
-    expect("annotated", &word, "blocked = 1");
-    expect("annotated", &word, "try_failed = 1");
+    expect("annotated", &word, "blocked = 2");
+    expect("annotated", &word, "timed_out.count = 1");
     expect("annotated", &word, "threads = 2");
     expect("annotated", &word, "owner_changes = 2");
     expect("annotated", &word, "hold_ns.count = 3");
     expect("annotated", &word, "hold_ns.max >= %lld", 30 * MS);
-    expect("annotated", &word, "wait_ns.count = 1");
+    expect("annotated", &word, "wait_ns.count = 2");
     expect("annotated", &word, "wait_ns.max >= %lld", 25 * MS);
     expect("annotated", &word, "worst_wait.waiter ~ take");
     return 0;

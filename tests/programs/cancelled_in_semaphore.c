@@ -24,7 +24,9 @@ int main(void) {
     sem_wait(&s);
     sem_post(&s);
     expect("semaphore", &s, "acquisitions = 2");
-    expect("semaphore", &s, "try_failed = 1");
+    expect("semaphore", &s, "blocked = 1");
+    expect("semaphore", &s, "timed_out.count = 1");
+    expect("semaphore", &s, "try_failed = 0");
     expect("semaphore", &s, "idle_ns = null");
     expect("semaphore", &s, "unfinished = null");
     return 0;

@@ -57,6 +57,6 @@ int main(void) {
     pthread_join(a, NULL);
     pthread_join(b, NULL);
     expect("annotated", &second, "acquisitions = 1");
-    expect("annotated", &second, "try_failed = 2");
+    expect("annotated", &second, "timed_out.count = 2");
     return 0;
 }

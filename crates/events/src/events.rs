@@ -248,7 +248,7 @@ impl<S: Site> Blocked<S> {
         wait.leave(at.recorder(), row.lock);
         bump(&row.cell.acquisitions);
         take(at.recorder(), row, now);
-        record_wait(at, row, Waited { call, now, release });
+        record_wait(at, row, Waited { call, now, release, ended: End::Came });
         if let Some(opened) = opened {
             let woken = row.lock.woken.load(Relaxed);
             let cause = match release {
@@ -260,12 +260,13 @@ impl<S: Site> Blocked<S> {
         drop(busy);
     }
 
-    /// The wait ended without the lock.
+    /// The wait ended without the lock: its time ran out, or it was interrupted or cancelled.
     pub fn gave_up(self) {
         let Blocked { at, row, wait } = self;
         let now = at.ticks();
         let busy = at.begin();
-        bump(&row.cell.try_failed);
+        let ended = End::TimedOut;
+        record_wait(at, row, Waited { call: wait.call, now, release: 0, ended });
         let release = row.lock.release.load(Relaxed);
         let opened = if release != 0 {
             waiters::opened(at.recorder(), row.lock, release, now)
@@ -285,7 +286,16 @@ impl<S: Site> Blocked<S> {
     }
 }
 
-/// A wait, from the call to the acquisition.
+/// How a wait ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// With what it was for.
+    Came,
+    /// Without it: its time ran out, or it was interrupted or cancelled.
+    TimedOut,
+}
+
+/// A wait, from the call to its end.
 #[derive(Debug)]
 pub struct Waited {
     /// When it began.
@@ -294,6 +304,8 @@ pub struct Waited {
     pub now: u64,
     /// The release before it; 0 if unknown.
     pub release: u64,
+    /// How it ended.
+    pub ended: End,
 }
 
 /// Records one wait. The thread must be marked as recording.
@@ -303,17 +315,22 @@ pub fn record_wait(at: impl Site, row: Row, waited: Waited) {
     bump(&cold.blocked);
     add(&cold.wait_total, length);
     bump(&cold.wait[FINE.bucket(length)]);
+    if waited.ended == End::TimedOut {
+        bump(&cold.timed_out);
+        add(&cold.timed_out_total, length);
+        cold.timed_out_max.store(cold.timed_out_max.load(Relaxed).max(length), Relaxed);
+    }
     let fresh =
         Fresh { ticks: length, at: waited.now, release: waited.release, cause: cause::UNKNOWN };
     note_extreme(at, &cold.wait_worst, row.lock, fresh);
 }
 
-/// Calls `wait` for an object without a holder. `slept` says whether its result means that it waited.
+/// Calls `wait` for an object without a holder. `ended` says how its result ends the wait; none: it did not wait.
 #[inline(always)]
 pub fn sleep<R: Copy>(
     found: Option<(impl Site, Row)>,
     wait: impl FnOnce() -> R,
-    slept: impl FnOnce(R) -> bool,
+    ended: impl FnOnce(R) -> Option<End>,
 ) -> R {
     let Some((at, row)) = found else { return wait() };
     let asleep_since = &at.recorder().thread.asleep_since;
@@ -321,11 +338,11 @@ pub fn sleep<R: Copy>(
     asleep_since.store(call, Relaxed);
     let result = wait();
     asleep_since.store(0, Relaxed);
-    if slept(result) {
+    if let Some(ended) = ended(result) {
         let now = at.ticks();
         let busy = at.begin();
         bump(&row.cell.acquisitions);
-        record_wait(at, row, Waited { call, now, release: 0 });
+        record_wait(at, row, Waited { call, now, release: 0, ended });
         drop(busy);
     }
     result

@@ -135,8 +135,11 @@ fn the_last_waiter_to_give_up_ends_the_idle_time() {
     let blocked = begin(waiter, wanted, 20);
     unlock(holder, held, 50);
     blocked.gave_up(90);
-    assert_eq!(read(&cold(waiter, wanted.cell).idle_total), 40);
-    assert_eq!(read(&wanted.cell.try_failed), 1);
+    let waited = cold(waiter, wanted.cell);
+    assert_eq!(read(&waited.idle_total), 40);
+    let lost = [&waited.blocked, &waited.timed_out, &waited.timed_out_total, &waited.timed_out_max];
+    assert_eq!(lost.map(read), [1, 1, 70, 70]);
+    assert_eq!((read(&waited.wait_total), read(&wanted.cell.try_failed)), (70, 0));
     events::acquired(At::new(holder, 500), held);
     assert_eq!(held.cell.cold.load(Relaxed), 0, "no thread wanted it meanwhile");
 }
@@ -151,7 +154,7 @@ fn idle_time_goes_on_while_others_stay() {
     let late = begin(third, late_row, 30);
     unlock(holder, held, 50);
     early.gave_up(60);
-    assert_eq!(wanted.cell.cold.load(Relaxed), 0, "it is not over");
+    assert_eq!(read(&cold(first, wanted.cell).idle_total), 0, "it is not over");
     late.acquired(90);
     assert_eq!(read(&cold(third, late_row.cell).idle_total), 40);
     assert_eq!(held.lock.attention.load(Relaxed) & attention::WAITERS, 0);

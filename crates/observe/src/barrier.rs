@@ -4,15 +4,16 @@ use crate::here;
 use crate::host::{self, Object};
 use crate::stack::Caller;
 use libc::{c_int, c_uint, c_void};
-use uncontended_events::events;
+use uncontended_events::events::{self, End};
 use uncontended_trace::layout::kind::BARRIER;
 
 pub(crate) unsafe extern "C-unwind" fn wait(barrier: *mut Object, caller: Caller) -> c_int {
     let found = here::row(barrier as u64, BARRIER, caller);
     // SAFETY: the program's own call (P1).
     let wait = || unsafe { host::pthread_barrier_wait(barrier) };
-    let came = |result| matches!(result, 0 | libc::PTHREAD_BARRIER_SERIAL_THREAD);
-    events::sleep(found, wait, came)
+    let ended =
+        |result| matches!(result, 0 | libc::PTHREAD_BARRIER_SERIAL_THREAD).then_some(End::Came);
+    events::sleep(found, wait, ended)
 }
 
 pub(crate) unsafe extern "C-unwind" fn init(

@@ -19,7 +19,7 @@ use crate::mutex;
 use crate::stack::Caller;
 use libc::{CLOCK_MONOTONIC, CLOCK_REALTIME, ETIMEDOUT, c_int, c_void, timespec};
 use uncontended_atomic::Ordering::Relaxed;
-use uncontended_events::events::{self, Waited};
+use uncontended_events::events::{self, End, Waited};
 use uncontended_events::site::{Row, Site};
 use uncontended_sys::clock::{self, Moment, ticks};
 use uncontended_trace::layout::{Lock, attention::AWAY, kind::CONDITION};
@@ -77,12 +77,15 @@ impl Begun {
             None => now,
         };
         events::bump(&condition.cell.acquisitions);
-        events::record_wait(at, condition, Waited { call: call.ticks, now: ended, release: 0 });
+        let end = if late_ns.is_some() { End::TimedOut } else { End::Came };
+        let wait = Waited { call: call.ticks, now: ended, release: 0, ended: end };
+        events::record_wait(at, condition, wait);
         let release = mutex.lock.release.load(Relaxed);
         come_back(mutex.lock);
         events::bump(&mutex.cell.acquisitions);
         if release > ended {
-            events::record_wait(at, mutex, Waited { call: ended, now, release });
+            let back = Waited { call: ended, now, release, ended: End::Came };
+            events::record_wait(at, mutex, back);
             events::came_back(at, mutex, release, now);
         }
         events::take(at.recorder(), mutex, now);

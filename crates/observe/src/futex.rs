@@ -11,8 +11,8 @@ use crate::host;
 use crate::local::errno;
 use crate::seccomp;
 use crate::stack::Caller;
-use libc::{EAGAIN, FUTEX_CLOCK_REALTIME, FUTEX_PRIVATE_FLAG, c_int, c_long};
-use uncontended_events::events;
+use libc::{EAGAIN, ETIMEDOUT, FUTEX_CLOCK_REALTIME, FUTEX_PRIVATE_FLAG, c_int, c_long};
+use uncontended_events::events::{self, End};
 use uncontended_trace::layout::kind::FUTEX;
 
 /// `syscall(SYS_futex, word, operation, …)`.
@@ -37,7 +37,11 @@ pub(crate) unsafe extern "C-unwind" fn futex(
     let found = if waits { here::row(word as u64, FUTEX, caller) } else { None };
     // SAFETY: the program's own call (P1).
     let wait = || unsafe { host::syscall(number, word, operation, value, timeout, second, third) };
-    events::sleep(found, wait, |result| result == 0 || errno() != EAGAIN)
+    events::sleep(found, wait, |result| match (result, errno()) {
+        (-1, EAGAIN) => None,
+        (-1, ETIMEDOUT) => Some(End::TimedOut),
+        _ => Some(End::Came),
+    })
 }
 
 /// Any other system call.

@@ -13,7 +13,7 @@ use crate::host::{self, Object};
 use crate::stack::Caller;
 use libc::{EBUSY, c_int, c_void, timespec};
 use uncontended_atomic::Ordering::Relaxed;
-use uncontended_events::events::{self, Waited};
+use uncontended_events::events::{self, End, Waited};
 use uncontended_events::site::{Row, Site};
 use uncontended_events::waiters::{self, Wait};
 use uncontended_trace::layout::{READERS, cause, kind};
@@ -70,7 +70,8 @@ impl Rows {
         if let Some(wait) = wait {
             let call = wait.call;
             wait.leave(at.recorder(), state.lock);
-            events::record_wait(at, mine, Waited { call, now, release: last_release(state) });
+            let release = last_release(state);
+            events::record_wait(at, mine, Waited { call, now, release, ended: End::Came });
             cause =
                 events::cause_of(call, opened.unwrap_or(now), state.lock.woken.load(Relaxed), now);
         }
@@ -84,10 +85,11 @@ impl Rows {
     fn gave_up(self, wait: Wait) {
         let Rows { at, mine, state } = self;
         let busy = at.begin();
-        events::bump(&mine.cell.try_failed);
+        let (call, now) = (wait.call, at.ticks());
+        events::record_wait(at, mine, Waited { call, now, release: 0, ended: End::TimedOut });
         let release = state.lock.release.load(Relaxed);
         let opened = if release != 0 {
-            waiters::opened(at.recorder(), state.lock, release, at.ticks())
+            waiters::opened(at.recorder(), state.lock, release, now)
         } else {
             None
         };

@@ -7,7 +7,7 @@
 //! Order: rows of class contention by total wait, then by acquisitions, then by id; [`apart`] has the other classes.
 
 use crate::aggregate::{Bucket, distribution};
-use crate::run::{Class, Distribution, Frame, Kind, Lock, RunReport};
+use crate::run::{Class, Distribution, Frame, Kind, Lock, RunReport, TimedOut};
 use std::collections::{BTreeMap, HashMap};
 use uncontended_figures::text::clean;
 
@@ -24,6 +24,10 @@ pub struct Row<'a> {
     pub blocked: u64,
     /// Failed tries of all.
     pub try_failed: u64,
+    /// Calls that might wait, of all.
+    pub attempts: u64,
+    /// Waits of all that ended without the lock.
+    pub timed_out: Option<TimedOut>,
     /// Owner changes of all; none if no lock has the figure.
     pub owner_changes: Option<u64>,
     /// The greatest utilisation of any.
@@ -65,9 +69,9 @@ impl Row<'_> {
         (wait > 0).then(|| idle.total as f64 / wait as f64)
     }
 
-    /// Blocked acquisitions as a share of all; none if there was none.
+    /// The share of its calls that had to wait; none if there was none.
     pub fn blocked_share(&self) -> Option<f64> {
-        (self.acquisitions > 0).then(|| self.blocked as f64 / self.acquisitions as f64)
+        (self.attempts > 0).then(|| self.blocked as f64 / self.attempts as f64)
     }
 
     /// The lock of the row that has the longest wait.
@@ -127,6 +131,8 @@ fn join(pid: u32, mut locks: Vec<&Lock>) -> Row<'_> {
         acquisitions: sum(|lock| lock.acquisitions),
         blocked: sum(|lock| lock.blocked),
         try_failed: sum(|lock| lock.try_failed),
+        attempts: sum(Lock::attempts),
+        timed_out: locks.iter().filter_map(|lock| lock.timed_out).reduce(TimedOut::and),
         owner_changes: owner_changes.reduce(u64::saturating_add),
         utilisation: locks.iter().filter_map(|lock| lock.utilisation).reduce(f64::max),
         mean_queue: queues.reduce(|sum, queue| sum + queue),

@@ -120,10 +120,14 @@ pub struct Lock {
     pub life: u32,
     /// All acquisitions (for conditions, barriers and futexes: waits).
     pub acquisitions: u64,
-    /// Those not had at the first try.
+    /// Waits: acquisitions that failed at the first try, and waits that timed out. With the latter it may exceed
+    /// `acquisitions`.
     pub blocked: u64,
-    /// Tries (trylock and the like) that failed, and timed waits that ended without the lock.
+    /// Tries (trylock and the like) that failed.
     pub try_failed: u64,
+    /// The waits among `blocked` that ended without the lock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timed_out: Option<TimedOut>,
     /// Threads that took it.
     pub threads: u32,
     /// Acquisitions by another thread than the one before.
@@ -132,7 +136,7 @@ pub struct Lock {
     pub utilisation: Option<f64>,
     /// Total wait divided by wall time.
     pub mean_queue: Option<f64>,
-    /// Over blocked acquisitions only.
+    /// Over the waits counted in `blocked`.
     pub wait_ns: Option<Distribution>,
     /// Free while a live waiter wanted it.
     pub idle_ns: Option<Distribution>,
@@ -148,6 +152,37 @@ pub struct Lock {
     /// The longest waits, idle intervals and holds with their place in time; empty where the record does not tell it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moments: Vec<Moment>,
+}
+
+/// Waits that ended without what they were for: their time ran out, or they were interrupted or cancelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimedOut {
+    /// How many.
+    pub count: u64,
+    /// Their sum in nanoseconds.
+    pub total: u64,
+    /// The longest, in nanoseconds.
+    pub max: u64,
+}
+
+impl TimedOut {
+    /// Those of two together.
+    pub(crate) fn and(self, other: TimedOut) -> TimedOut {
+        TimedOut {
+            count: self.count.saturating_add(other.count),
+            total: self.total.saturating_add(other.total),
+            max: self.max.max(other.max),
+        }
+    }
+}
+
+impl Lock {
+    /// All calls for it that might wait: acquisitions, and for what is taken, waits that ended without it.
+    pub fn attempts(&self) -> u64 {
+        let waits_are_counted = matches!(self.kind, Kind::Condition | Kind::Barrier | Kind::Futex);
+        let lost = self.timed_out.filter(|_| !waits_are_counted).map_or(0, |lost| lost.count);
+        self.acquisitions.saturating_add(lost)
+    }
 }
 
 /// Waits for a lock that had not ended when the run did.

@@ -115,6 +115,11 @@ impl Dice {
             acquisitions: self.number(),
             blocked: self.number(),
             try_failed: self.number(),
+            timed_out: self.maybe(|random| TimedOut {
+                count: random.number(),
+                total: random.number(),
+                max: random.number(),
+            }),
             threads: self.next() as u32,
             owner_changes: self.maybe(Dice::number),
             utilisation: self.maybe(Dice::share),

@@ -84,6 +84,22 @@ fn long_idle_names_its_cause() {
 }
 
 #[test]
+fn waits_that_mostly_time_out() {
+    let lossy = |kind, count, total| {
+        let mut row = contended(&[20 * MS; 40], &[], &[[US; 100].as_slice(), &[MS]].concat());
+        row.kind = kind;
+        row.timed_out = Some(TimedOut { count, total, max: 21 * MS });
+        row
+    };
+    let words = "30 of 40 waits ended without it, after 600 ms in all, the longest after 21.0 ms";
+    speaks(vec![lossy(Kind::Mutex, 30, 600 * MS)], words);
+    speaks(vec![lossy(Kind::Semaphore, 30, 600 * MS)], words);
+    silent(vec![lossy(Kind::Mutex, 19, 380 * MS)]);
+    // A wait with a time limit for a condition is how a program keeps time.
+    silent(vec![lossy(Kind::Condition, 30, 600 * MS)]);
+}
+
+#[test]
 fn a_starved_waiter_is_proved_by_arithmetic() {
     let unfair =
         |wait| contended(&[[wait; 4].as_slice(), &[US; 45]].concat(), &[50 * US], &[MS; 600]);

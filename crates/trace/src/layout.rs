@@ -31,7 +31,7 @@ pub const UNIT: usize = 64;
 /// The first bytes of every record.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"UNCRECRD");
 /// Version of this layout. Change it whenever the assertion on the fingerprint fails.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 /// Units that the header takes.
 pub const HEADER_UNITS: u32 = 64;
 /// Most frames of a stack.
@@ -321,14 +321,14 @@ pub struct Cell {
 #[repr(C)]
 #[derive(Debug)]
 pub struct Cold {
-    /// Acquisitions that failed at the first try.
+    /// Waits: acquisitions that failed at the first try, and waits that timed out.
     pub blocked: AtomicU64,
     /// Sum of all waits.
     pub wait_total: AtomicU64,
     /// Sum of all idle intervals that this thread ended.
     pub idle_total: AtomicU64,
-    /// Keeps the arrays aligned.
-    pub spare: AtomicU64,
+    /// Waits that ended without the lock.
+    pub timed_out: AtomicU64,
     /// The four longest waits, longest first.
     pub wait_worst: [Extreme; 4],
     /// The four longest idle intervals, longest first.
@@ -337,8 +337,10 @@ pub struct Cold {
     pub wait: [AtomicU64; FINE.buckets],
     /// The number of idle intervals in each bucket of `FINE`.
     pub idle: [AtomicU64; FINE.buckets],
-    /// Keeps the size a multiple of a unit.
-    pub tail: [AtomicU64; 2],
+    /// Sum of the waits that ended without the lock.
+    pub timed_out_total: AtomicU64,
+    /// The longest of them.
+    pub timed_out_max: AtomicU64,
 }
 
 /// Values of [`Extreme::cause`].
@@ -454,7 +456,7 @@ const _: () = {
         Late: ticks stack;
         Cell: next lock cold depth acquisitions try_failed owner_changes hold_start hold_total hold_fourth
             hold hold_carry spare hold_worst_at hold_worst;
-        Cold: blocked wait_total idle_total spare wait_worst idle_worst wait idle tail;
+        Cold: blocked wait_total idle_total timed_out wait_worst idle_worst wait idle timed_out_total timed_out_max;
         Extreme: ticks at release mine other cause spare;
         Stack: next count hash frames;
         Module: next path_bytes bias start end;
@@ -464,5 +466,5 @@ const _: () = {
         hash = (hash ^ places[at] as u64).wrapping_mul(0x100_0000_01b3);
         at += 1;
     }
-    assert!(hash == 0x00e7_6824_0c5d_5fd7, "the layout has changed: change VERSION");
+    assert!(hash == 0xfc30_d502_810a_448d, "the layout has changed: change VERSION");
 };

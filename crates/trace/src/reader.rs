@@ -128,8 +128,10 @@ pub struct CellAt {
 pub struct CellRecord {
     /// All acquisitions.
     pub acquisitions: u64,
-    /// Acquisitions that failed at the first try.
+    /// Waits: acquisitions that failed at the first try, and waits that timed out.
     pub blocked: u64,
+    /// Those of them that ended without the lock.
+    pub timed_out: TimedOutRecord,
     /// Tries that failed.
     pub try_failed: u64,
     /// Acquisitions that followed another thread's.
@@ -142,6 +144,17 @@ pub struct CellRecord {
     pub wait: TimesRecord,
     /// Idle intervals that this thread ended; the extremes' `other` is the releaser.
     pub idle: TimesRecord,
+}
+
+/// Waits that ended without what they were for. Times are in ticks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TimedOutRecord {
+    /// How many.
+    pub count: u64,
+    /// Their sum.
+    pub total: u64,
+    /// The longest.
+    pub max: u64,
 }
 
 /// A histogram of times in ticks, with its extremes.
@@ -350,6 +363,11 @@ impl<'b> View<'b> {
                     .collect(),
             };
             cell.blocked = self.u64(cold + offset_of!(Cold, blocked));
+            cell.timed_out = TimedOutRecord {
+                count: self.u64(cold + offset_of!(Cold, timed_out)),
+                total: self.u64(cold + offset_of!(Cold, timed_out_total)),
+                max: self.u64(cold + offset_of!(Cold, timed_out_max)),
+            };
             cell.wait = times(
                 offset_of!(Cold, wait_total),
                 offset_of!(Cold, wait),

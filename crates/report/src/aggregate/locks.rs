@@ -5,12 +5,13 @@ use super::distribution::Bucket;
 use super::stacks::Stacks;
 use super::times::{Longest, Times};
 use crate::run::{
-    Class, Frame, IdleCause, Kind, Lock, Moment, Span, Unfinished, WorstIdle, WorstWait,
+    Class, Frame, IdleCause, Kind, Lock, Moment, Span, TimedOut, Unfinished, WorstIdle, WorstWait,
 };
 use std::collections::HashMap;
 use uncontended_trace::layout::{cause, kind};
 use uncontended_trace::reader::{
-    CellAt, CellRecord, ExtremeRecord, LockRecord, ProcessRecord, Record, ThreadRecord, TimesRecord,
+    CellAt, CellRecord, ExtremeRecord, LockRecord, ProcessRecord, Record, ThreadRecord,
+    TimedOutRecord, TimesRecord,
 };
 
 type Cells<'a> = Vec<(&'a ThreadRecord, CellRecord)>;
@@ -93,6 +94,7 @@ impl Scale<'_> {
             acquisitions: sum(|cell| cell.acquisitions),
             blocked: sum(|cell| cell.blocked),
             try_failed: sum(|cell| cell.try_failed),
+            timed_out: self.timed_out(cells),
             threads: u32::try_from(cells.iter().filter(|(_, cell)| cell.acquisitions > 0).count())
                 .unwrap_or(u32::MAX),
             owner_changes: meaning.owner.then_some(owner_changes),
@@ -118,6 +120,16 @@ impl Scale<'_> {
             created,
             first_taken,
         }
+    }
+
+    fn timed_out(self, cells: &Cells<'_>) -> Option<TimedOut> {
+        let lost = cells.iter().map(|(_, cell)| cell.timed_out).filter(|lost| lost.count > 0);
+        let ns = |lost: TimedOutRecord| TimedOut {
+            count: lost.count,
+            total: self.ns(lost.total),
+            max: self.ns(lost.max),
+        };
+        lost.map(ns).reduce(TimedOut::and)
     }
 
     /// The waits that the record ends with. The holder at that time is known for locks that one thread holds at a time.

@@ -19,7 +19,8 @@ pub(super) struct Said {
 type Rule = (&'static str, fn(&Subject) -> Option<Said>);
 
 /// Rules about locks of class contention on which enough was waited.
-pub(super) const OF_CONTENTION: [Rule; 6] = [
+pub(super) const OF_CONTENTION: [Rule; 7] = [
+    ("timed-out", timed_out),
     ("idle", long_idle),
     ("passed-over", passed_over),
     ("writer-starved", writer_starved),
@@ -348,7 +349,7 @@ fn short_holds(subject: &Subject) -> Option<Said> {
     if !short || wait.count < MANY_WAITS || free < MOSTLY_IDLE || lock.kind == Kind::Spin {
         return None;
     }
-    let blocked = lock.blocked as f64 / lock.acquisitions.max(1) as f64;
+    let blocked = lock.blocked as f64 / lock.attempts().max(1) as f64;
     let convoy = if blocked >= CONVOY { "in a convoy, " } else { "" };
     Some(Said {
         cost_ns: idle.total,
@@ -366,6 +367,37 @@ fn short_holds(subject: &Subject) -> Option<Said> {
             ("p99_hold_ns", hold.p99 as f64),
             ("idle_share_of_wait", free),
             ("blocked_share", blocked),
+        ],
+    })
+}
+
+/// The share of the waiting that ended without the lock from which on that is what the waiting was.
+const MOSTLY_LOST: f64 = 0.5;
+
+/// Most of the waiting was for nothing: threads give up before the lock is theirs.
+fn timed_out(subject: &Subject) -> Option<Said> {
+    let lock = subject.lock;
+    let (wait, lost) = (lock.wait_ns.as_ref()?, lock.timed_out?);
+    let share = lost.total as f64 / wait.total.max(1) as f64;
+    let is_taken = !matches!(lock.kind, Kind::Condition | Kind::Barrier | Kind::Futex);
+    if share < MOSTLY_LOST || !is_taken {
+        return None;
+    }
+    Some(Said {
+        cost_ns: lost.total,
+        text: format!(
+            "{} of {} waits ended without it, after {} in all, the longest after {}: their time limits are shorter than what \
+             they wait for",
+            count(lost.count),
+            count(wait.count),
+            duration(lost.total),
+            duration(lost.max)
+        ),
+        evidence: vec![
+            ("timed_out", lost.count as f64),
+            ("waits", wait.count as f64),
+            ("timed_out_ns", lost.total as f64),
+            ("timed_out_share_of_wait", share),
         ],
     })
 }

@@ -2,7 +2,7 @@
 
 use crate::rows::{Row, function, source};
 use crate::run::{Distribution, Frame};
-use crate::terminal::{cause, member, several};
+use crate::terminal::{cause, lost, member, several};
 use maud::{Markup, html};
 use uncontended_figures::duration;
 
@@ -22,7 +22,7 @@ pub(super) fn worst(row: &Row) -> Markup {
     html! {
         @if let Some((lock, worst)) = waited {
             @let of = several(count(&row.wait), "wait", "waits");
-            h3 { "Longest wait " (duration(worst.ns)) " of " (of) (member(row, lock)) }
+            h3 { "Longest wait " (duration(worst.ns)) " of " (of) (lost(row)) (member(row, lock)) }
             (stack("waited in", &worst.waiter))
             (stack("held, until the release, in", &worst.holder))
         }

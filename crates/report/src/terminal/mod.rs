@@ -14,7 +14,7 @@ mod threads;
 mod worst;
 
 pub use history::{difference, history};
-pub(crate) use worst::{cause, member};
+pub(crate) use worst::{cause, lost, member};
 
 use crate::rows;
 use crate::run::RunReport;

@@ -22,8 +22,9 @@ pub(super) fn cases(rows: &[Row], options: &Options, paint: Paint) -> String {
             let name =
                 format!("Longest wait on #{}: {}", row.first().id, figures::duration(worst.ns));
             let remark = format!(
-                "{}{}  {}",
+                "{}{}{}  {}",
                 of(row.wait.as_ref(), "wait", "waits"),
+                lost(row),
                 member(row, lock),
                 place(lock)
             );
@@ -50,6 +51,14 @@ pub(super) fn cases(rows: &[Row], options: &Options, paint: Paint) -> String {
 /// Which lock of the row it was, where that is not the one that names the row.
 pub(crate) fn member(row: &Row, lock: &Lock) -> String {
     if lock.id == row.first().id { String::new() } else { format!(", on its lock #{}", lock.id) }
+}
+
+/// How many of the row's waits ended without the lock.
+pub(crate) fn lost(row: &Row) -> String {
+    row.timed_out.map_or_else(String::new, |lost| {
+        let count = figures::count(lost.count);
+        format!(", {count} of them timed out after {} in all", figures::duration(lost.total))
+    })
 }
 
 /// A longest time means little without the number that it is the longest of.

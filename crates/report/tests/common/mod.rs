@@ -64,6 +64,7 @@ pub(crate) fn lock(id: u64, kind: Kind, function: &str) -> Lock {
         acquisitions: 100,
         blocked: 0,
         try_failed: 0,
+        timed_out: None,
         threads: 1,
         owner_changes: Some(0),
         utilisation: Some(0.001),
