@@ -1,6 +1,6 @@
-//! Fetching cache lines ahead of their use, which a checker has no notion of.
+//! Cache-line prefetching, which the checker does not model.
 
-/// Fetches the line at `at`, any address, to be read soon.
+/// Prefetches the line at `at`, any address, for reading.
 #[inline(always)]
 pub fn prefetch_to_read<T>(at: *const T) {
     #[cfg(not(unc_model))]
@@ -8,7 +8,7 @@ pub fn prefetch_to_read<T>(at: *const T) {
     let _ = at;
 }
 
-/// Fetches the line at `at`, any address, to be written soon: takes it from other CPUs' caches.
+/// Prefetches the line at `at`, any address, for writing: takes it from other CPUs' caches.
 #[inline(always)]
 pub fn prefetch_to_write<T>(at: *const T) {
     #[cfg(not(unc_model))]

@@ -1,8 +1,8 @@
-//! Atomics: std's, each operation preceded by [`step`], which is nothing unless faults are to be injected.
+//! Atomics: std's, with [`step`] before each operation, which does nothing unless faults are injected.
 //!
-//! They are types of their own, not std's by another name, so that a lint can tell who goes around the door.
+//! They are types of their own rather than aliases of std's, so that a lint can find code that bypasses this crate.
 
-#![allow(clippy::disallowed_types, clippy::disallowed_methods)] // The door.
+#![allow(clippy::disallowed_types, clippy::disallowed_methods)] // This crate wraps them.
 
 use crate::pause::step;
 use core::fmt;
@@ -27,7 +27,7 @@ macro_rules! atomic {
             /// As there.
             #[inline(always)]
             pub const unsafe fn from_ptr<'a>(pointer: *mut $value) -> &'a Self {
-                // SAFETY: I2: a transparent wrapper of std's atomic of the same value; the rest is what `std` demands.
+                // SAFETY: I2: a transparent wrapper of std's atomic of the same value; the rest is std's own contract.
                 unsafe { &*pointer.cast::<Self>() }
             }
 
@@ -73,7 +73,7 @@ macro_rules! atomic {
             /// See `std`.
             ///
             /// # Errors
-            /// The value found, where it is not `current`.
+            /// The value found, if it is not `current`.
             #[inline(always)]
             pub fn compare_exchange(
                 &self,
@@ -89,7 +89,7 @@ macro_rules! atomic {
             /// See `std`.
             ///
             /// # Errors
-            /// The value found, where it is not `current`, or by itself.
+            /// The value found, if it is not `current` or the exchange failed spuriously.
             #[inline(always)]
             pub fn compare_exchange_weak(
                 &self,
@@ -105,7 +105,7 @@ macro_rules! atomic {
             /// See `std`.
             ///
             /// # Errors
-            /// The value found, where `update` makes nothing of it.
+            /// The value found, if `update` returns `None` for it.
             #[inline(always)]
             pub fn fetch_update(
                 &self,
@@ -186,7 +186,7 @@ atomic! {
 }
 
 impl AtomicU32 {
-    /// In the words of floor 0.
+    /// The type that floor 0 takes.
     pub(crate) fn raw(&self) -> &raw::AtomicU32 {
         &self.0
     }

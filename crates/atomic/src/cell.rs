@@ -1,12 +1,12 @@
-//! `UnsafeCell` with its memory reached inside a closure, so that a checker can know when.
+//! `UnsafeCell` whose memory is accessed inside a closure, so that the checker sees each access.
 
-/// Memory shared between threads by other means than atomics: see `core::cell::UnsafeCell`.
+/// Memory shared between threads without atomics; see `core::cell::UnsafeCell`.
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct UnsafeCell<T: ?Sized>(core::cell::UnsafeCell<T>);
 
 impl<T> UnsafeCell<T> {
-    /// New memory.
+    /// A cell that holds `value`.
     #[inline(always)]
     pub const fn new(value: T) -> UnsafeCell<T> {
         UnsafeCell(core::cell::UnsafeCell::new(value))
@@ -20,21 +20,21 @@ impl<T> UnsafeCell<T> {
 }
 
 impl<T: ?Sized> UnsafeCell<T> {
-    /// Reads the memory. The pointer is good inside `f` only.
+    /// Reads the memory. The pointer is valid only inside `f`.
     #[inline(always)]
     pub fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
         crate::pause::step();
         f(self.0.get())
     }
 
-    /// Writes the memory. The pointer is good inside `f` only.
+    /// Writes the memory. The pointer is valid only inside `f`.
     #[inline(always)]
     pub fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
         crate::pause::step();
         f(self.0.get())
     }
 
-    /// The memory of a cell that nobody else holds.
+    /// Exclusive access to the memory.
     #[inline(always)]
     pub fn get_mut(&mut self) -> &mut T {
         self.0.get_mut()

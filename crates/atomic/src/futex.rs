@@ -20,7 +20,7 @@ mod sealed {
 
     pub trait Word {
         fn low(&self) -> &AtomicU32;
-        /// Miri takes an access to half of an atomic for a race with accesses to the whole.
+        /// Miri reports an access to half of an atomic as a race with accesses to the whole.
         fn is_half(&self) -> bool;
     }
 
@@ -38,8 +38,8 @@ mod sealed {
         fn low(&self) -> &AtomicU32 {
             let low = self.as_ptr().cast::<u32>();
             let low = if cfg!(target_endian = "big") { low.wrapping_add(1) } else { low };
-            // SAFETY: I1: half of an atomic that is borrowed as long, and more strictly aligned; the kernel alone reads
-            // through it, as it may with any memory.
+            // SAFETY: I1: half of an atomic that is borrowed as long, and more strictly aligned; only the kernel reads
+            // through it, as it may read any memory.
             unsafe { AtomicU32::from_ptr(low) }
         }
 
@@ -52,7 +52,7 @@ mod sealed {
 #[cfg(unc_model)]
 use uncontended_model::real::FutexWord as Modelled;
 
-/// Sleeps while `word` (its low half) holds `expected`: until a wake, or until `CLOCK_MONOTONIC` comes to
+/// Sleeps while `word` (its low half) holds `expected`, until a wake-up or until `CLOCK_MONOTONIC` reaches
 /// `deadline_ns`.
 ///
 /// Under the checker the clock stands still: a sleep with a deadline may end by itself at any time.
@@ -90,7 +90,7 @@ pub fn futex_wait(
     }
 }
 
-/// Wakes the `count` threads that have slept longest on `word` (its low half), and returns how many that were.
+/// Wakes the `count` threads that have slept longest on `word` (its low half), and returns how many were woken.
 #[cfg_attr(unc_model, track_caller)]
 pub fn futex_wake(word: &impl FutexWord, count: u32, scope: Scope) -> usize {
     #[cfg(not(unc_model))]

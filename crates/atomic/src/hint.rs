@@ -1,14 +1,14 @@
-//! Spinning for a time: the processor's hint for loops that wait, which lasts a few nanoseconds on one processor and
-//! some dozens on another, by the clock.
+//! Spinning for a time, with the processor's hint for wait loops. A hint lasts a few nanoseconds on one processor and
+//! dozens on another, so it is measured with the clock.
 //!
 //! # State
-//! How long a hint lasts here, measured when it is first asked for.
+//! The duration of a hint, measured at first use.
 
 use crate::spin_loop;
 
-/// Spins for about `ns` nanoseconds, with the processor's hint: at least one hint, and no clock is read. For times that
-/// are too short to read the clock in; longer ones look at it themselves. Under the checker, to which no time passes,
-/// one hint.
+/// Spins for about `ns` nanoseconds with the processor's hint: at least one hint, without reading the clock. It is
+/// meant for times too short to read the clock in; longer spins should read it. Under the checker, where no time
+/// passes, it is one hint.
 #[inline]
 pub fn spin_for_ns(ns: u32) {
     (0..measured::hints(ns)).for_each(|_| spin_loop());
@@ -27,23 +27,23 @@ mod measured {
     use crate::Ordering::Relaxed;
     use uncontended_sys::clock::monotonic_ns;
 
-    /// So many hints are measured at a time, so many times; what counts is the least, which nobody has disturbed.
+    /// Hints per measurement, and the number of measurements. The shortest counts, because it was not disturbed.
     const HINTS: u32 = 256;
     const ROUNDS: usize = 4;
 
-    /// Picoseconds a hint; 0: not measured yet.
+    /// Picoseconds per hint; 0 until it is measured.
     static HINT_PS: AtomicU32 = AtomicU32::new(0);
 
     #[inline]
     pub(super) fn hints(ns: u32) -> u32 {
-        // Relaxed: a number and no more. Two that measure at once find about the same.
+        // Relaxed: it is a plain number. Two threads that measure at once find about the same.
         match HINT_PS.load(Relaxed) {
             0 => fit(ns, measure()),
             hint_ps => fit(ns, hint_ps),
         }
     }
 
-    /// The number of hints that comes closest to so long, but one at least.
+    /// The number of hints closest to `ns`, at least one.
     fn fit(ns: u32, hint_ps: u32) -> u32 {
         let (wanted_ps, hint_ps) = (u64::from(ns) * 1000, u64::from(hint_ps));
         u32::try_from((wanted_ps + hint_ps / 2) / hint_ps).unwrap_or(u32::MAX).max(1)

@@ -1,28 +1,29 @@
-//! The one door to atomics, and to what threads wait on.
+//! The facade for atomics and for everything that threads wait on.
 //!
 //! # Contract
-//! Floors 1 and above name atomics through this crate alone, so that one place decides what they are. They have three
-//! faces:
+//! Floors 1 and above use atomics only through this crate, so the implementation is chosen in one place. There are
+//! three:
 //!
-//! - std's own, under a name that a lint can tell from std's (clippy's `disallowed_types` keeps those out elsewhere);
-//! - under `--cfg unc_pause` the same, but threads stop at random, for up to 50 ms, before any of their steps
+//! - std's own, under a name that a lint can distinguish from std's (clippy's `disallowed_types` forbids those
+//!   elsewhere);
+//! - under `--cfg unc_pause` the same, except that threads stop at random, for up to 50 ms, before any of their steps
 //!   (`pause`);
-//! - under `--cfg unc_model` the model checker's stand-ins, with which the same code is explored in every execution
-//!   that C11 or x86-TSO allows.
+//! - under `--cfg unc_model` the model checker's types, with which the same code is explored in every execution that
+//!   C11 or x86-TSO allows.
 //!
-//! What explored code may wait on has to be swapped with them, and so is here too: threads, mutexes and
-//! conditions, futexes. `UnsafeCell` is here because a data race on it is what the checker looks for, `Arc` because its
-//! counters order what its owners did. [`CachePadded`] is the same under both.
+//! Whatever explored code may wait on has to be replaced with them, so it is here too: threads, mutexes and condition
+//! variables, futexes. `UnsafeCell` is here because the checker looks for data races on it, `Arc` because its counters
+//! order what its owners did. [`CachePadded`] is the same in all three.
 //!
-//! The stand-ins are larger than what they stand for, and their `new` is not `const`: memory laid out by hand (`trace`)
-//! and statics are not for exploration.
+//! The checker's types are larger than the originals, and their `new` is not `const`: memory laid out by hand (`trace`)
+//! and statics cannot be explored.
 //!
 //! # Invariants
-//! I1: an atomic of 64 bits is two of 32 that are aligned and live as long.
-//! I2: an atomic here is std's atomic of the same value, and nothing else.
+//! I1: an atomic of 64 bits is two of 32 bits, both aligned, with the same lifetime.
+//! I2: an atomic here is std's atomic of the same value, and nothing more.
 //!
 //! # Evidence
-//! tests/door.rs: scenarios by real threads or explored.
+//! tests/door.rs: scenarios run with real threads or explored.
 
 mod ahead;
 #[cfg(not(unc_model))]

@@ -1,6 +1,6 @@
-//! Names for what is shared, told by the checker's traces and by nothing else.
+//! Names for shared objects, used only in the checker's traces.
 
-/// Gives something a name for the traces of explored code. In a program it is nothing at all.
+/// Names an object in the traces of explored code. In a program this does nothing.
 ///
 /// ```
 /// use uncontended_atomic::{AtomicU32, Named};
@@ -9,7 +9,7 @@
 /// # drop(head);
 /// ```
 pub trait Named: Sized {
-    /// The same, called `name`.
+    /// The same object, named `name`.
     #[must_use]
     fn named(self, name: &'static str) -> Self;
 }

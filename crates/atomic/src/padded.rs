@@ -3,7 +3,7 @@
 use core::fmt;
 use core::ops::{Deref, DerefMut};
 
-/// Keeps a value away from its neighbours, so that nobody writes the line that somebody else reads.
+/// Keeps a value off its neighbours' cache lines, which prevents false sharing.
 ///
 /// 128 bytes: x86 prefetches lines in pairs, and some AArch64 processors have lines that long.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]

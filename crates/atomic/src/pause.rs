@@ -1,10 +1,10 @@
-//! Faults injected between any two steps: under `--cfg unc_pause` threads stop, at random and for up to 50 ms, before
-//! atomic operations, fences, sleeps, wake-ups and accesses to shared cells. Without it nothing is left of this.
+//! Faults injected between any two steps: under `--cfg unc_pause` threads stop at random, for up to 50 ms, before
+//! atomic operations, fences, sleeps, wake-ups and accesses to shared cells. Otherwise this compiles to nothing.
 //!
-//! A thread that is preempted, or whose virtual CPU is taken away, stops in the same way, but so seldom at the one
+//! A thread that is preempted, or whose virtual CPU is descheduled, stops in the same way, but so rarely at the one
 //! instruction that matters that no test would ever see it.
 
-/// Before every operation.
+/// Runs before every operation.
 #[cfg(not(unc_pause))]
 #[inline(always)]
 pub(crate) fn step() {}
@@ -22,7 +22,7 @@ mod injected {
 
     const LONGEST_NS: u64 = 50_000_000;
 
-    /// A pause before one in so many steps; 0 for none.
+    /// One step in this many is preceded by a pause; 0 means none.
     static ONE_IN: AtomicU64 = AtomicU64::new(0);
     static TAKEN: AtomicU64 = AtomicU64::new(0);
     static SEED: AtomicU64 = AtomicU64::new(0);
@@ -31,13 +31,13 @@ mod injected {
         static RANDOM: Cell<u64> = const { Cell::new(0) };
     }
 
-    /// From now on, threads pause before one in `one_in` steps; each new thread draws from `seed` and its number.
+    /// From now on, threads pause before one in `one_in` steps. Each new thread draws from `seed` and its number.
     pub fn inject_pauses(one_in: u64, seed: u64) {
         SEED.store(seed << 20, Relaxed);
         ONE_IN.store(one_in, Relaxed);
     }
 
-    /// How many pauses there were.
+    /// The number of pauses so far.
     pub fn pauses() -> u64 {
         TAKEN.load(Relaxed)
     }
@@ -50,7 +50,7 @@ mod injected {
         }
     }
 
-    /// SplitMix64; not at all in a thread whose locals are gone.
+    /// SplitMix64; a constant in a thread whose thread-locals are gone.
     fn draw() -> u64 {
         let next = |state: &Cell<u64>| {
             if state.get() == 0 {

@@ -1,4 +1,4 @@
-//! Scenarios with two runners: real threads, or under `RUSTFLAGS="--cfg unc_model"` every execution that C11 allows.
+//! Scenarios with two runners: real threads, or, under `RUSTFLAGS="--cfg unc_model"`, every execution that C11 allows.
 //!
 //!     RUSTFLAGS="--cfg unc_model" cargo test -p uncontended-atomic --target-dir target/unc_model
 
@@ -23,7 +23,7 @@ fn send_and_receive(release: Ordering) {
     });
     let to = Arc::clone(&mailbox);
     let sender = spawn(move || {
-        // SAFETY: nobody reads the letter before `full` is set (I1).
+        // SAFETY: no thread reads the letter before `full` is set (I1).
         to.letter.with_mut(|letter| unsafe { *letter = 7 });
         // EDGE sent (release): the letter.
         to.full.store(1, release);
@@ -37,7 +37,7 @@ fn send_and_receive(release: Ordering) {
     sender.join().unwrap();
 }
 
-/// A sleeper, and a waker that changes the word before it wakes, or after.
+/// A sleeper, and a waker that changes the word before or after it wakes.
 fn sleep_and_wake(change_first: bool) {
     let word = Arc::new(AtomicU32::new(0));
     let theirs = Arc::clone(&word);
@@ -56,7 +56,7 @@ fn sleep_and_wake(change_first: bool) {
     sleeper.join().unwrap();
 }
 
-/// A turn taken under a lock and announced by a condition; then one more by a token.
+/// A turn taken under a lock and announced by a condition variable; then one more announced by a token.
 fn take_turns() {
     let turn = Arc::new((Mutex::new(false), Condvar::new()));
     let theirs = Arc::clone(&turn);

@@ -1,50 +1,50 @@
-//! What serves the heavy fences of this process, and why.
+//! The implementation of this process's heavy fences, and the reason for it.
 //!
 //! # State
-//! A decision per scope, one word: undecided, barriers work, or the error number that refused them. The first that asks
-//! registers the process; all later ones follow.
+//! One decision per scope, in one word: undecided, barriers work, or the error number of the refusal. The first thread
+//! that needs it registers the process; all later ones follow its decision.
 
 use std::fmt;
 use uncontended_atomic::Scope;
 
-/// What serves heavy fences.
+/// The implementation of heavy fences.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Backend {
     /// Expedited membarrier: light fences are free.
     Expedited,
-    /// A full fence on both sides.
+    /// Full fences on both sides.
     FullFences(Refused),
 }
 
-/// Membarrier is refused.
+/// Membarrier was refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Refused {
-    /// Why.
+    /// The reason.
     pub reason: Reason,
-    /// The kernel's error number; 0 where nobody asked the kernel.
+    /// The kernel's error number; 0 if the kernel was not asked.
     pub errno: i32,
 }
 
 /// Why membarrier is refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reason {
-    /// The kernel lacks the system call, or is too old for the expedited commands, or a filter pretends so.
+    /// The kernel lacks the system call, or is too old for the expedited commands, or a seccomp filter claims so.
     Unknown,
-    /// A filter (seccomp) forbids it.
+    /// A seccomp filter forbids it.
     Forbidden,
     /// Another error.
     Failed,
-    /// This is an interpreter without the call (Miri).
+    /// The program runs in an interpreter without the call (Miri).
     Interpreted,
 }
 
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.reason {
-            Reason::Unknown => f.write_str("the kernel does not know expedited membarriers"),
-            Reason::Forbidden => f.write_str("a filter forbids membarrier"),
+            Reason::Unknown => f.write_str("the kernel does not support expedited membarriers"),
+            Reason::Forbidden => f.write_str("a seccomp filter forbids membarrier"),
             Reason::Failed => write!(f, "membarrier fails with error {}", self.errno),
-            Reason::Interpreted => f.write_str("an interpreter without membarrier"),
+            Reason::Interpreted => f.write_str("the interpreter has no membarrier"),
         }
     }
 }
@@ -60,7 +60,7 @@ impl fmt::Display for Backend {
     }
 }
 
-/// What serves the heavy fences among the threads of this process. Decides it if nothing has yet.
+/// The implementation for the threads of this process. The first call decides it.
 pub fn backend() -> Backend {
     match decide(Scope::Private) {
         Ok(()) => Backend::Expedited,
@@ -84,7 +84,7 @@ mod real {
 
     const UNDECIDED: u32 = 0;
     const WORKS: u32 = 1;
-    /// This plus an error number.
+    /// An error number is added to this.
     const REFUSED: u32 = 2;
 
     static PRIVATE: AtomicU32 = AtomicU32::new(UNDECIDED);
@@ -97,8 +97,8 @@ mod real {
         }
     }
 
-    /// Relaxed: whoever finds `WORKS` has it from a thread that had registered the process; the kernel's own order
-    /// does the rest, and a stale answer only costs a full fence (I1).
+    /// Relaxed: a thread that finds `WORKS` has it from one that registered the process. The kernel's own order does
+    /// the rest, and a stale value only costs a full fence (I1).
     #[inline(always)]
     pub(crate) fn works(scope: Scope) -> bool {
         decision(scope).0.load(Relaxed) == WORKS
@@ -111,7 +111,7 @@ mod real {
                 Ok(()) => WORKS,
                 Err(error) => REFUSED + error.raw_os_error().unwrap_or(0).unsigned_abs(),
             };
-            // The first to ask decides for all: light fences must never be weaker than some heavy one believes (I1).
+            // The first thread decides for all: light fences must never be weaker than a heavy one assumes (I1).
             let _ = decided.compare_exchange(UNDECIDED, answer, Relaxed, Relaxed);
         }
         match decided.load(Relaxed) {
@@ -123,7 +123,7 @@ mod real {
         }
     }
 
-    /// Asks the kernel whatever was decided: by whoever forked, perhaps, for another process.
+    /// Asks the kernel whatever was decided: the decision may come from before a fork.
     pub(crate) fn register(scope: Scope) -> Result<(), Refused> {
         decide(scope)?;
         decision(scope).1.register().map_err(said)
@@ -132,7 +132,7 @@ mod real {
     pub(crate) fn barrier(scope: Scope) -> Result<(), Refused> {
         decide(scope)?;
         let (_, reach) = decision(scope);
-        // A forked process whose registration stayed behind gets the error that a filter gives.
+        // In a forked process without the registration, the error is the one that a filter gives.
         reach.barrier().or_else(|_| reach.register().and_then(|()| reach.barrier())).map_err(said)
     }
 
@@ -141,8 +141,8 @@ mod real {
     }
 
     fn refused(errno: i32) -> Refused {
-        // `membarrier(2)` gives EINVAL for commands it does not know, and EPERM for want of registration; filters
-        // answer EPERM or EACCES, or ENOSYS to pretend that the call is not there.
+        // `membarrier(2)` returns EINVAL for unknown commands and EPERM without registration; filters return EPERM or
+        // EACCES, or ENOSYS to pretend that the call does not exist.
         let reason = match io::Error::from_raw_os_error(errno).kind() {
             io::ErrorKind::Unsupported | io::ErrorKind::InvalidInput => Reason::Unknown,
             io::ErrorKind::PermissionDenied => Reason::Forbidden,
@@ -152,7 +152,7 @@ mod real {
     }
 }
 
-/// Where the checker explores: barriers work until a test has them refused.
+/// Under the checker, barriers work until a test refuses them.
 #[cfg(unc_model)]
 mod stand_in {
     use super::{Reason, Refused};
@@ -160,11 +160,11 @@ mod stand_in {
     use uncontended_atomic::Scope;
 
     thread_local! {
-        // Explored threads share the thread-locals of the one that explores.
+        // Explored threads share the thread-locals of the exploring thread.
         static IS_REFUSED: Cell<bool> = const { Cell::new(false) };
     }
 
-    /// Refuses barriers from now on, in what this thread explores.
+    /// Refuses barriers from now on, in this thread's explorations.
     pub fn refuse_barriers() {
         IS_REFUSED.set(true);
     }
@@ -200,7 +200,7 @@ mod stand_in {
     }
 
     pub(crate) fn barrier(_: Scope) -> Result<(), Refused> {
-        // SeqCst: keeps what is written before it before what is read after it, as a light fence does in Miri.
+        // SeqCst: orders earlier stores before later loads, as a light fence does in Miri.
         uncontended_atomic::fence(uncontended_atomic::Ordering::SeqCst);
         Ok(())
     }

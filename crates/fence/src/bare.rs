@@ -1,7 +1,7 @@
-//! The pair without a net: a light fence that never costs an instruction, and a heavy one that says when it can't pay.
+//! The pair without a fallback: a light fence that never costs an instruction, and a heavy one that reports failure.
 //!
-//! For those who have another way when [`heavy`] fails: a sleeper that then sleeps for bounded times, a reclaimer that
-//! then keeps its garbage. The light fence reads no flag, so where barriers are refused the two order *nothing*.
+//! For callers with another way when [`heavy`] fails: a sleeper that then uses bounded sleeps, a reclaimer that then
+//! keeps its garbage. The light fence reads no flag, so where barriers are refused the two order *nothing*.
 
 use crate::backend::{self, Refused};
 use uncontended_atomic::Scope;
@@ -12,29 +12,29 @@ use uncontended_atomic::Scope;
 pub fn light() {
     #[cfg(unc_model)]
     uncontended_atomic::light_fence();
-    // SeqCst: Miri has no membarrier, so there both halves are fences that keep stores before loads.
+    // SeqCst: Miri has no membarrier, so there both halves are fences that order stores before loads.
     #[cfg(all(miri, not(unc_model)))]
     uncontended_atomic::fence(uncontended_atomic::Ordering::SeqCst);
-    // SeqCst: a compiler fence that keeps stores before loads; the processor is the heavy half's business.
+    // SeqCst: a compiler fence that orders stores before loads; the heavy half orders the processor.
     #[cfg(all(not(miri), not(unc_model)))]
     uncontended_atomic::compiler_fence(uncontended_atomic::Ordering::SeqCst);
 }
 
-/// The heavy half: a barrier on all running threads in `scope`, of other processes only those that are registered
-/// ([`register`]).
+/// The heavy half: a barrier on all running threads in `scope`. Of other processes, it reaches only those that are
+/// registered ([`register`]).
 ///
 /// # Errors
-/// Barriers are refused, from the start or now: nothing is known about other threads.
+/// Barriers are refused, from the start or now: the call orders nothing.
 #[cfg_attr(unc_model, track_caller)]
 pub fn heavy(scope: Scope) -> Result<(), Refused> {
     backend::barrier(scope)
 }
 
-/// Makes this process one that heavy fences in `scope` reach. Before a process passes its first light fence against
-/// another process's heavy ones, it must have called this; within one process nobody need.
+/// Registers this process, so that heavy fences in `scope` reach it. A process must call this before its first light
+/// fence that pairs with another process's heavy fence; within one process it is not needed.
 ///
 /// # Errors
-/// Registration is refused: this process's light fences are nothing to the heavy ones of others.
+/// Registration is refused: other processes' heavy fences do not order this process's light ones.
 pub fn register(scope: Scope) -> Result<(), Refused> {
     backend::register(scope)
 }

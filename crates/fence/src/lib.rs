@@ -1,9 +1,9 @@
-//! Asymmetric fences: free for the side that passes often, paid for by the side that seldom does.
+//! Asymmetric fences: free for the side that runs often, paid for by the side that rarely runs.
 //!
 //! # Contract
-//! A light fence in one thread and a heavy fence in another are ordered like two SeqCst fences: if the light one comes
-//! first, what was written before it is seen after the heavy one; if the heavy one comes first, the other way round.
-//! Light fences are not ordered among each other. The meaning is that of P1202.
+//! A light fence in one thread and a heavy fence in another are ordered like two SeqCst fences. If the light one comes
+//! first, the thread of the heavy one sees, after it, what was written before the light one; if the heavy one comes
+//! first, the other way round. Light fences are not ordered among each other. The semantics are those of P1202.
 //!
 //! | | light | heavy |
 //! |---|---|---|
@@ -25,20 +25,20 @@
 //! ```
 //!
 //! # State
-//! Per [`Scope`], what was decided when the first fence needed it (`decision`): barriers work, or why not. It never
+//! Per [`Scope`], the decision made when the first fence needed it (`decision`): barriers work, or why not. It never
 //! changes.
 //!
 //! # Invariants
-//! I1: a light fence is no more than a compiler fence only after the process was registered; until then, and for ever
-//!     where it was refused, it is a SeqCst fence.
-//! I2: `heavy` answers `Ok` only after a barrier on all threads in reach, or, where I1 keeps every light fence a SeqCst
-//!     one, after a SeqCst fence. A barrier refused *after* that decision (a filter installed late, or on one thread)
-//!     is an error each time it happens, and a light fence that is passing then is covered by nothing.
+//! I1: a light fence is reduced to a compiler fence only after the process is registered; before that, and for good
+//!     where registration was refused, it is a SeqCst fence.
+//! I2: `heavy` returns `Ok` only after a barrier on all threads in scope or, where I1 makes every light fence a SeqCst
+//!     fence, after a SeqCst fence. A barrier refused *after* that decision (by a filter installed late, or on one
+//!     thread) is an error each time, and then a concurrent light fence is not ordered by it.
 //!
-//! Why a barrier serves: an expedited membarrier is a full fence on every CPU that runs a thread in reach, at an
-//! instruction boundary, before the call returns; a thread that runs nowhere has passed one when it was switched out.
-//! So each light fence, a point between two instructions that the compiler moves no access across, lies wholly before
-//! or after it.
+//! Why a barrier is enough: an expedited membarrier is a full fence on every CPU that runs a thread in scope, at an
+//! instruction boundary, before the call returns; a thread that is not running passed one when it was switched out. A
+//! light fence is a point between two instructions that the compiler moves no access across, so it lies wholly before
+//! or after the barrier.
 //!
 //! # Evidence
 //! tests/model.rs: store buffering under C11 and TSO; tests/refused.rs: filters before and after registration.
@@ -55,29 +55,28 @@ pub use backend::{Backend, Reason, Refused, backend};
 pub use uncontended_atomic::Scope;
 use uncontended_atomic::{Ordering::SeqCst, compiler_fence, fence};
 
-/// The light half, for the threads of this process: a compiler fence where [`heavy`] is a membarrier.
+/// The light half, for the threads of this process: only a compiler fence where [`heavy`] is a membarrier.
 #[inline]
 pub fn light() {
     if backend::works(Scope::Private) {
         bare::light();
     } else {
-        // SeqCst: keeps what is written before it before what is read after it, where nobody else's barrier does (I1).
+        // SeqCst: orders earlier stores before later loads, where no other thread's barrier does (I1).
         compiler_fence(SeqCst);
         fence(SeqCst);
     }
 }
 
-/// The heavy half, for the threads of this process: a membarrier, or a full fence where that was refused from the
+/// The heavy half, for the threads of this process: a membarrier, or a full fence where membarrier was refused from the
 /// start.
 ///
 /// # Errors
-/// Membarrier worked once and is refused now (I2): nothing is known about other threads.
+/// Membarrier worked before and is refused now (I2): the call orders nothing.
 pub fn heavy() -> Result<(), Refused> {
     match backend() {
         Backend::Expedited => bare::heavy(Scope::Private),
         Backend::FullFences(_) => {
-            // SeqCst: keeps what is written before it before what is read after it, as every light fence does here
-            // (I1).
+            // SeqCst: orders earlier stores before later loads, as every light fence does here (I1).
             fence(SeqCst);
             Ok(())
         }

@@ -1,5 +1,5 @@
-//! Membarrier forbidden by a filter, before the first fence or after it. Each case is a process of its own: filters are
-//! for ever, and the choice of a backend is made once.
+//! Membarrier refused by a filter, before the first fence or after it. Each case runs in its own process: a filter
+//! cannot be removed, and the backend is decided once.
 
 #![cfg(not(any(miri, unc_model)))]
 
@@ -15,17 +15,17 @@ fn forbid() -> bool {
     match filter::forbid(number, 1) {
         Ok(()) => true,
         Err(error) => {
-            skip!("refused", "no filters here: {error}");
+            skip!("refused", "filters are not available: {error}");
             false
         }
     }
 }
 
-/// Runs the test of that name again, alone, in a process that is told to be the case.
+/// Runs the test with that name again, alone, in a process that knows it is the case.
 fn in_a_process_of_its_own(test: &str) {
     let exe = std::env::current_exe().unwrap();
     if !Command::new(&exe).arg("--list").output().is_ok_and(|output| output.status.success()) {
-        skip!(test, "this program can't be started from within (an emulator?)");
+        skip!(test, "this program cannot start itself (an emulator?)");
         return;
     }
     let mut child = Command::new(exe);
@@ -50,7 +50,7 @@ fn forbidden_from_the_start() {
     }
     let Backend::FullFences(refused) = backend() else { panic!("{}", backend()) };
     assert_eq!((refused.reason, refused.errno), (Reason::Forbidden, 1));
-    assert_eq!(backend().to_string(), "full fences: a filter forbids membarrier");
+    assert_eq!(backend().to_string(), "full fences: a seccomp filter forbids membarrier");
     light();
     assert_eq!(heavy(), Ok(()), "full fences on both sides");
     assert_eq!(bare::heavy(Scope::Private), Err(refused));
@@ -67,7 +67,7 @@ fn forbidden_after_it_worked() {
         return;
     }
     assert_eq!(heavy(), Ok(()));
-    // On one thread only: there it is an error, elsewhere it works on.
+    // On one thread only: there it is an error, elsewhere it keeps working.
     let elsewhere = std::thread::spawn(|| forbid().then(heavy)).join().unwrap();
     if let Some(result) = elsewhere {
         assert_eq!(result.unwrap_err().reason, Reason::Forbidden);
@@ -75,10 +75,6 @@ fn forbidden_after_it_worked() {
     assert_eq!(heavy(), Ok(()));
     if forbid() {
         assert_eq!(heavy().unwrap_err().reason, Reason::Forbidden);
-        assert_eq!(
-            backend(),
-            Backend::Expedited,
-            "what was decided stays: light fences rely on it"
-        );
+        assert_eq!(backend(), Backend::Expedited, "the decision stays: light fences rely on it");
     }
 }

@@ -24,7 +24,7 @@
 //! and name.
 //! L9: a function that is handed over to be called back has the type that is demanded, and stays loaded.
 
-#![allow(clippy::disallowed_types, clippy::disallowed_methods)] // Floor 0: below the door.
+#![allow(clippy::disallowed_types, clippy::disallowed_methods)] // Floor 0: below `atomic`.
 
 pub mod affinity;
 pub mod annotate;
