@@ -1,14 +1,14 @@
-//! Which CPUs a thread may run on.
+//! The CPUs that a thread may run on.
 //!
 //! # Invariants
-//! I1: a CPU that is looked up in a set, or put into it, is below the size of the set.
+//! I1: a CPU that is looked up in a set or added to it is below the size of the set.
 
 use std::io;
 
-/// The CPUs that the calling thread may run on, ascending.
+/// The CPUs that the calling thread may run on, in ascending order.
 ///
 /// # Errors
-/// What `sched_getaffinity` reports (a machine with more than 1,024 CPUs).
+/// Those of `sched_getaffinity` (on a machine with more than 1,024 CPUs).
 pub fn allowed() -> io::Result<Vec<usize>> {
     // SAFETY: all zeroes is the empty set (L5).
     let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
@@ -22,10 +22,10 @@ pub fn allowed() -> io::Result<Vec<usize>> {
     Ok((0..size).filter(|&cpu| unsafe { libc::CPU_ISSET(cpu, &set) }).collect())
 }
 
-/// Keeps the calling thread on one CPU.
+/// Pins the calling thread to one CPU.
 ///
 /// # Errors
-/// What `sched_setaffinity` reports: a CPU that does not exist or is not allowed.
+/// Those of `sched_setaffinity`: the CPU does not exist or is not allowed.
 pub fn pin(cpu: usize) -> io::Result<()> {
     if i32::try_from(cpu).map_or(true, |cpu| cpu >= libc::CPU_SETSIZE) {
         return Err(io::ErrorKind::InvalidInput.into());

@@ -1,14 +1,14 @@
-//! Annotations for locks of one's own: the Rust side of `crates/uncontended/include/uncontended.h`.
+//! Annotations for a program's own locks: the Rust side of `crates/uncontended/include/uncontended.h`.
 //!
 //! # Contract
-//! Each call names the lock by an address of the caller's choice. [`wait_begin`] comes before the first moment of
-//! waiting, [`acquired`] right after the caller got the lock (having waited or not), [`released`] right before it is
-//! given back, [`gave_up`] ends a wait without the lock. Without an observer a call is a load, a comparison and a
+//! Each call identifies the lock by an address of the caller's choice. [`wait_begin`] comes before the first moment of
+//! waiting, [`acquired`] right after the caller got the lock (after a wait or not), [`released`] right before it is
+//! released, and [`gave_up`] ends a wait without the lock. Without an observer a call is a load, a comparison and a
 //! branch not taken.
 //! # Invariants
 //! I1: a symbol `uncontended_hooks` is the observer's table of functions, which lives as long as the process: a
-//! preloaded library is never unloaded.
-//! I2: the hooks take an address as a name and never refer to what lies there.
+//!     preloaded library is never unloaded.
+//! I2: the hooks use an address as a name and never dereference it.
 //! # Evidence
 //! The test below; `tests/programs/annotated.c` through the C side.
 
@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 type Hook = unsafe extern "C" fn(*const c_void);
 
-/// What the observer offers; the same as `struct uncontended_hooks` in C.
+/// The observer's functions; the same as `struct uncontended_hooks` in C.
 #[repr(C)]
 struct Hooks {
     wait_begin: Hook,
@@ -60,19 +60,19 @@ pub fn wait_begin<T>(lock: *const T) {
     call(lock.cast(), |hooks| hooks.wait_begin);
 }
 
-/// The calling thread has `lock` now.
+/// The calling thread has acquired `lock`.
 #[inline(always)]
 pub fn acquired<T>(lock: *const T) {
     call(lock.cast(), |hooks| hooks.acquired);
 }
 
-/// The calling thread is about to give `lock` back.
+/// The calling thread is about to release `lock`.
 #[inline(always)]
 pub fn released<T>(lock: *const T) {
     call(lock.cast(), |hooks| hooks.released);
 }
 
-/// The calling thread stops waiting for `lock`, without it.
+/// The calling thread stops waiting without `lock`.
 #[inline(always)]
 pub fn gave_up<T>(lock: *const T) {
     call(lock.cast(), |hooks| hooks.gave_up);

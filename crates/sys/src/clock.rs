@@ -1,10 +1,10 @@
-//! The clock behind every recorded time: ticks of the processor's counter where that is sound, else of the kernel's
-//! clock.
+//! The clock behind every recorded time: ticks of the processor's counter where it is reliable, otherwise of the
+//! kernel's clock.
 //!
 //! # Contract
-//! [`ticks`] never goes back on one CPU; between CPUs by no more than their counters differ, which a user of
-//! differences must allow for. A counter is used only if the processor says that it runs at one rate in all power
-//! states.
+//! [`ticks`] never goes backwards on one CPU; between CPUs it does by no more than their counters differ, which code
+//! that takes differences must allow for. A counter is used only if the processor states that it runs at a constant
+//! rate in all power states.
 //! # Invariants
 //! I1: every processor of the architecture has the instruction, and Linux lets programs use it.
 //! # Sources
@@ -12,7 +12,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Where ticks come from.
+/// The source of ticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Source {
@@ -24,14 +24,14 @@ pub enum Source {
     Monotonic = 3,
 }
 
-/// 1 when the processor's counter must not be used.
+/// 1 if the processor's counter must not be used.
 static SLOW: AtomicU32 = AtomicU32::new(0);
 
-/// The best sound source of this machine.
+/// The best reliable source on this machine.
 pub fn best() -> Source {
     #[cfg(target_arch = "x86_64")]
     {
-        // SAFETY: I1; newer toolchains know and call it safe.
+        // SAFETY: I1; newer toolchains declare it safe.
         #[allow(unused_unsafe)]
         let cpuid = |leaf| unsafe { std::arch::x86_64::__cpuid(leaf) };
         if cpuid(0x8000_0000).eax >= 0x8000_0007 && cpuid(0x8000_0007).edx & (1 << 8) != 0 {
@@ -46,13 +46,13 @@ pub fn best() -> Source {
     }
 }
 
-/// Makes [`ticks`] count in `source` from now on, in this process.
+/// Makes [`ticks`] use `source` from now on in this process.
 pub fn select(source: Source) {
     SLOW.store(u32::from(source == Source::Monotonic), Relaxed);
 }
 
-/// Ticks now, in the selected source ([`best`] unless [`select`] said otherwise, which x86 processors without an
-/// invariant counter need).
+/// The current time in ticks of the selected source. The default is [`best`]; x86 processors without an invariant
+/// counter need [`select`].
 #[inline(always)]
 pub fn ticks() -> u64 {
     if SLOW.load(Relaxed) != 0 {
@@ -82,17 +82,17 @@ pub fn monotonic_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// A moment on both clocks: two of them far apart give the length of a tick.
+/// A point in time on both clocks: two that are far apart give the length of a tick.
 #[derive(Debug, Clone, Copy)]
 pub struct Moment {
-    /// On the selected source.
+    /// Ticks of the selected source.
     pub ticks: u64,
-    /// On the kernel's clock.
+    /// Nanoseconds of the kernel's clock.
     pub ns: u64,
 }
 
 impl Moment {
-    /// Now: the closest of several readings of both clocks.
+    /// The current time: the closest of several pairs of readings.
     pub fn now() -> Self {
         let reading = || {
             let (before, ns, after) = (ticks(), monotonic_ns(), ticks());
@@ -105,14 +105,14 @@ impl Moment {
         closest.map_or(Moment { ticks: 0, ns: 0 }, |(_, moment)| moment)
     }
 
-    /// Nanoseconds of a tick between this moment and a later one; 1 if no tick passed.
+    /// Nanoseconds per tick between this point and a later one; 1 if no tick passed.
     pub fn tick_ns(self, later: Moment) -> f64 {
         let ticks = later.ticks.saturating_sub(self.ticks);
         if ticks == 0 { 1.0 } else { later.ns.saturating_sub(self.ns) as f64 / ticks as f64 }
     }
 }
 
-/// The smallest difference, in ticks, that two readings one after the other show.
+/// The smallest difference, in ticks, between two successive readings.
 pub fn step_ticks() -> u64 {
     let differences = (0..1000).map(|_| {
         let first = ticks();

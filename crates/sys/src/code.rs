@@ -1,4 +1,4 @@
-//! Machine code made at run time, in memory that is never writable and executable at once.
+//! Machine code made at run time, in memory that is never both writable and executable.
 //!
 //! # State
 //! I1: `base` is a mapping of `length` bytes that this value owns; it is written only before it becomes executable.
@@ -6,7 +6,7 @@
 use std::io;
 use std::ptr::NonNull;
 
-/// A mapping that holds machine code, read-only and executable, until it is dropped.
+/// A mapping with machine code, read-only and executable until it is dropped.
 #[derive(Debug)]
 pub struct Code {
     base: NonNull<u8>,
@@ -19,10 +19,10 @@ unsafe impl Send for Code {}
 unsafe impl Sync for Code {}
 
 impl Code {
-    /// Maps memory, copies `bytes` into it, and then exchanges the right to write for the right to execute.
+    /// Maps memory, copies `bytes` into it, then makes it executable instead of writable.
     ///
     /// # Errors
-    /// No bytes, no memory, or a system that forbids new executable memory.
+    /// `bytes` is empty, there is no memory, or the system forbids new executable memory.
     pub fn new(bytes: &[u8]) -> io::Result<Code> {
         let (protection, flags) =
             (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
@@ -37,14 +37,14 @@ impl Code {
         // SAFETY: the mapping is new, writable, and as long as `bytes` (I1).
         unsafe { base.as_ptr().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
         let protection = libc::PROT_READ | libc::PROT_EXEC;
-        // SAFETY: the range is the mapping (I1); nobody holds a reference into it.
+        // SAFETY: the range is the mapping (I1), with no reference into it.
         match unsafe { libc::mprotect(base.as_ptr().cast(), code.length, protection) } {
             0 => Ok(code),
             _ => Err(io::Error::last_os_error()),
         }
     }
 
-    /// Where byte `at` of the code lies, if it exists.
+    /// The address of byte `at` of the code, if it exists.
     pub fn address(&self, at: usize) -> Option<NonNull<u8>> {
         // SAFETY: `at` is within the mapping (I1).
         (at < self.length).then(|| unsafe { self.base.add(at) })
@@ -53,7 +53,7 @@ impl Code {
 
 impl Drop for Code {
     fn drop(&mut self) {
-        // SAFETY: the mapping is this value's alone (I1). Whoever runs its code borrows it.
+        // SAFETY: this value owns the mapping (I1). Code that runs it borrows this value.
         let _ = unsafe { libc::munmap(self.base.as_ptr().cast(), self.length) };
     }
 }

@@ -5,17 +5,17 @@
 
 use std::io;
 
-/// Makes the system call of that number fail with `errno`, for the calling thread and all threads and processes that it
-/// starts from now on, for ever.
+/// Makes the system call with this number fail with `errno`, for good, in the calling thread and in all threads and
+/// processes that it starts from now on.
 ///
 /// # Errors
-/// What the kernel reports: one without filters, or another filter that forbids them.
+/// The kernel has no filters, or another filter forbids them.
 pub fn forbid(number: libc::c_long, errno: u16) -> io::Result<()> {
     let (load, equal, answer) = (0x20, 0x15, 0x06);
     let refuse = libc::SECCOMP_RET_ERRNO | u32::from(errno);
     let instruction = |code, jt, jf, k| libc::sock_filter { code, jt, jf, k };
     let mut program = [
-        instruction(load, 0, 0, 0), // The number is the first word of what a filter sees.
+        instruction(load, 0, 0, 0), // The number is the first word that a filter sees.
         instruction(equal, 0, 1, u32::try_from(number).unwrap_or(u32::MAX)),
         instruction(answer, 0, 0, refuse),
         instruction(answer, 0, 0, libc::SECCOMP_RET_ALLOW),

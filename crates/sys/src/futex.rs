@@ -1,12 +1,12 @@
-//! Sleeping on a word of memory, and waking who sleeps there.
+//! Sleeping on a word of memory, and waking the threads that sleep there.
 //!
 //! # Contract
-//! A sleeper is told why it came back, and has to look at what it waits for whatever the reason: signals and reasons of
-//! the kernel's own count as [`Wait::Woken`]. A deadline is absolute, so that waiting again after an early return never
-//! makes it later. Where the kernel refuses the call (a filter that has no room for it), sleeping degrades to naps of a
-//! millisecond and waking to nothing: slow, and nobody is lost.
+//! A sleep returns its reason, but the sleeper must check its condition whatever the reason: signals and spurious
+//! wakeups count as [`Wait::Woken`]. A deadline is absolute, so a retry after an early return never extends it. Where
+//! the kernel refuses the call (a filter that does not allow it), a sleep becomes a pause of one millisecond and a
+//! wake-up does nothing: slow, but no wake-up is lost.
 //! # Sources
-//! `futex(2)`: `FUTEX_WAIT_BITSET` (its time limit is absolute, on `CLOCK_MONOTONIC`), `FUTEX_WAKE`.
+//! `futex(2)`: `FUTEX_WAIT_BITSET` (whose timeout is absolute, on `CLOCK_MONOTONIC`), `FUTEX_WAKE`.
 
 use std::sync::atomic::AtomicU32;
 
@@ -23,15 +23,15 @@ pub enum Scope {
 /// Why a sleep ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wait {
-    /// Somebody woke the thread, a signal did, or the kernel for no reason: look again.
+    /// A thread, a signal or the kernel (spuriously) woke the sleeper: check again.
     Woken,
-    /// The word held something else.
+    /// The word held another value.
     Changed,
     /// The deadline has passed.
     TimedOut,
 }
 
-/// Sleeps while `word` holds `expected`: until a wake, or until `CLOCK_MONOTONIC` has come to `deadline_ns`.
+/// Sleeps while `word` holds `expected`, until a wake-up or until `CLOCK_MONOTONIC` reaches `deadline_ns`.
 pub fn wait(word: &AtomicU32, expected: u32, deadline_ns: Option<u64>, scope: Scope) -> Wait {
     let deadline = deadline_ns.map(timespec);
     let limit = deadline.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
@@ -47,11 +47,11 @@ pub fn wait(word: &AtomicU32, expected: u32, deadline_ns: Option<u64>, scope: Sc
         None | Some(libc::EINTR) => Wait::Woken,
         Some(libc::EAGAIN) => Wait::Changed,
         Some(libc::ETIMEDOUT) => Wait::TimedOut,
-        Some(_) => nap(deadline_ns),
+        Some(_) => short_sleep(deadline_ns),
     }
 }
 
-/// Wakes up to `count` threads that sleep on `word`, and returns how many that were.
+/// Wakes up to `count` threads that sleep on `word`, and returns how many were woken.
 pub fn wake(word: &AtomicU32, count: u32, scope: Scope) -> usize {
     let count = libc::c_int::try_from(count).unwrap_or(libc::c_int::MAX);
     let command = command(libc::FUTEX_WAKE, scope);
@@ -72,9 +72,9 @@ fn timespec(ns: u64) -> libc::timespec {
     libc::timespec { tv_sec, tv_nsec: (ns % 1_000_000_000) as libc::c_long }
 }
 
-/// What a sleep is where the kernel refuses to let anybody sleep on a word.
+/// Replaces a sleep where the kernel refuses the call.
 #[cold]
-fn nap(deadline_ns: Option<u64>) -> Wait {
+fn short_sleep(deadline_ns: Option<u64>) -> Wait {
     let now = crate::clock::monotonic_ns();
     if deadline_ns.is_some_and(|deadline| deadline <= now) {
         return Wait::TimedOut;
@@ -126,10 +126,10 @@ mod tests {
     }
 
     #[test]
-    fn where_the_kernel_refuses_a_sleep_is_a_nap_within_the_deadline() {
-        assert_eq!(nap(None), Wait::Woken);
+    fn a_refused_sleep_is_a_short_one_within_the_deadline() {
+        assert_eq!(short_sleep(None), Wait::Woken);
         let deadline = monotonic_ns() + 100_000;
-        while nap(Some(deadline)) == Wait::Woken {}
+        while short_sleep(Some(deadline)) == Wait::Woken {}
         assert!(monotonic_ns() >= deadline);
     }
 }

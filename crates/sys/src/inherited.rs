@@ -1,23 +1,23 @@
-//! What this process was started with, before Rust's runtime changed it.
+//! The signal state and streams that this process was started with, before Rust's runtime changed them.
 //!
 //! # Contract
-//! A program started by [`crate::process::spawn`] begins with the signal mask, the dispositions and the closed standard
-//! streams that our own caller chose for it. Rust's runtime ignores SIGPIPE and opens `/dev/null` for closed standard
-//! streams before `main`, so the truth is noted before that, by a function in `.init_array`.
+//! A program started by [`crate::process::spawn`] begins with the signal mask, the signal dispositions and the closed
+//! standard streams that our own caller chose. Rust's runtime ignores SIGPIPE and opens `/dev/null` for closed standard
+//! streams before `main`, so a function in `.init_array` records the original state before that.
 //! # State
 //! Written once by `note` before `main`, when there is one thread; read-only from then on.
 //! # Evidence
 //! `crates/cli/tests/run_identity.rs` compares `/proc/self/status` and the descriptors of a program with and without
-//! us.
+//! `unc`.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// One bit for each thing that was so at the start.
+/// One bit for each property at the start.
 static NOTED: AtomicU8 = AtomicU8::new(0);
 const PIPE_IGNORED: u8 = 1 << 3;
 const CHILD_IGNORED: u8 = 1 << 4;
 
-// Miri, which knows no dispositions of signals, does without.
+// Not under Miri, which has no signal dispositions.
 #[cfg_attr(not(miri), used, unsafe(link_section = ".init_array"))]
 #[cfg_attr(miri, expect(dead_code))]
 static NOTE: extern "C" fn() = note;
@@ -25,7 +25,7 @@ static NOTE: extern "C" fn() = note;
 extern "C" fn note() {
     let mut noted = 0;
     for stream in 0..3 {
-        // SAFETY: numbers only (L1); a closed descriptor is answered with -1.
+        // SAFETY: numbers only (L1); a closed descriptor returns -1.
         if unsafe { libc::fcntl(stream, libc::F_GETFD) } < 0 {
             noted |= 1 << stream;
         }

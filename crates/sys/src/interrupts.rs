@@ -1,16 +1,16 @@
-//! Ending a measurement when the user asks for it: the running command dies, the verdict so far survives.
+//! Ending a measurement when the user asks for it: the running command is killed, and the verdict so far survives.
 //!
 //! # Contract
-//! After [`install`] the first SIGINT, SIGTERM or SIGHUP is noted and kills the process group that [`follow`] names;
-//! the second one kills that group and then this process, as if there were no handler. A signal between the start of a
-//! command and [`follow`] lets that command end by itself. A signal that our caller had ignored stays ignored.
+//! After [`install`] the first SIGINT, SIGTERM or SIGHUP is recorded and kills the process group set by [`follow`]; the
+//! second one kills that group and then this process, as if there were no handler. If a signal arrives between the
+//! start of a command and [`follow`], that command runs to its end. A signal that our caller ignores stays ignored.
 //! # State
-//! `RECEIVED` is written by the handler once; `GROUP` by the thread that runs commands. Both are read by the handler,
-//! which runs in that thread or in parallel with it: relaxed loads and stores of single words are all that is needed,
-//! since neither carries other memory.
+//! The handler writes `RECEIVED` once; the thread that runs commands writes `GROUP`. The handler reads both, in that
+//! thread or concurrently with it. Relaxed loads and stores of single words are enough, since neither carries other
+//! memory.
 //! # Invariants
-//! I1: the handler calls async-signal-safe functions only (`kill`, `signal`, `raise`) and touches nothing but the two
-//! words above.
+//! I1: the handler calls only async-signal-safe functions (`kill`, `signal`, `raise`) and accesses only the two words
+//!     above.
 //! # Evidence
 //! `crates/cli/tests/decide_runner.rs`.
 
@@ -34,7 +34,7 @@ extern "C" fn handler(signal: i32) {
 /// Installs the handlers. Call it once, before the first command runs.
 ///
 /// # Errors
-/// What `sigaction` reports.
+/// Those of `sigaction`.
 pub fn install() -> io::Result<()> {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
         // SAFETY: zeroed (L5): no flags, so calls are interrupted.
@@ -55,17 +55,17 @@ pub fn install() -> io::Result<()> {
     Ok(())
 }
 
-/// The signal that asked for the end, if one did.
+/// The signal that asked for the end, if there was one.
 pub fn received() -> Option<i32> {
     Some(RECEIVED.load(Ordering::Relaxed)).filter(|&signal| signal != 0)
 }
 
-/// Names the process group that the next signal kills; 0 for none.
+/// Sets the process group that the next signal kills; 0 for none.
 pub(crate) fn follow(group: i32) {
     GROUP.store(group, Ordering::Relaxed);
 }
 
-/// Ends this process by `signal`, so that a calling shell sees what happened and stops too.
+/// Ends this process by `signal`, so that the calling shell sees the cause and stops too.
 pub fn die_by(signal: i32) {
     // SAFETY: a number for a disposition (L1).
     unsafe { libc::signal(signal, libc::SIG_DFL) };

@@ -1,19 +1,19 @@
 //! System calls by the bare instruction.
 //!
 //! # Contract
-//! Nothing that a program or another library puts in the place of the C library's functions (a `close` that keeps books
-//! under a lock, say) comes between, and `errno` stays as it is. For whoever lives in a stranger's process.
+//! Bypasses any functions that a program or another library puts in place of the C library's (for example a `close`
+//! that keeps records under a lock), and keeps `errno`. For code that runs inside another program's process.
 //! # Invariants
-//! I1: the instruction changes the register of the answer, on x86-64 RCX and R11 too, and no other.
+//! I1: the instruction changes the result register, on x86-64 also RCX and R11, and no other.
 //! # Sources
 //! syscall(2), "Architecture calling conventions".
 
 use libc::{c_int, c_long};
 
-/// Calls the kernel: what it answered, or its error number.
+/// Makes a system call. Returns its result.
 ///
 /// # Safety
-/// Whatever the call of this number demands of these arguments.
+/// The requirements of this system call on its arguments.
 ///
 /// # Errors
 /// The kernel's error number.
@@ -22,7 +22,7 @@ pub unsafe fn call(number: c_long, arguments: [usize; 6]) -> Result<usize, c_int
     let [a, b, c, d, e, f] = arguments;
     let result: isize;
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: the registers are those of I1; what the call is about is the caller's to vouch for.
+    // SAFETY: the registers are those of I1; the caller vouches for the call itself.
     unsafe {
         std::arch::asm!(
             "syscall",
@@ -33,7 +33,7 @@ pub unsafe fn call(number: c_long, arguments: [usize; 6]) -> Result<usize, c_int
         );
     }
     #[cfg(target_arch = "aarch64")]
-    // SAFETY: the registers are those of I1; what the call is about is the caller's to vouch for.
+    // SAFETY: the registers are those of I1; the caller vouches for the call itself.
     unsafe {
         std::arch::asm!(
             "svc 0",
@@ -51,7 +51,7 @@ mod tests {
     use super::call;
 
     #[test]
-    fn answers_and_errors_are_told_apart_and_errno_stays() {
+    fn results_and_errors_are_distinguished_and_errno_stays() {
         let errno = std::io::Error::last_os_error().raw_os_error();
         // SAFETY: this call takes no argument and changes nothing.
         let pid = unsafe { call(libc::SYS_getpid, [0; 6]) };

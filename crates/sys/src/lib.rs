@@ -1,28 +1,26 @@
-//! System calls and machine instructions, each behind the smallest interface that its users need.
+//! System calls and machine instructions, each behind the smallest interface that its callers need.
 //!
-//! Starting and following a program: [`inherited`], [`process`], [`signals`]. Memory that a program shares with its
-//! observer: [`memfd`]; system calls from its process: [`kernel`]. What observing costs:
-//! [`pair_cost`]. Time: [`clock`]. A word of each thread: [`tls`]. What the kernel sees of a program: [`perf`],
-//! [`tracefs`]. Locks of a program's own: [`annotate`]. Measuring a command: [`supervise`], [`interrupts`]; oneself:
-//! [`usage`].
-//! A barrier on all threads: [`membarrier`]; sleeping on a word: [`futex`]; forbidding a system call: [`filter`]. Cache
-//! lines in time: [`prefetch`].
-//! Where a thread runs: [`affinity`]; machine code made at run time: [`code`].
+//! Starting and following a program: [`inherited`], [`process`], [`signals`]. Memory shared between a program and its
+//! observer: [`memfd`]; system calls from the program's process: [`kernel`]. The cost of observing: [`pair_cost`].
+//! Time: [`clock`]. A word per thread: [`tls`]. What the kernel sees of a program: [`perf`], [`tracefs`]. A program's
+//! own locks: [`annotate`]. Measuring a command: [`supervise`], [`interrupts`]; measuring this process: [`usage`]. A
+//! barrier on all threads: [`membarrier`]; sleeping on a word: [`futex`]; forbidding a system call: [`filter`].
+//! Prefetching cache lines: [`prefetch`]. Where a thread runs: [`affinity`]; machine code made at run time: [`code`].
 //!
 //! # Contracts of the C library and the kernel
-//! SAFETY comments cite them; invariants of one module (`I1`) stand in its header.
+//! SAFETY comments cite these; the invariants of one module (`I1`) are in its header.
 //!
-//! L1: a call that is given numbers and descriptors alone touches no memory of ours, and runs none of our code.
-//! L2: a pointer that a call is given is null, where that means "none", or points to memory of the type and size that
-//! the call takes, which lives until it returns; the call keeps no pointer.
+//! L1: a call that receives only numbers and descriptors touches no memory of ours and runs none of our code.
+//! L2: a pointer passed to a call is null, where that means "none", or points to memory of the type and size that the
+//!     call takes, which lives until the call returns; the call keeps no pointer.
 //! L3: a new mapping at an address of the kernel's choice, and its removal by its owner, change no other memory.
-//! L4: a descriptor that a call has just returned belongs to nobody else.
-//! L5: the C structures used here are plain numbers: all zeroes is a value of each.
-//! L6: what a call says that it wrote is initialised when it has succeeded.
-//! L7: a name or path that a call is given ends in NUL, an array of them in a null pointer.
-//! L8: what programs are compiled against stays: a mutex begins with its lock word, a link map with the module's bias
-//! and name.
-//! L9: a function that is handed over to be called back has the type that is demanded, and stays loaded.
+//! L4: a descriptor that a call has just returned has no other owner.
+//! L5: the C structures used here are plain numbers: all zeroes is a valid value of each.
+//! L6: after a call has succeeded, what it is documented to write is initialised.
+//! L7: a name or path passed to a call ends in NUL, and an array of them in a null pointer.
+//! L8: the layouts that programs are compiled against do not change: a mutex begins with its lock word, a link map with
+//!     the module's bias and name.
+//! L9: a callback has the type that the call requires, and stays loaded.
 
 #![allow(clippy::disallowed_types, clippy::disallowed_methods)] // Floor 0: below `atomic`.
 

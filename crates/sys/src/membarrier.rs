@@ -2,8 +2,8 @@
 //!
 //! # Contract
 //! A [`Reach`] is first registered, then usable. Private expedited barriers reach the running threads of the caller's
-//! process. Global ones reach the running threads of every process that has registered for them; the caller need not
-//! be registered, and a process that is not registered is *not* reached, which the caller is not told.
+//! process. Global ones reach the running threads of every process that has registered for them. The caller need not be
+//! registered; a process that is not registered is *not* reached, and the caller cannot find out.
 //! # Sources
 //! `membarrier(2)`: the private expedited commands (Linux 4.14), the global expedited ones (4.16).
 
@@ -12,17 +12,17 @@ use std::io;
 /// The system call's number, for code that calls it directly.
 pub const NUMBER: u64 = libc::SYS_membarrier as u64;
 
-/// The command behind [`Reach::Private`], likewise.
+/// The command of [`Reach::Private`], likewise.
 pub const EXPEDITED: u64 = 1 << 3;
 
 const GLOBAL_EXPEDITED: u64 = 1 << 1;
 
-/// Whose threads a barrier reaches.
+/// The threads that a barrier reaches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reach {
-    /// The caller's process.
+    /// Those of the caller's process.
     Private,
-    /// Every process that has registered.
+    /// Those of every registered process.
     Global,
 }
 
@@ -34,10 +34,10 @@ impl Reach {
         }
     }
 
-    /// Whether the kernel knows these barriers.
+    /// Whether the kernel supports these barriers.
     ///
     /// # Errors
-    /// What `membarrier` reports: a kernel without the call, or a filter that forbids it.
+    /// Those of `membarrier`: the kernel lacks the call, or a filter forbids it.
     pub fn is_known(self) -> io::Result<bool> {
         Ok(command(0)? & self.command() != 0)
     }
@@ -45,16 +45,16 @@ impl Reach {
     /// Registers the process. May be called again.
     ///
     /// # Errors
-    /// What `membarrier` reports: a kernel without the command, or a filter that forbids it.
+    /// Those of `membarrier`: the kernel lacks the command, or a filter forbids it.
     pub fn register(self) -> io::Result<()> {
         command(self.command() << 1).map(drop)
     }
 
-    /// A full barrier on every running thread within reach, and here.
+    /// Runs a full barrier on every running thread in reach, and on this one.
     ///
     /// # Errors
-    /// What `membarrier` reports: a process that is not registered (for the private reach), a kernel or a filter that
-    /// refuses.
+    /// Those of `membarrier`: the process is not registered (for the private reach), or a kernel or a filter refuses
+    /// the call.
     pub fn barrier(self) -> io::Result<()> {
         command(self.command()).map(drop)
     }

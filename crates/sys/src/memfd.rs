@@ -1,4 +1,4 @@
-//! Memory in a file without a name, reserved before it is written to.
+//! Memory in a file without a name, reserved before it is written.
 
 use crate::kernel;
 use std::ffi::CStr;
@@ -7,13 +7,13 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, RawFd};
 use std::ptr::NonNull;
 
-/// Makes an empty file that lives in memory only, closed on exec.
+/// Creates an empty file in memory, closed on exec.
 ///
 /// # Errors
-/// What `memfd_create` reports.
+/// Those of `memfd_create`.
 pub fn create(name: &CStr) -> io::Result<File> {
     let arguments = [name.as_ptr() as usize, libc::MFD_CLOEXEC as usize, 0, 0, 0, 0];
-    // The C library has a function for it since glibc 2.27 only.
+    // The C library has a function for it only since glibc 2.27.
     // SAFETY: a name (L7).
     let made = unsafe { kernel::call(libc::SYS_memfd_create, arguments) };
     let fd = made.map_err(io::Error::from_raw_os_error)?;
@@ -21,11 +21,11 @@ pub fn create(name: &CStr) -> io::Result<File> {
     Ok(unsafe { File::from_raw_fd(fd as RawFd) })
 }
 
-/// Gives the bytes `from..to` of `file` memory (or disk), so that no later write to them can fail, and makes the file
-/// at least `to` bytes long.
+/// Reserves memory (or disk space) for the bytes `from..to` of `file`, so that no later write to them can fail, and
+/// makes the file at least `to` bytes long.
 ///
 /// # Errors
-/// What `fallocate` reports: no room, or a file system that cannot reserve.
+/// Those of `fallocate`: no room, or a file system that cannot reserve.
 pub fn reserve(file: &File, from: u64, to: u64) -> io::Result<()> {
     let (Ok(offset), Ok(length)) = (i64::try_from(from), i64::try_from(to.saturating_sub(from)))
     else {
@@ -38,11 +38,11 @@ pub fn reserve(file: &File, from: u64, to: u64) -> io::Result<()> {
     }
 }
 
-/// Puts memory behind `bytes` bytes of a shared mapping from `base` on, so that no later write to them can fail; false
-/// if there is none, if they are not mapped, or on kernels before 5.14. Leaves `errno` alone.
+/// Adds memory to `bytes` bytes of a shared mapping from `base` on, so that no later write to them can fail. False if
+/// there is none, if the bytes are not mapped, or on kernels before 5.14. Keeps `errno`.
 pub fn populate(base: NonNull<u8>, bytes: usize) -> bool {
     let arguments = [base.as_ptr() as usize, bytes, libc::MADV_POPULATE_WRITE as usize, 0, 0, 0];
-    // SAFETY: populating changes no content, and what is not mapped is refused (L1).
+    // SAFETY: populating changes no contents, and the kernel rejects bytes that are not mapped (L1).
     unsafe { kernel::call(libc::SYS_madvise, arguments) }.is_ok()
 }
 
@@ -57,7 +57,7 @@ pub fn can_populate() -> bool {
         return false;
     };
     let works = populate(place, PAGE);
-    // SAFETY: the mapping made above, to which nothing else refers (L3).
+    // SAFETY: the mapping made above, with no other reference (L3).
     unsafe { libc::munmap(base, PAGE) };
     works
 }

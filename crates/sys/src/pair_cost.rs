@@ -1,11 +1,11 @@
-//! What an interposed lock and unlock cost over the plain ones, measured inside one process.
+//! The cost of an interposed lock and unlock over the plain ones, measured inside one process.
 //!
 //! # Contract
-//! Meaningful in a process into which a library was preloaded that defines `pthread_mutex_lock`: calls by that name
-//! reach it, while the C library's own functions are found through the C library's handle. Both are timed in turn.
+//! Meaningful in a process with a preloaded library that defines `pthread_mutex_lock`: calls by that name reach that
+//! library, while the C library's own functions are found through the C library's handle. The two are timed in turn.
 //! # Invariants
-//! I1: `find` is asked for `pthread_mutex_lock` and `pthread_mutex_unlock` alone.
-//! I2: the mutex lives on the stack of the one thread that locks it, in one place, and is unlocked after each lock.
+//! I1: `find` is called only for `pthread_mutex_lock` and `pthread_mutex_unlock`.
+//! I2: the mutex is on the stack of the one thread that locks it, does not move, and is unlocked after each lock.
 
 use std::ffi::CStr;
 use std::sync::mpsc;
@@ -13,12 +13,12 @@ use std::time::Instant;
 
 type Operation = unsafe extern "C" fn(*mut libc::pthread_mutex_t) -> libc::c_int;
 
-// Half a millisecond in all: every run of a program begins with this.
+// Half a millisecond in all, because every run of a program begins with this.
 const ROUNDS: usize = 15;
 const PAIRS: u32 = 400;
 
-/// The median over several rounds of the cost of an interposed uncontended lock and unlock less that of the plain ones,
-/// in nanoseconds, with a second thread alive. `None` where nothing is interposed.
+/// The cost of an interposed uncontended lock and unlock minus that of the plain ones, in nanoseconds, with a second
+/// thread alive: the median over several rounds. `None` if nothing is interposed.
 pub fn over_plain_ns() -> Option<f64> {
     let library = c"libc.so.6";
     // SAFETY: a name (L7); with RTLD_NOLOAD nothing new is loaded, so no constructor runs.
@@ -34,7 +34,7 @@ pub fn over_plain_ns() -> Option<f64> {
     if reached == plain {
         return None;
     }
-    // glibc spares atomic instructions while there is one thread only.
+    // glibc omits atomic instructions while there is only one thread.
     let (end, ended) = mpsc::channel::<()>();
     let second = std::thread::spawn(move || ended.recv().is_err());
     let mut over: Vec<f64> = (0..ROUNDS).map(|_| pair_ns(reached) - pair_ns(plain)).collect();

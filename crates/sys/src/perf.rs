@@ -1,17 +1,17 @@
-//! Trace points of a program and its descendants, through perf events.
+//! Tracepoints of a program and its descendants, through perf events.
 //!
 //! # Contract
-//! [`Watch::open`] arms trace points for the programs that this thread starts from then on, beginning with their
-//! `exec`. [`Watch::drain`] hands over what has happened since; what found no room in the rings is counted.
+//! [`Watch::open`] arms tracepoints for the programs that this thread starts from then on, beginning with their `exec`.
+//! [`Watch::drain`] returns the samples since the last call; samples that the rings had no room for are counted.
 //! # State
-//! One ring of [`RING_PAGES`] pages for each CPU, shared by all trace points: the kernel writes at `data_head`, we read
-//! at `data_tail`; both count bytes and only grow.
+//! One ring of [`RING_PAGES`] pages per CPU, shared by all tracepoints: the kernel writes at `data_head`, we read at
+//! `data_tail`; both count bytes and only grow.
 //! # Edges
 //! perf-head: the kernel stores `data_head` -> `drain` loads it. Carries the records before it.
 //! perf-tail: `drain` stores `data_tail` -> the kernel loads it. Carries the end of our reading.
 //! # Invariants
 //! I1: `base` is the start of a mapping of `1 + RING_PAGES` pages that lives as long as its `Ring`.
-//! I2: the child of the fork makes system calls and nothing else: other threads may have held any lock.
+//! I2: the child of the fork only makes system calls: other threads may have held any lock.
 //! # Sources
 //! perf_event_open(2); the kernel's ends of the edges: `perf_output_put_handle`, `perf_output_begin`.
 
@@ -37,10 +37,10 @@ const RECORD_LOST: u32 = 2;
 const RECORD_SAMPLE: u32 = 9;
 const HEAD_AT: usize = 1024;
 const TAIL_AT: usize = 1032;
-/// Call chains have marks in them from here on, which are no addresses.
+/// Values from here on are markers in a call chain, not addresses.
 const FIRST_MARK: u64 = u64::MAX - 4095;
 
-/// `struct perf_event_attr`, the first 112 bytes of it, which every kernel since 4.1 knows.
+/// `struct perf_event_attr`: its first 112 bytes, which every kernel since 4.1 knows.
 #[repr(C)]
 #[derive(Default)]
 struct Attributes {
@@ -66,37 +66,37 @@ struct Attributes {
 }
 const _: () = assert!(size_of::<Attributes>() == 112);
 
-/// A trace point to watch.
+/// A tracepoint to watch.
 #[derive(Debug, Clone, Copy)]
 pub struct Point<'a> {
     /// Its number (see [`crate::tracefs`]).
     pub id: u64,
-    /// The condition on its fields under which it counts.
+    /// A condition on its fields: only matching events count.
     pub filter: Option<&'a std::ffi::CStr>,
     /// Whether to take the user's call chain, by frame pointers.
     pub chain: bool,
 }
 
-/// A trace point that was passed.
+/// An event at a tracepoint.
 #[derive(Debug)]
 pub struct Sample {
-    /// Which: the number of its [`Point`].
+    /// The number of its [`Point`].
     pub id: u64,
     /// The process.
     pub pid: u32,
     /// The thread.
     pub tid: u32,
-    /// When, on CLOCK_MONOTONIC.
+    /// Its time, on CLOCK_MONOTONIC.
     pub time_ns: u64,
-    /// The user's call chain, innermost first; the innermost address is that of the call itself.
+    /// The user call chain, innermost first; the innermost address is that of the call itself.
     pub chain: Vec<u64>,
 }
 
-/// Armed trace points.
+/// Armed tracepoints.
 #[derive(Debug)]
 pub struct Watch {
     rings: Vec<Ring>,
-    /// Samples that found no room.
+    /// Samples that the rings had no room for.
     lost: u64,
 }
 
@@ -109,10 +109,10 @@ struct Ring {
 }
 
 impl Watch {
-    /// Arms `points` for what this thread starts from now on, on every CPU.
+    /// Arms `points` for programs that this thread starts from now on, on every CPU.
     ///
     /// # Errors
-    /// What `perf_event_open`, its filters and `mmap` report: usually that there is no right to.
+    /// Those of `perf_event_open`, its filters and `mmap`: usually missing permission.
     pub fn open(points: &[Point<'_>]) -> io::Result<Self> {
         // SAFETY: a number (L1).
         let cpus = unsafe { libc::sysconf(libc::_SC_NPROCESSORS_CONF) };
@@ -120,23 +120,23 @@ impl Watch {
         for cpu in 0..i32::try_from(cpus).unwrap_or(0) {
             match Ring::open(points, cpu) {
                 Ok(ring) => rings.push(ring),
-                Err(error) if error.raw_os_error() == Some(libc::ENODEV) => {} // This CPU is switched off.
+                Err(error) if error.raw_os_error() == Some(libc::ENODEV) => {} // This CPU is offline.
                 Err(error) => return Err(error),
             }
         }
         Ok(Watch { rings, lost: 0 })
     }
 
-    /// Hands over what has happened since the last call, in order of time within each CPU only.
+    /// Passes on the samples since the last call, in order of time only within each CPU.
     pub fn drain(&mut self, mut take: impl FnMut(Sample)) {
         for ring in &mut self.rings {
             self.lost += ring.drain(&mut take);
         }
     }
 
-    /// Disarms the trace points by another process. The kernel waits at the last close of a trace point until no CPU
-    /// can be in it any more, some thirty milliseconds, which nobody should wait for. That process has no other
-    /// descriptor, so it keeps nobody's pipe open, and ends by itself.
+    /// Disarms the tracepoints in another process. At the last close of a tracepoint the kernel waits until no CPU can
+    /// still be in it, about thirty milliseconds, which the caller should not wait for. That process has no other
+    /// descriptor, so it keeps no pipe open, and it exits by itself.
     pub fn close_aside(self) {
         let events = self.rings.iter().flat_map(|ring| &ring.events);
         let mut kept: Vec<RawFd> = events.map(AsRawFd::as_raw_fd).collect();
@@ -152,10 +152,10 @@ impl Watch {
             // SAFETY: runs no handlers (I2).
             unsafe { libc::_exit(0) };
         }
-        // The drop closes descriptors that are not the last any more, or, without a child, does all of it.
+        // The drop closes descriptors that are not the last ones or, if there is no child, does all of it.
     }
 
-    /// How many samples found no room so far.
+    /// The number of samples so far that the rings had no room for.
     pub fn lost(&self) -> u64 {
         self.lost
     }
@@ -191,30 +191,30 @@ impl Ring {
         }
         let base = NonNull::new(base.cast::<u8>()).ok_or(io::ErrorKind::Other)?;
         for event in events.iter().skip(1) {
-            // Only an event with a mapping can be the others' output.
+            // Only an event with a mapping can receive the others' output.
             control(event, SET_OUTPUT, fd as libc::c_ulong)?;
         }
         Ok(Ring { base, page, events })
     }
 
     fn word(&self, at: usize) -> &AtomicU64 {
-        // SAFETY: both words that are asked for lie in the first page (I1).
+        // SAFETY: both words that are used lie in the first page (I1).
         let word = unsafe { self.base.as_ptr().add(at) };
         // SAFETY: the words (I1) are aligned to eight bytes, and shared with the kernel as atomics.
         unsafe { AtomicU64::from_ptr(word.cast()) }
     }
 
-    /// Answers with the number of lost samples.
+    /// Returns the number of lost samples.
     fn drain(&mut self, take: &mut impl FnMut(Sample)) -> u64 {
         // EDGE perf-head (acquire): the records before this head are written.
         let head = self.word(HEAD_AT).load(Ordering::Acquire);
-        let mut tail = self.word(TAIL_AT).load(Ordering::Relaxed); // Only we write it.
+        let mut tail = self.word(TAIL_AT).load(Ordering::Relaxed); // Only this thread writes it.
         let mut lost = 0;
         while tail + 8 <= head {
             let header = self.bytes(tail, 8);
             let (kind, size) = (number(&header, 0, 4) as u32, number(&header, 6, 2));
             if size < 8 || tail + size > head {
-                tail = head; // Not a record; leave what is there.
+                tail = head; // Not a record: skip the rest.
                 break;
             }
             let body = self.bytes(tail + 8, size as usize - 8);
@@ -225,12 +225,12 @@ impl Ring {
             }
             tail += size;
         }
-        // EDGE perf-tail (release): our reading of the records before this tail is done.
+        // EDGE perf-tail (release): the records before this tail have been read.
         self.word(TAIL_AT).store(tail, Ordering::Release);
         lost
     }
 
-    /// A copy of `length` bytes from the place `from` of the ring, around its end if need be.
+    /// A copy of `length` bytes from position `from` of the ring, around its end if need be.
     fn bytes(&self, from: u64, length: usize) -> Vec<u8> {
         let capacity = self.page * RING_PAGES;
         let start = (from % capacity as u64) as usize;
@@ -239,7 +239,7 @@ impl Ring {
         for (from, into) in [(start, 0..first), (0, first..length)] {
             let into = &mut copy[into];
             // SAFETY: both pieces lie within the mapping (I1), since a record is no longer than the ring; the kernel
-            // has finished them (the acquire in `drain`) and does not touch them again before the tail passes them.
+            // has finished them (the acquire in `drain`) and does not write them again before the tail passes them.
             let source = unsafe { self.base.as_ptr().add(self.page + from) };
             // SAFETY: within the mapping (I1); `into` is memory of our own, so the two do not overlap.
             unsafe { std::ptr::copy_nonoverlapping(source, into.as_mut_ptr(), into.len()) };
@@ -302,7 +302,7 @@ fn sample(body: &[u8]) -> Option<Sample> {
     })
 }
 
-/// The little-endian number of `length` bytes at `at`; what lies beyond the end counts as zero.
+/// The little-endian number of `length` bytes at `at`; bytes beyond the end count as zero.
 fn number(bytes: &[u8], at: usize, length: usize) -> u64 {
     bytes.iter().skip(at).take(length).rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
 }

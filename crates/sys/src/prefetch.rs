@@ -1,16 +1,16 @@
-//! Hints to fetch a cache line before it is needed.
+//! Hints to prefetch a cache line.
 //!
 //! # Contract
-//! A hint changes nothing but time; any address will do. [`to_write`] takes the line from other CPUs' caches, which
-//! core's own intrinsic does not do unless the whole program is built for newer CPUs. Elsewhere than on x86-64 and
-//! AArch64: nothing.
+//! A hint affects only timing; any address is allowed. [`to_write`] takes the line from other CPUs' caches, which
+//! core's own intrinsic does not do unless the whole program is built for newer CPUs. On architectures other than
+//! x86-64 and AArch64 it does nothing.
 //!
 //! # Invariants
 //! I1: a hint neither faults nor changes memory, registers or flags.
 //! # Sources
-//! Intel SDM, PREFETCHW (CPUs that lack it take it for a no-op); Arm ARM, PRFM.
+//! Intel SDM, PREFETCHW (a no-op on CPUs without it); Arm ARM, PRFM.
 
-/// Fetches the line at `at` to be read.
+/// Prefetches the line at `at` for reading.
 #[inline(always)]
 pub fn to_read<T>(at: *const T) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -26,7 +26,7 @@ pub fn to_read<T>(at: *const T) {
     let _ = at;
 }
 
-/// Fetches the line at `at` to be written.
+/// Prefetches the line at `at` for writing.
 #[inline(always)]
 pub fn to_write<T>(at: *const T) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]

@@ -1,12 +1,13 @@
-//! Starting a program so that it cannot tell who started it, and waiting for its end.
+//! Starting a program transparently, and waiting for its end.
 //!
 //! # Contract
 //! [`spawn`] gives the program this process's own descriptors (those without close-on-exec), process group, terminal
-//! and limits, and the signal state that this process was started with (see [`crate::inherited`]).
+//! and limits, and the signal state that this process was started with (see [`crate::inherited`]): the program cannot
+//! tell that `unc` started it.
 //! # Invariants
-//! I1: between `fork` and `execve` the child calls async-signal-safe functions only and allocates nothing: another
-//! thread of the parent may have held any lock when it was copied.
-//! I2: a [`Child`] alone reaps its process, so the pid belongs to no other one before that.
+//! I1: between `fork` and `execve` the child calls only async-signal-safe functions and does not allocate: another
+//!     thread of the parent may have held any lock at the fork.
+//! I2: only its [`Child`] reaps a process, so the pid is not reused before that.
 //! # Evidence
 //! `crates/cli/tests/run_identity.rs`, `crates/cli/tests/run_status.rs`.
 
@@ -32,29 +33,29 @@ pub struct Image<'a> {
     pub environment: &'a [CString],
 }
 
-/// A started program that has not been reaped.
+/// A started program, not yet reaped.
 #[derive(Debug)]
 pub struct Child {
     pid: i32,
 }
 
-/// How a program ended and what it used.
+/// The exit of a program and the resources it used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exit {
-    /// Its exit code, if it ended by itself.
+    /// Its exit code, if it exited.
     pub code: Option<i32>,
-    /// The signal that ended it, otherwise.
+    /// The signal that killed it, otherwise.
     pub signal: Option<i32>,
-    /// Time on a CPU in user mode, its own and that of the children it waited for.
+    /// CPU time in user mode, its own and that of the children it waited for.
     pub user: Duration,
-    /// Likewise in the kernel.
+    /// CPU time in the kernel, likewise.
     pub system: Duration,
 }
 
 /// Starts `image` with the signal mask from before `signals` were blocked.
 ///
 /// # Errors
-/// What `pipe2`, `fork` and, in the child, `execve` report: the latter's error comes back here too.
+/// Those of `pipe2`, `fork` and, in the child, `execve`, which is reported here too.
 pub fn spawn(image: &Image<'_>, signals: &Signals) -> io::Result<Child> {
     let arguments = pointers(image.arguments);
     let environment = pointers(image.environment);
@@ -67,7 +68,7 @@ pub fn spawn(image: &Image<'_>, signals: &Signals) -> io::Result<Child> {
     let mut reader = unsafe { File::from_raw_fd(ends[0]) };
     // SAFETY: the other one (L4).
     let writer = unsafe { File::from_raw_fd(ends[1]) };
-    // SAFETY: the child runs `become_image` only, which keeps I1.
+    // SAFETY: the child runs only `become_image`, which keeps I1.
     let pid = unsafe { libc::fork() };
     match pid {
         -1 => return Err(io::Error::last_os_error()),
@@ -102,12 +103,12 @@ fn become_image(
         // SAFETY: a number (L1): Rust's `/dev/null`, which nothing in the child uses (I1).
         unsafe { libc::close(stream.into()) };
     }
-    // SAFETY: `before` is an initialised mask; the old one is not asked for (L2).
+    // SAFETY: `before` is an initialised mask; the old one is not requested (L2).
     unsafe { libc::sigprocmask(libc::SIG_SETMASK, signals.before(), std::ptr::null_mut()) };
     // SAFETY: a path and two arrays (L7).
     unsafe { libc::execve(path.as_ptr(), arguments.as_ptr(), environment.as_ptr()) };
     let errno = io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO).to_ne_bytes();
-    // SAFETY: the buffer is as long as said (L2).
+    // SAFETY: the buffer has the length passed (L2).
     unsafe { libc::write(report, errno.as_ptr().cast(), errno.len()) };
     // SAFETY: `_exit` runs no handlers (I1).
     unsafe { libc::_exit(127) }
@@ -120,18 +121,18 @@ fn restore(signal: i32, ignored: bool) {
 }
 
 impl Child {
-    /// Its process id, valid until it is reaped.
+    /// Its process ID, valid until it is reaped.
     pub fn pid(&self) -> u32 {
         self.pid.unsigned_abs()
     }
 
-    /// Sends it a signal. A program that has ended takes none, which does not count as an error.
+    /// Sends it a signal. If the program has ended, this does nothing and is not an error.
     pub fn signal(&self, signal: i32) {
         // SAFETY: numbers (L1); the pid is still its own (I2).
         unsafe { libc::kill(self.pid, signal) };
     }
 
-    /// Whether it has ended. It stays in the process table, with its figures, until [`Child::reap`].
+    /// Whether it has ended. It stays in the process table, with its resource usage, until [`Child::reap`].
     pub fn ended(&self) -> bool {
         let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
         let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
@@ -143,10 +144,10 @@ impl Child {
         rc != 0 || unsafe { info.si_pid() } != 0
     }
 
-    /// Waits for its end and takes it out of the process table.
+    /// Waits for its end and removes it from the process table.
     ///
     /// # Errors
-    /// What `wait4` reports.
+    /// Those of `wait4`.
     pub fn reap(self) -> io::Result<Exit> {
         let mut status = 0;
         let mut usage = MaybeUninit::<libc::rusage>::zeroed();
@@ -172,7 +173,7 @@ impl Child {
     }
 }
 
-/// Whether the file at `path` gives capabilities to the program that is started from it.
+/// Whether the file at `path` grants capabilities to a program started from it.
 pub fn has_file_capabilities(path: &Path) -> bool {
     let Ok(path) = CString::new(path.as_os_str().as_bytes()) else { return false };
     // SAFETY: a path and a name (L7); a null buffer of length zero asks for the value's size only (L2).

@@ -1,24 +1,25 @@
-//! Receiving signals by waiting for them instead of by handlers.
+//! Receiving signals by waiting for them instead of with handlers.
 //!
 //! # Contract
-//! [`Signals::block`] takes signals out of asynchronous delivery; [`Signals::wait`] hands them over one at a time with
-//! their sender. The mask from before is kept for the programs that this process starts.
-//! A signal that our caller had ignored stays ignored: the kernel drops it and `wait` never sees it.
+//! [`Signals::block`] blocks the asynchronous delivery of signals; [`Signals::wait`] returns them one at a time with
+//! their origin. The mask from before is kept for the programs that this process starts. A signal that our caller
+//! ignores stays ignored: the kernel drops it and `wait` never returns it.
 
 use std::io;
 use std::mem::MaybeUninit;
 use std::time::Duration;
 
-/// A signal and where it came from.
+/// A signal and its origin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Received {
     /// The signal's number.
     pub signal: i32,
-    /// True if a process sent it (kill, sigqueue, tgkill), false if the kernel did (a terminal's key, a child's end).
+    /// True if a process sent it (kill, sigqueue, tgkill), false if the kernel did (a key on the terminal, a child's
+    /// end).
     pub from_process: bool,
 }
 
-/// Signals held back for [`Signals::wait`].
+/// Signals blocked for [`Signals::wait`].
 pub struct Signals {
     set: libc::sigset_t,
     before: libc::sigset_t,
@@ -31,18 +32,18 @@ impl std::fmt::Debug for Signals {
 }
 
 impl Signals {
-    /// Blocks `signals` in this thread and in those it starts from now on. Makes SIGCHLD's disposition the default one,
+    /// Blocks `signals` in this thread and in those it starts from now on. Resets SIGCHLD to its default disposition,
     /// so that children can be waited for. Call it before starting threads.
     ///
     /// # Errors
-    /// What `pthread_sigmask` and `sigaction` report.
+    /// Those of `pthread_sigmask` and `sigaction`.
     pub fn block(signals: &[i32]) -> io::Result<Self> {
         let mut set = MaybeUninit::<libc::sigset_t>::uninit();
         let mut before = MaybeUninit::<libc::sigset_t>::uninit();
         // SAFETY: a pointer to `set` (L2).
         unsafe { libc::sigemptyset(set.as_mut_ptr()) };
         for &signal in signals {
-            // SAFETY: `set` is initialised (L6); an invalid number is refused and changes nothing.
+            // SAFETY: `set` is initialised (L6); an invalid number is rejected and changes nothing.
             unsafe { libc::sigaddset(set.as_mut_ptr(), signal) };
         }
         // SAFETY: pointers to both masks (L2), of which `set` is initialised (L6).
@@ -74,7 +75,7 @@ impl Signals {
         // SAFETY: pointers to all three (L2); `info` is only written.
         let signal = unsafe { libc::sigtimedwait(&self.set, info.as_mut_ptr(), &limit) };
         if signal < 0 {
-            return None; // EAGAIN: the time is over. EINTR: stopped and continued; the caller comes back.
+            return None; // EAGAIN: timed out. EINTR: stopped and continued; the caller retries.
         }
         // SAFETY: a signal was received (L6).
         let info = unsafe { info.assume_init() };

@@ -1,12 +1,12 @@
-//! Waiting for a measured command: its end, its time, its resources and what it printed.
+//! Running a measured command to its end: its exit, its time, its resources and its output.
 //!
 //! # Contract
-//! [`supervise`] takes a child that leads a process group of its own. It returns when the child has ended, whatever its
+//! [`supervise`] takes a child that leads its own process group. It returns when the child has ended, whatever its
 //! descendants still do; if `timeout` passes first, the whole group is killed. Output is read while the command runs,
-//! so that a full pipe never stops it, and what is in the pipe when the child ends is all that counts.
+//! so a full pipe never blocks it; output still in the pipe when the child ends counts, later output does not.
 //! # Invariants
-//! I1: the child is reaped here and nowhere else, so its pid stays its own until `wait4` returns.
-//! I2: the closure between fork and exec is empty; any one at all keeps the standard library from `posix_spawn`.
+//! I1: the child is reaped only here, so its pid stays its own until `wait4` returns.
+//! I2: the closure between fork and exec is empty; any closure keeps the standard library from using `posix_spawn`.
 //! # Evidence
 //! `crates/cli/tests/decide_runner.rs`.
 //! # Sources
@@ -21,49 +21,49 @@ use std::os::unix::process::CommandExt as _;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-/// Bytes of output that are kept; what comes after them is read and forgotten.
+/// Bytes of output to keep; the rest is read and discarded.
 pub const OUTPUT_LIMIT: usize = 64 << 20;
 
-/// How a measured command ended and what it used.
+/// The exit of a measured command and the resources it used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ended {
-    /// Its exit code, if it ended by itself.
+    /// Its exit code, if it exited.
     pub code: Option<i32>,
-    /// The signal that ended it, otherwise.
+    /// The signal that killed it, otherwise.
     pub signal: Option<i32>,
-    /// From `started` to the moment it was reaped.
+    /// The time from `started` until it was reaped.
     pub wall: Duration,
-    /// Time on a CPU in user mode, its own and that of the children it waited for.
+    /// CPU time in user mode, its own and that of the children it waited for.
     pub user: Duration,
-    /// Likewise in the kernel.
+    /// CPU time in the kernel, likewise.
     pub system: Duration,
-    /// The largest resident set of any of these processes, in bytes. Never below what the child was before its exec,
+    /// The largest resident set of any of these processes, in bytes. Never below that of the child before its exec,
     /// which the kernel counts too: see [`start_small`].
     pub max_rss_bytes: u64,
-    /// True if it was killed because `timeout` had passed.
+    /// Whether it was killed because `timeout` had passed.
     pub timed_out: bool,
-    /// What it wrote to a piped standard output.
+    /// Its output to a piped standard output.
     pub output: Vec<u8>,
 }
 
-/// Whether `fd` has something to read, or has ended, within `limit`. A signal ends the wait with false.
+/// Whether `fd` becomes readable, or ends, within `limit`. A signal ends the wait with false.
 ///
 /// # Errors
-/// What `poll` reports.
+/// Those of `poll`.
 pub fn readable(fd: BorrowedFd<'_>, limit: Duration) -> io::Result<bool> {
     poll([fd.as_raw_fd(), -1], Some(limit)).map(|[readable, _]| readable)
 }
 
-/// Follows `child`, which was started at `started` as the leader of a process group of its own, to its end.
+/// Follows `child`, started at `started` as the leader of its own process group, to its end.
 ///
 /// # Errors
-/// What `pidfd_open`, `poll`, `fcntl`, `read` and `wait4` report. The child is killed then.
+/// Those of `pidfd_open`, `poll`, `fcntl`, `read` and `wait4`. The child is killed then.
 pub fn supervise(
     mut child: Child,
     started: Instant,
     timeout: Option<Duration>,
 ) -> io::Result<Ended> {
-    let pid = i32::try_from(child.id()).expect("process ids are positive ints");
+    let pid = i32::try_from(child.id()).expect("process IDs are positive ints");
     interrupts::follow(pid);
     let mut pipe = match child.stdout.take() {
         Some(stdout) => Some(nonblocking(OwnedFd::from(stdout).into())?),
@@ -90,9 +90,9 @@ pub fn supervise(
     })
 }
 
-/// Makes `command` start by `fork` instead of `vfork`. The kernel counts what a child was before its exec into its
-/// largest resident set: after `vfork` that is all of this process, after `fork` only its anonymous pages, at the cost
-/// of copying their tables.
+/// Makes `command` start by `fork` instead of `vfork`. The kernel counts the child's memory before its exec in its
+/// largest resident set: after `vfork` that is all of this process's, after `fork` only its anonymous pages. The cost
+/// is copying their page tables.
 pub fn start_small(command: &mut Command) {
     // SAFETY: the closure does nothing (I2).
     unsafe { command.pre_exec(|| Ok(())) };
@@ -129,7 +129,7 @@ fn watch(
     }
 }
 
-/// Reads what is there; true at the end of the pipe.
+/// Reads what is available; true at the end of the pipe.
 fn drain(pipe: &mut Option<File>, output: &mut Vec<u8>) -> io::Result<bool> {
     let Some(file) = pipe else { return Ok(false) };
     let mut chunk = [0; 1 << 16];
@@ -147,17 +147,17 @@ fn drain(pipe: &mut Option<File>, output: &mut Vec<u8>) -> io::Result<bool> {
     }
 }
 
-/// Which of two descriptors (a negative one never) have something to say, at the latest after `timeout`.
+/// Which of two descriptors (a negative one never) are ready, waiting at most `timeout`.
 fn poll(fds: [i32; 2], timeout: Option<Duration>) -> io::Result<[bool; 2]> {
     let mut polled = fds.map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
-    // Rounded up, so that a passed time-out is past when we look.
+    // Rounded up, so that the deadline has passed when it is checked.
     let millis = timeout
         .map_or(-1, |left| i32::try_from(left.as_nanos().div_ceil(1_000_000)).unwrap_or(i32::MAX));
     // SAFETY: an array of two (L2).
     let rc = unsafe { libc::poll(polled.as_mut_ptr(), 2, millis) };
     if rc < 0 {
         let error = io::Error::last_os_error();
-        // The handler of an interrupt has killed the group: the next round sees its end.
+        // An interrupt handler has killed the group: the next round sees its end.
         return if error.kind() == io::ErrorKind::Interrupted {
             Ok([false; 2])
         } else {

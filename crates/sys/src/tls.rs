@@ -1,8 +1,8 @@
-//! One word of each thread for the preloaded library, read without a call.
+//! One word per thread for the preloaded library, read without a call.
 //!
 //! # Contract
 //! [`get`] is 0 in a thread that never called [`set`]. The word lies in the static TLS block (initial-exec model),
-//! which is sound for a library that is loaded at start, as a preloaded one is: reading it takes two instructions,
+//! which is sound for a library loaded at program start, as a preloaded one is. Reading it takes two instructions,
 //! while the dynamic model that Rust uses in shared libraries calls a function of the loader.
 //! # Invariants
 //! I1: `uncontended_thread_word` is 8 bytes, and every thread has its own.

@@ -1,7 +1,7 @@
-//! The kernel's list of trace points, without mounting it anywhere that others could see.
+//! The kernel's list of tracepoints, read without mounting tracefs where others could see it.
 //!
 //! # Contract
-//! `event_id` answers with the number by which perf events name a trace point. Needs root.
+//! `event_id` returns the number by which perf events identify a tracepoint. Needs root.
 //! # Sources
 //! fsopen(2), fsmount(2); `Documentation/trace/events.rst`.
 
@@ -14,7 +14,7 @@ const FSOPEN_CLOEXEC: libc::c_ulong = 1;
 const FSCONFIG_CMD_CREATE: libc::c_ulong = 6;
 const FSMOUNT_CLOEXEC: libc::c_ulong = 1;
 
-/// A tracefs that is mounted nowhere.
+/// A tracefs instance that is not mounted anywhere.
 #[derive(Debug)]
 pub struct Tracefs {
     root: File,
@@ -24,7 +24,7 @@ impl Tracefs {
     /// Opens one.
     ///
     /// # Errors
-    /// What `fsopen`, `fsconfig` and `fsmount` report: no right to, or a kernel without tracing.
+    /// Those of `fsopen`, `fsconfig` and `fsmount`: missing permission, or a kernel without tracing.
     pub fn open() -> io::Result<Self> {
         // SAFETY: a name (L7).
         let context =
@@ -57,10 +57,10 @@ impl Tracefs {
         Ok(Tracefs { root: owned(root)? })
     }
 
-    /// The number of the trace point `name`, such as `syscalls/sys_enter_futex`.
+    /// The number of the tracepoint `name`, such as `syscalls/sys_enter_futex`.
     ///
     /// # Errors
-    /// What opening and reading its `id` file report; `InvalidData` if there is no number in it.
+    /// Those of opening and reading its `id` file; `InvalidData` if it does not hold a number.
     pub fn event_id(&self, name: &str) -> io::Result<u64> {
         let path = CString::new(format!("events/{name}/id"))?;
         // SAFETY: a path (L7).
@@ -73,7 +73,7 @@ impl Tracefs {
     }
 }
 
-/// The descriptor that a system call answered with.
+/// The descriptor that a system call returned.
 fn owned(answer: libc::c_long) -> io::Result<File> {
     match RawFd::try_from(answer) {
         // SAFETY: a new descriptor (L4).

@@ -1,23 +1,24 @@
-//! What this process has used so far: CPU time and context switches of all its threads, dead ones included.
+//! Resource usage of this process so far: CPU time and context switches of all its threads, including those that have
+//! ended.
 //!
 //! # Contract
-//! Figures only grow. A thread that runs on another CPU at that moment is counted up to its last scheduler tick (a few
+//! The values only grow. A thread that is running on another CPU is counted up to its last scheduler tick (a few
 //! milliseconds); one that sleeps or has ended is counted exactly.
 //! # Sources
 //! clock_getres(2) (`CLOCK_PROCESS_CPUTIME_ID`), getrusage(2).
 
-/// Used by all threads of the process since it started.
+/// Resource usage of all threads of the process since it started.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// CPU time, in user and system mode, in nanoseconds.
+    /// CPU time in user and kernel mode, in nanoseconds.
     pub cpu_ns: u64,
-    /// Switches because a thread slept.
+    /// Voluntary context switches: a thread slept.
     pub voluntary: u64,
-    /// Switches because a thread was made to give way.
+    /// Involuntary context switches: a thread was preempted.
     pub involuntary: u64,
 }
 
-/// What was used until now; zeros where the kernel gives none.
+/// The usage until now; zeros where the kernel does not report it.
 pub fn process() -> Usage {
     let mut cpu = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: a pointer to `cpu` (L2).
