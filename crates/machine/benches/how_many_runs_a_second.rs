@@ -1,9 +1,9 @@
-//! Question: how many runs a second does the machine make of a test, setting up and counting included, and how often
-//! does it show the weak outcome?
+//! Question: how many runs per second does the machine make of a test, including setup and counting, and how often does
+//! it show the weak outcome?
 //!
-//! `cargo bench -p uncontended-machine --bench how_many_runs_a_second [-- RUNS]`. The five tests take turns, so that
-//! drift hits all of them; the median of five turns is printed, with the slowest and the fastest. Not measured: what
-//! the rate would be with CPUs shared with other programs.
+//! `cargo bench -p uncontended-machine --bench how_many_runs_a_second [-- RUNS]`. The five tests take turns, so drift
+//! affects all of them; the median of five turns is printed, with the slowest and the fastest. Not measured: the rate
+//! on CPUs shared with other programs.
 
 use std::time::Instant;
 use uncontended_figures::table::{Column, Paint, Table};

@@ -1,8 +1,8 @@
-//! How often does this machine lose the sleepers flag of the one-word event count, and what stops it?
+//! How often does this machine lose the sleepers flag of the one-word event count, and what prevents it?
 //!
-//! P0 increments the version without LOCK; P1 sets the sleepers flag with `lock or` and reads the word back. The flag
-//! is lost *silently* if P1 saw it set and it is gone in the end: P1 would sleep, and nobody would wake it. It is lost
-//! *noticed* if P1 saw it gone and can set it again.
+//! P0 increments the version without LOCK; P1 sets the sleepers flag with `lock or` and rereads the word. The flag is
+//! lost *silently* if P1 saw it set and it is gone in the end: P1 would sleep and never be woken. The loss is *noticed*
+//! if P1 saw it gone and can set it again.
 //!
 //! `cargo run --release -p uncontended-machine --example flagship [RUNS]`; a hundredth of the runs with membarrier.
 
@@ -18,7 +18,7 @@ use uncontended_model::search::outcomes;
 /// The sleepers flag in the word.
 const FLAG: u64 = 1;
 
-/// The register of P1 that holds what it read back: its only one.
+/// The only register of P1, which holds what it reread.
 const REREAD: Reg = Reg(0);
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,8 +1,8 @@
 //! An assembler for the few x86-64 instructions that litmus programs need.
 //!
 //! # Contract
-//! Bytes are appended in order; every instruction is exactly the one named, so nothing between a program and the
-//! machine can reorder its accesses. It emits on every architecture; only x86-64 can run the result.
+//! Bytes are appended in order. Every instruction is exactly the one named, so nothing between a program and the
+//! machine reorders its accesses. The assembler works on every architecture; only x86-64 can run the result.
 //! # State
 //! I1: a jump waits in `jumps` until its label is bound; [`Assembler::finish`] resolves all of them.
 //! # Sources
@@ -10,7 +10,7 @@
 
 use uncontended_model::program::{Alu, Test};
 
-/// A machine register, by its number in encodings.
+/// A machine register, by its number in instruction encodings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Gpr(pub(crate) u8);
 
@@ -30,27 +30,27 @@ pub(crate) const R13: Gpr = Gpr(13);
 pub(crate) const R14: Gpr = Gpr(14);
 pub(crate) const R15: Gpr = Gpr(15);
 
-/// Memory at a register plus a distance. The register is RBX or RBP: others would need another encoding.
+/// Memory at a register plus an offset. The register is RBX or RBP: others need another encoding.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Mem {
     pub(crate) base: Gpr,
     pub(crate) distance: i32,
 }
 
-/// A place in the code, bound or not yet.
+/// A position in the code, bound or not yet.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Label(usize);
 
-/// Machine code in the making.
+/// Machine code under construction.
 #[derive(Debug, Default)]
 pub(crate) struct Assembler {
     bytes: Vec<u8>,
     labels: Vec<Option<usize>>,
-    /// Where a 32-bit distance is to be filled in, and to which label.
+    /// Where a 32-bit offset has to be filled in, and to which label.
     jumps: Vec<(usize, Label)>,
 }
 
-/// A memory instruction in its full width; the form for bytes has the opcode below.
+/// A memory instruction at full width; the byte form has the opcode below it.
 struct Form {
     escape: bool,
     opcode: u8,
@@ -60,7 +60,7 @@ impl Assembler {
     /// The bytes, with every jump resolved.
     ///
     /// # Panics
-    /// If a label that is jumped to was never bound.
+    /// Panics if the target of a jump was never bound.
     pub(crate) fn finish(mut self) -> Vec<u8> {
         for (at, label) in self.jumps {
             let target = self.labels[label.0].expect("a label is bound before the code ends");
@@ -70,7 +70,7 @@ impl Assembler {
         self.bytes
     }
 
-    /// Where the next instruction will lie.
+    /// The position of the next instruction.
     pub(crate) fn here(&self) -> usize {
         self.bytes.len()
     }
@@ -112,7 +112,7 @@ impl Assembler {
         if bits == 16 {
             self.emit(&[0x66]);
         }
-        // REX stands even where it carries nothing: with it, registers 4 to 7 mean SPL to DIL in the byte forms.
+        // REX is emitted even if it is empty: with it, registers 4 to 7 mean SPL to DIL in the byte forms.
         self.emit(&[0x40 | u8::from(bits == 64) << 3 | (reg.0 >> 3) << 2]);
         if form.escape {
             self.emit(&[0x0f]);
@@ -140,7 +140,7 @@ impl Assembler {
         self.registers(true, &[0x89], from, to);
     }
 
-    /// Clears what lies above the lowest `bits` bits.
+    /// Clears the bits above the lowest `bits`.
     pub(crate) fn cut(&mut self, reg: Gpr, bits: u8) {
         match bits {
             8 => self.registers(false, &[0x0f, 0xb6], reg, reg),
@@ -175,7 +175,7 @@ impl Assembler {
     /// `to = memory`, zero-extended.
     pub(crate) fn load(&mut self, to: Gpr, from: Mem, bits: u8) {
         match bits {
-            // The zero-extending forms are those of a 32-bit register.
+            // The zero-extending forms use a 32-bit register.
             8 => self.memory(false, 32, &Form { escape: true, opcode: 0xb6 }, to, from),
             16 => self.memory(false, 32, &Form { escape: true, opcode: 0xb7 }, to, from),
             _ => self.memory(false, bits, &Form { escape: false, opcode: 0x8b }, to, from),
@@ -207,7 +207,7 @@ impl Assembler {
         self.memory(false, 64, &Form { escape: false, opcode: 0x3b }, left, right);
     }
 
-    /// `memory = how(memory, by)` without the old value, for sum, difference and bitwise operations.
+    /// `memory = how(memory, by)` without the old value, for sums, differences and bitwise operations.
     pub(crate) fn change(&mut self, at: Mem, how: Alu, by: Gpr, bits: u8, locked: bool) {
         self.memory(locked, bits, &Form { escape: false, opcode: opcode(how) }, by, at);
     }
@@ -242,7 +242,7 @@ impl Assembler {
         self.registers(true, &[0x39], right, left);
     }
 
-    /// Jumps if the last comparison says so.
+    /// Jumps if the last comparison holds.
     pub(crate) fn jump(&mut self, test: Test, to: Label) {
         let condition = match test {
             Test::Eq => 0x84,
@@ -257,7 +257,7 @@ impl Assembler {
         self.emit(&[0; 4]);
     }
 
-    /// Jumps.
+    /// Jumps unconditionally.
     pub(crate) fn go(&mut self, to: Label) {
         self.emit(&[0xe9]);
         self.jumps.push((self.bytes.len(), to));
@@ -274,7 +274,7 @@ impl Assembler {
         self.emit(&[0x40 | reg.0 >> 3, 0x50 | reg.0 & 7]);
     }
 
-    /// Takes a register back.
+    /// Restores a register from the stack.
     pub(crate) fn pop(&mut self, reg: Gpr) {
         self.emit(&[0x40 | reg.0 >> 3, 0x58 | reg.0 & 7]);
     }
@@ -290,7 +290,7 @@ impl Assembler {
     }
 }
 
-/// The opcode of arithmetic whose right side is a register.
+/// The opcode of an arithmetic operation whose right side is a register.
 fn opcode(how: Alu) -> u8 {
     match how {
         Alu::Add => 0x01,
@@ -298,7 +298,7 @@ fn opcode(how: Alu) -> u8 {
         Alu::And => 0x21,
         Alu::Sub => 0x29,
         Alu::Xor => 0x31,
-        Alu::Right | Alu::Mul => unreachable!("a move and a product have forms of their own"),
+        Alu::Right | Alu::Mul => unreachable!("a move and a product have their own forms"),
     }
 }
 

@@ -1,15 +1,15 @@
-//! The threads of a program as machine code: one function a thread, which runs a whole batch.
+//! The threads of a program as machine code: one function per thread, which runs a whole batch.
 //!
 //! # Contract
-//! Each operation of the program becomes the x86-64 instruction that it stands for, in program order; between the
-//! accesses of one run stand only moves and arithmetic within the thread, and under [`Pace::Yielding`] system calls.
-//! What is not one instruction, or may wait or loop for ever, is refused by name.
+//! Each operation of the program becomes the x86-64 instruction that it stands for, in program order. Between the
+//! accesses of one run there are only moves and arithmetic within the thread and, under [`Pace::Yielding`], system
+//! calls. An operation that is not one instruction, or that may wait or loop forever, is refused by name.
 //! # State
-//! I1: a function reads its [`Frame`], writes memory only in slots of its batch ([`crate::layout`], I1), in its own
-//! results and on its stack, and keeps the registers that the System V ABI preserves.
+//! I1: a function reads its [`Frame`], writes memory only in the slots of its batch ([`crate::layout`], I1), in its own
+//!     results and on its stack, and preserves the registers that the System V ABI requires.
 //! I2: every jump within a run goes forward, so every function returns.
 //! # Evidence
-//! `run::tests`: each operation, alone on the machine, ends as the model says.
+//! `run::tests`: each operation, run alone on the machine, ends as the model says.
 //! # Sources
 //! System V ABI for x86-64; `membarrier(2)`.
 
@@ -22,20 +22,20 @@ use crate::refusal::Refusal;
 use uncontended_model::program::{Alu, Op, Operand, Place, Program, Reg, Test, Thread};
 use uncontended_model::random::Random;
 
-/// The registers of a program's thread. RAX, RCX and R11 are scratch, RBX is the run's memory, RBP the frame, R12 the
-/// run, R13 counts the runs left.
+/// The registers of a program's thread. RAX, RCX and R11 are scratch, RBX points to the run's memory, RBP to the frame,
+/// R12 holds the run, R13 counts the remaining runs.
 pub(crate) const REGISTERS: [Gpr; 8] = [R8, R9, R10, R14, R15, RSI, RDI, RDX];
 
-/// Registers that a function gives back as it found them.
+/// Registers that a function preserves.
 const KEPT: [Gpr; 6] = [RBX, RBP, R12, R13, R14, R15];
 
-/// Looks at the counter before a thread that waits for the others yields its CPU: some microseconds.
-const PATIENCE: u64 = 4_096;
+/// Checks of the counter before a waiting thread yields its CPU: some microseconds.
+const CHECKS_BEFORE_YIELD: u64 = 4_096;
 
 /// The number of the system call.
 const SCHED_YIELD: u64 = 24;
 
-/// What one call of a function works on.
+/// The arguments of one call of a function.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Frame {
@@ -45,33 +45,33 @@ pub(crate) struct Frame {
     pub(crate) results: *mut u64,
     /// Bytes from one run to the next.
     pub(crate) spread: u64,
-    /// The run to begin with.
+    /// The first run.
     pub(crate) first: u64,
-    /// Added to go to the next run; odd, so that all runs come.
+    /// Added to get the next run; odd, so that all runs are reached.
     pub(crate) stride: u64,
-    /// Runs in the batch, a power of two, less one.
+    /// Runs in the batch minus one; the number of runs is a power of two.
     pub(crate) mask: u64,
     /// Runs in the batch.
     pub(crate) count: u64,
-    /// Rounds of an empty loop before each run, where runs are paced; at least 1.
+    /// Iterations of an empty loop before each run, if runs are paced; at least 1.
     pub(crate) skew: u64,
-    /// Decides between which operations the thread yields, where it does.
+    /// Decides between which operations the thread yields, if it does.
     pub(crate) salt: u64,
 }
 
-/// The frame's field at a byte distance.
+/// The field of the frame at this byte offset.
 const fn field(distance: usize) -> Mem {
     Mem { base: RBP, distance: distance as i32 }
 }
 
-/// How the threads keep step within a batch.
+/// How closely the threads run together within a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Pace {
-    /// Each thread goes through the runs as fast as it can.
+    /// Each thread runs as fast as it can.
     Free,
     /// Before each run, all threads wait for each other.
     Together,
-    /// Now and then between two operations, a thread yields its CPU to another of the same CPU.
+    /// Now and then, between two operations, a thread yields to another one of its CPU.
     Yielding,
 }
 
@@ -157,8 +157,8 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Waits until all threads have come to this run, then for the frame's skew. A thread whose partner does not run
-    /// lets others run.
+    /// Waits until all threads have reached this run, then for the frame's skew. A thread whose partner is not running
+    /// yields.
     fn meet(&mut self, threads: usize) {
         let layout = Layout { locations: self.program.locations.len() };
         let counter = Mem { base: RBX, distance: Layout::distance(layout.counters()) };
@@ -167,7 +167,7 @@ impl Compiler<'_> {
         let (again, wait, met) = (self.asm.label(), self.asm.label(), self.asm.label());
         self.asm.bind(again);
         self.asm.constant(RAX, threads as u64);
-        self.asm.constant(RCX, PATIENCE);
+        self.asm.constant(RCX, CHECKS_BEFORE_YIELD);
         self.asm.bind(wait);
         self.asm.compare_memory(RAX, counter);
         self.asm.jump(Test::Eq, met);
@@ -184,7 +184,7 @@ impl Compiler<'_> {
         self.asm.jump(Test::Ne, delay);
     }
 
-    /// Before about one operation in eight yields the CPU: bits of a product of run, operation and salt decide.
+    /// Yields the CPU before about one operation in eight: bits of a product of run, operation and salt decide.
     fn yield_sometimes(&mut self, at: usize) {
         let factor = Random(at as u64).next() as u32 >> 1 | 1;
         let skip = self.asm.label();
@@ -223,10 +223,10 @@ impl Compiler<'_> {
         }
     }
 
-    /// Memory of the run at a place, and its width.
+    /// The run's memory at a place, and its width.
     fn place(&self, place: Place) -> Result<(Mem, u8), &'static str> {
         if place.index.is_some() {
-            return Err("an indexed location is not run on the machine");
+            return Err("an indexed location cannot run on the machine");
         }
         let location = usize::from(place.base);
         let bits = self.program.locations[location].bits;
@@ -276,18 +276,22 @@ impl Compiler<'_> {
                 self.asm.jump(test, self.labels[usize::from(target)]);
             }
             Op::Interrupt { .. } => {
-                return Err("the machine has no instruction to wait for an interrupt elsewhere");
+                return Err(
+                    "the machine has no instruction that waits for an interrupt on another thread",
+                );
             }
             Op::FutexWait { .. } => return Err("futex_wait, which may never end on the machine"),
             Op::FutexWake { .. } => {
-                return Err("futex_wake, which means nothing without futex_wait");
+                return Err("futex_wake, which does nothing without futex_wait");
             }
             Op::Lock { .. } => return Err("mutex_lock, which may never end on the machine"),
             Op::Unlock { .. } => {
-                return Err("mutex_unlock, which means nothing without mutex_lock");
+                return Err("mutex_unlock, which does nothing without mutex_lock");
             }
             Op::Delay { .. } => {
-                return Err("the machine bounds no store's wait, so it knows no ticks");
+                return Err(
+                    "ticks, which the machine does not have: it does not bound the delay of a store",
+                );
             }
         }
         Ok(())
@@ -304,7 +308,7 @@ impl Compiler<'_> {
         let (at, bits) = self.place(at)?;
         let by = self.operand(by, R11);
         match (how, old, locked) {
-            (Alu::Mul, ..) => return Err("x86-64 has no product as a read-modify-write"),
+            (Alu::Mul, ..) => return Err("x86-64 has no read-modify-write for a product"),
             (Alu::Right, _, false) => return Err("an exchange with memory is always LOCKed"),
             (Alu::Right, _, true) => {
                 self.asm.copy(RAX, by);
@@ -334,7 +338,7 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// A bitwise operation that leaves the old value in RAX: compare and exchange until it succeeds.
+    /// A bitwise operation that leaves the old value in RAX: a loop of compare-and-exchange.
     fn change_by_exchange(&mut self, at: Mem, how: Alu, by: Gpr, bits: u8) {
         self.asm.load(RAX, at, bits);
         let again = self.asm.label();
@@ -345,7 +349,7 @@ impl Compiler<'_> {
         self.asm.jump(Test::Ne, again);
     }
 
-    /// The system call, with the registers of the program kept that it takes arguments in.
+    /// The system call, which preserves the program's registers that carry its arguments.
     fn membarrier(&mut self) {
         const ARGUMENTS: [Gpr; 3] = [RDI, RSI, RDX];
         ARGUMENTS.iter().for_each(|&register| self.asm.push(register));
@@ -358,14 +362,14 @@ impl Compiler<'_> {
         self.asm.constant(RCX, 0);
         self.asm.compare(RAX, RCX);
         self.asm.jump(Test::Eq, done);
-        // Going on without the barrier would show states for which the model would be blamed.
+        // To continue without the barrier would show states that the model would be blamed for.
         self.asm.trap();
         self.asm.bind(done);
         ARGUMENTS.iter().rev().for_each(|&register| self.asm.pop(register));
     }
 }
 
-/// The machine register that holds a register of the program.
+/// The machine register for a register of the program.
 fn machine(reg: Reg) -> Gpr {
     REGISTERS[usize::from(reg.0)]
 }

@@ -1,33 +1,33 @@
-//! Where the words of one batch lie: every location of the program many times over, one for each run.
+//! The memory of one batch: every location of the program once per run.
 //!
 //! # State
 //! I1: word `slot(location, run, spread)` is below [`Layout::words`] for every location of the layout, every run below
 //! [`BATCH`] and both spreads; different runs and locations have different slots.
 //!
-//! Runs are one line apart or packed eight to a line. The planes of two locations are a multiple of a page and some
-//! lines apart: were the low twelve bits of their addresses equal, the processor would take a load for one that
-//! depends on the store before it, and hold it back.
+//! Runs are one cache line apart or packed eight to a line. The planes of two locations are a multiple of a page plus
+//! some lines apart: if the low twelve bits of their addresses were equal, the processor would assume that a load
+//! depends on the store before it, and delay it.
 
-/// Most runs in one batch; a power of two.
+/// Most runs in a batch; a power of two.
 pub(crate) const BATCH: usize = 2048;
 
-/// Most locations of a program, the hidden one of pacing not counted.
+/// Most locations of a program, not counting the hidden one for pacing.
 pub const LOCATIONS: usize = 64;
 
 /// Words in a cache line.
 pub(crate) const LINE: usize = 8;
 
-/// Words from one location's plane to the next's.
+/// Words from one location's plane to the next.
 const PLANE: usize = BATCH * LINE + 5 * LINE;
 
-/// The layout of a program with so many locations.
+/// The layout of a program with this many locations.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Layout {
     pub(crate) locations: usize,
 }
 
 impl Layout {
-    /// Words that a batch takes, with one more plane for the counters with which threads wait for each other.
+    /// Words of a batch, with one more plane for the counters that pace the threads.
     pub(crate) fn words(self) -> usize {
         (self.locations + 1) * PLANE
     }

@@ -1,16 +1,15 @@
 //! Litmus programs on the real machine: pinned threads, millions of runs, a histogram of final states.
 //!
-//! The table of contents. A program becomes machine code in `compile`, with the instructions of `assembler`; `layout`
-//! says where its words lie in `words`; `plan` varies how a round is run, and [`mod@run`] runs it and counts with
-//! `tally`.
-//! Why a program is not run: [`Refusal`].
+//! `compile` turns a program into machine code, with the instructions of `assembler`; `layout` says where its words lie
+//! in `words`; `plan` varies how a round is run; [`mod@run`] runs it and counts with `tally`. [`Refusal`] says why a
+//! program cannot run.
 //!
-//! The crate compiles everywhere; on another architecture than x86-64 every program is refused.
+//! The crate compiles everywhere; on any architecture other than x86-64 it refuses every program.
 
 mod assembler;
+mod barrier;
 mod compile;
 mod layout;
-mod meeting;
 mod plan;
 mod refusal;
 mod run;

@@ -1,8 +1,8 @@
-//! How each round is run: where the threads run, in which order they take the runs, and who starts late.
+//! How each round is run: on which CPUs, in which order the threads take the runs, and which starts late.
 //!
 //! # Contract
-//! Every worker has a [`Planner`] of its own with the same seed, so all of them draw the same plans without talking.
-//! The rounds add up to exactly the runs asked for.
+//! Every worker has its own [`Planner`] with the same seed, so all of them draw the same plans without communicating.
+//! The rounds add up to exactly the requested number of runs.
 
 use crate::compile::Pace;
 use crate::layout::{BATCH, LINE};
@@ -13,23 +13,22 @@ use uncontended_model::random::Random;
 /// Rounds before the threads move to other CPUs.
 const PLACEMENT_ROUNDS: u64 = 64;
 
-/// Runs in a round in which the threads keep step.
+/// Runs in a round in which the threads run in lockstep.
 const TOGETHER: usize = 64;
 
-/// Of so many rounds, one in which the threads keep step: slow, but good at interleavings that need both threads to be
-/// close.
+/// One round in this many runs in lockstep: slow, but good at interleavings that need the threads to be close.
 const TOGETHER_EVERY: u64 = 8;
 
-/// Of so many rounds with more threads than CPUs, one in which threads yield in the midst of runs.
+/// With more threads than CPUs, one round in this many has threads that yield between operations.
 const YIELDING_EVERY: u64 = 8;
 
 /// Runs in a round in which threads yield.
 const YIELDING: usize = 128;
 
-/// Most that a thread starts late, as a power of two of rounds of an empty loop.
+/// The latest start of a thread, as a power of two of iterations of an empty loop.
 const SKEW: u64 = 6;
 
-/// The same where threads make system calls, which take microseconds.
+/// The same if threads make system calls, which take microseconds.
 const SLOW_SKEW: u64 = 14;
 
 /// One round.
@@ -37,32 +36,32 @@ const SLOW_SKEW: u64 = 14;
 pub(crate) struct Plan {
     /// Runs in this round, a power of two.
     pub(crate) runs: usize,
-    /// Words between runs, 1 or a line.
+    /// Words between runs: 1 or a cache line.
     pub(crate) spread: usize,
-    /// From one run to the next, odd.
+    /// The distance from one run to the next; odd.
     pub(crate) stride: usize,
     /// The CPU of each thread.
     pub(crate) cpus: Vec<usize>,
-    /// The run that each thread begins with.
+    /// The run that each thread starts with.
     pub(crate) first: Vec<usize>,
-    /// How late each thread starts, in rounds of an empty loop, at least 1.
+    /// How late each thread starts, in iterations of an empty loop; at least 1.
     pub(crate) skew: Vec<u64>,
-    /// How the threads keep step.
+    /// How closely the threads run together.
     pub(crate) pace: Pace,
-    /// Decides where each thread yields, where it does.
+    /// Decides where each thread yields, if it does.
     pub(crate) salt: Vec<u64>,
 }
 
-/// Draws plans until the runs are used up.
+/// Draws plans until all runs are planned.
 #[derive(Debug)]
 pub(crate) struct Planner {
     random: Random,
     left: u64,
     round: u64,
-    /// A place for each thread; threads with the same place, counted modulo the CPUs, share one.
+    /// A place for each thread; threads with the same place modulo the number of CPUs share a CPU.
     places: Vec<usize>,
     cpus: Vec<usize>,
-    /// Whether a thread makes system calls, so that free threads would never be at the same run.
+    /// Whether a thread makes system calls: then threads that run freely would never be at the same run.
     slow: bool,
 }
 
@@ -79,7 +78,7 @@ impl Planner {
         }
     }
 
-    /// How the threads of this round keep step: threads that wait for each other at every run need a CPU each.
+    /// The pace of this round: threads that wait for each other at every run need a CPU each.
     fn pace(&self) -> Pace {
         if self.places.len() > self.cpus.len() {
             let yields = self.round.is_multiple_of(YIELDING_EVERY);

@@ -1,38 +1,38 @@
-//! Why a program is not run on this machine.
+//! Why a program cannot run on this machine.
 
 use std::fmt;
 use std::io;
 use uncontended_model::program::Malformed;
 
-/// Why a program is not run on this machine.
+/// Why a program cannot run on this machine.
 #[derive(Debug)]
 pub enum Refusal {
-    /// The code is made for x86-64, and this is another architecture.
+    /// The generated code is for x86-64, and this is another architecture.
     Architecture,
     /// One CPU shows no concurrency.
     Processors(usize),
-    /// The program names something that does not exist.
+    /// The program refers to something that does not exist.
     Malformed(Malformed),
-    /// There is nothing to run.
+    /// The program has no threads.
     NoThreads,
-    /// More locations than are laid out for one run; the number is the program's.
+    /// The program has more locations than the layout; the number is the program's.
     Locations(usize),
-    /// A thread uses more registers than the generated code keeps; thread and number.
+    /// A thread uses more registers than the generated code has; thread and number.
     Registers(usize, usize),
-    /// An operation that the machine does not have, or that may never end there.
+    /// An operation that the machine lacks, or that may never end on it.
     Operation {
         /// The thread.
         thread: usize,
         /// The operation within the thread, from 0.
         operation: usize,
-        /// What it is, and why not.
+        /// The operation, and why it cannot run.
         reason: &'static str,
     },
     /// The system refused a request.
     System {
-        /// What was asked for.
+        /// The request.
         request: &'static str,
-        /// Its answer.
+        /// The error.
         error: io::Error,
     },
 }
@@ -41,7 +41,7 @@ impl fmt::Display for Refusal {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Refusal::Architecture => {
-                write!(out, "the machine is not x86-64, for which the code is made")
+                write!(out, "this machine is not x86-64, the only one that code is generated for")
             }
             Refusal::Processors(n) => {
                 write!(out, "{n} CPU available; at least 2 are needed to run threads at once")

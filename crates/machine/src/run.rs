@@ -1,21 +1,22 @@
-//! Rounds of runs on pinned threads, and the histogram of what they end in.
+//! Rounds of runs on pinned threads, and the histogram of their final states.
 //!
 //! # Contract
-//! [`run`] executes a program exactly so many times on the machine and counts every final state. A round sets up a
-//! batch of runs, lets one thread per thread of the program go through the whole batch, and counts. The threads meet
-//! only between these phases, so the runs within a round race freely; the choices of [`crate::plan`] vary how.
+//! [`run`] executes a program exactly the requested number of times on the machine and counts every final state. A
+//! round sets up a batch of runs, lets one thread per thread of the program go through the whole batch, and counts. The
+//! threads synchronise only between these phases, so the runs within a round race freely; [`crate::plan`] varies how.
 //! # State
-//! I1: phases alternate: each worker sets up its own share of the runs; all meet; the generated code runs; all meet;
+//! I1: phases alternate: each worker sets up its own share of the runs; barrier; the generated code runs; barrier; each
+//!     worker counts its own share; barrier.
 //! each worker counts its own share; all meet.
 //! # Evidence
-//! tests/classics.rs: nothing that x86-TSO forbids is seen, and what it allows for store buffering is.
+//! tests/classics.rs: the machine shows nothing that x86-TSO forbids, and shows what it allows for store buffering.
 //! tests/random.rs: random programs. benches/how_many_runs_a_second.rs.
 //! # Sources
 //! Alglave, Maranget, Sarkar, Sewell, "Litmus: running tests against hardware", 2011: arrays of runs, changing strides.
 
+use crate::barrier::Barrier;
 use crate::compile::{Frame, Pace, compile};
 use crate::layout::{BATCH, Layout};
-use crate::meeting::Meeting;
 use crate::plan::{Plan, Planner};
 use crate::refusal::Refusal;
 use crate::tally::Tally;
@@ -27,12 +28,12 @@ use uncontended_model::outcome::Outcome;
 use uncontended_model::program::{Op, Program};
 use uncontended_sys::{affinity, code::Code, membarrier::Reach};
 
-/// What is asked for.
+/// The parameters of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Setup {
-    /// How many runs.
+    /// The number of runs.
     pub runs: u64,
-    /// Decides placement, strides and skews; the machine itself cannot be seeded.
+    /// Seeds placement, strides and skews; the machine itself cannot be seeded.
     pub seed: u64,
 }
 
@@ -41,13 +42,13 @@ pub struct Setup {
 pub struct Histogram {
     /// Each final state and how often it was seen. A state that is missing may still be allowed.
     pub states: BTreeMap<Outcome, u64>,
-    /// How many runs were made; the sum of the counts.
+    /// The number of runs, which is the sum of the counts.
     pub runs: u64,
-    /// On how many CPUs; with fewer than the program has threads, some threads only took turns.
+    /// The number of CPUs; if the program has more threads, some threads only took turns.
     pub processors: usize,
 }
 
-/// What all workers share.
+/// Shared by all workers.
 struct Shared<'p> {
     program: &'p Program,
     code: Code,
@@ -57,7 +58,7 @@ struct Shared<'p> {
     /// The registers of each thread after each run.
     results: Vec<Words>,
     cpus: Vec<usize>,
-    meeting: Meeting,
+    barrier: Barrier,
     failure: Mutex<Option<io::Error>>,
     setup: Setup,
 }
@@ -65,7 +66,7 @@ struct Shared<'p> {
 /// Runs the program on the machine.
 ///
 /// # Errors
-/// Why it cannot be run here, before anything runs.
+/// Why it cannot run here; reported before anything runs.
 pub fn run(program: &Program, setup: &Setup) -> Result<Histogram, Refusal> {
     let shared = prepare(program, setup)?;
     let tallies: Vec<Tally> = std::thread::scope(|scope| {
@@ -80,7 +81,7 @@ pub fn run(program: &Program, setup: &Setup) -> Result<Histogram, Refusal> {
     });
     let failure = shared.failure.into_inner().unwrap_or_else(PoisonError::into_inner);
     if let Some(error) = failure {
-        return Err(Refusal::System { request: "keeping a thread on one CPU", error });
+        return Err(Refusal::System { request: "pinning a thread to a CPU", error });
     }
     let mut states = BTreeMap::new();
     for (words, count) in tallies.iter().flat_map(Tally::counts) {
@@ -103,7 +104,7 @@ fn prepare<'p>(program: &'p Program, setup: &Setup) -> Result<Shared<'p>, Refusa
         return Err(Refusal::Architecture);
     }
     let failed = |request| move |error| Refusal::System { request, error };
-    let cpus = affinity::allowed().map_err(failed("asking for the CPUs that may be used"))?;
+    let cpus = affinity::allowed().map_err(failed("reading the allowed CPUs"))?;
     if cpus.len() < 2 {
         return Err(Refusal::Processors(cpus.len()));
     }
@@ -119,7 +120,7 @@ fn prepare<'p>(program: &'p Program, setup: &Setup) -> Result<Shared<'p>, Refusa
         entries,
         memory: Words::new(Layout { locations: program.locations.len() }.words()),
         results: registers.map(|registers| Words::new(registers * BATCH)).collect(),
-        meeting: Meeting::new(threads, cpus.len()),
+        barrier: Barrier::new(threads, cpus.len()),
         cpus,
         failure: Mutex::new(None),
         setup: *setup,
@@ -127,7 +128,7 @@ fn prepare<'p>(program: &'p Program, setup: &Setup) -> Result<Shared<'p>, Refusa
 }
 
 impl Shared<'_> {
-    /// One worker: its part in every round.
+    /// One worker's part in every round.
     fn work(&self, thread: usize) -> Tally {
         let planner = Planner::new(self.program, &self.cpus, &self.setup);
         let mut tally = Tally::new(self.width());
@@ -140,14 +141,14 @@ impl Shared<'_> {
                 }
             }
             self.set_up(&plan, thread);
-            self.meeting.wait();
+            self.barrier.wait();
             if self.failure.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
                 break;
             }
             self.execute(&plan, thread);
-            self.meeting.wait();
+            self.barrier.wait();
             self.count(&plan, thread, &mut tally);
-            self.meeting.wait();
+            self.barrier.wait();
         }
         tally
     }
@@ -164,7 +165,7 @@ impl Shared<'_> {
         for (location, value) in initial.chain([0]).enumerate() {
             debug_assert!(location <= counters);
             for run in self.share(plan, thread) {
-                // SAFETY: the run is in this worker's share, and this is the phase of setting up (I1).
+                // SAFETY: the run is in this worker's share, and this is the setup phase (I1).
                 unsafe { self.memory.set(Layout::slot(location, run, plan.spread), value) };
             }
         }
@@ -173,7 +174,7 @@ impl Shared<'_> {
     fn execute(&self, plan: &Plan, thread: usize) {
         let entry = self.entries[plan.pace as usize][thread];
         let address = self.code.address(entry).expect("an entry lies within the code").as_ptr();
-        // SAFETY: at the entry lies a function that takes a frame and keeps to the ABI (`compile`, I1).
+        // SAFETY: the entry is that of a function that takes a frame and follows the ABI (`compile`, I1).
         let function: extern "C" fn(*const Frame) = unsafe { std::mem::transmute(address) };
         let frame = Frame {
             memory: self.memory.base(),
@@ -192,7 +193,7 @@ impl Shared<'_> {
         function(&raw const frame);
     }
 
-    /// Words of a final state: the locations, then the registers of each thread.
+    /// The number of words of a final state: the locations, then the registers of each thread.
     fn width(&self) -> usize {
         let registers = self.program.threads.iter().map(|thread| thread.registers.len());
         self.program.locations.len() + registers.sum::<usize>()
@@ -203,7 +204,7 @@ impl Shared<'_> {
         for run in self.share(plan, thread) {
             let (memory, mut registers) = words.split_at_mut(self.program.locations.len());
             for (location, word) in memory.iter_mut().enumerate() {
-                // SAFETY: the run is in this worker's share, and this is the phase of counting (I1).
+                // SAFETY: the run is in this worker's share, and this is the counting phase (I1).
                 *word = unsafe { self.memory.get(Layout::slot(location, run, plan.spread)) };
             }
             for (thread, results) in self.program.threads.iter().zip(&self.results) {

@@ -1,8 +1,8 @@
-//! Counts of final states, made for few states seen very often.
+//! Counts of final states, for few states that are seen very often.
 //!
 //! # State
-//! I1: `slots` has a power of two of places, less than half of them taken; each taken place names a row of `rows`, and
-//! a state's row is found by looking from its hash onwards until a free place.
+//! I1: the number of `slots` is a power of two, and less than half of them are taken. Each taken slot holds the number
+//!     of a row of `rows`. The search for a state's row begins at its hash and ends at a free slot.
 
 /// How often each state was seen; all states have the same number of words.
 #[derive(Debug)]
@@ -11,12 +11,12 @@ pub(crate) struct Tally {
     /// The states, one after the other.
     rows: Vec<u64>,
     counts: Vec<u64>,
-    /// Row number plus one; zero is free.
+    /// Row number plus one; zero marks a free slot.
     slots: Vec<u32>,
 }
 
 impl Tally {
-    /// For states of so many words.
+    /// Counts states of `width` words.
     pub(crate) fn new(width: usize) -> Tally {
         Tally { width, rows: Vec::new(), counts: Vec::new(), slots: vec![0; 64] }
     }
@@ -47,7 +47,7 @@ impl Tally {
         &self.rows[(row as usize - 1) * self.width..][..self.width]
     }
 
-    /// The place at which the search for a state begins. The words are small numbers that nobody chooses in malice.
+    /// The slot where the search for a state begins. The words are small numbers that are not chosen maliciously.
     fn home(&self, words: &[u64]) -> usize {
         let mix = |hash: u64, &word: &u64| {
             (hash.rotate_left(5) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15)
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_state_is_counted_as_often_as_it_came() {
+    fn every_state_is_counted_as_often_as_it_was_added() {
         let mut tally = Tally::new(2);
         for i in 0..10_000_u64 {
             tally.add(&[i % 30, i % 7]);

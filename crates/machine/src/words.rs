@@ -1,8 +1,8 @@
-//! Memory that generated code and this process take turns with.
+//! Memory that generated code and this process access in turn.
 //!
 //! # State
-//! I1: the words are touched only through raw pointers and only by the thread whose turn it is; the meetings of
-//! [`mod@crate::run`] hand the turn on.
+//! I1: only the thread whose turn it is accesses a word, through raw pointers; the barriers of [`mod@crate::run`] pass
+//!     the turn on.
 
 use crate::layout::LINE;
 use std::cell::UnsafeCell;
@@ -14,17 +14,17 @@ struct Line([UnsafeCell<u64>; LINE]);
 /// Words that start on a cache line.
 pub(crate) struct Words(Box<[Line]>);
 
-// SAFETY: no reference to a word is ever made, and turns never overlap (I1).
+// SAFETY: there is never a reference to a word, and turns do not overlap (I1).
 unsafe impl Sync for Words {}
 
 impl Words {
-    /// At least so many words, all zero.
+    /// At least `words` words, all zero.
     pub(crate) fn new(words: usize) -> Words {
         let line = || Line(std::array::from_fn(|_| UnsafeCell::new(0)));
         Words((0..words.div_ceil(LINE).max(1)).map(|_| line()).collect())
     }
 
-    /// The first word; the others follow it.
+    /// The first word; the others follow.
     pub(crate) fn base(&self) -> *mut u64 {
         self.0.as_ptr().cast::<u64>().cast_mut()
     }

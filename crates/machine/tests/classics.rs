@@ -1,4 +1,4 @@
-//! The machine against x86-TSO on the classic tests: nothing forbidden is seen, and store buffering is.
+//! The machine against x86-TSO on the classic tests: it shows nothing forbidden, and it shows store buffering.
 
 mod common;
 
@@ -19,7 +19,7 @@ fn no_classic_shows_what_tso_forbids() {
     let mut checked = 0;
     for entry in CLASSICS {
         let test = classic(entry.name);
-        // A membarrier takes microseconds: what takes seconds elsewhere would take hours.
+        // A membarrier takes microseconds: runs of seconds would become hours.
         let slow = test.program.threads.iter().any(|thread| thread.code.contains(&Op::Membarrier));
         let runs = if slow { runs / 100 } else { runs };
         let Some(seen) = histogram(entry.name, &test.program, runs) else { continue };
@@ -56,7 +56,7 @@ fn store_buffering_and_forwarding_are_seen() {
     }
 }
 
-/// One thread with this code on two locations.
+/// One thread with this code and two locations.
 fn alone(code: Vec<Op>) -> Program {
     Program {
         locations: vec![Location::word("x", 0), Location::word("y", 0)],

@@ -1,4 +1,4 @@
-//! Litmus files next to the repository, where present: the machine shows nothing that TSO forbids.
+//! Litmus files next to the repository, if there are any: the machine shows nothing that TSO forbids.
 
 mod common;
 

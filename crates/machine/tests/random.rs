@@ -1,4 +1,4 @@
-//! Random programs: alone on the machine a thread ends as the model says; two threads end in a way that TSO allows.
+//! Random programs: one thread alone ends as the model says; two threads end in a way that TSO allows.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! What the tests share: a run that skips visibly, and what a model allows.
+//! Shared by the tests: a run that reports a skip, and the outcomes that a model allows.
 
 use std::collections::BTreeSet;
 use uncontended_machine::{Histogram, Refusal, Setup, run};
@@ -7,8 +7,8 @@ use uncontended_model::outcome::{Limits, Outcome};
 use uncontended_model::program::Program;
 use uncontended_model::search;
 
-/// The histogram; `None` with a visible line where there is one CPU, another architecture, or a program not for
-/// machines.
+/// The histogram; `None`, with a reported skip, if there is only one CPU, the architecture is another, or the program
+/// cannot run on machines.
 pub(crate) fn histogram(name: &str, program: &Program, runs: u64) -> Option<Histogram> {
     match run(program, &Setup { runs, seed: runs }) {
         Ok(histogram) => {
@@ -26,7 +26,7 @@ pub(crate) fn histogram(name: &str, program: &Program, runs: u64) -> Option<Hist
     }
 }
 
-/// All ends under x86-TSO.
+/// All outcomes under x86-TSO.
 pub(crate) fn allowed(program: &Program) -> BTreeSet<Outcome> {
     let ends = search::outcomes(program, Tso { delta: None }, Limits::default());
     assert_eq!(ends.bound, None, "the model visits every state");
