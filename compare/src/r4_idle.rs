@@ -38,7 +38,7 @@ pub fn main(flags: &[String]) -> Result<(), String> {
         .subject("rtrb, polled", idle::<pipes::Rtrb>());
     for strategy in Strategy::ALL {
         bench = bench.subject(strategy.name(), move |block: &mut Block| {
-            let disruptor = Managed::new::<Item>(64, strategy, 1, block.seats());
+            let disruptor = Managed::new::<Item>(64, strategy, 1, block.pinning());
             wait(block);
             drop(disruptor);
         });
@@ -57,10 +57,10 @@ fn wait(block: &mut Block) {
 fn idle<P: Pipe<Item>>() -> impl FnMut(&mut Block) + Send + 'static {
     |block| {
         let (mut sender, mut receiver) = sides::<Item, P>(64);
-        let seats = block.seats().clone();
+        let pinning = block.pinning().clone();
         std::thread::scope(|threads| {
             threads.spawn(|| {
-                seats.take(1);
+                pinning.pin(1);
                 assert_eq!(P::receive(&mut receiver, 1), 1);
             });
             wait(block);

@@ -38,7 +38,7 @@ pub fn main(flags: &[String]) -> Result<(), String> {
 fn managed(strategy: Strategy) -> impl FnMut(&mut Block) + Send + 'static {
     move |block| {
         let n = block.at_least(4 * CAPACITY as u64);
-        let mut disruptor = Managed::new::<Item>(CAPACITY, strategy, 2, block.seats());
+        let mut disruptor = Managed::new::<Item>(CAPACITY, strategy, 2, block.pinning());
         let mut lag = 0;
         block.measure(|| {
             for from in (0..n).step_by(LOOK as usize) {

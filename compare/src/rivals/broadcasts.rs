@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::{Acquire, Release};
 use std::time::Duration;
-use uncontended_bench::Seats;
+use uncontended_bench::Pinning;
 
 use super::payload::Payload;
 
@@ -57,20 +57,20 @@ pub struct Managed {
 }
 
 impl Managed {
-    /// A disruptor with `consumers` (1 or 2), on the seats after the producer's.
+    /// A disruptor with `consumers` (1 or 2), on the CPUs after the producer's.
     pub fn new<T: Payload>(
         capacity: usize,
         strategy: Strategy,
         consumers: usize,
-        seats: &Seats,
+        pinning: &Pinning,
     ) -> Managed {
         let seen: Arc<Vec<Seen>> = Arc::new((0..consumers).map(|_| Seen::default()).collect());
         let publish = match strategy {
-            Strategy::Spin => start::<T, _>(capacity, BusySpin, &seen, seats),
+            Strategy::Spin => start::<T, _>(capacity, BusySpin, &seen, pinning),
             Strategy::SpinWithHint => {
-                start::<T, _>(capacity, BusySpinWithSpinLoopHint, &seen, seats)
+                start::<T, _>(capacity, BusySpinWithSpinLoopHint, &seen, pinning)
             }
-            Strategy::Sleep(time) => start::<T, _>(capacity, Sleep::new(time), &seen, seats),
+            Strategy::Sleep(time) => start::<T, _>(capacity, Sleep::new(time), &seen, pinning),
         };
         let mut disruptor = Managed { publish, seen };
         // A first item, of checksum 0, for which every consumer moves to its CPU.
@@ -100,14 +100,14 @@ fn start<T: Payload, W: WaitStrategy + 'static>(
     capacity: usize,
     strategy: W,
     seen: &Arc<Vec<Seen>>,
-    seats: &Seats,
+    pinning: &Pinning,
 ) -> Publish {
     let handler = |consumer: usize| {
-        let (seen, seats, mut sum, mut count) = (seen.clone(), seats.clone(), 0u64, 0u64);
+        let (seen, pinning, mut sum, mut count) = (seen.clone(), pinning.clone(), 0u64, 0u64);
         move |item: &T, _: Sequence, end_of_batch: bool| {
             if count == 0 {
                 // Its own pinning looks at what the thread that builds may use, which is one CPU.
-                seats.take(consumer + 1);
+                pinning.pin(consumer + 1);
             }
             sum = sum.wrapping_add(item.sum());
             count += 1;

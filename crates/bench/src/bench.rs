@@ -1,4 +1,4 @@
-//! A benchmark as its author writes it down: cases, the subjects of each, places, and what is compared.
+//! A benchmark as its author describes it: cases with their subjects, places, and what is compared.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,19 +11,19 @@ use crate::place::{Cpu, Place};
 use crate::report::Report;
 use crate::{json, run, table};
 
-/// Which ratio to the baseline a table shows.
+/// The ratio to the baseline that a table shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ratio {
-    /// Wall time of an operation: lower is better.
+    /// Wall time per operation: lower is better.
     Time,
-    /// Operations a second: higher is better.
+    /// Operations per second: higher is better.
     Speed,
-    /// CPU time of an operation: lower is better.
+    /// CPU time per operation: lower is better.
     Cpu,
 }
 
 impl Ratio {
-    /// As in a heading and in JSON.
+    /// Its name in headings and in JSON.
     #[must_use]
     pub fn key(self) -> &'static str {
         match self {
@@ -36,9 +36,9 @@ impl Ratio {
 
 pub(crate) struct Subject {
     pub(crate) name: String,
-    /// Where it runs, if not where the table says.
+    /// Where it runs, if not at the table's place.
     pub(crate) place: Option<Place>,
-    /// Its code; none once it hung.
+    /// Its code; none after it hung.
     pub(crate) work: Option<Work>,
 }
 
@@ -87,7 +87,7 @@ impl std::fmt::Debug for Bench {
 }
 
 impl Bench {
-    /// A benchmark without subjects, of wall time, on two CPUs.
+    /// A benchmark of wall time on two CPUs, without subjects.
     #[must_use]
     pub fn new(name: &str, question: &str) -> Bench {
         Bench {
@@ -107,35 +107,35 @@ impl Bench {
         }
     }
 
-    /// Where to measure: a table each.
+    /// The places to measure at, one table each.
     #[must_use]
     pub fn places(mut self, places: impl IntoIterator<Item = Place>) -> Bench {
         self.places = places.into_iter().collect();
         self
     }
 
-    /// What an operation is called in tables.
+    /// The name of an operation in tables.
     #[must_use]
     pub fn per(mut self, operation: &'static str) -> Bench {
         self.operation = operation;
         self
     }
 
-    /// Which ratio the tables show, and which interval decides when to stop.
+    /// The ratio that the tables show and whose intervals decide when to stop.
     #[must_use]
     pub fn ratio(mut self, ratio: Ratio) -> Bench {
         self.ratio = ratio;
         self
     }
 
-    /// How long a block should take (10 ms).
+    /// The length of a block (10 ms).
     #[must_use]
     pub fn block(mut self, length: Duration) -> Bench {
         self.block = length;
         self
     }
 
-    /// How long a block may take before its subject counts as hung (20 s).
+    /// The time after which a block counts as hung (20 s).
     #[must_use]
     pub fn limit(mut self, limit: Duration) -> Bench {
         self.limit = limit;
@@ -149,22 +149,22 @@ impl Bench {
         self
     }
 
-    /// As Markdown, shows all cases in one table of ratios and one of CPU time for each place, instead of a table a
-    /// case.
+    /// Makes Markdown show all cases in one table of ratios and one of CPU time per place, instead of a table per case.
     #[must_use]
     pub fn summarised(mut self) -> Bench {
         self.summarised = true;
         self
     }
 
-    /// The subject that the others are compared with; the first of each case, unless named.
+    /// The subject that the others are compared with; by default the first of each case.
     #[must_use]
     pub fn baseline(mut self, name: &str) -> Bench {
         self.baseline = Some(name.to_owned());
         self
     }
 
-    /// Begins a case, of which the following subjects are part: the same work at another size, say. A table each.
+    /// Begins a case, to which the following subjects belong: for example the same work at another size. One table
+    /// each.
     #[must_use]
     pub fn case(mut self, name: impl Into<String>) -> Bench {
         self.cases.push(Case { name: name.into(), subjects: Vec::new() });
@@ -177,7 +177,7 @@ impl Bench {
         self.add(name, None, Box::new(work))
     }
 
-    /// Adds a subject that runs at a place of its own, so that places can be compared.
+    /// Adds a subject that runs at its own place, to compare places.
     #[must_use]
     pub fn subject_at(
         self,
@@ -192,28 +192,29 @@ impl Bench {
         if self.cases.is_empty() {
             self = self.case("");
         }
-        let subjects = &mut self.cases.last_mut().expect("a case, made above if need be").subjects;
+        let subjects =
+            &mut self.cases.last_mut().expect("a case, added above if there was none").subjects;
         subjects.push(Subject { name: name.to_owned(), place, work: Some(work) });
         self
     }
 
-    /// Reads from `instruments` instead of the machine's, and places threads on `cpus`.
+    /// Reads `instruments` instead of the machine's, and places threads on `cpus`.
     #[must_use]
     pub fn on(mut self, instruments: Arc<dyn Instruments>, cpus: Vec<Cpu>) -> Bench {
         (self.instruments, self.cpus) = (instruments, cpus);
         self
     }
 
-    /// Measures everything that the options ask for.
+    /// Measures what the options select.
     #[must_use]
     pub fn run(self, options: &Options) -> Report {
         run::run(self, options)
     }
 
-    /// Measures, prints the tables, and writes JSON if that was asked for.
+    /// Measures, prints the tables, and writes JSON if requested.
     ///
     /// # Errors
-    /// If the JSON cannot be written: the path and why.
+    /// The JSON cannot be written: its path and the reason.
     pub fn show(self, options: &Options) -> Result<Report, String> {
         let summarised = self.summarised;
         let report = self.run(options);

@@ -1,70 +1,82 @@
-//! What a subject sees of one block: how much to do, where, and what to put its stopwatch around.
+//! One block as its subject sees it: how much to do, where, and what to time.
 //!
 //! # Contract
 //! A subject prepares what it needs, calls [`Block::measure`] or [`Block::team`] once around the work, and checks the
-//! result. Only that part is timed.
+//! result. Only the work is timed.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock, mpsc};
 
 use crate::instruments::{Instruments, Usage};
-use crate::place::Seats;
+use crate::place::Pinning;
 
 /// One block of one subject.
 #[derive(Debug)]
 pub struct Block {
     operations: u64,
-    seats: Seats,
+    pinning: Pinning,
     instruments: Arc<dyn Instruments>,
     pub(crate) measured: Option<Measured>,
 }
 
-/// What a block measured.
+/// The measurements of a block.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Measured {
-    /// How long the measured part took.
+    /// The duration of the measured part.
     pub(crate) elapsed_ns: u64,
-    /// How much of it counts.
+    /// The part of it that counts.
     pub(crate) counted_ns: u64,
-    /// How many operations that was for.
+    /// The number of operations in that part.
     pub(crate) operations: u64,
-    /// What the process used in the measured part.
+    /// The process's resource usage in the measured part.
     pub(crate) used: Usage,
     pub(crate) latencies_ns: Vec<u64>,
     pub(crate) figures: BTreeMap<&'static str, f64>,
 }
 
 impl Block {
-    pub(crate) fn new(operations: u64, seats: Seats, instruments: Arc<dyn Instruments>) -> Block {
-        Block { operations, seats, instruments, measured: None }
+    pub(crate) fn new(
+        operations: u64,
+        pinning: Pinning,
+        instruments: Arc<dyn Instruments>,
+    ) -> Block {
+        Block { operations, pinning, instruments, measured: None }
     }
 
-    /// How many operations to do, so that the block takes about as long as asked for.
+    /// The number of operations to do, chosen so that the block takes about the requested time.
     #[must_use]
     pub fn operations(&self) -> u64 {
         self.operations
     }
 
-    /// The same, but no fewer than `least`: where fewer would be another question, as a queue that never fills is.
+    /// Like [`Block::operations`], but at least `least`: for work that fewer operations would change, such as a queue
+    /// that never fills.
     #[must_use]
     pub fn at_least(&mut self, least: u64) -> u64 {
         self.operations = self.operations.max(least);
         self.operations
     }
 
-    /// Where this block's threads run. The calling thread is already there, as number 0.
+    /// The former name of [`Block::pinning`].
+    #[deprecated(note = "use `Block::pinning`")]
     #[must_use]
-    pub fn seats(&self) -> &Seats {
-        &self.seats
+    pub fn seats(&self) -> &Pinning {
+        self.pinning()
     }
 
-    /// Nanoseconds on the block's clock.
+    /// The CPUs of this block's threads. The calling thread, number 0, is already pinned.
+    #[must_use]
+    pub fn pinning(&self) -> &Pinning {
+        &self.pinning
+    }
+
+    /// Time on the block's clock, in nanoseconds.
     #[must_use]
     pub fn now_ns(&self) -> u64 {
         self.instruments.wall_ns()
     }
 
-    /// Times `work`. Inlined, so that what a loop of its caller keeps in registers stays there.
+    /// Times `work`. It is inlined, so a loop in `work` keeps its registers.
     #[inline(always)]
     pub fn measure<R>(&mut self, work: impl FnOnce() -> R) -> R {
         let (before, start) = (self.instruments.usage(), self.instruments.wall_ns());
@@ -74,17 +86,18 @@ impl Block {
         result
     }
 
-    /// Times work of several threads: `own` in the calling one, `others` in one each, all let go at once when all stand
-    /// ready. The time ends when the last is done. Threads sit where [`Block::seats`] says, `own` first.
+    /// Times work of several threads: `own` in the calling thread, and each of `others` in one of its own. All start at
+    /// once when all are ready. The time ends when the last one is done. Threads run where [`Block::pinning`] says,
+    /// `own` first.
     ///
     /// # Panics
-    /// If one of them does.
+    /// Panics if one of them does.
     pub fn team<'s>(
         &mut self,
         own: impl FnOnce() + 's,
         others: Vec<Box<dyn FnOnce() + Send + 's>>,
     ) {
-        let (gate, instruments, seats) = (OnceLock::new(), &self.instruments, &self.seats);
+        let (gate, instruments, pinning) = (OnceLock::new(), &self.instruments, &self.pinning);
         let count = others.len();
         let (before, start, end) = std::thread::scope(|scope| {
             let (ready, arrivals) = mpsc::channel();
@@ -94,9 +107,9 @@ impl Block {
                 .map(|(number, work)| {
                     let (ready, gate) = (ready.clone(), &gate);
                     scope.spawn(move || {
-                        seats.take(number + 1);
-                        ready.send(()).expect("the thread that starts all is waiting");
-                        // Nobody sleeps here: waking would be part of the time.
+                        pinning.pin(number + 1);
+                        ready.send(()).expect("the thread that starts the team is waiting");
+                        // Spins, because a wake-up would be part of the time.
                         while gate.get().is_none() {
                             std::thread::yield_now();
                         }
@@ -141,10 +154,10 @@ impl Block {
         });
     }
 
-    /// Says that only `ns` of the measured time count, and were for `operations`: where pauses are part of the work.
+    /// Says that only `ns` of the measured time count, for `operations` operations: for work that includes pauses.
     ///
     /// # Panics
-    /// Before anything was measured.
+    /// Panics before a measurement.
     pub fn counts(&mut self, ns: u64, operations: u64) {
         let measured = self.last();
         (measured.counted_ns, measured.operations) = (ns, operations);
@@ -153,20 +166,20 @@ impl Block {
     /// Adds times of single operations, for percentiles.
     ///
     /// # Panics
-    /// Before anything was measured.
+    /// Panics before a measurement.
     pub fn latencies_ns(&mut self, latencies: impl IntoIterator<Item = u64>) {
         self.last().latencies_ns.extend(latencies);
     }
 
-    /// Gives a figure of the subject's own, named with its unit; the table shows the median over all blocks.
+    /// Adds a figure of the subject's own, named with its unit; the table shows the median over all blocks.
     ///
     /// # Panics
-    /// Before anything was measured.
+    /// Panics before a measurement.
     pub fn figure(&mut self, name: &'static str, value: f64) {
         self.last().figures.insert(name, value);
     }
 
     fn last(&mut self) -> &mut Measured {
-        self.measured.as_mut().expect("a block measures before it tells about the measured part")
+        self.measured.as_mut().expect("a block measures before it reports on the measured part")
     }
 }

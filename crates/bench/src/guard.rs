@@ -1,8 +1,8 @@
-//! Runs one block so that a subject that panics or hangs is reported instead of ending or stopping the benchmark.
+//! Runs one block so that a subject that panics or hangs is reported instead of ending or blocking the benchmark.
 //!
 //! # Contract
-//! A subject that hangs is given up after the limit. Its threads go on: they cannot be ended from outside, so that what
-//! is measured after it may suffer, which the report says.
+//! A subject that hangs is abandoned after the limit. Its threads cannot be ended from outside and keep running, so
+//! later measurements may suffer; the report says so.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,17 +11,17 @@ use std::time::Duration;
 
 use crate::block::{Block, Measured};
 
-/// A subject's code: runs one block.
+/// The code of a subject: runs one block.
 pub(crate) type Work = Box<dyn FnMut(&mut Block) + Send>;
 
-/// Why a block has no figures.
+/// Why a block has no measurements.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
     /// It panicked, with this message.
     Panicked(String),
     /// It did not end within the limit.
     Hung(Duration),
-    /// It ended without having measured anything, or no operation.
+    /// It measured nothing, or no operation.
     Nothing,
 }
 
@@ -35,7 +35,7 @@ impl std::fmt::Display for Failure {
     }
 }
 
-/// Runs `work` once in a thread of its own on the block's first seat. The work comes back unless it hangs.
+/// Runs `work` once on a new thread, pinned as the block's first thread. Returns `work` unless it hangs.
 pub(crate) fn run(
     mut work: Work,
     mut block: Block,
@@ -44,16 +44,16 @@ pub(crate) fn run(
     let (answer, answers) = mpsc::channel();
     let thread = std::thread::spawn(move || {
         let outcome = catch_unwind(AssertUnwindSafe(|| {
-            block.seats().clone().take(0);
+            block.pinning().clone().pin(0);
             work(&mut block);
         }));
-        // Nobody listens any more if the limit has passed.
+        // The receiver is gone if the limit has passed.
         let _ = answer.send((work, block, outcome));
     });
     let Ok((work, block, outcome)) = answers.recv_timeout(limit) else {
         return (None, Err(Failure::Hung(limit)));
     };
-    // It has sent its answer; all that is left for it is to end.
+    // It has sent its result and is about to end.
     let _ = thread.join();
     let measured = match outcome {
         Ok(()) => block.measured.filter(|it| it.operations > 0).ok_or(Failure::Nothing),

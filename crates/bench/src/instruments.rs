@@ -1,32 +1,32 @@
-//! What a measurement is read from: the machine's clocks and counters, or a test's script.
+//! The sources of a measurement: the machine's clocks and counters, or a test's script.
 
 use std::fmt;
 
 pub use uncontended_sys::usage::Usage;
 use uncontended_sys::{clock, usage};
 
-/// CPU time of all CPUs together since the machine started.
+/// CPU time of all CPUs since the machine started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Host {
-    /// Spent on anything, in this process or others, in nanoseconds.
+    /// Used by any process, in nanoseconds.
     pub busy_ns: u64,
-    /// That the hypervisor gave to other guests while something here wanted to run, in nanoseconds.
+    /// Taken by the hypervisor for other guests while something here wanted to run, in nanoseconds.
     pub stolen_ns: u64,
 }
 
-/// Clocks and counters. All grow, and all are read from any thread.
+/// Clocks and counters. Their values only grow, and any thread may read them.
 pub trait Instruments: Send + Sync + fmt::Debug {
     /// Wall time, in nanoseconds.
     fn wall_ns(&self) -> u64;
-    /// What this process has used.
+    /// Resource usage of this process.
     fn usage(&self) -> Usage;
-    /// What the whole machine has used.
+    /// CPU time of the whole machine.
     fn host(&self) -> Host;
-    /// What is wrong with the clock, each with what to do about it.
+    /// Problems with the clock, each with its remedy.
     fn doubts(&self) -> Vec<String>;
 }
 
-/// The instruments of the machine itself.
+/// The machine's own clocks and counters.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Machine;
 
@@ -50,7 +50,7 @@ impl Instruments for Machine {
     }
 }
 
-/// Reads the first line of `/proc/stat`: hundredths of a second since the start, in user mode, at low priority, in the
+/// Parses the first line of `/proc/stat`: hundredths of a second since the start in user mode, at low priority, in the
 /// kernel, idle, waiting for disks, in interrupts of two kinds, stolen.
 fn host(text: &str) -> Host {
     let line = text.lines().find_map(|line| line.strip_prefix("cpu ")).unwrap_or_default();
@@ -61,19 +61,19 @@ fn host(text: &str) -> Host {
     Host { busy_ns: ns(&[0, 1, 2, 5, 6]), stolen_ns: ns(&[7]) }
 }
 
-/// What to doubt where ticks come from `best` and the kernel's clock from `kernels`.
+/// The problems if ticks come from `best` and the kernel's clock from `kernels`.
 fn doubts(best: clock::Source, kernels: &str) -> Vec<String> {
     let mut doubts = Vec::new();
     if best == clock::Source::Monotonic {
         doubts.push(
-            "the processor does not promise an invariant time stamp counter: times are the kernel's clock; figures that are \
-             read by the counter itself are not to be trusted here; measure on another machine"
+            "the processor does not promise an invariant time stamp counter, so times come from the kernel's clock; do not \
+             trust figures read from the counter itself; measure on another machine"
                 .to_owned(),
         );
     }
     if ["hpet", "acpi_pm", "jiffies", "refined-jiffies"].contains(&kernels) {
         doubts.push(format!(
-            "the kernel's clock source is {kernels}, and one reading takes about a microsecond: write tsc or kvm-clock to \
+            "the kernel's clock source is {kernels}, and reading it takes about a microsecond: write tsc or kvm-clock to \
              /sys/devices/system/clocksource/clocksource0/current_clocksource"
         ));
     }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::report::{Estimate, Latency, Measurement, Report, Row, Table};
 
-/// The report as JSON, a line feed at its end.
+/// The report as JSON, ending in a line feed.
 #[must_use]
 pub fn text(report: &Report) -> String {
     let facts = &report.facts;

@@ -1,11 +1,11 @@
-//! Comparisons that can be believed: where threads run, what is interleaved with what, when it is enough, and what is
-//! wrong with the measurement.
+//! Benchmarks with controlled placement, interleaved blocks, sequential stopping and warnings about their own
+//! measurement.
 //!
-//! A [`Bench`] has subjects, code that runs one [`Block`] of work, and places ([`Place`]) to run them at. Every round
-//! runs a block of each subject in random order, the baseline twice (the A/A control); each ratio to the baseline of
-//! the same round goes into a sequential interval (`stats::Paired`), and the rounds end once all are narrow or the time
-//! is spent. The [`Report`] says which, with CPU time, switches, steal, and what to doubt. [`Options`] are the flags
-//! that every benchmark takes.
+//! A [`Bench`] has subjects, which run one [`Block`] of work, and places ([`Place`]) to run them at. Every round runs a
+//! block of each subject in random order, the baseline twice (the A/A control). Each ratio to the baseline of the same
+//! round goes into a sequential interval (`stats::Paired`), and the rounds end once all intervals are narrow or the
+//! time is spent. The [`Report`] says which, with CPU time, context switches, steal, and warnings. [`Options`] are the
+//! flags that every benchmark takes.
 
 #![forbid(unsafe_code)]
 
@@ -28,7 +28,9 @@ pub use block::Block;
 pub use instruments::{Host, Instruments, Machine, Usage};
 pub use json::text as json;
 pub use options::Options;
-pub use place::{Cpu, Place, Seats};
+#[allow(deprecated)]
+pub use place::Seats;
+pub use place::{Cpu, Pinning, Place};
 pub use report::{Estimate, Facts, Latency, Measurement, Report, Role, Row, Stopped, Table};
 pub use table::{markdown, matrix, text};
 

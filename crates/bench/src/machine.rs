@@ -1,4 +1,4 @@
-//! Facts about the machine that stand above every table.
+//! Facts about the machine, shown above every table.
 
 use std::time::Duration;
 

@@ -1,36 +1,36 @@
-//! What the person at the terminal may choose, the same for every benchmark.
+//! The options of a benchmark, the same for every benchmark.
 
 use std::path::PathBuf;
 
 use crate::place::Place;
 use uncontended_figures::read;
 
-/// The choices, with defaults for a run that somebody waits for.
+/// The options. The defaults suit a run that somebody waits for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// How long all tables together may take, in seconds.
+    /// The time for all tables together, in seconds.
     pub seconds: f64,
-    /// The places to measure at; empty for those that the benchmark names.
+    /// The places to measure at; empty for those of the benchmark.
     pub places: Vec<Place>,
-    /// Only subjects whose name contains one of these; empty for all. The baseline always runs.
+    /// Measure only subjects whose name contains one of these; empty for all. The baseline always runs.
     pub only: Vec<String>,
-    /// Only cases whose name contains one of these; empty for all.
+    /// Measure only cases whose name contains one of these; empty for all.
     pub cases: Vec<String>,
     /// Compare with this subject instead of the benchmark's own baseline.
     pub baseline: Option<String>,
-    /// Stop once every interval's upper end is at most this part above its lower one.
+    /// Stop once every interval's upper end exceeds its lower one by at most this share.
     pub width: f64,
-    /// The largest chance that any interval of a table is wrong, over all its looks and rows together.
+    /// The largest probability that any interval of a table is wrong, over all its looks and rows together.
     pub max_error: f64,
-    /// Most rounds of a table.
+    /// The largest number of rounds of a table.
     pub rounds: u64,
-    /// Of the order of blocks.
+    /// The seed of the order of blocks.
     pub seed: u64,
-    /// Where the JSON goes.
+    /// The file for the JSON.
     pub json: Option<PathBuf>,
     /// Print Markdown.
     pub markdown: bool,
-    /// Say nothing on stderr.
+    /// Print nothing to stderr.
     pub quiet: bool,
 }
 
@@ -54,26 +54,26 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The flags, a line each.
+    /// The flags, one per line.
     pub const HELP: &str =
-        "  --seconds N      how long all tables together may take (60), or a time such as 5m
+        "  --seconds N      the time for all tables together in seconds (60), or a time such as 5m
   --place P        one-cpu, smt-siblings, two-cpus, two-packages, free; may be repeated
   --only NAME      only subjects with NAME in their name, and the baseline; may be repeated
   --case NAME      only cases with NAME in their name; may be repeated
-  --baseline NAME  compare with the subject of that name
+  --baseline NAME  compare with this subject
   --width W        stop once every interval is this narrow (5%)
-  --max-error E    chance that any interval of a table is wrong, over all looks (1%)
-  --rounds N       most rounds of a table (1000)
-  --seed N         of the order of blocks (1)
+  --max-error E    the probability that any interval of a table is wrong, over all looks (1%)
+  --rounds N       the largest number of rounds of a table (1000)
+  --seed N         the seed of the order of blocks (1)
   --json FILE      write the figures (schema uncontended.bench/1); - for stdout
   --markdown       print tables as Markdown
   --quiet          no progress on stderr
 ";
 
-    /// Reads flags.
+    /// Parses flags.
     ///
     /// # Errors
-    /// What is wrong with which flag, as a sentence.
+    /// Which flag is wrong, and how, as a sentence.
     ///
     /// ```
     /// use uncontended_bench::{Options, Place};
@@ -95,7 +95,7 @@ impl Options {
                 ("--quiet", None) => options.quiet = true,
                 (name, _) => {
                     let value = given.or_else(|| flags.next());
-                    options.set(name, &value.ok_or(format!("{name}: a value is missing"))?)?;
+                    options.set(name, &value.ok_or(format!("{name} needs a value"))?)?;
                 }
             }
         }
@@ -110,25 +110,28 @@ impl Options {
             "--place" => {
                 let names = || Place::ALL.map(Place::key).join(", ");
                 let place = Place::parse(value);
-                self.places.push(place.ok_or_else(|| wrong(&format!("not one of {}", names())))?);
+                self.places.push(
+                    place
+                        .ok_or_else(|| wrong(&format!("unknown place; use one of {}", names())))?,
+                );
             }
             "--only" => self.only.push(value.to_owned()),
             "--case" => self.cases.push(value.to_owned()),
             "--baseline" => self.baseline = Some(value.to_owned()),
-            "--width" => self.width = part(value).ok_or(wrong("not a part or a percentage"))?,
+            "--width" => self.width = part(value).ok_or(wrong("not a share or a percentage"))?,
             "--max-error" => {
                 let error = part(value).filter(|&error| error > 0.0 && error < 0.5);
-                self.max_error = error.ok_or(wrong("not a chance below one half"))?;
+                self.max_error = error.ok_or(wrong("not a probability below one half"))?;
             }
             "--rounds" => self.rounds = whole()?.max(1),
             "--seed" => self.seed = whole()?,
             "--json" => self.json = Some(value.into()),
-            _ => return Err(format!("{name}: no such flag; there are\n{}", Options::HELP)),
+            _ => return Err(format!("unknown flag {name}; use\n{}", Options::HELP)),
         }
         Ok(())
     }
 
-    /// Whether a name is asked for by a list of its parts.
+    /// Whether `name` contains one of `parts`, or there are none.
     pub(crate) fn wants(parts: &[String], name: &str) -> bool {
         parts.is_empty() || parts.iter().any(|part| name.contains(part.as_str()))
     }
@@ -157,7 +160,7 @@ mod tests {
         assert!(error(&["--seconds", "1 parsec"]).contains("not a number of seconds"));
         assert_eq!(Options::parse(["--seconds=1.5 m".to_owned()]).map(|it| it.seconds), Ok(90.0));
         assert!(error(&["--place", "moon"]).contains("two-cpus"));
-        assert!(error(&["--json"]).contains("missing"));
+        assert!(error(&["--json"]).contains("needs a value"));
         assert!(error(&["--sceonds", "1"]).contains("--seconds N"));
         assert!(error(&["--max-error", "0.6"]).contains("one half"));
     }

@@ -1,10 +1,10 @@
 //! Where the threads of a block run.
 //!
 //! # Contract
-//! [`Place::seats`] names a CPU for every thread, or says why this machine has no such place. Only CPUs that the
-//! process may use are named; nothing outside of them is looked at.
+//! [`Place::pinning`] names a CPU for every thread, or says why this machine has no such place. It names only CPUs that
+//! the process may use, and reads nothing about others.
 //! # Evidence
-//! The tests below, on made-up machines; tests/engine.rs: a skipped place stays visible.
+//! The tests below, with invented machines; tests/engine.rs: a skipped place stays visible.
 //! # Sources
 //! Linux, Documentation/admin-guide/cputopology.rst.
 
@@ -13,12 +13,12 @@ use std::io;
 
 use uncontended_sys::affinity;
 
-/// Where the threads of a block run, in relation to each other.
+/// Where the threads of a block run, relative to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// All on one CPU, in turns.
+    /// All on one CPU, taking turns.
     OneCpu,
-    /// On two CPUs of different cores where there are such, in turns if there are more threads than that.
+    /// On two CPUs, of different cores if possible; more threads than that take turns.
     TwoCpus,
     /// On the two hardware threads of one core.
     SmtSiblings,
@@ -33,7 +33,7 @@ impl Place {
     pub const ALL: [Place; 5] =
         [Place::OneCpu, Place::SmtSiblings, Place::TwoCpus, Place::TwoPackages, Place::Free];
 
-    /// Its name as a flag's value.
+    /// Its name as a value of the flag.
     #[must_use]
     pub fn key(self) -> &'static str {
         match self {
@@ -45,7 +45,7 @@ impl Place {
         }
     }
 
-    /// The place of that name.
+    /// The place with that name.
     ///
     /// ```
     /// use uncontended_bench::Place;
@@ -56,30 +56,40 @@ impl Place {
         Place::ALL.into_iter().find(|place| place.key() == key)
     }
 
-    /// The CPUs of its threads, in turn.
+    /// The former name of [`Place::pinning`].
     ///
     /// # Errors
-    /// Why `cpus` have no such place, as half a sentence.
-    pub fn seats(self, cpus: &[Cpu]) -> Result<Seats, String> {
+    /// As there.
+    #[deprecated(note = "use `Place::pinning`")]
+    pub fn seats(self, cpus: &[Cpu]) -> Result<Pinning, String> {
+        self.pinning(cpus)
+    }
+
+    /// The CPUs of its threads, in order.
+    ///
+    /// # Errors
+    /// Why `cpus` have no such place, as a clause.
+    pub fn pinning(self, cpus: &[Cpu]) -> Result<Pinning, String> {
         let pair = |fits: &dyn Fn(&Cpu, &Cpu) -> bool| {
             cpus.iter().enumerate().find_map(|(at, a)| {
                 let b = cpus[at + 1..].iter().find(|b| fits(a, b))?;
-                Some(Seats(vec![a.number, b.number]))
+                Some(Pinning(vec![a.number, b.number]))
             })
         };
         match self {
-            Place::Free => Ok(Seats(Vec::new())),
+            Place::Free => Ok(Pinning(Vec::new())),
             Place::OneCpu => cpus
                 .last()
-                .map(|cpu| Seats(vec![cpu.number]))
-                .ok_or("no CPU may be used".to_owned()),
+                .map(|cpu| Pinning(vec![cpu.number]))
+                .ok_or("no CPU is allowed".to_owned()),
             Place::TwoCpus => pair(&|a, b| !a.shares_core(b))
                 .or_else(|| pair(&|_, _| true))
-                .ok_or("only one CPU may be used".to_owned()),
-            Place::SmtSiblings => pair(&|a, b| a.shares_core(b))
-                .ok_or("no two CPUs that may be used share a core".to_owned()),
+                .ok_or("only one CPU is allowed".to_owned()),
+            Place::SmtSiblings => {
+                pair(&|a, b| a.shares_core(b)).ok_or("no two allowed CPUs share a core".to_owned())
+            }
             Place::TwoPackages => pair(&|a, b| a.package != b.package)
-                .ok_or("all CPUs that may be used are in one package".to_owned()),
+                .ok_or("all allowed CPUs are in one package".to_owned()),
         }
     }
 }
@@ -96,12 +106,16 @@ impl fmt::Display for Place {
     }
 }
 
-/// A CPU as the scheduler counts them, and what it is part of.
+/// The former name of [`Pinning`].
+#[deprecated(note = "use `Pinning`")]
+pub type Seats = Pinning;
+
+/// A CPU, by the kernel's number, and its position in the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cpu {
-    /// Its number.
+    /// The kernel's number.
     pub number: usize,
-    /// The number of its core, in its package.
+    /// The number of its core within its package.
     pub core: usize,
     /// The number of its package.
     pub package: usize,
@@ -112,11 +126,11 @@ impl Cpu {
         (self.package, self.core) == (other.package, other.core)
     }
 
-    /// The CPUs that this thread may run on. Where the kernel does not tell what one is part of, it counts as a core of
-    /// its own in package 0.
+    /// The CPUs that this thread may run on. If the kernel does not report the topology of a CPU, it counts as a core
+    /// of its own in package 0.
     ///
     /// # Errors
-    /// What `sched_getaffinity` reports.
+    /// Those of `sched_getaffinity`.
     pub fn allowed() -> io::Result<Vec<Cpu>> {
         let part = |number: usize, file: &str| {
             let path = format!("/sys/devices/system/cpu/cpu{number}/topology/{file}");
@@ -133,25 +147,32 @@ impl Cpu {
     }
 }
 
-/// The CPUs of a block's threads; none for threads that the scheduler places.
+/// The CPUs of a block's threads; none if the scheduler places them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Seats(Vec<usize>);
+pub struct Pinning(Vec<usize>);
 
-impl Seats {
-    /// The CPUs, in turn.
+impl Pinning {
+    /// The CPUs, in order.
     #[must_use]
     pub fn cpus(&self) -> &[usize] {
         &self.0
     }
 
-    /// Keeps the calling thread on the CPU of the `number`-th thread (from 0), if that has one.
+    /// The former name of [`Pinning::pin`].
+    #[deprecated(note = "use `Pinning::pin`")]
+    pub fn take(&self, number: usize) {
+        self.pin(number);
+    }
+
+    /// Pins the calling thread to the CPU of thread `number` (from 0), if it has one.
     ///
     /// # Panics
-    /// If the CPU has been taken away meanwhile: figures from elsewhere would not be what they are labelled.
-    pub fn take(&self, number: usize) {
+    /// Panics if the CPU is no longer allowed: the figures would be labelled with the wrong CPU.
+    pub fn pin(&self, number: usize) {
         if !self.0.is_empty() {
             let cpu = self.0[number % self.0.len()];
-            affinity::pin(cpu).unwrap_or_else(|error| panic!("not pinned to CPU {cpu}: {error}"));
+            affinity::pin(cpu)
+                .unwrap_or_else(|error| panic!("cannot pin a thread to CPU {cpu}: {error}"));
         }
     }
 }
@@ -168,18 +189,18 @@ mod tests {
     #[test]
     fn places_are_found_where_the_machine_has_them() {
         let server = cpus(&[(0, 0), (0, 0), (0, 1), (0, 1), (1, 0), (1, 0)]);
-        let seats = |place: Place, cpus: &[Cpu]| place.seats(cpus).map(|seats| seats.0);
-        assert_eq!(seats(Place::OneCpu, &server), Ok(vec![5]));
-        assert_eq!(seats(Place::SmtSiblings, &server), Ok(vec![0, 1]));
-        assert_eq!(seats(Place::TwoCpus, &server), Ok(vec![0, 2]));
-        assert_eq!(seats(Place::TwoPackages, &server), Ok(vec![0, 4]));
-        assert_eq!(seats(Place::Free, &server), Ok(vec![]));
+        let pinning = |place: Place, cpus: &[Cpu]| place.pinning(cpus).map(|pinning| pinning.0);
+        assert_eq!(pinning(Place::OneCpu, &server), Ok(vec![5]));
+        assert_eq!(pinning(Place::SmtSiblings, &server), Ok(vec![0, 1]));
+        assert_eq!(pinning(Place::TwoCpus, &server), Ok(vec![0, 2]));
+        assert_eq!(pinning(Place::TwoPackages, &server), Ok(vec![0, 4]));
+        assert_eq!(pinning(Place::Free, &server), Ok(vec![]));
         let small = cpus(&[(0, 0), (0, 1)]);
-        assert!(seats(Place::SmtSiblings, &small).unwrap_err().contains("share a core"));
-        assert!(seats(Place::TwoPackages, &small).unwrap_err().contains("one package"));
+        assert!(pinning(Place::SmtSiblings, &small).unwrap_err().contains("share a core"));
+        assert!(pinning(Place::TwoPackages, &small).unwrap_err().contains("one package"));
         let one_core = cpus(&[(0, 0), (0, 0)]);
-        assert_eq!(seats(Place::TwoCpus, &one_core), Ok(vec![0, 1]), "better than none");
-        assert!(seats(Place::TwoCpus, &cpus(&[(0, 0)])).unwrap_err().contains("only one CPU"));
+        assert_eq!(pinning(Place::TwoCpus, &one_core), Ok(vec![0, 1]), "better than none");
+        assert!(pinning(Place::TwoCpus, &cpus(&[(0, 0)])).unwrap_err().contains("only one CPU"));
     }
 
     #[test]

@@ -1,76 +1,76 @@
-//! A measured benchmark as plain data: what tables and JSON are made of.
+//! A measured benchmark as plain data, from which tables and JSON are made.
 
 use crate::bench::Ratio;
 use crate::place::Place;
 
-/// What was measured, and how.
+/// A measured benchmark.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// The benchmark's name.
     pub name: String,
-    /// What it answers.
+    /// The question that it answers.
     pub question: String,
-    /// What an operation is called.
+    /// The name of an operation.
     pub operation: &'static str,
-    /// Which ratio to the baseline the rows have.
+    /// The ratio to the baseline that the rows show.
     pub ratio: Ratio,
-    /// Of the order of blocks.
+    /// The seed of the order of blocks.
     pub seed: u64,
-    /// The largest chance that any interval of one table is wrong.
+    /// The largest probability that any interval of one table is wrong.
     pub max_error: f64,
-    /// The relative width at which a table was to stop.
+    /// The relative width of intervals at which a table stops.
     pub width: f64,
     /// The machine.
     pub facts: Facts,
-    /// One for each case and place.
+    /// One table for each case and place.
     pub tables: Vec<Table>,
-    /// What is to be known about all tables: what is not measured, which subject was left out.
+    /// Notes on all tables: what is not measured, which subject was left out.
     pub notes: Vec<String>,
-    /// What is wrong with the machine's clock.
+    /// Warnings about the machine's clock.
     pub warnings: Vec<String>,
 }
 
-/// The machine that was measured on.
+/// The machine that was measured.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Facts {
     /// The processor's name.
     pub processor: String,
-    /// How many CPUs the process may use.
+    /// The number of CPUs that the process may use.
     pub cpus: usize,
     /// The kernel's release.
     pub kernel: String,
-    /// Threads that wanted to run, averaged over the last minute, before the start.
+    /// The load average of the last minute, before the start.
     pub load: Option<f64>,
-    /// Nanoseconds of one tick of the processor's counter.
+    /// The length of one tick of the processor's counter, in nanoseconds.
     pub tick_ns: f64,
 }
 
 /// A case at a place.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// The case's name; empty for the only one.
+    /// The case's name; empty if there is only one.
     pub case: String,
     /// Where its threads ran.
     pub place: Place,
-    /// The figures, or why there are none.
+    /// The measurement, or why there is none.
     pub outcome: Result<Measurement, String>,
 }
 
-/// Why a table's rounds ended.
+/// Why the rounds of a table ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stopped {
-    /// Every interval is as narrow as asked for.
+    /// Every interval is as narrow as requested.
     Narrow,
-    /// Its share of the time was spent.
+    /// Its share of the time is spent.
     Time,
-    /// It had as many rounds as allowed.
+    /// It had the largest allowed number of rounds.
     Rounds,
-    /// No subject is left to compare: all failed, or there is but the baseline.
+    /// No subject is left to compare: all failed, or there is only the baseline.
     Nothing,
 }
 
 impl Stopped {
-    /// As in JSON.
+    /// The value in JSON.
     #[must_use]
     pub fn key(self) -> &'static str {
         match self {
@@ -82,40 +82,40 @@ impl Stopped {
     }
 }
 
-/// The figures of one table.
+/// The measurement of one table.
 #[derive(Clone, Debug)]
 pub struct Measurement {
     /// The CPUs of its threads; none if the scheduler chose.
     pub cpus: Vec<usize>,
-    /// How often every subject had a block.
+    /// The number of blocks of every subject.
     pub rounds: u64,
     /// Why it ended.
     pub stopped: Stopped,
-    /// How long it took, in seconds.
+    /// Its duration in seconds.
     pub seconds: f64,
-    /// The part of the machine's time that the hypervisor took away.
+    /// The share of the machine's time that the hypervisor took.
     pub stolen: f64,
-    /// How many CPUs other processes kept busy, on average.
+    /// The average number of CPUs that other processes kept busy.
     pub others: f64,
-    /// The subjects, in the order given, the A/A control right after the baseline.
+    /// The subjects in the order given, the A/A control right after the baseline.
     pub rows: Vec<Row>,
-    /// What makes the figures weaker than they look, each with what to do about it.
+    /// What makes the table weaker than it looks, each with its remedy.
     pub warnings: Vec<String>,
 }
 
-/// What a row is for.
+/// The role of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// The others are compared with it.
+    /// The other rows are compared with it.
     Baseline,
-    /// The baseline once more, compared with itself: what shows no difference must show none.
+    /// The baseline once more, compared with itself: the ratio must show no difference.
     Control,
-    /// Anything else.
+    /// A subject that is compared with the baseline.
     Subject,
 }
 
 impl Role {
-    /// As in JSON.
+    /// The value in JSON.
     #[must_use]
     pub fn key(self) -> &'static str {
         match self {
@@ -126,39 +126,39 @@ impl Role {
     }
 }
 
-/// One subject.
+/// The row of one subject.
 #[derive(Clone, Debug)]
 pub struct Row {
     /// Its name.
     pub name: String,
-    /// What it is for.
+    /// Its role.
     pub role: Role,
-    /// Why it has no (further) figures, if it failed.
+    /// Why it has no (further) measurements, if it failed.
     pub failed: Option<String>,
-    /// How many blocks it had.
+    /// The number of its blocks.
     pub blocks: u64,
-    /// How many operations they had together.
+    /// The number of operations of all its blocks.
     pub operations: u64,
-    /// Wall time of an operation: the median over blocks.
+    /// Wall time per operation: the median over blocks.
     pub ns_per_operation: Option<f64>,
     /// The ratio to the baseline.
     pub ratio: Option<Estimate>,
-    /// CPU time of an operation, of all threads, over all blocks.
+    /// CPU time per operation, of all threads, over all blocks.
     pub cpu_ns_per_operation: Option<f64>,
-    /// CPU time for each second of wall time.
+    /// CPU time per second of wall time.
     pub cpu_share: Option<f64>,
-    /// Context switches because a thread slept, a second.
+    /// Voluntary context switches per second: a thread slept.
     pub voluntary_per_s: Option<f64>,
-    /// Context switches because a thread was made to give way, a second.
+    /// Involuntary context switches per second: a thread was preempted.
     pub involuntary_per_s: Option<f64>,
-    /// Of single operations, where the subject times those.
+    /// Latencies of single operations, if the subject times them.
     pub latency_ns: Option<Latency>,
-    /// The subject's own figures: the median over blocks.
+    /// The subject's own figures: their medians over blocks.
     pub figures: Vec<(&'static str, f64)>,
 }
 
 impl Row {
-    /// A row without figures.
+    /// A row without measurements.
     #[must_use]
     pub fn new(name: &str, role: Role) -> Row {
         Row {
@@ -179,7 +179,8 @@ impl Row {
     }
 }
 
-/// The median of a ratio over rounds, and where it lies at all looks together; an end is 0 or infinite while unbounded.
+/// The median of a ratio over rounds, with an interval that holds at all looks together; an unbounded end is 0 or
+/// infinite.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// The median of the ratios seen.
@@ -190,17 +191,17 @@ pub struct Estimate {
     pub high: f64,
 }
 
-/// Percentiles, in nanoseconds, each less than 1 % too large.
+/// Percentiles in nanoseconds, each less than 1 % too large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Latency {
-    /// How many operations were timed.
+    /// The number of operations timed.
     pub count: u64,
-    /// Half are not above it.
+    /// The median.
     pub p50: u64,
-    /// 99 % are not.
+    /// The 99th percentile.
     pub p99: u64,
-    /// 99.9 % are not.
+    /// The 99.9th percentile.
     pub p999: u64,
-    /// The longest, exactly.
+    /// The longest time, exact.
     pub max: u64,
 }

@@ -1,9 +1,8 @@
-//! The measurement: blocks as long as asked for, rounds in random order, a stop that may be looked for after each.
+//! The measurement: blocks of the requested length, rounds in random order, and a stopping rule checked after each.
 //!
 //! # Contract
-//! Every round runs one block of every subject that has not failed, the baseline twice, in an order drawn anew; within
-//! a round each ratio is taken to the baseline's first block. All tables share the time: what one leaves goes to the
-//! rest.
+//! Every round runs one block of every subject that has not failed, the baseline twice, in a new random order; within a
+//! round each ratio is to the baseline's first block. All tables share the time: what one leaves goes to the others.
 //! # Evidence
 //! tests/engine.rs, on a scripted clock.
 
@@ -16,27 +15,27 @@ use crate::bench::{Bench, Case};
 use crate::block::{Block, Measured};
 use crate::guard::{self, Failure};
 use crate::options::Options;
-use crate::place::{Place, Seats};
+use crate::place::{Pinning, Place};
 use crate::report::{Measurement, Report, Role, Stopped, Table};
 use crate::tally::Tally;
 use crate::{machine, warnings};
 
-/// A row in the making: which subject, where, how many operations a block.
+/// A row while it is measured: its subject, its place, its operations per block.
 struct Contender {
     subject: usize,
-    seats: Seats,
+    pinning: Pinning,
     operations: u64,
-    /// How many blocks took more than four times as long as they should.
+    /// The number of blocks that took more than four times as long as requested.
     far_too_long: u32,
-    /// Most operations of a block.
+    /// The largest number of operations of a block.
     ceiling: u64,
     tally: Tally,
 }
 
 impl Contender {
-    /// Corrects the length of the next block by how long this one took: at most `growth` times as much. Some subjects
-    /// change their pace with the length (a queue that is not full yet is fast): what was far too long twice is not
-    /// tried again.
+    /// Adjusts the operations of the next block to the time this one took, at most `growth` times as many. Some
+    /// subjects change their speed with the length of the block (a queue that is not full yet is fast): a length that
+    /// was far too long twice is not tried again.
     fn adapt(&mut self, block: &Measured, target: u64, growth: f64) {
         let far_too_long = block.elapsed_ns > target.saturating_mul(4);
         self.far_too_long += u32::from(far_too_long);
@@ -80,8 +79,8 @@ pub(crate) fn run(mut bench: Bench, options: &Options) -> Report {
         for case in &mut cases {
             let left = end.saturating_sub(bench.instruments.wall_ns());
             let deadline = end - left + left / (count - tables.len() as u64);
-            let outcome =
-                (place.seats(&bench.cpus)).map(|seats| runner.table(case, place, &seats, deadline));
+            let outcome = (place.pinning(&bench.cpus))
+                .map(|pinning| runner.table(case, place, &pinning, deadline));
             tables.push(Table { case: case.name.clone(), place, outcome });
         }
     }
@@ -102,13 +101,13 @@ pub(crate) fn run(mut bench: Bench, options: &Options) -> Report {
 }
 
 impl Runner<'_> {
-    fn table(&mut self, case: &mut Case, place: Place, seats: &Seats, end: u64) -> Measurement {
+    fn table(&mut self, case: &mut Case, place: Place, pinning: &Pinning, end: u64) -> Measurement {
         let label = format!("{} · {} · {place}", self.bench.name, case.name);
         self.progress.say(&label);
         let instruments = &self.bench.instruments;
         let (start, host, used) = (instruments.wall_ns(), instruments.host(), instruments.usage());
         let max_error = self.share(case.subjects.len());
-        let mut contenders = self.contenders(case, seats, max_error);
+        let mut contenders = self.contenders(case, pinning, max_error);
         self.calibrate(case, &mut contenders, &label);
         let mut rounds = 0;
         let stopped = loop {
@@ -137,7 +136,7 @@ impl Runner<'_> {
         let part = |ns: u64| ns as f64 / wall as f64;
         let busy = now.busy_ns.saturating_sub(host.busy_ns);
         let mut table = Measurement {
-            cpus: seats.cpus().to_vec(),
+            cpus: pinning.cpus().to_vec(),
             rounds,
             stopped,
             seconds: wall as f64 / 1e9,
@@ -151,33 +150,33 @@ impl Runner<'_> {
         table
     }
 
-    /// The error bound of one of a table's intervals: there are as many as subjects, the control in the baseline's
-    /// place.
+    /// The error bound of each of a table's intervals: there are as many as subjects, with the control in place of the
+    /// baseline.
     fn share(&self, subjects: usize) -> MaxError {
         let whole = MaxError::new(self.options.max_error.clamp(1e-9, 0.49)).expect("a chance");
         whole.split(subjects.max(1) as u32)
     }
 
-    fn contenders(&self, case: &Case, seats: &Seats, max_error: MaxError) -> Vec<Contender> {
+    fn contenders(&self, case: &Case, pinning: &Pinning, max_error: MaxError) -> Vec<Contender> {
         let named = self.bench.baseline.as_ref();
         let baseline = named.and_then(|name| case.subjects.iter().position(|it| it.name == *name));
         let baseline = baseline.unwrap_or(0);
         let mut contenders = Vec::new();
         for (at, subject) in case.subjects.iter().enumerate() {
-            let own = subject.place.map(|place| place.seats(&self.bench.cpus));
+            let own = subject.place.map(|place| place.pinning(&self.bench.cpus));
             let new = |name: String, role: Role| {
                 let mut tally = Tally::new(name, role, max_error);
-                let seats = match &own {
+                let pinning = match &own {
                     Some(Ok(own)) => own.clone(),
                     Some(Err(reason)) => {
                         tally.failed = Some(format!("skipped: {reason}"));
-                        Seats::default()
+                        Pinning::default()
                     }
-                    None => seats.clone(),
+                    None => pinning.clone(),
                 };
                 Contender {
                     subject: at,
-                    seats,
+                    pinning,
                     operations: 1,
                     far_too_long: 0,
                     ceiling: u64::MAX,
@@ -193,7 +192,7 @@ impl Runner<'_> {
         contenders
     }
 
-    /// Finds how many operations make a block of the length asked for; this warms up, too.
+    /// Finds the number of operations for a block of the requested length; this also warms up.
     fn calibrate(&mut self, case: &mut Case, contenders: &mut [Contender], label: &str) {
         let target = self.bench.block.as_nanos() as u64;
         let mut found = vec![None; case.subjects.len()];
@@ -208,7 +207,7 @@ impl Runner<'_> {
             let mut fits = false;
             for _ in 0..20 {
                 let Some(measured) = self.block(case, contender) else { break };
-                // Twice: one block may be slow by chance.
+                // Twice, because one block may be slow by chance.
                 let long = measured.elapsed_ns >= target / 2;
                 if long && fits {
                     break;
@@ -246,15 +245,15 @@ impl Runner<'_> {
         }
     }
 
-    /// One block; none if it failed, which is noted.
+    /// One block; none if it failed, which is recorded.
     fn block(&self, case: &mut Case, contender: &mut Contender) -> Option<Measured> {
         let subject = &mut case.subjects[contender.subject];
         let Some(work) = subject.work.take() else {
-            contender.tally.failed = Some("hung before".to_owned());
+            contender.tally.failed = Some("hung earlier".to_owned());
             return None;
         };
         let instruments = self.bench.instruments.clone();
-        let block = Block::new(contender.operations, contender.seats.clone(), instruments);
+        let block = Block::new(contender.operations, contender.pinning.clone(), instruments);
         let limit = self.bench.limit.max(Duration::from_millis(1));
         let (work, measured) = guard::run(work, block, limit);
         subject.work = work;

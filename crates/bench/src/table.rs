@@ -20,13 +20,13 @@ pub fn markdown(report: &Report) -> String {
     listed(&all(report, &|table| table.markdown() + "\n"))
 }
 
-/// Warnings as a list: lines would flow into each other.
+/// Warnings as a list, so that Markdown does not join the lines.
 fn listed(text: &str) -> String {
     text.replace("\nwarning: ", "\n- warning: ")
 }
 
-/// The report as Markdown with two tables for each place: the ratios of all cases, where the baseline shows its time,
-/// and the CPU time.
+/// The report as Markdown with two tables per place: the ratios of all cases, where the baseline shows its time, and
+/// the CPU time.
 #[must_use]
 pub fn matrix(report: &Report) -> String {
     let mut text = head(report);
@@ -60,8 +60,8 @@ pub fn matrix(report: &Report) -> String {
     listed(&(text + &foot(report)))
 }
 
-/// One figure of every subject in every case: subjects down and cases across, or the other way round if there are more
-/// cases.
+/// One figure of every subject in every case: a row per subject and a column per case, or the other way round if there
+/// are more cases.
 fn crossed(tables: &[(&str, &Measurement)], pick: &dyn Fn(&Row) -> String) -> Table {
     let cases = tables.iter().map(|(case, _)| (*case).to_owned());
     let mut cells: Vec<Vec<String>> = vec![std::iter::once(String::new()).chain(cases).collect()];
@@ -76,7 +76,7 @@ fn crossed(tables: &[(&str, &Measurement)], pick: &dyn Fn(&Row) -> String) -> Ta
     tabled(if cells[0].len() > cells.len() { transposed(&cells) } else { cells })
 }
 
-/// The warnings of many tables: each kind once, with where it was met first.
+/// The warnings of many tables: each kind once, with the first case that has it.
 fn gathered(tables: &[(&str, &Measurement)]) -> String {
     let kind = |text: &str| text.chars().filter(|c| c.is_alphabetic()).collect::<String>();
     let mut kinds: Vec<(String, usize, String)> = Vec::new();
@@ -113,7 +113,7 @@ fn transposed(cells: &[Vec<String>]) -> Vec<Vec<String>> {
     (0..columns).map(|at| cells.iter().map(|row| row[at].clone()).collect()).collect()
 }
 
-/// What was asked, and on what machine.
+/// The question and the machine.
 fn head(report: &Report) -> String {
     let facts = &report.facts;
     let load = facts.load.map_or(String::new(), |load| format!(", load {}", number(load)));
@@ -128,7 +128,7 @@ fn head(report: &Report) -> String {
     )
 }
 
-/// What holds for all tables.
+/// Notes and warnings on all tables.
 fn foot(report: &Report) -> String {
     let notes = report.notes.iter().cloned();
     let warnings = report.warnings.iter().map(|warning| format!("warning: {warning}"));
@@ -156,7 +156,7 @@ fn all(report: &Report, render: &dyn Fn(&Table) -> String) -> String {
     text + &foot(report)
 }
 
-/// How many rounds there were, and why no more.
+/// The number of rounds, and why they ended.
 fn ending(report: &Report, table: &Measurement) -> String {
     let cpus: Vec<String> = table.cpus.iter().map(ToString::to_string).collect();
     let cpus = if cpus.is_empty() { String::new() } else { format!("CPU {}; ", cpus.join(", ")) };
@@ -164,8 +164,8 @@ fn ending(report: &Report, table: &Measurement) -> String {
         Stopped::Narrow => {
             format!("every interval is within {}", given_percent(report.width))
         }
-        Stopped::Time => "the time was spent".to_owned(),
-        Stopped::Rounds => "no more were allowed".to_owned(),
+        Stopped::Time => "the time is spent".to_owned(),
+        Stopped::Rounds => "the limit of --rounds is reached".to_owned(),
         Stopped::Nothing => "nothing is left to compare".to_owned(),
     };
     let intervals = given_percent(1.0 - report.max_error);
@@ -186,7 +186,7 @@ fn heading(report: &Report, table: &Measurement) -> String {
     }
 }
 
-/// The heading, and a row for every subject. Columns that no row has are left out.
+/// The heading and a row per subject, without columns that are empty in all rows.
 fn cells(report: &Report, table: &Measurement) -> Table {
     let operation = report.operation;
     let figure = |value: Option<f64>| value.map_or(String::new(), number);

@@ -1,4 +1,4 @@
-//! What has been measured of one subject at one place so far.
+//! The measurements of one subject at one place so far.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ pub(crate) struct Tally {
     figures: BTreeMap<&'static str, Vec<f64>>,
 }
 
-/// What a block gives for the ratio, the larger the worse; for [`Ratio::Speed`] the other way round.
+/// The value of a block for the ratio: larger is worse, except for [`Ratio::Speed`].
 pub(crate) fn value(measured: &Measured, ratio: Ratio) -> f64 {
     let operations = measured.operations as f64;
     match ratio {
@@ -49,7 +49,7 @@ impl Tally {
         }
     }
 
-    /// Takes a block, and the baseline's of the same round if that has one.
+    /// Adds a block, with the baseline's of the same round if there is one.
     pub(crate) fn take(&mut self, measured: &Measured, baseline: Option<&Measured>, ratio: Ratio) {
         self.ns.push(value(measured, Ratio::Time));
         let sum = &mut self.sum;
@@ -65,7 +65,7 @@ impl Tally {
         }
         if let (Some(baseline), true) = (baseline, self.role != Role::Baseline) {
             let ratio = paired::ratio(value(measured, ratio), value(baseline, ratio));
-            // Both values are quotients of counts, never negative.
+            // Both values are quotients of counts and so never negative.
             let _ = ratio.and_then(|ratio| self.ratios.push(ratio));
         }
     }
@@ -75,7 +75,7 @@ impl Tally {
         Some(Estimate { median: self.ratios.estimate()?, low: low.max(0.0), high })
     }
 
-    /// Whether nothing more is to be learnt: the interval is narrow, or there will be none.
+    /// Whether more blocks would not help: the interval is narrow, or there will be none.
     pub(crate) fn is_settled(&self, width: f64) -> bool {
         let narrow = |it: Estimate| it.low > 0.0 && it.high <= it.low * (1.0 + width);
         self.failed.is_some() || self.role == Role::Baseline || self.ratio().is_some_and(narrow)

@@ -1,17 +1,17 @@
-//! What makes a table weaker than it looks, and what to do about it.
+//! What makes a table weaker than it looks, and the remedy.
 
 use uncontended_figures::{self as figures, number, percent};
 use uncontended_stats::{MaxError, Paired};
 
 use crate::report::{Measurement, Role, Row};
 
-/// Warnings about one table, whose intervals hold with `max_error` each.
+/// Warnings about one table, whose intervals each hold with `max_error`.
 pub(crate) fn of(table: &Measurement, max_error: MaxError) -> Vec<String> {
     let mut warnings = Vec::new();
     for row in &table.rows {
         if let Some(failed) = &row.failed {
             let hung = if failed.starts_with("hung") {
-                "; its threads may still run, and what was measured after it may suffer: leave it out (--only) to be sure"
+                "; its threads may still run and disturb later measurements: leave it out with --only to be sure"
             } else {
                 ""
             };
@@ -28,33 +28,34 @@ pub(crate) fn of(table: &Measurement, max_error: MaxError) -> Vec<String> {
     }
     if table.stolen > 0.01 {
         warnings.push(format!(
-            "the hypervisor took {} of the machine's time: the columns in ns are too large and uneven; ratios suffer less; \
-             measure on a host of one's own, or later",
+            "the hypervisor took {} of the machine's time: the columns in ns are too large and uneven, the ratios less so; \
+             measure on a dedicated host, or later",
             percent(table.stolen)
         ));
     }
     if table.others > 0.1 {
         warnings.push(format!(
-            "other processes kept {} CPUs busy: end them and measure again",
+            "other processes kept {} CPUs busy: stop them and measure again",
             number(table.others)
         ));
     }
     warnings
 }
 
-/// The baseline against itself must show nothing.
+/// The baseline compared with itself must show no difference.
 fn control(table: &Measurement, warnings: &mut Vec<String>) {
     let is_control = |row: &&Row| row.role == Role::Control;
     let Some(ratio) = table.rows.iter().find(is_control).and_then(|row| row.ratio) else { return };
     if ratio.low > 1.0 || ratio.high < 1.0 {
         warnings.push(format!(
-            "the baseline differs from itself ({}): no difference of that size means anything here; measure on a \
+            "the baseline differs from itself ({}): differences of that size mean nothing here; measure on a \
              quieter machine, or with longer blocks",
             figures::ratio(Some(ratio.median), ratio.low, ratio.high)
         ));
     } else if ratio.low > 0.0 && ratio.high > 1.25 * ratio.low {
         warnings.push(format!(
-            "the baseline against itself is only known to lie within {}: so is everything else; give more --seconds",
+            "the baseline compared with itself is only known to lie within {}, and the other ratios are no better known; \
+             give more --seconds",
             figures::ratio(None, ratio.low, ratio.high)
         ));
     }
@@ -66,7 +67,7 @@ mod tests {
     use crate::report::{Estimate, Stopped};
 
     #[test]
-    fn a_baseline_that_differs_from_itself_or_is_hardly_known_is_told() {
+    fn a_baseline_that_differs_from_itself_or_is_hardly_known_is_reported() {
         let control = |low: f64, high: f64| {
             let ratio = Some(Estimate { median: f64::midpoint(low, high), low, high });
             let row = Row { ratio, ..Row::new("one again", Role::Control) };

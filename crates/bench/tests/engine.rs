@@ -1,4 +1,4 @@
-//! The engine on a scripted clock: time passes only when a subject says so, so that the truth is known.
+//! The engine on a scripted clock: time advances only when a subject says so, so the truth is known.
 
 mod common;
 
@@ -36,7 +36,7 @@ fn twice_as_slow_is_a_ratio_of_two_and_the_control_shows_nothing() {
 #[test]
 fn noise_leaves_the_truth_inside_the_interval() {
     let script = Script::new();
-    // Between 80 and 120 ns, changing from block to block, for all alike.
+    // Between 80 and 120 ns, different in each block, the same for all subjects.
     let noisy = |times: u64| {
         let mut random = uncontended_testkit::Random(times);
         costs(&script, move |_| times * (80 + random.below(41)))
@@ -97,7 +97,7 @@ fn every_round_has_each_subject_once_in_an_order_drawn_anew() {
     assert!(report.tables[0].outcome.as_ref().unwrap().rounds >= 14);
     let log = log.lock().unwrap();
     let rounds: Vec<&[u8]> = log.as_bytes()[4..].chunks(3).collect();
-    // The baseline twice, the third once.
+    // The baseline twice, the other subject once.
     for round in &rounds {
         assert_eq!(round.iter().filter(|&&letter| letter == b'a').count(), 2, "{log}");
     }
@@ -150,7 +150,7 @@ fn one_slow_block_does_not_make_all_blocks_short() {
 #[test]
 fn a_subject_that_is_slow_only_in_long_blocks_does_not_take_all_the_time() {
     let script = Script::new();
-    // Fast until a queue is full: 100 ns, then a millisecond an operation.
+    // Fast until a queue is full: 100 ns, then a millisecond per operation.
     let filling = costs(&script, |n| if n < 1_000 { 100 } else { 1_000_000 });
     let options = uncontended_bench::Options { rounds: 100, width: 1e-9, ..options() };
     let report = bench(&script)
@@ -211,7 +211,7 @@ fn a_hang_is_reported_and_the_others_go_on() {
         rows.iter().find(|row| row.name == "hangs").unwrap().failed.clone().unwrap()
     };
     assert_eq!(failed(&report.tables[0]), "hung: a block did not end within 100ms");
-    assert_eq!(failed(&report.tables[1]), "hung before");
+    assert_eq!(failed(&report.tables[1]), "hung earlier");
     assert!(uncontended_bench::text(&report).contains("its threads may still run"));
 }
 
@@ -243,7 +243,7 @@ fn steal_and_other_processes_are_warned_about() {
 fn a_drift_hits_all_alike() {
     let script = Script::new();
     let clock = script.clone();
-    // Everything is ten times as slow after a while.
+    // Everything becomes ten times slower after a while.
     let drift =
         move || 1 + 9 * (uncontended_bench::Instruments::wall_ns(&*clock) / 1_000_000_000).min(1);
     let (first, second) = (drift.clone(), drift);
@@ -263,7 +263,7 @@ fn a_place_that_the_machine_lacks_is_shown_as_skipped() {
         .subject("one", costs(&script, |_| 100))
         .run(&options());
     assert!(report.tables[0].outcome.is_err());
-    assert!(uncontended_bench::text(&report).contains("SKIPPED two packages: all CPUs"));
+    assert!(uncontended_bench::text(&report).contains("SKIPPED two packages: all allowed CPUs"));
 }
 
 #[test]

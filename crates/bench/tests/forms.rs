@@ -1,4 +1,4 @@
-//! The forms of a report, and real threads through the real instruments.
+//! The output forms of a report, and real threads with the real instruments.
 
 mod common;
 
@@ -50,7 +50,7 @@ fn the_json_has_the_documented_fields_and_the_figures() {
         &subject["latency_ns"],
     ];
     for key in objects.into_iter().flat_map(keys) {
-        assert!(section.contains(&format!("`{key}`")), "docs/json.md does not tell of {key}");
+        assert!(section.contains(&format!("`{key}`")), "docs/json.md does not describe {key}");
     }
     assert_eq!(value["schema"], "uncontended.bench/1");
     assert_eq!(subject["ns_per_operation"], 300.0);
@@ -61,7 +61,7 @@ fn the_json_has_the_documented_fields_and_the_figures() {
         (9_900.0..9_999.0).contains(&p99) && subject["latency_ns"]["max"] == 10_000,
         "{subject}"
     );
-    assert_eq!(value["tables"][1]["skipped"], "all CPUs that may be used are in one package");
+    assert_eq!(value["tables"][1]["skipped"], "all allowed CPUs are in one package");
 }
 
 #[test]
@@ -105,10 +105,10 @@ fn two_threads_run_on_their_cpus_at_the_same_time_and_are_timed_on_the_machine()
         .places([Place::OneCpu, Place::Free])
         .block(Duration::from_micros(200))
         .subject("pair", |block: &mut Block| {
-            let (seats, n) = (block.seats().clone(), block.operations());
+            let (pinning, n) = (block.pinning().clone(), block.operations());
             let (send, receive) = std::sync::mpsc::sync_channel(4);
             let where_allowed = || uncontended_sys::affinity::allowed().unwrap();
-            let check = move || seats.cpus().is_empty() || seats.cpus() == where_allowed();
+            let check = move || pinning.cpus().is_empty() || pinning.cpus() == where_allowed();
             let other = check.clone();
             block.pair(
                 move || {

@@ -1,4 +1,4 @@
-//! A scripted machine, and subjects that cost what they say.
+//! A scripted machine, and subjects with scripted costs.
 #![allow(clippy::disallowed_types, clippy::disallowed_methods)] // A user's own atomics.
 #![allow(dead_code, unreachable_pub)]
 
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use uncontended_bench::{Block, Cpu, Host, Instruments, Options, Report, Row, Usage};
 
-/// A clock that only subjects advance; half of the time is CPU time.
+/// A clock that only subjects advance; half of its time is CPU time.
 #[derive(Debug, Default)]
 pub struct Script {
     ns: AtomicU64,
@@ -19,7 +19,7 @@ impl Script {
         Arc::new(Script::default())
     }
 
-    /// From now on `stolen` CPUs are taken away, and `busy` are busy.
+    /// From now on `stolen` CPUs are taken away and `busy` CPUs are busy.
     pub fn steals(&self, stolen: u64, busy: u64) {
         self.stolen.store(stolen, Relaxed);
         self.busy.store(busy, Relaxed);
@@ -49,7 +49,7 @@ impl Instruments for Script {
     }
 }
 
-/// A subject whose operations take as long as `cost` says, given the number of operations.
+/// A subject whose operations take as long as `cost` says for their number.
 pub fn costs(
     script: &Arc<Script>,
     mut cost: impl FnMut(u64) -> u64 + Send + 'static,
@@ -61,7 +61,7 @@ pub fn costs(
     }
 }
 
-/// A machine of so many cores.
+/// A machine with this many cores.
 pub fn cpus(count: usize) -> Vec<Cpu> {
     (0..count).map(|number| Cpu { number, core: number, package: 0 }).collect()
 }
@@ -70,7 +70,7 @@ pub fn options() -> Options {
     Options { quiet: true, seconds: 1e6, ..Options::default() }
 }
 
-/// The row of that name in the first table.
+/// The row with that name in the first table.
 pub fn row(report: &Report, name: &str) -> Row {
     let rows = &report.tables[0].outcome.as_ref().unwrap().rows;
     rows.iter().find(|row| row.name == name).unwrap_or_else(|| panic!("no row {name}")).clone()
