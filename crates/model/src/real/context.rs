@@ -347,7 +347,9 @@ mod tests {
     fn a_backtrace_ends_where_the_coroutine_begins() {
         let body = || {
             let frames = Backtrace::force_capture().to_string();
-            let begins = frames.lines().filter(|line| line.ends_with("context::begin"));
+            // Where only lines are known, a function is told without its path.
+            let name = |line: &str| line.rsplit([' ', ':']).next() == Some("begin");
+            let begins = frames.lines().filter(|line| name(line));
             assert_eq!(begins.count(), 1, "{frames}");
         };
         let coroutine = Coroutine::new(Box::new(|body| body()), Box::new(body), 4 * STACK_BYTES);

@@ -60,55 +60,74 @@ struct Event {
     value: u32,
 }
 
-#[derive(Clone)]
-struct Matrix(Vec<Vec<bool>>);
+/// Most events of one candidate.
+const MOST_EVENTS: usize = 32;
+
+/// A relation between events: bit j of row i says whether i comes before j in it. Judging candidates is all that the
+/// enumerator spends time on.
+#[derive(Clone, Copy)]
+struct Matrix {
+    size: usize,
+    rows: [u32; MOST_EVENTS],
+}
 
 impl Matrix {
     fn new(n: usize, f: impl Fn(usize, usize) -> bool) -> Matrix {
-        Matrix((0..n).map(|i| (0..n).map(|j| f(i, j)).collect()).collect())
+        Matrix::by_rows(n, |i| (0..n).fold(0, |row, j| row | u32::from(f(i, j)) << j))
+    }
+
+    fn by_rows(n: usize, row: impl Fn(usize) -> u32) -> Matrix {
+        let mut rows = [0; MOST_EVENTS];
+        rows[..n].iter_mut().enumerate().for_each(|(i, it)| *it = row(i));
+        Matrix { size: n, rows }
     }
 
     fn get(&self, i: usize, j: usize) -> bool {
-        self.0[i][j]
+        self.rows[i] >> j & 1 == 1
     }
 
     fn or(&self, other: &Matrix) -> Matrix {
-        Matrix::new(self.0.len(), |i, j| self.get(i, j) || other.get(i, j))
+        Matrix::by_rows(self.size, |i| self.rows[i] | other.rows[i])
     }
 
     fn then(&self, other: &Matrix) -> Matrix {
-        let n = self.0.len();
-        Matrix::new(n, |i, j| (0..n).any(|k| self.get(i, k) && other.get(k, j)))
+        let reached =
+            |(k, row): (usize, &u32), from: u32| if from >> k & 1 == 1 { *row } else { 0 };
+        let rows = &other.rows[..self.size];
+        Matrix::by_rows(self.size, |i| {
+            rows.iter().enumerate().fold(0, |row, next| row | reached(next, self.rows[i]))
+        })
     }
 
     fn optional(&self) -> Matrix {
-        Matrix::new(self.0.len(), |i, j| i == j || self.get(i, j))
+        Matrix::by_rows(self.size, |i| self.rows[i] | 1 << i)
     }
 
     fn inverse(&self) -> Matrix {
-        Matrix::new(self.0.len(), |i, j| self.get(j, i))
+        Matrix::new(self.size, |i, j| self.get(j, i))
     }
 
     fn only(&self, f: impl Fn(usize, usize) -> bool) -> Matrix {
-        Matrix::new(self.0.len(), |i, j| self.get(i, j) && f(i, j))
+        Matrix::new(self.size, |i, j| self.get(i, j) && f(i, j))
     }
 
     fn closure(&self) -> Matrix {
-        let mut closed = self.clone();
-        for k in 0..closed.0.len() {
-            for i in 0..closed.0.len() {
-                if closed.0[i][k] {
-                    for j in 0..closed.0.len() {
-                        closed.0[i][j] |= closed.0[k][j];
-                    }
-                }
+        let mut closed = *self;
+        for k in 0..self.size {
+            let from_here = closed.rows[k];
+            for row in &mut closed.rows[..self.size] {
+                *row |= if *row >> k & 1 == 1 { from_here } else { 0 };
             }
         }
         closed
     }
 
+    fn is_empty(&self) -> bool {
+        self.rows.iter().all(|&row| row == 0)
+    }
+
     fn is_irreflexive(&self) -> bool {
-        (0..self.0.len()).all(|i| !self.get(i, i))
+        (0..self.size).all(|i| !self.get(i, i))
     }
 
     fn is_acyclic(&self) -> bool {
@@ -231,9 +250,10 @@ fn choose_reads(
     found: &mut BTreeMap<Vec<u32>, u64>,
 ) {
     let Some((&read, rest)) = reads.split_first() else {
-        if let Some((events, from)) = evaluate(events, from) {
+        if let Some(events) = evaluate(events, from) {
             let mut orders = vec![Vec::new(); locations];
-            choose_orders(&events, &from, &mut orders, 0, question, found);
+            let given = Given::new(&events, from);
+            choose_orders(&events, &given, &mut orders, 0, question, found);
         }
         return;
     };
@@ -246,7 +266,7 @@ fn choose_reads(
 }
 
 /// Values along reads-from; `None` where program order and reads-from have a cycle or a write is read that is none.
-fn evaluate(events: &[Event], from: &[usize]) -> Option<(Vec<Event>, Vec<usize>)> {
+fn evaluate(events: &[Event], from: &[usize]) -> Option<Vec<Event>> {
     let n = events.len();
     let mut events = events.to_vec();
     let order = program_order(&events).or(&Matrix::new(n, |i, j| from[j] == i));
@@ -285,19 +305,19 @@ fn evaluate(events: &[Event], from: &[usize]) -> Option<(Vec<Event>, Vec<usize>)
             _ => {}
         }
     }
-    Some((events, from.to_vec()))
+    Some(events)
 }
 
 fn choose_orders(
     events: &[Event],
-    from: &[usize],
+    given: &Given,
     orders: &mut Vec<Vec<usize>>,
     location: usize,
     question: Question,
     found: &mut BTreeMap<Vec<u32>, u64>,
 ) {
     if location == orders.len() {
-        if is_consistent(events, from, orders, question) {
+        if is_consistent(events, given, orders, question) {
             let reads =
                 events.iter().filter(|event| event.what == What::Read).map(|event| event.value);
             let last =
@@ -314,7 +334,7 @@ fn choose_orders(
     }
     permutations(&mut writes, 0, &mut |order| {
         orders[location] = std::iter::once(location).chain(order.iter().copied()).collect();
-        choose_orders(events, from, orders, location + 1, question, found);
+        choose_orders(events, given, orders, location + 1, question, found);
     });
 }
 
@@ -338,6 +358,26 @@ fn program_order(events: &[Event]) -> Matrix {
     })
 }
 
+/// What does not depend on the orders of writes.
+struct Given {
+    po: Matrix,
+    rf: Matrix,
+    rmw: Matrix,
+}
+
+impl Given {
+    fn new(events: &[Event], from: &[usize]) -> Given {
+        let n = events.len();
+        let po = program_order(events)
+            .only(|i, j| events[i].what != What::Nothing && events[j].what != What::Nothing);
+        let rf = Matrix::new(n, |i, j| events[j].what == What::Read && from[j] == i);
+        let rmw = Matrix::new(n, |i, j| {
+            j == i + 1 && events[i].locked && events[j].locked && events[i].what == What::Read
+        });
+        Given { po, rf, rmw }
+    }
+}
+
 struct Relations {
     po: Matrix,
     rf: Matrix,
@@ -348,7 +388,7 @@ struct Relations {
 
 fn is_consistent(
     events: &[Event],
-    from: &[usize],
+    &Given { po, rf, rmw }: &Given,
     orders: &[Vec<usize>],
     Question { model, preemptions }: Question,
 ) -> bool {
@@ -362,18 +402,13 @@ fn is_consistent(
         events[i].location == events[j].location
             && matches!((places[i], places[j]), (Some(a), Some(b)) if a < b)
     });
-    let rf = Matrix::new(n, |i, j| events[j].what == What::Read && from[j] == i);
     let rb = rf.inverse().then(&mo).only(|i, j| i != j);
-    let po = program_order(events)
-        .only(|i, j| events[i].what != What::Nothing && events[j].what != What::Nothing);
+    let between = rb.then(&mo);
+    if !rmw.only(|i, j| between.get(i, j)).is_empty() {
+        return false;
+    }
     let eco = rf.or(&mo).or(&rb).closure();
     let relations = Relations { po, rf, mo, rb, eco };
-    let rmw = Matrix::new(n, |i, j| {
-        j == i + 1 && events[i].locked && events[j].locked && events[i].what == What::Read
-    });
-    let between = relations.rb.then(&relations.mo);
-    let is_atomic =
-        rmw.only(|i, j| between.get(i, j)).closure().0.iter().flatten().all(|&bad| !bad);
     let is_within = || {
         let Some(most) = preemptions else { return true };
         let row = relations.po.or(&relations.rf);
@@ -383,15 +418,14 @@ fn is_consistent(
             .collect();
         can_follow(events, &row, &all, usize::MAX, most)
     };
-    is_atomic
-        && match model {
-            Model::C11 => c11(events, &relations, &rmw),
-            Model::Sc => {
-                relations.po.or(&relations.rf).or(&relations.mo).or(&relations.rb).is_acyclic()
-            }
-            Model::Tso => tso(events, &relations),
+    let is_consistent = match model {
+        Model::C11 => c11(events, &relations, &rmw),
+        Model::Sc => {
+            relations.po.or(&relations.rf).or(&relations.mo).or(&relations.rb).is_acyclic()
         }
-        && is_within()
+        Model::Tso => tso(events, &relations),
+    };
+    is_consistent && is_within()
 }
 
 fn c11(events: &[Event], r: &Relations, rmw: &Matrix) -> bool {
