@@ -1,4 +1,4 @@
-//! The log of a trial recomputes its verdict bit for bit.
+//! The log of a trial reproduces its verdict bit for bit.
 
 mod decide;
 
@@ -98,13 +98,13 @@ fn the_question_is_in_the_log_before_any_run() {
     let head: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
     assert_eq!(head["head"]["schema"], "uncontended.verdict-log/1");
     assert_eq!(head["head"]["hypothesis"]["bound"]["threshold"], 3.6e12);
-    // What the last preparation copied lacks the last run and the end.
+    // The copy made by the last preparation lacks the last run and the end.
     let cut = std::fs::read_to_string(&copy).unwrap();
     assert!(text.starts_with(&cut));
     assert_eq!(text.lines().count(), cut.lines().count() + 2);
 }
 
-/// A log with a verdict is replaced by a trial that runs, not by one that cannot.
+/// A log with a verdict is replaced by a trial that runs, but not by one that cannot.
 #[test]
 fn an_earlier_log_stays_until_every_command_has_run() {
     let folder = Folder::new();
@@ -121,7 +121,7 @@ fn an_earlier_log_stays_until_every_command_has_run() {
     }
     judge(&["--log", &log, "--setup", "false"]).assert_status(2);
     assert!(is_kept(), "a setup that fails");
-    // Until it takes the earlier log's place, the new one is next to it: the question before the first run.
+    // Until it replaces the earlier log, the new one is next to it, with the question before the first run.
     std::os::unix::fs::symlink(&log, &link).unwrap();
     let once = format!("test -e {copy} || cp {log}.*.new {copy}");
     let said = judge(&["--log", &link, "--prepare", &once, "--max-runs", "50"]);
@@ -176,7 +176,7 @@ fn a_log_that_was_changed_is_refused() {
     refused(text.replace("verdict-log/1", "verdict-log/9"), "its schema is");
     refused(
         text.replacen("\"rate\":0.5", "\"rate\":1.5", 1),
-        "a rate lies strictly between 0 and 1",
+        "is not a rate: it must be above 0 and below 1",
     );
     refused(
         text.lines().skip(1).map(|line| format!("{line}\n")).collect(),

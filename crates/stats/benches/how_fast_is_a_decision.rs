@@ -1,5 +1,5 @@
-//! Question: what does a decision cost, amortised over a stream, looked at after every trial; what one look alone, and
-//! what an interval with two ends?
+//! Question: what does a decision cost, amortised over a stream with a look after every trial? What does one look alone
+//! cost, and an interval with two ends?
 //!
 //! Rounds are interleaved; the median of the rounds is printed. Not measured: cold caches.
 //! `cargo bench -p uncontended-stats --bench how_fast_is_a_decision`

@@ -1,4 +1,4 @@
-//! Balls and bins: how full are all bins when the first one is, and can one promise a fill?
+//! Balls and bins: how full are all bins when the first one overflows, and can one promise a fill?
 //!
 //! Two questions about throwing balls at random into bins of bounded capacity until one overflows:
 //! 1. With 1,000 bins of 30,000: is at least 97.5 % of the space used, at least 98 % of the time?
@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// The share of all space that is used when the first of `bins` bins is full.
+/// The share of all space used when the first of `bins` bins is full.
 fn fill(bins: u32, capacity: u32, rng: &mut Rng) -> f64 {
     let mut counts = vec![0u32; bins as usize];
     let mut thrown = 0u64;
@@ -53,7 +53,7 @@ fn fill(bins: u32, capacity: u32, rng: &mut Rng) -> f64 {
     }
 }
 
-/// The first question, with an indifference zone of 96 to 98 %; returns the fills that it saw.
+/// The first question, with an indifference zone of 96 to 98 %; returns the fills seen.
 fn promise(rng: &mut Rng) -> Result<Vec<f64>, Box<dyn std::error::Error>> {
     let question = Question::new(
         Rate::new(0.98)?,
@@ -91,7 +91,7 @@ fn promise(rng: &mut Rng) -> Result<Vec<f64>, Box<dyn std::error::Error>> {
     Ok(fills)
 }
 
-/// The second question: significant below 1 %, not so above, 0.5 to 1 % being either.
+/// The second question: significant below 1 %, not significant above; from 0.5 to 1 % either answer is right.
 fn compare(small: &[f64], large: &[f64], seed: u64) -> Result<(), Box<dyn std::error::Error>> {
     let question = Question::new(
         Rate::new(0.01)?,
@@ -104,7 +104,7 @@ fn compare(small: &[f64], large: &[f64], seed: u64) -> Result<(), Box<dyn std::e
         ControlFlow::Continue(())
     });
     println!(
-        "1,000 of 128,000 fill {:+.5} more than 100 of 60,000; {} in {} dealings as extreme, p ~ {:.1e}: {}",
+        "1,000 of 128,000 fill {:+.5} more than 100 of 60,000; {} in {} resamples as extreme, p ~ {:.1e}: {}",
         found.observed,
         found.report.counts.successes(),
         found.report.counts.trials(),

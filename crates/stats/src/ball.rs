@@ -1,15 +1,15 @@
-//! Ball arithmetic: a double and a bound of its distance from the true value.
+//! Ball arithmetic: a double with a bound on its distance from the true value.
 //!
 //! # Contract
-//! Every operation on balls that contain the true operands returns a ball that contains the true result. Only the
-//! five correctly rounded IEEE operations are used, so that every machine computes the same bits.
+//! Every operation on balls that contain the true operands returns a ball that contains the true result. It uses only
+//! the five correctly rounded IEEE operations, so every machine computes the same bits.
 //! # Invariants
 //! I1: `|true - mid| <= err`, `err >= 0`.
-//! I2: rounding one IEEE operation moves a normal result by at most `U` times itself, and an underflowing one by less
+//! I2: rounding one IEEE operation changes a normal result by at most `U` times itself, and an underflowing one by less
 //!     than `TINY`.
-//! I3: `err` is a sum of at most eight non-negative rounded terms, so that `GROW` makes up for its own rounding.
+//! I3: `err` is a sum of at most eight nonnegative rounded terms, so `GROW` covers its own rounding.
 //! # Evidence
-//! tests/truth_robbins.rs holds what is built on this against exact integer arithmetic; compare/ against Arb.
+//! tests/truth_robbins.rs checks what is built on this against exact integer arithmetic; compare/ against Arb.
 //! # Sources
 //! Higham, Accuracy and Stability of Numerical Algorithms, sections 2.2 and 3.3 (running error analysis).
 
@@ -17,12 +17,12 @@ use std::ops::{Add, Div, Mul, Neg, Sub};
 
 /// Unit roundoff of a double.
 pub(crate) const U: f64 = f64::EPSILON / 2.0;
-/// More than any error of an operation that underflows.
+/// More than any error of an underflowing operation.
 const TINY: f64 = f64::MIN_POSITIVE;
 /// Covers the rounding of the error terms themselves (I3).
 const GROW: f64 = 1.0 + 16.0 * U;
 
-/// A value known to lie within `err` of `mid`.
+/// A value known to be within `err` of `mid`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ball {
     pub(crate) mid: f64,
@@ -36,7 +36,7 @@ impl Ball {
         Ball { mid, err: err * GROW }
     }
 
-    /// A double that is the true value.
+    /// A double that is exact.
     pub(crate) const fn exact(mid: f64) -> Ball {
         Ball { mid, err: 0.0 }
     }
@@ -47,12 +47,12 @@ impl Ball {
         if count <= 1 << 53 { Ball::exact(mid) } else { Ball::new(mid, mid * U) }
     }
 
-    /// A double no less than the true value.
+    /// A double not below the true value.
     pub(crate) fn upper(self) -> f64 {
         if self.err == 0.0 { self.mid } else { (self.mid + self.err).next_up() }
     }
 
-    /// A double no greater than the true value.
+    /// A double not above the true value.
     pub(crate) fn lower(self) -> f64 {
         if self.err == 0.0 { self.mid } else { (self.mid - self.err).next_down() }
     }

@@ -1,21 +1,20 @@
-//! A judge that does not take bursts for a rate: is it at least R, if bad outcomes may come one upon the other?
+//! A judge that does not mistake bursts for a rate: is the rate at least R, if bad outcomes may come in bursts?
 //!
 //! # Contract
-//! A verdict needs what [`Judge`] needs, so that for independent outcomes its error bound is that one, and besides:
+//! A verdict needs what [`Judge`] needs, so for independent outcomes its error bound is the same; in addition:
 //! * *no* needs as much evidence against every two-state Markov chain whose rate is at least R and whose bad outcomes
-//!   follow upon each other as by chance or up to `stretch` times longer: at R = 0.9 and a stretch of 20, in bursts of
-//!   up to 22 on average. For each of these chains *no* is wrong with at most its share of the error, over all looks.
-//! * *yes* needs the same against the chains of the same bursts whose rate is at most the lower threshold, but only
-//!   where the outcomes are clustered ([`Chain::clustered`] at most [`CLUSTERED`]) or where a stretch was given for it
-//!   too. Where they are not, *yes* takes their independence on trust: good outcomes alone do not show how long a burst
-//!   would be.
+//!   come in bursts from 1 to `stretch` times as long as by chance: at R = 0.9 and a stretch of 20, in bursts of up to
+//!   22 on average. For each of these chains *no* is wrong with at most its share of the error, over all looks.
+//! * *yes* needs the same against the chains with the same bursts whose rate is at most the lower threshold, but only
+//!   if the outcomes are clustered ([`Chain::clustered`] at most [`CLUSTERED`]) or a stretch was given for yes
+//!   too. Otherwise *yes* assumes their independence: good outcomes alone do not show how long a burst would be.
 //! # Why it holds
 //! The numerator is a mixture fixed beforehand: the independent outcomes' own e-process, and a prior on both rows of
-//! the chain's matrix. The denominator is the largest likelihood of any chain under the null, begun in its stationary
+//! the chain's matrix. The denominator is the largest likelihood of any chain under the null, started in its stationary
 //! state. For the true chain the quotient is at most a likelihood ratio, which reaches 1/epsilon with a chance of at
-//! most epsilon (Ville). The first term is the independent evidence less what the best such chain explains better than
-//! independence does. The logarithm of a chain's likelihood is concave, so that its largest value is at most that
-//! anywhere plus the slope there times the width of the range.
+//! most epsilon (Ville). The first term is the independent evidence minus what the best such chain explains better than
+//! independence does. The logarithm of a chain's likelihood is concave, so its maximum is at most its value at any
+//! point plus the slope there times the width of the range.
 //! # Evidence
 //! tests/truth_bursts.rs: Markov noise, autoregressive noise, a periodic neighbour, drift; the cost for independent
 //! outcomes.
@@ -29,21 +28,21 @@ use crate::ln::{ln, ln_ball};
 use crate::rate::{Counts, Rate};
 use crate::robbins::log_choose;
 
-/// The chance, if outcomes were independent, of a clustering from which on *yes* asks for more.
+/// *Yes* requires more evidence if independent outcomes would be clustered like this with at most this chance.
 pub const CLUSTERED: f64 = 0.001;
 
-/// The shares of the numerator: the independent mixture, and that of chains.
+/// The shares of the numerator: the independent mixture, and the prior on chains.
 const SHARES: [f64; 2] = [0.9, 0.1];
 
-/// The rounding of rates to doubles moves a log-likelihood by less, up to a billion outcomes.
+/// Rounding rates to doubles changes a log-likelihood by less than this, up to a billion outcomes.
 const ROUNDED: f64 = 1e-6;
 
-/// What followed upon what.
+/// Counts of transitions between outcomes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Chain {
     first: Option<bool>,
     last: Option<bool>,
-    /// Outcomes after a bad one, and after a good one: how many, and how many of them good.
+    /// Outcomes after a bad one, and after a good one: their number, and how many of them are good.
     after: [Counts; 2],
 }
 
@@ -56,19 +55,19 @@ impl Chain {
         }
     }
 
-    /// Outcomes that came after a bad one.
+    /// Outcomes that followed a bad one.
     #[must_use]
     pub fn after_bad(&self) -> Counts {
         self.after[0]
     }
 
-    /// Outcomes that came after a good one.
+    /// Outcomes that followed a good one.
     #[must_use]
     pub fn after_good(&self) -> Counts {
         self.after[1]
     }
 
-    /// How many bursts of bad outcomes there were.
+    /// The number of bursts of bad outcomes.
     #[must_use]
     pub fn bursts(&self) -> u64 {
         self.after[1].failures() + u64::from(self.first == Some(false))
@@ -82,19 +81,19 @@ impl Chain {
         u64::from(self.first.is_some()) + self.after[0].trials() + self.after[1].trials()
     }
 
-    /// The chance that as many bad outcomes among as many make as few bursts, or fewer, if they are independent.
+    /// The chance that as many independent outcomes, as many of them bad, form as few bursts or fewer.
     #[must_use]
     pub fn clustered(&self) -> f64 {
         self.tail((1..=self.bursts()).rev())
     }
 
-    /// The chance of as many bursts, or more.
+    /// The chance of as many bursts or more.
     #[must_use]
     pub fn scattered(&self) -> f64 {
         self.tail(self.bursts()..=self.bad())
     }
 
-    /// The chances of these numbers of bursts together, from the likeliest on in a tail.
+    /// The total chance of these numbers of bursts, summed outward from the likeliest.
     fn tail(&self, bursts: impl Iterator<Item = u64>) -> f64 {
         if self.bad() == 0 {
             return 1.0;
@@ -102,7 +101,7 @@ impl Chain {
         let (mut sum, mut last) = (0.0, 0.0);
         for chance in bursts.map(|bursts| self.chance_of(bursts)) {
             sum += chance;
-            // Beyond the mode they fall ever faster: what is left out is less than this.
+            // Beyond the mode they decrease ever faster: what is left out is less than this.
             if chance < last && chance < 1e-9 * sum || sum == 0.0 {
                 break;
             }
@@ -111,7 +110,7 @@ impl Chain {
         sum.min(1.0)
     }
 
-    /// The chance of so many bursts, given how many outcomes there are and how many of them are bad.
+    /// The chance of this many bursts, given the number of outcomes and of bad ones.
     fn chance_of(&self, bursts: u64) -> f64 {
         let (n, bad) = (self.outcomes(), self.bad());
         if bursts > n - bad + 1 {
@@ -122,15 +121,15 @@ impl Chain {
     }
 
     /// A lower bound of the log of the e-process for `answer` about the rate `at`: against every chain with a rate at
-    /// least (for no) or at most (for yes) that, whose bad outcomes follow upon each other at most `stretch` times
-    /// longer than by chance. `independent` is that of the independent outcomes.
+    /// least (for no) or at most (for yes) `at`, whose bursts of bad outcomes are at most `stretch` times longer than
+    /// by chance. `independent` is the log for independent outcomes.
     #[must_use]
     pub fn log_evidence(&self, answer: Verdict, at: Rate, stretch: f64, independent: f64) -> f64 {
         let Some(first) = self.first else { return 0.0 };
         let ([from_bad, from_good], null) = (self.after, Null::new(at, stretch));
         let (best, slack) = null.best(from_bad, from_good);
         let excess = null.log_ratio(from_bad, from_good, best) + slack + ROUNDED;
-        // A first outcome of the null's own kind may have any chance up to 1 there.
+        // Under the null, a first outcome of the null's own kind may have any chance up to 1.
         let own = first == (answer == Verdict::No);
         let chance = if first { at.p } else { at.q };
         let of_first = Ball { mid: ln(chance.hi).mid, err: 1e-12 };
@@ -143,7 +142,7 @@ impl Chain {
         };
         let row = |counts: Counts, rate: Rate| Prior::Jeffreys.log_evidence(counts, rate);
         let rows = row(from_good, stays) + row(from_bad, leaves);
-        // Beforehand the first outcome is good or bad alike.
+        // A priori the first outcome is good or bad with equal chance.
         let begun = ln(0.5) - of_first;
         let chains = (share(1) + rows + begun - first_slack - slack - ROUNDED).lower();
         let evidence = mixed.max(chains);
@@ -151,8 +150,8 @@ impl Chain {
     }
 }
 
-/// The chains at the edge of the null: with a rate of exactly `at`. A chain is told by the chance that it leaves its
-/// bad state; that it leaves its good state has `odds` times that chance.
+/// The chains at the edge of the null: with a rate of exactly `at`. A chain is identified by the chance of leaving its
+/// bad state; the chance of leaving its good state is `odds` times that.
 struct Null {
     at: Rate,
     odds: Ball,
@@ -164,12 +163,12 @@ impl Null {
     fn new(at: Rate, stretch: f64) -> Null {
         let ball = |hi: f64, lo: f64| Ball { mid: hi, err: lo.abs() };
         let odds = ball(at.q.hi, at.q.lo) / ball(at.p.hi, at.p.lo);
-        // By chance a burst ends with the rate itself.
+        // By chance, a burst ends at the rate itself.
         let least = (at.get() / stretch.max(1.0)).max(f64::MIN_POSITIVE);
         Null { at, odds, least, most: at.get() }
     }
 
-    /// Whether the likeliest chain of all is in the null, so that there can be no evidence against it.
+    /// Whether the likeliest chain of all is in the null, so that there is no evidence against the null.
     fn contains(&self, answer: Verdict, from_bad: Counts, from_good: Counts) -> bool {
         let leaves_bad = from_bad.observed().clamp(self.least.min(self.most), self.most);
         let leaves_good = 1.0 - from_good.observed();
@@ -180,7 +179,7 @@ impl Null {
         }
     }
 
-    /// The likeliest chain at the edge, and a bound of what another could gain over it.
+    /// The likeliest chain at the edge, and a bound on what another could gain over it.
     fn best(&self, from_bad: Counts, from_good: Counts) -> (f64, f64) {
         let odds = self.odds.mid;
         let leaves = (from_bad.successes() + from_good.failures()) as f64;
@@ -194,11 +193,11 @@ impl Null {
             let middle = f64::midpoint(low, high);
             if slope(middle) > 0.0 { low = middle } else { high = middle }
         }
-        // To the left of the maximum: what is gained up to it is at most the slope times the way.
+        // To the left of the maximum: the gain up to it is at most the slope times the distance.
         (low, slope(low).max(0.0) * (high - low))
     }
 
-    /// The log of the likelihood of the chain `x` over that of independent outcomes with the same rate.
+    /// The log of the likelihood of the chain `x` relative to independent outcomes with the same rate.
     fn log_ratio(&self, from_bad: Counts, from_good: Counts, x: f64) -> Ball {
         let (p, q) = (self.at.p, self.at.q);
         let (p, q) = (Ball { mid: p.hi, err: p.lo.abs() }, Ball { mid: q.hi, err: q.lo.abs() });
@@ -215,9 +214,9 @@ impl Null {
 /// How far outcomes may depend on each other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stretch {
-    /// How many times longer than by chance bad outcomes may follow upon each other where the answer is `no`.
+    /// How many times longer than by chance bursts of bad outcomes may be for a `no`.
     pub no: f64,
-    /// The same where it is yes; none if that is asked only of clustered outcomes.
+    /// The same for a yes; none to ask only if outcomes are clustered.
     pub yes: Option<f64>,
 }
 
@@ -243,29 +242,29 @@ impl Default for Stretch {
 /// ```
 #[derive(Clone, Debug)]
 pub struct BurstJudge {
-    /// Says when it is time to look.
+    /// Determines when to look.
     independent: Judge,
     stretch: Stretch,
     counts: Counts,
     chain: Chain,
     verdict: Verdict,
-    /// How many outcomes there are at the next look: to look seldom is as sound as to look always.
+    /// The number of outcomes at the next look: looking rarely is as sound as looking always.
     next_look: u64,
 }
 
-/// What keeps a judge from the verdict that independent outcomes would have.
+/// Why a judge withholds the verdict that independent outcomes would have.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pending {
     /// That verdict.
     pub would_be: Verdict,
     /// The log of the e-process against chains.
     pub log_evidence: f64,
-    /// What it has to reach.
+    /// The value it has to reach.
     pub needed: f64,
 }
 
 impl BurstJudge {
-    /// A judge that has seen nothing.
+    /// A judge without any outcomes yet.
     #[must_use]
     pub fn new(question: Question, stretch: Stretch) -> BurstJudge {
         BurstJudge {
@@ -278,12 +277,12 @@ impl BurstJudge {
         }
     }
 
-    /// Takes one outcome and says the verdict so far. A verdict, once given, stays.
+    /// Takes one outcome and returns the verdict so far. A verdict, once given, stays.
     pub fn push(&mut self, good: bool) -> Verdict {
         if self.verdict == Verdict::Undecided {
             self.counts.push(good);
             self.chain.push(good);
-            // Before the first look that would decide nothing else need be looked at.
+            // Nothing needs evaluating before the first look that could decide.
             let decides = self.independent.push(good) != Verdict::Undecided;
             if decides && self.counts.trials() >= self.next_look {
                 self.look();
@@ -301,19 +300,19 @@ impl BurstJudge {
         self.next_look = seen + 1 + seen / 64;
     }
 
-    /// What was asked.
+    /// The question.
     #[must_use]
     pub fn question(&self) -> &Question {
         self.independent.question()
     }
 
-    /// What was seen, up to the verdict.
+    /// The counts, up to the verdict.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// What followed upon what.
+    /// The transition counts.
     #[must_use]
     pub fn chain(&self) -> &Chain {
         &self.chain
@@ -325,7 +324,7 @@ impl BurstJudge {
         self.verdict
     }
 
-    /// What is lacking, if independent outcomes would have a verdict now.
+    /// What is missing, if independent outcomes would have a verdict now.
     #[must_use]
     pub fn pending(&self) -> Option<Pending> {
         let question = self.question();

@@ -1,11 +1,11 @@
-//! Credible intervals: where the rate would lie if every rate had been equally likely beforehand.
+//! Credible intervals: the posterior of the rate if all rates were equally likely a priori.
 //!
 //! # Contract
-//! Both ends err outwards. This is a statement about a posterior, at one moment: it is *not* covered over many looks
+//! Both ends err outwards. A credible interval is about a posterior, at one moment: it is *not* covered over many looks
 //! as a confidence sequence is, and reports label it so.
 //! # Why it holds
-//! The bound of the Beta's tail is never too small, and an end counts as improbable only if that is certain; how the
-//! end is sought does not matter for that.
+//! The bound on the Beta's tail is never too small, and an end is rejected only if it is certainly improbable; the
+//! search strategy does not affect that.
 //! # Evidence
 //! tests/truth_credible.rs: 60 references and the published cases.
 //! # Sources
@@ -33,16 +33,16 @@ pub fn interval(counts: Counts, max_error: MaxError) -> (f64, f64) {
     (quantile_of(counts, tail), (1.0 - above).next_up().min(1.0))
 }
 
-/// A value not above the `tail` quantile of Beta(a, b), a and b whole and at least 1. The upper quantile is one minus
-/// that of Beta(b, a).
+/// A value not above the `tail` quantile of Beta(a, b), for integers a and b of at least 1. The upper quantile is one
+/// minus that of Beta(b, a).
 ///
 /// # Errors
-/// [`Invalid::Counts`] if a or b is 0, or they pass 2^53 together.
+/// [`Invalid::Counts`] if a or b is 0, or their sum exceeds 2^53.
 pub fn quantile_below(a: u64, b: u64, tail: MaxError) -> Result<f64, Invalid> {
     Ok(quantile_of(posterior(a, b)?, tail))
 }
 
-/// An upper bound of `ln I_x(a, b)`, the log of the chance that Beta(a, b) is at most x; loose, and at last 0, for x
+/// An upper bound of `ln I_x(a, b)`, the log of the chance that Beta(a, b) is at most x; loose, and eventually 0, for x
 /// near the centre or above.
 ///
 /// # Errors
@@ -65,8 +65,8 @@ fn quantile_of(counts: Counts, tail: MaxError) -> f64 {
     let excess = |x: f64, terms: u32| {
         Rate::new(x).map_or(f64::INFINITY, |x| log_below_upper(counts, x, terms) - tail.log())
     };
-    // A rough lower end by bisection over the doubles, with few terms; then closer by the rule of false position, in
-    // which an end that stays has its value halved (Illinois).
+    // A rough lower end by bisection over the doubles, with few terms; then refined by false position, where an end
+    // that stays has its value halved (Illinois).
     let (mut low, mut high) = (0u64, 1.0f64.to_bits());
     while high - low > 1 << 32 {
         let middle = low + (high - low) / 2;

@@ -1,10 +1,10 @@
-//! The binomial deviance: how much less likely a rate makes the counts than their own frequency does.
+//! The binomial deviance: how much less likely the counts are at a rate than at their own frequency.
 //!
 //! # Contract
 //! `deviance(counts, p) = s ln(s/(np)) + f ln(f/(nq)) >= 0` as a ball, relative error a few units of roundoff, for
-//! every rate and counts up to 2^53. It falls in p up to s/n and rises after.
+//! every rate and counts up to 2^53. It decreases in p up to s/n and increases after.
 //! # Why it holds
-//! Each half is taken as `x ln(x/M) - (x - M)`, both not negative, so that they cannot cancel; the two differences
+//! Each half is computed as `x ln(x/M) - (x - M)`. Both are nonnegative, so they cannot cancel. The two differences
 //! `s - np` and `f - nq` are one number with two signs, computed from an exact product. Near `x = M` a series in
 //! `v = (x - M)/(x + M)` replaces the difference of near equals.
 //! # Sources

@@ -1,7 +1,7 @@
-//! Runs trials until a question is decided, or a limit is met.
+//! Runs trials until a question is decided or a limit is reached.
 //!
 //! # Contract
-//! The verdict is the judge's; a limit can only leave it undecided. The limits must not depend on the outcomes.
+//! The verdict is the judge's; a limit can only leave it undecided. Limits must not depend on the outcomes.
 //! # Evidence
 //! tests/driver_stops.rs.
 
@@ -19,23 +19,23 @@ pub struct Limits {
     pub time: Option<Duration>,
 }
 
-/// Why the trials ended.
+/// Why the trials stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stopped {
     /// A verdict was reached.
     Decided,
-    /// The limit of trials was.
+    /// The limit of trials was reached.
     Trials,
-    /// The limit of time was.
+    /// The limit of time was reached.
     Time,
-    /// The progress callback asked for it.
+    /// The progress callback asked to stop.
     Asked,
     /// There were no more outcomes.
     Exhausted,
 }
 
-/// Calls `trial` until it is decided whether its chance of success answers `question`, a limit is met, it has no more
-/// outcomes (`None`), or `progress`, called after every trial, breaks.
+/// Calls `trial` until its chance of success answers `question`, a limit is reached, it has no more outcomes (`None`),
+/// or `progress`, called after every trial, breaks.
 ///
 /// ```
 /// use std::ops::ControlFlow;

@@ -1,20 +1,20 @@
-//! One engine for all tests of a rate: a bet against a null rate, whose winnings are evidence.
+//! One engine for all tests of a rate: a bet against a null rate, whose winnings are the evidence.
 //!
 //! # Contract
 //! [`Prior::log_evidence`] is never above the logarithm of the e-process
 //! `E = integral of theta^s (1-theta)^f dPrior(theta) / (p^s (1-p)^f)`.
-//! If the rate is `p`, the chance that E ever reaches 1/epsilon is at most epsilon (Ville), however often one looks.
-//! For `Above(r)` and nulls `p <= r` that holds for every one of them at once, and likewise for `Below(r)` and `p >=
-//! r`. The prior is fixed before the data: choosing among priors after looking needs a share of epsilon for each.
+//! If the rate is `p`, the chance that E ever reaches 1/epsilon is at most epsilon (Ville), however often you look.
+//! For `Above(r)` this holds for all nulls `p <= r` at once, and for `Below(r)` for all nulls `p >= r`. The prior is
+//! fixed before the data: choosing among priors after looking needs a share of epsilon for each.
 //! # Priors
 //! * `Uniform` on (0, 1): the confidence sequence method; two-sided.
 //! * `Jeffreys`, Beta(1/2, 1/2): two-sided, better near 0 and 1.
-//! * `Above(r)`: only rates above r. Uniform on (r, 1) for r >= 1/2; for r below, Beta(1, m) cut off at r with
-//!   m = floor(1/r), so that the bet is on rates of r's own size, not on the whole of (r, 1).
-//! * `Below(r)`: the mirror image; for r above 1/2 it is Beta(m, 1) cut off at r with m = floor(1/(1-r)).
+//! * `Above(r)`: only rates above r. Uniform on (r, 1) for r >= 1/2; for smaller r, Beta(1, m) truncated at r with
+//!   m = floor(1/r), so that the bet is on rates of r's own magnitude, not on the whole of (r, 1).
+//! * `Below(r)`: the mirror image; for r above 1/2 it is Beta(m, 1) truncated at r with m = floor(1/(1-r)).
 //! # Why it holds
-//! `ln E(p) = deviance(p) - price`, the price depending on the prior and the counts alone. A prior Beta(m, 1) is m - 1
-//! successes seen beforehand: with integer counts every price reduces to Robbins' criterion and a tail of the Beta.
+//! `ln E(p) = deviance(p) - price`, where the price depends only on the prior and the counts. A prior Beta(m, 1) is m -
+//! 1 prior successes: with integer counts every price reduces to Robbins' criterion and a tail of the Beta.
 //! # Evidence
 //! tests/truth_engine.rs (identities, Type I error judged by the engine), tests/truth_power.rs (sample sizes);
 //! compare/src/evidence.rs: every prior against its integral in Arb.
@@ -29,10 +29,10 @@ use crate::rate::{Counts, MAX_TRIALS, MaxError, Rate};
 use crate::robbins::log_uniform_mixture;
 use crate::stirling::{excess, half_excess};
 
-/// What the e-process bets on.
+/// The prior that the e-process bets on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Prior {
-    /// Every rate alike: the confidence sequence method.
+    /// All rates equally: the confidence sequence method.
     Uniform,
     /// Beta(1/2, 1/2).
     Jeffreys,
@@ -58,7 +58,7 @@ impl Prior {
         self.price(counts).evidence(p)
     }
 
-    /// What the prior pays at these counts; evidence against any rate then costs one deviance.
+    /// The price of the prior at these counts; evidence against any rate then costs one deviance.
     #[must_use]
     pub fn price(self, counts: Counts) -> Price {
         let upper = match self {
@@ -86,7 +86,7 @@ impl Prior {
     }
 }
 
-/// A prior's price at given counts: what remains of an e-process once the null rate is named.
+/// A prior's price at given counts: the part of an e-process that does not depend on the null rate.
 #[derive(Clone, Copy, Debug)]
 pub struct Price {
     counts: Counts,
@@ -107,7 +107,7 @@ impl Price {
     }
 
     /// The confidence sequence: every rate not rejected, rounded outwards. It contains the true rate at all times
-    /// together with a chance of at least `1 - max_error`. Both ends lie in [0, 1], and an end that no trial has
+    /// simultaneously with a chance of at least `1 - max_error`. Both ends are in [0, 1]; an end that no trial has
     /// bounded yet is 0 or 1.
     #[must_use]
     pub fn interval(&self, max_error: MaxError) -> (f64, f64) {
@@ -116,12 +116,12 @@ impl Price {
         (low, high)
     }
 
-    /// The largest double below the observed rate that is rejected, or 0: evidence falls up to the observed rate.
+    /// The largest double below the observed rate that is rejected, or 0: evidence decreases up to the observed rate.
     fn end_below(&self, max_error: MaxError) -> f64 {
         let rejected =
             |bits: u64| Rate::new(f64::from_bits(bits)).is_ok_and(|p| self.rejects(p, max_error));
         let (mut low, mut high) = (0u64, self.counts.observed().to_bits());
-        // Doubles of one sign are ordered as their bits are. `low` is rejected or 0, `high` is not.
+        // Doubles of one sign are ordered like their bits. `low` is rejected or 0, `high` is not.
         while high - low > 1 {
             let middle = low + (high - low) / 2;
             if rejected(middle) { low = middle } else { high = middle }
@@ -149,13 +149,13 @@ fn log_jeffreys_mixture(counts: Counts) -> Ball {
     if n == 0 {
         return Ball::exact(0.0);
     }
-    // pi/2 is above the double by less than 1e-16.
+    // pi/2 exceeds the double by less than 1e-16.
     let half_pi = Ball { mid: std::f64::consts::FRAC_PI_2, err: 1e-16 };
     let spread = ln_ball(half_pi * n as f64) * 0.5;
     spread + (excess(n) - half_excess(counts.successes()) - half_excess(counts.failures()))
 }
 
-/// Failures that `Above(rate)` has seen beforehand: m - 1 for its Beta(1, m).
+/// Prior failures of `Above(rate)`: m - 1 for its Beta(1, m).
 fn pseudo_failures(rate: Rate) -> u64 {
     let scale = (1.0 / rate.get()).floor();
     if rate.get() >= 0.5 { 0 } else { (scale as u64 - 1).min(1 << 50) }
@@ -164,7 +164,7 @@ fn pseudo_failures(rate: Rate) -> u64 {
 /// The price of `Above(rate)`, bounded above.
 ///
 /// With m - 1 pseudo-failures, `E(rate) = m U(n + m - 1, s) P(theta > rate) / q`, where U is the uniform mixture's
-/// e-process at the augmented counts and theta their Beta posterior; the cut-off prior's own mass is q^m.
+/// e-process at the augmented counts and theta their Beta posterior; the truncated prior's own mass is q^m.
 fn price_above(counts: Counts, rate: Rate) -> Ball {
     let pseudo = pseudo_failures(rate);
     let trials = counts.trials() + pseudo;

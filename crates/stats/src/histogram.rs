@@ -1,8 +1,8 @@
 //! A histogram of durations with buckets of equal relative width.
 //!
 //! # Contract
-//! A bucket is at most `2^-bits` of its lower edge wide; values below `2^(bits+1)` have a bucket of their own. Whatever
-//! is read off comes as the two edges between which it lies, so that rounding widens an interval and never moves one.
+//! A bucket is at most `2^-bits` of its lower edge wide; values below `2^(bits+1)` have a bucket each. Every query
+//! returns the two edges between which the result lies, so rounding widens an interval and never shifts it.
 //! Recording allocates nothing; merging is exact.
 //! # Drawing (bits = 2)
 //! ```text
@@ -40,7 +40,7 @@ impl std::fmt::Display for DifferentPrecision {
 impl std::error::Error for DifferentPrecision {}
 
 impl Histogram {
-    /// An empty histogram with a relative error of `2^-bits`, `bits` being held to 1..=16. It has `(65 - bits) 2^bits`
+    /// An empty histogram with a relative error of `2^-bits`; `bits` is clamped to 1..=16. It has `(65 - bits) 2^bits`
     /// buckets: 7,424 (58 KiB) for 7 bits, an error below 0.8 %.
     #[must_use]
     pub fn new(bits: u32) -> Histogram {
@@ -77,10 +77,10 @@ impl Histogram {
         }
     }
 
-    /// Adds all that another histogram counted.
+    /// Adds all counts of another histogram.
     ///
     /// # Errors
-    /// [`DifferentPrecision`], and nothing is added.
+    /// [`DifferentPrecision`]; nothing is added.
     pub fn merge(&mut self, other: &Histogram) -> Result<(), DifferentPrecision> {
         if self.bits != other.bits {
             return Err(DifferentPrecision);
@@ -92,7 +92,7 @@ impl Histogram {
         Ok(())
     }
 
-    /// How many values were counted.
+    /// The number of values.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.total
@@ -110,7 +110,7 @@ impl Histogram {
         (self.total > 0).then_some(self.most)
     }
 
-    /// The two values between which the `rank`-th smallest (from 0) lies, both inclusive.
+    /// The two values, both inclusive, between which the `rank`-th smallest (from 0) lies.
     #[must_use]
     pub fn at_rank(&self, rank: u64) -> Option<(u64, u64)> {
         let mut before = 0;
@@ -130,7 +130,7 @@ impl Histogram {
         self.at_rank(rank.max(1).min(self.total.max(1)) - 1)
     }
 
-    /// The anytime-valid interval of a quantile, widened to the edges; `None` where nothing bounds it yet.
+    /// The anytime-valid interval of a quantile, widened to the edges; `None` if nothing bounds it yet.
     #[must_use]
     pub fn interval(
         &self,
@@ -145,7 +145,7 @@ impl Histogram {
         )
     }
 
-    /// At least, and at most, so many values are not above `value`.
+    /// Lower and upper bounds of the number of values not above `value`.
     #[must_use]
     pub fn at_most(&self, value: u64) -> (u64, u64) {
         let bucket = self.bucket(value);
@@ -155,7 +155,7 @@ impl Histogram {
         (if whole { with } else { before }, with)
     }
 
-    /// Every bucket with something in it: its edges, both inclusive, and its count.
+    /// Every nonempty bucket: its edges, both inclusive, and its count.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64, u64)> + '_ {
         self.counts.iter().enumerate().filter(|&(_, &count)| count > 0).map(|(bucket, &count)| {
             let (low, high) = self.edges(bucket);

@@ -1,13 +1,13 @@
 //! The two-threshold judge: is a rate at least R?
 //!
 //! # Contract
-//! Whatever the rate, the chance of ever giving the wrong verdict, or of ever showing an interval without it, is at
-//! most `max_error`, over all looks. *Yes* refutes "at most `or_below`" (R itself if there is none), *no* refutes "at
-//! least R". Between the two thresholds both answers are right: the indifference zone. At R itself, without such a
-//! zone, the judge may stay undecided for ever.
+//! Whatever the rate, the chance of ever giving the wrong verdict, or of ever showing an interval that misses the rate,
+//! is at most `max_error`, over all looks. *Yes* refutes "at most `or_below`" (R itself if there is none), *no* refutes
+//! "at least R". Between the two thresholds, in the indifference zone, both answers are right. At R itself, without
+//! such a zone, the judge may stay undecided forever.
 //! # How the error budget is spent
-//! * `Csm` and `Jeffreys`: both thresholds are read off one confidence sequence, which has all of it.
-//! * `OneSided`: the test upwards and the test downwards have half each; the interval is what both leave.
+//! * `Csm` and `Jeffreys`: one confidence sequence, which gets all of it, gives both thresholds.
+//! * `OneSided`: the upward test and the downward test get half each; the interval is what neither refutes.
 //! # Evidence
 //! tests/truth_engine.rs.
 //! # Sources
@@ -24,7 +24,7 @@ use crate::robbins;
 pub enum Method {
     /// The confidence sequence method: uniform prior, two-sided.
     Csm,
-    /// One prior above the lower threshold and one below the upper: fewest trials where the direction is the question.
+    /// One prior above the lower threshold and one below the upper: fewest trials if the direction is the question.
     #[default]
     OneSided,
     /// Beta(1/2, 1/2), two-sided.
@@ -63,7 +63,7 @@ impl Question {
         Question { at_least, or_below: None, method, max_error }
     }
 
-    /// The rate asked about.
+    /// The rate asked about: the upper threshold.
     #[must_use]
     pub fn at_least(&self) -> Rate {
         self.at_least
@@ -96,7 +96,8 @@ impl Question {
         }
     }
 
-    /// The fewest trials after which any outcome could decide this question from `counts` on; 0 if it is decided.
+    /// The fewest trials after which any outcome could decide this question, starting from `counts`; 0 if it is
+    /// decided.
     #[must_use]
     pub fn next_decision(&self, counts: Counts) -> u64 {
         let after = |success: bool, k: u64| {
@@ -120,7 +121,7 @@ impl Question {
         if self.verdict(counts) == Verdict::Undecided { fewest(true).min(fewest(false)) } else { 0 }
     }
 
-    /// The verdict after `counts`, looked at now.
+    /// The verdict after `counts`, as of this look.
     #[must_use]
     pub fn verdict(&self, counts: Counts) -> Verdict {
         match () {
@@ -135,7 +136,8 @@ impl Question {
         self.is_toward(answer, counts) && self.evidence_for(answer, counts) >= -self.share().log()
     }
 
-    /// Whether the observed rate lies on the answer's side of its threshold; there is no evidence for it otherwise.
+    /// Whether the observed rate is on the answer's side of its threshold; otherwise there is no evidence for the
+    /// answer.
     fn is_toward(&self, answer: Verdict, counts: Counts) -> bool {
         let seen = counts.observed();
         match answer {
@@ -155,8 +157,8 @@ impl Question {
         }
     }
 
-    /// The log of the e-process for *yes* and for *no*. A two-sided prior's evidence counts for the side on which the
-    /// observed rate lies.
+    /// The logs of the e-processes for *yes* and for *no*. A two-sided prior's evidence counts for the side of the
+    /// observed rate.
     #[must_use]
     pub fn log_evidence(&self, counts: Counts) -> [f64; 2] {
         [Verdict::Yes, Verdict::No].map(|answer| {
@@ -170,7 +172,7 @@ impl Question {
         self.priors().map(|prior| prior.price(counts))
     }
 
-    /// Everything there is to say after `counts`.
+    /// The full report after `counts`.
     #[must_use]
     pub fn report(&self, counts: Counts) -> Report {
         let log_evidence = self.log_evidence(counts);
@@ -196,13 +198,13 @@ impl Question {
         }
     }
 
-    /// The confidence sequence dual to the tests: never contains what was refuted.
+    /// The confidence sequence dual to the tests: it never contains a refuted rate.
     fn interval(&self, counts: Counts, verdict: Verdict) -> (f64, f64) {
         let [above, below] = self.prices(counts).map(|price| price.interval(self.share()));
         let both = (above.0.max(below.0), above.1.min(below.1));
         match verdict {
             _ if both.0 <= both.1 => both,
-            // They contradict each other, which has a chance of at most `max_error`: the one that decided is shown.
+            // They contradict each other, which has a chance of at most `max_error`: show the one that decided.
             Verdict::No => below,
             _ => above,
         }
@@ -212,15 +214,15 @@ impl Question {
 /// An answer of the judge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The rate is at least what was asked, or within the indifference zone below it.
+    /// The rate is at least R, or in the indifference zone below it.
     Yes,
-    /// It is not.
+    /// The rate is below R, or in the indifference zone.
     No,
     /// Neither is certain yet.
     Undecided,
 }
 
-/// What one test of a question has gathered.
+/// The evidence that one test of a question has gathered.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Evidence {
     /// The verdict this evidence argues for.
@@ -231,11 +233,11 @@ pub struct Evidence {
     pub prior: &'static str,
     /// A lower bound of the log of the e-process.
     pub log_evidence: f64,
-    /// What it has to reach.
+    /// The value it has to reach.
     pub needed: f64,
 }
 
-/// A verdict with what supports it.
+/// A verdict with its evidence.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     /// Trials and successes.
@@ -252,7 +254,7 @@ pub struct Report {
     pub credible: (f64, f64),
 }
 
-/// Judges a stream of outcomes, looking only when a look could decide.
+/// Judges a stream of outcomes; evaluates the tests only when a look could decide.
 ///
 /// ```
 /// use uncontended_stats::{Judge, MaxError, Method, Question, Rate, Verdict};
@@ -269,16 +271,16 @@ pub struct Judge {
     verdict: Verdict,
     /// What the evidence for yes and for no still lacks, at best.
     lacking: [f64; 2],
-    /// What a success, and a failure, may at most add to the evidence for yes and for no.
+    /// The most that a success, and a failure, can add to the evidence for yes and for no.
     gains: [[f64; 2]; 2],
 }
 
 impl Judge {
-    /// A judge that has seen nothing.
+    /// A judge without any outcomes yet.
     #[must_use]
     pub fn new(question: Question) -> Judge {
-        // A likelihood ratio of one success against rate p is at most 1/p, of one failure 1/(1-p); a prior on one side
-        // gains from its own side's outcome only.
+        // One success multiplies the likelihood ratio against rate p by at most 1/p, one failure by at most 1/(1-p); a
+        // one-sided prior gains only from its own side's outcome.
         let surprise = |rate: Rate| [-log_rate(rate.p).lower(), -log_rate(rate.q).lower()];
         let (yes, no) = (surprise(question.yes_refutes()), surprise(question.at_least));
         let gains = match question.method {
@@ -295,7 +297,7 @@ impl Judge {
         }
     }
 
-    /// Takes one outcome and says the verdict so far. A verdict, once given, stays.
+    /// Takes one outcome and returns the verdict so far. A verdict, once given, stays.
     pub fn push(&mut self, success: bool) -> Verdict {
         if self.verdict == Verdict::Undecided {
             self.counts.push(success);
@@ -309,13 +311,13 @@ impl Judge {
         self.verdict
     }
 
-    /// What was asked.
+    /// The question.
     #[must_use]
     pub fn question(&self) -> &Question {
         &self.question
     }
 
-    /// What was seen, up to the verdict.
+    /// The counts, up to the verdict.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.counts

@@ -1,8 +1,8 @@
-//! Sequential statistics that may be looked at after every observation.
+//! Sequential statistics: you may look after every observation.
 //!
-//! Start with [`Question`]: is a rate at least R? Beneath it lies one engine, [`Prior`]: an e-process against a rate,
-//! and the confidence sequence that is its inversion. Everything certified here errs on the safe side only, and gives
-//! the same bits on every machine.
+//! Start with [`Question`]: is a rate at least R? All tests of rates share one engine, [`Prior`]: an e-process against
+//! a rate, and the confidence sequence that is its inversion. Everything certified here errs only on the safe side, and
+//! is bit-identical on every machine.
 #![forbid(unsafe_code)]
 
 mod ball;

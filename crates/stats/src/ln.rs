@@ -1,9 +1,9 @@
-//! Natural logarithm and exponential with proven error bounds, from the four basic operations alone.
+//! Natural logarithm and exponential with proven error bounds, using only the four basic operations.
 //!
 //! # Contract
-//! `ln` of a positive double is within 4 units of roundoff of the true value, relatively; zero at 1 exactly.
+//! `ln` of a positive double is within a relative error of 4 units of roundoff; exactly zero at 1.
 //! `exp_upper` is never below the true value, and at most 1e-13 above it, relatively, from -700 on.
-//! The platform's library is never called, so that two machines always agree.
+//! The platform's math library is never called, so any two machines agree.
 //! # Why it holds
 //! x = 2^k m with m in [0.707, 1.415), f = m - 1 exactly, s = f / (2 + f), ln m = f - s (f - R) with
 //! R = 2 (s^2/3 + s^4/5 + ...). Left out of R is less than 2^-60 R. s (f - R) carries at most 6 U of itself and is at

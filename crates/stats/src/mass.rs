@@ -1,9 +1,9 @@
-//! Tails of the Beta posterior, bounded on the side that is asked for.
+//! Tails of the Beta posterior, bounded from the side that the caller needs.
 //!
 //! # Contract
 //! For `Beta(s+1, f+1)`: [`log_below_upper`] is never below `ln P(theta <= p)`, [`log_above_lower`] never above `ln
-//! P(theta > p)`. As many terms are summed as the caller says; what is left is bounded by a geometric series, which is
-//! exact in the far tail and loose near the centre, always on the safe side.
+//! P(theta > p)`. The caller chooses how many terms are summed; a geometric series, which is exact in the far tail and
+//! loose near the centre, bounds the rest on the safe side.
 //! # Why it holds
 //! `P(theta <= p)` is `P(Bin(n+1, p) >= s+1)`. Its first term is `exp(L) p/(s+1)`, L being Robbins' criterion, and the
 //! ratio of successive terms, `(n+1-k)/(k+1) p/q`, falls. Half of the mass lies above the smaller of mode and mean,
@@ -47,7 +47,7 @@ fn first_term(counts: Counts, rate: Rate) -> Ball {
     criterion + log_rate(rate.p) - ln(counts.successes() as f64 + 1.0)
 }
 
-/// The sum of the terms over the first, bounded above; `None` where the terms do not fall yet.
+/// An upper bound of the sum of the terms over the first; `None` if the terms do not decrease yet.
 fn upper_sum(counts: Counts, rate: Rate, terms: u32) -> Option<Ball> {
     let odds = up(up(rate.p.hi.next_up() / rate.q.hi.next_down()));
     let (s, f) = (counts.successes() as f64, counts.failures() as f64);
@@ -86,12 +86,12 @@ fn lower_sum(counts: Counts, rate: Rate) -> f64 {
     (first + ln(sum)).lower().min(0.0)
 }
 
-/// A little more than a positive value: above the true result of one operation.
+/// Slightly more than a positive value: above the true result of one operation.
 fn up(x: f64) -> f64 {
     x * (1.0 + f64::EPSILON) + f64::MIN_POSITIVE
 }
 
-/// A little less than a positive value.
+/// Slightly less than a positive value.
 fn down(x: f64) -> f64 {
     (x * (1.0 - f64::EPSILON) - f64::MIN_POSITIVE).max(0.0)
 }

@@ -1,12 +1,13 @@
 //! Paired comparison: does B do worse than A beyond a margin?
 //!
 //! # Contract
-//! Of each pair only the ratio B/A is used, of the ratios only their order. With a chance of at least `1 - max_error`
-//! the interval contains the median of the ratios at all times together, so that every claim read off it may be
-//! looked at after each pair, and all claims at once. *Better* is lower: for a metric where higher is better, give A/B.
+//! Only the ratio B/A of each pair is used, and only the order of the ratios. With a chance of at least `1 - max_error`
+//! the interval contains the median of the ratios at all times simultaneously, so every claim derived from it may be
+//! examined after each pair, and all claims at once. *Better* is lower: for a metric where higher is better, give A/B.
 //! # What is assumed
-//! The pairs are independent, or at least each ratio is as likely above the median as below given the earlier ones. A
-//! drift that both arms share leaves the ratio alone. Nothing is assumed of the values' distribution.
+//! The pairs are independent, or at least each ratio is equally likely to be above or below the median given the
+//! earlier ones. Drift that both arms share leaves the ratio alone. Nothing is assumed about the distribution of the
+//! values.
 //! # Evidence
 //! tests/truth_paired.rs: A/A over bimodal, heavy-tailed, constant, tied and drifting streams; published lock runs.
 //! # Sources
@@ -18,7 +19,7 @@ use crate::judge::{Method, Verdict};
 use crate::quantile::QuantileSequence;
 use crate::rate::{Counts, Invalid, MaxError, Rate};
 
-/// A factor beyond which a difference matters: ratios from `1 / (1 + margin)` to `1 + margin` are alike.
+/// The smallest factor that matters: ratios from `1 / (1 + margin)` to `1 + margin` are equivalent.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct Margin(f64);
 
@@ -33,14 +34,14 @@ impl Margin {
         }
     }
 
-    /// The smallest and the largest ratio that count as alike.
+    /// The smallest and the largest ratio that count as equivalent.
     #[must_use]
     pub fn bounds(self) -> (f64, f64) {
         (1.0 / (1.0 + self.0), 1.0 + self.0)
     }
 }
 
-/// What is claimed about B against A.
+/// The claim about B against A.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Claim {
     /// B is not worse than A beyond the margin.
@@ -48,22 +49,22 @@ pub enum Claim {
     NoWorse,
     /// B is better than A beyond the margin.
     Better,
-    /// They are alike within the margin.
+    /// They are equivalent within the margin.
     Equivalent,
     /// One is better than the other beyond the margin.
     Different,
 }
 
-/// How B stands to A.
+/// The relation of B to A.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
     /// B is better beyond the margin.
     Better,
     /// B is worse beyond the margin.
     Worse,
-    /// Alike within the margin.
+    /// Equivalent within the margin.
     Equivalent,
-    /// Not known yet.
+    /// Unknown as yet.
     Unknown,
 }
 
@@ -94,8 +95,8 @@ impl Paired {
         Paired { margin, max_error, ratios, interval: (f64::NEG_INFINITY, f64::INFINITY) }
     }
 
-    /// Takes the ratio of one pair: of single runs, or of the medians of two blocks. Two failures, or two zeros, are a
-    /// ratio of 1; a failure of B alone is infinite.
+    /// Takes the ratio of one pair: of single runs, or of the medians of two blocks. Two failures, or two zeros, give a
+    /// ratio of 1; a failure of B alone gives infinity.
     ///
     /// # Errors
     /// [`Invalid::Value`] if the ratio is NaN or negative.
@@ -109,7 +110,7 @@ impl Paired {
         Ok(())
     }
 
-    /// How many pairs there are.
+    /// The number of pairs.
     #[must_use]
     pub fn pairs(&self) -> u64 {
         self.ratios.len() as u64
@@ -121,13 +122,13 @@ impl Paired {
         self.ratios.estimate()
     }
 
-    /// Where the median ratio lies, at all times together.
+    /// The interval of the median ratio, valid at all times simultaneously.
     #[must_use]
     pub fn interval(&self) -> (f64, f64) {
         self.interval
     }
 
-    /// How B stands to A.
+    /// The relation of B to A so far.
     #[must_use]
     pub fn relation(&self) -> Relation {
         let ((low, high), (least, most)) = (self.interval, self.margin.bounds());
@@ -169,13 +170,13 @@ impl Paired {
         (evidence(below), evidence(sorted.len() - up_to))
     }
 
-    /// What the log of an e-process has to reach: both sides share the error bound.
+    /// The value that the log of an e-process has to reach: both sides share the error bound.
     #[must_use]
     pub fn needed(&self) -> f64 {
         -self.max_error.split(2).log()
     }
 
-    /// The fewest pairs with which any claim can be decided, if every ratio lay on one side.
+    /// The fewest pairs that can decide any claim, if every ratio were on one side.
     #[must_use]
     pub fn fewest_pairs(max_error: MaxError) -> u64 {
         let bounded =
@@ -185,7 +186,7 @@ impl Paired {
     }
 }
 
-/// What one value is of another, as [`Paired::push`] takes it: two zeros are alike.
+/// The ratio of two values, as [`Paired::push`] takes it: two zeros are equal.
 ///
 /// # Errors
 /// [`Invalid::Value`] for a negative value or NaN.

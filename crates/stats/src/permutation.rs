@@ -1,17 +1,17 @@
-//! The exact permutation test, with as many resamplings as the verdict needs.
+//! The exact permutation test, with as many resamples as the verdict needs.
 //!
 //! # Contract
-//! Under the null hypothesis the labels A and B mean nothing: every way of dealing them out is as likely. The p-value
-//! is the chance that such a dealing gives a difference at least as extreme as the one observed. [`Permutation::test`]
-//! deals until it is decided whether that chance is below a level; its estimate is `(b+1)/(m+1)`, never `b/m`, which
-//! would reject a true null too often.
+//! Under the null hypothesis the labels A and B carry no information: every assignment of them is equally likely. The
+//! p-value is the chance that a random assignment (a resample) gives a difference at least as extreme as the observed
+//! one. [`Permutation::test`] resamples until it is decided whether that chance is below a level. The estimate is
+//! `(b+1)/(m+1)`, never `b/m`, which would reject a true null too often.
 //! # What must be exchanged
-//! Values that are exchangeable under the null: one number a process or a block, not the timings inside one.
+//! Values that are exchangeable under the null: one number per process or block, not the timings inside one.
 //! # Why it holds
-//! Dealings are independent and uniform (`sampling`), so that "as extreme" is a Bernoulli trial, which a [`Question`]
-//! judges. Sums are compared with an allowance for their rounding, in favour of "as extreme".
+//! Resamples are independent and uniform (`sampling`), so "as extreme" is a Bernoulli trial, which a [`Question`]
+//! judges. Sums are compared with an allowance for rounding, in favour of "as extreme".
 //! # Evidence
-//! tests/truth_permutation.rs: all dealings of small samples enumerated; published runs.
+//! tests/truth_permutation.rs: every relabeling of small samples enumerated; published runs.
 //! # Sources
 //! Fisher 1935; Phipson and Smyth 2010 for the estimate; Gandy 2009 and Ding, Gandy and Hahn 2016 for stopping.
 
@@ -48,14 +48,14 @@ pub enum Sides {
     Both,
 }
 
-/// Two groups of values and the dealings of their labels.
+/// Two groups of values whose labels are resampled.
 #[derive(Clone, Debug)]
 pub struct Permutation {
     pooled: Vec<f64>,
-    /// The smaller group's size: as many values are dealt.
-    dealt: usize,
+    /// The smaller group's size: each resample draws that many values to the front of `pooled`.
+    front_len: usize,
     /// Whether the smaller group is B.
-    dealt_is_b: bool,
+    front_is_b: bool,
     statistic: Statistic,
     sides: Sides,
     observed: f64,
@@ -69,13 +69,13 @@ pub struct Permutation {
 pub struct Significance {
     /// The statistic of B minus that of A.
     pub observed: f64,
-    /// `(b+1)/(m+1)` for b dealings as extreme out of m.
+    /// `(b+1)/(m+1)` for b resamples as extreme out of m.
     pub p_value: f64,
     /// Whether the p-value is below the level (yes), or not (no).
     pub verdict: Verdict,
-    /// The judge's report on the chance of a dealing as extreme: its interval is one of the p-value.
+    /// The judge's report on the chance of a resample as extreme: its interval covers the p-value.
     pub report: Report,
-    /// Why the dealing ended.
+    /// Why the resampling stopped.
     pub stopped: Stopped,
 }
 
@@ -97,8 +97,8 @@ impl Permutation {
         if let Some(&value) = a.iter().chain(b).find(|x| !x.is_finite()) {
             return Err(Invalid::Value(value));
         }
-        let dealt_is_b = b.len() < a.len();
-        let (first, second) = if dealt_is_b { (b, a) } else { (a, b) };
+        let front_is_b = b.len() < a.len();
+        let (first, second) = if front_is_b { (b, a) } else { (a, b) };
         let pooled = [first, second].concat();
         let total: f64 = pooled.iter().map(|x| x.abs()).sum();
         let allowance = match statistic {
@@ -106,11 +106,11 @@ impl Permutation {
             _ => 0.0,
         };
         let scratch = Vec::with_capacity(pooled.len());
-        let (dealt, rng) = (first.len(), Rng::new(seed));
+        let (front_len, rng) = (first.len(), Rng::new(seed));
         let mut test = Permutation {
             pooled,
-            dealt,
-            dealt_is_b,
+            front_len,
+            front_is_b,
             statistic,
             sides,
             observed: 0.0,
@@ -128,9 +128,15 @@ impl Permutation {
         self.observed
     }
 
-    /// Deals the labels once more; whether the difference is at least as extreme as the observed one.
+    /// Resamples the labels once; returns whether the difference is at least as extreme as the observed one.
+    #[deprecated(note = "renamed to `resample`")]
     pub fn deal(&mut self) -> bool {
-        shuffle_front(&mut self.pooled, self.dealt, &mut self.rng);
+        self.resample()
+    }
+
+    /// Resamples the labels once; returns whether the difference is at least as extreme as the observed one.
+    pub fn resample(&mut self) -> bool {
+        shuffle_front(&mut self.pooled, self.front_len, &mut self.rng);
         let difference = self.difference();
         match self.sides {
             Sides::Upper => difference >= self.observed - self.allowance,
@@ -138,15 +144,15 @@ impl Permutation {
         }
     }
 
-    /// Deals until it is decided whether the p-value is below what `question` asks: *below* its upper threshold, with
-    /// an indifference zone down to its lower one.
+    /// Resamples until it is decided whether the p-value is below the upper threshold of `question`, with an
+    /// indifference zone down to its lower threshold.
     pub fn test(
         &mut self,
         question: Question,
         limits: Limits,
         progress: impl FnMut(&Judge) -> ControlFlow<()>,
     ) -> Significance {
-        let (report, stopped) = drive(question, limits, progress, || Some(self.deal()));
+        let (report, stopped) = drive(question, limits, progress, || Some(self.resample()));
         let verdict = match report.verdict {
             Verdict::Yes => Verdict::No,
             Verdict::No => Verdict::Yes,
@@ -161,19 +167,19 @@ impl Permutation {
         }
     }
 
-    /// The statistic of the present B minus that of the present A.
+    /// The statistic of the current B minus that of the current A.
     fn difference(&mut self) -> f64 {
-        let (front, rest) = self.pooled.split_at(self.dealt);
+        let (front, rest) = self.pooled.split_at(self.front_len);
         let of_front = evaluate(self.statistic, front, &mut self.scratch);
         let of_rest = evaluate(self.statistic, rest, &mut self.scratch);
-        if self.dealt_is_b { of_front - of_rest } else { of_rest - of_front }
+        if self.front_is_b { of_front - of_rest } else { of_rest - of_front }
     }
 }
 
-/// The p-value's estimate: the observed dealing counts as one of the dealings.
+/// The p-value's estimate: the observed assignment counts as one of the resamples.
 #[must_use]
-pub fn p_value(dealings: Counts) -> f64 {
-    (dealings.successes() as f64 + 1.0) / (dealings.trials() as f64 + 1.0)
+pub fn p_value(resamples: Counts) -> f64 {
+    (resamples.successes() as f64 + 1.0) / (resamples.trials() as f64 + 1.0)
 }
 
 fn evaluate(statistic: Statistic, values: &[f64], scratch: &mut Vec<f64>) -> f64 {
@@ -191,7 +197,7 @@ fn evaluate(statistic: Statistic, values: &[f64], scratch: &mut Vec<f64>) -> f64
     }
 }
 
-/// Puts the members that [`of_sorted`] reads where sorting would.
+/// Moves the elements that [`of_sorted`] reads to where sorting would put them.
 fn partially_sort(values: &mut [f64], rate: Rate) {
     let n = values.len();
     let rank = ((n as f64 * rate.get()).ceil() as usize).clamp(1, n);

@@ -1,9 +1,9 @@
 //! Planning: how many trials a question is likely to take, and whether a budget can decide it at all.
 //!
 //! # Contract
-//! Every figure is an estimate from simulated runs of the very judge that will be used, from a seed; chances come with
-//! the confidence sequence of the simulation. The whole range of what may be true matters: a plan for a rate far from
-//! the threshold says nothing of one near it.
+//! Every figure is an estimate from seeded simulations with the same judge that will be used; chances come with the
+//! confidence sequence of the simulation. Consider the whole range of what may be true: a plan for a rate far from the
+//! threshold says nothing about one near it.
 //! # Evidence
 //! tests/truth_power.rs: the table of sample sizes against SPRT, the published power of two thresholds.
 
@@ -18,7 +18,7 @@ use crate::permutation::{Permutation, Sides, Statistic};
 use crate::rate::{Counts, Invalid, MaxError};
 use crate::rng::Rng;
 
-/// What simulated runs came to.
+/// The result of simulated runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Power {
     /// Runs simulated.
@@ -31,12 +31,12 @@ pub struct Power {
     pub mean_trials: f64,
     /// The 95th percentile of the number of trials; `None` if more than 5 % of the runs stayed undecided.
     pub p95_trials: Option<u64>,
-    /// Where the chance of staying undecided lies (99.9 %).
+    /// The confidence interval of the chance of staying undecided (99.9 %).
     pub undecided: (f64, f64),
 }
 
 impl Power {
-    /// Simulates `runs` runs; each gives its verdict and its number of trials.
+    /// Simulates `runs` runs; each returns its verdict and its number of trials.
     ///
     /// # Errors
     /// [`Invalid::Empty`] for no runs.
@@ -77,7 +77,7 @@ impl Power {
     }
 }
 
-/// One run of `question` where the rate is `rate`, of at most `budget` trials.
+/// One run of `question` at the true rate `rate`, of at most `budget` trials.
 pub fn one_run(question: Question, rate: f64, budget: u64, rng: &mut Rng) -> (Verdict, u64) {
     let mut judge = Judge::new(question);
     while judge.verdict() == Verdict::Undecided && judge.counts().trials() < budget {
@@ -108,7 +108,7 @@ pub fn of_rate(
     Power::simulate(runs, seed, |rng| one_run(question, rate, budget, rng))
 }
 
-/// What a comparison is expected to meet.
+/// The assumptions about a comparison.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Expected {
     /// The true median ratio.
@@ -161,8 +161,8 @@ pub struct Pilot<'a> {
     pub sides: Sides,
 }
 
-/// The power of a permutation test with groups of the planned sizes: how often it says yes, significant, and how many
-/// dealings that takes, within a budget of dealings.
+/// The power of a permutation test with groups of the planned sizes: how often it says yes (significant), and how many
+/// resamples that takes, within a budget of resamples.
 ///
 /// # Errors
 /// [`Invalid::Empty`] for no runs, no values or an empty group; [`Invalid::Value`] for a value that is not finite.
@@ -173,7 +173,7 @@ pub fn of_permutation(
     runs: u64,
     seed: u64,
 ) -> Result<Power, Invalid> {
-    // What a run could complain about shows at once: a group that cannot be drawn, or a value that is not finite.
+    // Report here what any run would report: a group that cannot be drawn, or a value that is not finite.
     Permutation::new(pilot.a, pilot.b, pilot.statistic, pilot.sides, seed)?;
     if pilot.sizes.0 == 0 || pilot.sizes.1 == 0 {
         return Err(Invalid::Empty);
@@ -191,8 +191,8 @@ pub fn of_permutation(
     })
 }
 
-/// The rate nearest to the lower threshold, from above, that is answered with yes in at least 95 % of the runs within
-/// the budget: the smallest difference that the budget can decide. `None` if not even a rate of 1 is.
+/// The rate nearest to the lower threshold, from above, that gets a yes in at least 95 % of the runs within the budget:
+/// the smallest difference that the budget can decide. `None` if not even a rate of 1 does.
 ///
 /// # Errors
 /// [`Invalid::Empty`] for no runs.
@@ -207,7 +207,7 @@ pub fn decidable_above(
     nearest(question.yes_refutes().get(), 1.0, decided)
 }
 
-/// As [`decidable_above`], below the upper threshold and answered with no.
+/// As [`decidable_above`], but below the upper threshold and for a no.
 ///
 /// # Errors
 /// [`Invalid::Empty`] for no runs.
@@ -222,9 +222,9 @@ pub fn decidable_below(
     nearest(question.at_least().get(), 0.0, decided)
 }
 
-/// The ratios nearest to the end of the margin, below it and above it, whose side of that end is told in at least 95 %
-/// of the runs within the budget; `None` if none up to a factor of 16 away is. The end is that which the claim is
-/// about: where B begins to be worse, or for [`Claim::Better`] where it begins to be better.
+/// The ratios nearest to the end of the margin, below it and above it, that are placed on the right side of that end in
+/// at least 95 % of the runs within the budget; `None` if no ratio up to a factor of 16 away is. The end is the one in
+/// the claim: where B begins to be worse or, for [`Claim::Better`], where it begins to be better.
 ///
 /// # Errors
 /// As [`of_paired`].
@@ -237,7 +237,7 @@ pub fn decidable_ratios(
 ) -> Result<[Option<f64>; 2], Invalid> {
     let (least, most) = margin.bounds();
     let end = if claim == Claim::Better { least } else { most };
-    // What is within the margin is furthest from both of its ends at a ratio of 1.
+    // Within the margin, a ratio of 1 is furthest from both of its ends.
     let two_ends = matches!(claim, Claim::Equivalent | Claim::Different);
     let furthest = ln(16.0).mid;
     let ways = [if two_ends { -ln(end).mid } else { -furthest }, furthest];
@@ -259,8 +259,8 @@ pub fn decidable_ratios(
     Ok(found)
 }
 
-/// The value nearest to `from`, on the way to `to`, that `decided` holds for, to a 4096th of the way; `None` if it does
-/// not hold for `to`.
+/// The value nearest to `from`, on the way to `to`, for which `decided` holds, to a 4096th of the way; `None` if it
+/// does not hold at `to`.
 ///
 /// # Errors
 /// Those of `decided`.

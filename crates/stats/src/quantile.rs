@@ -1,11 +1,11 @@
-//! Quantiles of an unknown distribution, at every moment of its observation.
+//! Confidence sequences for quantiles of an unknown distribution.
 //!
 //! # Contract
-//! A [`QuantileSequence`]'s interval contains the quantile at all times together with a chance of at least `1 -
-//! max_error`, for independent values of any distribution, with ties, jumps and infinite values as they come.
+//! A [`QuantileSequence`]'s interval contains the quantile at all times simultaneously with a chance of at least `1 -
+//! max_error`, for independent values of any distribution, including ties, jumps and infinite values.
 //! # Why it holds
-//! The number of values up to the true quantile is binomial at the quantile's rate, or, with ties, between two counts
-//! that straddle such a binomial; a value is refused as the quantile once those counts refuse the rate.
+//! The number of values up to the true quantile is binomial at the quantile's rate or, with ties, between two counts
+//! that straddle such a binomial; a value is rejected as the quantile once those counts refute the rate.
 //! # Evidence
 //! tests/truth_quantile.rs: published ranks, coverage at the stopping time for awkward distributions.
 //! # Sources
@@ -14,7 +14,7 @@
 use crate::judge::{Method, Question, Verdict};
 use crate::rate::{Counts, Invalid, MAX_TRIALS, MaxError, Rate};
 
-/// The ranks, counted from 0, between which the quantile lies among `n` sorted values: `None` where no value bounds it.
+/// The ranks, counted from 0, between which the quantile of `n` sorted values lies: `None` if no value bounds it.
 ///
 /// ```
 /// use uncontended_stats::{MaxError, Method, Rate, quantile};
@@ -47,7 +47,7 @@ fn refuses(question: &Question, answer: Verdict, n: u64, s: u64) -> bool {
     question.says(answer, counts)
 }
 
-/// The largest `k` in `from..=to` for which a predicate holds that does not hold again once it failed.
+/// The largest `k` in `from..=to` for which a monotone predicate holds.
 fn last_true(from: u64, to: u64, holds: impl Fn(u64) -> bool) -> Option<u64> {
     if !holds(from) {
         return None;
@@ -66,19 +66,19 @@ pub struct QuantileSequence {
     quantile: Rate,
     question: Question,
     sorted: Vec<f64>,
-    /// How many values, from either end, are refused as the quantile. With each value one more at most is.
+    /// How many values, from either end, are rejected as the quantile. Each new value rejects at most one more.
     refused: (u64, u64),
 }
 
 impl QuantileSequence {
-    /// A sequence that has seen nothing.
+    /// A sequence without any values yet.
     #[must_use]
     pub fn new(quantile: Rate, method: Method, max_error: MaxError) -> QuantileSequence {
         let question = Question::about(quantile, method, max_error);
         QuantileSequence { quantile, question, sorted: Vec::new(), refused: (0, 0) }
     }
 
-    /// Takes a value; an infinite one stands for a failure, which is worse than any other.
+    /// Takes a value; infinity stands for a failure, which is worse than any other value.
     ///
     /// # Errors
     /// [`Invalid::Value`] for NaN.
@@ -89,7 +89,7 @@ impl QuantileSequence {
         let at = self.sorted.partition_point(|&x| x <= value);
         self.sorted.insert(at, value);
         let n = self.sorted.len() as u64;
-        // The smallest that is still held has `low` values below it: were it the quantile with no more at or below,
+        // The smallest value not rejected has `low` values below it: if it were the quantile with no more at or below,
         // too few would be.
         let (low, high) = self.refused;
         self.refused.0 += u64::from(low < n && refuses(&self.question, Verdict::No, n, low));
@@ -97,7 +97,7 @@ impl QuantileSequence {
         Ok(())
     }
 
-    /// How many values there are.
+    /// The number of values.
     #[must_use]
     pub fn len(&self) -> usize {
         self.sorted.len()
@@ -115,14 +115,14 @@ impl QuantileSequence {
         &self.sorted
     }
 
-    /// The sample quantile: the smallest value with at least that share at or below it (between the two middle values,
-    /// for the median of an even number).
+    /// The sample quantile: the smallest value with at least that share of values at or below it (for the median of an
+    /// even number, the mean of the two middle values).
     #[must_use]
     pub fn estimate(&self) -> Option<f64> {
         of_sorted(&self.sorted, self.quantile)
     }
 
-    /// Where the quantile lies; an end that no value bounds yet is infinite.
+    /// The interval of the quantile; an end that no value bounds yet is infinite.
     #[must_use]
     pub fn interval(&self) -> (f64, f64) {
         let ((low, high), n) = (self.refused, self.sorted.len());
@@ -133,7 +133,7 @@ impl QuantileSequence {
     }
 }
 
-/// The sample quantile of sorted values, `None` of none.
+/// The sample quantile of sorted values; `None` for none.
 #[must_use]
 pub fn of_sorted(sorted: &[f64], quantile: Rate) -> Option<f64> {
     let n = sorted.len();

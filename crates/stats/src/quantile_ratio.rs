@@ -1,19 +1,19 @@
 //! The ratio of two commands' quantiles: is B's p90 worse than A's beyond a margin?
 //!
 //! # Contract
-//! Values come in pairs, one of A and one of B; an infinite one is a failure, worse than any other. With a chance of at
-//! least `1 - max_error` the interval contains the ratio of the quantiles, B's over A's, at all times together, so that
-//! every claim read off it may be looked at after each pair. *Better* is lower.
+//! Values come in pairs, one of A and one of B; infinity means a failure, worse than any other value. With a chance of
+//! at least `1 - max_error` the interval contains the ratio of the quantiles, B's over A's, at all times
+//! simultaneously, so every claim derived from it may be examined after each pair. *Better* is lower.
 //! # What is assumed
-//! The runs of a command are independent and alike, of any distribution. The two runs of a pair are independent, or
-//! slow together: what the machine does to both makes the tests no less sound.
+//! The runs of a command are independent and identically distributed, with any distribution. The two runs of a pair are
+//! independent or slow together: a disturbance that affects both makes the tests no less sound.
 //! # Why it holds
-//! Let y be A's true quantile. If B's is not above r y, then at most a share p of A's values lies below y, and at least
-//! p of B's at or below r y. Against each of the two there is a binomial e-process; their product is one as well: its
-//! factors are `1 + a (1[A < y] - p)` and `1 + b (p - 1[B <= r y])` with a, b >= 0 fixed by the past, and the two
-//! indicators, both of low values, are not negatively correlated, so that the product's mean is at most 1. y is not
-//! known, so that the product must reach the level for every y: that it does so wrongly has the chance of one y, the
-//! true one. The other three tests are mirror images. Each direction has half of the error.
+//! Let y be A's true quantile. If B's is not above r y, then at most a share p of A's values is below y, and at least p
+//! of B's values is at or below r y. Each of the two has a binomial e-process against it; their product is an e-process
+//! too: its factors are `1 + a (1[A < y] - p)` and `1 + b (p - 1[B <= r y])` with a, b >= 0 fixed by the past, and the
+//! two indicators, both of low values, are not negatively correlated, so the product's mean is at most 1. Since y is
+//! unknown, the product must reach the level for every y; the chance that it wrongly does is at most that for one y,
+//! the true one. The other three tests are mirror images. Each direction has half of the error.
 //! # Evidence
 //! tests/truth_quantile_ratio.rs.
 //! # Sources
@@ -46,7 +46,7 @@ pub struct QuantileRatio {
     /// A's and B's values, sorted.
     a: Vec<f64>,
     b: Vec<f64>,
-    /// Logs of the e-processes that a share is above the quantile's rate, and below it, by how many of all there are.
+    /// Logs of the e-processes that a share is above the quantile's rate, and below it, by the number out of all.
     many: Vec<f64>,
     few: Vec<f64>,
     /// Whether B's quantile is above the margin, below it, not above it, not below it.
@@ -69,7 +69,7 @@ impl QuantileRatio {
         }
     }
 
-    /// Takes one value of B and one of A.
+    /// Takes a value of B and a value of A.
     ///
     /// # Errors
     /// [`Invalid::Value`] if one is NaN or negative.
@@ -93,13 +93,13 @@ impl QuantileRatio {
         Ok(())
     }
 
-    /// How many pairs there are.
+    /// The number of pairs.
     #[must_use]
     pub fn pairs(&self) -> u64 {
         self.a.len() as u64
     }
 
-    /// What each log of an e-process has to reach: both directions share the error bound.
+    /// The value that each log of an e-process has to reach: both directions share the error bound.
     #[must_use]
     pub fn needed(&self) -> f64 {
         -self.max_error.split(2).log()
@@ -146,8 +146,8 @@ impl QuantileRatio {
         self.does_not_exceed(&self.b, &self.a, |b, a| a * ratio <= b)
     }
 
-    /// The least evidence, over every y, that too many of `x` lie below y and too few of `z` up to what corresponds to
-    /// it. Between two values of `x` it is least at the upper one.
+    /// The least evidence, over every y, that too many of `x` are below y and too few of `z` up to the corresponding
+    /// value. Between two values of `x` it is least at the upper one.
     fn exceeds(&self, x: &[f64], z: &[f64], up_to: impl Fn(f64, f64) -> bool) -> f64 {
         let Some(last) = x.len().checked_sub(1) else { return 0.0 };
         let (mut below, mut least) = (0, f64::INFINITY);
@@ -158,14 +158,14 @@ impl QuantileRatio {
             let corresponding = z.partition_point(|&z| up_to(y, z));
             least = least.min(self.many[below] + self.few[corresponding]);
         }
-        // Beyond every finite value, and so beyond every finite one of the other side.
+        // Beyond every finite value, and so beyond every finite value of the other side.
         let finite = |values: &[f64]| values.partition_point(|value| value.is_finite());
         let beyond = if x[last].is_finite() { finite(z) } else { z.len() };
         least.min(self.many[finite(x)] + self.few[beyond])
     }
 
-    /// The least evidence, over every y, that too few of `x` lie up to y and too many of `z` up to what corresponds to
-    /// it. Between two values of `x` it is least at the lower one.
+    /// The least evidence, over every y, that too few of `x` are up to y and too many of `z` up to the corresponding
+    /// value. Between two values of `x` it is least at the lower one.
     fn does_not_exceed(&self, x: &[f64], z: &[f64], up_to: impl Fn(f64, f64) -> bool) -> f64 {
         if x.is_empty() {
             return 0.0;
@@ -180,7 +180,7 @@ impl QuantileRatio {
         least
     }
 
-    /// Where the ratio lies, at all times together: from 0 to infinity before anything is known.
+    /// The interval of the ratio, valid at all times simultaneously: from 0 to infinity before anything is known.
     #[must_use]
     pub fn interval(&self) -> (f64, f64) {
         let needed = self.needed();
@@ -189,7 +189,7 @@ impl QuantileRatio {
         (low, if high >= f64::MAX { f64::INFINITY } else { high.next_up() })
     }
 
-    /// How B's quantile stands to A's.
+    /// The relation of B's quantile to A's.
     #[must_use]
     pub fn relation(&self) -> Relation {
         match self.found {
@@ -217,7 +217,7 @@ impl QuantileRatio {
         }
     }
 
-    /// The fewest pairs with which any claim can be decided, if all of B lay on one side of all of A.
+    /// The fewest pairs that can decide any claim, if all of B were on one side of all of A.
     #[must_use]
     pub fn fewest_pairs(quantile: Rate, max_error: MaxError) -> u64 {
         let needed = -max_error.split(2).log();
@@ -236,12 +236,12 @@ impl QuantileRatio {
     }
 }
 
-/// The log of the e-process that more than the quantile's share lies where `s` of `n` do.
+/// The log of the e-process that more than the quantile's share is where `s` of `n` are.
 fn log_many(n: u64, s: u64, quantile: Rate) -> f64 {
     Counts::new(n, s).map_or(0.0, |counts| Prior::Above(quantile).log_evidence(counts, quantile))
 }
 
-/// The log of the e-process that less than the quantile's share does.
+/// The log of the e-process that less than the quantile's share is.
 fn log_many_not(n: u64, s: u64, quantile: Rate) -> f64 {
     Counts::new(n, s).map_or(0.0, |counts| Prior::Below(quantile).log_evidence(counts, quantile))
 }
@@ -251,13 +251,13 @@ fn evidence(n: u64, quantile: Rate) -> (Vec<f64>, Vec<f64>) {
     (all(log_many), all(log_many_not))
 }
 
-/// The largest ratio for which a predicate holds that does not hold again once it failed; 0 if it never does.
+/// The largest ratio for which a monotone predicate holds; 0 if it never does.
 fn last_true(holds: impl Fn(f64) -> bool) -> f64 {
     let (mut low, mut high) = (0u64, f64::MAX.to_bits());
     if holds(f64::MAX) {
         return f64::MAX;
     }
-    // Doubles of one sign are ordered as their bits are.
+    // Doubles of one sign are ordered like their bits.
     while high - low > 1 {
         let middle = low + (high - low) / 2;
         if holds(f64::from_bits(middle)) { low = middle } else { high = middle }

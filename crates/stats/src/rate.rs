@@ -1,7 +1,7 @@
-//! What every test is about: a rate, counts, an error bound. Checked once, here.
+//! The types that every test uses: a rate, counts, an error bound. They are validated once, here.
 //!
 //! # Contract
-//! A value of these types is valid; no function that takes them fails or panics for its value.
+//! A value of these types is valid; a function that takes one neither fails nor panics because of its value.
 //! # Invariants
 //! R1: `Rate` holds p and 1 - p as exact pairs of doubles: every double p in (0, 1) has an exact 1 - p of two parts.
 //! R2: `Counts` has `successes <= trials <= 2^53`, so that all its numbers are doubles.
@@ -11,10 +11,10 @@ use crate::ball::Pair;
 use crate::ln::ln;
 use std::fmt;
 
-/// Most trials that any certified bound takes: above, a count need not be a double.
+/// Most trials that a certified bound accepts: beyond, a count need not be a double.
 pub const MAX_TRIALS: u64 = 1 << 53;
 
-/// What was wrong with a number given to the library.
+/// Why a number given to the library is invalid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Invalid {
@@ -29,14 +29,14 @@ pub enum Invalid {
         /// Successes given.
         successes: u64,
     },
-    /// Two thresholds, the lower of which is not below the upper.
+    /// Two thresholds of which the lower is not below the upper.
     Order {
-        /// What was given as the lower one.
+        /// The one given as lower.
         low: f64,
-        /// What was given as the upper one.
+        /// The one given as upper.
         high: f64,
     },
-    /// A value that is not a finite number, or lies outside the declared range.
+    /// A value that is not a finite number, or is outside the declared range.
     Value(f64),
     /// Nothing to judge.
     Empty,
@@ -45,12 +45,12 @@ pub enum Invalid {
 impl fmt::Display for Invalid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Invalid::Rate(p) => write!(f, "a rate lies strictly between 0 and 1, and {p} does not"),
+            Invalid::Rate(p) => write!(f, "{p} is not a rate: it must be above 0 and below 1"),
             Invalid::MaxError(e) => {
-                write!(f, "a maximal error lies strictly between 0 and 1, and {e} does not")
+                write!(f, "{e} is not an error bound: it must be above 0 and below 1")
             }
             Invalid::Counts { trials, successes } if successes > trials => {
-                write!(f, "{successes} successes in only {trials} trials")
+                write!(f, "{successes} successes are more than {trials} trials")
             }
             Invalid::Counts { trials, .. } => write!(f, "{trials} trials are more than 2^53"),
             Invalid::Order { low, high } => {
@@ -124,19 +124,19 @@ impl Counts {
         }
     }
 
-    /// How many trials there were.
+    /// The number of trials.
     #[must_use]
     pub fn trials(self) -> u64 {
         self.trials
     }
 
-    /// How many succeeded.
+    /// The number of successes.
     #[must_use]
     pub fn successes(self) -> u64 {
         self.successes
     }
 
-    /// How many failed.
+    /// The number of failures.
     #[must_use]
     pub fn failures(self) -> u64 {
         self.trials - self.successes
@@ -148,13 +148,13 @@ impl Counts {
         Counts { trials: self.trials, successes: self.failures() }
     }
 
-    /// Successes a trial; a half before the first.
+    /// Successes per trial; one half before the first.
     #[must_use]
     pub fn observed(self) -> f64 {
         if self.trials == 0 { 0.5 } else { self.successes as f64 / self.trials as f64 }
     }
 
-    /// Counts one more trial; at [`MAX_TRIALS`] it stays.
+    /// Counts one more trial; saturates at [`MAX_TRIALS`].
     pub fn push(&mut self, success: bool) {
         if self.trials < MAX_TRIALS {
             self.trials += 1;
@@ -196,7 +196,7 @@ impl MaxError {
         self.log
     }
 
-    /// A part of it, between 0 and 1, rounded down.
+    /// A fraction of the bound, between 0 and 1, rounded down.
     ///
     /// # Errors
     /// [`Invalid::MaxError`] unless `0 < share <= 1`.

@@ -1,10 +1,10 @@
-//! A small generator of random numbers, seeded by its user, who logs the seed.
+//! A small random number generator. The user seeds it, and logs the seed.
 //!
 //! # Contract
 //! The same seed gives the same numbers on every machine and in every version of this crate. Bounded integers are
 //! unbiased. Not for secrets.
 //! # Evidence
-//! The tests below hold the reference outputs; tests/truth_sampling.rs judges uniformity.
+//! The tests below check the reference outputs; tests/truth_sampling.rs judges uniformity.
 //! # Sources
 //! xoshiro256++ and SplitMix64: Blackman and Vigna, arXiv 1805.01407. Bounded integers: Lemire, arXiv 1805.10941.
 
@@ -17,7 +17,7 @@ pub struct Rng {
 }
 
 impl Rng {
-    /// A generator whose whole sequence follows from `seed`.
+    /// A generator whose sequence is determined by `seed`.
     #[must_use]
     pub fn new(seed: u64) -> Rng {
         let mut x = seed;
@@ -45,7 +45,7 @@ impl Rng {
         result
     }
 
-    /// A whole number in `[0, bound)`, each equally likely; 0 for a bound of 0.
+    /// An integer in `[0, bound)`, each equally likely; 0 for a bound of 0.
     #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         let mut wide = u128::from(self.next_u64()) * u128::from(bound);
@@ -58,13 +58,13 @@ impl Rng {
         (wide >> 64) as u64
     }
 
-    /// As [`Rng::below`] for a smaller bound, at half the cost in bits.
+    /// As [`Rng::below`] for a smaller bound, with half the bits.
     #[inline]
     pub fn below_u32(&mut self, bound: u32) -> u32 {
         scale(self.next_u64() >> 32, bound).unwrap_or_else(|| self.below_u32_again(bound))
     }
 
-    /// Two independent numbers below two bounds, for the price of one draw.
+    /// Two independent numbers below two bounds, from one draw.
     #[inline]
     pub(crate) fn below_two(&mut self, first: u32, second: u32) -> (u32, u32) {
         let bits = self.next_u64();
@@ -102,7 +102,7 @@ impl Rng {
         }
     }
 
-    /// Every order equally likely (Fisher and Yates).
+    /// Shuffles; every order is equally likely (Fisher and Yates).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for i in (1..items.len()).rev() {
             items.swap(i, self.below(i as u64 + 1) as usize);
@@ -110,8 +110,8 @@ impl Rng {
     }
 }
 
-/// 32 random bits scaled to `[0, bound)`, or `None` for the few inputs that would favour some outputs. To draw afresh
-/// then, by whatever fair means, is fair.
+/// 32 random bits scaled to `[0, bound)`, or `None` for the few inputs that would favour some outputs; the caller then
+/// draws again by any fair means.
 #[inline]
 fn scale(bits: u64, bound: u32) -> Option<u32> {
     let wide = bits * u64::from(bound);

@@ -6,7 +6,7 @@
 //! at most `ln epsilon` is wrong about the side of `p` with a chance of at most epsilon, over all looks together.
 //! # Why it holds
 //! `L = ln((n+1)^2 n / (2 pi s f))/2 + excess(n) - excess(s) - excess(f) - deviance`: four small terms and one that is
-//! not negative, so that no digits cancel however large n is. The reciprocal of the criterion is the likelihood ratio
+//! not negative, so no digits cancel however large n is. The reciprocal of the criterion is the likelihood ratio
 //! of the uniform mixture against p, an e-process, and Ville's inequality bounds its chance of ever reaching 1/epsilon.
 //! # Evidence
 //! tests/truth_robbins.rs: published cases, 600 references, random cases against exact integers.
@@ -37,13 +37,13 @@ pub fn log_criterion(counts: Counts, rate: Rate) -> f64 {
     (log_uniform_mixture(counts) - deviance(counts, rate)).upper()
 }
 
-/// Whether the criterion holds: the rate is not `rate`, with a chance of error of at most `max_error` over all looks.
+/// Whether the criterion holds: the rate is not `rate`, with an error chance of at most `max_error` over all looks.
 #[must_use]
 pub fn stops(counts: Counts, rate: Rate, max_error: MaxError) -> bool {
     log_criterion(counts, rate) <= max_error.log()
 }
 
-/// `ln((n+1) C(n,s) (s/n)^s (f/n)^f)`: what the uniform mixture pays for not knowing the rate.
+/// `ln((n+1) C(n,s) (s/n)^s (f/n)^f)`: the price that the uniform mixture pays for not knowing the rate.
 pub(crate) fn log_uniform_mixture(counts: Counts) -> Ball {
     let (n, s, f) = (counts.trials(), counts.successes(), counts.failures());
     let up = Ball::count(n + 1);

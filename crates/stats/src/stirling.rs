@@ -1,11 +1,11 @@
-//! How far Stirling's formula is from the logarithm of a factorial.
+//! The error of Stirling's formula for the logarithm of a factorial.
 //!
 //! # Contract
 //! `excess(n) = ln n! - ln(sqrt(2 pi n) (n/e)^n)` and `half_excess(n) = ln Gamma(n + 1/2) - (n ln n - n + ln(2 pi)/2)`
-//! as balls, for counts up to 2^53 and a little beyond.
+//! as balls, for counts up to 2^53 and slightly beyond.
 //! # Why it holds
-//! Both series are enveloping: what is left out has the sign of, and is smaller than, the first term left out. Below
-//! 16 the value comes from a table that is correct to half a unit in the last place.
+//! Both series are enveloping: the remainder has the sign of the first omitted term and is smaller. Below 16 the value
+//! comes from a table that is correct to half a unit in the last place.
 //! # Evidence
 //! tests/truth_robbins.rs.
 //! # Sources
@@ -13,7 +13,7 @@
 
 use crate::ball::{Ball, U};
 
-/// excess(n) for n = 1..16; the entry of 0 is not used.
+/// excess(n) for n = 1..16; the entry for 0 is unused.
 const EXCESS: [f64; 16] = [
     0.0,
     0.08106146679532726,

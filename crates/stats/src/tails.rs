@@ -1,23 +1,23 @@
-//! Tails: has one of two commands more slow runs, or more lost ones, than the other?
+//! Tails: does one of two commands have more slow runs, or more lost ones, than the other?
 //!
 //! # Contract
-//! Costs come in pairs, one of the baseline and one of the candidate; an infinite one is a run that was lost. A run is
-//! *slow* at a level if it costs more than that factor times the median of the baseline's runs before it. For each
-//! level two questions may be looked at after every pair:
+//! Costs come in pairs, one of the baseline and one of the candidate; infinity means a lost run. A run is *slow* at a
+//! level if it costs more than that factor times the median of the baseline's earlier runs. For each level, two
+//! questions may be examined after every pair:
 //! * [`Excess::log_more`] is evidence that the candidate has more slow runs: under "no more" the chance that it ever
 //!   reaches `ln(1/epsilon)` is at most epsilon.
-//! * [`Excess::log_not_more`] is evidence that it has not so many more: under "the share of its slow runs exceeds the
+//! * [`Excess::log_not_more`] is evidence that the excess is smaller: under "the share of its slow runs exceeds the
 //!   baseline's by `by` or more" the chance that it ever reaches `ln(1/epsilon)` is at most epsilon.
 //!
-//! A pair that is lost on both sides is left out: it says nothing of either.
+//! A pair lost on both sides is omitted: it says nothing about either.
 //! # Why it holds
-//! A level is fixed before its pair, by earlier runs alone, so that under "no more" a pair in which one run is slow has
-//! it on the candidate's side with a chance of at most one half, whatever came before: the sign test of a binomial
-//! e-process. Both runs of a pair share what the machine does, so that a drift of both says nothing. The other test
-//! bets on `d = slow(candidate) - slow(baseline)`: its mean given the past is at least `by`, so that `1 + stake (by -
+//! A level is fixed before its pair, by earlier runs alone. So under "no more", in a pair with exactly one slow run,
+//! the slow run is the candidate's with a chance of at most one half, whatever came before: the sign test of a binomial
+//! e-process. Both runs of a pair share the machine's disturbances, so drift of both says nothing. The other test
+//! bets on `d = slow(candidate) - slow(baseline)`: its mean given the past is at least `by`, so `1 + stake (by -
 //! d)` has a mean of at most 1, and so has every product of such factors, and every mixture of products over stakes
-//! fixed beforehand. Where several levels must all be cleared, no error is shared out: whichever is the heavy one, it
-//! was cleared wrongly.
+//! fixed beforehand. If several levels must all be cleared, the error is not divided: whichever level is heavy, that
+//! one was cleared wrongly.
 //! # Evidence
 //! tests/truth_tails.rs.
 //! # Sources
@@ -29,11 +29,11 @@ use crate::eprocess::Prior;
 use crate::ln::ln_ball;
 use crate::rate::{Counts, MaxError, Rate};
 
-/// Pairs that only tell what the baseline's median is.
+/// Pairs used only to learn the baseline's median.
 const FIRST: usize = 3;
 
-/// The stakes, as parts of the largest that cannot be lost altogether, and their shares of the capital. The first wins
-/// most where hardly a run is slow.
+/// The stakes, as fractions of the largest stake that cannot lose everything, and their shares of the capital. The
+/// first wins most if hardly any run is slow.
 const STAKES: [(f64, f64); 8] = [
     (0.97, 1.0 / 2.0),
     (0.7, 1.0 / 14.0),
@@ -45,7 +45,7 @@ const STAKES: [(f64, f64); 8] = [
     (0.02, 1.0 / 14.0),
 ];
 
-/// Pairs of outcomes: which of the two has the property?
+/// Pairs of outcomes, by which of the two has the property.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Excess {
     /// Only the candidate.
@@ -70,7 +70,7 @@ impl Excess {
         *count = count.saturating_add(1);
     }
 
-    /// How many pairs there are.
+    /// The number of pairs.
     #[must_use]
     pub fn pairs(&self) -> u64 {
         self.more + self.less + self.both + self.neither
@@ -96,7 +96,7 @@ impl Excess {
     pub fn log_not_more(&self, by: Rate) -> f64 {
         let same = Ball::count(self.both + self.neither);
         let of_stake = |&(part, share): &(f64, f64)| {
-            // The largest stake is 1/(1 - by): with it, one pair against the bet takes everything.
+            // The largest stake is 1/(1 - by): with it, one pair against the bet loses everything.
             let part = Ball::exact(part);
             let unit = part / (Ball::exact(1.0) - by.get());
             let after = |won: Ball| ln_ball(unit * won + 1.0);
@@ -113,11 +113,11 @@ impl Excess {
 /// One level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Level {
-    /// Slow is what costs more than so many times the baseline's median; infinite: what was lost.
+    /// A run is slow if it costs more than this many times the baseline's median; infinity: lost runs.
     pub factor: f64,
     /// The candidate's runs against the baseline's.
     pub heavier: Excess,
-    /// The other way round.
+    /// The other way around.
     pub lighter: Excess,
 }
 
@@ -157,11 +157,11 @@ impl Level {
 #[derive(Clone, Debug)]
 pub struct Tails {
     levels: Vec<Level>,
-    /// What the other side may cost more by before it counts as slow.
+    /// How much more the other side may cost before it counts as slow.
     slack: f64,
     /// The baseline's costs, sorted.
     baseline: Vec<f64>,
-    /// The candidate's, as they came.
+    /// The candidate's costs, in order.
     candidate: Vec<f64>,
 }
 
@@ -182,7 +182,7 @@ impl Tails {
         }
     }
 
-    /// Takes the costs of one pair; those that are NaN, and pairs lost on both sides, are left out.
+    /// Takes the costs of one pair; NaN, and pairs lost on both sides, are omitted.
     pub fn push(&mut self, candidate: f64, baseline: f64) {
         let lost = candidate == f64::INFINITY && baseline == f64::INFINITY;
         if lost || candidate.is_nan() || baseline.is_nan() {
@@ -191,7 +191,7 @@ impl Tails {
         let typical = self.typical();
         for level in &mut self.levels {
             let at = |cost: f64, slack: f64| match typical {
-                // What is lost needs no median to tell.
+                // A lost run is recognised without a median.
                 _ if level.factor == f64::INFINITY => Some(cost == f64::INFINITY),
                 Some(typical) => Some(cost > typical * level.factor * slack),
                 None => None,
@@ -209,7 +209,7 @@ impl Tails {
         self.candidate.push(candidate);
     }
 
-    /// The median of the baseline so far; none before it means anything.
+    /// The baseline's median so far; none until it is meaningful.
     fn typical(&self) -> Option<f64> {
         (self.baseline.len() >= FIRST).then(|| self.baseline[self.baseline.len() / 2])
     }
@@ -220,7 +220,7 @@ impl Tails {
         &self.levels
     }
 
-    /// The lowest level at which one command certainly has more slow runs. Each level has an equal share of the error.
+    /// The lowest level at which one command certainly has more slow runs. The levels share the error equally.
     #[must_use]
     pub fn heavy(&self, side: Side, max_error: MaxError) -> Option<&Level> {
         let tests = u32::try_from(self.levels.len()).unwrap_or(u32::MAX);
@@ -242,7 +242,7 @@ impl Tails {
         self.levels.iter().min_by(|a, b| evidence(a).total_cmp(&evidence(b)))
     }
 
-    /// What the candidate's slow runs at a level cost, in medians of the baseline: their own median.
+    /// The median cost of the candidate's slow runs at a level, in medians of the baseline.
     #[must_use]
     pub fn times_slower(&self, level: &Level) -> Option<f64> {
         let typical = self.typical().filter(|&typical| typical > 0.0)?;
@@ -252,7 +252,7 @@ impl Tails {
         slow.get(slow.len() / 2).map(|cost| cost / typical).filter(|times| times.is_finite())
     }
 
-    /// The fewest pairs after which an excess of `by` can be refuted, all of them alike.
+    /// The fewest pairs that can refute an excess of `by`, if all are alike.
     #[must_use]
     pub fn fewest_clear(by: Rate, missed: MaxError) -> u64 {
         FIRST as u64 + Excess::default().more_to_clear(by, missed)

@@ -1,4 +1,4 @@
-//! Every way in which the driver ends, and what it reports then.
+//! Every way in which the driver stops, and its report.
 
 mod common;
 

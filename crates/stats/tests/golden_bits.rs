@@ -1,7 +1,6 @@
-//! The same bits on every machine: one hash over thousands of results, taken once.
+//! Bit-identical results on every machine: one hash over thousands of results.
 //!
-//! A change of the arithmetic that is meant changes these numbers, and says so in its commit; a change of machine,
-//! compiler
+//! A deliberate change of the arithmetic changes these numbers, and its commit says so. A change of machine, compiler
 //! or optimisation must not: x86-64 and AArch64 (under qemu) agree, debug and release.
 
 use uncontended_stats::{Counts, MaxError, Method, Prior, Question, Rate, Rng, robbins};

@@ -1,11 +1,9 @@
 //! Real lock experiments through the comparison's engine: how many runs it would have saved, and how often it would
-//! have
-//! been wrong.
+//! have been wrong.
 //!
-//! The corpus (LiTL, MIT licence) is read from `../shared/corpora/litl` where present. Its repeats have no order in
-//! time and are
-//! not paired, so that drift is not tested here. The truth of a pair of locks is the median of all ratios between their
-//! runs.
+//! The corpus (LiTL, MIT licence) is read from `../shared/corpora/litl` if present. Its repeats have no order in time
+//! and are not paired, so drift is not tested here. The truth for a pair of locks is the median of all ratios between
+//! their runs.
 
 mod common;
 
@@ -114,7 +112,7 @@ fn real_experiments_are_judged_in_fewer_runs_and_rightly() {
     );
     assert!(decided * 3 > all && used * 2 < published && wrong * 20 <= decided);
 
-    // Drawn afresh from the published runs, so that their median ratio is the truth, to the last digit.
+    // Drawn again from the published runs, so that their median ratio is exactly the truth.
     let wanted = common::depth("pairs of locks, drawn from published runs", 2000, 250_000);
     let every = (pairs().count() / wanted as usize).max(1);
     let mut rng = Rng::new(1);

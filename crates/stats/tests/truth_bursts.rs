@@ -1,6 +1,6 @@
-//! Bursts are not taken for a rate, and what that costs where there are none.
+//! Bursts are not mistaken for a rate, and the cost of the guard if there are none.
 //!
-//! Each simulation, in its short form too, finds out a chance of three times what is promised with 99 %;
+//! Each simulation, in its short form too, detects a chance of three times the promise with 99 %;
 //! `assert_can_fail` computes it.
 
 mod common;
@@ -55,7 +55,7 @@ fn autoregressive(stream: &mut Stream) -> bool {
     stream.state <= level
 }
 
-/// A neighbour that disturbs so many runs in a row once every so many, from a random moment on.
+/// A neighbour that disturbs a number of runs in a row once in every so many, from a random moment on.
 fn periodic(stream: &mut Stream) -> bool {
     let [length, period] = stream.parameter;
     if stream.state.is_nan() {
@@ -71,7 +71,7 @@ fn drifting(stream: &mut Stream) -> bool {
     !stream.rng.chance(from + (to - from) * way)
 }
 
-/// Every stream of the promise: the true rate is 95 %, or never below 90 %, and 90 % is asked about.
+/// Every stream of the promise: the true rate is 95 %, or never below 90 %, and the threshold is 90 %.
 const STREAMS: [(&str, Next, [f64; 2]); 11] = [
     ("independent", markov, [0.05, 1.0 / 0.95]),
     ("Markov, bursts of 5", markov, [0.05, 5.0]),
@@ -144,7 +144,7 @@ fn bursts_are_not_taken_for_a_rate() {
     }
 }
 
-/// What it costs where runs are independent: the mean number of runs, at truths on either side of the 90 % asked about.
+/// The cost if runs are independent: the mean number of runs, at truths on either side of the threshold of 90 %.
 #[test]
 fn independent_runs_hardly_pay() {
     let streams = depth("the cost of minding bursts", 200, 4000);
@@ -175,7 +175,7 @@ fn independent_runs_hardly_pay() {
     }
 }
 
-/// Where bad runs are too many but come in bursts, good ones alone may look like yes: that is trusted, unless a stretch
+/// If bad runs are too many but come in bursts, good ones alone may look like yes: that is trusted, unless a stretch
 /// is given for yes too.
 #[test]
 fn a_yes_from_good_runs_alone_is_guarded_on_request() {
@@ -199,7 +199,7 @@ fn a_yes_from_good_runs_alone_is_guarded_on_request() {
     }
 }
 
-/// What is seen to cluster has to be refuted as bursts before a yes, however many good outcomes would do otherwise.
+/// Clustered bad runs must be refuted as bursts before a yes, however many good outcomes would otherwise suffice.
 #[test]
 fn a_yes_after_a_burst_takes_more() {
     let outcomes = |good: usize| {
@@ -209,7 +209,7 @@ fn a_yes_after_a_burst_takes_more() {
     let mut plain = Judge::new(question(0.001));
     let mut judge = BurstJudge::new(question(0.001), Stretch::default());
     for good in outcomes(330) {
-        // The first burst would be a no; the plain judge is asked afterwards.
+        // The first burst would be a no; the plain judge is consulted afterwards.
         judge.push(good);
     }
     let scattered = (0..352).map(|i| i % 29 != 3);
@@ -246,7 +246,7 @@ fn bursts_are_counted_and_their_chances_are_exact() {
     assert_eq!((Chain::default().clustered(), Chain::default().scattered()), (1.0, 1.0));
 }
 
-/// The bound of the largest likelihood is one: no chain on a grid is likelier.
+/// The bound on the largest likelihood is one: no chain on a grid is likelier.
 #[test]
 fn no_chain_of_the_null_is_likelier_than_the_bound() {
     let mut rng = Rng::new(4);
@@ -260,7 +260,7 @@ fn no_chain_of_the_null_is_likelier_than_the_bound() {
             chain.push(good);
             good = if rng.chance(stay) { good } else { rng.chance(at) };
         }
-        // With no evidence of its own the mixture is worth the likelihood of independent outcomes at the rate.
+        // Without evidence of its own the mixture equals the likelihood of independent outcomes at the rate.
         let evidence = chain.log_evidence(Verdict::No, rate(at), stretch, 0.0);
         let odds = (1.0 - at) / at;
         for step in 1..=200 {
@@ -283,7 +283,7 @@ fn no_chain_of_the_null_is_likelier_than_the_bound() {
                         (chain / independent).ln()
                     })
                     .sum();
-                // The second part of the mixture may be worth more than the first, but never more than all chains are.
+                // The second part of the mixture may exceed the first, but never the likeliest chain.
                 let all = outcomes_at_best(&chain, &outcomes, at);
                 let worth = (0.9_f64 + 0.1 * all.exp()).ln();
                 assert!(
@@ -295,7 +295,8 @@ fn no_chain_of_the_null_is_likelier_than_the_bound() {
     }
 }
 
-/// The log of the likeliest chain of all over independent outcomes at a rate, the first outcome included at one half.
+/// The log-likelihood of the likeliest chain relative to independent outcomes at a rate, including the first outcome at
+/// one half.
 fn outcomes_at_best(chain: &Chain, outcomes: &[bool], at: f64) -> f64 {
     let row = |counts: uncontended_stats::Counts| {
         let (n, s) = (counts.trials() as f64, counts.successes() as f64);

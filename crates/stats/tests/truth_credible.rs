@@ -1,4 +1,4 @@
-//! Credible intervals against 60 references and the published cases: outwards always, and by almost nothing.
+//! Credible intervals against 60 references and the published cases: always outwards, and by almost nothing.
 
 #![allow(clippy::excessive_precision)] // The values as published.
 

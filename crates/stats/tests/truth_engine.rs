@@ -1,7 +1,7 @@
-//! The engine judged by itself: identities between priors, errors over all looks, coverage when one stops, looks that
-//! may be skipped.
+//! The engine judged by itself: identities between priors, errors over all looks, coverage at the stopping time,
+//! skippable looks.
 //!
-//! Each simulation, in its short form too, finds out a chance of three times what is promised with 99 %;
+//! Each simulation, in its short form too, detects a chance of three times the promise with 99 %;
 //! `assert_can_fail` computes it.
 
 mod common;
@@ -25,7 +25,7 @@ fn the_uniform_prior_is_robbins_criterion() {
     }
 }
 
-/// Each prior's e-process has mean at most 1 under its null, exactly: every sequence of ten tosses, weighted.
+/// Each prior's e-process has a mean of at most 1 under its null, exactly: every sequence of ten tosses, weighted.
 #[test]
 fn the_expected_winnings_are_at_most_one() {
     for p in [0.001, 0.1, 0.3, 0.5, 0.7, 0.95, 0.9999] {
@@ -37,7 +37,7 @@ fn the_expected_winnings_are_at_most_one() {
                 let chance = ways * p.powi(s as i32) * (1.0 - p).powi(10 - s as i32);
                 mean += chance * prior.log_evidence(counts(10, s), rate(p)).exp();
             }
-            // A loose tail bound may lose some, but nothing may be won.
+            // A loose tail bound may lose some, but must not gain.
             assert!(mean <= 1.0 + 1e-12 && mean > 0.4, "{prior:?}: {mean}");
         }
     }
@@ -125,7 +125,7 @@ fn the_next_decision_is_the_first_that_an_even_run_of_luck_could_bring() {
     }
 }
 
-/// A/A: the rate is the threshold itself, so that either verdict is wrong on one side.
+/// A/A: the true rate is the threshold itself, so either verdict is wrong on one side.
 #[test]
 fn errors_over_all_looks_stay_within_the_bound() {
     let runs = common::depth("errors_over_all_looks_stay_within_the_bound", 400, 20_000);
@@ -147,7 +147,7 @@ fn errors_over_all_looks_stay_within_the_bound() {
     }
 }
 
-/// Whether the interval contains the rate at the moment one stops, and whether the verdict points the right way.
+/// Whether the interval contains the rate at the stopping time, and whether the verdict has the right direction.
 #[test]
 fn the_interval_covers_at_the_stopping_time_and_the_direction_is_right() {
     let runs = common::depth("the_interval_covers_at_the_stopping_time", 300, 10_000);

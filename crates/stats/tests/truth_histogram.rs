@@ -1,4 +1,4 @@
-//! The histogram against the sorted values themselves.
+//! The histogram against the sorted values.
 
 use uncontended_stats::{MaxError, Method, Rate, Rng, histogram::Histogram, quantile};
 

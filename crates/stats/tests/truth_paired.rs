@@ -1,6 +1,6 @@
-//! Comparisons of a thing with itself, over streams that break common tests; directions; the edges of input.
+//! Comparisons of equals over streams that break common tests; directions; edge cases of input.
 //!
-//! Each simulation, in its short form too, finds out a chance of three times what is promised with 99 %;
+//! Each simulation, in its short form too, detects a chance of three times the promise with 99 %;
 //! `assert_can_fail` computes it.
 
 mod common;
@@ -13,7 +13,7 @@ fn margin(m: f64) -> Margin {
     Margin::new(m).unwrap()
 }
 
-/// A value of a stream: its random numbers, and the time that both arms share.
+/// A generator of a stream's values, from random numbers and the time that both arms share.
 type Stream = fn(&mut Rng, f64) -> f64;
 
 const STREAMS: [(&str, Stream); 7] = [

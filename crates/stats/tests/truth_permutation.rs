@@ -9,7 +9,7 @@ use uncontended_stats::{
     credible, permutation,
 };
 
-/// The exact p-value of B's mean exceeding A's, by trying every dealing.
+/// The exact p-value of B's mean exceeding A's, by trying every relabeling.
 fn enumerated(a: &[f64], b: &[f64], value: impl Fn(&[f64]) -> f64, both: bool) -> f64 {
     let pooled = [a, b].concat();
     let observed = value(b) - value(a);
@@ -34,11 +34,11 @@ fn enumerated(a: &[f64], b: &[f64], value: impl Fn(&[f64]) -> f64, both: bool) -
     f64::from(extreme) / f64::from(all)
 }
 
-/// A statistic written a second time, plainly.
+/// An independent, plain implementation of a statistic.
 type Value<'a> = &'a dyn Fn(&[f64]) -> f64;
 
 #[test]
-fn dealings_are_as_extreme_as_often_as_enumeration_says() {
+fn resamples_are_as_extreme_as_often_as_enumeration_says() {
     let (a, b) = ([1.0, 2.5, 3.0, 4.25, 4.25, 7.0], [2.0, 4.25, 5.0, 6.5, 9.0]);
     let mean = |v: &[f64]| v.iter().sum::<f64>() / v.len() as f64;
     let max = |v: &[f64]| v.iter().copied().fold(f64::MIN, f64::max);
@@ -55,7 +55,7 @@ fn dealings_are_as_extreme_as_often_as_enumeration_says() {
         {
             let exact = enumerated(x, y, value, sides == Sides::Both);
             let mut test = Permutation::new(x, y, statistic, sides, 11).unwrap();
-            let extreme = (0..20_000).filter(|_| test.deal()).count() as u64;
+            let extreme = (0..20_000).filter(|_| test.resample()).count() as u64;
             let counts = Counts::new(20_000, extreme).unwrap();
             let price = uncontended_stats::Prior::Uniform.price(counts);
             let (low, high) = price.interval(MaxError::new(1e-6).unwrap());
@@ -69,7 +69,7 @@ fn dealings_are_as_extreme_as_often_as_enumeration_says() {
 
 #[test]
 fn the_published_resampling_stops_where_it_did() {
-    // No dealing is as extreme: below 1 %, or not below 0.5 %, at 1e-9 in three parts, one of them for the interval.
+    // No resample is as extreme: below 1 %, or not below 0.5 %, at 1e-9 in three parts, one of them for the interval.
     let a: Vec<f64> = (0..400).map(|i| f64::from(i % 7) * 1e-4).collect();
     let b: Vec<f64> = a.iter().map(|x| x + 1.0).collect();
     let share = MaxError::new(1e-9).unwrap().split(3);

@@ -1,4 +1,4 @@
-//! Sample sizes: against Wald's test that knows the rate, and the published power of two thresholds.
+//! Sample sizes: against Wald's test, which knows the rate, and the published power of two thresholds.
 
 mod common;
 
@@ -58,7 +58,7 @@ fn one_sided_tests_need_at_most_a_fifth_more_than_the_test_that_knows_the_rate()
     }
 }
 
-/// 96 % and 98 % at 0.1 %, the rate midway: a thousand trials decide less than 99 % of the time, ten thousand more.
+/// 96 % and 98 % at 0.1 %, the true rate midway: a thousand trials decide in less than 99 %, ten thousand in more.
 #[test]
 fn the_published_power_of_two_thresholds_holds() {
     // The published driver spends a third of the bound on each threshold and a third on its interval.

@@ -1,6 +1,6 @@
 //! Quantile sequences: published ranks, the stream against the formula, coverage at the stopping time.
 //!
-//! Each simulation, in its short form too, finds out a chance of three times what is promised with 99 %;
+//! Each simulation, in its short form too, detects a chance of three times the promise with 99 %;
 //! `assert_can_fail` computes it.
 
 mod common;

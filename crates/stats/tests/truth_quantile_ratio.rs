@@ -1,8 +1,8 @@
-//! Ratios of quantiles: coverage at every look together, over streams that break common tests; directions; ties;
+//! Ratios of quantiles: simultaneous coverage at every look, over streams that break common tests; directions; ties;
 //! failures.
 //!
-//! The short form's own chance: of 400 trials 38 or more are refused where 5 % is promised, and a true chance of 15 %
-//! gives as many with 99.9 %; `assert_can_fail` computes it.
+//! The short form's own power: of 400 trials it rejects 38 or more where 5 % is promised, and a true chance of 15 %
+//! gives that many with 99.9 %, as `assert_can_fail` computes.
 
 mod common;
 

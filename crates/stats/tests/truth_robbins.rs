@@ -16,7 +16,7 @@ fn hexadecimal(text: &str) -> f64 {
     let (mantissa, exponent) = text.trim_start_matches("0x").split_once('p').unwrap();
     let (whole, digits) = mantissa.split_once('.').unwrap();
     let bits = u64::from_str_radix(&format!("{whole}{digits}"), 16).unwrap();
-    // In two steps, so that a subnormal result is rounded once only.
+    // In two steps, so that a subnormal result is rounded only once.
     let exponent = exponent.parse::<i32>().unwrap() - 4 * digits.len() as i32;
     bits as f64 * 2f64.powi(exponent / 2) * 2f64.powi(exponent - exponent / 2)
 }
@@ -28,7 +28,7 @@ fn no_reference_is_undercut_and_the_slack_is_tiny() {
         let (n, s) = (field(line, "n").parse().unwrap(), field(line, "s").parse().unwrap());
         let truth: f64 = field(line, "L").parse().unwrap();
         let ours = criterion(n, hexadecimal(field(line, "p")), s);
-        // The reference's nearest double may lie half an ulp above the reference.
+        // The reference's nearest double may be half an ulp above the reference.
         assert!(ours >= truth.next_down(), "{line}: {ours}");
         worst = worst.max((ours - truth) / truth.abs().max(1.0));
         cases += 1;
@@ -103,7 +103,7 @@ fn the_published_decisions_fall_on_the_right_side() {
         assert_eq!(first(p, e), n, "p = {p}");
     }
     assert!(!stops(262_938, 0.9999, 262_938, 1e-6) && stops(262_939, 0.9999, 262_939, 1e-6));
-    // Resampling that never succeeds: p < 1 % at a third of 1e-9.
+    // Resampling without any success: p < 1 % at a third of 1e-9.
     assert_eq!((1..).find(|&n| stops(n, 0.01, 0, 1e-9 / 3.0)), Some(2967));
 }
 

@@ -1,4 +1,4 @@
-//! Random cases of every size against an independent oracle of twice the precision: never below, hardly above.
+//! Random cases of every size against an independent oracle with twice the precision: never below, hardly above.
 
 mod common;
 mod oracle;

@@ -1,10 +1,10 @@
-//! Uniformity of samples, on subsets and on their order, judged exactly: no cell may be off by more than chance allows.
+//! Uniformity of samples, of subsets and of their order, judged exactly: no cell deviates by more than chance allows.
 
 use std::collections::HashMap;
 use uncontended_stats::sampling::{FisherYates, Floyd, Sampler, SparseSet};
 use uncontended_stats::{Counts, MaxError, Prior, Rate, Rng};
 
-/// Asserts that each of `cells` outcomes came as often as one in `cells`, all of them together at one in a million.
+/// Asserts that each of `cells` outcomes occurred as often as one in `cells`, jointly at one in a million.
 fn assert_uniform(name: &str, cells: usize, seen: &HashMap<Vec<u32>, u64>) {
     assert_eq!(seen.len(), cells, "{name}: some outcome never came, or one came that cannot");
     let draws: u64 = seen.values().sum();
@@ -62,7 +62,7 @@ fn every_subset_and_every_order_is_equally_likely() {
     );
 }
 
-/// The permutation that is never put back leaves no trace: pairs of successive samples are independent.
+/// The permutation that is never restored leaves no trace: pairs of successive samples are independent.
 #[test]
 fn successive_samples_are_independent() {
     let mut sampler = Sampler::new(5, 2);

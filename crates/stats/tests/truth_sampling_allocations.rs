@@ -1,4 +1,4 @@
-//! Sampling allocates nothing after construction: counted by the allocator of this test's own program.
+//! Sampling allocates nothing after construction, as counted by this test program's allocator.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -6,11 +6,11 @@ use std::hint::black_box;
 use uncontended_stats::Rng;
 use uncontended_stats::sampling::{FisherYates, Floyd, Sampler, SparseSet};
 
-/// The system's allocator, with a count of the calls that ask for memory.
+/// The system's allocator, with a count of the allocations.
 struct Counting;
 
 thread_local! {
-    /// Calls of this thread: the harness has its own.
+    /// Calls by this thread: the harness makes its own.
     static CALLS: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -31,7 +31,7 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
-/// How often memory is asked for while `work` runs.
+/// The number of allocations while `work` runs.
 fn calls(work: impl FnOnce()) -> u64 {
     let before = CALLS.get();
     work();

@@ -1,8 +1,8 @@
-//! Tails against their promises: more slow runs are never claimed of equals beyond the error, and a tail of a tenth of
-//! the runs that are twice as slow or more is cleared in at most one trial of twenty.
+//! Tails against their promises: the error of claiming more slow runs of equals is bounded, and a tail of a tenth of
+//! the runs that are at least twice as slow is cleared in at most one trial in twenty.
 //!
-//! The short form's own chance: of 400 trials 38 or more are refused where 5 % is promised, and a true chance of 15 %
-//! gives as many with 99.9 %; `assert_can_fail` computes it.
+//! The short form's own power: of 400 trials it rejects 38 or more where 5 % is promised, and a true chance of 15 %
+//! gives that many with 99.9 %, as `assert_can_fail` computes.
 
 mod common;
 
@@ -31,7 +31,7 @@ const NOISES: [(&str, Noise); 6] = [
     ("lost now and then", |rng, _| if rng.chance(0.1) { f64::INFINITY } else { 1.0 + rng.unit() }),
 ];
 
-/// Trials that cleared the tail at any look, that found it heavier, and how many pairs the first took.
+/// Trials that cleared the tail at any look, that found it heavier, and how many pairs the former took.
 fn outcomes(trials: u64, pairs: u64, noise: Noise, slower: impl Fn(&mut Rng) -> f64) -> [u64; 3] {
     let (mut rng, mut cleared, mut heavier, mut taken) = (Rng::new(17), 0, 0, 0);
     for _ in 0..trials {
@@ -80,7 +80,7 @@ fn a_tenth_of_the_runs_twice_as_slow_is_hardly_ever_cleared() {
             assert_at_most(&what, trials, cleared, 0.05);
         }
     }
-    // A smaller tail is not promised to be found; that it may be cleared is what "untested" means.
+    // A smaller tail need not be found; that it may be cleared is what "untested" means.
     let [cleared, heavier, _] =
         outcomes(trials, 200, NOISES[0].1, |rng| if rng.chance(0.03) { 4.0 } else { 1.0 });
     println!(
@@ -103,7 +103,7 @@ fn what_the_baseline_does_too_is_no_tail_and_what_it_does_not_is() {
     let heavy = tails.heavy(Side::Heavier, error(1e-3)).unwrap();
     assert_eq!((heavy.factor, tails.times_slower(heavy)), (3.0, Some(12.5)));
     assert!(tails.heavy(Side::Lighter, error(1e-3)).is_none());
-    // Lost runs are the highest level; a pair without either counts nowhere.
+    // Lost runs are the highest level; a pair lost on both sides counts nowhere.
     let mut lost = Tails::new(&LEVELS, 1.0);
     for _ in 0..50 {
         lost.push(f64::INFINITY, f64::INFINITY);
@@ -115,8 +115,8 @@ fn what_the_baseline_does_too_is_no_tail_and_what_it_does_not_is() {
     assert_eq!(lost.levels()[6].heavier.pairs(), 50);
 }
 
-/// On average over every outcome of twelve pairs an e-process is worth at most 1 under its null; and away from it,
-/// more.
+/// On average over every outcome of twelve pairs, an e-process is at most 1 under its null, and more than 1 away from
+/// it.
 #[test]
 fn the_tests_are_worth_at_most_one_under_their_nulls() {
     let n = 12_u64;

@@ -1,9 +1,9 @@
-//! The beginning of a shuffle.
+//! A partial shuffle.
 //!
 //! # Invariants
 //! F1: `members` is a permutation of `0..population`, always.
 //! # Why it is never reset
-//! The choice of positions is uniform and does not depend on what stands there, so that any permutation will do.
+//! The choice of positions is uniform and independent of their content, so any permutation will do.
 
 use crate::rng::Rng;
 
@@ -31,7 +31,7 @@ impl FisherYates {
     }
 }
 
-/// Brings a uniformly random choice of `n` items, in random order, to the front.
+/// Moves a uniformly random choice of `n` items, in random order, to the front.
 ///
 /// # Panics
 /// If there are fewer than `n` items, or more than 2^32 - 1.

@@ -1,10 +1,10 @@
-//! Floyd's method: one draw a member, memory of the sample's size.
+//! Floyd's method: one draw per member, memory proportional to the sample.
 //!
 //! # State
-//! An open table of the members by hash, and the members in the order of their choice. A slot is empty unless its stamp
-//! is the current sample's number, so that clearing it costs nothing.
+//! A hash table of the members with open addressing, and the members in the order of their choice. A slot is empty
+//! unless its stamp is the current sample's number, so clearing the table costs nothing.
 //! # Invariants
-//! T1: the table has at least twice as many slots as members, so that a probe ends.
+//! T1: the table has at least twice as many slots as members, so every probe ends.
 
 use crate::rng::Rng;
 
@@ -20,7 +20,7 @@ pub struct Floyd {
 }
 
 impl Floyd {
-    /// Makes room for samples of up to `largest` of `0..population`.
+    /// Allocates for samples of up to `largest` of `0..population`.
     #[must_use]
     pub fn new(population: u32, largest: u32) -> Floyd {
         let slots = (2 * largest as usize).next_power_of_two().max(2);
@@ -36,7 +36,7 @@ impl Floyd {
     /// `n` distinct members: every subset equally likely, but not every order of it.
     ///
     /// # Panics
-    /// If `n` is more than the `largest` of the construction, or than the population.
+    /// If `n` exceeds the `largest` of the construction, or the population.
     pub fn sample(&mut self, n: u32, rng: &mut Rng) -> &[u32] {
         assert!(
             n <= self.largest.min(self.population),
@@ -68,7 +68,7 @@ impl Floyd {
         }
     }
 
-    /// Whether the member was new.
+    /// Inserts a member; returns whether it is new.
     fn insert(&mut self, member: u32) -> bool {
         let mask = self.slots.len() - 1;
         let mut at = (u64::from(member).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & mask;

@@ -1,12 +1,12 @@
 //! Sampling without replacement, with no allocation after construction.
 //!
 //! # Contract
-//! [`Sampler::sample`] gives `n` distinct members of `0..population`, every subset equally likely and every order of it
-//! equally likely. The three ways beneath it are public, each with its own memory and cost:
-//! * [`FisherYates`]: a permutation that is never put back in order; `population` words; n draws and swaps. The order
-//!   that an earlier sample left does not matter, as a uniform choice of positions is uniform whatever stands there.
-//! * [`Floyd`]: n draws, O(n) memory, whatever the population.
-//! * [`SparseSet`]: draw again if already there; two arrays of `population`; what the others are measured against.
+//! [`Sampler::sample`] returns `n` distinct members of `0..population`; every subset, and every order of it, is equally
+//! likely. The three methods below are public, each with its own memory and cost:
+//! * [`FisherYates`]: a permutation that is never restored; `population` words; n draws and swaps. The order
+//!   that an earlier sample left does not matter, since a uniform choice of positions is uniform whatever their
+//! content. * [`Floyd`]: n draws, O(n) memory, whatever the population.
+//! * [`SparseSet`]: draws again if the member is present; two arrays of `population`; the baseline of the measurements.
 //! # Evidence
 //! tests/truth_sampling.rs (subsets and orders, judged by this crate's own tests), tests/truth_sampling_allocations.rs;
 //! compare/src/how_fast_is_sampling.rs.
@@ -24,10 +24,10 @@ pub use sparse_set::SparseSet;
 
 use crate::rng::Rng;
 
-/// Largest population whose permutation is kept (4 MiB): above, memory follows the sample instead.
+/// Largest population whose permutation is kept (4 MiB); beyond, memory is proportional to the sample.
 const KEPT: u32 = 1 << 20;
 
-/// Samples from one population, in the way that suits its size and the sample's.
+/// Samples from one population, with the method that suits its size and the sample's.
 #[derive(Clone, Debug)]
 pub struct Sampler {
     way: Way,
@@ -40,14 +40,14 @@ enum Way {
 }
 
 impl Sampler {
-    /// Makes room for samples of up to `largest` of `0..population`.
+    /// Allocates for samples of up to `largest` of `0..population`.
     ///
     /// # Panics
-    /// If `largest` is more than `population`.
+    /// If `largest` exceeds `population`.
     #[must_use]
     pub fn new(population: u32, largest: u32) -> Sampler {
         assert!(largest <= population, "a sample of {largest} out of {population}");
-        // A table costs four words a member of the sample.
+        // A table costs four words per member of the sample.
         let way = if population <= KEPT || largest > population / 4 {
             Way::Permutation(FisherYates::new(population))
         } else {
@@ -66,7 +66,7 @@ impl Sampler {
     /// ```
     ///
     /// # Panics
-    /// If `n` is more than the `largest` of the construction.
+    /// If `n` exceeds the `largest` of the construction.
     #[inline]
     pub fn sample(&mut self, n: u32, rng: &mut Rng) -> &[u32] {
         match &mut self.way {

@@ -1,8 +1,8 @@
-//! A sparse set: constant time to add, to ask and to clear, without ever writing the whole of it.
+//! A sparse set: adding, testing and clearing in constant time, without ever initialising all of it.
 //!
 //! # Invariants
-//! S1: `x` is in the set exactly if `sparse[x] < len` and `dense[sparse[x]] == x`. What lies beyond `len` is of no
-//!     account, which makes clearing one store.
+//! S1: `x` is in the set exactly if `sparse[x] < len` and `dense[sparse[x]] == x`. The content beyond `len` is
+//!     irrelevant, so clearing is one store.
 
 use crate::rng::Rng;
 

@@ -1,5 +1,5 @@
-//! What the tests share: short names, the length of simulations, references as JSON lines, and the judgement of a
-//! chance by the engine itself.
+//! Shared by the tests: short names, the length of simulations, references as JSON lines, and judging a chance with the
+//! engine itself.
 #![allow(dead_code, reason = "every test file uses its own part")]
 
 use uncontended_stats::{Counts, MaxError, Prior, Rate};
@@ -16,7 +16,7 @@ pub(crate) fn counts(n: u64, s: u64) -> Counts {
     Counts::new(n, s).unwrap()
 }
 
-/// The number of runs of the test `name`, short by default and full under `UNC_DEPTH=full`, with a visible line.
+/// The number of runs of the test `name`, short by default and full under `UNC_DEPTH=full`, with a printed line.
 pub(crate) fn depth(name: &str, short: u64, full: u64) -> u64 {
     let deep = std::env::var("UNC_DEPTH").is_ok_and(|depth| depth == "full");
     if deep {
@@ -28,7 +28,7 @@ pub(crate) fn depth(name: &str, short: u64, full: u64) -> u64 {
     }
 }
 
-/// The chance that `k` of `n` or more succeed, at a rate of `p` each.
+/// The chance of `k` or more successes in `n`, at a rate of `p` each.
 pub(crate) fn chance_of_at_least(n: u64, k: u64, p: f64) -> f64 {
     let mut log = n as f64 * (1.0 - p).ln();
     let mut below = 0.0;
@@ -39,12 +39,12 @@ pub(crate) fn chance_of_at_least(n: u64, k: u64, p: f64) -> f64 {
     if k > n { 0.0 } else { (1.0 - below).max(0.0) }
 }
 
-/// From how many of `n` on a chance of `bound` is not believed: it gives so many in one of ten thousand cases at most.
+/// The smallest count in `n` that a chance of `bound` gives in at most one of ten thousand cases.
 pub(crate) fn objects_from(n: u64, bound: f64) -> u64 {
     (0..=n + 1).find(|&k| chance_of_at_least(n, k, bound) <= 1e-4).unwrap()
 }
 
-/// Asserts that a chance seen `k` times in `n`, which was fixed beforehand, may be at most `bound`.
+/// Asserts that a chance seen `k` times in `n`, fixed beforehand, may be at most `bound`.
 pub(crate) fn assert_at_most(what: &str, n: u64, k: u64, bound: f64) {
     let (low, high) = Prior::Jeffreys.price(counts(n, k)).interval(error(1e-4));
     let objects = objects_from(n, bound);
@@ -54,7 +54,7 @@ pub(crate) fn assert_at_most(what: &str, n: u64, k: u64, bound: f64) {
     assert!(k < objects, "{what}: {k} of {n}, and {bound} was promised");
 }
 
-/// Asserts that `n` trials find out a true chance of 15 % where 5 % is promised in 99 of 100 cases, and so on in
+/// Asserts that `n` trials detect a true chance of 15 % where 5 % is promised in 99 of 100 cases, and so on in
 /// proportion.
 pub(crate) fn assert_can_fail(n: u64, bound: f64) {
     let caught = chance_of_at_least(n, objects_from(n, bound), 3.0 * bound);

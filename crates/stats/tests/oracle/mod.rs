@@ -1,5 +1,5 @@
-//! An oracle of twice a double's precision for Robbins' criterion, by another road than the library: log factorials and
-//! plain logarithms in double-double arithmetic (106 bits), with nothing done about cancellation but carrying digits.
+//! An oracle for Robbins' criterion with twice a double's precision, by another method than the library: log factorials
+//! and plain logarithms in double-double arithmetic (106 bits), whose only defence against cancellation is precision.
 //!
 //! Its own error is below 1e-29 of the largest term, (n + 1) ln(n + 1), which is 4e-12 ulp at n = 10^12 and 1e-14 at
 //! 2^53.
