@@ -1,16 +1,16 @@
-//! Builds the preloaded library, so that `unc` can carry it inside itself.
+//! Builds the preloaded library that `unc` embeds.
 //!
 //! # Contract
-//! Leaves `observe.so` in `OUT_DIR`. The crate `observe` is compiled as a static library by a cargo of its own and
-//! linked here with the C compiler, because rustc gives every cdylib an anonymous version script, which cannot be
-//! combined with the versioned names that `pthread_cond_*` needs.
+//! Leaves `observe.so` in `OUT_DIR`. A nested cargo compiles the crate `observe` as a static library, which this script
+//! links with the C compiler: rustc gives every cdylib an anonymous version script, which cannot be combined with the
+//! versioned names that `pthread_cond_*` needs.
 //! # Invariants
-//! I1: the inner cargo has a target folder of its own, so that it never waits for a lock that the outer one holds.
-//! I2: that folder is one for all profiles of the workspace, and nothing of the outer build's flags, wrappers or
-//! profile reaches it: dev, test, release and clippy share one library. Only [`CHECKED`] does, for tests.
-//! I3: what is compiled lies in this package: `observer/` has links to the sources of `observe` and of the crates
+//! I1: the nested cargo has its own target directory, so it never waits for a lock that the outer one holds.
+//! I2: all profiles of the workspace share that directory, and none of the outer build's flags, wrappers or profile
+//! reaches it: dev, test, release and clippy share one library. Only [`CHECKED`] does, for tests.
+//! I3: the compiled sources are in this package: `observer/` has links to the sources of `observe` and of the crates
 //! below it, which cargo packs as files. So `cargo install` builds the same library from a package as from a checkout.
-//! I4: nothing is downloaded. The outer cargo has fetched what the observer depends on, for `unc` itself.
+//! I4: nothing is downloaded. The outer cargo has fetched the observer's dependencies, for `unc` itself.
 
 use std::env;
 use std::fmt::Write;
@@ -27,7 +27,7 @@ const CRATES: [(&str, &[&str]); 5] = [
     ("sys", &["libc"]),
 ];
 
-/// Set, the observer is built with its assertions.
+/// If this is set, the observer is built with its assertions.
 const CHECKED: &str = "UNC_OBSERVER_CHECKED";
 
 fn main() {
@@ -48,7 +48,7 @@ fn main() {
         &out.join("observe.so"),
     );
 
-    // Relative to this crate: two checkouts may share a target folder, and each must look at its own files.
+    // Relative to this crate: two checkouts may share a target directory, and each must look at its own files.
     for file in sources(&archive_folder.join("libuncontended_observe.d")) {
         println!("cargo::rerun-if-changed={}", file.strip_prefix(&here).unwrap_or(&file).display());
     }
@@ -71,7 +71,7 @@ fn inner_target_folder(out: &Path) -> PathBuf {
     }
 }
 
-/// Writes a workspace of the crates in `observer`, and answers with its manifest.
+/// Writes a workspace of the crates in `observer`, and returns its manifest.
 fn write_workspace(observer: &Path, folder: &Path) -> PathBuf {
     let names: Vec<&str> = CRATES.map(|(name, _)| name).to_vec();
     // A cancelled thread is unwound through our frames.
@@ -104,8 +104,8 @@ fn write_workspace(observer: &Path, folder: &Path) -> PathBuf {
     manifest
 }
 
-/// Writes a file unless it has that content already: its date says what to compile again. Whole or not at all, for
-/// another build may read it.
+/// Writes a file unless it already has that content, since its date decides what to recompile. Atomic, because another
+/// build may read it.
 fn write_if_new(file: &Path, content: &[u8]) {
     if fs::read(file).is_ok_and(|there| there == content) {
         return;
@@ -118,7 +118,7 @@ fn write_if_new(file: &Path, content: &[u8]) {
         .unwrap_or_else(|error| panic!("cannot write {}: {error}", file.display()));
 }
 
-/// Compiles the observer and answers with the folder of the archive.
+/// Compiles the observer and returns the directory of the archive.
 fn compile(manifest: &Path, folder: &Path) -> PathBuf {
     let target = variable("TARGET");
     let mut cargo = Command::new(variable("CARGO"));
@@ -137,7 +137,7 @@ fn compile(manifest: &Path, folder: &Path) -> PathBuf {
         cargo.env_remove(name);
     }
     for (name, _) in env::vars_os() {
-        // The inner cargo must not take this package's facts, nor settings of profiles, for its own.
+        // The nested cargo must not take this package's variables, or settings of profiles, for its own.
         let name = name.to_string_lossy();
         if ["CARGO_PKG_", "CARGO_CFG_", "CARGO_FEATURE_", "CARGO_PROFILE_"]
             .iter()
@@ -161,7 +161,7 @@ fn link(archive: &Path, map: &Path, library: &Path) {
         ["RUSTC_LINKER", "CC"].into_iter().find_map(env::var_os).unwrap_or_else(|| "cc".into());
     let mut linker = Command::new(&compiler);
     linker.args(["-shared", "-nodefaultlibs", "-o"]).arg(library);
-    // One interposed symbol brings in the object that has all of them; of std, only what that needs.
+    // One interposed symbol pulls in the object that has them all; of std, only what that needs.
     linker.arg("-Wl,-u,pthread_mutex_lock").arg(archive);
     linker.arg(format!("-Wl,--version-script={}", map.display()));
     linker.args([
@@ -178,7 +178,7 @@ fn link(archive: &Path, map: &Path, library: &Path) {
         "-Wl,-soname,libuncontended_observe.so",
         "-lgcc_eh",
         "-lgcc",
-        // Before glibc 2.34, threads and the loader's functions had libraries of their own.
+        // Before glibc 2.34, threads and the loader's functions had separate libraries.
         "-lpthread",
         "-ldl",
         "-lc",
@@ -186,7 +186,7 @@ fn link(archive: &Path, map: &Path, library: &Path) {
     match linker.status() {
         Ok(status) => assert!(status.success(), "the observer did not link: {status}"),
         Err(error) => {
-            panic!("the C compiler {compiler:?} links the observer and cannot be started: {error}")
+            panic!("cannot start the C compiler {compiler:?}, which links the observer: {error}")
         }
     }
 }

@@ -1,8 +1,8 @@
-//! Question: what does `unc compare` add to a run, besides the run itself?
+//! Question: what does `unc compare` add to a run?
 //!
-//! Rounds of `unc compare -- true true` are interleaved with a plain loop of spawn and wait; printed are the medians of
-//! what passes outside of the measured runs, start of `unc` included, and of the whole difference to the plain loop,
-//! each a run. Not measured: shells, which both sides would pay. `cargo bench -p uncontended-cli --bench
+//! Rounds of `unc compare -- true true` are interleaved with a plain loop of spawn and wait. Printed are the medians,
+//! per run, of the time outside the measured runs, including the startup of `unc`, and of the whole difference to the
+//! plain loop. Not measured: shells, which both sides would pay for. `cargo bench -p uncontended-cli --bench
 //! what_does_a_run_cost`
 
 use std::process::{Command, Stdio};
@@ -12,7 +12,7 @@ use uncontended_figures::duration_f;
 const ROUNDS: usize = 15;
 const PAIRS: u32 = 250;
 
-/// Nanoseconds a run of the plain loop.
+/// Nanoseconds per run of the plain loop.
 fn plain() -> f64 {
     let started = Instant::now();
     for _ in 0..2 * PAIRS {
@@ -23,11 +23,11 @@ fn plain() -> f64 {
     started.elapsed().as_nanos() as f64 / f64::from(2 * PAIRS)
 }
 
-/// Nanoseconds a run of `unc compare`, and those of them outside of the measured runs.
+/// Nanoseconds per run of `unc compare`, and the part of them outside the measured runs.
 fn compare() -> (f64, f64) {
     let pairs = PAIRS.to_string();
     let started = Instant::now();
-    // An error this small is never reached, so that the whole budget runs.
+    // An error this small is never reached, so the whole budget runs.
     let output = Command::new(env!("CARGO_BIN_EXE_unc"))
         .args([
             "compare",

@@ -1,12 +1,11 @@
-//! Question: what does observing cost a program: for each uncontended lock and unlock, and when threads fight for one
+//! Question: what does observing cost a program, per uncontended lock and unlock, and when threads contend for one
 //! lock?
 //!
-//! Every round runs all subjects one after the other: plain, with a preloaded library that only passes calls through,
-//! with one that also reads the clock twice a pair (x86-64; without that, holds cannot be measured), under `unc run`,
-//! under `unc run --no-hold`, and under Debian's `mutrace` where it is installed. Printed: the median of the rounds,
-//! and the median and quartiles of what a subject costs over the plain run of its round. Not measured: the start of
-//! `unc` and the writing of its report. Needs a C compiler. `cargo bench -p uncontended-cli --bench
-//! what_does_observing_cost`
+//! Every round runs all subjects in turn: plain, with a preloaded library that only passes calls through, with one that
+//! also reads the clock twice per pair (x86-64; without that, holds cannot be measured), under `unc run`, under `unc
+//! run --no-hold`, and under Debian's `mutrace` if it is installed. Printed: the median of the rounds, and the median
+//! and quartiles of a subject's cost over the plain run of its round. Not measured: the startup of `unc` and the
+//! writing of its report. Needs a C compiler. `cargo bench -p uncontended-cli --bench what_does_observing_cost`
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -51,7 +50,7 @@ fn main() {
     );
 }
 
-/// A way to run a program: what stands before its name, and a variable of its environment.
+/// A way to run a program: the words before its name, and an environment variable.
 struct Subject {
     name: &'static str,
     before: Vec<String>,

@@ -1,12 +1,12 @@
 //! Question: what does observing cost a server under load: memcached with four threads?
 //!
 //! Four clients, one connection each, send gets and every tenth time a set, and wait for each answer. Every round runs
-//! all subjects in turn, each as a fresh server: plain, plain once more (what two equal subjects differ by here), under
-//! `unc run`, without holds, and with a report, for which root also watches the kernel's futexes. Printed: the server's
-//! own CPU time and the clients' wall time for each request, as the median of the rounds, and the median and quartiles
-//! of their ratios to the first plain run of the round. Server and clients share the machine. Start and end of the
-//! server are outside of both figures, and so is a quarter as many requests before, in which each thread meets most
-//! locks for the first time. `cargo bench -p uncontended-cli --bench what_does_observing_memcached_cost`
+//! all subjects in turn, each as a fresh server: plain, plain again (the difference between equals), under `unc run`,
+//! without holds, and with a report, for which root also watches the kernel's futexes. Printed: the server's own CPU
+//! time and the clients' wall time per request, as the median of the rounds, and the median and quartiles of their
+//! ratios to the first plain run of the round. Server and clients share the machine. Both figures exclude the server's
+//! start and end, and a warm-up of a quarter as many requests, in which each thread takes most locks for the first
+//! time. `cargo bench -p uncontended-cli --bench what_does_observing_memcached_cost`
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -17,7 +17,7 @@ use uncontended_figures::table::{Column, Paint, Table};
 use uncontended_figures::{duration_f, ratio};
 
 const CLIENTS: usize = 4;
-/// One request in so many is a set.
+/// One request in this many is a set.
 const SET_EVERY: usize = 10;
 const KEYS: usize = 1000;
 const VALUE: [u8; 100] = [b'v'; 100];
@@ -68,7 +68,7 @@ fn main() {
     print!("{}", table.text(usize::MAX, Paint::default()));
 }
 
-/// For one request, in microseconds.
+/// Microseconds per request.
 struct Cost {
     cpu_us: f64,
     wall_us: f64,
@@ -80,7 +80,7 @@ fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
     values
 }
 
-/// Starts a server behind the words `before`, loads it with so many requests of each client, and ends it.
+/// Starts a server behind the words `before`, loads it with this many requests from each client, and ends it.
 fn measure(before: &[&str], requests: usize) -> io::Result<Cost> {
     let socket = std::env::temp_dir().join(format!("unc-memcached-{}", std::process::id()));
     let _ = std::fs::remove_file(&socket);
@@ -143,7 +143,7 @@ fn answer_length(sets: bool) -> usize {
     if sets { STORED.len() } else { b"VALUE key000000 0 100\r\n\r\nEND\r\n".len() + VALUE.len() }
 }
 
-/// All clients at once.
+/// Runs all clients at once.
 fn load_all(clients: &mut [UnixStream], requests: usize) -> io::Result<()> {
     std::thread::scope(|scope| {
         let loads: Vec<_> = clients
@@ -167,7 +167,7 @@ fn load(stream: &mut UnixStream, client: usize, requests: usize) -> io::Result<(
     Ok(())
 }
 
-/// The server's CPU time so far, as it says itself.
+/// The server's CPU time so far, as reported by the server.
 fn cpu_us(control: &mut UnixStream) -> io::Result<f64> {
     control.write_all(b"stats\r\n")?;
     let mut cpu = 0.0;

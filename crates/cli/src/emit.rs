@@ -1,4 +1,4 @@
-//! The forms of a report that the flags ask for.
+//! Writes the forms of a report that the flags request.
 
 use crate::failure::Failure;
 use crate::run::plan::Plan;
@@ -12,7 +12,7 @@ use uncontended_report::history::History;
 use uncontended_report::run::RunReport;
 use uncontended_report::{aggregate, folded, html, json, perfetto, terminal, tracefile};
 
-/// Writes everything that `unc run` was asked for. Every form is tried; the first failure is answered with.
+/// Writes everything that `unc run` was asked for. Tries every form and returns the first failure.
 pub(crate) fn after_run(
     plan: &Plan,
     record: &[u8],
@@ -32,13 +32,13 @@ pub(crate) fn after_run(
     let data = outputs.json.map(|output| output.write(&[&json(&report)?]));
     let page = outputs.html.map(|output| output.write(&[&html(&report)?]));
     if !plan.quiet {
-        // Where stderr is gone there is nobody to tell.
+        // If stderr is closed, the report has no reader.
         let _ = std::io::stderr().write_all(text(&report, plan.top, &std::io::stderr()).as_bytes());
     }
     [kept, data, page].into_iter().flatten().collect()
 }
 
-/// The report on a record and what happened around it.
+/// The report on a record and the facts of its run.
 pub(crate) fn report(
     record: &[u8],
     facts: Facts,
@@ -52,22 +52,22 @@ fn trace_ending(record: &[u8], facts: &Facts) -> Result<Vec<u8>, Failure> {
     tracefile::ending(record, facts).map_err(|error| Failure::new(error.to_string(), ""))
 }
 
-/// The report as JSON, one line feed at its end.
+/// The report as JSON, ending in one line feed.
 pub(crate) fn json(report: &RunReport) -> Result<Vec<u8>, Failure> {
     pretty(report)
 }
 
-/// The report as one self-contained page.
+/// The report as a self-contained page.
 pub(crate) fn html(report: &RunReport) -> Result<Vec<u8>, Failure> {
     Ok(html::run_page(report).into_bytes())
 }
 
-/// The report as text for people; coloured and as wide as the screen if `stream` is a terminal.
+/// The report as text for people; coloured, and as wide as the screen, if `stream` is a terminal.
 pub(crate) fn text(report: &RunReport, top: usize, stream: &(impl IsTerminal + AsFd)) -> String {
     terminal::render(report, &look(top, stream))
 }
 
-/// How text for people is to look on `stream`.
+/// The options for text on `stream`.
 pub(crate) fn look(top: usize, stream: &(impl IsTerminal + AsFd)) -> terminal::Options {
     let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let width = terminal_size::terminal_size_of(stream).map(|(width, _)| usize::from(width.0));
@@ -76,14 +76,14 @@ pub(crate) fn look(top: usize, stream: &(impl IsTerminal + AsFd)) -> terminal::O
     terminal::Options { top, colour, width: width.unwrap_or(default.width) }
 }
 
-/// Adds the run to the history. That it cannot is said, and changes nothing else.
+/// Adds the run to the history. A failure is reported and changes nothing else.
 fn remember(report: &RunReport, started_unix_s: u64) {
     if let Err(error) = History::of_user().and_then(|history| history.add(report, started_unix_s)) {
         eprintln!(
             "{}",
             Failure::new(
                 format!("the run was not added to the history: {error}"),
-                "Use --no-history to do without."
+                "Pass --no-history to skip it."
             )
         );
     }

@@ -1,4 +1,4 @@
-//! How `unc` says that it could not do its work: the cause first, then the remedy.
+//! How `unc` reports that it could not do its work: the cause first, then the remedy.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use std::fmt;
 pub(crate) struct Failure {
     /// What went wrong, with the name of the file, flag or program concerned.
     pub(crate) cause: String,
-    /// What would fix it; empty where the cause says it all.
+    /// What would fix it; empty if the cause says it all.
     pub(crate) remedy: String,
 }
 

@@ -1,4 +1,4 @@
-//! The workbench `unc`. One module a command; this file only names them.
+//! The workbench `unc`: one module per command; this file only names them.
 #![forbid(unsafe_code)]
 
 mod commands;
@@ -13,15 +13,15 @@ use clap::Parser;
 use std::process::ExitCode;
 
 const EXAMPLES: &str = "Examples:
-  unc run -- sort --parallel=4 FILE                  which lock its threads wait on, and why
+  unc run -- sort --parallel=4 FILE                  which lock do its threads wait for, and why?
   unc slo --quantile p99 --at-most 5ms -- ./request  is the 99th percentile within 5 ms?
-  unc compare --margin 2% -- ./before ./after        is ./after no worse, beyond 2 %?
-  unc litmus --builtin SB --model sc,tso,machine     what may two threads see, and what do they?
-  unc linearize run.jsonl --spec queue               did a queue behave as one, whatever ran at once?
+  unc compare --margin 2% -- ./before ./after        is ./after no more than 2 % worse?
+  unc litmus --builtin SB --model sc,tso,machine     which outcomes are allowed, and which occur?
+  unc linearize run.jsonl --spec queue               is a recorded history linearizable?
 
-Exit status: 0 yes, 1 no, 3 undecided, 2 could not run; `unc run` has its program's own.";
+Exit status: 0 yes, 1 no, 3 undecided, 2 could not run; `unc run` exits with its program's status.";
 
-/// Find where the threads of a native program wait, and prove what helps.
+/// Find where the threads of a native program wait, and prove which change helps
 #[derive(Debug, Parser)]
 #[command(name = "unc", version, max_term_width = 100, arg_required_else_help = true, after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -33,7 +33,7 @@ fn main() -> ExitCode {
     match Arguments::try_parse() {
         Ok(arguments) => arguments.command.execute(),
         Err(message) => {
-            // Where stderr is gone there is nobody to tell.
+            // If stderr is closed, the message has no reader.
             let _ = message.print();
             if message.exit_code() != 0 {
                 commands::tell_usage_error(&message);
@@ -43,7 +43,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// `unc run` keeps 2 for its program and says 125 of itself.
+/// `unc run` leaves 2 to its program and reports its own failures with 125.
 fn usage_status(status: i32) -> u8 {
     let runs = std::env::args_os().nth(1).is_some_and(|command| command == "run");
     match status {

@@ -1,8 +1,8 @@
-//! How much memory there is to spare.
+//! How much memory is free.
 
 use std::path::Path;
 
-/// Bytes that this machine and our control group have to spare, as far as they tell.
+/// Free bytes, as far as this machine and our control group report them.
 pub(crate) fn spare() -> u64 {
     let text = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let machine = text("/proc/meminfo").lines().find_map(|line| {
@@ -14,7 +14,7 @@ pub(crate) fn spare() -> u64 {
     machine.unwrap_or(u64::MAX).min(spare_in_group(Path::new("/sys/fs/cgroup"), group))
 }
 
-/// The same for the control group `group` (version 2) and those around it.
+/// The same for the control group `group` (version 2) and those that contain it.
 fn spare_in_group(root: &Path, group: &str) -> u64 {
     let inner = root.join(group.trim_start_matches('/'));
     let number = |group: &Path, name: &str| {

@@ -1,9 +1,9 @@
-//! Names for addresses: function, file and line, inlined frames, from ELF and DWARF.
+//! Names for addresses: function, file and line, and inlined frames, from ELF and DWARF.
 //!
 //! # Contract
-//! An address that cannot be named yields one frame with its module and address alone. Each file is opened once and
-//! each address looked up once. Debug information is taken from the file itself, else from the separate file that its
-//! build id or its debug link names. Compressed sections and split DWARF are read; a `.gnu_debugdata` section is not.
+//! An address without a name yields one frame with its module and address alone. Each file is opened once and each
+//! address looked up once. Debug information comes from the file itself, else from the separate file that its build id
+//! or debug link names. Compressed sections and split DWARF are supported; a `.gnu_debugdata` section is not.
 //! # Sources
 //! "Separate Debug Files" in the GDB manual, for where such files lie.
 
@@ -19,7 +19,7 @@ use uncontended_report::run::Frame;
 
 const DEBUG_ROOT: &str = "/usr/lib/debug";
 
-/// Looks addresses up in the files that they belong to.
+/// Looks up addresses in the files that they belong to.
 #[derive(Default)]
 pub(crate) struct ElfSymbols {
     files: HashMap<String, Rc<Option<Loader>>>,
@@ -63,7 +63,7 @@ impl Symbols for ElfSymbols {
 }
 
 impl ElfSymbols {
-    /// The file of that name, opened once under however many names: debug information may take long to unpack.
+    /// The file of that name, opened once under any of its names: unpacking debug information may take long.
     fn file(&mut self, module: &str) -> Rc<Option<Loader>> {
         if let Some(file) = self.files.get(module) {
             return Rc::clone(file);
@@ -96,7 +96,7 @@ fn segments(module: &Path) -> Vec<Segment> {
     object.segments().map(segment).collect()
 }
 
-/// The frames at `address`, innermost first; the symbol table's name where DWARF has none.
+/// The frames at `address`, innermost first; the symbol table's name if DWARF has none.
 fn look_up(file: &Loader, address: u64, bare: &Frame) -> Vec<Frame> {
     // A return address belongs to the call before it.
     let probe = address.saturating_sub(1);
@@ -120,7 +120,7 @@ fn look_up(file: &Loader, address: u64, bare: &Frame) -> Vec<Frame> {
     frames
 }
 
-/// Opens the file that has the debug information of `module`, or `module` itself where there is none apart.
+/// Opens the file with the debug information of `module`, or `module` itself if there is no separate one.
 fn open(module: &Path) -> Option<Loader> {
     let bytes = fs::File::open(module).ok()?;
     if !bytes.metadata().ok()?.is_file() {

@@ -52,7 +52,7 @@ fn streams_without_numbers() {
     unc_reading(&slo, "inf\n").assert_refused("line 1");
     unc_reading(&slo, "1\n2\nthree\n").assert_refused("line 3");
     unc_reading(&slo, "3MiB\n").assert_refused("is not a time");
-    unc_reading(&slo, &"1".repeat(10_000)).assert_refused("line 1: it never ends");
+    unc_reading(&slo, &"1".repeat(10_000)).assert_refused("line 1: the line is too long");
     unc_reading(&slo, "1\n2").assert_status(3);
     unc_reading(&slo, "1\n2\r\n").assert_status(3);
     unc(&["slo", "--rate", ".9", "--at-most", "5", "--from", "/nonexistent"])
@@ -96,8 +96,8 @@ fn questions_without_a_property_or_a_subject() {
 fn arguments_without_quotes_are_told_apart() {
     let said = unc(&["compare", "--", "/bin/sleep", "0.1", "/bin/sleep", "0.2"]);
     said.assert_refused("these are 4 commands: '/bin/sleep', '0.1', '/bin/sleep', '0.2'");
-    assert!(said.err.contains("quotes"), "{}", said.err);
-    // Two commands are what was meant, and three programs are.
+    assert!(said.err.contains("quote each command together"), "{}", said.err);
+    // Neither two commands nor three programs are mistaken for arguments.
     unc(&["compare", "--", "true", "no-such-program"]).assert_refused("was not found");
     let three = unc(&[
         "compare",
@@ -133,11 +133,11 @@ fn commands_that_cannot_be_measured() {
     slo("/dev/null", "wall").assert_refused("'/dev/null' cannot be executed");
     slo("nonexistent-program | cat; exit 127", "wall").assert_refused("was not found (status 127)");
     slo("echo nothing", "regex:took (.*)").assert_refused("did not show the metric");
-    slo("echo took 5MiB", "regex:took (.*)").assert_refused("another unit");
+    slo("echo took 5MiB", "regex:took (.*)").assert_refused("a different unit");
     slo("", "wall").assert_refused("a command is empty");
     unc(&["slo", "--rate", ".9", "--at-most", "5s", "--shell", "none", "--", "echo 'unclosed"])
         .assert_refused("is never closed");
-    slo("true", "speed").assert_refused("there is no metric 'speed'");
+    slo("true", "speed").assert_refused("unknown metric 'speed'");
     slo("true", "regex:(").assert_refused("'('");
     unc(&["compare", "--", "true", "false"]).assert_refused("'false' failed with status 1");
     unc(&["compare", "--timeout", "10ms", "--", "sleep 5", "true"])
@@ -170,7 +170,7 @@ fn a_budget_too_small_ever_to_decide_is_refused_before_any_run() {
     unc(&["compare", "--max-runs", "13", "--", &touch, &touch])
         .assert_refused("at least 14 are needed");
     assert!(!std::path::Path::new(&ran).exists(), "nothing may run");
-    // The number named is the least: it is accepted, and one less is not.
+    // The stated number is the minimum: it is accepted, and one less is not.
     assert_ne!(slo(&fewest).status, 2);
     let less = (fewest.parse::<u64>().unwrap() - 1).to_string();
     slo(&less).assert_refused("can never decide");
@@ -188,7 +188,7 @@ fn a_failure_is_told_in_json_too() {
         (&"uncontended.verdict/1".into(), &"error".into())
     );
     assert!(told["error"].as_str().unwrap().contains("not found"));
-    // Flags that do not parse are told there as well, wherever JSON was asked for.
+    // Flags that do not parse are reported there too, if JSON was requested.
     for (arguments, words) in [
         (&["slo", "--rate", "2", "--json", &json][..], "--rate"),
         (
@@ -207,7 +207,7 @@ fn a_failure_is_told_in_json_too() {
         assert_eq!(told["verdict"], "error", "{arguments:?}");
         assert!(told["error"].as_str().unwrap().contains(words), "{told}");
     }
-    // What stands after -- is the command's own.
+    // Everything after -- belongs to the command.
     unc(&["slo", "--rate", "2", "--", "true", "--json", &folder.file("none")])
         .assert_refused("--rate");
     assert!(!std::path::Path::new(&folder.file("none")).exists());

@@ -6,7 +6,7 @@ use decide::{Folder, depth, unc, unc_reading};
 use serde_json::Value;
 use uncontended_stats::{Counts, MaxError, Method, Question, Rate, Rng, Verdict};
 
-/// Pairs of which the candidate is `ratio` times the baseline, up to 10 % noise on both.
+/// Pairs whose candidate is `ratio` times the baseline, with up to 10 % noise on both.
 fn pairs(ratio: f64, count: usize, rng: &mut Rng) -> String {
     let noisy = |rng: &mut Rng| 100.0 * (1.0 + 0.1 * rng.unit());
     (0..count).map(|_| format!("{} {}\n", noisy(rng), ratio * noisy(rng))).collect()
@@ -38,7 +38,7 @@ fn claims_have_their_answers() {
             let effect = |end: &str| json["effect"][end].as_f64().unwrap();
             assert!(effect("low") <= ratio && ratio <= effect("high"), "{json}");
             assert!(effect("low") <= effect("ratio") && effect("ratio") <= effect("high"));
-            // It stops on the claim, so that a one-sided one may leave the direction open.
+            // The claim alone stops the trial, so a one-sided one may leave the direction open.
             assert!(json["relation"] == relation || json["relation"] == "unknown", "{json}");
             if ["equivalent", "different"].contains(&claim) {
                 assert_eq!(json["relation"], relation);
@@ -86,7 +86,7 @@ fn no_interval_contains_what_was_refuted() {
 #[test]
 fn ties_are_no_difference() {
     let (status, json) = compare("equivalent", &["--margin", "0"], &"7 7\n".repeat(60));
-    // The median takes 14 pairs; that no tail is heavier, 44.
+    // The median takes 14 pairs; ruling out a heavier tail takes 44.
     assert_eq!((status, json["n"].as_u64()), (0, Some(44)));
     let median = ["--margin", "0", "--no-tail-guard"];
     assert_eq!(compare("equivalent", &median, &"7 7\n".repeat(60)).1["n"].as_u64(), Some(14));
@@ -152,7 +152,7 @@ fn several_commands_share_the_error() {
     for comparison in comparisons {
         assert_eq!(comparison["candidate"], "sleep 0.1");
         let needed = comparison["evidence"][0]["needed"].as_f64().unwrap();
-        // Two candidates and two sides: a quarter of the error each, less the twentieth for the tails.
+        // Two candidates and two sides: a quarter of the error each, minus the twentieth for the tails.
         assert!((needed - (4.0_f64 / 0.000_95).ln()).abs() < 1e-9, "{needed}");
     }
 }
@@ -189,7 +189,7 @@ fn a_crash_never_wins() {
     assert_eq!((said.status, said.json()["relation"].as_str()), (1, Some("worse")), "{}", said.err);
     unc(&["compare", "--quiet", "--", "sleep 0.01", line])
         .assert_refused("a fast crash must not win");
-    // Nor does a run that fails fast, where failures are ignored: it is lost as well.
+    // Neither does a run that fails fast, if failures are ignored: it is lost as well.
     let said = unc(&["compare", "--quiet", "-i", "--margin", "20%", "--", "sleep 0.01", "exit 3"]);
     said.assert_status(1);
     assert!(said.out.starts_with("no: it is worse by more than 20 % (worse); "), "{}", said.out);
@@ -243,7 +243,7 @@ fn a_stored_baseline_is_warned_about() {
     assert_eq!(said.status, 0, "{}", said.err);
     assert!(said.json()["warnings"][0].as_str().unwrap().contains("not interleaved"));
     assert_eq!(against("echo 4").status, 1);
-    // Fewer stored runs than any verdict takes are as good as no budget.
+    // Fewer stored runs than any verdict needs are like having no budget.
     let text = std::fs::read_to_string(&log).unwrap();
     let short = folder.file("short");
     std::fs::write(
@@ -286,7 +286,7 @@ fn runs_that_depend_on_each_other_are_pointed_out() {
         (0..200).map(|line| format!("1 {}\n", slow(line) + 0.01 * rng.unit())).collect();
     let (status, json) = compare("equivalent", &["--margin", "0"], &values);
     let warning = json["warnings"][0].as_str().unwrap_or_default();
-    assert!(warning.contains("depend on the ones before"), "{status} {json}");
+    assert!(warning.contains("depend on the previous ones"), "{status} {json}");
 }
 
 /// Four threads that contend for one lock, wait for each other and end: about 2 ms.

@@ -10,7 +10,7 @@ fn file(folder: &Folder, name: &str, values: impl Iterator<Item = f64>) -> Strin
     path
 }
 
-/// Three against three: 20 dealings in all, of which one or two are as extreme, so that the p-value is known.
+/// Three against three: of all 20 relabelings one or two are as extreme, so the p-value is known.
 #[test]
 fn small_groups_have_the_p_value_of_enumeration() {
     let folder = Folder::new();
@@ -38,7 +38,7 @@ fn small_groups_have_the_p_value_of_enumeration() {
         assert!(low <= p && p <= high && high < 0.5, "{json}");
         assert_eq!(json["difference"], 3.0);
     }
-    // The other way around every dealing is as extreme: the p-value is 1.
+    // The other way around every resample is as extreme: the p-value is 1.
     assert_eq!(unc(&["permute", &b, &a]).status, 1);
 }
 
@@ -46,7 +46,7 @@ fn small_groups_have_the_p_value_of_enumeration() {
 fn each_statistic_sees_its_own_difference() {
     let folder = Folder::new();
     let a = file(&folder, "a", (0..60).map(|i| f64::from(i % 7)));
-    // Alike except for a long tail, which the median does not see.
+    // Equal except for a long tail, which the median does not see.
     let b = file(&folder, "b", (0..60).map(|i| if i % 7 > 4 { 100.0 } else { f64::from(i % 7) }));
     let status =
         |statistic: &str| unc(&["permute", &a, &b, "--seed", "2", "--statistic", statistic]).status;
@@ -62,7 +62,7 @@ fn the_log_of_a_permutation_test_gives_the_same_verdict() {
     let live = unc(&["permute", &a, &b, "--log", &log, "--json", "-"]);
     let again = unc(&["verdict", &log, "--json", "-"]);
     assert_eq!((live.status, live.json()), (again.status, again.json()));
-    // So does that of one which the clock ended, though nobody can tell when: the log has the number of dealings.
+    // So does the log of a test that the clock stopped: the log holds the number of resamples.
     let live = unc(&[
         "permute",
         &a,
@@ -94,7 +94,7 @@ fn values_that_cannot_be_tested_are_refused() {
         ("", "there are no values"),
         ("1\nnan\n", "line 2: 'nan' is not a number"),
         ("1\nx\n", "line 2"),
-        ("1ms\n2\n", "line 2: '2' has another unit than line 1"),
+        ("1ms\n2\n", "line 2: '2' has a different unit than line 1"),
         ("1ms\n", "different units"),
     ] {
         std::fs::write(&bad, text).unwrap();
@@ -105,11 +105,11 @@ fn values_that_cannot_be_tested_are_refused() {
     unc(&["permute", &good, &good, "--level", "1%", "--or-below", "2%"])
         .assert_refused("is not below");
     unc(&["permute", &good, &good, "--max-runs", "5"])
-        .assert_refused("5 dealings can never decide this: at least ");
+        .assert_refused("5 resamples can never decide this: at least ");
     unc(&["permute", &good]).assert_refused("<B>");
 }
 
-/// The published plan: between 96 % and 98 %, a thousand runs hardly ever decide a rate of 97 %.
+/// A published result: between 96 % and 98 %, a thousand runs hardly ever decide a rate of 97 %.
 #[test]
 fn plans_tell_when_a_budget_is_too_small() {
     let plan = |most: &str| {
@@ -164,7 +164,7 @@ fn every_question_can_be_planned() {
     let plan =
         ["power", "permute", "--size", "20", "--shift", "2", "--seed", "3", "--simulations", "60"];
     let said = unc(&[&plan[..], &["--json", "-"]].concat()).json();
-    // Two groups of 20 are told apart at 5 % from about one standard deviation on.
+    // Two groups of 20 are separated at 5 % from about one standard deviation on.
     assert!((0.7..1.8).contains(&said["decidable"][1].as_f64().unwrap()), "{said}");
     assert!(said["decidable"][0].is_null());
     assert!(unc(&plan).out.contains("decided 95 times in 100: shifts from "));

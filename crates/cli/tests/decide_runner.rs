@@ -1,4 +1,4 @@
-//! How the deciding commands run others: fresh processes, nothing left behind, nothing lost.
+//! How the deciding commands run other programs: fresh processes, nothing left behind, nothing lost.
 
 mod decide;
 
@@ -41,7 +41,7 @@ fn a_timed_out_run_is_killed_with_its_children_and_has_failed() {
     );
     let wall = json["runs"][0]["wall_ns"].as_u64().unwrap();
     assert!(wall >= 30_000_000, "{wall}");
-    // Had the children lived, they would have written by then.
+    // If the children were alive, they would have written by now.
     std::thread::sleep(Duration::from_millis(2500).saturating_sub(started.elapsed()));
     assert_eq!(lines(&late), 0);
 }
@@ -99,7 +99,7 @@ fn each_command_has_its_own_preparation() {
         "--prepare",
         &format!("touch {b}"),
         "--",
-        // Fails unless its own preparation ran right before it.
+        // Fails unless its own preparation ran directly before it.
         &format!("rm {a}"),
         &format!("rm {b}"),
     ]);
@@ -108,7 +108,7 @@ fn each_command_has_its_own_preparation() {
         .assert_refused("--prepare is given 3 times for 2 commands");
 }
 
-/// What was decided before the cleanup stays decided, whether the cleanup fails or the user ends it.
+/// A decision made before the cleanup stands, whether the cleanup fails or the user interrupts it.
 #[test]
 fn a_cleanup_that_fails_keeps_the_verdict() {
     let folder = Folder::new();
@@ -175,7 +175,7 @@ fn environment_directory_input_and_shell_are_as_asked() {
     assert!(!holds(&[], &["grep", "-q", "seven"]), "standard input is empty");
     assert!(holds(&["--shell", "none"], &["test '$HOME' = \"\\$HOME\""]));
     assert!(holds(&["--shell", "bash"], &["[[ -n $BASH_VERSION ]]"]));
-    // Several words never meet a shell.
+    // Several words never reach a shell.
     assert!(holds(&[], &["test", "$HOME", "=", "$HOME"]));
 }
 
@@ -206,7 +206,7 @@ fn printed_numbers_are_read() {
     assert!(holds("cpu", "1h", "true"));
 }
 
-/// More output than a pipe holds, and a child that keeps the pipe open for longer than the run lasts.
+/// More output than a pipe holds, and a child that keeps the pipe open for longer than the run.
 #[test]
 fn output_never_blocks_a_run() {
     let said = unc(&[
@@ -261,10 +261,10 @@ fn an_interrupt_leaves_the_verdict_so_far() {
     assert_eq!((again.status, again.json()["stopped_by"].as_str()), (3, Some("interrupted")));
 }
 
-/// What `unc run` sees of the command is a metric like any other.
+/// A figure of `unc run` on the command is a metric like any other.
 #[test]
 fn the_report_of_a_run_is_a_metric() {
-    // Rates at which few runs suffice, since each starts an observer.
+    // Rates that few runs can decide, since each run starts an observer.
     let slo = |metric: &str, rate: &str, bound: &str| {
         unc(&[
             "slo",

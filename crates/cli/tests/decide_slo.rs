@@ -131,7 +131,8 @@ fn values_of_a_file_may_carry_units() {
     assert_eq!(unc(&["slo", "--quantile", "p50", "--at-most", "5ms", "--from", &path]).status, 0);
     let said =
         unc(&["slo", "--quantile", "p99", "--at-least", "3ms", "--from", &path, "--json", "-"]);
-    let warning = "p99 at least 3 ms is asked, which 1 % of the runs suffice for: if nearly all are meant, say p1";
+    let warning =
+        "p99 at least 3 ms holds if 1 % of the runs have it; if nearly all should, use p1";
     assert_eq!(said.json()["warnings"][0], warning);
     let said =
         unc(&["slo", "--quantile", "p10", "--at-least", "3ms", "--from", &path, "--json", "-"]);
@@ -158,7 +159,7 @@ fn a_failed_run_fails_the_property() {
     assert_eq!(said.json()["successes"], 0);
     assert!(said.json()["warnings"][0].as_str().unwrap().contains(" runs failed: they lack"));
     assert_eq!(said.json()["runs"][0]["outcome"], serde_json::json!({"failed": 1}));
-    // Where the status is the metric it is a value like any other.
+    // If the status is the metric, it is a value like any other.
     let metric =
         ["slo", "--metric", "exit-status", "--at-least", "1", "--rate", "60%", "--", "false"];
     assert_eq!(unc(&metric).status, 0);
@@ -190,7 +191,7 @@ fn a_budget_that_is_spent_leaves_it_undecided() {
     assert!(said.err.contains("\nthe time is up, and ") && said.err.contains(": raise --max-time"));
 }
 
-/// A percentile that was asked about has its own interval, in whose place the verdict is plain.
+/// A percentile has its own interval, which agrees with the verdict.
 #[test]
 fn a_percentile_has_its_interval() {
     let mut rng = Rng::new(9);
@@ -208,19 +209,19 @@ fn a_percentile_has_its_interval() {
     let (status, low, seen, high, line) = place(&["--quantile", "p90", "--at-most", "9ms"]);
     assert!(status == 3 && low < 9.0 && 9.0 < high && low < seen && seen < high, "{low} {high}");
     assert!(line.contains("; p90 ") && line.contains(" ms ["), "{line}");
-    // Where it is refuted, or certain, the threshold lies outside of the interval.
+    // If the threshold is refuted, or certain, it is outside the interval.
     let (status, low, ..) = place(&["--quantile", "p90", "--at-most", "8ms"]);
     assert!(status == 1 && low > 8.0, "{low}");
     let (status, _, _, high, _) = place(&["--quantile", "p90", "--at-most", "9.8ms"]);
     assert!(status == 0 && high <= 9.8, "{high}");
     let (status, low, ..) = place(&["--quantile", "p10", "--at-least", "0.5ms"]);
     assert!(status == 0 && low >= 0.5, "{low}");
-    // A rate has none.
+    // A rate has no percentile.
     let rate = ["slo", "--quiet", "--rate", ".9", "--at-most", "9ms", "--from", "-", "--json", "-"];
     assert!(unc_reading(&rate, &values).json()["quantile"].is_null());
 }
 
-/// Runs that lack the property in bursts are pointed out; independent ones are not.
+/// Bursts of runs that lack the property raise a warning; independent runs do not.
 #[test]
 fn bursts_of_bad_runs_are_pointed_out() {
     let warnings = |rate: &str, bad: fn(usize) -> bool| {
@@ -239,12 +240,12 @@ fn bursts_of_bad_runs_are_pointed_out() {
     assert!(line.contains("warning: the 100 runs that lack the property"), "{line}");
     let (alternating, _) = warnings(".5", |i| i % 2 == 0);
     assert!(alternating[0].as_str().unwrap().contains("bursts, more than"), "{alternating:?}");
-    // A tenth of them, in no order.
+    // A tenth of them, without order.
     let (none, _) = warnings(".9", |i| (i * 617 + i * i * 13) % 1009 % 10 == 0);
     assert!(none.is_empty(), "{none:?}");
 }
 
-/// A run under way is ended at twice the time, and counts for nothing.
+/// A run in progress is ended at twice the time, and does not count.
 #[test]
 fn the_time_holds_while_a_run_is_under_way() {
     let started = std::time::Instant::now();
@@ -271,7 +272,7 @@ fn a_rate_in_percent_is_that_decimal() {
     }
 }
 
-/// One burst of twelve is not a rate: what independent runs would refute stays open, and says why.
+/// One burst of twelve is not a rate: what independent runs would refute stays open, and the message says why.
 #[test]
 fn a_burst_is_not_taken_for_a_rate() {
     let stream = |good: usize| "1\n".repeat(10) + &"3\n".repeat(12) + &"1\n".repeat(good);
@@ -285,8 +286,8 @@ fn a_burst_is_not_taken_for_a_rate() {
     let dependence = &said.json()["dependence"];
     assert_eq!((said.status, &dependence["would_be"]), (3, &"no".into()), "{}", said.err);
     assert_eq!((&dependence["bad"], &dependence["bursts"]), (&12.into(), &1.into()));
-    assert!(said.err.contains("independent runs would say no, but"), "{}", said.err);
-    // Nor is it forgotten: yes takes more than independent runs would.
+    assert!(said.err.contains("independent runs would give a no, but"), "{}", said.err);
+    // The burst is not forgotten either: yes takes more than independent runs would.
     let said = slo(&[], &stream(330));
     assert_eq!(
         (said.status, &said.json()["dependence"]["would_be"]),
@@ -295,7 +296,7 @@ fn a_burst_is_not_taken_for_a_rate() {
         said.err
     );
     assert_eq!(slo(&["--bursts", "1"], &(stream(0).replace('3', "1") + &stream(330))).status, 0);
-    // All of them bad may be one long burst, but not for ever.
+    // A stream of only bad runs may be one long burst, but not forever.
     let said = slo(&[], &"3\n".repeat(400));
     assert!(said.status == 1 && said.json()["n"].as_u64().unwrap() > 200, "{}", said.err);
     let said = slo(&["--max-runs", "100"], &"3\n".repeat(400));
@@ -307,7 +308,7 @@ fn a_burst_is_not_taken_for_a_rate() {
     }
 }
 
-/// Ctrl-C, and the end of the time, leave a verdict of the lines so far and a whole log, though the pipe stays open.
+/// Ctrl-C, and the time limit, leave a verdict of the lines so far and a complete log, although the pipe stays open.
 #[test]
 fn a_wait_for_the_next_line_can_be_ended() {
     let folder = Folder::new();
@@ -325,7 +326,7 @@ fn a_wait_for_the_next_line_can_be_ended() {
             .unwrap();
         let mut pipe = child.stdin.take().unwrap();
         pipe.write_all(b"4\n6\n4\n1").unwrap();
-        // It has read what is whole as soon as the log has it.
+        // It has read every complete line once the log contains them.
         while std::fs::read_to_string(&log).unwrap_or_default().lines().count() < 4 {
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -348,7 +349,7 @@ fn a_wait_for_the_next_line_can_be_ended() {
     }
 }
 
-/// A reader that closes our output has read enough: the exit status tells the verdict all the same.
+/// A reader that closes our output has read enough: the exit status still carries the verdict.
 #[test]
 fn closed_outputs_do_not_change_the_verdict() {
     for extra in [&[][..], &["--json", "-"]] {
@@ -367,7 +368,8 @@ fn closed_outputs_do_not_change_the_verdict() {
 fn a_percentile_without_a_miss_takes_as_many_runs_as_the_guide_says() {
     let guide = include_str!("../../../docs/deciding_in_ci.md");
     for (rate, runs) in [("90%", 94), ("95%", 193), ("99%", 984), ("99.9%", 9888)] {
-        assert!(guide.contains(&runs.to_string()), "{runs} is not in the guide");
+        let told = uncontended_figures::whole(runs);
+        assert!(guide.contains(&told), "{told} is not in the guide");
         for (runs, status) in [(runs, 0), (runs - 1, 3)] {
             let counts = format!("{runs}/{runs}");
             let output = std::process::Command::new(env!("CARGO_BIN_EXE_unc"))

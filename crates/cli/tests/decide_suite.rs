@@ -38,11 +38,11 @@ fn the_error_of_a_suite_is_shared_and_its_worst_answer_counts() {
         properties[2]["runs"].as_array().map(Vec::len),
         properties[2]["n"].as_u64().map(|n| n as usize)
     );
-    // One page and one text for all of them.
+    // One page and one text for the whole suite.
     let (page, text) = (folder.file("page.html"), folder.file("text.md"));
     assert_eq!(suite(&folder, &good, &["--quiet", "--html", &page, "--markdown", &text]).status, 0);
     let page = std::fs::read_to_string(page).unwrap();
-    // The rate of each; the evidence of the runs; and of the pairs that at both ends, the ratios and the pairs.
+    // The rate of each; the evidence of the runs and, at both ends, of the pairs; the ratios and the pairs.
     assert_eq!(page.matches("<svg").count(), 8);
     assert!(page.contains("<h2>counts</h2>") && page.contains("<h2>Pairs: pairs: column 2</h2>"));
     let text = std::fs::read_to_string(text).unwrap();
@@ -55,10 +55,10 @@ fn the_error_of_a_suite_is_shared_and_its_worst_answer_counts() {
         let error = one["max_error"].as_f64().unwrap();
         assert!(error <= 0.01 / 3.0 && error > 0.003_33, "{error}");
     }
-    // The bound on the command line stands before the file's.
+    // The bound on the command line overrides the file's.
     let said = suite(&folder, &good, &["--max-error", "5 %", "--json", "-"]);
     assert_eq!(said.json()["max_error"], 0.05);
-    // Each further property only adds its own answer, the worst of which counts.
+    // Each further property only adds its own answer; the worst counts.
     let undecided = good.clone() + "[[slo]]\nrate = 0.9\ncounts = '1/1'\n";
     assert_eq!(suite(&folder, &undecided, &[]).status, 3);
     let refuted = undecided + "[[slo]]\nrate = 0.9\ncounts = '0/100'\n";

@@ -6,7 +6,7 @@ use decide::{Folder, Said, depth, unc, unc_reading};
 use std::fmt::Write as _;
 use uncontended_stats::Rng;
 
-/// A log with a question about two commands and these runs: baseline, candidate, in turn; none is a lost run.
+/// A log with a question about two commands and these runs: baseline and candidate alternately; none is a lost run.
 fn log(folder: &Folder, head: &str, pairs: &[[Option<f64>; 2]]) -> String {
     let mut text = format!(
         r#"{{"head":{{"schema":"uncontended.verdict-log/1","hypothesis":{{"kind":"compare","metric":"wall","unit":"ns","claim":"no-worse","margin":0.02,"higher_is_better":false,"max_error":0.001,"block":1,"commands":["a","b"],"baseline":0,"ignore_failure":true{head}}},"seed":"1","warnings":[]}}}}"#
@@ -88,16 +88,16 @@ fn the_shares_of_lost_runs_are_compared() {
         "{}",
         said.err
     );
-    // One of a hundred is not evidence, and nobody asked about tails.
+    // One in a hundred is not evidence, and the question is not about tails.
     let json = verdict(LOST_ONLY, &lost(100)).json();
     assert_eq!((&json["verdict"], &json["tails"]["state"]), (&"yes".into(), &"untested".into()));
-    // The other way round the candidate is not worse for it.
+    // The other way around, the candidate is not worse for it.
     let turned: Vec<_> = lost(3).into_iter().map(|[a, b]| [b, a]).collect();
     assert_eq!(verdict(LOST_ONLY, &turned).status, 0);
 }
 
-/// Twice as fast, but every third run of the candidate ends with status 3: the guard of today minds that, that of
-/// earlier logs judges by the values.
+/// Twice as fast, but every third run of the candidate ends with status 3: today's guard counts that; that of earlier
+/// logs judges by the values.
 #[test]
 fn the_shares_of_failed_runs_are_compared() {
     let folder = Folder::new();
@@ -120,10 +120,10 @@ fn the_shares_of_failed_runs_are_compared() {
     assert!(today.err.contains("of its runs are lost (0 % of the baseline's)"), "{}", today.err);
     assert_eq!(earlier.status, 0, "{}", earlier.err);
     assert_eq!(earlier.json()["tails"]["candidate"], 0.0);
-    assert!(earlier.err.contains("failed: a failure may be fast"), "{}", earlier.err);
+    assert!(earlier.err.contains("failed: a failing run may be fast"), "{}", earlier.err);
 }
 
-/// A log from before there were guards is judged as it was then: by the median alone, with all of the error.
+/// A log from before there were guards is judged as it was then: by the median alone, with the whole error.
 #[test]
 fn an_earlier_log_is_judged_as_then() {
     let said = verdict("", &[[Some(1.0), Some(1.0)]; 14]);
@@ -139,7 +139,7 @@ fn an_earlier_log_is_judged_as_then() {
     assert_eq!(unc(&["verdict", &path]).status, 1);
 }
 
-/// What `unc compare` says of a stream of pairs, and how many pairs it took.
+/// The answer of `unc compare` to a stream of pairs, and how many pairs it took.
 fn compare(extra: &[&str], values: &str) -> (i32, serde_json::Value, String) {
     let mut all = vec!["compare", "--quiet", "--from", "-", "--json", "-"];
     all.extend(extra);
@@ -160,9 +160,9 @@ fn stream(rng: &mut Rng, median: f64, share: f64, times: f64) -> String {
     text
 }
 
-/// The verdict is not a plain yes where a tenth of the runs or more is twice as slow. The short form's own chance: of
-/// 150 trials that say yes with a chance of 15 % where 5 % is promised fewer than 15 do with a chance of 3.5 %; the
-/// assertion is on four such cases, so that a guard that is wrong in all of them escapes with less than one in 10^5.
+/// The verdict is not a plain yes if a tenth of the runs or more is twice as slow. The short form's own power: of 150
+/// trials that say yes with a chance of 15 % where 5 % is promised, fewer than 15 do so with a chance of 3.5 %; the
+/// assertion is on four such cases, so a guard that is wrong in all of them escapes with less than one in 10^5.
 #[test]
 fn a_worse_tail_is_no_plain_yes() {
     let trials = depth("a_worse_tail_is_no_plain_yes", 150, 4000);
@@ -185,7 +185,7 @@ fn a_worse_tail_is_no_plain_yes() {
             answers[3],
             pairs / trials
         );
-        // Three standard deviations above what is promised.
+        // Three standard deviations above the promise.
         let most =
             trials as f64 * most_yes + 3.0 * (trials as f64 * most_yes * (1.0 - most_yes)).sqrt();
         assert!(answers[0] as f64 <= most, "{} of {trials}", answers[0]);
@@ -200,10 +200,10 @@ fn equals_have_a_yes_that_says_what_it_did_not_see() {
     assert_eq!((status, json["tails"]["state"].as_str()), (0, Some("clear")), "{err}");
     assert!((40..=60).contains(&json["n"].as_u64().unwrap()), "{}", json["n"]);
     assert!(err.contains("no tail of 10 % of the runs is twice as slow (missed in at most 5 % of trials), a smaller one is untested"), "{err}");
-    // A smaller tail is what that means.
+    // A smaller tail is untested.
     let (status, ..) = compare(&["--margin", "5%"], &stream(&mut rng, 1.0, 0.01, 4.0));
     assert_eq!(status, 0);
-    // Nobody who means medians is held up.
+    // A question about medians alone is not held up.
     let values = stream(&mut rng, 1.0, 0.3, 4.0);
     let (status, json, _) = compare(&["--margin", "5%", "--no-tail-guard"], &values);
     assert_eq!((status, json["tails"].is_null()), (0, true));
@@ -228,7 +228,7 @@ fn a_heavier_tail_is_told_in_words() {
         err.contains("whether a tail is heavier is open") && err.contains("--no-tail-guard"),
         "{err}"
     );
-    // `equivalent` and `different` mind the baseline's tail as well; throughput turns it.
+    // For `equivalent` and `different` the baseline's tail counts as well; throughput reverses the direction.
     let turned: String = stream(&mut rng, 1.0, 0.3, 4.0)
         .lines()
         .map(|line| line.split_once(' ').map(|(a, b)| format!("{b} {a}\n")).unwrap())

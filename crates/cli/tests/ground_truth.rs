@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::process::{Command, Output};
 use uncontended_testkit::programs::Program;
 
-/// One statement of a program about one of its locks.
+/// One statement by a program about one of its locks.
 #[derive(Debug)]
 struct Expectation {
     pid: u64,
@@ -105,7 +105,7 @@ impl Expectation {
     }
 }
 
-/// Runs a program under the observer and holds the report against everything that the program says.
+/// Runs a program under the observer and checks the report against all of its statements.
 fn check_with(name: &str, arguments: &[&str], status: i32) -> Value {
     let program = Program::compile(name, &["-O1", "-rdynamic"]);
     let json = program.folder().file("run.json");
@@ -162,7 +162,7 @@ fn killed() {
 #[test]
 fn stuck() {
     let report = check_killed("stuck");
-    // Where root lets us see: the waits that never ended are accounted for.
+    // With root: the waits that never ended are accounted for.
     let share = report["coverage"]["futex_share_unaccounted"].as_f64();
     assert!(share.is_none_or(|share| share < 0.5), "{share:?} of the waiting is unaccounted for");
 }

@@ -1,4 +1,4 @@
-//! `unc history`, `unc completions` and `unc man` as a user meets them.
+//! `unc history`, `unc completions` and `unc man`, as a user runs them.
 
 mod common;
 

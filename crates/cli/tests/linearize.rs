@@ -13,7 +13,7 @@ fn unc(arguments: &[&str], input: &str) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .expect("unc starts");
-    // A child that refuses its input does not read it all.
+    // A child that refuses its input does not read all of it.
     let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
     child.wait_with_output().expect("unc ends")
 }
@@ -37,7 +37,7 @@ fn a_value_that_was_overtaken_is_told_in_words_and_drawn() {
 NOT linearizable: 4 operations of 3 clients on a queue.
 
 dequeue by client 2 returned 7 at 300 us, but 5 was enqueued before 7 (5 was in
-at 180 us, 7 came from 200 us) and nobody had dequeued it by then.
+at 180 us, 7 came from 200 us) and 5 had not been dequeued by then.
 
   client 0  |---|                     enqueue 5     line 2
   client 2               |---------|  dequeue -> 7  line 4
@@ -246,7 +246,7 @@ fn histories_that_contradict_themselves_are_refused() {
     refused("queue", &format!("{id}\n{closed}\n{id}"), &["line 3", "id 4 was used in line 1"]);
     refused("queue", &format!("{id}\n{closed}\n{closed}"), &["line 3", "id 4", "called in line 1"]);
     let unknown = closed.replace('4', "7");
-    refused("queue", &format!("{id}\n{unknown}"), &["line 2", "the id 7", "nobody has called"]);
+    refused("queue", &format!("{id}\n{unknown}"), &["line 2", "the id 7", "was never called"]);
     let other = r#"{"id":4,"client":2,"return":40,"result":null}"#;
     refused("queue", &format!("{id}\n{other}"), &["another one returns"]);
 }

@@ -8,7 +8,7 @@ fn unc(arguments: &[&str]) -> Output {
     unc.expect("unc runs")
 }
 
-/// The document, or `None` with a visible line where this machine cannot run tests.
+/// The document, or `None` with a printed skip if this machine cannot run tests.
 fn document(name: &str, output: &Output) -> Option<Value> {
     let document: Value = serde_json::from_slice(&output.stdout).expect("JSON on stdout");
     let reason = document["refused"][0]["reason"].as_str().unwrap_or_default().to_owned();

@@ -1,5 +1,5 @@
-//! Programs that people run, as their distribution built them: what they write stays the same to the byte, and their
-//! locks are seen. A program that is not installed is skipped with a line that says so.
+//! Real programs as their distribution built them: their output stays the same to the byte, and their locks are seen. A
+//! program that is not installed is skipped with a line that says so.
 
 mod common;
 use common::{Folder, installed, report, status, stderr, unc_run};
@@ -9,7 +9,7 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// A file of `lines` lines that compresses, but not to nothing.
+/// A file of `lines` lines that compresses moderately.
 fn lines(folder: &Folder, lines: u64) -> String {
     let file = folder.file("lines");
     let line = |number: u64| {
@@ -19,7 +19,7 @@ fn lines(folder: &Folder, lines: u64) -> String {
     file
 }
 
-/// Runs `program` plainly and observed; its output must be the same. Answers with the report.
+/// Runs `program` alone and observed; its output must be the same. Returns the report.
 fn same_output(program: &[&str]) -> Value {
     let plain = Command::new(program[0]).args(&program[1..]).output().unwrap();
     let (report, observed) = report(&[], program);
@@ -140,7 +140,7 @@ impl Server {
         }
     }
 
-    /// Ends the server as its users do and answers with its report.
+    /// Ends the server as its users do and returns its report.
     fn end(mut self) -> Value {
         assert!(Command::new("kill").arg(self.unc.id().to_string()).status().unwrap().success());
         self.unc.wait().unwrap();

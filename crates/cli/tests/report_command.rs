@@ -1,4 +1,4 @@
-//! `unc report` reads what `unc run --trace` kept, and refuses everything else with one clear line and status 2.
+//! `unc report` reads what `unc run --trace` kept, and refuses anything else with one clear line and status 2.
 
 mod common;
 use common::{Folder, status, stderr, stdout, unc, unc_run};

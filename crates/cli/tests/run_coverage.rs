@@ -1,4 +1,4 @@
-//! What `unc run` says that it did not see is so, and it claims nothing of what it did not see.
+//! `unc run` states correctly what it did not see, and claims nothing about it.
 
 mod common;
 use common::{Folder, report, status, stdout};
@@ -35,7 +35,7 @@ fn nothing_seen(coverage: &Value) -> &str {
     coverage["nothing_seen"].as_str().expect("nothing was seen")
 }
 
-/// The reason for which `program` did not record.
+/// The reason why `program` did not record.
 fn reason<'c>(coverage: &'c Value, program: &str) -> &'c str {
     let all = coverage["not_recording"].as_array().unwrap();
     let [one] = &all[..] else { panic!("{all:#?}") };

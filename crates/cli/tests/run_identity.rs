@@ -1,11 +1,11 @@
-//! A program cannot tell from what it was given that `unc` started it, and what it writes stays the same to the byte.
+//! A program cannot detect that `unc` started it, and its output stays the same to the byte.
 
 mod common;
 use common::{Folder, installed, script, status, stderr, stdout, unc_run};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 
-/// What `text` prints in a shell prepared by `before`, without and with `unc`.
+/// The output of `text` in a shell prepared by `before`, without and with `unc`.
 fn both(before: &str, text: &str) -> (String, String) {
     let run = |prefix: &str| {
         let unc = env!("CARGO_BIN_EXE_unc");
@@ -157,7 +157,7 @@ fn a_key_of_the_terminal_reaches_the_program_once_and_the_report_follows() {
     let file = folder.file("program.sh");
     std::fs::write(&file, program).unwrap();
     let unc = env!("CARGO_BIN_EXE_unc");
-    // `exec`: `script` asks a shell, and one that stays between takes the key for its own end.
+    // `exec`: `script` starts a shell, and one that stays in between would take the key as its own end.
     let command = format!("exec {unc} run --no-history --json {report} -- sh {file}");
     let mut terminal = Command::new("script");
     terminal.args(["-qec", &command, "/dev/null"]).stdin(Stdio::piped()).stdout(Stdio::piped());

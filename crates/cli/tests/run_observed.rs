@@ -4,7 +4,7 @@ mod common;
 use common::{Folder, installed, report, status, stderr, stdout, unc, unc_run};
 use serde_json::Value;
 
-/// A holder that sleeps while one thread waits; then whatever `END` says.
+/// A holder that sleeps while one thread waits; then the code in `END`.
 const HELD: &str = r#"
 #include <pthread.h>
 #include <signal.h>
@@ -64,7 +64,7 @@ fn assert_contended(lock: &Value) {
         "{lock:#}"
     );
     assert_eq!((&lock["class"], &lock["owner_changes"]), (&"contention".into(), &1.into()));
-    // By construction: the holder sleeps 100 ms after it was told that the waiter is about to come.
+    // By construction: the holder sleeps 100 ms after it learns that the waiter is about to come.
     assert!(lock["hold_ns"]["max"].as_u64().unwrap() >= 100_000_000, "{lock:#}");
     assert!(lock["wait_ns"]["max"].as_u64().unwrap() >= 1_000_000, "{lock:#}");
     assert_eq!(lock["wait_ns"]["count"], 1);

@@ -1,4 +1,4 @@
-//! `unc run` ends with its program's status, and its own statuses are those of the documentation.
+//! `unc run` exits with its program's status, and its own statuses are the documented ones.
 
 mod common;
 use common::{Folder, installed, script, status, stderr, stdout, unc, unc_run};

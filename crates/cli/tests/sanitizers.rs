@@ -1,9 +1,9 @@
-//! Programs built with a sanitizer run as they do without the observer, and are observed.
+//! Programs built with a sanitizer behave as they do without the observer, and are observed.
 
 mod common;
 use common::{Folder, report, status, stderr, stdout};
 
-/// Two threads that share a lock properly; status 3.
+/// Two threads that use a lock correctly; status 3.
 const SOUND: &str = r#"
 #include <pthread.h>
 #include <stdio.h>

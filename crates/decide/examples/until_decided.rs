@@ -1,4 +1,4 @@
-//! A benchmark that stops when it is decided: is the new way of summing no slower than the old one, beyond 10 %?
+//! A benchmark that stops when it is decided: is the new way of summing no slower than the old one by more than 10 %?
 //!
 //! `cargo run --release -p uncontended-decide --example until_decided`
 
@@ -42,7 +42,7 @@ fn main() -> Result<(), Failure> {
     let values: Vec<u64> = (0..100_000).collect();
     let ways: [fn(&[u64]) -> u64; 2] = [old_way, new_way];
     let stop = 'blocks: loop {
-        // Whatever else the machine does meets both: they take turns, and turns at being the first.
+        // Disturbances hit both: the two alternate, and take turns at going first.
         for arm in [0, 1, 1, 0] {
             if let Some(stop) = session.stop() {
                 break 'blocks stop;

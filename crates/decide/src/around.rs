@@ -1,4 +1,4 @@
-//! The commands around the measured ones: before and after everything, and before and after every run.
+//! The commands around the measured ones: before and after all runs, and before and after every run.
 
 use crate::Failure;
 use crate::runner::{Launch, Prepared, Runner};
@@ -6,13 +6,13 @@ use crate::runner::{Launch, Prepared, Runner};
 /// Command lines around the measured ones.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Lines<'a> {
-    /// Once before everything.
+    /// Once before all runs.
     pub setup: Option<&'a str>,
     /// Before every run: once for all commands, or once for each.
     pub prepare: &'a [String],
     /// After every run, likewise.
     pub conclude: &'a [String],
-    /// Once after everything.
+    /// Once after all runs.
     pub cleanup: Option<&'a str>,
 }
 
@@ -29,14 +29,14 @@ impl Around {
     /// The commands around the runs of `count` commands.
     ///
     /// # Errors
-    /// If one cannot be read, or there are neither one nor as many as commands.
+    /// If a line cannot be parsed, or their number is neither one nor that of the commands.
     pub fn new(lines: Lines<'_>, launch: &Launch, count: usize) -> Result<Around, Failure> {
         let line =
             |line: Option<&str>| line.map(|line| Prepared::from_line(line, launch)).transpose();
         let each = |name: &str, lines: &[String]| -> Result<Vec<Prepared>, Failure> {
             if !lines.is_empty() && lines.len() != 1 && lines.len() != count {
                 let cause = format!("{name} is given {} times for {count} commands", lines.len());
-                return Err(Failure::new(cause, "give it once, or once for each command"));
+                return Err(Failure::new(cause, "give it once, or once per command"));
             }
             lines.iter().map(|line| Prepared::from_line(line, launch)).collect()
         };
@@ -48,22 +48,22 @@ impl Around {
         })
     }
 
-    /// Before everything.
+    /// Runs the one before everything.
     pub fn set_up(&self, runner: &Runner) -> Result<(), Failure> {
         self.setup.iter().try_for_each(|command| runner.around("setup", command))
     }
 
-    /// Before a run of command `arm`.
+    /// Runs the one before a run of command `arm`.
     pub fn prepare(&self, runner: &Runner, arm: usize) -> Result<(), Failure> {
         one_of(&self.prepare, arm).map_or(Ok(()), |command| runner.around("prepare", command))
     }
 
-    /// After a run of command `arm`.
+    /// Runs the one after a run of command `arm`.
     pub fn conclude(&self, runner: &Runner, arm: usize) -> Result<(), Failure> {
         one_of(&self.conclude, arm).map_or(Ok(()), |command| runner.around("conclude", command))
     }
 
-    /// After everything.
+    /// Runs the one after everything.
     pub fn clean_up(&self, runner: &Runner) -> Result<(), Failure> {
         self.cleanup.iter().try_for_each(|command| runner.around("cleanup", command))
     }

@@ -1,4 +1,4 @@
-//! Why something could not be asked, run or read: the cause first, then the remedy.
+//! Why a question could not be asked, run or read: the cause first, then the remedy.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use std::fmt;
 pub struct Failure {
     /// What went wrong, with the name of the file, flag or program concerned.
     pub cause: String,
-    /// What would fix it; empty where the cause says it all.
+    /// What would fix it; empty if the cause says it all.
     pub remedy: String,
 }
 

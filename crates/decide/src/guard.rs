@@ -1,10 +1,10 @@
-//! What a comparison asks besides the median: has one command more slow runs, or more lost ones?
+//! What a comparison asks in addition to the median: does one command have more slow runs, or more lost ones?
 //!
 //! # Contract
-//! A guard is fixed before the first run and stands in the log's head. It has its own part of the error bound: with the
-//! rest the median is judged. `no-worse` and `better` mind a candidate with the heavier tail; `equivalent` and
-//! `different` mind either. A heavier tail is `no` whatever the median; without one, `yes` waits until a tail of the
-//! size named is refuted, which it is wrongly in at most `missed` of all trials.
+//! A guard is fixed before the first run and recorded in the log's head. It gets its own part of the error bound; the
+//! median gets the rest. For `no-worse` and `better`, a heavier tail of the candidate counts; for `equivalent` and
+//! `different`, of either command. A heavier tail is `no` whatever the median. Otherwise `yes` waits until a tail of
+//! the given size is refuted; the chance of refuting it wrongly is at most `missed`.
 //! # Evidence
 //! `crates/cli/tests/decide_tails.rs`; the statistics are those of `uncontended_stats::tails`.
 
@@ -16,42 +16,42 @@ use uncontended_figures::{self as figures, given_percent, percent};
 use uncontended_stats::tails::{Level, Side, Tails};
 use uncontended_stats::{MaxError, Rate};
 
-/// The factors of the levels: from what a doubled run certainly passes, each twice the last.
+/// The factors of the levels: the first is one that a doubled run certainly exceeds, each further one twice the last.
 const FACTORS: [f64; 6] = [1.5, 3.0, 6.0, 12.0, 24.0, 48.0];
-/// The part of the error that finding a heavier tail has.
+/// The part of the error for finding a heavier tail.
 const SHARE: f64 = 0.05;
-/// The tail that is looked for, as people are told it.
+/// The size of the tail in question, as shown to people.
 const TAIL: f64 = 0.1;
-/// The excess that is refuted before a yes: a little less, since noise hides a part of a tail.
+/// The excess to refute before a yes: a little less than the tail, since noise hides part of it.
 const EXCESS: f64 = 0.09;
 /// The largest chance that a yes overlooks such a tail.
 const MISSED: f64 = 0.05;
-/// Standard deviations beyond which slow runs are told of, though they decide nothing.
+/// Standard deviations beyond which slow runs are reported even though they decide nothing.
 const SUSPICIOUS: f64 = 3.5;
-/// Levels of a log at most.
+/// Most levels accepted from a log.
 const MOST_LEVELS: usize = 64;
 
-/// What is compared run by run.
+/// What to compare run by run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Guard {
-    /// Slow at a level is a run beyond so many times the median of the baseline's runs before it.
+    /// A run is slow at a level if it exceeds this many times the median of the baseline's earlier runs.
     pub factors: Vec<f64>,
-    /// Whether runs may be lost, so that these are counted too.
+    /// Whether runs may be lost; if so, these are counted too.
     pub lost: bool,
-    /// Whether a run that ends with a status other than zero is lost too; it counts by its value in earlier logs.
+    /// Whether a run with a nonzero status is lost too; in earlier logs it counts by its value.
     #[serde(default)]
     pub failed: bool,
-    /// The part of the error that is its own.
+    /// Its part of the error.
     pub share: f64,
-    /// What a yes has refuted: that the share of slow runs is larger by this much.
+    /// What a yes must refute: that the share of slow runs is larger by this much.
     pub excess: f64,
     /// The largest chance of refuting that wrongly.
     pub missed: f64,
 }
 
 impl Guard {
-    /// The guard of a comparison: against slow runs, unless only medians are meant, and against lost ones, where runs
-    /// may be lost: failed, killed or timed out. None if there is nothing to guard against.
+    /// The guard of a comparison: against slow runs, unless only medians are asked about, and against lost runs
+    /// (failed, killed or timed out) if there can be any. None if there is nothing to guard against.
     pub fn new(tails: bool, lost: bool) -> Option<Guard> {
         let factors = if tails { FACTORS.to_vec() } else { Vec::new() };
         let guard =
@@ -60,7 +60,7 @@ impl Guard {
     }
 }
 
-/// The guard of one candidate at work.
+/// The guard of one candidate during a trial.
 #[derive(Debug, Clone)]
 pub struct Watch {
     tails: Tails,
@@ -68,12 +68,12 @@ pub struct Watch {
     share: MaxError,
     excess: Rate,
     missed: MaxError,
-    /// Whether a yes has to refute a tail first.
+    /// Whether a yes must refute a tail first.
     clears: bool,
 }
 
 impl Watch {
-    /// What watches over a claim with this part of the error.
+    /// The watch over a claim, with this part of the error.
     pub fn new(
         guard: &Guard,
         claim: Claim,
@@ -102,7 +102,7 @@ impl Watch {
         })
     }
 
-    /// Takes the costs of one pair of runs; infinite is lost.
+    /// Takes the costs of one pair of runs; infinity means lost.
     pub fn push(&mut self, candidate: f64, baseline: f64) {
         self.tails.push(candidate, baseline);
     }
@@ -117,9 +117,9 @@ impl Watch {
             || self.sides.iter().all(|&side| self.tails.is_clear(side, self.excess, self.missed))
     }
 
-    /// The answer to a claim of which the median alone says `median`.
+    /// The answer to a claim, given the median's own answer.
     pub fn verdict(&self, claim: Claim, median: Answer) -> Answer {
-        // What `different` claims is what `equivalent` refutes.
+        // `different` claims what `equivalent` refutes.
         let turned = |answer: Answer| match (claim, answer) {
             (Claim::Different, Answer::Yes) => Answer::No,
             (Claim::Different, Answer::No) => Answer::Yes,
@@ -133,8 +133,8 @@ impl Watch {
         })
     }
 
-    /// What was seen of a tail that the verdict does not rest on: the highest level that the candidate's runs passed
-    /// far more often than the baseline's, more than chance has it.
+    /// Slow runs that do not affect the verdict: the highest level that the candidate's runs exceeded far more often
+    /// than the baseline's, by more than chance.
     #[must_use]
     pub fn seen(&self) -> Option<Seen> {
         if self.heavy().is_some() {
@@ -158,7 +158,7 @@ impl Watch {
         seen.max_by(|one, other| one.factor.total_cmp(&other.factor))
     }
 
-    /// What it says of the tails.
+    /// The finding about the tails.
     pub fn finding(&self, median: Answer) -> TailFinding {
         let (state, level) = match self.heavy() {
             Some((Side::Heavier, level)) => (TailState::Heavier, Some((Side::Heavier, level))),
@@ -198,7 +198,7 @@ impl Watch {
         }
     }
 
-    /// How many more pairs clear the tails if nothing is slow in them; 0 if that is not needed.
+    /// How many more pairs clear the tails if none of them is slow; 0 if they need not be cleared.
     pub fn more_to_clear(&self) -> u64 {
         let of_side = |&side: &Side| {
             let more = |level: &Level| level.excess(side).more_to_clear(self.excess, self.missed);
@@ -217,28 +217,28 @@ impl Watch {
     }
 }
 
-/// Slow runs that were seen.
+/// Slow runs seen.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Seen {
-    /// Slow is beyond so many times the baseline's median.
+    /// A run is slow beyond this many times the baseline's median.
     pub factor: f64,
-    /// Such runs of the candidate.
+    /// The candidate's slow runs.
     pub candidate: u64,
-    /// Such runs of the baseline.
+    /// The baseline's slow runs.
     pub baseline: u64,
     /// Runs of each that were compared at that level.
     pub pairs: u64,
 }
 
-/// How the tails stand.
+/// The state of the tails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TailState {
-    /// No tail of the size that is looked for.
+    /// There is no tail of the size in question.
     Clear,
     /// The candidate has more slow or lost runs.
     Heavier,
-    /// The baseline has.
+    /// The baseline has more slow or lost runs.
     Lighter,
     /// Not certain.
     Open,
@@ -246,14 +246,14 @@ pub enum TailState {
     Untested,
 }
 
-/// What the tail guard says.
+/// The finding about the tails.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct TailFinding {
-    /// How the tails stand.
+    /// The state of the tails.
     pub state: TailState,
-    /// What the median alone says of the claim.
+    /// The median's own answer to the claim.
     pub median: Answer,
-    /// The level spoken of, in medians of the baseline; none for lost runs.
+    /// The level in question, in medians of the baseline; none for lost runs.
     pub factor: Option<f64>,
     /// The share of the candidate's runs beyond it.
     pub candidate: f64,
@@ -277,8 +277,7 @@ impl TailFinding {
         found && answer == against && self.median != answer
     }
 
-    /// The tails as a part of a sentence, with what joins it to what the median says; empty where there is nothing to
-    /// say.
+    /// The tails as a clause that follows what the median says; empty if there is nothing to say.
     pub fn clause(&self, claim: Claim, answer: Answer) -> String {
         let (candidate, baseline) = (percent(self.candidate), percent(self.baseline));
         let what = match (self.factor, self.times_slower) {
@@ -310,7 +309,7 @@ impl TailFinding {
                     None => "are lost".to_string(),
                 };
                 format!(
-                    ", but whether a tail is heavier is open: {candidate} of its runs and {baseline} of the baseline's {beyond}, about {} more pairs would tell",
+                    ", but whether a tail is heavier is open: {candidate} of its runs and {baseline} of the baseline's {beyond}; about {} more pairs would decide",
                     self.more_to_clear.unwrap_or(0)
                 )
             }
@@ -323,7 +322,7 @@ impl TailFinding {
         }
     }
 
-    /// Whether the median alone says what needs clear tails.
+    /// Whether the median's own answer needs clear tails.
     fn would_hold(&self, claim: Claim) -> bool {
         let holds = if claim == Claim::Different { Answer::No } else { Answer::Yes };
         self.median == holds

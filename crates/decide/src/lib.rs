@@ -1,15 +1,15 @@
-//! Deciding from runs: what is asked, how runs are made, and how they become a verdict. All of it is data; no command
-//! line.
+//! Deciding from runs: what is asked, how runs are made, and how they become a verdict. All of it is data; there is no
+//! command line here.
 //!
-//! What is asked: [`value`], [`metric`] ([`path`]), [`question`]. How runs are made: [`words`], [`scan`], [`runner`],
-//! [`around`], [`measure`]; or read: [`lines`]. How they become a verdict: [`record`], [`trial`] (of [`rates`], of
-//! [`pairs`] by their [`ratio`], with their [`spread`] and under a [`guard`], [`dealing`] labels), [`verdict`]. A trial
-//! with its log and its budget: [`session`], whose [`progress`] is told. All of it at once, from flags or from TOML:
-//! [`plan`], [`suite`].
+//! - What is asked: [`question`], with [`metric`], [`path`] and [`value`].
+//! - How runs are made: [`runner`], [`around`], [`measure`], [`words`], [`scan`]; or read instead: [`lines`].
+//! - How runs become a [`verdict`]: a [`trial`] of [`rates`], of [`pairs`] (by [`ratio`], with [`spread`] and
+//!   [`guard`]) or by [`resampling`] labels.
+//! - A trial with its log ([`record`]), its budget and its [`progress`] line: [`session`].
+//! - All of this from flags or from TOML: [`plan`], [`suite`].
 #![forbid(unsafe_code)]
 
 pub mod around;
-pub mod dealing;
 mod failure;
 pub mod guard;
 pub mod lines;
@@ -23,6 +23,7 @@ pub mod question;
 pub mod rates;
 pub mod ratio;
 pub mod record;
+pub mod resampling;
 pub mod runner;
 pub mod scan;
 pub mod session;
@@ -41,26 +42,32 @@ pub use verdict::Verdict;
 
 use std::hash::{BuildHasher as _, Hasher as _};
 
-/// The seed that the user gave, or a fresh one.
+/// The given seed, or a fresh one.
 #[must_use]
 pub fn seed(given: Option<u64>) -> u64 {
     // The standard library keys its hash tables from the system's random numbers.
     given.unwrap_or_else(|| std::collections::hash_map::RandomState::new().build_hasher().finish())
 }
 
-/// Lets Ctrl-C end the running command and leave the verdict so far.
+/// Makes Ctrl-C end the running command and keep the verdict so far.
 ///
 /// # Errors
-/// Where signals cannot be caught.
+/// If the signal handlers cannot be installed.
 pub fn catch_interrupts() -> Result<(), Failure> {
     uncontended_sys::interrupts::install()
         .map_err(|error| Failure::new(format!("cannot catch signals: {error}"), ""))
 }
 
-/// Whether the user has asked for the end.
+/// Whether the user has pressed Ctrl-C.
 #[must_use]
 pub fn interrupted() -> bool {
     uncontended_sys::interrupts::received().is_some()
+}
+
+/// The old name of [`resampling`].
+#[deprecated(note = "renamed to `resampling`")]
+pub mod dealing {
+    pub use crate::resampling::{ResampleTrial as DealTrial, finding};
 }
 
 /// Compiles the README's example.

@@ -1,8 +1,8 @@
-//! Values from a file or a pipe, a line at a time, for as long as a trial wants them.
+//! Values from a file or a pipe, one line at a time, for as long as a trial needs them.
 //!
 //! # Contract
-//! A trial that waits for its next line ends when the user asks for the end or its time is up, with the verdict of the
-//! lines so far. Leaving closes the pipe, which is how its writer learns that it can stop. A line without values is
+//! A trial that waits for its next line ends when the user interrupts it or its time is up, with the verdict of the
+//! lines so far. Dropping it closes the pipe, which tells the writer that it can stop. A line without values is
 //! an error with its number, never skipped.
 //! # Evidence
 //! `crates/cli/tests/decide_slo.rs`, `crates/cli/tests/decide_bad_input.rs`.
@@ -19,19 +19,19 @@ use std::path::Path;
 use std::time::Duration;
 use uncontended_sys::supervise::readable;
 
-/// Bytes of a line at most: numbers are shorter, and what never ends a line would fill the memory.
+/// The longest line, in bytes: numbers are shorter, and an endless line would fill the memory.
 const LONGEST: usize = 4096;
 
-/// How long a trial waits before it asks again whether it should.
+/// How long a trial waits before it checks again whether to continue.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Numbered lines of a source with a name.
 pub struct Lines {
     name: String,
-    /// What a line should be, for whoever wrote another.
+    /// The expected form of a line, for error messages.
     form: &'static str,
     source: Box<dyn BufRead>,
-    /// What is there of the next line.
+    /// The part of the next line read so far.
     begun: Vec<u8>,
     /// Lines read.
     number: u64,
@@ -43,7 +43,7 @@ impl fmt::Debug for Lines {
     }
 }
 
-/// What comes next.
+/// The next line, if any.
 enum Next {
     Line(String),
     /// Nothing yet.
@@ -84,12 +84,14 @@ impl Lines {
         }
         let mut line = std::mem::take(&mut self.begun);
         match line.pop_if(|last| *last == b'\n') {
-            None if line.len() == LONGEST => Err(self.bad("it never ends")),
-            _ => String::from_utf8(line).map(Next::Line).map_err(|_| self.bad("it is not text")),
+            None if line.len() == LONGEST => Err(self.bad("the line is too long")),
+            _ => String::from_utf8(line)
+                .map(Next::Line)
+                .map_err(|_| self.bad("the line is not UTF-8")),
         }
     }
 
-    /// What is wrong with the line that was read last.
+    /// An error about the line that was read last.
     fn bad(&self, cause: &str) -> Failure {
         Failure::new(format!("{} line {}: {cause}", self.name, self.number), self.form)
     }
@@ -103,7 +105,7 @@ impl Lines {
         }
     }
 
-    /// What every line says.
+    /// Reads every line with `read`.
     pub fn read_all<T>(
         mut self,
         mut read: impl FnMut(&str) -> Result<T, String>,
@@ -118,7 +120,7 @@ impl Lines {
         }
     }
 
-    /// The verdict of as many lines as it takes. A line gives values of commands, by their number.
+    /// The verdict after as many lines as it takes. A line gives values of commands, by their number.
     pub fn judge<const N: usize>(
         mut self,
         mut session: Session,
@@ -140,7 +142,7 @@ impl Lines {
     }
 }
 
-/// A file that is waited for, but not for long: then reading it would block.
+/// A file whose next bytes are waited for only briefly; a read would then block.
 struct Impatient(File);
 
 impl Read for Impatient {

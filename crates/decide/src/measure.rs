@@ -1,8 +1,8 @@
-//! Making runs until they are decided: of one command, or of several in blocks of random order.
+//! Makes runs until they are decided: of one command, or of several in blocks of random order.
 //!
 //! # Contract
-//! Whatever ends the runs, what was set up is cleaned up, and the session gives the verdict of the runs so far. A run
-//! that the user or the end of the time cut off is none. A cleanup that fails takes no verdict back: it is a warning.
+//! Whatever ends the runs, the cleanup command runs and the session gives the verdict of the runs so far. A run that
+//! the user or the time limit cut off does not count. A cleanup that fails is a warning; the verdict stands.
 
 use crate::Failure;
 use crate::around::Around;
@@ -15,21 +15,21 @@ use std::time::Duration;
 use std::vec::IntoIter;
 use uncontended_stats::Rng;
 
-/// How much may be run.
+/// How much to run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Budget {
-    /// Runs of each command that are made first and not counted.
+    /// Warm-up runs of each command, made first and not counted.
     pub warmup: u64,
     /// Most runs of each command.
     pub most: u64,
-    /// The longest time; a run under way is ended at twice that.
+    /// The longest time; a run in progress is ended at twice that.
     pub time: Option<Duration>,
 }
 
 /// Makes runs of one command until its session is settled.
 ///
 /// # Errors
-/// If it cannot be run, or shows no metric.
+/// If the command cannot be run, or does not show the metric.
 pub fn runs(
     mut session: Session,
     mut runner: Runner,
@@ -44,7 +44,7 @@ pub fn runs(
     clean_up(stop, session, &mut runner, around)
 }
 
-/// Cleans up, whatever happened, and gives the verdict.
+/// Runs the cleanup whatever happened, and gives the verdict.
 fn clean_up(
     stop: Result<Stop, Failure>,
     session: Session,
@@ -77,7 +77,7 @@ fn run_until_settled(
         let prepared = around.prepare(runner, 0);
         let run = prepared.and_then(|()| runner.measure(command));
         let run = run.and_then(|run| around.conclude(runner, 0).map(|()| run));
-        // Before asking what came of it: the interrupt has killed whatever was running.
+        // Checked before the result: the interrupt has killed whatever was running.
         if interrupted() {
             return Ok(Stop::Interrupted);
         }
@@ -99,13 +99,13 @@ fn run_until_settled(
 pub struct Blocks {
     /// The trial.
     pub session: Session,
-    /// What starts them.
+    /// Starts the runs.
     pub runner: Runner,
-    /// What runs around them.
+    /// The commands around the runs.
     pub around: Around,
     /// The commands; none for a stored baseline.
     pub commands: Vec<Option<Prepared>>,
-    /// What orders them.
+    /// Determines the order.
     pub rng: Rng,
     /// Runs of each command in a block.
     pub block: u64,
@@ -114,7 +114,7 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// One run; none if the user ended it.
+    /// One run; none if the user interrupted it.
     fn measure(&mut self, arm: usize) -> Result<Option<Run>, Failure> {
         let Some(command) = &self.commands[arm] else { return Ok(None) };
         // A stored baseline has no command of its own to prepare for.
@@ -122,7 +122,7 @@ impl Blocks {
         let prepared = self.around.prepare(&self.runner, number);
         let run = prepared.and_then(|()| self.runner.measure(command));
         let run = run.and_then(|run| self.around.conclude(&self.runner, number).map(|()| run));
-        // Before asking what came of it: the interrupt has killed whatever was running.
+        // Checked before the result: the interrupt has killed whatever was running.
         if interrupted() || self.runner.is_out_of_time() {
             return Ok(None);
         }
@@ -135,7 +135,7 @@ impl Blocks {
             };
             return Err(Failure::new(
                 format!(
-                    "'{}' {how}: a program that fails is not compared, since a fast crash must not win",
+                    "'{}' {how}: a failing program is not compared, since a fast crash must not win",
                     command.line
                 ),
                 "fix it (see --show-output), or pass --ignore-failure",
@@ -145,10 +145,10 @@ impl Blocks {
         Ok(Some(run))
     }
 
-    /// Makes blocks until the session is settled. The values of a command that is none are those that are stored.
+    /// Makes blocks until the session is settled. An arm without a command takes the stored values.
     ///
     /// # Errors
-    /// If a command cannot be run, shows no metric, or fails where that is not ignored.
+    /// If a command cannot be run, does not show the metric, or fails where that is not ignored.
     pub fn run(
         mut self,
         mut stored: Option<IntoIter<f64>>,
@@ -189,7 +189,7 @@ impl Blocks {
         Ok(())
     }
 
-    /// One block in random order; the reason, if it could not be completed.
+    /// One block in random order; returns why, if it could not be completed.
     fn one_block(&mut self, stored: &mut Option<IntoIter<f64>>) -> Result<Option<Stop>, Failure> {
         let mut order: Vec<usize> = Vec::new();
         for arm in self.session.trial().active() {

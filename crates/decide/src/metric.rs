@@ -1,4 +1,4 @@
-//! What is measured of a run, and how it is read.
+//! What to measure of a run, and how to read it.
 //!
 //! # Contract
 //! A metric is a finite number in the base unit of its dimension. A run that does not show it is an error with the
@@ -35,7 +35,7 @@ impl Metric {
     pub fn parse(text: &str) -> Result<Metric, String> {
         let kind = match text.split_once(':') {
             Some(("regex", pattern)) => {
-                // `^` and `$` are those of a line, as users of grep expect.
+                // `^` and `$` match at line ends, as users of grep expect.
                 let regex = RegexBuilder::new(pattern).multi_line(true).build();
                 Kind::Printed(regex.map_err(|error| format!("'{pattern}': {error}"))?)
             }
@@ -50,7 +50,7 @@ impl Metric {
                 "exit-status" => Kind::ExitStatus,
                 _ => {
                     return Err(format!(
-                        "there is no metric '{text}': wall, user, sys, cpu, max-rss, exit-status, regex:PATTERN, json:PATH, run:PATH"
+                        "unknown metric '{text}'; use wall, user, sys, cpu, max-rss, exit-status, regex:PATTERN, json:PATH or run:PATH"
                     ));
                 }
             },
@@ -58,7 +58,7 @@ impl Metric {
         Ok(Metric { name: text.to_string(), kind })
     }
 
-    /// What a bare threshold of this metric is checked against; `None` where the printed text decides.
+    /// The dimension of a threshold for this metric; `None` if the printed text decides.
     pub fn dimension(&self) -> Option<Dimension> {
         match &self.kind {
             Kind::Wall | Kind::User | Kind::System | Kind::Cpu => Some(Dimension::Time),
@@ -80,7 +80,7 @@ impl Metric {
         matches!(self.kind, Kind::Run(_))
     }
 
-    /// Whether a status other than zero is the thing measured instead of a failure.
+    /// Whether a nonzero status is the measured value instead of a failure.
     pub fn is_exit_status(&self) -> bool {
         matches!(self.kind, Kind::ExitStatus)
     }
@@ -90,14 +90,14 @@ impl Metric {
         matches!(self.kind, Kind::MaxRss)
     }
 
-    /// What the metric cannot show, where values near `threshold` could be meant: before it becomes the command, a
-    /// child is a copy of this process's own data, and the kernel counts that too.
+    /// A warning if `threshold` is close to what the metric cannot show: before its exec, a child is a copy of this
+    /// process, and the kernel counts that memory too.
     pub fn floor(&self, threshold: f64) -> Option<String> {
         let floor = own_data_bytes()? + HALF_MIB;
         let near = self.is_max_rss() && threshold < 4.0 * floor;
         near.then(|| {
             format!(
-                "max-rss shows nothing below about {}, what a child is before it becomes the command",
+                "max-rss shows nothing below about {}, the memory of the child before its exec",
                 figures::measured(floor, Dimension::Bytes)
             )
         })
@@ -129,7 +129,7 @@ impl Metric {
     }
 }
 
-/// What a child touches of its own on the way to its command; measured.
+/// What a child touches of its own memory before its exec; measured.
 const HALF_MIB: f64 = 524_288.0;
 
 /// The resident data of this process, as the kernel counts it.
@@ -139,7 +139,7 @@ fn own_data_bytes() -> Option<f64> {
     line.trim().strip_suffix("kB")?.trim().parse::<f64>().ok().map(|kibibytes| kibibytes * 1024.0)
 }
 
-/// The first match in the output: its group 1, or all of it.
+/// The first match in the output: its group 1, or the whole match.
 fn printed(pattern: &Regex, output: &[u8]) -> Result<Quantity, String> {
     let text = String::from_utf8_lossy(output);
     let Some(groups) = pattern.captures(&text) else {

@@ -2,9 +2,9 @@
 //!
 //! # Contract
 //! A block has `block` runs of the baseline and of every candidate that is still open; its ratio is that of the
-//! medians. What is inferred is [`Ratio`]'s. Ratios are costs there: where higher is better they are inverted.
-//! A run that fails (a status other than zero, killed, or timed out) is lost: worse than any value, however fast it
-//! was. A block that is lost on both sides decides nothing, and where every block is lost so there is no verdict.
+//! medians. [`Ratio`] makes the inference. Ratios are of costs: if higher values are better, they are inverted.
+//! A run that fails (nonzero status, killed, or timed out) is lost: worse than any value, however fast it was. A block
+//! lost on both sides decides nothing, and if every block is lost so there is no verdict.
 //! # Evidence
 //! `crates/cli/tests/decide_compare.rs`.
 
@@ -28,15 +28,15 @@ pub struct PairTrial {
     fewest: u64,
     /// One for each command; none for the baseline.
     candidates: Vec<Option<Candidate>>,
-    /// Values of the block under way, by command. `None` is a run without a meaning: as bad as can be.
+    /// Values of the current block, by command. `None` is a lost run: as bad as can be.
     block: Vec<Vec<Option<f64>>>,
-    /// The command of every measured run of the block under way, in order.
+    /// The command of every measured run of the current block, in order.
     order: Vec<usize>,
-    /// For each pair of single runs made one after the other: whether the first had the larger value; ties left out.
+    /// For each pair of consecutive single runs: whether the first had the larger value; ties omitted.
     first_larger: Vec<bool>,
     /// Runs of each command, and how many of them failed.
     failed: Vec<(u64, u64)>,
-    /// The values of each command, as they came.
+    /// The values of each command, in order.
     values: Vec<Vec<f64>>,
 }
 
@@ -56,7 +56,7 @@ const ENOUGH: f64 = 30.0;
 const SUSPICIOUS: f64 = 3.5;
 
 impl PairTrial {
-    /// A trial that has seen nothing.
+    /// A trial without any runs yet.
     pub fn new(compare: &Compare) -> Result<PairTrial, Failure> {
         let commands = compare.commands.len();
         if commands < 2 || compare.baseline >= commands || compare.block == 0 {
@@ -97,7 +97,7 @@ impl PairTrial {
         numbered.filter_map(|(arm, candidate)| Some((arm, candidate.as_ref()?)))
     }
 
-    /// Whether a run says nothing by its value. Where failures are ignored, earlier logs count a status by it.
+    /// Whether a run is lost. If failures are ignored, earlier logs count a nonzero status by its value.
     fn is_lost(&self, outcome: Outcome) -> bool {
         match outcome {
             Outcome::Ok => false,
@@ -152,7 +152,7 @@ impl PairTrial {
         let (least, most) = self.compare.band();
         let thresholds = if least == most { vec![most] } else { vec![least, most] };
         let evidence = |threshold: f64| {
-            // Inverted costs: below in cost is above in ratio. The band is its own mirror image.
+            // Costs are inverted: below in cost is above in ratio. The band is its own mirror image.
             let at = if self.compare.higher_is_better {
                 mirror(threshold, self.compare.band())
             } else {
@@ -186,8 +186,8 @@ impl PairTrial {
         }
     }
 
-    /// The rate of the pairs that speak for the claim, inside the end or outside of it. Of a quantile no such rate
-    /// decides: then only the counts mean something.
+    /// The rate of pairs that support the claim, inside the end or outside it. For a quantile, no such rate decides,
+    /// and only the counts are meaningful.
     fn report(&self, candidate: &Candidate) -> Report {
         let inside = candidate.inside(self.tested_end(candidate), self.compare.margin);
         let kept = match self.compare.claim {
@@ -202,12 +202,12 @@ impl PairTrial {
         }
     }
 
-    /// Which end of the band the claim's own test is at: true for the one where the candidate is worse.
+    /// Which end of the band the claim's own test is at: true for the end where the candidate is worse.
     fn tested_end(&self, candidate: &Candidate) -> bool {
         match self.compare.claim {
             Claim::NoWorse => true,
             Claim::Better => false,
-            // Both ends are tested: the one that refuted, or else the one with less to spare.
+            // Both ends are tested: use the one that refuted, or else the one with less to spare.
             Claim::Equivalent | Claim::Different => match candidate.ratio.relation() {
                 Relation::Worse => true,
                 Relation::Better => false,
@@ -250,7 +250,7 @@ impl Trial for PairTrial {
             return Err(Failure::new(format!("there is no command number {}", run.arm), ""));
         };
         if let Some(value) = value.filter(|&value| value.is_nan() || value < 0.0) {
-            let cause = format!("the value {value} is below zero: it has no ratio to another");
+            let cause = format!("the value {value} is below zero, so it has no ratio");
             return Err(Failure::new(cause, "compare a metric that is at least 0"));
         }
         values.push(value);
@@ -279,7 +279,7 @@ impl Trial for PairTrial {
                 self.compare.commands[self.compare.baseline],
                 self.compare.commands[arm]
             ),
-            "see what they print with --show-output, and whether --timeout is long enough; 'COMMAND || true' if a status is meant",
+            "see what they print with --show-output, and whether --timeout is long enough; write 'COMMAND || true' if a nonzero status is normal",
         ))
     }
 
@@ -356,7 +356,7 @@ impl Trial for PairTrial {
     fn diagnoses(&self) -> Vec<String> {
         let meaning = match self.is_lost(Outcome::Failed(1)) {
             true => "such a run is lost, worse than any value",
-            false => "a failure may be fast",
+            false => "a failing run may be fast",
         };
         let failed =
             self.failed.iter().zip(&self.compare.commands).filter(|((_, failed), _)| *failed > 0);
@@ -384,7 +384,7 @@ impl Trial for PairTrial {
             }
             if let Some(z) = serial_z(&candidate.costs).filter(|z| z.abs() > SUSPICIOUS) {
                 found.push(format!(
-                    "the ratios of '{}' depend on the ones before (serial z = {}): the runs are not independent, so the error is not bounded as said",
+                    "the ratios of '{}' depend on the previous ones (serial z = {}): the runs are not independent, so the stated error does not hold",
                     self.compare.commands[arm],
                     number(z)
                 ));
@@ -395,7 +395,7 @@ impl Trial for PairTrial {
         let z = (2.0 * larger - pairs) / pairs.sqrt();
         if pairs >= ENOUGH && z.abs() > SUSPICIOUS {
             found.push(format!(
-                "the first run of a block differs from the second whichever command it is (position z = {}): random order keeps the test sound, and --prepare may fix it",
+                "the first run of a block differs from the second, whichever command it is (position z = {}): random order keeps the test sound, and --prepare may remove the difference",
                 number(z)
             ));
         }
@@ -410,7 +410,7 @@ impl Candidate {
             watch.push(candidate, baseline);
         }
         match &mut self.ratio {
-            // What is lost on both sides decides nothing.
+            // A pair lost on both sides decides nothing.
             Ratio::Quantile(ratio) if candidate.is_finite() || baseline.is_finite() => {
                 ratio.push(candidate, baseline).map_err(invalid)
             }
@@ -427,7 +427,7 @@ impl Candidate {
         }
     }
 
-    /// Pairs, and how many of them lie inside one end of the band; a ratio at the end itself is inside.
+    /// Pairs, and how many of them are inside one end of the band; a ratio exactly at the end is inside.
     fn inside(&self, worse_end: bool, margin: f64) -> Counts {
         let (least, most) = (1.0 / (1.0 + margin), 1.0 + margin);
         let is_inside = |cost: &&f64| if worse_end { **cost <= most } else { **cost >= least };
@@ -467,7 +467,7 @@ fn mirror(threshold: f64, (least, most): (f64, f64)) -> f64 {
     if threshold == least { most } else { least }
 }
 
-/// The median of a block's runs, the mean of the middle two; none where a run without a value is in the middle.
+/// The median of a block's runs, the mean of the middle two; none if a lost run is in the middle.
 fn middle(values: &[Option<f64>], higher_is_better: bool) -> Option<f64> {
     let worst = if higher_is_better { f64::NEG_INFINITY } else { f64::INFINITY };
     let mut sorted: Vec<f64> = values.iter().map(|value| value.unwrap_or(worst)).collect();
@@ -477,7 +477,7 @@ fn middle(values: &[Option<f64>], higher_is_better: bool) -> Option<f64> {
         .filter(|middle| middle.is_finite())
 }
 
-/// What one run costs; a lost one more than any other.
+/// What one run costs; a lost run costs more than any other.
 fn single_cost(value: Option<f64>, higher_is_better: bool) -> f64 {
     match value {
         None => f64::INFINITY,
@@ -486,7 +486,7 @@ fn single_cost(value: Option<f64>, higher_is_better: bool) -> f64 {
     }
 }
 
-/// Candidate over baseline, as a cost; none where neither has a value. Two zeros are alike.
+/// Candidate over baseline, as a cost; none if neither has a value. Two zeros are equal.
 fn cost(
     candidate: Option<f64>,
     baseline: Option<f64>,
@@ -502,7 +502,7 @@ fn cost(
     ratio.map(Some).map_err(invalid)
 }
 
-/// Standard deviations by which neighbours lie on the same side of the median more often than chance would have it.
+/// Standard deviations by which neighbours are on the same side of the median more often than by chance.
 fn serial_z(ratios: &[f64]) -> Option<f64> {
     let mut sorted = ratios.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -1,10 +1,10 @@
-//! Picking one number out of a JSON document: `stats.p99`, `runs[0].ms`, `max(processes[*].locks[*].wait_ns.max)`.
+//! Selects one number from a JSON document: `stats.p99`, `runs[0].ms`, `max(processes[*].locks[*].wait_ns.max)`.
 //!
 //! # Contract
-//! A path is fields joined by dots, `[N]` for an element and `[*]` for all of them. Around a path that can match
-//! several numbers stands `max(…)`, `min(…)`, `sum(…)`, `mean(…)` or `count(…)`. A field that is not there is an error,
-//! never a zero; a `null` is left out. `max` and `sum` of nothing are 0 (no lock was ever waited for), `min` and `mean`
-//! are errors.
+//! A path is fields joined by dots, `[N]` for an element and `[*]` for all of them. A path that can match several
+//! numbers is wrapped in `max(…)`, `min(…)`, `sum(…)`, `mean(…)` or `count(…)`. A missing field is an error, never a
+//! zero; a `null` is skipped. `max` and `sum` of nothing are 0 (no lock was ever waited for), `min` and `mean` are
+//! errors.
 //! # Evidence
 //! `tests/path.rs`.
 
@@ -34,7 +34,7 @@ enum Step {
 }
 
 impl Path {
-    /// Reads a path.
+    /// Parses a path.
     pub fn parse(text: &str) -> Result<Path, String> {
         let bad = |why: &str| format!("the path '{text}' {why}");
         let folds = [
@@ -130,8 +130,8 @@ impl Path {
         }
     }
 
-    /// Whether the number is a time in nanoseconds by the naming rule of our own schemas: below a field ending in
-    /// `_ns`, and no count.
+    /// Whether the number is a time in nanoseconds by the naming rule of our own schemas: below a field whose name ends
+    /// in `_ns`, and not a count.
     pub fn is_time(&self) -> bool {
         let named =
             |step: &Step, test: fn(&str) -> bool| matches!(step, Step::Field(name) if test(name));

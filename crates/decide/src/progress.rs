@@ -1,19 +1,19 @@
-//! The listener that is told how far a trial is.
+//! The listener for a trial's progress.
 
 use std::fmt::Debug;
 use uncontended_figures::progress::{Line, State};
 
-/// A listener. What it does must not depend on, or change, the runs.
+/// A listener. It must not influence the runs.
 pub trait Progress: Debug {
-    /// Says what is going to happen.
+    /// Announces what is about to happen.
     fn say(&mut self, text: &str);
-    /// Shows the state after `n` runs, if it is time to.
+    /// Shows the state after `n` runs, if an update is due.
     fn tick(&mut self, n: u64, state: &dyn Fn() -> State);
-    /// Takes away what was shown.
+    /// Clears what is shown.
     fn clear(&mut self);
 }
 
-/// Nobody is told.
+/// Shows nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Silent;
 
@@ -23,7 +23,7 @@ impl Progress for Silent {
     fn clear(&mut self) {}
 }
 
-/// People are told on standard error.
+/// Shows progress on standard error.
 impl Progress for Line {
     fn say(&mut self, text: &str) {
         Line::say(self, text);

@@ -1,14 +1,14 @@
 //! What is asked, fixed before the first run: thresholds, error, metric, margin.
 //!
 //! # Contract
-//! A hypothesis is all that a verdict depends on besides the runs themselves. It is echoed to the user and written as
-//! the head of the log before anything is measured, and `unc verdict` reads it back from there.
+//! The verdict depends only on the hypothesis and the runs. The hypothesis is echoed to the user and written as the
+//! head of the log before anything is measured; `unc verdict` reads it back from there.
 
 use crate::Failure;
-use crate::dealing::DealTrial;
 use crate::guard::Guard;
 use crate::pairs::PairTrial;
 use crate::rates::RateTrial;
+use crate::resampling::ResampleTrial;
 use crate::trial::Trial;
 use crate::verdict::Answer;
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,7 @@ pub enum Question {
     Permute(Permute),
 }
 
-/// What every kind of question can say of itself.
+/// What every kind of question provides.
 pub trait Asked {
     /// As a sentence.
     fn sentence(&self) -> String;
@@ -39,19 +39,18 @@ pub trait Asked {
     /// Base unit of the values.
     fn unit(&self) -> &str;
 
-    /// Which command's runs another question may take as its baseline; none if there are no runs.
+    /// The command whose runs another question may use as its baseline; none if there are no runs.
     fn baseline(&self) -> Option<usize>;
 
-    /// A trial that has seen nothing. One that makes its own runs is made at once: as many as `dealings`, or the
-    /// budget.
+    /// A trial without any runs yet. A permutation test runs at once: `resamples` times, or to the end of its budget.
     ///
     /// # Errors
     /// If the question makes no sense.
-    fn trial(&self, dealings: Option<u64>) -> Result<Box<dyn Trial>, Failure>;
+    fn trial(&self, resamples: Option<u64>) -> Result<Box<dyn Trial>, Failure>;
 }
 
 impl Question {
-    /// What each kind answers, in the order of the kinds: the only place that tells them apart.
+    /// Applies the function for the question's kind: the only place that distinguishes kinds.
     #[must_use]
     pub fn each<'a, T>(
         &'a self,
@@ -66,7 +65,7 @@ impl Question {
         }
     }
 
-    /// What every kind can say of itself.
+    /// The common interface of all kinds.
     #[must_use]
     pub fn asked(&self) -> &dyn Asked {
         self.each(|slo| slo, |compare| compare, |permute| permute)
@@ -122,8 +121,8 @@ impl Asked for Permute {
     fn baseline(&self) -> Option<usize> {
         None
     }
-    fn trial(&self, dealings: Option<u64>) -> Result<Box<dyn Trial>, Failure> {
-        Ok(Box::new(DealTrial::again(self, dealings)?))
+    fn trial(&self, resamples: Option<u64>) -> Result<Box<dyn Trial>, Failure> {
+        Ok(Box::new(ResampleTrial::again(self, resamples)?))
     }
 }
 
@@ -183,7 +182,7 @@ impl Decider {
         }
     }
 
-    /// The library's name for it.
+    /// The corresponding method of `stats`.
     pub fn method(self) -> Method {
         match self {
             Decider::Csm => Method::Csm,
@@ -193,17 +192,18 @@ impl Decider {
     }
 }
 
-/// How many times longer than by chance runs that lack the property may follow upon each other.
+/// How many times longer than by chance bursts of runs that lack the property may be.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Bursts {
-    /// Where the answer is `no`.
+    /// For a `no`.
     pub no: f64,
-    /// Where it is yes; none: asked only where runs are clustered.
+    /// For a yes; none: only if the runs are clustered.
     pub yes: Option<f64>,
 }
 
 impl Bursts {
-    /// What the flag means: 1 is independence, another number holds for both answers, and without it a no is guarded.
+    /// The meaning of the flag: 1 is independence, another number applies to both answers, and by default a no is
+    /// guarded.
     pub fn new(given: Option<f64>) -> Option<Bursts> {
         match given {
             None => {
@@ -225,7 +225,7 @@ impl From<Bursts> for Stretch {
 /// "Is the rate of runs with this property at least R?"
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Slo {
-    /// The metric's name; `counts` where only counts are known.
+    /// The metric's name; `counts` if only counts are known.
     pub metric: String,
     /// Base unit of the values.
     pub unit: String,
@@ -239,17 +239,16 @@ pub struct Slo {
     pub max_error: f64,
     /// What decides.
     pub method: Decider,
-    /// How far runs may depend on each other; none in logs from before that was asked, and where they are taken to be
-    /// independent.
+    /// How far runs may depend on each other; none in older logs, and if runs are assumed independent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bursts: Option<Bursts>,
-    /// The percentile whose place is asked for, where the question is put as one.
+    /// The percentile, if the question is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quantile: Option<f64>,
 }
 
 impl Slo {
-    /// The question for the library.
+    /// The question as `stats` asks it.
     pub fn question(&self) -> Result<stats::Question, Failure> {
         let max_error = max_error(self.max_error)?;
         let rate = |rate| Rate::new(rate).map_err(|error| Failure::new(error.to_string(), ""));
@@ -289,7 +288,7 @@ impl Slo {
     }
 }
 
-/// What is claimed of B against A.
+/// The claim about B against A.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Claim {
@@ -335,7 +334,7 @@ pub struct Compare {
     pub claim: Claim,
     /// Ratios from `1/(1+margin)` to `1+margin`, ends included, are equivalent.
     pub margin: f64,
-    /// Whether large values are the good ones.
+    /// Whether larger values are better.
     pub higher_is_better: bool,
     /// Largest chance of any wrong statement, over all looks and all candidates.
     pub max_error: f64,
@@ -345,12 +344,12 @@ pub struct Compare {
     pub commands: Vec<String>,
     /// Which of them is the baseline.
     pub baseline: usize,
-    /// Whether the trial goes on after a run that fails. Such a run is lost, unless the guard says otherwise.
+    /// Whether the trial continues after a run that fails. Such a run is lost, unless the guard says otherwise.
     pub ignore_failure: bool,
     /// The percentile that is compared, instead of the median of the paired ratios.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quantile: Option<f64>,
-    /// What is asked besides the median; none in logs from before there was a guard.
+    /// What is asked in addition to the median; none in logs from before there was a guard.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guard: Option<Guard>,
 }
@@ -380,12 +379,12 @@ impl Compare {
         }
     }
 
-    /// The percentile of the costs that is compared: where higher is better, p10 of the values is p90 of the costs.
+    /// The percentile of the costs that is compared: if higher is better, p10 of the values is p90 of the costs.
     pub fn cost_quantile(&self) -> Option<f64> {
         self.quantile.map(|rate| if self.higher_is_better { 1.0 - rate } else { rate })
     }
 
-    /// What is compared, as people call it.
+    /// The compared quantity, in words.
     pub fn effect_name(&self) -> String {
         match self.quantile {
             None => "median ratio".to_string(),
@@ -393,12 +392,12 @@ impl Compare {
         }
     }
 
-    /// The ends of the equivalent ratios.
+    /// The ends of the band of equivalent ratios.
     pub fn band(&self) -> (f64, f64) {
         (1.0 / (1.0 + self.margin), 1.0 + self.margin)
     }
 
-    /// What an answer says of a candidate.
+    /// What an answer says about a candidate.
     pub fn said(&self, answer: Answer) -> String {
         let by = match self.margin {
             0.0 => String::new(),
@@ -451,15 +450,16 @@ pub struct Permute {
     pub statistic: String,
     /// Whether differences in either direction are extreme.
     pub two_sided: bool,
-    /// Significant is a p-value below this.
+    /// A p-value below this is significant.
     pub level: f64,
     /// Lower end of the indifference zone.
     pub or_below: Option<f64>,
     /// Largest chance of a wrong verdict about the p-value, over all looks.
     pub max_error: f64,
-    /// The budget.
-    pub most_dealings: u64,
-    /// Seed of the dealings.
+    /// The budget: most resamples.
+    #[serde(rename = "most_dealings")]
+    pub most_resamples: u64,
+    /// Seed of the resampling.
     pub seed: String,
 }
 
@@ -489,7 +489,7 @@ fn max_error(epsilon: f64) -> Result<MaxError, Failure> {
     MaxError::new(epsilon).map_err(|error| Failure::new(error.to_string(), "see --max-error"))
 }
 
-/// A bound of an error as people read it, rounded up.
+/// An error bound as people read it, rounded up.
 #[deprecated(note = "use `uncontended_figures::at_most_percent`")]
 #[must_use]
 pub fn error_bound(share: f64) -> String {

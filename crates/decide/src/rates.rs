@@ -1,11 +1,10 @@
 //! The trial of a rate: how many runs have the property, where the percentile lies, whether runs depend on each other.
 //!
 //! # Contract
-//! The verdict is the judge's, which does not take bursts for a rate unless runs are said to be independent. A
-//! percentile that was asked about has an interval of its own, valid over all looks; without an indifference
-//! zone both are right together with one and the same error, since either is wrong only if too many, or too few, values
-//! lie at or below the true percentile. That runs which lack the property come in bursts is a warning, wrong at most
-//! once in a thousand trials.
+//! The verdict is the judge's, which does not mistake bursts for a rate unless runs are declared independent. A
+//! percentile has an interval of its own, valid over all looks. Without an indifference zone, one error covers verdict
+//! and interval, since either is wrong only if too many, or too few, values are at or below the true percentile. Bursts
+//! of runs that lack the property raise a warning, which is false at most once in a thousand trials.
 //! # Evidence
 //! `crates/cli/tests/decide_slo.rs`, `crates/cli/src/decide/truth.rs`.
 
@@ -24,14 +23,14 @@ use uncontended_stats::{self as stats, Counts, Judge, MaxError, Rate, Report, qu
 pub struct RateTrial {
     slo: Slo,
     judge: Judging,
-    /// Every value, where a percentile is asked about. A run that failed is worse than any value.
+    /// Every value, if a percentile is asked about. A run that failed is worse than any value.
     values: Option<Vec<f64>>,
     runs: u64,
     failed: u64,
 }
 
 impl RateTrial {
-    /// A trial that has seen nothing.
+    /// A trial without any runs yet.
     pub fn new(slo: &Slo) -> Result<RateTrial, Failure> {
         Ok(RateTrial {
             slo: slo.clone(),
@@ -42,7 +41,7 @@ impl RateTrial {
         })
     }
 
-    /// The finding without the percentile, which takes a sort.
+    /// The finding without the percentile, which needs a sort.
     pub fn finding(&self) -> Finding {
         self.finding_with(None)
     }
@@ -67,7 +66,7 @@ impl RateTrial {
         }
     }
 
-    /// Where the percentile lies that was asked about.
+    /// The interval of the percentile.
     pub fn percentile(&self) -> Option<Percentile> {
         let rate = Rate::new(self.slo.quantile?).ok()?;
         let max_error = MaxError::new(self.slo.max_error).ok()?;
@@ -84,7 +83,7 @@ impl RateTrial {
 
 impl Trial for RateTrial {
     fn push(&mut self, run: &Run) -> Result<(), Failure> {
-        // A run that failed or was killed for its time does not have the property, whatever it shows.
+        // A run that failed or timed out lacks the property, whatever it shows.
         let value = run.value.filter(|_| run.outcome == Outcome::Ok);
         let bound = self.slo.bound.as_ref();
         let good = |bound: &Bound| value.is_some_and(|value| bound.holds(value));
@@ -114,7 +113,7 @@ impl Trial for RateTrial {
         let to_decide = match pending {
             None => more_to_decide(left),
             Some(pending) => format!(
-                "{} if runs are independent (--bursts 1), but bursts may explain it yet",
+                "{} if runs are independent (--bursts 1), but bursts may still explain it",
                 Answer::from(pending.would_be).name()
             ),
         };
@@ -134,7 +133,7 @@ impl Trial for RateTrial {
     fn diagnoses(&self) -> Vec<String> {
         let failed = (self.failed > 0).then(|| {
             format!(
-                "{} of {} runs failed: they lack the property, whatever they show",
+                "{} of {} runs failed: they lack the property, whatever they print",
                 self.failed, self.runs
             )
         });
@@ -200,7 +199,7 @@ impl Judging {
         }
     }
 
-    /// What keeps runs that may depend on each other from the verdict of independent ones.
+    /// Why the verdict for independent runs does not apply to runs that may depend on each other.
     fn pending(&self) -> Option<Pending> {
         match self {
             Judging::Bursts(judge) if judge.verdict() == stats::Verdict::Undecided => {
@@ -216,19 +215,19 @@ impl Judging {
 pub struct Dependence {
     /// Runs that lack the property.
     pub bad: u64,
-    /// In how many bursts they came.
+    /// The number of bursts they form.
     pub bursts: u64,
-    /// The chance of so few, if runs were independent.
+    /// The chance of so few bursts if runs were independent.
     pub clustered: f64,
-    /// What independent runs would have as their verdict, where bursts leave it open.
+    /// The verdict under independence, if bursts leave it open.
     pub would_be: Option<Answer>,
-    /// The log of the e-process against bursts, then.
+    /// The log of the e-process against bursts, in that case.
     pub log_evidence: Option<f64>,
-    /// What it has to reach.
+    /// The value it has to reach.
     pub needed: Option<f64>,
 }
 
-/// A warning about outcomes that depend on each other. Their clustering has at most this chance where they do not.
+/// The largest chance of a false warning that outcomes depend on each other.
 const FALSE_ALARM: f64 = 5e-4;
 
 fn diagnosis(chain: &Chain, counts: Counts, guarded: bool) -> Option<String> {
@@ -238,17 +237,18 @@ fn diagnosis(chain: &Chain, counts: Counts, guarded: bool) -> Option<String> {
         return None;
     }
     let how = if clustered { "fewer" } else { "more" };
+    let noun = if bursts == 1 { "burst" } else { "bursts" };
     let then = match (clustered, guarded) {
         (false, _) => "the runs are not independent",
-        (true, true) => "the runs are not independent, which the verdict minds",
-        (true, false) => "the runs are not independent, so the error is not bounded as said",
+        (true, true) => "the runs are not independent, which the verdict takes into account",
+        (true, false) => "the runs are not independent, so the stated error does not hold",
     };
     Some(format!(
-        "the {bad} runs that lack the property came in {bursts} bursts, {how} than chance has it: {then}"
+        "the {bad} runs that lack the property came in {bursts} {noun}, {how} than by chance: {then}"
     ))
 }
 
-/// The finding about a rate after certain counts, with what is known of their order and of the values.
+/// The finding about a rate after the given counts, with what is known of their order and of the values.
 #[must_use]
 pub fn finding(
     slo: &Slo,

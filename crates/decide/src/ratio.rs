@@ -1,4 +1,4 @@
-//! What is inferred of one candidate against the baseline: the median of the paired ratios, or the ratio of two
+//! The inference about one candidate against the baseline: the median of the paired ratios, or the ratio of two
 //! quantiles.
 
 use crate::Failure;
@@ -34,7 +34,7 @@ impl Ratio {
         }
     }
 
-    /// What it says of a claim.
+    /// Its answer to a claim.
     pub fn verdict(&self, claim: crate::question::Claim) -> Answer {
         match self {
             Ratio::Paired(paired) => paired.verdict(claim.into()).into(),
@@ -42,7 +42,7 @@ impl Ratio {
         }
     }
 
-    /// How the candidate stands to the baseline.
+    /// The relation of the candidate to the baseline.
     pub fn relation(&self) -> Relation {
         match self {
             Ratio::Paired(paired) => paired.relation().into(),
@@ -58,7 +58,7 @@ impl Ratio {
         }
     }
 
-    /// Where the ratio lies.
+    /// The confidence sequence of the ratio.
     pub fn interval(&self) -> (f64, f64) {
         match self {
             Ratio::Paired(paired) => paired.interval(),
@@ -66,7 +66,7 @@ impl Ratio {
         }
     }
 
-    /// The logs of the e-processes that it is below, and above, `ratio`, and what they have to reach.
+    /// The logs of the e-processes that it is below, and above, `ratio`, and the value they have to reach.
     pub fn log_evidence(&self, ratio: f64) -> ((f64, f64), f64) {
         match self {
             Ratio::Paired(paired) => (paired.log_evidence(ratio), paired.needed()),

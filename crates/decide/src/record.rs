@@ -1,9 +1,9 @@
-//! The raw log: what was asked, then every run, then why it ended. JSON, one object a line.
+//! The raw log: the question, then every run, then why the trial ended. One JSON object per line.
 //!
 //! # Contract
-//! The head is written before the first run, so that nothing about the question can depend on the data. Numbers are
-//! written in the shortest form that reads back as the same double. A log without an end line was cut short, and its
-//! runs still count.
+//! The head is written before the first run, so nothing about the question can depend on the data. Numbers are written
+//! in the shortest form that reads back as the same double. A log without an end line was cut short; its runs still
+//! count.
 //! # Evidence
 //! `crates/cli/tests/decide_verdict.rs`, `fuzz/fuzz_targets/verdict_log.rs`.
 
@@ -23,9 +23,9 @@ pub struct Head {
     pub schema: String,
     /// What is asked.
     pub hypothesis: Question,
-    /// Seed of everything random, as text since it may pass 2^53.
+    /// Seed of all randomness, as text since it may exceed 2^53.
     pub seed: String,
-    /// What the user should bear in mind whatever the data say.
+    /// Warnings that apply whatever the data say.
     pub warnings: Vec<String>,
 }
 
@@ -35,20 +35,20 @@ pub struct Run {
     /// Which command; 0 in `slo`.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub arm: usize,
-    /// The metric in its base unit; none if the run failed without showing it.
+    /// The metric in its base unit; none if the run failed without reporting it.
     pub value: Option<f64>,
     /// How it ended.
     pub outcome: Outcome,
-    /// Wall time, where a command ran.
+    /// Wall time, if a command ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wall_ns: Option<u64>,
-    /// A stored value from another time, not run with the others.
+    /// Whether the value was stored in an earlier trial, not run with the others.
     #[serde(default, skip_serializing_if = "is_false")]
     pub stored: bool,
 }
 
 impl Run {
-    /// A sound run of command `arm` that showed `value`.
+    /// A successful run of command `arm` that reported `value`.
     #[must_use]
     pub fn of(arm: usize, value: f64) -> Run {
         Run { arm, value: Some(value), outcome: Outcome::Ok, wall_ns: None, stored: false }
@@ -59,11 +59,11 @@ impl Run {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// By itself, with status 0 (or any status, where that is the metric).
+    /// By itself, with status 0 (or any status, if that is the metric).
     Ok,
     /// With another status, or 128 + the signal that ended it.
     Failed(i32),
-    /// It was killed for its time.
+    /// It was killed at its time limit.
     TimedOut,
 }
 
@@ -79,13 +79,13 @@ pub enum Stop {
     MaxTime,
     /// There is no more input.
     EndOfInput,
-    /// The user ended it.
+    /// The user interrupted it.
     Interrupted,
     /// The log breaks off.
     LogCut,
 }
 
-/// Refuses what no log can go to.
+/// Refuses a path that cannot hold a log.
 ///
 /// # Errors
 /// If it is `-`: standard output is for the verdict.
@@ -119,15 +119,15 @@ pub enum Line {
     Head(Head),
     /// One for each run.
     Run(Run),
-    /// The last, with the verdict as it was given.
+    /// The last, with the verdict that was given.
     End {
         /// Why no more runs were made.
         stop: Stop,
-        /// The verdict given then.
+        /// The verdict that was given.
         verdict: String,
-        /// How many dealings were made, in a permutation test: it has no runs of its own.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        dealings: Option<u64>,
+        /// How many resamples a permutation test made: it has no runs of its own.
+        #[serde(rename = "dealings", default, skip_serializing_if = "Option::is_none")]
+        resamples: Option<u64>,
     },
 }
 
@@ -140,11 +140,11 @@ pub struct Log {
     pub runs: Vec<Run>,
     /// Why it ended, and the verdict given; none if the log was cut short.
     pub end: Option<(Stop, String)>,
-    /// How many dealings were made, in a permutation test that ended.
-    pub dealings: Option<u64>,
+    /// How many resamples a finished permutation test made.
+    pub resamples: Option<u64>,
 }
 
-/// Writes one line in one piece.
+/// Writes one line with a single write.
 pub fn write(out: &mut impl Write, line: &Line) -> std::io::Result<()> {
     let mut text = serde_json::to_string(line)?;
     text.push('\n');
@@ -169,7 +169,7 @@ pub fn read(source: impl BufRead) -> Result<Log, String> {
         };
         match (line, &mut log) {
             (Line::Head(head), None) if head.schema == SCHEMA => {
-                log = Some(Log { head, runs: Vec::new(), end: None, dealings: None });
+                log = Some(Log { head, runs: Vec::new(), end: None, resamples: None });
             }
             (Line::Head(head), None) => {
                 return Err(bad(format!("its schema is {}, not {SCHEMA}", head.schema)));
@@ -178,8 +178,8 @@ pub fn read(source: impl BufRead) -> Result<Log, String> {
             (_, None) => return Err(bad("no head before it".to_string())),
             (_, Some(Log { end: Some(_), .. })) => return Err(bad("after the end".to_string())),
             (Line::Run(run), Some(log)) => log.runs.push(run),
-            (Line::End { stop, verdict, dealings }, Some(log)) => {
-                (log.end, log.dealings) = (Some((stop, verdict)), dealings);
+            (Line::End { stop, verdict, resamples }, Some(log)) => {
+                (log.end, log.resamples) = (Some((stop, verdict)), resamples);
             }
         }
     }

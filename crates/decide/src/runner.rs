@@ -1,9 +1,9 @@
-//! Running commands to measure them: fresh processes, one at a time.
+//! Runs commands to measure them: fresh processes, one at a time.
 //!
 //! # Contract
-//! A run is a fresh process in a process group of its own, its standard input `/dev/null` unless a file is named. What
-//! goes wrong with the *measurement* (no such program, no metric on its output) is a [`Failure`]; what goes wrong with
-//! the *program* (a status other than zero, a signal, a time-out) is a [`Run`] that says so.
+//! A run is a fresh process in its own process group, with `/dev/null` as standard input unless a file is named. A
+//! problem with the *measurement* (no such program, no metric in its output) is a [`Failure`]; a problem with the
+//! *program* (nonzero status, signal, timeout) is a [`Run`] that says so.
 //! # Evidence
 //! `crates/cli/tests/decide_runner.rs`, `crates/cli/benches/what_does_a_run_cost.rs`.
 
@@ -21,36 +21,36 @@ use std::time::{Duration, Instant};
 use uncontended_figures::Dimension;
 use uncontended_sys::supervise::{self, Ended};
 
-/// How commands are started.
+/// How to start commands.
 #[derive(Debug, Clone, Default)]
 pub struct Launch {
     /// Which shell reads command lines.
     pub shell: Shell,
-    /// Working directory, if another than ours.
+    /// Working directory, if different from ours.
     pub directory: Option<PathBuf>,
     /// Variables added to our environment.
     pub environment: Vec<(String, String)>,
-    /// A run that takes longer is killed and has failed.
+    /// When to kill a run, which then counts as failed.
     pub timeout: Option<Duration>,
-    /// What standard input is read from; nothing otherwise.
+    /// The file for standard input; none means empty.
     pub input: Option<PathBuf>,
-    /// Whether what the command prints is shown.
+    /// Whether to show what the command prints.
     pub show_output: bool,
 }
 
 /// What splits a command line into words.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub enum Shell {
-    /// Ourselves where that means the same, else `/bin/sh`.
+    /// We do if that means the same as a shell would, else `/bin/sh`.
     #[default]
     Auto,
-    /// Ourselves.
+    /// We do.
     None,
     /// This program with its arguments, then `-c`.
     Program(Vec<String>),
 }
 
-/// A command ready to be started any number of times.
+/// A parsed command, ready to be started any number of times.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prepared {
     /// As the user wrote it.
@@ -81,7 +81,7 @@ impl Prepared {
         Ok(Prepared { line: line.to_string(), words, shell: is_shell })
     }
 
-    /// A command given as words: no shell ever sees it. A single word is a line.
+    /// A command given as words, which no shell sees. A single word is a command line.
     pub fn from_words(words: &[String], launch: &Launch) -> Result<Prepared, Failure> {
         match words {
             [line] => Prepared::from_line(line, launch),
@@ -91,7 +91,7 @@ impl Prepared {
 }
 
 impl Prepared {
-    /// Whether its program is nowhere to be found, so that the line is more likely an argument of the one before it.
+    /// Whether its program cannot be found, which suggests that the line is an argument of the previous command.
     pub fn is_no_program(&self, launch: &Launch) -> bool {
         let Some(program) = self.words.first().filter(|_| !self.shell) else { return false };
         if program.contains('/') {
@@ -110,10 +110,10 @@ impl Prepared {
 pub struct Runner {
     launch: Launch,
     metric: Metric,
-    /// The dimension that thresholds have, where the user fixed one.
+    /// The dimension of thresholds, if the user fixed one.
     dimension: Option<Dimension>,
     run_json: Option<PathBuf>,
-    /// When a run in flight is ended, since the trial has had twice its time.
+    /// When to end a run in progress: at twice the trial's time.
     deadline: Option<Instant>,
 }
 
@@ -131,12 +131,12 @@ impl Runner {
         Ok(Runner { launch, metric, dimension, run_json, deadline: None })
     }
 
-    /// Ends what still runs after twice this time.
+    /// Sets the time limit; ends a run in progress at twice that time.
     pub fn limit(&mut self, most: Option<Duration>) {
         self.deadline = most.and_then(|most| Instant::now().checked_add(most.saturating_mul(2)));
     }
 
-    /// Whether that time is over: then what was just ended says nothing.
+    /// Whether that time is over; if so, the run that was just ended does not count.
     pub fn is_out_of_time(&self) -> bool {
         self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
@@ -167,7 +167,7 @@ impl Runner {
         self.refuse_what_never_ran(prepared, status)?;
         let json = self.run_json.as_ref().and_then(|path| std::fs::read(path).ok());
         let value = match self.metric.read(&ended, json.as_deref()) {
-            // Where nothing else fixes the dimension, the first run does.
+            // If nothing else fixes the dimension, the first run does.
             Ok(read) if *self.dimension.get_or_insert(read.dimension) == read.dimension => {
                 Some(read.value)
             }
@@ -175,7 +175,7 @@ impl Runner {
             Ok(_) => {
                 return Err(self.no_metric(
                     prepared,
-                    "its number has another unit than the threshold or the earlier ones",
+                    "its number has a different unit than the threshold or the earlier values",
                 ));
             }
             Err(why) => return Err(self.no_metric(prepared, &why)),
@@ -184,7 +184,7 @@ impl Runner {
         Ok(Run { arm: 0, value, outcome, wall_ns, stored: false })
     }
 
-    /// Runs a command around the measured ones; it must succeed.
+    /// Runs a setup, prepare, conclude or cleanup command; it must succeed.
     pub fn around(&self, role: &str, prepared: &Prepared) -> Result<(), Failure> {
         let ended = self.run(prepared, &prepared.words, None, false)?;
         match (ended.code, ended.signal) {
@@ -232,8 +232,8 @@ impl Runner {
         supervise::supervise(child, started, timeout).map_err(failed)
     }
 
-    /// A shell answers 127 for a program that is not there and 126 for one that cannot be executed, `unc run` likewise,
-    /// and 125 for its own failures: that says nothing about the program.
+    /// A shell exits with 127 for a program that does not exist and 126 for one that cannot be executed, as `unc run`
+    /// does; `unc run` exits with 125 for its own failures. None of these says anything about the program.
     fn refuse_what_never_ran(&self, prepared: &Prepared, status: i32) -> Result<(), Failure> {
         let why = match status {
             127 => "was not found",
@@ -261,13 +261,13 @@ impl Runner {
 impl Drop for Runner {
     fn drop(&mut self) {
         if let Some(path) = &self.run_json {
-            // It is ours alone; what cannot be removed is left to the system.
+            // It is private; leave it to the system if it cannot be removed.
             let _ = path.parent().map(std::fs::remove_dir_all);
         }
     }
 }
 
-/// A new folder that nobody else can enter.
+/// A new directory that no other user can enter.
 fn private_folder() -> Result<PathBuf, Failure> {
     let path = std::env::temp_dir().join(format!("unc-{:016x}", crate::seed(None)));
     std::fs::DirBuilder::new()

@@ -13,7 +13,7 @@ pub struct Parameter {
 const MOST: usize = 1000;
 
 impl Parameter {
-    /// Values that are listed with commas.
+    /// Values listed with commas.
     pub fn list(name: &str, values: &str) -> Result<Parameter, Failure> {
         let values: Vec<String> = values.split(',').map(String::from).collect();
         Ok(Parameter { name: checked(name)?, values })
@@ -28,10 +28,7 @@ impl Parameter {
             let number = text.parse::<f64>().ok().map(|number| (number * unit).round());
             let number = number.filter(|number| number.abs() < 1e15);
             number.ok_or_else(|| {
-                Failure::new(
-                    format!("'{text}' is not a number to scan with"),
-                    "see --parameter-scan",
-                )
+                Failure::new(format!("'{text}' is not a number"), "see --parameter-scan")
             })
         };
         let (first, last, step) = (whole(first)?, whole(last)?, whole(step)?);

@@ -1,9 +1,10 @@
-//! A trial under way: its log, its budget and its end.
+//! A trial in progress: its log, its budget and its end.
 //!
 //! # Contract
-//! The head of the log is on disk before the first run, every run is in the log before it can decide anything. Whatever
-//! ends the trial, `finish` gives the verdict of the runs so far, or says why they give none. An earlier log of
-//! that name stays until every command has run once, or there is a verdict: till then the new one is a file next to it.
+//! The head of the log is on disk before the first run, and every run is in the log before it can decide anything.
+//! Whatever ends the trial, `finish` gives the verdict of the runs so far, or says why there is none. An existing log
+//! of that name stays until every command has run once or there is a verdict; until then the new log is a file next to
+//! it.
 
 use crate::Failure;
 use crate::progress::Progress;
@@ -17,20 +18,20 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use uncontended_sys::interrupts;
 
-/// What a session needs besides the hypothesis.
+/// What a session needs in addition to the question.
 #[derive(Debug, Clone, Default)]
 pub struct Setting<'a> {
-    /// Seed of everything random.
+    /// Seed of all randomness.
     pub seed: u64,
-    /// What the user should bear in mind whatever the data say.
+    /// Warnings that apply whatever the data say.
     pub warnings: Vec<String>,
     /// Most runs of all commands together.
     pub most_runs: Option<u64>,
     /// Longest time.
     pub most_time: Option<Duration>,
-    /// Where the log goes.
+    /// Where to write the log.
     pub log: Option<&'a Path>,
-    /// Whether the verdict shall carry every run.
+    /// Whether the verdict keeps every run.
     pub keep_runs: bool,
 }
 
@@ -45,7 +46,7 @@ pub struct Session {
     most_runs: Option<u64>,
     most_time: Option<Duration>,
     started: Instant,
-    /// How it goes, for people.
+    /// Where progress is shown.
     pub progress: Box<dyn Progress>,
 }
 
@@ -87,12 +88,12 @@ impl Session {
         Ok(session)
     }
 
-    /// The trial as it stands.
+    /// The trial in its current state.
     pub fn trial(&self) -> &dyn Trial {
         self.trial.as_ref()
     }
 
-    /// Why there should be no further run, if so.
+    /// Why the trial should stop, if it should.
     pub fn stop(&self) -> Option<Stop> {
         let over = |limit: Option<u64>| limit.is_some_and(|most| self.pushed >= most);
         match () {
@@ -106,7 +107,7 @@ impl Session {
         }
     }
 
-    /// Takes one run: log first, then judgement.
+    /// Takes one run: logs it first, then judges it.
     pub fn push(&mut self, run: Run) -> Result<(), Failure> {
         self.pushed += 1;
         let line = Line::Run(run);
@@ -131,13 +132,13 @@ impl Session {
         let mut verdict = trial::verdict(self.trial.as_ref(), &self.head, stop);
         self.write_with(LogFile::take_place)?;
         let name = verdict.finding.verdict.name().to_string();
-        self.write(&Line::End { stop, verdict: name, dealings: None })?;
+        self.write(&Line::End { stop, verdict: name, resamples: None })?;
         verdict.log = self.log.map(|log| log.path.display().to_string());
         verdict.runs = self.runs;
         Ok(verdict)
     }
 
-    /// One line, handed to the system at once, so that no end of ours loses a run.
+    /// Writes one line at once, so that no crash of ours loses a run.
     fn write(&mut self, line: &Line) -> Result<(), Failure> {
         self.write_with(|log| record::write(&mut log.file, line))
     }
@@ -153,17 +154,17 @@ impl Session {
     }
 }
 
-/// The log under way.
+/// The log being written.
 #[derive(Debug)]
 struct LogFile {
     /// As the user named it.
     path: PathBuf,
     file: File,
-    /// Where it is while an earlier log has its place.
+    /// The temporary path while an existing log has its place.
     pending: Option<Pending>,
 }
 
-/// A new log that waits for the place of an earlier one; removed if it never takes it.
+/// A new log that waits to replace an existing one; removed if it never does.
 #[derive(Debug)]
 struct Pending {
     new: PathBuf,
@@ -178,7 +179,7 @@ impl LogFile {
         let has_earlier = fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() > 0);
         let pending = match has_earlier {
             true => {
-                // A link stays one.
+                // A symbolic link stays one.
                 let earlier = fs::canonicalize(path)?;
                 let mut new = earlier.clone().into_os_string();
                 new.push(format!(".{}.new", std::process::id()));
@@ -190,14 +191,14 @@ impl LogFile {
         Ok(LogFile { path: path.to_path_buf(), file, pending })
     }
 
-    /// Takes note of a run of a command: it can be started.
+    /// Notes that a command has run, so it can be started.
     fn has_run(&mut self, arm: usize) -> io::Result<()> {
         let Some(pending) = &mut self.pending else { return Ok(()) };
         pending.unseen.retain(|&unseen| unseen != arm);
         if pending.unseen.is_empty() { self.take_place() } else { Ok(()) }
     }
 
-    /// Replaces the earlier log, if there is one.
+    /// Replaces the existing log, if there is one.
     fn take_place(&mut self) -> io::Result<()> {
         self.pending.take().map_or(Ok(()), |pending| fs::rename(&pending.new, &pending.earlier))
     }
@@ -205,7 +206,7 @@ impl LogFile {
 
 impl Drop for Pending {
     fn drop(&mut self) {
-        // After a rename there is nothing of this name.
+        // After a rename, no file has this name.
         let _ = fs::remove_file(&self.new);
     }
 }

@@ -1,4 +1,4 @@
-//! What the values of one command look like: their middle, their mean and their ends.
+//! A summary of one command's values: median, mean, least and greatest.
 
 use serde::Serialize;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 pub struct Spread {
     /// Runs with a value.
     pub runs: u64,
-    /// The middle one; of two in the middle their mean.
+    /// The median; of two middle values, their mean.
     pub median: f64,
     /// The mean.
     pub mean: f64,

@@ -1,10 +1,10 @@
-//! Several questions with one error bound for all of them, read from TOML.
+//! Several questions with one error bound for all, read from TOML.
 //!
 //! # Contract
-//! A suite is a TOML file with the tables `[[slo]]`, `[[compare]]` and `[[permute]]`; their keys are named as the flags
-//! of those commands, and `command` (or `commands`, or `values = ["A.txt", "B.txt"]`) is what stands after them.
+//! A suite is a TOML file with the tables `[[slo]]`, `[[compare]]` and `[[permute]]`. Their keys have the names of
+//! those commands' flags; `command` (or `commands`, or `values = ["A.txt", "B.txt"]`) holds the positional arguments.
 //! `max-error` at the top bounds the chance that *any* verdict is wrong: each of m properties gets an equal share
-//! (Bonferroni), whatever they have in common. The whole file is read before anything runs; its properties are in the
+//! (Bonferroni), whatever they have in common. The whole file is checked before anything runs; the properties keep the
 //! order of the file.
 //! # Evidence
 //! `tests/suite.rs`, `crates/cli/tests/decide_suite.rs`.
@@ -15,7 +15,7 @@ use serde::Deserialize;
 use toml::{Spanned, Table, Value};
 use uncontended_stats::MaxError;
 
-/// The error bound where none is given.
+/// The default error bound.
 pub const DEFAULT_ERROR: f64 = 0.001;
 
 /// Questions that are asked together.
@@ -25,23 +25,23 @@ pub struct Suite {
     pub properties: Vec<Property>,
     /// Largest chance that any verdict is wrong.
     pub max_error: f64,
-    /// The part of it that each property has.
+    /// Each property's share of it.
     pub share: f64,
 }
 
-/// One of them.
+/// One property of a suite.
 #[derive(Debug)]
 pub struct Property {
-    /// As the file says, or its kind and its number.
+    /// The name in the file, or its kind and number.
     pub name: String,
-    /// What is asked.
+    /// The question.
     pub plan: Box<dyn Plan>,
 }
 
-/// Reads a plan whose error bound is given.
+/// Reads a plan with a given error bound.
 type Read = fn(&mut Keys, f64) -> Result<Box<dyn Plan>, String>;
 
-/// The file. Its tables keep where they stand, since that is their order.
+/// The file. Its tables keep their positions, which give their order.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct File {
@@ -82,7 +82,7 @@ impl File {
 }
 
 impl Suite {
-    /// Reads a suite; `max_error`, where given, stands before the file's own.
+    /// Reads a suite; `max_error`, if given, overrides the file's.
     ///
     /// # Errors
     /// What is wrong with which property, or on which line.

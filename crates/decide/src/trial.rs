@@ -1,7 +1,7 @@
-//! From runs to a verdict: the one path that live measurements, streams and logs all take.
+//! From runs to a verdict: the one path for live measurements, streams and logs.
 //!
 //! # Contract
-//! A trial is a function of its hypothesis and the runs pushed into it, and of nothing else, so that `unc verdict`
+//! A trial is a function of its hypothesis and the runs pushed into it, and of nothing else, so `unc verdict`
 //! recomputes a verdict from the log bit for bit.
 //! # Evidence
 //! `crates/cli/tests/decide_verdict.rs`.
@@ -13,7 +13,7 @@ use std::fmt::Debug;
 use uncontended_figures::{count, progress::State};
 use uncontended_stats::{self as stats, Counts, Report};
 
-/// A question being tried.
+/// The state of a question under trial.
 pub trait Trial: Debug {
     /// Takes one run.
     ///
@@ -24,38 +24,38 @@ pub trait Trial: Debug {
     /// The answer so far.
     fn answer(&self) -> Answer;
 
-    /// Whether further runs could not change anything.
+    /// Whether no further run could change anything.
     fn is_settled(&self) -> bool {
         self.answer() != Answer::Undecided
     }
 
-    /// Why no verdict can be given of what was run, if so.
+    /// Why the runs so far permit no verdict, if so.
     fn refusal(&self) -> Option<Failure> {
         None
     }
 
-    /// The commands, by their number, that the next block has to run.
+    /// The commands, by number, that the next block has to run.
     fn active(&self) -> Vec<usize> {
         vec![0]
     }
 
-    /// How it stands, with the current interval, and about how many runs are left.
+    /// The state, with the current interval and an estimate of how many runs are left.
     fn state(&self) -> State;
 
-    /// What each test says so far: one finding, or one for each candidate.
+    /// The state of each test: one finding, or one per candidate.
     fn findings(&self) -> Vec<Finding>;
 
-    /// The findings with what takes a sort of all runs.
+    /// The findings, with the parts that need a sort of all runs.
     fn findings_in_full(&self) -> Vec<Finding> {
         self.findings()
     }
 
-    /// The ratios of each candidate to the baseline, in the order of the blocks, where there are such.
+    /// The ratios of each candidate to the baseline, in the order of the blocks, if there are any.
     fn ratios(&self) -> Vec<Vec<f64>> {
         Vec::new()
     }
 
-    /// What speaks against the runs' being sound and independent.
+    /// Evidence that the runs are not sound or not independent.
     fn diagnoses(&self) -> Vec<String> {
         Vec::new()
     }
@@ -85,19 +85,19 @@ pub fn verdict(trial: &dyn Trial, head: &Head, stop: Stop) -> Verdict {
     }
 }
 
-/// Of several findings the one that the whole verdict rests on.
+/// The finding that the whole verdict rests on.
 fn worst(findings: &[Finding]) -> Finding {
     let worst = findings.iter().rev().max_by_key(|finding| finding.verdict.badness());
     worst.expect("every trial has a finding").clone()
 }
 
-/// How many more trials decide a question at least: if they go on as they did so far or, within the spread of what was
-/// seen, in whichever way decides sooner. The spread keeps the number from leaping where the rate is near the
-/// threshold. None where it is more than a billion.
+/// How many more trials it takes, at least, to decide a question: if they continue as so far or, within the spread of
+/// what was seen, in whichever way decides sooner. Allowing for the spread keeps the estimate steady when the rate is
+/// near the threshold. None if it is more than a billion.
 #[must_use]
 pub fn remaining(question: &stats::Question, counts: Counts) -> Option<u64> {
     let n = counts.trials() as f64 + 1.0;
-    // Half a failure and half a success are added, so that a pure start does not promise too much.
+    // Half a failure and half a success are added, so that a perfect start does not promise too much.
     let seen = (counts.successes() as f64 + 0.5) / n;
     let spread = (seen * (1.0 - seen) / n).sqrt();
     let ways =
@@ -114,7 +114,7 @@ pub fn more_to_decide(remaining: Option<u64>) -> String {
     }
 }
 
-/// How many more trials decide, if so many of them succeed.
+/// How many more trials decide, if this share of them succeeds.
 fn more(question: &stats::Question, counts: Counts, rate: f64) -> Option<u64> {
     let decides = |more: u64| {
         let trials = counts.trials().saturating_add(more);
@@ -131,7 +131,7 @@ fn more(question: &stats::Question, counts: Counts, rate: f64) -> Option<u64> {
     Some(high)
 }
 
-/// The finding about a rate: what `report` says, with the evidence against both sides of its thresholds.
+/// The finding about a rate: the report, with the evidence against both sides of its thresholds.
 #[must_use]
 pub fn finding_about(
     rate: f64,
@@ -152,7 +152,7 @@ pub fn finding_about(
     }
 }
 
-/// One entry a threshold: a single one for both sides, or the lower for "above" and the upper for "below".
+/// One entry per threshold: a single one for both sides, or the lower for "above" and the upper for "below".
 fn evidence_about(rate: f64, or_below: Option<f64>, report: &Report) -> Vec<Evidence> {
     let [above, below] = report.evidence.map(|side| Some(side.log_evidence));
     let needed = report.evidence[0].needed;

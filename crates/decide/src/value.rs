@@ -1,4 +1,4 @@
-//! Values of flags that have a range of their own; how they are read is the business of [`uncontended_figures::read`].
+//! Values of flags that have a range of their own; [`uncontended_figures::read`] parses them.
 //!
 //! # Evidence
 //! `tests/value.rs`, `fuzz/fuzz_targets/quantity.rs`.
@@ -38,7 +38,7 @@ pub fn margin(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Reads how many times longer something may be: at least once, at most a million times.
+/// Reads a factor by which something may be longer: at least 1, at most a million.
 ///
 /// # Errors
 /// What is wrong with the text.
@@ -47,7 +47,7 @@ pub fn stretch(text: &str) -> Result<f64, String> {
     read.ok_or_else(|| format!("'{text}' is not a number from 1 to 1000000"))
 }
 
-/// What a dimension is called in a sentence.
+/// The name of a dimension in a sentence.
 #[deprecated(note = "use `Dimension::noun`")]
 #[must_use]
 pub fn noun(dimension: Dimension) -> &'static str {

@@ -1,8 +1,8 @@
 //! A verdict with everything that supports it: schema `uncontended.verdict/1`.
 //!
 //! # Contract
-//! Field names are the JSON contract of `docs/json.md`: fields may be added, none is renamed or removed within version
-//! 1.
+//! Field names are the JSON contract of `docs/json.md`: within version 1, fields may be added, never renamed or
+//! removed.
 
 use crate::guard::TailFinding;
 use crate::question::Question;
@@ -19,18 +19,18 @@ pub const SCHEMA: &str = "uncontended.verdict/1";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
-    /// It holds.
+    /// The claim holds.
     Yes,
-    /// It is refuted.
+    /// The claim is refuted.
     No,
     /// Neither was certain within the budget.
     Undecided,
-    /// It could not be measured.
+    /// The question could not be measured.
     Error,
 }
 
 impl Answer {
-    /// The exit status of design: 0, 1, 3, 2.
+    /// The documented exit status: 0, 1, 3, 2.
     pub fn exit_status(self) -> u8 {
         match self {
             Answer::Yes => 0,
@@ -40,7 +40,7 @@ impl Answer {
         }
     }
 
-    /// What decides when there are several: the greatest wins.
+    /// The rank that decides when there are several: the greatest wins.
     pub fn badness(self) -> u8 {
         match self {
             Answer::Yes => 0,
@@ -71,16 +71,16 @@ impl From<stats::Verdict> for Answer {
     }
 }
 
-/// What was gathered at one threshold.
+/// The evidence at one threshold.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Evidence {
     /// The rate (`slo`) or median ratio (`compare`) in question.
     pub threshold: f64,
-    /// Log of the e-process for "the truth is above it"; null where that would decide nothing.
+    /// Log of the e-process for "the truth is above it"; null if that would decide nothing.
     pub above: Option<f64>,
-    /// Log of the e-process for "the truth is below it"; null where that would decide nothing.
+    /// Log of the e-process for "the truth is below it"; null if that would decide nothing.
     pub below: Option<f64>,
-    /// What either has to reach.
+    /// The value that either has to reach.
     pub needed: f64,
 }
 
@@ -95,12 +95,12 @@ pub struct Effect {
     pub high: Option<f64>,
 }
 
-/// Where a percentile of the values lies.
+/// The interval of a percentile of the values.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Percentile {
     /// Which one: 0.99 for p99.
     pub rate: f64,
-    /// That of the values seen; none if it is a failed run.
+    /// The sample's percentile; none if it is a failed run.
     pub value: Option<f64>,
     /// Lower end of its confidence sequence; none before anything is known.
     pub low: Option<f64>,
@@ -139,18 +139,18 @@ impl Relation {
     }
 }
 
-/// What one test says.
+/// The result of one test.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Finding {
     /// The answer.
     pub verdict: Answer,
-    /// Runs (`slo`), pairs (`compare`) or dealings (`permute`) that were judged.
+    /// Runs (`slo`), pairs (`compare`) or resamples (`permute`) that were judged.
     pub n: u64,
-    /// Those that have the property, or in which the claim's own threshold was kept, or that are as extreme.
+    /// How many of them have the property, support the claim's own threshold, or are as extreme.
     pub successes: u64,
     /// The method.
     pub decided_by: String,
-    /// One entry a threshold.
+    /// One entry per threshold.
     pub evidence: Vec<Evidence>,
     /// Confidence sequence of the rate, dual to the test that decided: valid over all looks.
     pub interval: [f64; 2],
@@ -170,23 +170,23 @@ pub enum About {
     /// A candidate against the baseline.
     Pairs(OfPairs),
     /// A p-value.
-    Dealing(OfDealing),
+    Resampling(OfResampling),
 }
 
-/// What is said of a rate besides.
+/// What a finding about a rate adds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OfRate {
     /// Robbins' criterion at R, rounded up.
     pub log_criterion: f64,
-    /// Whether runs that lack the property come in bursts; none where only counts are known.
+    /// Whether runs that lack the property come in bursts; none if only counts are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dependence: Option<Dependence>,
-    /// Where the percentile lies that was asked about.
+    /// The interval of the percentile asked about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quantile: Option<Percentile>,
 }
 
-/// What is said of a candidate besides.
+/// What a finding about a candidate adds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OfPairs {
     /// The command that it is about.
@@ -195,29 +195,29 @@ pub struct OfPairs {
     pub effect: Effect,
     /// The direction.
     pub relation: Relation,
-    /// Whether one command has more slow or lost runs than the other, where that is asked.
+    /// Whether one command has more slow or lost runs than the other, if that is asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tails: Option<TailFinding>,
-    /// What the values of both commands look like, in the finding of a verdict.
+    /// A summary of both commands' values, in a verdict's finding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub values: Option<Spreads>,
-    /// Pairs that were lost on both sides, where runs may be lost. They are not among `n`.
+    /// Pairs lost on both sides, if runs may be lost. They are not among `n`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lost_pairs: Option<u64>,
 }
 
-/// What is said of a p-value besides.
+/// What a finding about a p-value adds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct OfDealing {
+pub struct OfResampling {
     /// Robbins' criterion at the level, rounded up.
     pub log_criterion: f64,
-    /// The statistic of B less that of A.
+    /// The statistic of B minus that of A.
     pub difference: f64,
-    /// The p-value's estimate, `(b+1)/(m+1)`.
+    /// The estimated p-value, `(b+1)/(m+1)`.
     pub p_value: f64,
 }
 
-/// Version 1 of the schema has these keys whatever the kind.
+/// Serialises these keys for every kind, as version 1 of the schema requires.
 fn with_nulls<S: serde::Serializer>(about: &About, serializer: S) -> Result<S::Ok, S::Error> {
     let mut keys = serde_json::to_value(about).map_err(serde::ser::Error::custom)?;
     if let Some(keys) = keys.as_object_mut() {
@@ -229,22 +229,22 @@ fn with_nulls<S: serde::Serializer>(about: &About, serializer: S) -> Result<S::O
 }
 
 impl Finding {
-    /// What is said of a rate besides, if it is about one.
+    /// What a finding about a rate adds, if this is one.
     #[must_use]
     pub fn rate(&self) -> Option<&OfRate> {
         if let About::Rate(rate) = &self.about { Some(rate) } else { None }
     }
 
-    /// What is said of a candidate besides, if it is about one.
+    /// What a finding about a candidate adds, if this is one.
     #[must_use]
     pub fn pairs(&self) -> Option<&OfPairs> {
         if let About::Pairs(pairs) = &self.about { Some(pairs) } else { None }
     }
 
-    /// What is said of a p-value besides, if it is about one.
+    /// What a finding about a p-value adds, if this is one.
     #[must_use]
-    pub fn dealing(&self) -> Option<&OfDealing> {
-        if let About::Dealing(dealing) = &self.about { Some(dealing) } else { None }
+    pub fn resampling(&self) -> Option<&OfResampling> {
+        if let About::Resampling(found) = &self.about { Some(found) } else { None }
     }
 }
 
@@ -255,26 +255,26 @@ pub struct Verdict {
     pub schema: &'static str,
     /// The question as a sentence.
     pub question: String,
-    /// The finding that the verdict rests on: the only one, or of several the worst.
+    /// The finding that the verdict rests on: the only one, or the worst of several.
     #[serde(flatten)]
     pub finding: Finding,
-    /// Largest chance of anything here being wrong, over all looks.
+    /// Largest chance that any statement here is wrong, over all looks.
     pub max_error: f64,
     /// Why no more runs were made.
     pub stopped_by: Stop,
-    /// One finding for each candidate (`compare` only).
+    /// One finding per candidate (`compare` only).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub comparisons: Vec<Finding>,
     /// What was asked, in full.
     pub hypothesis: Question,
-    /// What the user should bear in mind.
+    /// What makes the verdict weaker than it looks.
     pub warnings: Vec<String>,
-    /// Seed of everything random.
+    /// Seed of all randomness.
     pub seed: String,
-    /// The raw log's path, where one was kept.
+    /// The raw log's path, if one was kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log: Option<String>,
-    /// Every run in order, where no log was kept.
+    /// Every run in order, if no log was kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runs: Option<Vec<Run>>,
 }

@@ -1,9 +1,9 @@
-//! Splitting a command line into words without a shell, and telling which command lines need one.
+//! Splits a command line into words without a shell, and detects command lines that need one.
 //!
 //! # Contract
-//! [`split`] follows the quoting rules of the POSIX shell (single quotes, double quotes, backslash) and nothing else:
-//! no expansion happens. [`needs_shell`] errs on the side of yes, so that a line that it lets pass means the same
-//! without a shell as with one.
+//! [`split`] follows the quoting rules of the POSIX shell (single quotes, double quotes, backslash) and nothing else;
+//! it expands nothing. [`needs_shell`] errs on the side of yes, so a line that it accepts means the same without a
+//! shell as with one.
 //! # Sources
 //! POSIX.1-2017, Shell Command Language, 2.2 Quoting.
 
@@ -54,7 +54,7 @@ pub fn split(line: &str) -> Result<Vec<String>, String> {
     Ok(words)
 }
 
-/// Words that only a shell knows.
+/// Words with a meaning only in a shell.
 const BUILTINS: [&str; 35] = [
     ".", ":", "alias", "bg", "break", "case", "cd", "command", "continue", "eval", "exec", "exit",
     "export", "fg", "for", "getopts", "hash", "if", "jobs", "read", "readonly", "return", "set",
@@ -62,7 +62,7 @@ const BUILTINS: [&str; 35] = [
     "wait", "while",
 ];
 
-/// Whether `line` uses anything that a shell gives a meaning beyond quoting.
+/// Whether `line` uses anything beyond quoting that has a meaning in a shell.
 pub fn needs_shell(line: &str) -> bool {
     if line.contains(|symbol| "|&;<>()$`*?[~#!{}\n".contains(symbol)) {
         return true;

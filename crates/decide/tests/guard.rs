@@ -1,4 +1,4 @@
-//! The tail guard: what it tells of slow runs that decide nothing.
+//! The tail guard: what it reports of slow runs that decide nothing.
 
 use uncontended_decide::guard::{Guard, Seen, Watch};
 use uncontended_decide::question::Claim;
@@ -24,7 +24,7 @@ fn a_rare_tail_that_was_seen_is_told_and_decides_nothing() {
         panic!("{:?}", seen.seen());
     };
     assert!(factor == 6.0 && pairs > 800, "{factor} {pairs}");
-    // A few may be chance; many decide, and are told of by the verdict itself.
+    // A few may be chance; many decide, and the verdict itself reports them.
     assert_eq!(watch(6).seen(), None);
     let many = watch(60);
     assert_eq!((many.verdict(Claim::NoWorse, Answer::Yes), many.seen()), (Answer::No, None));

@@ -1,4 +1,4 @@
-//! Logs that were damaged at random: a verdict, or a told error, never a panic. The in-tree form of the fuzzer
+//! Randomly damaged logs: a verdict or an error, never a panic. The in-tree form of the fuzzer
 //! `fuzz/fuzz_targets/verdict_log.rs`.
 
 use uncontended_decide::guard::Guard;
@@ -42,7 +42,7 @@ fn heads() -> Vec<Question> {
         level: 0.05,
         or_below: None,
         max_error: 0.01,
-        most_dealings: 50,
+        most_resamples: 50,
         seed: "7".to_string(),
     };
     let quantile = Compare { quantile: Some(0.8), guard: None, ..compare.clone() };
@@ -69,7 +69,7 @@ fn text(hypothesis: &Question, rng: &mut Rng) -> Vec<u8> {
     }
     record::write(
         &mut out,
-        &Line::End { stop: Stop::Decided, verdict: "yes".to_string(), dealings: None },
+        &Line::End { stop: Stop::Decided, verdict: "yes".to_string(), resamples: None },
     )
     .unwrap();
     out
@@ -79,7 +79,7 @@ fn text(hypothesis: &Question, rng: &mut Rng) -> Vec<u8> {
 fn judge(bytes: &[u8]) -> bool {
     let Ok(log) = record::read(bytes) else { return false };
     if let Question::Permute(permute) = &log.head.hypothesis
-        && permute.most_dealings > 1000
+        && permute.most_resamples > 1000
     {
         return false; // A budget of the log's own may be endless.
     }

@@ -1,4 +1,4 @@
-//! What is read of a run.
+//! Reading metrics from runs.
 
 use std::time::Duration;
 use uncontended_decide::metric::*;

@@ -1,4 +1,4 @@
-//! What values look like.
+//! Summaries of values.
 
 use uncontended_decide::spread::Spread;
 

@@ -1,4 +1,4 @@
-//! Suites as text: what is read, what is refused, and that any text is answered.
+//! Suites as text: what is read, what is refused, and that any text gets an answer.
 
 use uncontended_decide::plan::{ComparePlan, SloPlan};
 use uncontended_decide::plan::{Keys, compare, slo};

@@ -1,9 +1,9 @@
-//! What is told of a trial under way.
+//! The estimate of the runs that are left.
 
 use uncontended_decide::trial::remaining;
 use uncontended_stats::{self as stats, Counts, MaxError, Method, Rate, Rng};
 
-/// The estimate may fall and rise, but does not leap: not by more than half from one hundredth of the runs to the next.
+/// The estimate may fall and rise, but stays steady: no more than half from one hundredth of the runs to the next.
 #[test]
 fn what_remains_does_not_leap() {
     for (asked, truth) in [(0.9, 0.9), (0.9, 0.93), (0.5, 0.52), (0.99, 0.985)] {

@@ -48,7 +48,7 @@ fn any_line_is_answered() {
     }
 }
 
-/// The shell itself says what the words are.
+/// A real shell serves as the oracle.
 #[test]
 fn a_line_has_the_words_that_the_shell_sees() {
     let alphabet: Vec<char> = "ab=-'\"\\ \t".chars().collect();
@@ -60,7 +60,7 @@ fn a_line_has_the_words_that_the_shell_sees() {
             state = state.wrapping_mul(0xd134_2543_de82_ef95).wrapping_add(1);
             line.push(alphabet[(state >> 33) as usize % alphabet.len()]);
         }
-        // A shell takes a backslash at the end for itself, where we say that something is missing.
+        // A shell accepts a backslash at the end, where we report that something is missing.
         if line.ends_with('\\') {
             continue;
         }

@@ -12,59 +12,59 @@ use uncontended_decide::plan::{ComparePlan, Plan as _};
 use uncontended_decide::question::Claim;
 use uncontended_decide::value;
 
-/// Compare commands by fresh processes in randomised blocks, and stop at the first look that settles the claim.
+/// Compare commands by fresh processes in randomised blocks, and stop as soon as the claim is settled
 ///
-/// The claim is about each candidate against the baseline, the first command: `no-worse` by more than the margin,
-/// unless --claim says otherwise. Exit status: 0 it holds, 1 it is refuted, 3 undecided within the budget, 2 could not
-/// run.
+/// The claim is about each candidate against the baseline, which is the first command. The default claim is
+/// `no-worse`: not worse by more than the margin. Exit status: 0 the claim holds, 1 it is refuted, 3 undecided within
+/// the budget, 2 could not run.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "Examples:
   unc compare -- './old' './new'                           is the new one no worse (by more than 2%)?
   unc compare --claim better --margin 5% -- './old' './new'
   unc compare --metric max-rss -- 'prog' 'env LD_PRELOAD=liballoc.so prog'
   unc compare --parameter-list threads 1,2,4 -- './prog {threads}'   each against the first
-  unc compare --aa -- './prog'                             is this machine fit to compare on?")]
+  unc compare --aa -- './prog'                             is this machine fit for comparisons?")]
 pub(crate) struct Flags {
-    /// What is claimed of the candidate [default: no-worse; with --aa, equivalent]
+    /// The claim about the candidate [default: no-worse; with --aa, equivalent]
     #[arg(long, value_enum)]
     claim: Option<ClaimFlag>,
-    /// Differences up to this share do not matter: ratios from 1/(1+M) to 1+M are equivalent, ends included
+    /// Differences up to this share do not count: ratios from 1/(1+M) to 1+M are equivalent, ends included
     #[arg(long, value_name = "M", default_value = "2%", value_parser = value::margin, allow_hyphen_values = true)]
     margin: f64,
-    /// Compare this percentile of all runs, such as p90, instead of the median of the paired ratios; no tail guard then
+    /// Compare this percentile of all runs, such as p90, not the median of the paired ratios (without a tail guard)
     #[arg(long, value_name = "P", value_parser = value::percentile, allow_hyphen_values = true)]
     quantile: Option<f64>,
-    /// Large values of the metric are the good ones (throughput)
+    /// Larger values of the metric are better (throughput)
     #[arg(long)]
     higher_is_better: bool,
     /// Runs of each command in a block; their medians are compared
     #[arg(long, allow_hyphen_values = true,
         value_name = "K", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1000))]
     block: u64,
-    /// The number of the command that the others are compared with
+    /// The number of the command to compare the others with
     #[arg(long, allow_hyphen_values = true,
         value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     baseline: u64,
-    /// Compare with the runs in the log of an earlier trial: not interleaved, so drift of the machine counts as a
-    /// difference
+    /// Compare with the runs in the log of an earlier trial: these are not interleaved, so drift of the machine counts
+    /// as a difference
     #[arg(long, value_name = "LOG", conflicts_with_all = ["baseline", "aa", "from"])]
     stored_baseline: Option<PathBuf>,
-    /// Compare the command with itself: asks whether it is equivalent, unless --claim says otherwise
+    /// Compare the command with itself: are the two equivalent? (--claim changes the question)
     #[arg(long, conflicts_with = "from")]
     aa: bool,
-    /// Go on after runs that fail (a status other than zero, a signal, --timeout): each counts as worse than any value
+    /// Continue after runs that fail (nonzero status, signal, --timeout): each counts as worse than any value
     #[arg(long, short)]
     ignore_failure: bool,
-    /// Ask about the median alone: a heavier tail of slow runs is then neither looked for nor refuted
+    /// Ask about the median alone: neither look for nor refute a heavier tail of slow runs
     #[arg(long)]
     no_tail_guard: bool,
-    /// Judge pairs of values from a file or pipe (-), baseline and candidate on one line
+    /// Judge pairs of values from a file or pipe (`-`), baseline and candidate on one line
     #[arg(long, value_name = "FILE", conflicts_with_all = ["commands", "block", "baseline"])]
     from: Option<PathBuf>,
-    /// Values that {VAR} takes in the commands, one command each
+    /// Values of {VAR} in the commands, one command each
     #[arg(long, num_args = 2, value_names = ["VAR", "A,B,C"], action = clap::ArgAction::Append)]
     parameter_list: Vec<String>,
-    /// Whole or decimal numbers that {VAR} takes in the commands, from FIRST to LAST
+    /// Integer or decimal values of {VAR} in the commands, from FIRST to LAST
     #[arg(long, num_args = 3, value_names = ["VAR", "FIRST", "LAST"])]
     parameter_scan: Vec<String>,
     /// The step of --parameter-scan
@@ -74,7 +74,7 @@ pub(crate) struct Flags {
     #[arg(long)]
     seed: Option<u64>,
     /// Judge every property in a TOML file: tables `[[slo]]`, `[[compare]]`, `[[permute]]` with these flags as keys,
-    /// and one max-error for all of them together
+    /// and one max-error for the whole file
     #[arg(long, value_name = "FILE", conflicts_with_all = OF_ONE_PROPERTY,
         conflicts_with_all = ["commands", "from", "aa", "stored_baseline", "claim", "margin", "quantile", "higher_is_better", "block", "baseline", "ignore_failure", "no_tail_guard", "parameter_list", "parameter_scan", "seed"])]
     suite: Option<PathBuf>,
@@ -84,13 +84,13 @@ pub(crate) struct Flags {
     run: RunFlags,
     #[command(flatten)]
     output: OutputFlags,
-    /// The commands, each one line
+    /// The commands, each quoted as one argument
     #[arg(value_name = "COMMANDS")]
     commands: Vec<String>,
 }
 
 impl Flags {
-    /// Does the work and answers with the exit status.
+    /// Runs the trial and returns the exit status.
     pub(crate) fn execute(&self) -> ExitCode {
         if let Some(suite) = &self.suite {
             return suite::execute(suite, self.stop.max_error, &self.output);
@@ -107,7 +107,7 @@ impl Flags {
         )
     }
 
-    /// What the flags ask.
+    /// The plan that the flags describe.
     pub(crate) fn plan(&self) -> Result<ComparePlan, Failure> {
         let (lists, scan) = (&self.parameter_list, &self.parameter_scan);
         let source = match &self.from {

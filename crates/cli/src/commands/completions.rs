@@ -1,4 +1,4 @@
-//! `unc completions`: what a shell needs to complete the flags of `unc`.
+//! `unc completions`: prints a shell's completion script for `unc`.
 
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
@@ -11,7 +11,7 @@ Examples:
   unc completions zsh  > ~/.zfunc/_unc
   unc completions fish > ~/.config/fish/completions/unc.fish";
 
-/// Print the completions for a shell
+/// Print the completion script for a shell
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {

@@ -1,4 +1,4 @@
-//! The flags that commands of this family share.
+//! The flags that several commands share.
 
 use crate::decide::output;
 use crate::failure::Failure;
@@ -11,7 +11,7 @@ use uncontended_decide::suite::DEFAULT_ERROR;
 use uncontended_decide::value;
 use uncontended_figures::progress::Line;
 
-/// What each property of a suite says for itself, so that it would mean nothing with `--suite`.
+/// Flags that belong to one property of a suite, and so conflict with `--suite`.
 pub(crate) const OF_ONE_PROPERTY: [&str; 16] = [
     "metric",
     "setup",
@@ -31,7 +31,7 @@ pub(crate) const OF_ONE_PROPERTY: [&str; 16] = [
     "log",
 ];
 
-/// What is claimed of the candidate.
+/// The claim about the candidate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum ClaimFlag {
     /// Not worse by more than the margin.
@@ -78,39 +78,39 @@ impl From<MethodFlag> for Decider {
     }
 }
 
-/// How commands are run and what is read of them.
+/// How to run commands, and what to read from a run.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Runs")]
 pub(crate) struct RunFlags {
-    /// What to measure: wall, user, sys, cpu, max-rss, exit-status, regex:PATTERN (group 1 of the first match on its
-    /// standard output), json:PATH (of its standard output), run:PATH (of the JSON of `unc run`)
+    /// What to measure: wall, user, sys, cpu, max-rss, exit-status, regex:PATTERN (group 1 of the first match on
+    /// stdout), json:PATH (of stdout), run:PATH (of the JSON of `unc run`)
     #[arg(long, default_value = "wall")]
     pub(crate) metric: String,
-    /// Run this once before everything
+    /// Run this once before all runs
     #[arg(long, value_name = "COMMAND")]
     pub(crate) setup: Option<String>,
-    /// Run this before every measured run (once for all commands, or once for each of them)
+    /// Run this before every measured run (give it once, or once per command)
     #[arg(long, value_name = "COMMAND")]
     pub(crate) prepare: Vec<String>,
-    /// Run this after every measured run (once for all commands, or once for each of them)
+    /// Run this after every measured run (give it once, or once per command)
     #[arg(long, value_name = "COMMAND")]
     pub(crate) conclude: Vec<String>,
-    /// Run this once after everything
+    /// Run this once after all runs
     #[arg(long, value_name = "COMMAND")]
     pub(crate) cleanup: Option<String>,
-    /// Runs of each command that are made first and not counted
+    /// Warm-up runs of each command, made first and not counted
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) warmup: u64,
-    /// Kill a run that takes longer, with all its children; it has failed
+    /// Kill a run that takes longer, with all its children; the run counts as failed
     #[arg(long, value_name = "TIME", value_parser = value::duration, allow_hyphen_values = true)]
     pub(crate) timeout: Option<Duration>,
-    /// Set a variable for the commands
+    /// Set an environment variable for the commands
     #[arg(long = "env", value_name = "NAME=VALUE", value_parser = variable)]
     pub(crate) environment: Vec<(String, String)>,
     /// Working directory of the commands
     #[arg(long = "dir", value_name = "DIR")]
     pub(crate) directory: Option<PathBuf>,
-    /// What reads the command lines: auto (a shell only where one is needed), none, or a shell's path
+    /// How to interpret command lines: auto (use a shell only if needed), none, or the path of a shell
     #[arg(long, default_value = "auto")]
     pub(crate) shell: String,
     /// The same as --shell none
@@ -124,17 +124,17 @@ pub(crate) struct RunFlags {
     pub(crate) show_output: bool,
 }
 
-/// When to stop, and what is kept.
+/// When to stop, and what to keep.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Trial")]
 pub(crate) struct StopFlags {
     /// Largest chance of a wrong verdict, over all looks together [default: 0.001]
     #[arg(long, value_name = "E", value_parser = value::rate, allow_hyphen_values = true)]
     pub(crate) max_error: Option<f64>,
-    /// Give up (undecided) after so many runs of each command
+    /// Give up (undecided) after this many runs of each command
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_runs: Option<u64>,
-    /// Give up (undecided) after this time; a run that is under way may end, up to twice the time
+    /// Give up (undecided) after this time; a run in progress may take until twice the time
     #[arg(long, value_name = "TIME", value_parser = value::duration, allow_hyphen_values = true)]
     pub(crate) max_time: Option<Duration>,
     /// Keep the question and every run in a log that `unc verdict` reads
@@ -142,26 +142,26 @@ pub(crate) struct StopFlags {
     pub(crate) log: Option<PathBuf>,
 }
 
-/// Where results go.
+/// Where the results go.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputFlags {
-    /// Write the verdict as JSON (- for standard output)
+    /// Write the verdict as JSON (`-` for stdout)
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
     /// Write the verdict as Markdown
     #[arg(long, value_name = "FILE")]
     pub(crate) markdown: Option<PathBuf>,
-    /// Write the verdict with pictures as one self-contained page
+    /// Write the verdict, with pictures, as a self-contained HTML page
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// Print nothing but the verdict
+    /// Print only the verdict
     #[arg(long, short)]
     pub(crate) quiet: bool,
 }
 
 impl OutputFlags {
-    /// Finds out before anything is run that two files would be the same.
+    /// Refuses, before any run, two outputs that name the same file.
     pub(crate) fn distinct(
         &self,
         log: Option<&Path>,
@@ -176,27 +176,27 @@ impl OutputFlags {
         output::distinct(&written, read)
     }
 
-    /// Finds out before anything is run that a file cannot be written.
+    /// Refuses, before any run, an output that cannot be written.
     pub(crate) fn writable(&self) -> Result<(), Failure> {
         output::writable(
             [&self.json, &self.markdown, &self.html].into_iter().filter_map(|path| path.as_deref()),
         )
     }
 
-    /// The listener, and what the verdict carries.
+    /// The progress line, and whether the verdict keeps its runs.
     pub(crate) fn told(&self) -> Told {
         let progress = Box::new(Line::new(self.quiet));
         Told { progress, keep_runs: self.needs_runs() }
     }
 
-    /// Whether anything written needs every run.
+    /// Whether any output needs every run.
     pub(crate) fn needs_runs(&self) -> bool {
         self.json.is_some() || self.html.is_some()
     }
 }
 
 impl RunFlags {
-    /// What they say, without a word about flags.
+    /// The same as plain data.
     pub(crate) fn plan(&self) -> Runs {
         Runs {
             metric: self.metric.clone(),
@@ -216,7 +216,7 @@ impl RunFlags {
 }
 
 impl StopFlags {
-    /// What they say, without a word about flags.
+    /// The same as plain data.
     pub(crate) fn plan(&self) -> Limits {
         Limits {
             max_error: self.max_error.unwrap_or(DEFAULT_ERROR),

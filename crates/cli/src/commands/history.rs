@@ -11,16 +11,16 @@ use uncontended_report::terminal;
 const EXAMPLES: &str = "\
 Examples:
   unc history                        the newest runs
-  unc history show last              the report of the newest
-  unc history show 12 --html a.html  that of run 12, as one page
+  unc history show last              the report of the newest run
+  unc history show 12 --html a.html  the report of run 12, as a page
   unc history diff 12 last           what changed since run 12
 
-Runs are kept under $XDG_STATE_HOME/uncontended/runs (~/.local/state by default), one file of JSON lines each, for you
-alone to read: at most 1000 runs and 512 MiB, the oldest leaving first. `unc run --no-history` keeps none.
+Runs are kept in $XDG_STATE_HOME/uncontended/runs (~/.local/state by default), one file of JSON lines each, readable only
+by you: at most 1000 runs and 512 MiB, after which the oldest are removed. `unc run --no-history` keeps none.
 
-Exit status: 0; 2 where a run is not there or cannot be read.";
+Exit status: 0; 2 if a run does not exist or cannot be read.";
 
-/// Look at the runs that `unc run` kept
+/// List, show and compare the runs that `unc run` kept
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
 pub(crate) struct Arguments {
@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// The report of one run
+    /// Show the report of one run
     Show {
         /// Its number, or `last`
         #[arg(value_name = "N")]
@@ -44,19 +44,19 @@ enum What {
         /// Write the report as JSON (`-` for stdout)
         #[arg(long, value_name = "FILE")]
         json: Option<PathBuf>,
-        /// Write the report as one self-contained page (`-` for stdout)
+        /// Write the report as a self-contained HTML page (`-` for stdout)
         #[arg(long, value_name = "FILE")]
         html: Option<PathBuf>,
         /// Show the N costliest locks
         #[arg(long, value_name = "N", default_value_t = 10)]
         top: usize,
     },
-    /// What changed from one run to another
+    /// Show what changed from one run to another
     Diff {
         /// The earlier run: its number, or `last`
         #[arg(value_name = "N")]
         before: Which,
-        /// The later run
+        /// The later run: its number, or `last`
         #[arg(value_name = "M")]
         after: Which,
         /// Write the difference as JSON (`-` for stdout)
@@ -81,10 +81,7 @@ impl std::str::FromStr for Which {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text {
             "last" => Ok(Which::Last),
-            _ => text
-                .parse()
-                .map(Which::Number)
-                .map_err(|_| "a run is named by its number, or `last`"),
+            _ => text.parse().map(Which::Number).map_err(|_| "name a run by its number, or `last`"),
         }
     }
 }
@@ -156,7 +153,7 @@ fn failure(error: HistoryError) -> Failure {
         HistoryError::NoHome => "Set HOME.",
         HistoryError::Io(..) => "",
         HistoryError::NoSuchRun(_) => "`unc history` lists the runs that are kept.",
-        HistoryError::Damaged(..) => "Remove the file; the other runs are not concerned.",
+        HistoryError::Damaged(..) => "Remove the file; the other runs are not affected.",
     };
     let cause = match &error {
         HistoryError::NoSuchRun(0) => "no run is kept".to_owned(),

@@ -1,15 +1,15 @@
-//! `unc man`: the manual pages, made from the same definition as the help.
+//! `unc man`: writes the manual pages, generated from the same definitions as the help.
 
 use crate::failure::Failure;
 use clap::{Args, CommandFactory};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// Write the manual pages into a folder
+/// Write the manual pages into a directory
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  unc man ~/.local/share/man/man1")]
 pub(crate) struct Arguments {
-    /// The folder; made if it is not there
+    /// The directory; created if it does not exist
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }

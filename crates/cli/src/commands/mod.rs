@@ -1,5 +1,5 @@
 //! The subcommands, in the order of the verbs: observe, decide, prove. Each variant holds the validated flags of one
-//! command, and each module does that command's work and nothing else.
+//! command; each module does that command's work and nothing else.
 
 mod compare;
 mod completions;
@@ -43,7 +43,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Runs the command and answers with the exit status that design and help document.
+    /// Runs the command and returns its documented exit status.
     pub(crate) fn execute(self) -> ExitCode {
         match self {
             Command::Run(arguments) => arguments.execute(),
@@ -63,7 +63,7 @@ impl Command {
     }
 }
 
-/// Writes as JSON that flags could not be understood, for the commands whose JSON has an entry for that.
+/// Reports invalid flags as JSON, for the commands whose JSON has an error form.
 pub(crate) fn tell_usage_error(error: &clap::Error) {
     let words: Vec<OsString> = std::env::args_os().skip(1).collect();
     let Some((command, words)) = words.split_first() else { return };
@@ -76,8 +76,7 @@ pub(crate) fn tell_usage_error(error: &clap::Error) {
     write_usage_error(schema, words, error);
 }
 
-/// Writes as JSON that flags could not be understood, if `words`, which follow the command's name, show that JSON was
-/// asked for.
+/// Reports invalid flags as JSON if `words`, which follow the command's name, ask for JSON.
 fn write_usage_error(schema: &str, words: &[OsString], error: &clap::Error) {
     let ours = words.iter().take_while(|word| *word != "--");
     let at = ours.clone().position(|word| word == "--json").and_then(|at| words.get(at + 1));
@@ -85,11 +84,11 @@ fn write_usage_error(schema: &str, words: &[OsString], error: &clap::Error) {
         let mut joined = ours.filter_map(|word| word.to_str()?.strip_prefix("--json="));
         joined.next().map(Path::new)
     });
-    // The error itself is told already; a second one while reporting it adds nothing.
+    // The error itself is already printed; a second one while reporting it adds nothing.
     let _ = write_failure(schema, &usage_failure(error), json);
 }
 
-/// What the flag parser has to say, in one line.
+/// The flag parser's message, in one line.
 fn usage_failure(error: &clap::Error) -> Failure {
     let text = error.to_string();
     let lines: Vec<&str> =

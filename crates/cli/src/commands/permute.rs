@@ -9,11 +9,11 @@ use std::time::Duration;
 use uncontended_decide::plan::{PermutePlan, Plan as _};
 use uncontended_decide::value;
 
-/// Test whether B exceeds A by more than a random dealing of their values would give.
+/// Test whether B exceeds A by more than chance, by an exact permutation test.
 ///
-/// The exact permutation test, with as many dealings as the answer needs. A value is one process or one block: timings
-/// within one process are not exchangeable. Exit status: 0 the p-value is below the level, 1 it is not, 3 undecided
-/// within the budget, 2 could not run.
+/// Resamples the labels until the answer is certain enough. Each value must come from its own process or block:
+/// timings from one process are not exchangeable. Exit status: 0 the p-value is below the level, 1 it is not, 3
+/// undecided within the budget, 2 could not run.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "Example:
   unc permute before.txt after.txt --statistic median --level 1% --or-below 0.5%")]
@@ -28,23 +28,23 @@ pub(crate) struct Flags {
     /// Count differences in either direction as extreme
     #[arg(long)]
     two_sided: bool,
-    /// Significant is a p-value below this
+    /// A p-value below this is significant
     #[arg(long, value_name = "P", default_value = "5%", value_parser = value::rate)]
     level: f64,
-    /// Between this and the level either answer is right, so that the test always ends
+    /// Between this and the level either answer is right, which guarantees that the test ends
     #[arg(long, value_name = "P2", value_parser = value::rate)]
     or_below: Option<f64>,
     /// Largest chance of a wrong verdict about the p-value, over all looks together
     #[arg(long, value_name = "E", default_value = "0.001", value_parser = value::rate)]
     max_error: f64,
-    /// Give up (undecided) after so many dealings
+    /// Give up (undecided) after this many resamples
     #[arg(long, allow_hyphen_values = true,
         value_name = "N", default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(1..))]
     max_runs: u64,
     /// Give up (undecided) after this time
     #[arg(long, value_name = "TIME", value_parser = value::duration, allow_hyphen_values = true)]
     max_time: Option<Duration>,
-    /// Seed of the dealings [default: from the system]
+    /// Seed of the resampling [default: from the system]
     #[arg(long)]
     seed: Option<u64>,
     /// Keep the question and the values in a log that `unc verdict` reads
@@ -55,7 +55,7 @@ pub(crate) struct Flags {
 }
 
 impl Flags {
-    /// Does the work and answers with the exit status.
+    /// Runs the test and returns the exit status.
     pub(crate) fn execute(&self) -> ExitCode {
         deliver(
             || Ok(self.plan().verdict(self.output.told())?),
@@ -65,7 +65,7 @@ impl Flags {
         )
     }
 
-    /// What the flags ask.
+    /// The plan that the flags describe.
     fn plan(&self) -> PermutePlan {
         PermutePlan {
             a: self.a.clone(),

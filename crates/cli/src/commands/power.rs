@@ -19,10 +19,10 @@ use uncontended_figures::{given_number, given_percent, number, percent, share, w
 use uncontended_stats::power::{self, Expected, Power};
 use uncontended_stats::{Counts, Invalid, Limits, Margin, MaxError, Paired};
 
-/// Plan a question before measuring: expected runs, the chance of ending undecided, the smallest decidable difference.
+/// Plan a question before measuring: expected runs, the chance of ending undecided, the smallest decidable difference
 ///
-/// Estimates from simulated runs of the same test. A plan for a truth far from the threshold says nothing of one near
-/// it: try several.
+/// Simulates runs of the same test. A plan for a truth far from the threshold says nothing about one near it, so try
+/// several.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Flags {
     #[command(subcommand)]
@@ -50,7 +50,7 @@ struct Common {
     /// Seed of the simulation [default: from the system]
     #[arg(long)]
     seed: Option<u64>,
-    /// Write the plan as JSON (- for standard output)
+    /// Write the plan as JSON (`-` for stdout)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
@@ -63,13 +63,13 @@ struct SloFlags {
     /// Between R2 and R either answer is right
     #[arg(long, value_name = "R2", value_parser = value::rate)]
     or_below: Option<f64>,
-    /// Which test decides
+    /// The test that decides
     #[arg(long, value_enum, default_value_t)]
     method: MethodFlag,
-    /// The rate that is supposed to be true
+    /// The assumed true rate
     #[arg(long, value_name = "P", value_parser = value::rate)]
     at: f64,
-    /// The budget
+    /// The budget, in runs
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
     max_runs: u64,
     #[command(flatten)]
@@ -78,13 +78,13 @@ struct SloFlags {
 
 #[derive(Debug, Clone, Args)]
 struct CompareFlags {
-    /// What is claimed of the candidate
+    /// The claim about the candidate
     #[arg(long, value_enum, default_value_t)]
     claim: ClaimFlag,
-    /// Differences up to this share do not matter
+    /// Differences up to this share do not count
     #[arg(long, value_name = "M", default_value = "2%", value_parser = value::margin)]
     margin: f64,
-    /// The median ratio, candidate over baseline, that is supposed to be true (lower is better)
+    /// The assumed true median ratio, candidate over baseline (lower is better)
     #[arg(long, value_name = "RATIO")]
     ratio: f64,
     /// The relative spread of single runs: standard deviation over mean
@@ -102,7 +102,7 @@ struct PermuteFlags {
     /// Values in each group
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..=1_000_000))]
     size: u64,
-    /// By how many standard deviations B is supposed to exceed A
+    /// The assumed true shift of B above A, in standard deviations
     #[arg(long, value_name = "D", allow_hyphen_values = true)]
     shift: f64,
     /// What is compared: mean, median, max, or a percentile such as p99
@@ -111,13 +111,13 @@ struct PermuteFlags {
     /// Count differences in either direction as extreme
     #[arg(long)]
     two_sided: bool,
-    /// Significant is a p-value below this
+    /// A p-value below this is significant
     #[arg(long, value_name = "P", default_value = "5%", value_parser = value::rate)]
     level: f64,
     /// Between this and the level either answer is right
     #[arg(long, value_name = "P2", value_parser = value::rate)]
     or_below: Option<f64>,
-    /// The budget, in dealings
+    /// The budget, in resamples
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
     max_runs: u64,
     #[command(flatten)]
@@ -127,11 +127,11 @@ struct PermuteFlags {
 /// The value of `schema`.
 pub(crate) const SCHEMA: &str = "uncontended.power/1";
 
-/// Trials at each step of the search for what can be decided: it takes two dozen steps, and where 95 in 100 begin needs
-/// no more.
+/// Simulated trials per step of the search for what can be decided. The search takes two dozen steps, and finding
+/// where 95 in 100 begins needs no more.
 const SEARCHED: u64 = 200;
 
-/// Standard deviations up to which the search for a decidable shift goes.
+/// Largest shift, in standard deviations, in the search for a decidable one.
 const FARTHEST: f64 = 16.0;
 
 /// A plan.
@@ -145,22 +145,22 @@ struct Plan {
     yes: f64,
     no: f64,
     undecided: f64,
-    /// Where the chance of staying undecided lies, at 99.9 %.
+    /// Interval for the chance of staying undecided, at 99.9 %.
     undecided_interval: [f64; 2],
     mean_runs: f64,
     p95_runs: Option<u64>,
-    /// The fewest runs with which any verdict is possible.
+    /// The fewest runs that permit any verdict.
     fewest_runs: u64,
-    /// The nearest truths on either side that the budget decides 95 times in 100.
+    /// The nearest truths on either side that the budget decides in 95 of 100 trials.
     decidable: [Option<f64>; 2],
-    /// What they are.
+    /// What they are: rates, ratios or shifts.
     #[serde(skip)]
     truths: &'static str,
     seed: String,
 }
 
 impl Flags {
-    /// Does the work and answers with the exit status.
+    /// Makes the plan and returns the exit status.
     pub(crate) fn execute(&self) -> ExitCode {
         let (plan, common) = match &self.question {
             Question::Slo(flags) => (flags.plan(), &flags.common),
@@ -254,11 +254,11 @@ impl PermuteFlags {
             level: self.level,
             or_below: self.or_below,
             max_error: self.common.max_error,
-            most_dealings: self.max_runs,
+            most_resamples: self.max_runs,
             seed: String::new(),
         };
         let question = permute.question()?;
-        // Once, so that what is wrong with the flags is said before anything is simulated.
+        // Once, to report invalid flags before any simulation.
         permute.test(&[0.0], &[0.0], 0)?;
         let seed = seed(self.common.seed);
         let limits = Limits { trials: Some(self.max_runs), time: None };
@@ -272,7 +272,7 @@ impl PermuteFlags {
                 (found.verdict, found.report.counts.trials())
             })
         };
-        // Each simulated trial deals thousands of times: fewer of them are enough to see where 95 in 100 begin.
+        // Each simulated trial resamples thousands of times: fewer trials are enough to find where 95 in 100 begin.
         let searched = self.common.simulations.min(SEARCHED / 4);
         let told = |shift| Ok(power(shift, searched)?.yes * 100 >= searched * 95);
         let decidable = power::nearest(0.0, FARTHEST, told).map_err(invalid)?;
@@ -285,7 +285,7 @@ impl PermuteFlags {
         let fewest = question.next_decision(Counts::default());
         let power = power(self.shift, self.common.simulations).map_err(invalid)?;
         Ok(Plan {
-            // Values that do not differ are found to differ as often as the level says: no shift is told from none.
+            // Without a difference, the test finds one as often as the level says: no lower shift is decidable.
             decidable: [None, decidable],
             truths: "shifts",
             ..self.common.plan(asked, self.max_runs, &power, fewest, seed)
@@ -350,7 +350,7 @@ impl Plan {
             number(self.mean_runs),
             whole(self.fewest_runs)
         );
-        // Three digits would not tell a ratio near 1, or a rate near all, from its neighbours.
+        // Three digits would not separate a ratio near 1, or a rate near 100 %, from its neighbours.
         let [below, above] = self.decidable.map(|truth| {
             let round = (truth? * 1e4).round() / 1e4;
             Some(if self.truths == "rates" { given_percent(round) } else { given_number(round) })

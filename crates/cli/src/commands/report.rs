@@ -1,4 +1,4 @@
-//! `unc report`: makes any form of the report on a trace that `unc run --trace` kept.
+//! `unc report`: renders a trace that `unc run --trace` kept.
 
 use crate::decide::output::distinct;
 use crate::emit;
@@ -18,9 +18,9 @@ Examples:
   unc report run.unc --folded -           waits by stack, for flame graphs
   unc report run.unc --perfetto run.json  for ui.perfetto.dev
 
-Exit status: 0; 2 where the trace cannot be read or an output cannot be written.";
+Exit status: 0; 2 if the trace cannot be read or an output cannot be written.";
 
-/// Make a report from a trace that `unc run --trace` kept
+/// Render a report from a trace that `unc run --trace` kept
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -30,16 +30,16 @@ pub(crate) struct Arguments {
     /// Write the report as JSON (`-` for stdout)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Write the report as one self-contained page (`-` for stdout)
+    /// Write the report as a self-contained HTML page (`-` for stdout)
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Write total waits by stack in the folded form of flame graphs (`-` for stdout)
+    /// Write total waits by stack, in the folded format of flame graphs (`-` for stdout)
     #[arg(long, value_name = "FILE")]
     folded: Option<PathBuf>,
     /// Write the worst waits as a trace for Perfetto (`-` for stdout)
     #[arg(long, value_name = "FILE")]
     perfetto: Option<PathBuf>,
-    /// Show only locks whose kind, address or code has PATTERN in it
+    /// Show only locks whose kind, address or code contains PATTERN
     #[arg(long, value_name = "PATTERN")]
     only: Option<String>,
     /// Show the N costliest locks
@@ -101,7 +101,7 @@ impl Arguments {
     }
 }
 
-/// Makes one form of a report.
+/// Writes one form of a report.
 type Form = fn(&RunReport) -> Result<Vec<u8>, Failure>;
 
 fn unreadable(path: &Path, cause: &str) -> Failure {

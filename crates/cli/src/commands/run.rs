@@ -14,23 +14,23 @@ const EXAMPLES: &str = "\
 Examples:
   unc run -- sort --parallel=4 big.txt          where do the threads of sort wait?
   unc run --json run.json -- ./server           the same as data
-  unc run --for 10s --html run.html -- ./server ten seconds of a server, as one page
-  unc run --delay 5s --for 10s -- ./server      the same, after its start-up
+  unc run --for 10s --html run.html -- ./server observe a server for ten seconds, as a page
+  unc run --delay 5s --for 10s -- ./server      the same, without its startup
   unc run --trace run.unc -- ./program          keep the record for `unc report run.unc`
 
-The program keeps its own input, output, signals and descriptors. Ctrl-C and kill reach it, and the report follows.
+The program keeps its own input, output, signals and file descriptors. Ctrl-C and kill reach it, and the report follows.
 
-Exit status: the program's own; 128 + N if signal N ended it; 127 not found; 126 not executable; 125 `unc` failed
-(also where the program ended with 0 and an output file could not be written).";
+Exit status: the program's own; 128 + N if signal N ended it; 127 not found; 126 not executable; 125 if `unc` failed
+(also if the program exited with 0 but an output file could not be written).";
 
-/// Run a program and report, per lock, how long threads waited and how long the lock stood free while they did
+/// Run a program and report, per lock, how long threads waited and how long the lock was idle meanwhile
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// Write the report as JSON (schema uncontended.run/1)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Write the report as one self-contained page
+    /// Write the report as a self-contained HTML page
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     /// Keep the record, for `unc report`
@@ -39,22 +39,22 @@ pub(crate) struct Arguments {
     /// End the program with SIGTERM after this time (500ms, 10s, 2m)
     #[arg(long = "for", value_name = "DURATION", value_parser = read::duration)]
     limit: Option<Duration>,
-    /// Begin to record after this time
+    /// Start recording after this time
     #[arg(long, value_name = "DURATION", value_parser = read::duration)]
     delay: Option<Duration>,
-    /// Show only locks whose kind, address or code has PATTERN in it
+    /// Show only locks whose kind, address or code contains PATTERN
     #[arg(long, value_name = "PATTERN")]
     only: Option<String>,
     /// Show the N costliest locks
     #[arg(long, value_name = "N", default_value_t = 10)]
     top: usize,
-    /// Leave out hold times, which cost one clock reading for each acquisition
+    /// Do not record hold times, which cost one clock reading per acquisition
     #[arg(long)]
     no_hold: bool,
     /// Do not add this run to `unc history`
     #[arg(long)]
     no_history: bool,
-    /// No report on stderr
+    /// Print no report
     #[arg(long)]
     quiet: bool,
     /// The program and its arguments
@@ -98,11 +98,11 @@ impl Arguments {
     }
 }
 
-/// The parser takes an unknown flag for the program's name.
+/// Without this check, the parser would take an unknown flag for the program's name.
 fn refuse_flag(arguments: &Arguments) -> Result<(), Refusal> {
     match &arguments.command[0].to_string_lossy() {
         flag if flag.starts_with('-') => Err(Failure::new(
-            format!("there is no flag {flag}"),
+            format!("unknown flag {flag}"),
             "See `unc run --help`; the program goes after `--`.",
         )
         .into()),

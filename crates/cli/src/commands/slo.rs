@@ -12,15 +12,15 @@ use uncontended_decide::plan::{Plan as _, SloPlan};
 use uncontended_decide::value;
 use uncontended_figures::Quantity;
 
-/// Ask whether a property holds in at least a share of all runs, and stop at the first look that tells.
+/// Ask whether a property holds in at least a share of all runs, and stop as soon as the answer is certain enough
 ///
 /// Exit status: 0 yes, 1 no, 3 undecided within the budget, 2 could not run.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "Examples:
   unc slo --at-most 5ms --rate 99% -- ./request          is it fast enough, 99 times in 100?
-  unc slo --quantile p99 --at-most 5ms -- ./request      the same, said as a percentile
+  unc slo --quantile p99 --at-most 5ms -- ./request      the same, stated as a percentile
   unc slo --at-least 0.975 --rate .98 --from -           values from a pipe, which is closed at the verdict
-  unc slo --rate .98 --counts 3972/4000                  counts that are already at hand")]
+  unc slo --rate .98 --counts 3972/4000                  counts from an earlier experiment")]
 pub(crate) struct Flags {
     /// The property: the metric is at most X (5ms, 200MiB, 42)
     #[arg(long, allow_hyphen_values = true,
@@ -32,29 +32,29 @@ pub(crate) struct Flags {
     /// The share of runs that must have the property (98% or .98)
     #[arg(long, value_name = "R", value_parser = value::rate, allow_hyphen_values = true)]
     rate: Option<f64>,
-    /// A percentile instead of a rate: "p99 at most X" is "at most X in 99% of the runs", and where p99 lies is shown
+    /// A percentile instead of a rate: "p99 at most X" means "at most X in 99% of the runs"; also shows p99's interval
     #[arg(long, allow_hyphen_values = true,
         value_name = "P", value_parser = value::percentile, conflicts_with = "rate")]
     quantile: Option<f64>,
-    /// Between R2 and R either answer is right, so that the test always ends
+    /// Between R2 and R either answer is right, which guarantees that the trial ends
     #[arg(long, value_name = "R2", value_parser = value::rate, allow_hyphen_values = true)]
     or_below: Option<f64>,
-    /// Which test decides
+    /// The test that decides
     #[arg(long, value_enum, default_value_t)]
     method: MethodFlag,
-    /// Runs that lack the property may follow upon each other N times longer than by chance, for either answer (1: runs
-    /// are independent) [default: 20 for a no; for a yes only where they are seen to]
+    /// How many times longer than by chance bursts of runs that lack the property may be, for either answer (1: runs
+    /// are independent) [default: 20 for a no; for a yes only if they are seen to come in bursts]
     #[arg(long, value_name = "N", value_parser = value::stretch, allow_hyphen_values = true)]
     bursts: Option<f64>,
-    /// Judge counts already at hand: successes / trials
+    /// Judge existing counts: successes / trials
     #[arg(long, allow_hyphen_values = true,
         value_name = "S/N", conflicts_with_all = ["at_most", "at_least", "quantile", "from", "command", "bursts"])]
     counts: Option<String>,
-    /// Judge values from a file or pipe (-), one a line; a bare number has the unit of the threshold
+    /// Judge values from a file or pipe (`-`), one per line; a bare number has the unit of the threshold
     #[arg(long, value_name = "FILE", conflicts_with = "command")]
     from: Option<PathBuf>,
     /// Judge every property in a TOML file: tables `[[slo]]`, `[[compare]]`, `[[permute]]` with these flags as keys,
-    /// and one max-error for all of them together
+    /// and one max-error for the whole file
     #[arg(long, value_name = "FILE", conflicts_with_all = OF_ONE_PROPERTY,
         conflicts_with_all = ["counts", "from", "command", "at_most", "at_least", "rate", "quantile", "or_below", "method", "bursts"])]
     suite: Option<PathBuf>,
@@ -64,13 +64,13 @@ pub(crate) struct Flags {
     run: RunFlags,
     #[command(flatten)]
     output: OutputFlags,
-    /// The command and its arguments; a single word is a command line
+    /// The command and its arguments; a single word is taken as a command line
     #[arg(trailing_var_arg = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
 
 impl Flags {
-    /// Does the work and answers with the exit status.
+    /// Runs the trial and returns the exit status.
     pub(crate) fn execute(&self) -> ExitCode {
         if let Some(suite) = &self.suite {
             return suite::execute(suite, self.stop.max_error, &self.output);
@@ -83,7 +83,7 @@ impl Flags {
         )
     }
 
-    /// What the flags ask.
+    /// The plan that the flags describe.
     pub(crate) fn plan(&self) -> Result<SloPlan, Failure> {
         Ok(SloPlan {
             bound: SloPlan::bound(self.at_most, self.at_least),

@@ -1,5 +1,5 @@
-//! Several properties in one invocation, with one error bound for all of them: judged one after the other, and told
-//! together. What a suite is: [`uncontended_decide::suite`].
+//! Several properties in one invocation, with one error bound for all: judged in order and reported together.
+//! [`uncontended_decide::suite`] defines what a suite is.
 //! # Evidence
 //! `tests/decide_suite.rs`.
 
@@ -18,10 +18,10 @@ use uncontended_report::verdict::{human, markdown, page, sentences};
 /// The value of `schema`.
 const SCHEMA: &str = "uncontended.verdict-suite/1";
 
-/// A property that has been judged.
+/// A judged property.
 pub(crate) type Judged = (String, Result<Verdict, Failure>);
 
-/// What came of a suite.
+/// The result of a suite.
 pub(crate) struct Outcome {
     /// The properties in the order of the file.
     pub(crate) judged: Vec<Judged>,
@@ -29,12 +29,12 @@ pub(crate) struct Outcome {
     pub(crate) worst: Answer,
     /// Largest chance that any verdict is wrong.
     pub(crate) max_error: f64,
-    /// The part of it that each property has.
+    /// Each property's share of it.
     share: f64,
 }
 
-/// Judges a suite and answers with the exit status: 2 if a property could not run, else 1 if one is refuted, else 3 if
-/// one is undecided, else 0.
+/// Judges a suite and returns the exit status: 2 if a property could not run, else 1 if one is refuted, else 3 if one
+/// is undecided, else 0.
 pub(crate) fn execute(path: &Path, max_error: Option<f64>, output: &OutputFlags) -> ExitCode {
     let for_json = output.json.as_deref() == Some(Path::new("-"));
     if let Err(failure) = output.distinct(None, &[("--suite", Some(path))]) {
@@ -66,7 +66,7 @@ fn judge(
     let failed = |cause: String| {
         Failure::new(
             format!("{}: {cause}", path.display()),
-            "a suite has max-error, [[slo]], [[compare]] and [[permute]], their keys are named as the flags of those commands",
+            "a suite has max-error, [[slo]], [[compare]] and [[permute]]; their keys have the names of those commands' flags",
         )
     };
     let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
@@ -92,7 +92,7 @@ impl Outcome {
         }
     }
 
-    /// All of it as one page.
+    /// The whole suite as one page.
     fn page(&self) -> Result<String, Failure> {
         let facts = [
             format!("verdict: {}", self.worst.name()),
@@ -104,7 +104,7 @@ impl Outcome {
         Ok(page::of_several(&self.sentence(), &facts, judged)?)
     }
 
-    /// All of it in one line.
+    /// The whole suite in one line.
     pub(crate) fn sentence(&self) -> String {
         format!(
             "{}: {} properties; the chance that any verdict is wrong is at most {} ({} each, Bonferroni)",

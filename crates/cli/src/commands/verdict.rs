@@ -1,4 +1,4 @@
-//! `unc verdict`: a verdict recomputed from the log of the runs.
+//! `unc verdict`: recomputes a verdict from the log of its runs.
 
 use super::flags::OutputFlags;
 use crate::decide::output::deliver;
@@ -12,20 +12,20 @@ use uncontended_decide::record::{self, Stop};
 use uncontended_decide::trial;
 use uncontended_decide::verdict::Verdict;
 
-/// Recompute a verdict from the log that --log kept.
+/// Recompute a verdict from the log that --log kept
 ///
-/// The question, its thresholds and its error are those of the log's first line, written before the first run.
-/// Exit status: 0 yes, 1 no, 3 undecided, 2 the log is not readable or its recorded verdict does not follow from it.
+/// The question, its thresholds and its error come from the first line of the log, which was written before the first
+/// run. Exit status: 0 yes, 1 no, 3 undecided, 2 the log is unreadable or its recorded verdict does not follow from it.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Flags {
-    /// The log
+    /// The log that --log wrote
     log: PathBuf,
     #[command(flatten)]
     output: OutputFlags,
 }
 
 impl Flags {
-    /// Does the work and answers with the exit status.
+    /// Recomputes the verdict and returns the exit status.
     pub(crate) fn execute(&self) -> ExitCode {
         deliver(|| self.verdict(), &self.output, None, &[("LOG", Some(&self.log))])
     }
@@ -37,7 +37,7 @@ impl Flags {
         };
         let file = File::open(&self.log).map_err(|error| unreadable(error.to_string()))?;
         let mut log = record::read(BufReader::new(file)).map_err(unreadable)?;
-        let mut trial = log.head.hypothesis.asked().trial(log.dealings)?;
+        let mut trial = log.head.hypothesis.asked().trial(log.resamples)?;
         for run in &log.runs {
             trial.push(run)?;
         }
@@ -48,14 +48,14 @@ impl Flags {
         if stop == Stop::LogCut {
             log.head
                 .warnings
-                .push("the log breaks off: this is the verdict of the runs in it".to_string());
+                .push("the log breaks off: the verdict is for the runs in it".to_string());
         }
         let mut verdict = trial::verdict(trial.as_ref(), &log.head, stop);
         let now = verdict.finding.verdict.name();
         if let Some((_, then)) = log.end.filter(|(_, then)| then != now) {
             return Err(Failure::new(
                 format!("{path} says '{then}', but its runs give '{now}'"),
-                "the log was changed, or written by a version with another method",
+                "the log was edited, or written by a version that uses another method",
             ));
         }
         verdict.log = Some(path.to_string());

@@ -1,8 +1,8 @@
-//! A verdict for people and for programs: the line on the terminal, JSON, Markdown.
+//! Delivers a verdict: the line on the terminal, JSON, Markdown, HTML.
 //!
 //! # Contract
-//! The verdict goes to standard output, unless `--json -` claims that for JSON: then it goes to standard error. A
-//! failure has no verdict line, and its JSON says `error`.
+//! The verdict goes to standard output, or to standard error if `--json -` takes standard output. A failure prints no
+//! verdict line, and its JSON says `error`.
 
 use super::tell;
 use crate::commands::flags::OutputFlags;
@@ -21,7 +21,7 @@ use uncontended_report::verdict::{human, markdown, page::page};
 /// A file and the flag that names it.
 pub(crate) type Named<'a> = (&'static str, Option<&'a Path>);
 
-/// Judges, writes what came of it everywhere it was asked for, and answers with the exit status.
+/// Runs `judge`, delivers the verdict in every requested form, and returns the exit status.
 pub(crate) fn deliver(
     judge: impl FnOnce() -> Result<Verdict, Failure>,
     output: &OutputFlags,
@@ -55,7 +55,7 @@ pub(crate) fn deliver(
 /// A verdict as JSON.
 pub(crate) fn json(verdict: &mut Verdict) -> Result<serde_json::Value, Failure> {
     if verdict.log.is_some() {
-        verdict.runs = None; // They are in the log.
+        verdict.runs = None; // The log has them.
     }
     serde_json::to_value(verdict)
         .map_err(|error| Failure::new(format!("cannot write JSON: {error}"), ""))
@@ -75,8 +75,8 @@ fn write_all(verdict: &mut Verdict, output: &OutputFlags) -> Result<(), Failure>
     Ok(())
 }
 
-/// Prints for people: on standard output, or on standard error where that is for JSON. Whoever closed the pipe has read
-/// enough; the exit status still tells the verdict.
+/// Prints for people: to standard output, or to standard error if JSON takes standard output. A closed pipe is not an
+/// error; the exit status still carries the verdict.
 pub(crate) fn say(text: &str, for_json: bool) -> Result<(), Failure> {
     let printed = match for_json {
         true => std::io::stderr().write_all(on(&std::io::stderr(), text).as_bytes()),
@@ -85,7 +85,7 @@ pub(crate) fn say(text: &str, for_json: bool) -> Result<(), Failure> {
     unless_nobody_reads(printed).map_err(|error| Failure::new(format!("cannot print: {error}"), ""))
 }
 
-/// `text` with its lines broken between words where `stream` is a terminal.
+/// Wraps the lines of `text` if `stream` is a terminal.
 fn on(stream: &impl AsFd, text: &str) -> String {
     let Some((width, _)) = terminal_size::terminal_size_of(stream) else { return text.to_string() };
     let width = usize::from(width.0).max(20);
@@ -106,12 +106,12 @@ fn unless_nobody_reads(printed: std::io::Result<()>) -> std::io::Result<()> {
     }
 }
 
-/// Whether standard output is for JSON.
+/// Whether JSON goes to standard output.
 fn to_stdout(output: &OutputFlags) -> bool {
     output.json.as_deref() == Some(Path::new("-"))
 }
 
-/// Says that the files of a command are mixed up. No file is written: it may be the one that must not be.
+/// Reports that the files of a command clash. No file is written: it might be the one that must not be.
 pub(crate) fn refuse(schema: &str, failure: &Failure, json: Option<&Path>) -> ExitCode {
     tell(&format!("{failure}\n"));
     // The failure itself is what counts; a second one while reporting it adds nothing.
@@ -119,7 +119,7 @@ pub(crate) fn refuse(schema: &str, failure: &Failure, json: Option<&Path>) -> Ex
     ExitCode::from(Answer::Error.exit_status())
 }
 
-/// Finds out before anything is read or run that a file to be written is one of the others. `-` among those `read` is
+/// Refuses, before anything is read or run, a file to write that is also one of the others. `-` among those `read` is
 /// standard input.
 pub(crate) fn distinct<'a>(written: &[Named<'a>], read: &[Named<'a>]) -> Result<(), Failure> {
     let named = |(name, path): &Named<'a>| Some((*name, (*path)?));
@@ -137,7 +137,7 @@ pub(crate) fn distinct<'a>(written: &[Named<'a>], read: &[Named<'a>]) -> Result<
     Ok(())
 }
 
-/// A file as the system knows it, so that links to it are the same.
+/// A file's identity on the system, so that links to one file compare equal.
 #[derive(Debug, PartialEq)]
 enum File {
     There { device: u64, inode: u64 },
@@ -158,9 +158,9 @@ impl File {
     }
 }
 
-/// Finds out before anything is read or run that a file cannot be written.
+/// Refuses, before anything is read or run, a file that cannot be written.
 pub(crate) fn writable<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<(), Failure> {
-    // Opening a pipe for a moment would be its end to whoever reads it.
+    // Opening and closing a pipe would look like its end to the reader.
     let is_file =
         |path: &Path| std::fs::metadata(path).map_or(true, |at| at.is_file() || at.is_dir());
     let mut files = paths.into_iter().filter(|path| *path != Path::new("-"));
@@ -170,7 +170,7 @@ pub(crate) fn writable<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<
     })
 }
 
-/// Writes a failure as JSON, where that was asked for.
+/// Writes a failure as JSON, if JSON was requested.
 pub(crate) fn write_failure(
     schema: &str,
     failure: &Failure,

@@ -1,10 +1,10 @@
-//! The truth of what the commands say, over many streams: flags, lines, session and verdict, all but the process
-//! itself.
+//! Checks what the commands report against known truths, over many streams: flags, lines, session and verdict, all but
+//! the process itself.
 //!
-//! The short form, 400 streams a case of at most 150 lines, runs with the other tests. It can fail: it refuses 38 wrong
-//! answers or more where 5 % are promised, and a true chance of 15 % gives as many with 99.9 %, which `assert_can_fail`
-//! computes. Every figure that `docs/decide.md` quotes comes from `UNC_DEPTH=full cargo test --release -p
-//! uncontended-cli truth -- --nocapture --test-threads=1`.
+//! The short form, 400 streams per case of at most 150 lines, runs with the other tests. It can fail: it rejects 38
+//! wrong answers or more where 5 % are promised, and a true chance of 15 % gives that many with 99.9 %, as
+//! `assert_can_fail` computes. Every figure that `docs/decide.md` quotes comes from `UNC_DEPTH=full cargo test
+//! --release -p uncontended-cli truth -- --nocapture --test-threads=1`.
 
 use crate::Arguments;
 use crate::commands::Command;
@@ -19,13 +19,13 @@ use uncontended_figures::table::{Column, Table};
 use uncontended_figures::{self as figures, percent};
 use uncontended_stats::Rng;
 
-/// The error that is allowed everywhere here.
+/// The error allowed everywhere here.
 const ERROR: f64 = 0.05;
 
-/// Adds line `number` of a stream.
+/// Appends line `number` of a stream.
 type Line = fn(&mut String, u64, &mut Rng, f64);
 
-/// A source that makes its lines when they are read.
+/// A source that generates its lines as they are read.
 struct Stream {
     line: Line,
     parameter: f64,
@@ -52,7 +52,7 @@ impl Read for Stream {
     }
 }
 
-/// What is tried: a command line, the stream it reads, and what would be wrong.
+/// A case: a command line, the stream it reads, and which answers would be wrong.
 struct Case {
     name: &'static str,
     flags: &'static [&'static str],
@@ -61,11 +61,11 @@ struct Case {
     most: u64,
     /// The answers that are wrong.
     wrong: &'static [Answer],
-    /// The true rate (`slo`) or median ratio (`compare`); none where a drift leaves no such thing.
+    /// The true rate (`slo`) or median ratio (`compare`); none if drift leaves no such value.
     truth: Option<f64>,
 }
 
-/// What came of many streams.
+/// The results of many streams.
 #[derive(Default)]
 struct Tally {
     wrong: u64,
@@ -98,7 +98,7 @@ impl Case {
         judged.unwrap_or_else(|failure| panic!("{}: {failure}", self.name))
     }
 
-    /// Whether an interval lacks the truth.
+    /// Whether an interval misses the truth.
     fn misses(&self, verdict: &Verdict) -> bool {
         let Some(truth) = self.truth else { return false };
         let (low, high) = match verdict.finding.pairs() {
@@ -122,7 +122,7 @@ impl Case {
     }
 }
 
-/// The chance that `k` of `n` or more happen, at a rate of `p` each.
+/// The chance of `k` or more events in `n`, at a rate of `p` each.
 fn chance_of_at_least(n: u64, k: u64, p: f64) -> f64 {
     let mut log = n as f64 * (1.0 - p).ln();
     let mut below = 0.0;
@@ -133,7 +133,7 @@ fn chance_of_at_least(n: u64, k: u64, p: f64) -> f64 {
     1.0 - below
 }
 
-/// From how many of `of` on a chance of `bound` is not believed: it gives so many in one of ten thousand cases at most.
+/// The smallest count in `of` that a chance of `bound` gives in at most one of ten thousand cases.
 fn objects_from(of: u64, bound: f64) -> u64 {
     (0..=of).find(|&k| chance_of_at_least(of, k, bound) <= 1e-4).unwrap_or(of + 1)
 }
@@ -146,7 +146,7 @@ fn assert_can_fail(streams: u64) {
     );
 }
 
-/// Asserts that something may happen at most at a rate of `bound`.
+/// Asserts that a chance is at most `bound`.
 fn assert_at_most(name: &str, seen: u64, of: u64, bound: f64) {
     assert!(seen < objects_from(of, bound), "{name}: {seen} of {of}, and {bound} was promised");
 }
@@ -271,7 +271,7 @@ fn slo_beside_the_threshold() {
     judge("slo, the true rate beside the threshold", &cases);
 }
 
-/// The percentile's interval has it, whatever the distribution.
+/// The percentile's interval covers it, whatever the distribution.
 #[test]
 fn slo_percentiles() {
     // The 90th percentile of 0.2 / (1 - U) is 2.
@@ -294,7 +294,7 @@ fn slo_percentiles() {
         missed += u64::from(misses);
         wrong += u64::from(verdict.finding.verdict != Answer::Undecided);
         known += u64::from(high.is_finite());
-        // One error for both: a wrong verdict has a wrong interval beside it.
+        // One error covers both: a wrong verdict comes with a wrong interval.
         assert!(misses || verdict.finding.verdict == Answer::Undecided);
     }
     println!("{}: interval without it {missed}, wrong verdict {wrong} of {streams}", case.name);
@@ -306,7 +306,7 @@ fn pair(text: &mut String, a: f64, b: f64) {
     let _ = write!(text, "{a:e} {b:e}");
 }
 
-/// A thing against itself, and a thing at the very end of the margin.
+/// A command against itself, and a ratio exactly at the end of the margin.
 #[test]
 fn compare_with_itself() {
     const DIFFERENT: &[&str] =
@@ -361,7 +361,7 @@ fn compare_with_itself() {
     judge("compare, a thing with itself", &cases);
 }
 
-/// A real difference is hardly ever told in the wrong direction.
+/// A real difference is hardly ever reported in the wrong direction.
 #[test]
 fn compare_with_another() {
     let case = |name, by, wrong| Case {

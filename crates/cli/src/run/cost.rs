@@ -1,4 +1,4 @@
-//! What the observer costs on this machine: measured by `unc` itself, run again under the observer.
+//! The observer's cost on this machine, measured by `unc` running itself under the observer.
 
 use super::observer::Library;
 use super::record::Record;
@@ -7,7 +7,7 @@ use std::process::{Command, ExitCode, Stdio};
 /// The hidden subcommand that measures and prints.
 pub(crate) const SUBCOMMAND: &str = "measure-observer-cost";
 
-/// Nanoseconds by which an observed uncontended lock and unlock exceeds a plain one; nothing where that cannot be
+/// Nanoseconds that an observed uncontended lock and unlock takes longer than a plain one; nothing if that cannot be
 /// measured.
 pub(crate) fn measure(library: &Library) -> Option<f64> {
     let record = Record::small().ok()?;
@@ -18,7 +18,7 @@ pub(crate) fn measure(library: &Library) -> Option<f64> {
     String::from_utf8(output.stdout).ok()?.trim().parse().ok()
 }
 
-/// The measuring side.
+/// The measuring process.
 pub(crate) fn print() -> ExitCode {
     match uncontended_sys::pair_cost::over_plain_ns() {
         Some(cost) => {

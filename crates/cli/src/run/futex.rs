@@ -1,9 +1,9 @@
-//! All futex waiting of a program as the kernel sees it, whoever in the program waits: the measure of what the observer
-//! missed. Needs root.
+//! All futex waiting of a program as the kernel sees it, whichever code waits: the measure of what the observer missed.
+//! Needs root.
 //!
 //! # Contract
-//! Each wait is from the entry into the system call to its return; one that has not returned counts up to the end.
-//! Stacks are taken by frame pointers: where a program has none, they end early.
+//! Each wait is from entry into the system call to its return; one that has not returned counts up to the end. Stacks
+//! are unwound by frame pointers: where a program has none, they end early.
 //! # Sources
 //! futex(2), for which operations wait.
 
@@ -20,7 +20,7 @@ use uncontended_sys::tracefs::Tracefs;
 const WAITS: &std::ffi::CStr =
     c"op == 0 || op == 128 || op == 9 || op == 137 || op == 265 || op == 393 \
     || op == 6 || op == 134 || op == 13 || op == 141 || op == 11 || op == 139";
-/// Stacks beyond this many are counted without their frames.
+/// Waits with further stacks are counted without their frames.
 const MOST_STACKS: usize = 4096;
 const MOST_SITES: usize = 20;
 
@@ -35,7 +35,7 @@ pub(crate) struct FutexWatch {
     maps: HashMap<u32, Vec<Mapping>>,
 }
 
-/// A file in a program's memory.
+/// A file mapped in a program.
 #[derive(Debug, Clone)]
 struct Mapping {
     from: u64,
@@ -45,10 +45,10 @@ struct Mapping {
 }
 
 impl FutexWatch {
-    /// How often [`FutexWatch::look`] should be called, lest the kernel's buffer overflow.
+    /// How often to call [`FutexWatch::look`] to keep the kernel's buffer from overflowing.
     pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(5);
 
-    /// Arms the watch for the program that is started next.
+    /// Arms the watch for the next program that is started.
     pub(crate) fn open() -> io::Result<Self> {
         let events = Tracefs::open()?;
         let enter = events.event_id("syscalls/sys_enter_futex")?;
@@ -61,7 +61,7 @@ impl FutexWatch {
         Ok(FutexWatch { watch, enter, waiting, sites, threads: BTreeMap::new(), maps })
     }
 
-    /// Takes what has happened since the last call.
+    /// Collects what has happened since the last call.
     pub(crate) fn look(&mut self) {
         let mut samples = Vec::new();
         self.watch.drain(|sample| samples.push(sample));
@@ -76,7 +76,7 @@ impl FutexWatch {
         }
     }
 
-    /// Reads the files in the memory of `pids` again: libraries may have been loaded.
+    /// Reads the mapped files of `pids` again: libraries may have been loaded.
     pub(crate) fn look_at_files(&mut self, pids: impl IntoIterator<Item = u32>) {
         for pid in pids {
             let found = mappings(pid);
@@ -99,7 +99,7 @@ impl FutexWatch {
         site.1 += waited;
     }
 
-    /// All that was seen, with the waits still going on counted up to `end_ns` (CLOCK_MONOTONIC).
+    /// All waits seen, those still in progress counted up to `end_ns` (CLOCK_MONOTONIC).
     pub(crate) fn finish(&mut self, end_ns: u64, symbols: &mut dyn Symbols) -> FutexFacts {
         self.look();
         for (_, entry) in std::mem::take(&mut self.waiting) {
@@ -125,7 +125,7 @@ impl FutexWatch {
         }
     }
 
-    /// Disarms the watch, which nobody waits for.
+    /// Disarms the watch, without waiting for the kernel.
     pub(crate) fn close(self) {
         self.watch.close_aside();
     }
@@ -148,7 +148,7 @@ impl FutexWatch {
     }
 }
 
-/// The files that are mapped as code in `pid`.
+/// The files mapped as code in `pid`.
 fn mappings(pid: u32) -> Vec<Mapping> {
     let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
     maps.lines().filter_map(mapping).collect()

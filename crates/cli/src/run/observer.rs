@@ -1,14 +1,14 @@
-//! The preloaded library that `unc` carries, and the environment that brings it into a program.
+//! The preloaded library that `unc` contains, and the environment that loads it into a program.
 //!
 //! # Contract
-//! [`Library::place`] puts the bytes where the loader can open them: a file in the user's cache folder, named by their
-//! content, checked for owner and content before every use; a memory file where there is no such folder. Everybody may
-//! read it, because a program may start others as another user.
-//! The children of a program need not be for glibc and this machine. The name has `$PLATFORM` in it, for which glibc's
-//! loader puts the machine that it is for: a 32-bit one then finds an empty library of its own instead of ours, which
-//! it would complain of, and musl's, which puts nothing, finds none, instead of one that would end the program.
+//! [`Library::place`] writes the library where the loader can open it: a file in the user's cache directory, named
+//! after its content, whose owner and content are checked before every use; or a memory file if there is no such
+//! directory. It is world-readable, because a program may start others as another user.
+//! A program's children need not be for glibc or for this machine. So the name contains `$PLATFORM`, which glibc's
+//! loader replaces by its machine. A 32-bit loader then finds an empty library of its own instead of ours, which it
+//! would reject with a message. musl's loader replaces nothing and finds no file, where ours would end the program.
 //! # Invariants
-//! I1: nobody else could have written the file that is preloaded: the folder and the files are ours, none is writable
+//! I1: no other user could have written the preloaded file: the directory and the files are ours, none is writable
 //! by others, and the content is compared byte by byte.
 //! # Sources
 //! ld.so(8): dynamic string tokens, LD_PRELOAD.
@@ -23,15 +23,15 @@ use std::path::{Path, PathBuf};
 /// The library, built by `build.rs`.
 const BYTES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/observe.so"));
 
-/// The names that glibc's loader has for the platforms on which `BYTES` run, the first of which is the file's own.
+/// The names that glibc's loader has for the platforms on which `BYTES` runs; the first is the file's own.
 #[cfg(target_arch = "x86_64")]
 const PLATFORMS: [&str; 3] = ["x86_64", "haswell", "xeon_phi"];
 #[cfg(target_arch = "aarch64")]
 const PLATFORMS: [&str; 1] = ["aarch64"];
-/// Likewise for 32-bit programs on the same machine, which get `EMPTY`.
+/// The same for 32-bit programs on this machine, which get `EMPTY`.
 const SMALL_PLATFORMS: [&str; 4] = ["i686", "i586", "i486", "i386"];
 
-/// An i386 library without anything in it.
+/// An empty i386 library.
 #[rustfmt::skip]
 const EMPTY: [u32; 58] = {
     const DYNAMIC_AT: u32 = 148;
@@ -48,7 +48,7 @@ const EMPTY: [u32; 58] = {
         MAGIC, CLASS_32, 0, 0, SHARED_I386, 1, 0, 52, 0, 0, 52 | 32 << 16, 3, 0, // three program headers, no sections
         1, 0, 0, 0, SIZE, SIZE, READ_WRITE, 4096, // PT_LOAD: all of it
         2, DYNAMIC_AT, DYNAMIC_AT, DYNAMIC_AT, 48, 48, READ_WRITE, 4, // PT_DYNAMIC
-        GNU_STACK, 0, 0, 0, 0, 0, READ_WRITE, 16, // nothing here asks for an executable stack
+        GNU_STACK, 0, 0, 0, 0, 0, READ_WRITE, 16, // nothing here needs an executable stack
         4, HASH_AT, 5, STRINGS_AT, 6, SYMBOLS_AT, 10, 1, 11, 16, 0, 0, // where its tables are
         1, 1, 0, 0, // one bucket, one symbol
         0, 0, 0, 0, // that symbol: none
@@ -56,7 +56,7 @@ const EMPTY: [u32; 58] = {
     ]
 };
 
-/// The library where the loader can open it.
+/// The library, placed where the loader can open it.
 #[derive(Debug)]
 pub(crate) struct Library {
     path: PathBuf,
@@ -68,7 +68,7 @@ impl Library {
     /// Places the library.
     ///
     /// # Errors
-    /// What making a memory file reports, if the cache folder could not be used either.
+    /// The error of creating a memory file, if the cache directory could not be used either.
     pub(crate) fn place() -> io::Result<Self> {
         let cached = cache_folder().and_then(|folder| in_folder(&folder).ok());
         match cached {
@@ -80,7 +80,7 @@ impl Library {
     /// Places the library in a memory file.
     ///
     /// # Errors
-    /// What making one reports.
+    /// The error of creating it.
     pub(crate) fn in_memory() -> io::Result<Self> {
         let mut memory = uncontended_sys::memfd::create(c"uncontended-observe")?;
         memory.write_all(BYTES)?;
@@ -88,8 +88,8 @@ impl Library {
         Ok(Library { path, _memory: Some(memory) })
     }
 
-    /// Puts the library first in `LD_PRELOAD`, before what `present` names, so that a preloaded allocator keeps
-    /// working.
+    /// Puts the library first in `LD_PRELOAD`, before the entries of `present`, so that a preloaded allocator still
+    /// works.
     pub(crate) fn preload(&self, present: Option<&OsStr>) -> OsString {
         let mut value = self.path.clone().into_os_string();
         if let Some(present) = present.filter(|present| !present.is_empty()) {
@@ -100,8 +100,8 @@ impl Library {
     }
 }
 
-/// `$XDG_CACHE_HOME/uncontended`, else `~/.cache/uncontended`; root's home is closed to others, so for root it is
-/// `/var/cache/uncontended`. The loader splits names at spaces and colons, so a folder with one of those cannot be
+/// `$XDG_CACHE_HOME/uncontended`, else `~/.cache/uncontended`; for root `/var/cache/uncontended`, since root's home is
+/// closed to others. The loader splits names at spaces and colons, so a directory with either in its name cannot be
 /// used.
 fn cache_folder() -> Option<PathBuf> {
     let named = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
@@ -119,7 +119,7 @@ fn user() -> Option<u32> {
     fs::metadata("/proc/self").map(|facts| facts.uid()).ok()
 }
 
-/// Puts the files into `folder` and answers with the path for the loader.
+/// Writes the files into `folder` and returns the path for the loader.
 fn in_folder(folder: &Path) -> io::Result<PathBuf> {
     DirBuilder::new().recursive(true).mode(0o755).create(folder)?;
     if !ours(&fs::symlink_metadata(folder)?) {
@@ -134,10 +134,10 @@ fn in_folder(folder: &Path) -> io::Result<PathBuf> {
         if fs::read_link(&link).is_ok_and(|target| target == Path::new(&own)) {
             continue;
         }
-        let _ = fs::remove_file(&link); // Whatever else is there, or nothing.
+        let _ = fs::remove_file(&link); // Whatever else may be there.
         match std::os::unix::fs::symlink(&own, &link) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-            _ => {} // Another `unc` may have been faster.
+            _ => {} // Another `unc` may have been first.
         }
     }
     let empty: Vec<u8> = EMPTY.iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -147,7 +147,7 @@ fn in_folder(folder: &Path) -> io::Result<PathBuf> {
     Ok(folder.join(name("$PLATFORM")))
 }
 
-/// Makes sure that `path` holds `bytes`.
+/// Ensures that `path` holds `bytes`.
 fn provide(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if holds(path, bytes) {
         return Ok(());
@@ -158,7 +158,7 @@ fn provide(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let result =
         written.and_then(|mut file| file.write_all(bytes)).and_then(|()| fs::rename(&fresh, path));
     if result.is_err() {
-        let _ = fs::remove_file(&fresh); // The first error is the one to tell.
+        let _ = fs::remove_file(&fresh); // Report the first error, not this one's.
     }
     result
 }
@@ -179,7 +179,7 @@ fn holds(path: &Path, bytes: &[u8]) -> bool {
         && content == bytes
 }
 
-/// FNV-1a over words: tells versions of the library apart; the comparison of all bytes is what is trusted.
+/// FNV-1a over words: distinguishes versions of the library; only the comparison of all bytes is trusted.
 fn hash(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks();
     let rest = rest.iter().map(|&byte| u64::from(byte));
@@ -220,15 +220,15 @@ mod tests {
         fs::remove_dir_all(&folder).unwrap();
     }
 
-    /// All that the observer may need of others, weak symbols aside: glibc 2.17 has each of these.
+    /// Everything that the observer may need from other libraries, weak symbols aside: glibc 2.17 has each of these.
     const NEEDED: &str = "__errno_location __register_atfork __tls_get_addr abort calloc clock_gettime close \
         dl_iterate_phdr dlsym fcntl free getcwd getenv getrlimit lseek64 malloc mmap64 munmap open64 \
         posix_memalign pthread_key_create pthread_key_delete pthread_setspecific read readlink realloc realpath \
         sigaction sigaltstack write writev __fxstat64 __xstat64 getauxval";
 
-    /// What glibc's start files add, instead of the last ones above, to what is linked on newer systems: until 2.33
-    /// `stat` was linked statically, and the compiler's unwinder uses 2.35's `_dl_find_object` if it was built with it.
-    /// Such a build of `unc` itself runs on no older system either.
+    /// What glibc's startup files add, instead of the last ones above, when linked on newer systems: until 2.33 `stat`
+    /// was linked statically, and the compiler's unwinder uses 2.35's `_dl_find_object` if it was built with it. Such a
+    /// build of `unc` itself runs on no older system either.
     const NEEDED_WHERE_NEWER: &str = "stat64 fstat64 _dl_find_object";
 
     #[test]

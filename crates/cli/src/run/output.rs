@@ -1,15 +1,15 @@
-//! Files that a run writes at its end, opened before the program starts.
+//! Files that a run writes at its end; they are opened before the program starts.
 //!
 //! # Contract
-//! A file that cannot be written is found before the program runs. An existing file keeps its bytes until there are new
-//! ones; a file made by [`Output::open`] is removed again if nothing was ever written to it.
+//! An unwritable file is reported before the program runs. An existing file keeps its content until the new content is
+//! written; a file created by [`Output::open`] is removed if nothing was ever written to it.
 
 use crate::failure::Failure;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// A file to be written at the end.
+/// A file to write at the end.
 #[derive(Debug)]
 pub(crate) struct Output {
     path: PathBuf,
@@ -26,18 +26,18 @@ impl Output {
             Ok(file) => Ok(Output { path: path.to_owned(), file, untouched: !existed }),
             Err(error) => Err(Failure::new(
                 format!("{} cannot be written: {error}; nothing was started", path.display()),
-                "Name a file in a folder that exists and where you may write.",
+                "Name a file in a directory that exists and that you may write to.",
             )),
         }
     }
 
-    /// Writes the parts of `content`, one after the other, as all of the file.
+    /// Writes the parts of `content`, in order, as the whole file.
     pub(crate) fn write(mut self, content: &[&[u8]]) -> Result<(), Failure> {
         self.untouched = false;
         self.replace(content).map_err(|error| {
             Failure::new(
                 format!("{} could not be written: {error}", self.path.display()),
-                "The program had its run undisturbed; only this file is incomplete.",
+                "The program ran undisturbed; only this file is incomplete.",
             )
         })
     }
@@ -56,7 +56,7 @@ impl Output {
 impl Drop for Output {
     fn drop(&mut self) {
         if self.untouched {
-            // A file that another process removed meanwhile is as good as removed.
+            // If another process removed the file meanwhile, that is fine too.
             let _ = std::fs::remove_file(&self.path);
         }
     }

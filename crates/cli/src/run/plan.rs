@@ -1,50 +1,50 @@
-//! What `unc run` is to do, without a word about flags.
+//! What `unc run` is to do, as plain data without flags.
 
 use crate::failure::Failure;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// One run: the program, how long it is watched, and what is told and kept of it.
+/// One run: the program, how long to watch it, and what to report and keep.
 #[derive(Debug)]
 pub(crate) struct Plan {
     /// The program and its arguments; never empty.
     pub(crate) command: Vec<OsString>,
-    /// When the program is ended.
+    /// After how long to end the program.
     pub(crate) limit: Option<Duration>,
-    /// When recording begins.
+    /// After how long to start recording.
     pub(crate) delay: Option<Duration>,
-    /// Whether hold times are left out.
+    /// Whether to leave out hold times.
     pub(crate) no_hold: bool,
-    /// Where the report goes as JSON.
+    /// Where to write the report as JSON.
     pub(crate) json: Option<PathBuf>,
-    /// Where it goes as a page.
+    /// Where to write it as a page.
     pub(crate) html: Option<PathBuf>,
-    /// Where the record goes.
+    /// Where to keep the record.
     pub(crate) trace: Option<PathBuf>,
-    /// What locks must have in their kind, address or code to be shown.
+    /// Shows only locks whose kind, address or code contains this.
     pub(crate) only: Option<String>,
-    /// How many locks are shown.
+    /// How many locks to show.
     pub(crate) top: usize,
-    /// Whether the run is left out of the history.
+    /// Whether to leave the run out of the history.
     pub(crate) no_history: bool,
-    /// Whether nothing is shown.
+    /// Whether to print nothing.
     pub(crate) quiet: bool,
 }
 
 impl Plan {
-    /// Whether anything is to be told or kept of the run.
+    /// Whether any report is shown, written or kept.
     pub(crate) fn wants_report(&self) -> bool {
         let files = [&self.json, &self.html, &self.trace];
         !self.quiet || !self.no_history || files.into_iter().any(Option::is_some)
     }
 }
 
-/// Why there is no program whose status could be passed through.
+/// Why `unc` has no program's status to pass on.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     pub(crate) failure: Failure,
-    /// 125, 126 or 127.
+    /// The exit status: 125, 126 or 127.
     pub(crate) status: u8,
 }
 

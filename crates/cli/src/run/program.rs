@@ -1,8 +1,8 @@
 //! The program to run: where it is, whether it can be executed, and whether it can be observed.
 //!
 //! # Contract
-//! A name is looked up as `execvp` does, but that a folder of `PATH` that may not be searched has nothing in it, as for
-//! shells. What stands against observing is told from the file alone, before it starts.
+//! A name is looked up as `execvp` does, except that a directory of `PATH` without search permission counts as empty,
+//! as in shells. What prevents observing is determined from the file alone, before the program starts.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
@@ -14,15 +14,15 @@ use std::path::{Path, PathBuf};
 /// Why a program cannot be started.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Missing {
-    /// There is no such file: exit status 127.
+    /// The file does not exist: exit status 127.
     NotFound,
-    /// The file is there and cannot be executed: exit status 126.
+    /// The file exists but cannot be executed: exit status 126.
     NotExecutable(&'static str),
 }
 
 const UNSEARCHABLE: Missing = Missing::NotExecutable("its folder may not be searched");
 
-/// Finds the file that is to be executed for `name`.
+/// Finds the file to execute for `name`.
 pub(crate) fn find(name: &OsStr) -> Result<PathBuf, Missing> {
     if name.as_bytes().contains(&b'/') {
         return executable(Path::new(name));
@@ -65,9 +65,9 @@ fn executable(path: &Path) -> Result<PathBuf, Missing> {
 pub(crate) enum Obstacle {
     /// It has no dynamic loader, so nothing can be loaded into it.
     Static,
-    /// Its machine or word size is another than ours.
+    /// It is for a different machine or word size than ours.
     OtherMachine,
-    /// The kernel gives it rights that its caller lacks, and the loader then ignores preloading.
+    /// The kernel gives it privileges that its caller lacks, so the loader ignores preloading.
     Privileged,
     /// Its loader is not glibc's.
     OtherLoader,
@@ -77,7 +77,7 @@ impl Obstacle {
     /// The reason in words, to follow "because".
     pub(crate) fn reason(self) -> &'static str {
         match self {
-            Obstacle::Static => "it is statically linked, so no observer can be loaded into it",
+            Obstacle::Static => "it is statically linked, so the observer cannot be loaded into it",
             Obstacle::OtherMachine => {
                 "it is built for another machine or word size than the observer (32-bit?)"
             }
@@ -91,7 +91,7 @@ impl Obstacle {
     }
 }
 
-/// What stands against observing the program in `path`; scripts are judged by their interpreter.
+/// What prevents observing the program in `path`; a script is judged by its interpreter.
 pub(crate) fn obstacle(path: &Path) -> Option<Obstacle> {
     let mut path = path.to_owned();
     for _ in 0..5 {
@@ -126,7 +126,7 @@ fn privileged(path: &Path) -> Option<Obstacle> {
         .then_some(Obstacle::Privileged)
 }
 
-/// File capabilities raise nothing for root, whose programs have them all.
+/// File capabilities add nothing for root, whose programs have them all.
 fn has_capabilities(path: &Path, user: u32) -> bool {
     user != 0 && uncontended_sys::process::has_file_capabilities(path)
 }
@@ -141,7 +141,7 @@ const MACHINE: u16 = 183;
 
 fn foreign(path: &Path, head: &[u8]) -> Option<Obstacle> {
     if head.len() < ELF_HEADER || !head.starts_with(b"\x7fELF") {
-        return None; // Not a program the kernel knows; execve will say so.
+        return None; // Not a format that the kernel knows; execve will report it.
     }
     let (class, order) = (head[4], head[5]);
     if class != 2 || order != 1 || half(head, 18)? != MACHINE {

@@ -1,12 +1,12 @@
-//! The memory in which the observer records: made before the program starts, read at its end.
+//! The memory in which the observer records: created before the program starts, read at its end.
 //!
 //! # Contract
-//! `unc` never maps it: it writes single words of the header and reads copies, so that nothing the program does to the
-//! memory can hurt `unc`. The program puts memory behind the rest of the file as it needs it
-//! (`uncontended_trace::arena`), up to [`MOST`] and a quarter of what the machine or the control group has to spare;
-//! kernels that cannot be asked for that (before 5.14) get [`FIXED`] at once. Beyond, events are dropped and counted.
+//! `unc` never maps it: it writes single words of the header and reads copies, so nothing that the program does to the
+//! memory can harm `unc`. The program adds memory to the file as needed (`uncontended_trace::arena`), up to [`MOST`]
+//! and a quarter of what the machine or the control group has free. Kernels that do not support that (before 5.14) get
+//! [`FIXED`] at once. Beyond that, events are dropped and counted.
 //! # Invariants
-//! I1: memory is reserved before it is made available, so that a program never writes where there is none.
+//! I1: memory is reserved before it is made available, so a program never writes where there is none.
 
 use crate::memory;
 use std::ffi::OsString;
@@ -35,16 +35,16 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    /// The variable through which a program finds its record.
+    /// The environment variable through which a program finds its record.
     pub(crate) const VARIABLE: &str = "UNC_RECORD";
-    /// Makes an empty record: `holds` says whether holds are recorded, `enabled` whether recording begins at once.
+    /// Creates an empty record: `holds` says whether to record holds, `enabled` whether to start recording at once.
     pub(crate) fn create(holds: bool, enabled: bool) -> io::Result<Self> {
         let most = (memory::spare() / 4).clamp(FIXED, MOST) / FIRST * FIRST;
         let first = if memfd::can_populate() { FIRST } else { FIXED };
         Self::with_room(first, most, holds, enabled)
     }
 
-    /// Makes a record for a few events.
+    /// Creates a record for a few events.
     pub(crate) fn small() -> io::Result<Self> {
         Self::with_room(1 << 20, 1 << 20, true, true)
     }
@@ -56,7 +56,7 @@ impl Record {
         file.set_len(capacity)?;
         memfd::reserve(&file, 0, available)?;
         let start = Moment::now();
-        // The length of a tick is told at the end, by the whole run.
+        // The length of a tick is known at the end, from the whole run.
         let (start_ticks, tick_ns, step_ns) = (start.ticks, 1.0, 1.0);
         let setup = Setup {
             clock: source as u32,
@@ -83,13 +83,13 @@ impl Record {
         self.file.write_all_at(&self.start.ticks.to_le_bytes(), START_TICKS_AT)
     }
 
-    /// Begins to record.
+    /// Starts recording.
     pub(crate) fn enable(&self) {
-        // A memory file takes a write of bytes that it has.
+        // A write of bytes that the memory file already has cannot fail.
         let _ = self.file.write_all_at(&1_u32.to_le_bytes(), ENABLED_AT);
     }
 
-    /// Bytes given out, as far as there is memory.
+    /// Bytes allocated, up to the memory there is.
     fn used(&self) -> u64 {
         let bytes_at = |place| {
             let mut units = [0; 4];
@@ -100,14 +100,14 @@ impl Record {
         bytes_at(ALLOCATED_AT).min(bytes_at(AVAILABLE_AT)).min(length)
     }
 
-    /// Whether [`Record::read`] would give something that can be read as a record.
+    /// Whether [`Record::read`] would return a readable record.
     pub(crate) fn check(&self) -> io::Result<()> {
         let mut header = [0; size_of::<Header>()];
         self.file.read_exact_at(&mut header, 0)?;
         reader::check(&header).map_err(io::Error::other)
     }
 
-    /// A copy of what was recorded so far.
+    /// A copy of what has been recorded so far.
     pub(crate) fn read(&self) -> io::Result<Vec<u8>> {
         let tick_ns = match clock::best() {
             Source::Monotonic => 1.0,

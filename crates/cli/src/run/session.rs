@@ -1,4 +1,4 @@
-//! One observed run, from the look-up of the program to the last report.
+//! One observed run, from looking up the program to the last report.
 
 use super::futex::FutexWatch;
 use super::observer::Library;
@@ -21,7 +21,7 @@ use uncontended_sys::clock;
 use uncontended_sys::process::{self, Child, Exit, Image};
 use uncontended_sys::signals::Signals;
 
-/// Runs the program, writes the reports and answers with the status for `unc` to exit with.
+/// Runs the program, writes the reports and returns the exit status of `unc`.
 pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
     let name = &plan.command[0];
     let path = program::find(name).map_err(|missing| refusal(name, &missing))?;
@@ -38,7 +38,7 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
     }
     let environment = environment(&library, &record);
 
-    // Without root there is nothing to arm; the report says so.
+    // Without root there is nothing to arm, and the report says so.
     let mut futexes = plan.wants_report().then(FutexWatch::open).and_then(Result::ok);
     let started_unix_s =
         SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
@@ -83,7 +83,7 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
     if let Some(futexes) = futexes {
         futexes.close();
     }
-    std::mem::forget(symbols); // The process ends: taking large tables apart before would only take time.
+    std::mem::forget(symbols); // The process exits now; freeing large tables would only take time.
     Ok(match (status(&exit), written) {
         (status, Ok(())) => status,
         (status, Err(failure)) => {
@@ -93,7 +93,7 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
     })
 }
 
-/// A signal that came before the program was started would be lost on it.
+/// Reports a signal that came before the program was started, which could not reach it.
 fn refuse_if_ended(signals: &Signals) -> Result<(), Refusal> {
     while let Some(received) = signals.wait(Duration::ZERO) {
         if supervise::ENDING.contains(&received.signal) {
@@ -104,8 +104,8 @@ fn refuse_if_ended(signals: &Signals) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// The observer where the loader can open it, and what it costs. Where it cannot be loaded from the cache folder
-/// (mounted `noexec`, say), nothing can be measured, and it is tried from memory.
+/// The observer, where the loader can open it, and its cost. If it cannot be loaded from the cache directory (mounted
+/// `noexec`, say), nothing can be measured, and it is loaded from memory instead.
 fn library() -> std::io::Result<(Library, Option<f64>)> {
     let library = Library::place()?;
     let cost = super::cost::measure(&library);
@@ -117,7 +117,7 @@ fn library() -> std::io::Result<(Library, Option<f64>)> {
     Ok((if cost.is_some() { in_memory } else { library }, cost))
 }
 
-/// The files that the flags name.
+/// The files named by flags.
 #[derive(Debug)]
 pub(crate) struct Outputs {
     pub(crate) json: Option<Output>,
@@ -161,12 +161,10 @@ fn refusal(name: &OsStr, missing: &Missing) -> Refusal {
 
 fn no_record(error: &std::io::Error) -> Refusal {
     let remedy = match error.kind() {
-        std::io::ErrorKind::FileTooLarge => {
-            "Its size is limited as a file's is: raise `ulimit -f`."
-        }
+        std::io::ErrorKind::FileTooLarge => "The file size limit applies to it: raise `ulimit -f`.",
         _ => "",
     };
-    Failure::new(format!("could not make the memory for the record: {error}"), remedy).into()
+    Failure::new(format!("could not create the memory for the record: {error}"), remedy).into()
 }
 
 fn unreadable(error: std::io::Error) -> Failure {
@@ -181,17 +179,17 @@ fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// 128 + the signal's number for a program that a signal ended.
+/// 128 + N for a program that signal N ended.
 fn status(exit: &Exit) -> u8 {
     let status = exit.code.or(exit.signal.map(|signal| 128 + signal)).unwrap_or(125);
     (status & 0xff) as u8
 }
 
-/// What AddressSanitizer's runtime reads.
+/// The variable that AddressSanitizer's runtime reads.
 const SANITIZER: &str = "ASAN_OPTIONS";
 
-/// That runtime ends a program in which another library comes before it. The observer may: it has none of the functions
-/// that the runtime puts its own in the place of. What the user says comes later, and so holds.
+/// AddressSanitizer's runtime ends a program in which another library precedes it. The observer may precede it, since
+/// it defines none of the functions that the runtime intercepts. The user's options come later and override this.
 fn sanitizer_options() -> OsString {
     let mut options = OsString::from("verify_asan_link_order=0");
     if let Some(present) = std::env::var_os(SANITIZER).filter(|present| !present.is_empty()) {
@@ -201,7 +199,7 @@ fn sanitizer_options() -> OsString {
     options
 }
 
-/// Ours, with the observer for the program, or for its children where it itself cannot be observed.
+/// Our environment, with the observer for the program, or for its children if the program itself cannot be observed.
 fn environment(library: &Library, record: &Record) -> Vec<CString> {
     let ours = |name: &OsStr| name == "LD_PRELOAD" || name == Record::VARIABLE || name == SANITIZER;
     let preload = library.preload(std::env::var_os("LD_PRELOAD").as_deref());
@@ -218,7 +216,7 @@ fn environment(library: &Library, record: &Record) -> Vec<CString> {
     joined.filter_map(|variable| CString::new(variable.into_vec()).ok()).collect()
 }
 
-/// Starts the program; a file that the kernel does not know as a program goes to the shell, as `execvp` does it.
+/// Starts the program; a file that the kernel does not recognise goes to the shell, as in `execvp`.
 fn spawn(
     path: &Path,
     plan: &Plan,

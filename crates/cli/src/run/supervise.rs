@@ -1,8 +1,8 @@
-//! Living alongside the program: passing signals on, looking at threads, waiting for the end.
+//! Watching the program: forwards signals, samples threads, waits for the end.
 //!
 //! # Contract
-//! A signal that a process sent to us goes on to the program. One that a terminal's key caused does not, because the
-//! terminal has given it to the program too. Neither ends us: the report is still to be written.
+//! A signal that a process sent to `unc` is forwarded to the program. A signal from a terminal key is not, because the
+//! terminal has sent it to the program too. Neither ends `unc`: it still has to write the report.
 
 use super::futex::FutexWatch;
 use super::record::Record;
@@ -20,24 +20,24 @@ const TERMINATE: i32 = 15;
 const CHILD: i32 = 17;
 const FILE_SIZE: i32 = 25;
 
-/// The signals that we take by waiting: those that are passed on, the child's end, and the kernel's answer to a file
-/// that grows past its limit, of which the failed call tells too.
+/// The signals that we take by waiting: those that are forwarded, SIGCHLD, and SIGXFSZ for a file that exceeds its size
+/// limit, which the failed write reports as well.
 pub(crate) const TAKEN: [i32; 8] =
     [HANGUP, INTERRUPT, QUIT, USER_1, USER_2, TERMINATE, CHILD, FILE_SIZE];
 
-/// Those of them that ask a program to end.
+/// Those of them that ask a program to exit.
 pub(crate) const ENDING: [i32; 4] = [HANGUP, INTERRUPT, QUIT, TERMINATE];
 
-/// What to do at which time.
+/// When to do what.
 #[derive(Debug, Default)]
 pub(crate) struct Schedule {
     /// When to end the program with SIGTERM.
     pub(crate) end: Option<Instant>,
-    /// When to begin recording.
+    /// When to start recording.
     pub(crate) begin: Option<Instant>,
 }
 
-/// Stays with the program until it has ended; it is left unreaped.
+/// Watches the program until it has ended, and leaves it unreaped.
 pub(crate) fn until_end(
     child: &Child,
     signals: &Signals,

@@ -1,9 +1,9 @@
-//! What the kernel counts for each thread: CPU time, time in the run queue, switches, migrations.
+//! The kernel's per-thread figures: CPU time, time in the run queue, context switches, migrations.
 //!
 //! # Contract
-//! A [`ThreadWatch`] looks at a program and its descendants from time to time and keeps the last figures of every
-//! thread that it ever saw. A figure that the kernel does not give is `None`. A thread shorter than the time between
-//! two looks is missing here; the observer's own record has it.
+//! A [`ThreadWatch`] samples a program and its descendants periodically and keeps the last figures of every thread that
+//! it ever saw. A figure that the kernel does not provide is `None`. A thread that lives between two samples is missing
+//! here; the observer's own record has it.
 //! # Sources
 //! proc(5); `Documentation/scheduler/sched-stats.rst` for `schedstat`.
 
@@ -15,28 +15,28 @@ use std::time::{Duration, Instant};
 use uncontended_report::facts::{ThreadFacts, Unrecorded};
 use uncontended_report::run::Thread;
 
-/// Looks at a program's threads from time to time.
+/// Samples a program's threads periodically.
 #[derive(Debug)]
 pub(crate) struct ThreadWatch {
     pids: BTreeSet<u32>,
     /// By process and thread.
     seen: BTreeMap<(u32, u32), Thread>,
-    /// Processes that were seen as another user than ours.
+    /// Processes seen running as another user.
     others: BTreeSet<u32>,
-    /// The program with which each process was seen to record.
+    /// The program with which each process was seen recording.
     recording: BTreeMap<u32, PathBuf>,
-    /// The programs that were seen without the record.
+    /// The programs seen without the record.
     unrecorded: Vec<Unrecorded>,
-    /// When to look next.
+    /// When to sample next.
     due: Instant,
 }
 
-/// Looking costs CPU time that the program may want: at most one part in this many.
+/// Sampling takes CPU time that the program may need: at most one part in this many.
 const SHARE: u32 = 100;
 const SHORTEST: Duration = Duration::from_millis(20);
 
 impl ThreadWatch {
-    /// Watches the process `pid` and those that it starts.
+    /// Watches the process `pid` and its descendants.
     pub(crate) fn new(pid: u32) -> Self {
         ThreadWatch {
             pids: BTreeSet::from([pid]),
@@ -48,22 +48,22 @@ impl ThreadWatch {
         }
     }
 
-    /// When [`ThreadWatch::look`] should be called again.
+    /// When to call [`ThreadWatch::look`] next.
     pub(crate) fn due(&self) -> Instant {
         self.due
     }
 
-    /// The processes that were alive at the last look.
+    /// The processes alive at the last sample.
     pub(crate) fn pids(&self) -> impl Iterator<Item = u32> {
         self.pids.iter().copied()
     }
 
-    /// How many processes have been another user than ours.
+    /// How many processes have run as another user.
     pub(crate) fn of_other_users(&self) -> u32 {
         u32::try_from(self.others.len()).unwrap_or(u32::MAX)
     }
 
-    /// How many processes besides `ended` are alive.
+    /// How many processes other than `ended` are alive.
     pub(crate) fn left_running(&self, ended: u32) -> u32 {
         let alive = |pid: &u32| *pid != ended && is_alive(*pid);
         u32::try_from(self.pids.iter().filter(|pid| alive(pid)).count()).unwrap_or(u32::MAX)
@@ -81,7 +81,7 @@ impl ThreadWatch {
         self.due = now + SHORTEST.max((now - start) * SHARE);
     }
 
-    /// Reads the threads of `pid` and answers with its children.
+    /// Reads the threads of `pid` and returns its children.
     fn look_at(&mut self, pid: u32) -> Vec<u32> {
         let mut found = Vec::new();
         let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else {
@@ -105,11 +105,11 @@ impl ThreadWatch {
         found
     }
 
-    /// Whether the program that `pid` runs has the record mapped. One that is not allowed to be looked into is not told
-    /// of.
+    /// Whether the program that `pid` runs has the record mapped. Returns nothing for a process that we may not
+    /// inspect.
     fn look_for_record(&mut self, pid: u32) {
         let Ok(program) = fs::read_link(format!("/proc/{pid}/exe")) else { return };
-        // Between fork and exec, a process is still what started it: us, at first.
+        // Between fork and exec, a process is still what started it: `unc`, at first.
         if self.recording.get(&pid) == Some(&program) || is_ours(&program) {
             return;
         }
@@ -132,12 +132,12 @@ impl ThreadWatch {
         }
     }
 
-    /// The programs that were seen without the record.
+    /// The programs seen without the record.
     pub(crate) fn unrecorded(&self) -> Vec<Unrecorded> {
         self.unrecorded.clone()
     }
 
-    /// What was seen, in the order of processes and threads.
+    /// All figures, by process and thread.
     pub(crate) fn into_facts(self) -> Vec<ThreadFacts> {
         self.seen.into_iter().map(|((pid, _), thread)| ThreadFacts { pid, thread }).collect()
     }
@@ -147,12 +147,12 @@ fn is_ours(program: &Path) -> bool {
     fs::read_link("/proc/self/exe").is_ok_and(|own| own == program)
 }
 
-/// The user as whom a process runs.
+/// The user that a process runs as.
 fn user(process: &str) -> Option<u32> {
     fs::metadata(process).map(|facts| facts.uid()).ok()
 }
 
-/// A process that has ended and was not waited for yet is not alive.
+/// A process that has ended but has not been reaped is not alive.
 fn is_alive(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit(") ")
@@ -160,7 +160,7 @@ fn is_alive(pid: u32) -> bool {
         .is_some_and(|fields| !fields.is_empty() && !fields.starts_with(['Z', 'X']))
 }
 
-/// The figures of the thread in the folder `task`, or nothing if it is gone.
+/// The figures of the thread in the directory `task`, or nothing if it is gone.
 fn figures(task: &Path, tid: u32) -> Option<Thread> {
     let status = fs::read_to_string(task.join("status")).ok()?;
     let field = |name: &str| {

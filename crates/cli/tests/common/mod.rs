@@ -1,5 +1,5 @@
-//! What the tests of `unc` share: running it, folders that go away, programs compiled on the spot.
-#![allow(clippy::disallowed_types, clippy::disallowed_methods)] // A user's own atomics.
+//! Shared by the tests of `unc`: running it, temporary folders, programs compiled on the spot.
+#![allow(clippy::disallowed_types, clippy::disallowed_methods)] // Atomics of the user's own.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// A folder of the test's own, removed at its end.
+/// A folder for one test, removed at its end.
 pub(crate) struct Folder(PathBuf);
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
@@ -73,7 +73,7 @@ impl Drop for Folder {
     }
 }
 
-/// The JSON report of `unc run` on a program, and its output.
+/// The JSON report of `unc run` on a program, and the program's output.
 pub(crate) fn report(flags: &[&str], program: &[&str]) -> (serde_json::Value, Output) {
     let folder = Folder::new();
     let json = folder.file("run.json");
@@ -84,7 +84,7 @@ pub(crate) fn report(flags: &[&str], program: &[&str]) -> (serde_json::Value, Ou
     (serde_json::from_slice(&text).unwrap(), output)
 }
 
-/// Whether `program` is installed; says that the test is skipped where it is not.
+/// Whether `program` is installed; prints a skip if it is not.
 pub(crate) fn installed(test: &str, program: &str) -> bool {
     let found = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())
         .any(|folder| folder.join(program).is_file());

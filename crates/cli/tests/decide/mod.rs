@@ -1,4 +1,4 @@
-//! What the tests of the deciding commands share: running `unc` and reading what it says.
+//! Shared by the tests of the deciding commands: running `unc` and reading its output.
 #![allow(dead_code, reason = "every test file uses its own part")]
 
 #[path = "../common/mod.rs"]
@@ -10,7 +10,7 @@ use std::io::{Read as _, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command, Output, Stdio};
 
-/// What one run of `unc` said.
+/// The output of one run of `unc`.
 pub(crate) struct Said {
     pub(crate) status: i32,
     pub(crate) out: String,
@@ -58,7 +58,7 @@ pub(crate) fn unc_reading(arguments: &[&str], input: &str) -> Said {
         .spawn()
         .unwrap();
     let mut stdin = child.stdin.take().unwrap();
-    // It may decide and leave before it has read everything.
+    // It may decide and exit before it has read everything.
     let _ = stdin.write_all(input.as_bytes());
     drop(stdin);
     said(child.wait_with_output().unwrap())
@@ -72,8 +72,8 @@ fn said(output: Output) -> Said {
     }
 }
 
-/// Ends `child` as a user would, and answers with what it said and the signal that it died by. By SIGTERM: a shell that
-/// runs the tests in the background has them ignore SIGINT.
+/// Interrupts `child` as a user would, and returns its output and the signal that ended it. Uses SIGTERM: a shell that
+/// runs the tests in the background makes them ignore SIGINT.
 pub(crate) fn interrupt(mut child: Child) -> (String, Option<i32>) {
     let line = format!("kill -TERM {}", child.id());
     assert!(Command::new("sh").args(["-c", &line]).status().unwrap().success());

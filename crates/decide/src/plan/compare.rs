@@ -1,4 +1,4 @@
-//! Is one command better or worse than another, and by how much: of commands in random blocks, or of pairs of values?
+//! Is one command better or worse than another, and by how much? Of commands in random blocks, or of pairs of values.
 
 use super::{Keys, Limits, Plan, Runs, Told};
 use crate::guard::{Guard, Watch};
@@ -21,33 +21,33 @@ use uncontended_stats::Rng;
 /// The plan of `unc compare`, and of `[[compare]]`.
 #[derive(Debug, Clone)]
 pub struct ComparePlan {
-    /// What is claimed of each candidate; none for what the commands suggest.
+    /// The claim about each candidate; none for the default that the commands suggest.
     pub claim: Option<Claim>,
-    /// Differences up to this share do not matter.
+    /// Differences up to this share do not count.
     pub margin: f64,
     /// The percentile that is compared, instead of the median of the paired ratios.
     pub quantile: Option<f64>,
-    /// Whether large values are the good ones.
+    /// Whether larger values are better.
     pub higher_is_better: bool,
     /// Runs of each command in a block.
     pub block: u64,
     /// The number of the baseline, from 1.
     pub baseline: u64,
-    /// Whether the trial goes on after a run that fails.
+    /// Whether the trial continues after a run that fails.
     pub ignore_failure: bool,
-    /// Whether a heavier tail is looked for.
+    /// Whether to look for a heavier tail.
     pub tail_guard: bool,
-    /// Of the random order.
+    /// Seed of the random order.
     pub seed: Option<u64>,
-    /// What is compared.
+    /// What to compare.
     pub source: Source,
-    /// How commands are run.
+    /// How to run commands.
     pub runs: Runs,
-    /// When it ends.
+    /// When to stop.
     pub limits: Limits,
 }
 
-/// What is compared.
+/// What to compare.
 #[derive(Debug, Clone)]
 pub enum Source {
     /// Pairs of values, baseline and candidate on one line.
@@ -56,32 +56,32 @@ pub enum Source {
     Commands(Commands),
 }
 
-/// Commands that are compared.
+/// Commands to compare.
 #[derive(Debug, Clone, Default)]
 pub struct Commands {
-    /// Each one line.
+    /// Each as one command line.
     pub lines: Vec<String>,
-    /// What is put into the lines.
+    /// Parameters to substitute in the lines.
     pub parameters: Vec<Parameter>,
-    /// Whether the only one is compared with itself.
+    /// Whether to compare the only command with itself.
     pub with_itself: bool,
     /// The log of an earlier trial whose runs are the baseline.
     pub stored_baseline: Option<PathBuf>,
 }
 
-/// The margin where none is given.
+/// The default margin.
 pub const DEFAULT_MARGIN: f64 = 0.02;
 /// Most runs of a command in a block.
 pub const MOST_IN_BLOCK: u64 = 1000;
-/// Most blocks where no budget is given.
+/// Most blocks if no budget is given.
 const DEFAULT_BLOCKS: u64 = 1000;
 
 impl Plan for ComparePlan {
     fn verdict(&self, told: Told) -> Result<Verdict, Failure> {
         match &self.source {
             Source::Pairs(path) => {
-                // Opened first: waiting for the writer of a named pipe may be ended without further ado.
-                let lines = Lines::open(path, "two values a line: baseline, candidate")?;
+                // Opened first: waiting for the writer of a named pipe may be interrupted at once.
+                let lines = Lines::open(path, "two values per line: baseline, candidate")?;
                 catch_interrupts()?;
                 self.judge_pairs(lines, told)
             }
@@ -91,7 +91,7 @@ impl Plan for ComparePlan {
 }
 
 impl Commands {
-    /// The lines after scans, with the stored baseline or the copy before them.
+    /// The lines after scans, preceded by the stored baseline or the copy.
     fn expanded(&self, baseline: u64) -> Result<Vec<String>, Failure> {
         let mut lines = scan::expand(&self.lines, &self.parameters)?;
         if self.with_itself {
@@ -109,7 +109,7 @@ impl Commands {
         match lines.len() {
             0 | 1 => Err(Failure::new(
                 "there is nothing to compare",
-                "name two commands or more after --, each in quotes",
+                "name at least two commands after --, each in quotes",
             )),
             count if baseline > count as u64 => Err(Failure::new(
                 format!("--baseline {baseline} of {count} commands"),
@@ -184,10 +184,10 @@ impl ComparePlan {
         }
     }
 
-    /// The verdict of pairs of values, one pair a line.
+    /// The verdict of pairs of values, one pair per line.
     ///
     /// # Errors
-    /// If the question makes no sense, or a line has no two values.
+    /// If the question makes no sense, or a line does not have two values.
     pub fn judge_pairs(&self, lines: Lines, told: Told) -> Result<Verdict, Failure> {
         let names = ["column 1", "column 2"].map(String::from).to_vec();
         let compare = self.hypothesis("value", Dimension::Number, names);
@@ -213,7 +213,7 @@ impl ComparePlan {
         let mut warnings = check_budget(&compare, Some(most))?;
         warnings.extend(metric.floor(0.0));
         if stored.is_some() {
-            warnings.push("the baseline is stored, not interleaved: whatever changed on the machine since counts as a difference".to_string());
+            warnings.push("the baseline is stored, not interleaved: any change of the machine since then counts as a difference".to_string());
         }
         let launch = self.runs.launch()?;
         let own = usize::from(stored.is_some());
@@ -235,7 +235,7 @@ impl ComparePlan {
             if self.block == 1 {
                 "pair by pair".to_string()
             } else {
-                format!("{} runs of each a block", self.block)
+                format!("{} runs of each per block", self.block)
             },
             self.limits.sentence(Some(most))
         ));
@@ -253,7 +253,7 @@ impl ComparePlan {
     }
 }
 
-/// Refuses several commands of which some are no programs: they are meant to be arguments.
+/// Refuses several commands of which some are not programs: they are probably meant as arguments.
 fn refuse_arguments(commands: &[Option<Prepared>], launch: &Launch) -> Result<(), Failure> {
     let commands: Vec<&Prepared> = commands.iter().flatten().collect();
     let Some(odd) = commands.iter().skip(1).find(|command| command.is_no_program(launch)) else {
@@ -270,12 +270,12 @@ fn refuse_arguments(commands: &[Option<Prepared>], launch: &Launch) -> Result<()
             lines.join(", "),
             odd.line
         ),
-        "put each command into quotes with its arguments: unc compare -- './prog 1' './prog 2'",
+        "quote each command together with its arguments: unc compare -- './prog 1' './prog 2'",
     ))
 }
 
-/// Refuses a budget with which no answer can ever be given, and warns of one that the tail guard makes too small for
-/// one.
+/// Refuses a budget that permits no answer, and warns of one that the tail guard makes too small for a particular
+/// answer.
 fn check_budget(compare: &Compare, most: Option<u64>) -> Result<Vec<String>, Failure> {
     let share = compare.shares()?.median;
     let blocks = Ratio::new(compare, share)?.fewest_pairs(share, compare);
@@ -288,7 +288,7 @@ fn check_budget(compare: &Compare, most: Option<u64>) -> Result<Vec<String>, Fai
                 whole(most),
                 whole(runs)
             ),
-            format!("say --max-runs {runs} or more, or allow a larger --max-error"),
+            format!("pass --max-runs {runs} or more, or allow a larger --max-error"),
         ));
     }
     let clears = compare.guard.as_ref().map_or(0, Watch::fewest_pairs);
@@ -296,7 +296,7 @@ fn check_budget(compare: &Compare, most: Option<u64>) -> Result<Vec<String>, Fai
     Ok((most < clears)
         .then(|| {
             format!(
-                "{} runs of each command can never answer {cannot}: a heavier tail is ruled out with {} at least (--no-tail-guard asks about the median alone)",
+                "{} runs of each command can never answer {cannot}: ruling out a heavier tail takes at least {} (--no-tail-guard asks about the median alone)",
                 whole(most),
                 whole(clears)
             )
@@ -334,7 +334,7 @@ fn stored_values(path: &Path, unit: Dimension) -> Result<Vec<f64>, Failure> {
     Ok(values)
 }
 
-/// What is put into commands: lists of values by name, and one scan.
+/// Parameters to substitute in commands: lists of values by name, and one scan.
 ///
 /// # Errors
 /// If a list has no name, or a scan no values.

@@ -1,13 +1,13 @@
-//! The keys of one property of a suite: taken one by one, until none is left.
+//! The keys of one property of a suite: taken one by one until none is left.
 //!
 //! # Contract
-//! A key has the name of the flag that says the same on a command line. Numbers may be written as numbers or as text,
-//! and are read by one grammar. What is left when a plan has taken all it knows is refused by name.
+//! A key has the name of the corresponding flag. Numbers may be written as numbers or as text, and are read by one
+//! grammar. A key that the plan does not take is refused by name.
 
 use std::ops::RangeInclusive;
 use toml::{Table, Value};
 
-/// The keys that nobody has taken yet.
+/// The keys not taken yet.
 #[derive(Debug)]
 pub struct Keys {
     table: Table,
@@ -20,7 +20,7 @@ impl Keys {
         Keys { table }
     }
 
-    /// Whether it is there and true.
+    /// Whether it is present and true.
     ///
     /// # Errors
     /// If it is anything but true or false.
@@ -57,10 +57,10 @@ impl Keys {
         texts.ok_or_else(|| format!("{key} is neither text nor a list of texts"))
     }
 
-    /// A text that `read` understands.
+    /// A text parsed by `read`.
     ///
     /// # Errors
-    /// If it does not.
+    /// If `read` refuses it.
     pub fn read<T>(
         &mut self,
         key: &str,
@@ -73,7 +73,7 @@ impl Keys {
     /// A whole number.
     ///
     /// # Errors
-    /// If it is none, or out of range.
+    /// If it is not one, or out of range.
     pub fn whole(&mut self, key: &str, range: RangeInclusive<u64>) -> Result<Option<u64>, String> {
         self.read(key, |text| match text.parse() {
             Ok(number) if range.contains(&number) => Ok(number),
@@ -84,10 +84,10 @@ impl Keys {
         })
     }
 
-    /// One of several that have names.
+    /// One of several named values.
     ///
     /// # Errors
-    /// If none has this one.
+    /// If none has this name.
     pub fn named<T: Copy>(&mut self, key: &str, all: &[(&str, T)]) -> Result<Option<T>, String> {
         self.read(key, |text| {
             let found = all.iter().find(|(name, _)| *name == text);
@@ -98,10 +98,10 @@ impl Keys {
         })
     }
 
-    /// Refuses keys that say the same, or nothing, together.
+    /// Refuses keys that contradict or repeat each other.
     ///
     /// # Errors
-    /// If more than one of them is there.
+    /// If more than one of them is present.
     pub fn exclude(&self, keys: &[&str]) -> Result<(), String> {
         let there: Vec<&str> =
             keys.iter().copied().filter(|key| self.table.contains_key(*key)).collect();
@@ -111,7 +111,7 @@ impl Keys {
         }
     }
 
-    /// Refuses what nobody has taken.
+    /// Refuses a key that nothing has taken.
     ///
     /// # Errors
     /// If there is such a key.

@@ -1,8 +1,8 @@
-//! A question with what answers it, as plain data: values, counts or commands, how these are run, and when it ends.
+//! A question and how to answer it, as plain data: values, counts or commands, how to run these, and when to stop.
 //!
 //! # Contract
-//! A plan comes from flags or from a table of a suite, and does not know which. It is checked as far as it can be
-//! before anything runs; [`Plan::verdict`] asks it.
+//! A plan comes from flags or from a table of a suite, and does not depend on which. It is checked as far as possible
+//! before anything runs; [`Plan::verdict`] executes it.
 //! # Evidence
 //! `crates/cli/tests/decide_slo.rs`, `decide_compare.rs`, `decide_permute.rs`, `decide_suite.rs`.
 
@@ -29,50 +29,50 @@ use std::path::PathBuf;
 use std::time::Duration;
 use uncontended_figures::{Dimension, at_most_percent, given, whole};
 
-/// A question that can be asked.
+/// A question with everything needed to answer it.
 pub trait Plan: Debug {
-    /// Asks it, and gives the answer.
+    /// Asks the question and returns the verdict.
     ///
     /// # Errors
     /// If it makes no sense, cannot be run, or cannot be read.
     fn verdict(&self, told: Told) -> Result<Verdict, Failure>;
 }
 
-/// The listener, and what the verdict carries.
+/// The progress line, and what the verdict keeps.
 #[derive(Debug)]
 pub struct Told {
-    /// How it goes, for people.
+    /// Where progress is shown.
     pub progress: Box<dyn Progress>,
-    /// Whether the verdict shall carry every run.
+    /// Whether the verdict keeps every run.
     pub keep_runs: bool,
 }
 
-/// How commands are run and what is read of them.
+/// How to run commands, and what to read from a run.
 #[derive(Debug, Clone)]
 pub struct Runs {
-    /// What is measured, by its name.
+    /// The metric, by its name.
     pub metric: String,
-    /// Run once before everything.
+    /// Run once before all runs.
     pub setup: Option<String>,
-    /// Run before every measured run: one for all commands, or one for each.
+    /// Run before every measured run: one for all commands, or one per command.
     pub prepare: Vec<String>,
-    /// Run after every measured run: one for all commands, or one for each.
+    /// Run after every measured run: one for all commands, or one per command.
     pub conclude: Vec<String>,
-    /// Run once after everything.
+    /// Run once after all runs.
     pub cleanup: Option<String>,
-    /// Runs of each command that are made first and not counted.
+    /// Warm-up runs of each command, made first and not counted.
     pub warmup: u64,
-    /// When a run is killed.
+    /// When to kill a run.
     pub timeout: Option<Duration>,
-    /// Variables of the commands.
+    /// Environment variables of the commands.
     pub environment: Vec<(String, String)>,
     /// Their working directory.
     pub directory: Option<PathBuf>,
-    /// What reads their lines: `auto`, `none`, or a shell with its arguments.
+    /// How to interpret command lines: `auto`, `none`, or a shell with its arguments.
     pub shell: String,
     /// Their standard input.
     pub input: Option<PathBuf>,
-    /// Whether what they print is shown.
+    /// Whether to show what they print.
     pub show_output: bool,
 }
 
@@ -99,18 +99,18 @@ impl Runs {
         })
     }
 
-    /// The metric that was named.
+    /// The metric of that name.
     ///
     /// # Errors
-    /// If there is none of this name.
+    /// If there is none.
     pub fn metric(&self) -> Result<Metric, Failure> {
         Metric::parse(&self.metric).map_err(|cause| Failure::new(cause, "see --metric"))
     }
 
-    /// How commands are started.
+    /// How to start commands.
     ///
     /// # Errors
-    /// If there is no such shell, folder or input.
+    /// If the shell, the directory or the input does not exist.
     pub fn launch(&self) -> Result<Launch, Failure> {
         let shell = match self.shell.as_str() {
             "auto" => Shell::Auto,
@@ -119,15 +119,15 @@ impl Runs {
                 let words =
                     words::split(program).map_err(|cause| Failure::new(cause, "see --shell"))?;
                 if words.is_empty() {
-                    let remedy = "say auto, none or a shell's path";
+                    let remedy = "use auto, none or a shell's path";
                     return Err(Failure::new("--shell is empty", remedy));
                 }
                 Shell::Program(words)
             }
         };
         if let Some(folder) = self.directory.as_ref().filter(|folder| !folder.is_dir()) {
-            let cause = format!("--dir {}: there is no such folder", folder.display());
-            return Err(Failure::new(cause, "name a folder that exists"));
+            let cause = format!("--dir {}: there is no such directory", folder.display());
+            return Err(Failure::new(cause, "name a directory that exists"));
         }
         if let Some(path) = &self.input {
             File::open(path).map_err(|error| {
@@ -148,7 +148,7 @@ impl Runs {
     /// The commands around the runs of `count` commands.
     ///
     /// # Errors
-    /// If one of them cannot be read, or their number does not fit.
+    /// If one cannot be parsed, or their number does not fit.
     pub fn around(&self, launch: &Launch, count: usize) -> Result<Around, Failure> {
         let lines = Lines {
             setup: self.setup.as_deref(),
@@ -160,7 +160,7 @@ impl Runs {
     }
 }
 
-/// When it ends, and what is kept.
+/// When to stop, and what to keep.
 #[derive(Debug, Clone)]
 pub struct Limits {
     /// Largest chance of a wrong verdict, over all looks together.
@@ -169,7 +169,7 @@ pub struct Limits {
     pub max_runs: Option<u64>,
     /// Longest time.
     pub max_time: Option<Duration>,
-    /// Where the question and every run are kept.
+    /// Where to keep the question and every run.
     pub log: Option<PathBuf>,
 }
 
@@ -202,7 +202,7 @@ impl Limits {
         )
     }
 
-    /// What a session needs besides the question.
+    /// What a session needs in addition to the question.
     fn setting(
         &self,
         seed: u64,
@@ -218,7 +218,7 @@ impl Limits {
 /// Reads a variable and its value: `NAME=VALUE`.
 ///
 /// # Errors
-/// If it has no such form.
+/// If it does not have that form.
 pub fn variable(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_string(), value.to_string())),

@@ -1,10 +1,10 @@
 //! Do two sets of values differ by more than chance?
 
 use super::{Keys, Plan, Told};
-use crate::dealing::DealTrial;
 use crate::lines::Lines;
 use crate::question::{Permute, Question};
 use crate::record::{self, Head, Line, Stop};
+use crate::resampling::ResampleTrial;
 use crate::trial::{self, more_to_decide, remaining};
 use crate::verdict::Verdict;
 use crate::{Failure, catch_interrupts, interrupted, seed, value};
@@ -20,35 +20,35 @@ use uncontended_stats::{Counts, Stopped};
 /// The plan of `unc permute`, and of `[[permute]]`.
 #[derive(Debug, Clone)]
 pub struct PermutePlan {
-    /// Where the values of A are, one a line.
+    /// The file with the values of A, one per line.
     pub a: PathBuf,
-    /// Where those of B are.
+    /// The file with the values of B.
     pub b: PathBuf,
     /// What is compared: mean, median, max, or a percentile.
     pub statistic: String,
     /// Whether differences in either direction are extreme.
     pub two_sided: bool,
-    /// Significant is a p-value below this.
+    /// A p-value below this is significant.
     pub level: f64,
     /// Lower end of the indifference zone.
     pub or_below: Option<f64>,
     /// Largest chance of a wrong verdict about the p-value, over all looks together.
     pub max_error: f64,
-    /// Most dealings.
+    /// Most resamples.
     pub max_runs: u64,
     /// Longest time.
     pub max_time: Option<Duration>,
-    /// Of the dealings.
+    /// Seed of the resampling.
     pub seed: Option<u64>,
-    /// Where the question and the values are kept.
+    /// Where to keep the question and the values.
     pub log: Option<PathBuf>,
 }
 
-/// The level where none is given.
+/// The default level.
 pub const DEFAULT_LEVEL: f64 = 0.05;
-/// The budget where none is given.
-pub const DEFAULT_DEALINGS: u64 = 1_000_000;
-/// How often the progress is told of, in dealings.
+/// The default budget.
+pub const DEFAULT_RESAMPLES: u64 = 1_000_000;
+/// How many resamples pass between two updates of the progress line.
 const OFTEN: u64 = 256;
 
 impl Plan for PermutePlan {
@@ -63,11 +63,11 @@ impl Plan for PermutePlan {
         if self.max_runs < fewest {
             return Err(Failure::new(
                 format!(
-                    "{} dealings can never decide this: at least {} are needed",
+                    "{} resamples can never decide this: at least {} are needed",
                     whole(self.max_runs),
                     whole(fewest)
                 ),
-                format!("say --max-runs {fewest} or more, or allow a larger --max-error"),
+                format!("pass --max-runs {fewest} or more, or allow a larger --max-error"),
             ));
         }
         let mut progress = told.progress;
@@ -80,13 +80,13 @@ impl Plan for PermutePlan {
         };
         let mut log = self.open_log(&Line::Head(head.clone()))?;
         catch_interrupts()?;
-        let trial = DealTrial::new(&permute, self.max_time, |judge| {
+        let trial = ResampleTrial::new(&permute, self.max_time, |judge| {
             let counts = judge.counts();
             if counts.trials().is_multiple_of(OFTEN) {
                 progress.tick(counts.trials(), &|| {
                     let left = remaining(&question, counts);
                     let (all, extreme) = (whole(counts.trials()), whole(counts.successes()));
-                    let text = format!("{all} dealings; {}", more_to_decide(left));
+                    let text = format!("{all} resamples; {}", more_to_decide(left));
                     State { text, left, found: format!("{extreme} as extreme") }
                 });
             }
@@ -101,9 +101,9 @@ impl Plan for PermutePlan {
         };
         let mut verdict = trial::verdict(&trial, &head, stop);
         if let Some((path, file)) = &mut log {
-            let dealings = Some(verdict.finding.n);
+            let resamples = Some(verdict.finding.n);
             let verdict = verdict.finding.verdict.name().to_string();
-            record::write(file, &Line::End { stop, verdict, dealings }).map_err(|error| {
+            record::write(file, &Line::End { stop, verdict, resamples }).map_err(|error| {
                 Failure::new(format!("the log {}: {error}", path.display()), "")
             })?;
         }
@@ -130,7 +130,7 @@ impl PermutePlan {
             level: keys.read("level", value::rate)?.unwrap_or(DEFAULT_LEVEL),
             or_below: keys.read("or-below", value::rate)?,
             max_error,
-            max_runs: keys.whole("max-runs", 1..=u64::MAX)?.unwrap_or(DEFAULT_DEALINGS),
+            max_runs: keys.whole("max-runs", 1..=u64::MAX)?.unwrap_or(DEFAULT_RESAMPLES),
             max_time: keys.read("max-time", value::duration)?,
             seed: keys.whole("seed", 0..=u64::MAX)?,
             log: keys.text("log")?.map(PathBuf::from),
@@ -149,7 +149,7 @@ impl PermutePlan {
             level: self.level,
             or_below: self.or_below,
             max_error: self.max_error,
-            most_dealings: self.max_runs,
+            most_resamples: self.max_runs,
             seed: seed(self.seed).to_string(),
         }
     }
@@ -165,14 +165,14 @@ impl PermutePlan {
     }
 }
 
-/// The values of a file, one a line, all in one dimension.
+/// The values of a file, one per line, all in one dimension.
 fn values(path: &Path) -> Result<Vec<Quantity>, Failure> {
     let mut first = None;
-    Lines::open(path, "one value a line, nothing else")?.read_all(|line| {
+    Lines::open(path, "one value per line, nothing else")?.read_all(|line| {
         let value = Quantity::parse(line)?;
         match *first.get_or_insert(value.dimension) == value.dimension {
             true => Ok(value),
-            false => Err(format!("'{line}' has another unit than line 1")),
+            false => Err(format!("'{line}' has a different unit than line 1")),
         }
     })
 }

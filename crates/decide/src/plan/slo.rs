@@ -1,4 +1,4 @@
-//! Does a property hold in at least a share of all runs: of a command, of values, or by counts?
+//! Does a property hold in at least a share of all runs? Of a command, of values, or by counts.
 
 use super::{Keys, Limits, Plan, Runs, Told};
 use crate::lines::Lines;
@@ -19,39 +19,39 @@ use uncontended_stats::{self as stats, Counts};
 pub struct SloPlan {
     /// The property of one value; none for counts.
     pub bound: Option<(Side, Quantity)>,
-    /// What is asked about.
+    /// The rate asked about.
     pub rate: Asked,
     /// Lower end of the indifference zone.
     pub or_below: Option<f64>,
-    /// Which test decides.
+    /// The test that decides.
     pub method: Decider,
-    /// How many times longer than by chance runs that lack the property may follow upon each other.
+    /// How many times longer than by chance bursts of runs that lack the property may be.
     pub bursts: Option<f64>,
-    /// What is judged.
+    /// What to judge.
     pub source: Source,
-    /// How commands are run.
+    /// How to run commands.
     pub runs: Runs,
-    /// When it ends.
+    /// When to stop.
     pub limits: Limits,
 }
 
-/// A share of the runs, said as such or as a percentile.
+/// A share of the runs, stated as such or as a percentile.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Asked {
     /// At least this share of the runs has the property.
     Rate(f64),
-    /// This percentile has it.
+    /// This percentile has the property.
     Quantile(f64),
 }
 
-/// What is judged.
+/// What to judge.
 #[derive(Debug, Clone)]
 pub enum Source {
     /// Successes / trials.
     Counts(String),
-    /// Values, one a line.
+    /// Values, one per line.
     Values(PathBuf),
-    /// Runs of a command, given as its words, or as one word that is a line.
+    /// Runs of a command, given as words, or as a single word that is a command line.
     Command(Vec<String>),
 }
 
@@ -98,8 +98,8 @@ impl Plan for SloPlan {
         match &self.source {
             Source::Counts(counts) => self.judge_counts(counts),
             Source::Values(path) => {
-                // Opened first: waiting for the writer of a named pipe may be ended without further ado.
-                let lines = Lines::open(path, "one value a line, nothing else")?;
+                // Opened first: waiting for the writer of a named pipe may be interrupted at once.
+                let lines = Lines::open(path, "one value per line, nothing else")?;
                 catch_interrupts()?;
                 self.judge_values(lines, told)
             }
@@ -157,7 +157,7 @@ impl SloPlan {
     fn hypothesis(&self, metric: &str, bound: Option<(Side, Quantity)>) -> Result<Slo, Failure> {
         let (rate, quantile) = match (self.rate, bound) {
             (Asked::Rate(rate), _) => (rate, None),
-            // "p5 at least X" is "at least X in 95 % of the runs".
+            // "p5 at least X" means "at least X in 95 % of the runs".
             (Asked::Quantile(quantile), Some((Side::AtLeast, _))) => {
                 (complement(quantile), Some(quantile))
             }
@@ -180,13 +180,13 @@ impl SloPlan {
         Ok(slo)
     }
 
-    /// What a percentile and a threshold on its far side may not be meant to ask.
+    /// A warning about a percentile with a threshold on its far side, which is probably not what was meant.
     fn doubt(&self, slo: &Slo) -> Option<String> {
         let (quantile, (side, threshold)) = (slo.quantile.filter(|_| slo.rate < 0.5)?, self.bound?);
         let side = if side == Side::AtLeast { "at least" } else { "at most" };
         let threshold = given(threshold.value, threshold.dimension);
         Some(format!(
-            "{} {side} {threshold} is asked, which {} of the runs suffice for: if nearly all are meant, say {}",
+            "{} {side} {threshold} holds if {} of the runs have it; if nearly all should, use {}",
             percentile(quantile),
             given_percent(slo.rate),
             percentile(complement(quantile))
@@ -198,7 +198,7 @@ impl SloPlan {
         let read = counts.split_once('/').and_then(|(s, n)| Some((number(s)?, number(n)?)));
         let Some((successes, trials)) = read else {
             let cause = format!("--counts '{counts}' is not of the form S/N");
-            return Err(Failure::new(cause, "say successes / trials, such as 3972/4000"));
+            return Err(Failure::new(cause, "give successes / trials, such as 3972/4000"));
         };
         let counts = Counts::new(trials, successes)
             .map_err(|error| Failure::new(error.to_string(), "see --counts"))?;
@@ -219,7 +219,7 @@ impl SloPlan {
         })
     }
 
-    /// The verdict of values, one a line.
+    /// The verdict of values, one per line.
     ///
     /// # Errors
     /// If the question makes no sense, or a line has no value.
@@ -265,18 +265,18 @@ impl SloPlan {
     }
 }
 
-/// What is left of all, as the decimal that it is: 1 - 0.99 is 0.01 and a bit.
+/// 1 - `rate` as the decimal that it is: in binary, 1 - 0.99 is slightly more than 0.01.
 fn complement(rate: f64) -> f64 {
     ((1.0 - rate) * 1e15).round() / 1e15
 }
 
-/// The seed that reports carry: the same input always gives the same output.
+/// The seed in reports: the same input always gives the same output.
 const NOTHING_RANDOM: u64 = 0;
 
 /// Runs that are enough for any answer.
 const MANY: u64 = 100_000;
 
-/// Refuses a budget with which no answer can ever be given, and warns of one that allows a single answer only.
+/// Refuses a budget that permits no answer, and warns of one that permits only one.
 fn check_budget(slo: &Slo, most: Option<u64>) -> Result<Vec<String>, Failure> {
     let Some(most) = most else { return Ok(Vec::new()) };
     let question = slo.question()?;
@@ -288,7 +288,7 @@ fn check_budget(slo: &Slo, most: Option<u64>) -> Result<Vec<String>, Failure> {
         let Some(bursts) = slo.bursts.filter(|_| possible(success)) else {
             return possible(success);
         };
-        // All alike they decide soon or never; a budget beyond this is not narrow.
+        // If all runs are alike, they decide soon or never; a budget beyond this is not narrow.
         let mut judge = BurstJudge::new(question, bursts.into());
         most > MANY || (0..most).any(|_| judge.push(success) != stats::Verdict::Undecided)
     };
@@ -305,7 +305,7 @@ fn check_budget(slo: &Slo, most: Option<u64>) -> Result<Vec<String>, Failure> {
                     "{runs} runs can never decide this: at least {} are needed, if all turn out alike",
                     whole(fewest)
                 ),
-                format!("say --max-runs {fewest} or more, or allow a larger --max-error"),
+                format!("pass --max-runs {fewest} or more, or allow a larger --max-error"),
             ))
         }
         (yes, _) => {

@@ -1,7 +1,7 @@
-//! A verdict in the forms that people read: lines, Markdown, a page.
+//! A verdict in the forms that people read: text, Markdown, a page.
 //!
 //! # Contract
-//! A form shows what the verdict holds and decides nothing. What differs between kinds of questions is [`Form`]'s.
+//! A form shows what the verdict contains and decides nothing. [`Form`] has what differs between kinds of questions.
 
 mod compare;
 pub mod page;
@@ -22,29 +22,29 @@ trait Form {
     /// What a finding says, without the answer and the error.
     fn said(&self, finding: &Finding) -> String;
 
-    /// Why neither answer was given, and what else than more runs would help.
+    /// Why neither answer was given, and what would help other than more runs.
     fn why_undecided(&self, finding: &Finding) -> Why;
 
-    /// The columns of a table of findings, except for the error.
+    /// The columns of a table of findings, without the error.
     fn columns(&self) -> Vec<Column>;
 
-    /// A finding as the cells of a row of it.
+    /// A finding as the cells of a row.
     fn cells(&self, finding: &Finding) -> Vec<String>;
 
-    /// What follows the table, in Markdown.
+    /// The text after the table, in Markdown.
     fn below(&self, _: &Finding) -> Option<String> {
         None
     }
 
-    /// What the values of the commands look like.
+    /// A summary of the commands' values.
     fn values(&self, _: &[Finding]) -> Option<Table> {
         None
     }
 
-    /// What the rate of the finding is that of.
+    /// What the finding's rate is the rate of.
     fn rate_remark(&self) -> &'static str;
 
-    /// What is marked on the picture of the rate.
+    /// The marks on the picture of the rate.
     fn thresholds(&self) -> Vec<(&'static str, f64)>;
 
     /// A threshold of the evidence, as people read it: a rate, unless it is a ratio.
@@ -57,18 +57,18 @@ trait Form {
         page::replay(verdict, runs)
     }
 
-    /// The ends of the equivalent ratios, where there are ratios to show.
+    /// The ends of the band of equivalent ratios, if there are ratios to show.
     fn band(&self) -> Option<(f64, f64)> {
         None
     }
 
-    /// The pictures of its own, of all runs.
+    /// Further pictures, of all runs.
     fn pictures(&self, page: crate::html::Page, _: &page::Shown<'_>) -> crate::html::Page {
         page
     }
 }
 
-/// What a question shows, whatever its kind.
+/// The form of a question of any kind.
 fn form(question: &Question) -> &dyn Form {
     question.each(|slo| slo, |compare| compare, |permute| permute)
 }
@@ -79,7 +79,7 @@ fn of_rate(counts_and_rate: [&'static str; 3]) -> Vec<Column> {
     vec![Column::word("verdict"), good, all, rate]
 }
 
-/// A finding about a rate as a row of those.
+/// A finding about a rate as a row of that table.
 fn rate_cells(finding: &Finding) -> Vec<String> {
     let [low, high] = finding.interval;
     let seen = (finding.n > 0).then(|| finding.successes as f64 / finding.n as f64);
@@ -91,7 +91,7 @@ fn rate_cells(finding: &Finding) -> Vec<String> {
     ]
 }
 
-/// The lines for people, with what the values look like.
+/// The text for people, with a summary of the values.
 #[must_use]
 pub fn human(verdict: &Verdict) -> String {
     let values = form(&verdict.hypothesis).values(findings(verdict));
@@ -141,9 +141,9 @@ fn findings(verdict: &Verdict) -> &[Finding] {
 struct Why {
     /// What the evidence lacks.
     cause: &'static str,
-    /// What is to be given more of: runs, pairs, dealings.
+    /// What is needed more of: runs, pairs, resamples.
     more: &'static str,
-    /// What helps as well; empty for nothing.
+    /// Another remedy; empty for none.
     or: &'static str,
 }
 
@@ -156,8 +156,10 @@ impl Why {
             Stop::MaxTime => ("the time is up".to_owned(), "raise --max-time"),
             Stop::Interrupted => ("it was interrupted".to_owned(), "let it run to its end"),
             Stop::EndOfInput => ("there is no more input".to_owned(), "give more values"),
-            Stop::LogCut => ("the log breaks off".to_owned(), "make the trial again"),
-            Stop::Decided => ("one answer is certain, not all".to_owned(), "ask about each apart"),
+            Stop::LogCut => ("the log breaks off".to_owned(), "rerun the trial"),
+            Stop::Decided => {
+                ("only some of the answers are certain".to_owned(), "ask about each separately")
+            }
         };
         format!("{ended}, and {cause}: {remedy}{or}")
     }

@@ -1,12 +1,12 @@
-//! What is shown of a permutation test.
+//! The presentation of a permutation test.
 
 use super::page::{POINTS, Replay};
 use super::{Form, Why};
 use std::ops::ControlFlow;
 use uncontended_decide::Failure;
-use uncontended_decide::dealing::{self, DealTrial};
 use uncontended_decide::question::Permute;
 use uncontended_decide::record::Run;
+use uncontended_decide::resampling::{self, ResampleTrial};
 use uncontended_decide::verdict::{Answer, Finding, Verdict};
 use uncontended_figures::table::Column;
 use uncontended_figures::{Dimension, given_percent, measured, share, whole};
@@ -23,9 +23,9 @@ impl Form for Permute {
         let [low, high] = finding.interval;
         let dimension = Dimension::of_unit(&self.unit).unwrap_or(Dimension::Number);
         let (difference, p_value) =
-            finding.dealing().map_or((0.0, 1.0), |found| (found.difference, found.p_value));
+            finding.resampling().map_or((0.0, 1.0), |found| (found.difference, found.p_value));
         format!(
-            "{said}; difference {}, p about {}, {} dealings",
+            "{said}; difference {}, p about {}, {} resamples",
             measured(difference, dimension),
             share(Some(p_value), low, high),
             whole(finding.n)
@@ -33,10 +33,10 @@ impl Form for Permute {
     }
 
     fn why_undecided(&self, _: &Finding) -> Why {
-        let more = "dealings";
+        let more = "resamples";
         if self.or_below.is_none() {
             let cause =
-                "the evidence suffices for neither answer (at the level itself it never would)";
+                "the evidence suffices for neither answer (exactly at the level it never would)";
             Why { cause, more, or: ", or give an indifference zone with --or-below" }
         } else {
             Why { cause: "the evidence suffices for neither answer yet", more, or: "" }
@@ -44,7 +44,7 @@ impl Form for Permute {
     }
 
     fn columns(&self) -> Vec<Column> {
-        super::of_rate(["as extreme", "dealings", "p-value"])
+        super::of_rate(["as extreme", "resamples", "p-value"])
     }
 
     fn cells(&self, finding: &Finding) -> Vec<String> {
@@ -52,7 +52,7 @@ impl Form for Permute {
     }
 
     fn rate_remark(&self) -> &'static str {
-        "The rate of dealings as extreme as the values at hand: the p-value."
+        "The rate of resamples as extreme as the given values: the p-value."
     }
 
     fn thresholds(&self) -> Vec<(&'static str, f64)> {
@@ -61,16 +61,16 @@ impl Form for Permute {
         marks
     }
 
-    /// It has no runs: its dealings are made again.
+    /// A permutation test has no runs: it resamples again.
     fn replay(&self, verdict: &Verdict, _: &[Run]) -> Result<Replay, Failure> {
         let mut replay = Replay::default();
         let most = verdict.finding.n;
         let every = usize::try_from(most).unwrap_or(usize::MAX).div_ceil(POINTS).max(1) as u64;
-        DealTrial::new(self, None, |judge| {
+        ResampleTrial::new(self, None, |judge| {
             let counts = judge.counts();
             if counts.trials().is_multiple_of(every) {
                 let report = judge.question().report(counts);
-                replay.look(&[dealing::finding(self, &report, 0.0, 1.0)]);
+                replay.look(&[resampling::finding(self, &report, 0.0, 1.0)]);
             }
             let over = counts.trials() >= most;
             if over { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

@@ -1,4 +1,4 @@
-//! What came of a history: as text, as JSON, as a page.
+//! The result for a history, as text, as JSON and as a page.
 
 use super::SCHEMA;
 use super::forms::{CallOf, Form, OutputOf};
@@ -9,10 +9,10 @@ use std::fmt::Write as _;
 use uncontended_model::history::{Core, Picture, Report, Verdict};
 use uncontended_report::html::Page;
 
-/// Operations that are drawn.
+/// Most operations that are drawn.
 const MOST_BARS: usize = 40;
 
-/// Yes, no or neither.
+/// Yes, no or undecided.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Answer {
     Yes,
@@ -38,7 +38,7 @@ impl Answer {
     }
 }
 
-/// What came of a history.
+/// The result for a history.
 #[derive(Debug)]
 pub(super) struct Finding {
     spec: &'static str,
@@ -50,12 +50,12 @@ pub(super) struct Finding {
     keys_without_search: u64,
     keys_by_search: u64,
     configurations: u64,
-    /// Which limit came first, in words.
+    /// The limit that was hit first, in words.
     pub(super) bound: Option<String>,
     why: Option<Why>,
 }
 
-/// Why not.
+/// Why the history is not linearizable.
 #[derive(Debug)]
 struct Why {
     reason: String,
@@ -64,11 +64,11 @@ struct Why {
     picture: Picture,
     /// How many operations matter.
     matter: usize,
-    /// How many of those drawn only may have taken effect.
+    /// How many of the drawn operations merely may have taken effect.
     faint: usize,
-    /// How many are not drawn: the earliest.
+    /// How many operations that matter are not drawn: the earliest ones.
     undrawn: usize,
-    /// How many more are not drawn: they may have taken effect, and have to do with none of the others.
+    /// How many more are not drawn, which may have taken effect and have nothing to do with the others.
     far: usize,
 }
 
@@ -90,7 +90,7 @@ impl Finding {
         }
     }
 
-    /// Notes how it was decided.
+    /// Records how it was decided.
     pub(super) fn decided(&mut self, report: &Report) {
         self.keys_without_search = report.keys_without_search;
         self.keys_by_search = report.keys_by_search;
@@ -98,7 +98,7 @@ impl Finding {
         debug_assert!(!matches!(report.verdict, Verdict::Refuted(_)) || self.why.is_none());
     }
 
-    /// Notes why it is not linearizable.
+    /// Records why it is not linearizable.
     pub(super) fn refuted<F: Form>(
         &mut self,
         form: &F,
@@ -111,7 +111,7 @@ impl Finding {
         let near = |shown: &&Shown| shown.matters() || shown.is_near(&matter);
         let mut drawn: Vec<&Shown> = shown.iter().filter(near).collect();
         let far = shown.len() - drawn.len();
-        // In the order of their calls: what fails, fails at the end.
+        // In the order of their calls: the failure comes last.
         let undrawn = drawn.len().saturating_sub(MOST_BARS);
         drawn.drain(..undrawn);
         drawn.sort_by_key(|shown| shown.order());
@@ -135,7 +135,7 @@ impl Finding {
         }
     }
 
-    /// What was asked, in a line.
+    /// The subject of the check, in one line.
     fn subject(&self) -> String {
         let pending = match self.pending {
             0 => String::new(),
@@ -145,7 +145,7 @@ impl Finding {
         format!("{} of {clients} on a {}{pending}", count(self.operations, "operation"), self.spec)
     }
 
-    /// By which way it was decided.
+    /// Which algorithm decided it.
     fn decider(&self) -> String {
         let keys =
             |keys: u64| count(keys as usize, if self.spec == "set" { "value" } else { "key" });
@@ -171,12 +171,12 @@ impl Finding {
         }
     }
 
-    /// What to mind.
+    /// Remarks on the result.
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.ties > 0 && self.why.is_none() {
             notes.push(format!(
-                "{} at the very time at which its client's operation before returned: the two count as concurrent.",
+                "{} at the very time when the same client's previous operation returned: the two count as concurrent.",
                 count(self.ties as usize, "operation was called|operations were called")
             ));
         }
@@ -188,7 +188,7 @@ impl Finding {
                      it took effect, the rest would be linearizable.".to_owned()
                 }
                 false => {
-                    "Fewer of these operations may do: looking for fewer took too long.".to_owned()
+                    "Fewer of these operations may suffice: the search for fewer took too long.".to_owned()
                 }
             });
             if why.undrawn > 0 {
@@ -216,7 +216,7 @@ impl Finding {
         notes
     }
 
-    /// For people.
+    /// The result as text.
     pub(super) fn text(&self, width: usize) -> String {
         let mut text = format!("{}: {}.\n", self.verdict(), self.subject());
         if let Some(why) = &self.why {
@@ -232,7 +232,7 @@ impl Finding {
         text
     }
 
-    /// For programs.
+    /// The result as JSON.
     pub(super) fn json(&self) -> Value {
         let core = self.why.as_ref().map(|why| {
             json!({ "reason": why.reason, "minimal": why.minimal, "operations": why.operations })
@@ -254,7 +254,7 @@ impl Finding {
         })
     }
 
-    /// For people, as a page.
+    /// The result as a page.
     pub(super) fn page(&self) -> String {
         let facts = [self.file.clone(), self.subject(), self.decider()];
         let page = Page::new(&self.verdict(), &facts);

@@ -1,4 +1,4 @@
-//! How the calls and outputs of each structure are spelled.
+//! How the calls and results of each structure are written in a file.
 
 use super::line::{Line, Scalar};
 use super::names::Names;
@@ -15,17 +15,17 @@ pub(super) struct Dictionary {
     pub(super) keys: Names,
 }
 
-/// The lines about one structure.
+/// How the lines about one structure are read.
 pub(super) trait Form {
     type Spec: Spec;
 
-    /// What its histories are held against.
+    /// The specification that its histories are checked against.
     fn spec(&self) -> &Self::Spec;
 
-    /// What a line calls.
+    /// The call on a line.
     fn call(&self, line: &Line<'_>, names: &mut Dictionary) -> Result<CallOf<Self>, Problem>;
 
-    /// What a call that returned `result` answered.
+    /// The output of a call that returned `result`.
     fn output(
         &self,
         call: &CallOf<Self>,
@@ -33,7 +33,7 @@ pub(super) trait Form {
         names: &mut Dictionary,
     ) -> Result<OutputOf<Self>, Problem>;
 
-    /// A call as people read it, and what it returned if that says something.
+    /// A call as people read it, and what it returned if that is informative.
     fn show(
         &self,
         call: &CallOf<Self>,
@@ -74,7 +74,7 @@ fn seen<'l, 'a>(result: Option<&'l Scalar<'a>>) -> Result<&'l Scalar<'a>, Proble
     })
 }
 
-/// Where nothing of interest can come back.
+/// For calls that return nothing of interest.
 fn nothing(result: Option<&Scalar<'_>>) -> Result<(), Problem> {
     match result {
         None | Some(Scalar::Nothing | Scalar::Truth(true)) => Ok(()),
@@ -198,7 +198,7 @@ impl Form for Set {
     }
 }
 
-/// The four things that registers and maps can do, by the names that each has for them.
+/// The four operations of registers and maps, with the names that each uses.
 fn register_call(
     line: &Line<'_>,
     names: &mut Names,

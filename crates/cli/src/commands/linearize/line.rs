@@ -1,11 +1,11 @@
-//! One line of a recorded history, as docs/json.md describes it.
+//! One line of a recorded history, described in docs/json.md.
 
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
 use std::borrow::Cow;
 use std::fmt;
 
-/// Whatever a line may say.
+/// Every field that a line may have.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Line<'a> {
@@ -35,7 +35,7 @@ pub(super) struct Line<'a> {
     pub(super) returned: Option<u64>,
 }
 
-/// A value that is not a list or an object.
+/// A value other than a list or an object.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Scalar<'a> {
     Nothing,
@@ -55,7 +55,7 @@ impl fmt::Display for Scalar<'_> {
     }
 }
 
-/// A field that is there, were it `null`.
+/// A field that is present, even if `null`.
 fn given<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Scalar<'de>>, D::Error> {
     from.deserialize_any(AnyScalar).map(Some)
 }
@@ -101,7 +101,7 @@ impl<'de> Visitor<'de> for AnyScalar {
     }
 }
 
-/// A time. `null` is as if it were not there.
+/// A time. `null` counts as absent.
 fn time<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
     from.deserialize_any(AnyTime)
 }

@@ -1,8 +1,8 @@
-//! `unc linearize`: was what clients saw of a structure as if their operations had run one at a time?
+//! `unc linearize`: is a recorded history of a structure linearizable?
 //!
 //! # Contract
-//! Exit status: 0 yes, 1 no, 3 a limit came first (or Ctrl-C), 2 the file could not be read. A yes and a no are
-//! proved; what a limit cut off is neither.
+//! Exit status: 0 yes, 1 no, 3 a limit was hit (or Ctrl-C), 2 the file could not be read. Yes and no are proved; a
+//! check that a limit cut short is neither.
 
 mod finding;
 mod forms;
@@ -53,35 +53,35 @@ order nothing. docs/json.md has the whole form.
 
 Exit status: 0 yes, 1 no, 3 undecided (a limit, or Ctrl-C), 2 the file could not be read.";
 
-/// Hold a recorded history of operations against a queue, stack, set, register or map: is it linearizable?
+/// Check a recorded history of a queue, stack, set, register or map: is it linearizable?
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Flags {
-    /// The history, one JSON object a line; `-` reads stdin
+    /// The history, one JSON object per line; `-` reads stdin
     file: PathBuf,
-    /// What the operations were made on
+    /// The structure that the operations were made on
     #[arg(long, value_enum)]
     spec: Structure,
-    /// What the register holds at the start, as JSON or as bare text [default: nothing]
+    /// The register's initial value, as JSON or as bare text [default: none]
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     initial: Option<String>,
-    /// The values that the queue or stack has room for [default: no bound, never full]
+    /// The capacity of the queue or stack [default: unbounded]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(1..))]
     capacity: Option<u32>,
     /// Give up (undecided) after this time
     #[arg(long, value_name = "TIME", value_parser = uncontended_figures::read::time_limit, allow_hyphen_values = true)]
     max_time: Option<Duration>,
-    /// Give up (undecided) when the history, or what a search remembers, takes more memory [default: 8GiB, or half of
-    /// what the machine and the control group have to spare where that is less]
+    /// Give up (undecided) when the history, or the search, takes more memory [default: 8GiB, or half of what the
+    /// machine and the control group have free if that is less]
     #[arg(long, value_name = "SIZE", value_parser = size, allow_hyphen_values = true)]
     max_memory: Option<usize>,
     /// Write the result as JSON (`-` for stdout)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Write the result as one self-contained page with the picture (`-` for stdout)
+    /// Write the result, with the picture, as a self-contained HTML page (`-` for stdout)
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Do not tell how far the work is
+    /// Do not print progress
     #[arg(short, long)]
     quiet: bool,
 }
@@ -115,13 +115,13 @@ fn size(text: &str) -> Result<usize, String> {
     }
 }
 
-/// What may be used of `spare` bytes where nobody says how much.
+/// The default limit, given `spare` bytes.
 fn most_of(spare: u64) -> usize {
     usize::try_from(spare / 2).unwrap_or(usize::MAX).min(8 << 30)
 }
 
 impl Flags {
-    /// Does the work and answers with the exit status.
+    /// Checks the history and returns the exit status.
     pub(crate) fn execute(&self) -> ExitCode {
         let written = [("--json", self.json.as_deref()), ("--html", self.html.as_deref())];
         if let Err(failure) = distinct(&written, &[("FILE", Some(&self.file))]) {
@@ -198,7 +198,7 @@ impl Flags {
         self.deliver(&finding)
     }
 
-    /// Decides, and finds what to look at.
+    /// Decides, and finds the operations to show.
     fn judge<F: Form>(
         &self,
         form: &F,
@@ -224,7 +224,7 @@ impl Flags {
         }
     }
 
-    /// Which limit it was, in words.
+    /// The limit that was hit, in words.
     fn bound(&self, stopped: Stopped, most_memory: usize) -> String {
         let memory = match self.max_memory {
             Some(most) => format!("--max-memory {}", given(most as f64, Dimension::Bytes)),

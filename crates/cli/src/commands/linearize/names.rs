@@ -1,4 +1,4 @@
-//! The values, keys and clients of a file as numbers, and back.
+//! Maps the values, keys and clients of a file to numbers, and back.
 
 use super::line::Scalar;
 use super::reader::Problem;
@@ -6,10 +6,10 @@ use crate::failure::Failure;
 use serde_json::Value;
 use std::collections::HashMap;
 
-/// Numbers stand for themselves; texts are numbered as they come. A file uses one of both.
+/// Numbers stand for themselves; texts are numbered in order of appearance. A file uses one or the other.
 #[derive(Debug)]
 pub(super) struct Names {
-    /// What they name, for messages: `values`.
+    /// What is named, for messages: `values`.
     what: &'static str,
     kind: Option<Kind>,
     numbers: HashMap<String, i64>,
@@ -62,7 +62,7 @@ impl Names {
         number
     }
 
-    /// The same, `null` being nothing.
+    /// The same; `null` is `None`.
     pub(super) fn optional(&mut self, scalar: &Scalar<'_>) -> Result<Option<i64>, Problem> {
         match scalar {
             Scalar::Nothing => Ok(None),
@@ -85,7 +85,7 @@ impl Names {
         number.map(Some).ok_or_else(cannot)
     }
 
-    /// What `number` stands for, as people read it.
+    /// The text of `number`, as people read it.
     pub(super) fn show(&self, number: i64) -> String {
         match self.kind {
             Some(Kind::Texts) => format!("{:?}", self.texts[number as usize]),

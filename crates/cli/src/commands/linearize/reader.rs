@@ -1,8 +1,8 @@
-//! A file of lines becomes a history.
+//! Reads a file of lines into a history.
 //!
 //! # Contract
-//! Read once, line by line; of a line nothing stays but its operation. What is wrong is told with the line's number,
-//! the cause and the remedy. A client has one operation open at a time, unless its operations have an `id`.
+//! One pass, line by line; only its operation is kept of a line. An error states the line's number, the cause and the
+//! remedy. A client has one open operation at a time, unless its operations have an `id`.
 
 use super::forms::{CallOf, Dictionary, Form, OutputOf};
 use super::line::{Line, Scalar};
@@ -12,19 +12,19 @@ use std::collections::hash_map::Entry;
 use std::io::{BufRead, Read as _};
 use uncontended_model::history::{MOST_OPERATIONS, Operation};
 
-/// The schema that a first line may name.
+/// The schema that the first line may name.
 pub(super) const SCHEMA: &str = "uncontended.operations/1";
 
 /// The longest line, in bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// What some editors begin a file with.
+/// The byte order mark that some editors write.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Bytes that deciding takes for each operation, in addition to the operation: positions, events, lives.
+/// Bytes per operation that deciding takes in addition to the operation: positions, events, lifetimes.
 const DECIDING: usize = 100;
 
-/// What is wrong with a line, and what to do about it.
+/// What is wrong with a line, and the remedy.
 #[derive(Debug)]
 pub(super) struct Problem {
     cause: String,
@@ -40,31 +40,31 @@ impl Problem {
 /// A recorded history.
 pub(super) struct Recorded<F: Form> {
     pub(super) operations: Vec<Operation<CallOf<F>, OutputOf<F>>>,
-    /// The line of each.
+    /// The line of each operation.
     pub(super) lines: Vec<u32>,
     pub(super) names: Dictionary,
     pub(super) clients: Clients,
-    /// What follows a time: a space and the unit.
+    /// The suffix of a time: a space and the unit.
     pub(super) unit: &'static str,
-    /// Operations of one client, of which the second was called at the very time at which the first returned.
+    /// Pairs of operations of one client of which the second was called at the very time at which the first returned.
     pub(super) ties: u64,
-    /// Reading ended early.
+    /// Why reading stopped early.
     pub(super) stopped: Option<Stopped>,
 }
 
-/// Why reading ended early.
+/// Why reading stopped early.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Stopped {
     Memory,
     Asked,
 }
 
-/// What clients are called.
+/// The names of clients.
 #[derive(Debug, Default)]
 pub(super) struct Clients {
     numbers: HashMap<Client, u32>,
     pub(super) names: Vec<String>,
-    /// When each last returned.
+    /// When each client last returned.
     returned: Vec<u64>,
 }
 
@@ -96,7 +96,7 @@ impl Clients {
     }
 }
 
-/// A client's name: in quotes only where it has more than letters, digits and the like.
+/// A client's name, quoted only if it has more than letters, digits and the like.
 fn plain(client: &Scalar<'_>) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "_-.:/@".contains(c);
     match client {
@@ -105,7 +105,7 @@ fn plain(client: &Scalar<'_>) -> String {
     }
 }
 
-/// An operation that is open: of a client, or with an id.
+/// An open operation: of a client, or with an id.
 #[derive(Debug, PartialEq, Eq, Hash)]
 enum Key {
     Client(u32),
@@ -299,7 +299,7 @@ impl<F: Form> Reading<'_, F> {
         Ok(())
     }
 
-    /// A line with a return alone.
+    /// A line with only a return.
     fn returns(&mut self, line: &Line<'_>, key: &Key, client: u32) -> Result<(), Problem> {
         let Some(returned_at) = line.returned else {
             let why = "there is neither \"op\" nor \"return\"";
@@ -314,7 +314,7 @@ impl<F: Form> Reading<'_, F> {
                         "the operation with the id {id}, called in line {line}, has returned before"
                     ),
                     None => format!(
-                        "client {who} returns from the operation with the id {id}, which nobody has called"
+                        "client {who} returns from the operation with the id {id}, which was never called"
                     ),
                 },
             };
@@ -353,7 +353,7 @@ impl<F: Form> Reading<'_, F> {
     }
 }
 
-/// What is wrong with the JSON of a line.
+/// The error in the JSON of a line, and its remedy.
 fn not_json(error: &serde_json::Error) -> Problem {
     let text = error.to_string();
     let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(text, _)| text);

@@ -1,4 +1,4 @@
-//! Why a history is refuted, in a sentence.
+//! Why a history is not linearizable, in a sentence.
 
 use super::finding::count;
 use super::forms::{CallOf, Form, OutputOf};
@@ -6,7 +6,7 @@ use super::reader::Recorded;
 use serde_json::{Value, json};
 use uncontended_model::history::{Bar, Core, Operation};
 
-/// An operation of a core, ready to be spoken of.
+/// An operation of a core, ready to be put into words.
 #[derive(Debug)]
 pub(super) struct Shown {
     client: String,
@@ -15,7 +15,7 @@ pub(super) struct Shown {
     output: String,
     from: u64,
     to: Option<u64>,
-    /// What follows a time.
+    /// The suffix of a time.
     unit: &'static str,
 }
 
@@ -33,7 +33,7 @@ impl Shown {
                 line: recorded.lines[*number as usize],
                 call,
                 output,
-                // The core may have forgotten it.
+                // The core may have dropped it.
                 from: recorded.operations[*number as usize].called_at(),
                 to: operation.returned_at(),
                 unit: recorded.unit,
@@ -93,21 +93,21 @@ impl Shown {
         self.to.map_or("never".to_owned(), |to| format!("{to}{}", self.unit))
     }
 
-    /// Where its client stands among the others: numbers first, by their size.
+    /// The rank of its client among the others: numbers first, in order.
     pub(super) fn order(&self) -> (bool, i64, &str, u64) {
         let number = self.client.parse();
         (number.is_err(), number.unwrap_or(0), &self.client, self.from)
     }
 
-    /// The values that it is about.
+    /// The values that it involves.
     fn values(&self) -> impl Iterator<Item = &str> {
         let is_of_map = matches!(self.op(), "get" | "put" | "delete");
         let arguments = self.argument().split(' ').skip(usize::from(is_of_map));
         arguments.chain([self.output.as_str()]).filter(|word| !["", "to"].contains(word))
     }
 
-    /// Whether it could have to do with the operations that matter: it changes something, and takes whatever is there
-    /// or is about one of their values.
+    /// Whether it could affect the operations that matter: it changes something, and takes whatever is there or
+    /// involves one of their values.
     pub(super) fn is_near(&self, matter: &[&Shown]) -> bool {
         match self.op() {
             "read" | "get" | "contains" => false,
@@ -156,7 +156,7 @@ pub(super) fn reason(spec: &str, initial: Option<&str>, shown: &[Shown]) -> Stri
     })
 }
 
-/// The past participle of a way in.
+/// The past participle of an insertion.
 fn done(into: &str) -> &str {
     match into {
         "push" => "pushed",
@@ -198,7 +198,7 @@ fn container(matter: &[&Shown], into: &str, out: &str) -> Option<String> {
         let Some(put) = put(value) else {
             if matter.len() == 1 {
                 let (said, done) = (first.sentence(), done(into));
-                return Some(format!("{said}, but nobody had {done} {value} by then."));
+                return Some(format!("{said}, but {value} had not been {done} by then."));
             }
             continue;
         };
@@ -210,7 +210,7 @@ fn container(matter: &[&Shown], into: &str, out: &str) -> Option<String> {
     if into == "enqueue" { overtaken(matter, put, took) } else { None }
 }
 
-/// One value went in before another and came out after it.
+/// One value went in before another but came out after it.
 fn overtaken<'a>(
     matter: &[&'a Shown],
     put: impl Fn(&str) -> Option<&'a Shown>,
@@ -225,7 +225,7 @@ fn overtaken<'a>(
                 Some(took) if later.is_before(took) => {
                     format!("the dequeue that returned {a} was called only at {}", took.called())
                 }
-                None if matter.len() == 3 => "nobody had dequeued it by then".to_owned(),
+                None if matter.len() == 3 => format!("{a} had not been dequeued by then"),
                 _ => continue,
             };
             let (said, done, next) = (later.sentence(), first.returned(), second.called());
@@ -237,7 +237,7 @@ fn overtaken<'a>(
     None
 }
 
-/// A register held a value that nobody wrote.
+/// A register held a value that was never written.
 fn never_written(matter: &[&Shown], initial: Option<&str>, shown: &[Shown]) -> Option<String> {
     let [one] = matter else { return None };
     let value = match (one.op(), one.output.as_str()) {
@@ -260,7 +260,7 @@ fn never_written(matter: &[&Shown], initial: Option<&str>, shown: &[Shown]) -> O
     Some(format!("{}, but no write of {value} was called by then, and {start}.", one.sentence()))
 }
 
-/// What reads and tests saw.
+/// What reads and tests returned.
 fn seen(matter: &[&Shown]) -> Option<String> {
     match matter {
         [one] => {

@@ -1,4 +1,4 @@
-//! Schema `uncontended.litmus/1`, as docs/json.md describes it.
+//! Schema `uncontended.litmus/1`, described in docs/json.md.
 
 use super::machine::Seen;
 use super::{Ran, Refused, Shown};

@@ -1,8 +1,8 @@
-//! `--model machine`: the same test on this machine, held against what x86-TSO allows.
+//! `--model machine`: runs the test on this machine and checks the states against x86-TSO.
 //!
 //! # Contract
-//! A state that TSO forbids and the machine shows is a refutation, of the model or of this program. A state that TSO
-//! allows and the machine does not show is just that; nothing here ever calls it forbidden.
+//! A state that the machine shows and TSO forbids refutes the model or this program. A state that TSO allows and the
+//! machine does not show is merely unseen; nothing here calls it forbidden.
 
 use super::Expect;
 use std::fmt::Write as _;
@@ -13,30 +13,30 @@ use uncontended_model::outcome::Limits;
 use uncontended_model::program::Op;
 use uncontended_model::search::outcomes;
 
-/// Runs where none are asked for.
+/// The default number of runs.
 const RUNS: u64 = 1_000_000;
 
-/// The same where the test calls membarrier, which takes microseconds.
+/// The default for a test that calls membarrier, which takes microseconds.
 const SLOW_RUNS: u64 = 20_000;
 
 /// What the machine showed of one test.
 pub(super) struct Seen {
     /// The final states, counted.
     pub(super) states: States,
-    /// How many runs were made.
+    /// The number of runs.
     pub(super) runs: u64,
-    /// On how many CPUs.
+    /// The number of CPUs used.
     pub(super) processors: usize,
-    /// Spelled states that TSO allows and that were not seen.
+    /// Rendered states that TSO allows and that were not seen.
     pub(super) unseen: Vec<String>,
-    /// Spelled states that were seen and that TSO forbids.
+    /// Rendered states that were seen and that TSO forbids.
     pub(super) forbidden: Vec<String>,
-    /// Whether TSO's states are all known; if not, `forbidden` is empty.
+    /// Whether all of TSO's states are known; if not, `forbidden` is empty.
     pub(super) judged: bool,
 }
 
 impl Seen {
-    /// Runs the test; answers with why it cannot be run.
+    /// Runs the test, or returns why it cannot be run.
     pub(super) fn measure(test: &Test, runs: Option<u64>, limits: Limits) -> Result<Seen, String> {
         let slow = test.program.threads.iter().any(|thread| thread.code.contains(&Op::Membarrier));
         let runs = runs.unwrap_or(if slow { SLOW_RUNS } else { RUNS });
@@ -53,8 +53,8 @@ impl Seen {
         Ok(Seen { runs, processors: seen.processors, unseen, forbidden, judged, states })
     }
 
-    /// Whether what was seen settles the expectation: a sighting confirms `sometimes` and refutes the others; what was
-    /// not seen settles nothing.
+    /// Whether the states seen settle the expectation: a sighting confirms `sometimes` and refutes the others; an
+    /// unseen state settles nothing.
     pub(super) fn meets(&self, expect: Expect) -> Option<bool> {
         match (expect, self.states.observation()) {
             (_, Observation::Sometimes) => Some(expect == Expect::Sometimes),
@@ -65,12 +65,13 @@ impl Seen {
         }
     }
 
-    /// Everything about the runs, as litmus7 prints it, and what the model says to it.
+    /// The runs as litmus7 prints them, with what the model says about them.
     pub(super) fn print(&self, text: &mut String, test: &Test) {
         let (runs, processors) = (self.runs, self.processors);
         let _ = writeln!(text, "Test {} (machine: {runs} runs on {processors} CPUs)", test.name);
         if processors < test.program.threads.len() {
-            let _ = writeln!(text, "Fewer CPUs than threads: threads of one CPU only took turns.");
+            let _ =
+                writeln!(text, "Fewer CPUs than threads: threads on the same CPU only took turns.");
         }
         let _ = writeln!(text, "Histogram ({} states)", self.states.by_line.len());
         for (line, (count, holds)) in &self.states.by_line {
@@ -90,7 +91,7 @@ impl Seen {
         if !self.judged {
             let _ = writeln!(
                 text,
-                "Not held against tso: its states could not all be found within the bounds."
+                "Not checked against tso: its states could not all be found within the bounds."
             );
         }
         if !self.forbidden.is_empty() {
@@ -118,7 +119,7 @@ mod tests {
         litmus: Litmus,
     }
 
-    /// What would be concluded had the machine shown these states of MP so often.
+    /// The result if the machine had shown these states of MP that often.
     fn conclude(flags: &[&str], shown: &[(&str, u64)], forbidden: &[&str]) -> (u8, String) {
         let test = parse(named("MP").unwrap().text).unwrap();
         let mut states = States::default();

@@ -1,9 +1,9 @@
-//! `unc litmus`: what a small concurrent program can show, under memory models and on this machine.
+//! `unc litmus`: the outcomes of a small concurrent program, under memory models and on this machine.
 //!
 //! # Contract
 //! Reads herd's x86-64 litmus files; prints states with counts and the observation as herd does. Exit status: 0 ran, or
-//! the expectation holds; 1 the expectation is refuted; 3 unknown within bounds; 2 a file could not be run. Of several
-//! files the first of 1, 2, 3 that applies to one of them.
+//! the expectation holds; 1 the expectation is refuted; 3 unknown within bounds; 2 a file could not be run. With
+//! several files, the first of 1, 2, 3 that applies to any of them.
 
 mod json;
 mod machine;
@@ -23,11 +23,11 @@ use uncontended_model::litmus::{Answer, Memory, Observation, Test, parse};
 use uncontended_model::outcome::{Bound, Limits};
 use uncontended_model::search::Verdict;
 
-/// Show what a small concurrent program can do, under SC and x86-TSO, and what it does on this machine.
+/// Enumerate what a small concurrent program can do under SC and x86-TSO, and run it on this machine
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   unc litmus --builtin SB --trace               a classic, explained and shown
-  unc litmus --builtin SB --model tso,machine   and a million real runs as well
+  unc litmus --builtin SB --model tso,machine   also run it a million times here
   unc litmus a.litmus b.litmus --expect never   exit 1 if tso allows either
   unc litmus a.litmus --model tso --svg a.svg   draw a counterexample
 
@@ -37,43 +37,44 @@ may say `deadlock`.
 
 Exit: 0 ran, or the expectation holds · 1 refuted · 3 unknown within bounds · 2 could not run
 
-An expectation is held against every model named with --model, else against tso. The machine confirms `sometimes` and refutes \
-the others by what it shows; what it does not show settles nothing. A state that the machine shows and tso forbids: 1.")]
+Each expectation is checked against every model named with --model, by default tso. What the machine shows confirms `sometimes` and refutes \
+the others; what it does not show settles nothing. A state that the machine shows and tso forbids is exit status 1.")]
 pub(crate) struct Litmus {
     /// Litmus files in herd's X86_64 format; `-` reads one from stdin
     files: Vec<String>,
     /// Memory models, separated by commas [default: sc,tso]
     #[arg(long, value_delimiter = ',')]
     model: Vec<Model>,
-    /// Runs of each test on the machine [default: 1000000; 20000 where it calls membarrier]
+    /// Runs of each test on the machine [default: 1000000; 20000 if it calls membarrier]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     runs: Option<u64>,
-    /// Hold every test against this
+    /// Check every test against this expectation
     #[arg(long)]
     expect: Option<Expect>,
-    /// Print an execution that reaches the condition (for `forall`: that violates it)
+    /// Print an execution that reaches the condition (for `forall`: one that violates it)
     #[arg(long)]
     trace: bool,
-    /// Write the results as JSON; `-`: to stdout, text then going to stderr. Spelled and counted as herd 7.57 does,
-    /// which leaves the halves of a read-modify-write unordered; where that adds executions, `ordered` is without them
+    /// Write the results as JSON; with `-`, to stdout, and the text to stderr. States are written and counted as herd
+    /// 7.57 does, which leaves the halves of a read-modify-write unordered; if that adds executions, `ordered` excludes
+    /// them
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Draw the first execution that --trace finds; without one, nothing is written
+    /// Draw the first execution that --trace finds; if there is none, write nothing
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Threads to work with [default: one per CPU]
+    /// Worker threads [default: one per CPU]
     #[arg(short, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     jobs: Option<u16>,
-    /// Rounds for which loops are followed when executions are counted
+    /// How many rounds of a loop to follow when counting executions
     #[arg(long, value_name = "N", default_value_t = Limits::default().loops)]
     loops: u16,
-    /// Under tso, assume that no store waits for more than N ticks; a thread passes them by `delay $N`
+    /// Under tso, assume that no store waits for more than N ticks; `delay $N` lets them pass
     #[arg(long, value_name = "N")]
     delta: Option<u8>,
-    /// List the tests that the workbench carries
+    /// List the built-in tests
     #[arg(long)]
     list: bool,
-    /// Run a test that the workbench carries, and explain it
+    /// Run a built-in test, and explain it
     #[arg(long, value_name = "NAME")]
     builtin: Vec<String>,
 }
@@ -128,7 +129,7 @@ struct Ran {
     about: Option<&'static str>,
     test: Test,
     models: Vec<Shown>,
-    /// What the machine showed, or why it could not be asked.
+    /// What the machine showed, or why it could not run the test.
     machine: Option<Result<Seen, String>>,
 }
 
@@ -174,7 +175,7 @@ impl Litmus {
         let inputs = self.inputs()?;
         let mut results = self.answer_all(inputs);
         if self.model.contains(&Model::Machine) {
-            // One test after the other: each wants all CPUs.
+            // One test at a time: each needs all CPUs.
             for ran in results.iter_mut().flatten() {
                 ran.machine = Some(Seen::measure(&ran.test, self.runs, self.limits()));
             }
@@ -185,7 +186,7 @@ impl Litmus {
             match result {
                 Ok(ran) => print::test(&mut text, ran),
                 Err(Refused { path, reason }) => {
-                    // A position follows the path at once, as editors expect it.
+                    // The position follows the path directly, as editors expect.
                     let separator =
                         if reason.starts_with(|c: char| c.is_ascii_digit()) { ":" } else { ": " };
                     eprintln!("unc: {path}{separator}{reason}");
@@ -262,7 +263,7 @@ impl Litmus {
         Ok(inputs)
     }
 
-    /// Runs every input on `-j` threads; the answers come in the order of the inputs.
+    /// Runs every input on `-j` threads; the results keep the order of the inputs.
     fn answer_all(&self, inputs: Vec<Input>) -> Vec<Result<Ran, Refused>> {
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
         let jobs = self.jobs.map_or(cpus, usize::from).min(inputs.len());
@@ -344,7 +345,7 @@ impl Litmus {
                 (Ok(seen), Some(expect)) => {
                     let settled = seen.meets(expect);
                     refuted |= settled == Some(false) || !seen.forbidden.is_empty();
-                    // What a model decides need not be seen.
+                    // A state that a model decides need not be seen.
                     unknown |= settled.is_none() && self.model == [Model::Machine];
                 }
             }

@@ -1,4 +1,4 @@
-//! What people read: herd's lines, and ours where there is more to say.
+//! The text output: herd's lines, and our own where there is more to say.
 
 use super::{Ran, Shown};
 use std::fmt::Write as _;
@@ -11,12 +11,12 @@ use uncontended_model::litmus::{Answer, Quantifier, States};
 use uncontended_model::outcome::Bound;
 use uncontended_model::search::Verdict;
 
-/// Writes to stdout; a reader that went away is not our failure.
+/// Writes to stdout; ignores a closed pipe.
 pub(super) fn out(text: &str) -> std::io::Result<()> {
     std::io::stdout().write_all(text.as_bytes())
 }
 
-/// `--list`.
+/// The output of `--list`.
 pub(super) fn list(classics: &[Classic]) -> ExitCode {
     let columns = ["", "sc", "tso"].map(Column::word);
     let mut table = Table::new([&columns[..], &[Column::elastic("what it shows")]].concat());
@@ -27,7 +27,7 @@ pub(super) fn list(classics: &[Classic]) -> ExitCode {
     }
     let stdout = std::io::stdout();
     let look = crate::emit::look(0, &stdout);
-    // In a pipe nothing is cut.
+    // In a pipe, nothing is truncated.
     let width = if stdout.is_terminal() { look.width } else { usize::MAX };
     let mut text = table.text(width, Paint { colour: look.colour });
     text += "\nsc, tso: whether the model allows what the test asks about.\n\

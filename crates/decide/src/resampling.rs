@@ -1,14 +1,14 @@
-//! The trial of a permutation test: its runs are dealings of the labels, drawn from the seed.
+//! The trial of a permutation test: it resamples the labels itself, from a seed, and takes no runs.
 //!
 //! # Contract
-//! A function of the hypothesis (values, statistic, level, budget and seed are all in it) and of nothing else but the
-//! number of dealings, where the clock or the user ended it.
+//! The result is a function of the hypothesis (values, statistic, level, budget, seed) and, where the clock or the user
+//! stopped the test, of the number of resamples.
 
 use crate::Failure;
 use crate::question::Permute;
 use crate::record::Run;
 use crate::trial::{Trial, finding_about};
-use crate::verdict::{About, Answer, Finding, OfDealing};
+use crate::verdict::{About, Answer, Finding, OfResampling};
 use std::ops::ControlFlow;
 use std::time::Duration;
 use uncontended_figures::progress::State;
@@ -17,15 +17,15 @@ use uncontended_stats::{
     Statistic, Stopped,
 };
 
-/// A permutation test that has been made.
+/// A finished permutation test.
 #[derive(Debug, Clone)]
-pub struct DealTrial {
+pub struct ResampleTrial {
     permute: Permute,
     found: Significance,
 }
 
 impl Permute {
-    /// The question for the library.
+    /// The question as `stats` asks it.
     pub fn question(&self) -> Result<stats::Question, Failure> {
         let invalid = |error: uncontended_stats::Invalid| {
             Failure::new(error.to_string(), "see --level and --or-below")
@@ -49,7 +49,7 @@ impl Permute {
                 let unknown = || {
                     Failure::new(
                         format!("there is no statistic '{other}'"),
-                        "say mean, median, max or a percentile such as p99",
+                        "use mean, median, max or a percentile such as p99",
                     )
                 };
                 rate.map(Statistic::Quantile).ok_or_else(unknown)
@@ -65,36 +65,36 @@ impl Permute {
     }
 }
 
-impl DealTrial {
-    /// Makes the test; `progress` is called after every dealing and may break it off, as `most` of time does.
+impl ResampleTrial {
+    /// Runs the test. `progress` is called after every resample and may stop it; so does the time limit `most`.
     pub fn new(
         permute: &Permute,
         most: Option<Duration>,
         progress: impl FnMut(&uncontended_stats::Judge) -> ControlFlow<()>,
-    ) -> Result<DealTrial, Failure> {
+    ) -> Result<ResampleTrial, Failure> {
         let seed: u64 =
             permute.seed.parse().map_err(|_| Failure::new("the seed is not a whole number", ""))?;
-        let limits = Limits { trials: Some(permute.most_dealings), time: most };
+        let limits = Limits { trials: Some(permute.most_resamples), time: most };
         let mut test = permute.test(&permute.a, &permute.b, seed)?;
         let found = test.test(permute.question()?, limits, progress);
-        Ok(DealTrial { permute: permute.clone(), found })
+        Ok(ResampleTrial { permute: permute.clone(), found })
     }
 
-    /// Makes the test once more, as far as it went: to the end of its budget, if no number of dealings is known.
-    pub fn again(permute: &Permute, dealings: Option<u64>) -> Result<DealTrial, Failure> {
-        DealTrial::new(permute, None, |judge| match dealings {
-            Some(dealings) if judge.counts().trials() >= dealings => ControlFlow::Break(()),
+    /// Runs the test again up to `resamples`, or to the end of its budget if that number is not known.
+    pub fn again(permute: &Permute, resamples: Option<u64>) -> Result<ResampleTrial, Failure> {
+        ResampleTrial::new(permute, None, |judge| match resamples {
+            Some(resamples) if judge.counts().trials() >= resamples => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),
         })
     }
 
-    /// Whether the budget, and no verdict, ended it.
+    /// Why the test stopped.
     pub fn stopped(&self) -> Stopped {
         self.found.stopped
     }
 }
 
-impl Trial for DealTrial {
+impl Trial for ResampleTrial {
     fn push(&mut self, _: &Run) -> Result<(), Failure> {
         Err(Failure::new("a permutation test has no runs of its own", ""))
     }
@@ -120,11 +120,11 @@ impl Trial for DealTrial {
     }
 }
 
-/// The finding about the rate of extreme dealings, which is the p-value.
+/// The finding about the p-value: the rate of resamples at least as extreme as the observed difference.
 #[must_use]
 pub fn finding(permute: &Permute, report: &Report, difference: f64, p_value: f64) -> Finding {
-    let about = OfDealing { log_criterion: report.log_criterion, difference, p_value };
-    let about = About::Dealing(about);
+    let about = OfResampling { log_criterion: report.log_criterion, difference, p_value };
+    let about = About::Resampling(about);
     // The judge's "yes" is "the p-value is at least the level", from above the lower threshold.
     Finding {
         verdict: Answer::Undecided,
