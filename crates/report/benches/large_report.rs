@@ -1,4 +1,4 @@
-//! Question: how long does each form of a report on 10,000 locks and 100 threads take? The aim is one second for all.
+//! Question: how long does each form of a report on 10,000 locks and 100 threads take? The aim is one second in total.
 //! Every lock has full histograms, as after a long run; every tenth was waited on and has stacks and moments.
 //! Not measured: reading the record and naming its addresses.
 
@@ -12,10 +12,10 @@ use uncontended_report::run::RunReport;
 use uncontended_report::terminal::{self, Options};
 use uncontended_report::{findings, folded, html, json, perfetto};
 
-/// Each form is made this often; the median is told.
+/// How often each form is made; the median is reported.
 const ROUNDS: usize = 5;
 
-/// A form by name, with the size of what it makes.
+/// A form by name, with the size of its output.
 type Form = (&'static str, fn(&RunReport) -> usize);
 
 fn main() {

@@ -1,9 +1,9 @@
-//! What the record cannot know because it happened outside the program: how the program ended, what the kernel counted.
+//! Facts that the record cannot contain because they are outside the program: its exit, and the kernel's figures.
 
 use crate::run::{FutexSite, Thread};
 use serde::{Deserialize, Serialize};
 
-/// What `unc` itself saw of a run; kept with the record in a trace file.
+/// What `unc` itself observed of a run; a trace file keeps it with the record.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Facts {
     /// The program and its arguments, as given.
@@ -18,7 +18,7 @@ pub struct Facts {
     pub wall_ns: u64,
     /// When the run began, in seconds since 1970.
     pub started_unix_s: u64,
-    /// The kernel's figures for every thread that was looked at.
+    /// The kernel's figures for every thread that was sampled.
     pub threads: Vec<ThreadFacts>,
     /// How long after the start recording began.
     #[serde(default)]
@@ -26,21 +26,21 @@ pub struct Facts {
     /// Processes that the program left running.
     #[serde(default)]
     pub left_running: u32,
-    /// Processes that ran as another user for a time.
+    /// Processes that ran as another user for some time.
     #[serde(default)]
     pub other_users: u32,
-    /// Programs that were seen without the record mapped into them.
+    /// Programs that were sampled without the record mapped.
     #[serde(default)]
     pub unrecorded: Vec<Unrecorded>,
-    /// Cost of one observed uncontended lock and unlock over the plain ones.
+    /// Added cost of one observed uncontended lock and unlock.
     pub cost_ns_per_pair: Option<f64>,
-    /// Why the program could not be observed, where that was told from its file.
+    /// Why the program could not be observed, if its file shows that.
     pub unobserved: Option<String>,
-    /// Futex waiting as the kernel saw it; only with root.
+    /// Futex waiting as the kernel saw it; needs root.
     pub futex: Option<FutexFacts>,
 }
 
-/// A program that did not record when it was looked at.
+/// A program that did not record when it was sampled.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unrecorded {
     /// Its process.
@@ -67,7 +67,7 @@ pub struct FutexFacts {
     pub waits: u64,
     /// Their total time.
     pub total_ns: u64,
-    /// Waits that could not be followed because they came too fast.
+    /// Waits that came too fast to follow.
     pub lost: u64,
     /// The longest call sites, longest first.
     pub sites: Vec<FutexSite>,

@@ -1,9 +1,9 @@
-//! Waiting by stack in the folded form that flame graph tools read: `outer;inner weight`, one line a stack.
+//! Waiting by stack in the folded format of flame graph tools: `outer;inner weight`, one line per stack.
 //!
 //! # Contract
-//! One line for each lock that somebody waited on: the stack of its longest wait, outermost frame first, below a frame
-//! that names the lock; the weight is the lock's total wait in microseconds, rounded up, so that no lock vanishes.
-//! The other waits of the lock may have had other stacks: the record keeps those of the longest ones only.
+//! One line per lock that any thread waited on: the stack of its longest wait, outermost frame first, below a frame
+//! that names the lock. The weight is the lock's total wait in microseconds, rounded up so that no lock vanishes.
+//! The lock's other waits may have had other stacks: the record keeps only those of the longest.
 //! # Sources
 //! The input format of `flamegraph.pl`.
 
@@ -35,7 +35,7 @@ fn line(text: &mut String, pid: u32, lock: &Lock, weight: u64) {
     let _ = writeln!(text, " {weight}");
 }
 
-/// A name without the character that parts frames in this form; control characters are gone from it already.
+/// A name without the frame separator of this format; control characters are already removed.
 fn plain(name: &str) -> String {
     name.replace(';', ":")
 }

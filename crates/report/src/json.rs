@@ -1,9 +1,8 @@
-//! JSON that people can page through: a line for each field of the upper levels, what lies deeper on one line.
+//! JSON that people can read in a pager: one line per field of the upper levels, deeper values on one line.
 //!
 //! # Contract
-//! The text is JSON like any other. Fields of objects of the first five levels have lines of their own, indented by
-//! two; a histogram or a stack stays on the line of its field, which keeps the report of a long run at a third of its
-//! size.
+//! The text is ordinary JSON. Fields of objects of the first five levels have lines of their own, indented by two; a
+//! histogram or a stack stays on the line of its field, which reduces the report of a long run to a third of its size.
 //! # Evidence
 //! Tests below; `benches/large_report.rs`.
 
@@ -11,13 +10,13 @@ use serde::Serialize;
 use serde_json::ser::{Formatter, Serializer};
 use std::io::{self, Write};
 
-/// Levels with lines of their own: the report, its processes, their locks, and the fields of each.
+/// Levels with one line per field: the report, its processes, their locks, and the fields of each.
 const DEPTH: usize = 5;
 
-/// `value` as JSON text that ends in a line feed.
+/// `value` as JSON text ending in a line feed.
 ///
 /// # Errors
-/// Only those of `value` itself: a map whose keys are no text.
+/// Only those of `value` itself, such as a map whose keys are not text.
 pub fn text(value: &impl Serialize) -> Result<Vec<u8>, serde_json::Error> {
     let mut text = Vec::new();
     value.serialize(&mut Serializer::with_formatter(&mut text, Shallow::default()))?;
@@ -25,11 +24,11 @@ pub fn text(value: &impl Serialize) -> Result<Vec<u8>, serde_json::Error> {
     Ok(text)
 }
 
-/// Writes line feeds in the upper levels only.
+/// Writes line feeds only in the upper levels.
 #[derive(Default)]
 struct Shallow {
     depth: usize,
-    /// Whether the value that ends last had parts.
+    /// Whether the value that ends last had elements.
     filled: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What a run showed, as data, and the forms in which people read it.
+//! A run as data, and the forms in which people read it.
 #![forbid(unsafe_code)]
 
 pub mod aggregate;
@@ -16,7 +16,7 @@ pub mod terminal;
 pub mod tracefile;
 pub mod verdict;
 
-/// Text made harmless and made to fit.
+/// Text made safe to print and cut to width.
 #[deprecated(note = "use `uncontended_figures::text`")]
 pub mod text {
     pub use uncontended_figures::text::*;

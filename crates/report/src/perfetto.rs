@@ -1,9 +1,9 @@
 //! The longest waits, idle intervals and holds as a trace for `ui.perfetto.dev` and `chrome://tracing`.
 //!
 //! # Contract
-//! JSON of the trace event format: each thread has a track with its longest waits and holds, each lock one with its
+//! JSON in the trace event format: each thread has a track with its longest waits and holds, each lock one with its
 //! longest idle intervals. Times are microseconds from the start of the program. The record keeps the four longest of
-//! each kind of each lock; the trace says so in its metadata and shows no others.
+//! each kind per lock; the trace contains only these, and its metadata says so.
 //! # Sources
 //! "Trace Event Format", the Chromium project: complete events `X`, metadata events `M`.
 
@@ -11,7 +11,7 @@ use crate::rows::{kind_name, place};
 use crate::run::{Lock, Moment, Process, RunReport, Span};
 use serde_json::{Value, json};
 
-/// Locks have tracks of their own above the thread ids that Linux gives (at most 2^22).
+/// Lock tracks are numbered above Linux's largest thread id (2^22).
 const LOCK_TRACKS: u64 = 1 << 23;
 
 /// The trace of `report`.
@@ -28,7 +28,7 @@ pub fn render(report: &RunReport) -> Value {
         "displayTimeUnit": "ns",
         "otherData": {
             "command": report.command.join(" "),
-            "contents": "the four longest waits, idle intervals and holds of each lock; shorter ones are not here",
+            "contents": "the four longest waits, idle intervals and holds of each lock; shorter ones are omitted",
         },
     })
 }

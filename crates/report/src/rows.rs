@@ -1,9 +1,9 @@
-//! The rows that people read: locks of one site and class together, the costliest first.
+//! The rows that people read: locks of one site and class merged, the costliest first.
 //!
 //! # Contract
-//! A program may make thousands of locks at one line; each keeps its own entry in the data, and all of one process,
-//! kind, class and site make one row here. A lock without a known site is a row of its own. Sums, worst times and
-//! histograms of a row are exactly those of its locks together; percentiles are taken from the joint histogram.
+//! A program may create thousands of locks at one line. Each keeps its own entry in the data; all of one process, kind,
+//! class and site make one row here. A lock without a known site has a row of its own. Sums, worst times and histograms
+//! of a row are exact over its locks; percentiles come from the merged histogram.
 //! Order: rows of class contention by total wait, then by acquisitions, then by id; [`apart`] has the other classes.
 
 use crate::aggregate::{Bucket, distribution};
@@ -58,18 +58,18 @@ impl Row<'_> {
         self.first().class
     }
 
-    /// Total wait; zero if nobody waited.
+    /// Total wait; zero if no thread waited.
     pub fn wait_total(&self) -> u64 {
         self.wait.as_ref().map_or(0, |wait| wait.total)
     }
 
-    /// Idle time as a share of the wait; none where idle has no meaning or nobody waited.
+    /// Idle time as a share of the wait; none if idle is meaningless or no thread waited.
     pub fn idle_share(&self) -> Option<f64> {
         let (idle, wait) = (self.idle.as_ref()?, self.wait_total());
         (wait > 0).then(|| idle.total as f64 / wait as f64)
     }
 
-    /// The share of its calls that had to wait; none if there was none.
+    /// The share of its calls that had to wait; none if there were no calls.
     pub fn blocked_share(&self) -> Option<f64> {
         (self.attempts > 0).then(|| self.blocked as f64 / self.attempts as f64)
     }
@@ -80,7 +80,7 @@ impl Row<'_> {
         waited.max_by_key(|lock| lock.worst_wait.as_ref().map(|worst| worst.ns)).copied()
     }
 
-    /// The lock of the row that stood idle longest.
+    /// The lock of the row with the longest idle interval.
     pub fn longest_idle(&self) -> Option<&Lock> {
         let idle = self.locks.iter().filter(|lock| lock.worst_idle.is_some());
         idle.max_by_key(|lock| lock.worst_idle.as_ref().map(|worst| worst.ns)).copied()
@@ -92,7 +92,7 @@ pub fn contention(report: &RunReport) -> Vec<Row<'_>> {
     rows(report, |class| class == Class::Contention)
 }
 
-/// Rows of the other classes, on which waiting may be as it should be; the greatest total wait first.
+/// Rows of the other classes, where waiting may be intended; the greatest total wait first.
 pub fn apart(report: &RunReport) -> Vec<Row<'_>> {
     rows(report, |class| class != Class::Contention)
 }
@@ -166,12 +166,12 @@ fn merge<'a>(
     distribution(&buckets, total, &worst)
 }
 
-/// How many threads ran: a process that was too short to be looked at had one.
+/// The number of threads that ran: a process too short to be sampled had one.
 pub(crate) fn threads(report: &RunReport) -> u64 {
     report.processes.iter().map(|process| process.threads.len().max(1) as u64).sum()
 }
 
-/// The kind of a row as people write it.
+/// The name of a row's kind.
 pub fn kind_name(kind: Kind) -> &'static str {
     match kind {
         Kind::Mutex => "mutex",
@@ -186,7 +186,7 @@ pub fn kind_name(kind: Kind) -> &'static str {
     }
 }
 
-/// The class of a row as people write it.
+/// The name of a row's class.
 pub fn class_name(class: Class) -> &'static str {
     match class {
         Class::Contention => "contention",
@@ -197,7 +197,7 @@ pub fn class_name(class: Class) -> &'static str {
     }
 }
 
-/// Where a lock is in the code: function and place of its site, else its address.
+/// The location of a lock in the code: function and place of its site, else its address.
 pub fn place(lock: &Lock) -> String {
     match &lock.site {
         Some(frame) => match source(frame) {
@@ -208,7 +208,7 @@ pub fn place(lock: &Lock) -> String {
     }
 }
 
-/// The frames past the code of the lock itself, innermost first.
+/// The frames that call the lock's own code, innermost first.
 pub fn callers(stack: &[Frame]) -> impl Iterator<Item = &Frame> {
     const LOCKS: [&str; 11] = [
         "pthread_",

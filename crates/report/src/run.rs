@@ -1,8 +1,8 @@
 //! The result of `unc run` as data: schema `uncontended.run/1`.
 //!
 //! # Contract
-//! Field names are the JSON contract of `docs/json.md`: fields may be added, none is renamed or removed within
-//! version 1. Times are nanoseconds. A field without meaning for a kind of lock is `null`, never zero.
+//! Field names are the JSON contract of `docs/json.md`: within version 1, fields may be added, never renamed or
+//! removed. Times are nanoseconds. A field that is meaningless for a kind of lock is `null`, never zero.
 //! # Sources
 //! The definitions (blocked, wait, idle, hold, class) are those of ARCHITECTURE.md.
 
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// The value of `schema`.
 pub const SCHEMA: &str = "uncontended.run/1";
 
-/// Everything one run of a program showed.
+/// Everything about one run of a program.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunReport {
     /// Always [`SCHEMA`].
@@ -27,11 +27,11 @@ pub struct RunReport {
     pub wall_ns: u64,
     /// The clock behind every time.
     pub clock: Clock,
-    /// One entry for every program image that ran: a fork or an exec begins a new one.
+    /// One entry per program image that ran: each fork and each exec starts a new one.
     pub processes: Vec<Process>,
-    /// What was seen and what could not be.
+    /// What the run saw and what it could not see.
     pub coverage: Coverage,
-    /// What observing cost.
+    /// The cost of observing.
     pub observer: Observer,
     /// At most five, each with its evidence.
     pub findings: Vec<Finding>,
@@ -53,9 +53,9 @@ pub struct Process {
     pub pid: u32,
     /// Its command line.
     pub command: Vec<String>,
-    /// One row for each lock life (two for a read-write lock).
+    /// One row per lock lifetime (two for a read-write lock).
     pub locks: Vec<Lock>,
-    /// One row for each thread.
+    /// One row per thread.
     pub threads: Vec<Thread>,
 }
 
@@ -79,23 +79,23 @@ pub enum Kind {
     Barrier,
     /// A futex waited on through `syscall`.
     Futex,
-    /// A lock of the program's own, annotated.
+    /// The program's own annotated lock.
     Annotated,
 }
 
-/// How the waiting at a lock is to be read.
+/// How to interpret the waiting at a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Class {
-    /// Threads wait because another uses what they want.
+    /// Threads wait because another uses the resource.
     Contention,
-    /// One thread passes the turn to a certain other.
+    /// One thread passes the turn to a particular other.
     HandOff,
-    /// One thread holds the others off for long, on purpose.
+    /// One thread keeps the others out for long, on purpose.
     Gate,
     /// Threads wait for work.
     Queue,
-    /// The evidence does not tell.
+    /// The evidence does not show which.
     Unknown,
 }
 
@@ -104,9 +104,9 @@ pub enum Class {
 pub struct Lock {
     /// Unique within the run, stable between forms of the same record.
     pub id: u64,
-    /// What it is.
+    /// The kind of object.
     pub kind: Kind,
-    /// How its waiting is to be read.
+    /// How to interpret its waiting.
     pub class: Class,
     /// The code that the row is grouped by: where it was created, else first taken.
     pub site: Option<Frame>,
@@ -116,21 +116,21 @@ pub struct Lock {
     pub first_taken: Vec<Frame>,
     /// Its address, as hexadecimal text.
     pub address: String,
-    /// How many locks lived at this address before.
+    /// How many earlier locks had this address.
     pub life: u32,
     /// All acquisitions (for conditions, barriers and futexes: waits).
     pub acquisitions: u64,
     /// Waits: acquisitions that failed at the first try, and waits that timed out. With the latter it may exceed
     /// `acquisitions`.
     pub blocked: u64,
-    /// Tries (trylock and the like) that failed.
+    /// Failed tries (trylock and the like).
     pub try_failed: u64,
     /// The waits among `blocked` that ended without the lock.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timed_out: Option<TimedOut>,
     /// Threads that took it.
     pub threads: u32,
-    /// Acquisitions by another thread than the one before.
+    /// Acquisitions by a different thread than the previous one.
     pub owner_changes: Option<u64>,
     /// Hold divided by wall time.
     pub utilisation: Option<f64>,
@@ -138,23 +138,23 @@ pub struct Lock {
     pub mean_queue: Option<f64>,
     /// Over the waits counted in `blocked`.
     pub wait_ns: Option<Distribution>,
-    /// Free while a live waiter wanted it.
+    /// The lock was free while a live waiter wanted it.
     pub idle_ns: Option<Distribution>,
     /// From acquisition to release.
     pub hold_ns: Option<Distribution>,
-    /// The longest wait and who was involved.
+    /// The longest wait and the threads involved.
     pub worst_wait: Option<WorstWait>,
-    /// The longest idle interval and who was involved.
+    /// The longest idle interval and the threads involved.
     pub worst_idle: Option<WorstIdle>,
-    /// Waits that had not ended when the run did; they are in no other figure.
+    /// Waits still in progress when the run ended; they are in no other figure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unfinished: Option<Unfinished>,
-    /// The longest waits, idle intervals and holds with their place in time; empty where the record does not tell it.
+    /// The longest waits, idle intervals and holds with their times; empty if the record lacks them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moments: Vec<Moment>,
 }
 
-/// Waits that ended without what they were for: their time ran out, or they were interrupted or cancelled.
+/// Waits that ended in vain: they timed out, or were interrupted or cancelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimedOut {
     /// How many.
@@ -166,7 +166,7 @@ pub struct TimedOut {
 }
 
 impl TimedOut {
-    /// Those of two together.
+    /// The sum of two.
     pub(crate) fn and(self, other: TimedOut) -> TimedOut {
         TimedOut {
             count: self.count.saturating_add(other.count),
@@ -177,7 +177,7 @@ impl TimedOut {
 }
 
 impl Lock {
-    /// All calls for it that might wait: acquisitions, and for what is taken, waits that ended without it.
+    /// All calls that might wait: acquisitions and, for locks that are taken, waits that ended without the lock.
     pub fn attempts(&self) -> u64 {
         let waits_are_counted = matches!(self.kind, Kind::Condition | Kind::Barrier | Kind::Futex);
         let lost = self.timed_out.filter(|_| !waits_are_counted).map_or(0, |lost| lost.count);
@@ -185,10 +185,10 @@ impl Lock {
     }
 }
 
-/// Waits for a lock that had not ended when the run did.
+/// Waits for a lock that were still in progress when the run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Unfinished {
-    /// How many threads waited, as far as they were told apart (sixteen).
+    /// How many threads waited, as far as the record distinguishes them (sixteen).
     pub count: u64,
     /// How long the first of them had waited.
     pub longest_ns: u64,
@@ -198,10 +198,10 @@ pub struct Unfinished {
     pub holder: Option<u32>,
 }
 
-/// One of the longest times of a lock, with its place in the run.
+/// One of the longest times of a lock, and when it occurred.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Moment {
-    /// What lasted.
+    /// What it is the duration of.
     pub what: Span,
     /// When it began, from the start of the program.
     pub at_ns: u64,
@@ -209,18 +209,18 @@ pub struct Moment {
     pub ns: u64,
     /// The thread that waited or held; for an idle interval the one that ended it.
     pub tid: Option<u32>,
-    /// Why the lock stood idle; for idle intervals only.
+    /// Why the lock was idle; only for idle intervals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<IdleCause>,
 }
 
-/// The three times of a lock.
+/// The three kinds of times of a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Span {
     /// From the call to the acquisition.
     Wait,
-    /// Free while a live waiter wanted it.
+    /// The lock was free while a live waiter wanted it.
     Idle,
     /// From acquisition to release.
     Hold,
@@ -245,7 +245,7 @@ pub struct Distribution {
     pub max: u64,
     /// The longest four, longest first, exact.
     pub worst: Vec<u64>,
-    /// The histogram itself: `[low_ns, high_ns, count]` for every bucket that is not empty.
+    /// The histogram: `[low_ns, high_ns, count]` for every nonempty bucket.
     pub buckets: Vec<(u64, u64, u64)>,
 }
 
@@ -256,7 +256,7 @@ pub struct WorstWait {
     pub ns: u64,
     /// Stack of the thread that waited.
     pub waiter: Vec<Frame>,
-    /// Stack of the thread that held, at its release.
+    /// Stack of the thread that held the lock, at its release.
     pub holder: Vec<Frame>,
 }
 
@@ -269,21 +269,21 @@ pub struct WorstIdle {
     pub releaser: Vec<Frame>,
     /// Stack of the thread that ended the interval.
     pub waiter: Vec<Frame>,
-    /// Why the lock stood idle.
+    /// Why the lock was idle.
     pub cause: IdleCause,
 }
 
-/// Why a lock stood free while somebody wanted it.
+/// Why a lock was free while a thread waited for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum IdleCause {
     /// The waiter had not been woken yet.
     NotWoken,
-    /// The waiter was runnable and got no CPU.
+    /// The waiter was runnable but had no CPU.
     NotScheduled,
     /// A thread that had not waited took it.
     Barged,
-    /// The evidence does not tell.
+    /// The evidence does not show why.
     Unknown,
 }
 
@@ -317,9 +317,9 @@ pub struct Thread {
     pub voluntary_switches: Option<u64>,
     /// Switches because the scheduler took its CPU.
     pub involuntary_switches: Option<u64>,
-    /// Moves to another CPU.
+    /// Switches because the scheduler preempted it.
     pub migrations: Option<u64>,
-    /// Its acquisitions, of all locks, that were not had at the first try.
+    /// Its acquisitions, of all locks, that did not succeed at the first try.
     #[serde(default)]
     pub blocked: Option<u64>,
     /// Its total wait for all locks.
@@ -330,16 +330,16 @@ pub struct Thread {
     pub joined_ns: Option<u64>,
 }
 
-/// What was seen and what could not be.
+/// What the run saw and what it could not see.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Coverage {
     /// Program images that loaded the observer.
     pub processes_observed: u32,
     /// Sentences about what this run could not see; never empty.
     pub unseen: Vec<String>,
-    /// Why nothing at all was seen, where that is so.
+    /// Why nothing at all was seen, if so.
     pub nothing_seen: Option<String>,
-    /// Programs that did not record, and why; those too short to be looked at are missing.
+    /// Programs that did not record, and why, except those too short to be sampled.
     #[serde(default)]
     pub not_recording: Vec<NotRecording>,
     /// Share (0 to 1) of all futex waiting time that the observer did not account for; needs root.
@@ -354,7 +354,7 @@ pub struct Coverage {
 /// A program that did not record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NotRecording {
-    /// Its process.
+    /// Its process id.
     pub pid: u32,
     /// Its arguments.
     pub command: Vec<String>,
@@ -373,12 +373,12 @@ pub struct FutexSite {
     pub total_ns: u64,
 }
 
-/// What observing cost.
+/// The cost of observing.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Observer {
-    /// Cost of one uncontended lock and unlock over the plain ones, measured on this machine at start.
+    /// Added cost of one uncontended lock and unlock, measured on this machine at the start.
     pub cost_ns_per_pair: Option<f64>,
-    /// Events that found no room in the record.
+    /// Events dropped because the record was full.
     pub records_dropped: u64,
 }
 
@@ -389,13 +389,13 @@ pub struct Finding {
     pub text: String,
     /// The lock that it is about.
     pub lock: Option<u64>,
-    /// Figures that the sentence rests on, by name.
+    /// The figures behind the sentence, by name.
     pub evidence: BTreeMap<String, f64>,
 }
 
 impl RunReport {
-    /// Keeps only the locks that have `pattern` in their kind, address, or the code of their site, creation or first
-    /// use, and what was found about them.
+    /// Keeps only the locks whose kind, address, or code of site, creation or first use contains `pattern`, and the
+    /// findings about them.
     pub fn keep_matching(&mut self, pattern: &str) {
         for process in &mut self.processes {
             process.locks.retain(|lock| lock.matches(pattern));

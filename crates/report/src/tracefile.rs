@@ -1,15 +1,15 @@
-//! A kept trace: the record's bytes, then what `unc` saw itself, then a footer that tells whether all of it is there.
+//! A kept trace: the record's bytes, then `unc`'s own observations, then a footer that shows the file is complete.
 //!
 //! # Contract
-//! A trace file is a record followed by its [`ending`]; [`decode`] gives the record and the facts back. Any other bytes
-//! give an error that says in one line what is wrong and never a panic.
+//! A trace file is a record followed by its [`ending`]; [`decode`] returns the record and the facts. Any other bytes
+//! yield a one-line error, never a panic.
 //! # State
 //! ```text
 //! record bytes | facts as JSON | footer: magic 8, version 4, zero 4, record length 8, facts length 8, checksum 8
 //! ```
-//! Numbers are little-endian. The checksum is over everything before it, the record and the rest one after the other.
+//! Numbers are little-endian. The checksum covers everything before it, first the record, then the rest.
 //! # Evidence
-//! The tests below: every truncation, and a changed bit at any place, is refused.
+//! The tests below: every truncation, and any changed bit, is refused.
 
 use crate::facts::Facts;
 use std::fmt;
@@ -18,14 +18,14 @@ const MAGIC: &[u8; 8] = b"UNCTRACE";
 const VERSION: u32 = 1;
 const FOOTER: usize = 40;
 
-/// Why bytes are not a trace that can be read.
+/// Why bytes are not a readable trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TraceError {
     /// The end is missing.
     Truncated,
-    /// The bytes are not those that were written.
+    /// The bytes differ from what was written.
     Corrupted,
-    /// Written by an `unc` whose traces have another version.
+    /// Written by an `unc` with another trace version.
     Version(u32),
 }
 
@@ -33,11 +33,14 @@ impl fmt::Display for TraceError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             TraceError::Truncated => {
-                out.write_str("it is not a trace of `unc run --trace`, or its end is missing")
+                out.write_str("not a trace of `unc run --trace`, or its end is missing")
             }
-            TraceError::Corrupted => out.write_str("its content was changed after it was written"),
+            TraceError::Corrupted => out.write_str("the content was changed after it was written"),
             TraceError::Version(theirs) => {
-                write!(out, "it has version {theirs}, and this `unc` reads version {VERSION}")
+                write!(
+                    out,
+                    "the trace has version {theirs}, but this `unc` reads version {VERSION}"
+                )
             }
         }
     }
@@ -93,7 +96,7 @@ fn number(bytes: &[u8], at: usize) -> u64 {
     bytes[at..].iter().take(8).rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
-/// Eight bytes at a time, each spread over the word by a multiplication and brought back by a rotation.
+/// Mixes eight bytes at a time: a multiplication spreads them over the word, a rotation brings them back.
 fn checksum(record: &[u8], rest: &[u8]) -> u64 {
     let mut sum = (record.len() + rest.len()) as u64;
     for chunk in record.chunks(8).chain(rest.chunks(8)) {

@@ -1,4 +1,4 @@
-//! From records written here byte by byte to reports: sums, percentiles, classes, and how long a large one takes.
+//! From records written here byte by byte to reports: sums, percentiles, classes, and the time for a large one.
 
 use std::mem::offset_of;
 use std::time::Instant;
@@ -12,7 +12,7 @@ use uncontended_trace::layout::{
 };
 use uncontended_trace::setup::Setup;
 
-/// A record in the making. Entries are named by their units.
+/// A record under construction. Entries are named by their units.
 struct Writer {
     bytes: Vec<u8>,
 }
@@ -151,7 +151,7 @@ impl Writer {
     }
 }
 
-/// Names that tell module and address; counts how often it is asked.
+/// Names that contain module and address; counts the look-ups.
 #[derive(Default)]
 struct Plain {
     asked: usize,

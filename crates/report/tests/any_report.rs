@@ -1,5 +1,5 @@
-//! Whatever a record says, every form is made: no panic, a page that is well formed, lines that fit, JSON that comes
-//! back. `UNC_DEPTH=full` looks at fifty times as many reports.
+//! Every form can be made of any report: no panic, a well-formed page, lines that fit, JSON that round-trips.
+//! `UNC_DEPTH=full` tries fifty times as many reports.
 
 mod common;
 

@@ -1,5 +1,5 @@
-//! The pictures of a verdict draw what they are given, and nothing at all breaks them.
-//! `UNC_PAGES=DIR` keeps a page of them, to be looked at.
+//! The pictures of a verdict draw what they are given, and no input breaks them.
+//! `UNC_PAGES=DIR` keeps a page of them for inspection.
 
 use uncontended_figures as figures;
 use uncontended_report::html::Page;

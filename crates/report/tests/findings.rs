@@ -1,4 +1,4 @@
-//! For every rule a run in which it speaks and near misses in which it is silent; and a clean control.
+//! For every rule a run in which it speaks and near misses in which it stays silent; and a clean control.
 
 mod common;
 
@@ -6,7 +6,7 @@ use common::*;
 use uncontended_report::findings::{MOST, find};
 use uncontended_report::run::*;
 
-/// What is said about a run of ten seconds with these locks.
+/// The findings of a run of ten seconds with these locks.
 fn said(locks: Vec<Lock>) -> Vec<String> {
     let mut report = run(&["program"]);
     report.wall_ns = 10_000 * MS;
@@ -70,7 +70,7 @@ fn long_idle_names_its_cause() {
     let mut no_cpu = late();
     no_cpu.moments =
         vec![idle(IdleCause::NotScheduled), idle(IdleCause::NotScheduled), idle(IdleCause::Barged)];
-    speaks(vec![no_cpu], "waiters are woken and get no CPU");
+    speaks(vec![no_cpu], "waiters are woken but get no CPU");
     let mut not_woken = late();
     let worst =
         WorstIdle { ns: 27 * MS, releaser: vec![], waiter: vec![], cause: IdleCause::NotWoken };
@@ -91,11 +91,11 @@ fn waits_that_mostly_time_out() {
         row.timed_out = Some(TimedOut { count, total, max: 21 * MS });
         row
     };
-    let words = "30 of 40 waits ended without it, after 600 ms in all, the longest after 21.0 ms";
+    let words = "30 of 40 waits ended without the lock, after 600 ms in all, the longest after 21.0 ms";
     speaks(vec![lossy(Kind::Mutex, 30, 600 * MS)], words);
     speaks(vec![lossy(Kind::Semaphore, 30, 600 * MS)], words);
     silent(vec![lossy(Kind::Mutex, 19, 380 * MS)]);
-    // A wait with a time limit for a condition is how a program keeps time.
+    // A timed wait for a condition is how a program keeps time.
     silent(vec![lossy(Kind::Condition, 30, 600 * MS)]);
 }
 
@@ -107,7 +107,7 @@ fn a_starved_waiter_is_proved_by_arithmetic() {
     let mut unknown_holds = unfair(2_000 * MS);
     unknown_holds.acquisitions += 100;
     silent(vec![unknown_holds]);
-    // Three others before it, twice: 7 turns of 1.05 ms are no proof, and neither is a single long wait.
+    // Three others before it, twice: 7 turns of 1.05 ms prove nothing, and neither does a single long wait.
     silent(vec![unfair(5 * MS)]);
     silent(vec![contended(&[90 * MS, US, US, US], &[50 * US], &[MS; 600])]);
 }
@@ -208,7 +208,7 @@ fn threads_that_were_stuck_at_the_end() {
         Unfinished { count: 2, longest_ns: 8_000 * MS, held_ns: Some(9_000 * MS), holder: Some(7) };
     row.unfinished = Some(stuck);
     speaks(vec![row.clone()], "2 threads still waited for it when the run ended, the longest for");
-    speaks(vec![row.clone()], "thread 7 had held it for 9.00 s and not given it back");
+    speaks(vec![row.clone()], "thread 7 had held it for 9.00 s without releasing it");
     row.unfinished = Some(Unfinished { longest_ns: 900 * MS, ..stuck });
     silent(vec![row.clone()]);
     row.unfinished = Some(Unfinished { holder: None, held_ns: None, ..stuck });

@@ -1,4 +1,4 @@
-//! Runs are kept whole, numbered once, bounded, and a folder that cannot be written harms nobody.
+//! Runs are kept whole, numbered once and bounded; an unwritable directory does no harm.
 
 mod common;
 

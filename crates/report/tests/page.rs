@@ -1,5 +1,5 @@
-//! The page of a run is well formed, asks nobody for anything, and is not moved by hostile names.
-//! `UNC_PAGES=DIR` keeps the pages, to be looked at.
+//! The page of a run is well-formed, makes no request, and is unaffected by hostile names.
+//! `UNC_PAGES=DIR` keeps the pages for inspection.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Whole reports against texts kept in `golden/`; `UNC_BLESS=1` writes them anew, for a reader to compare.
+//! Whole reports against golden texts in `golden/`; `UNC_BLESS=1` rewrites them, for a reader to compare.
 
 mod common;
 

@@ -1,21 +1,21 @@
-//! How the waiting at a lock is to be read, decided by pattern.
+//! Classifies the waiting at a lock by its pattern.
 //!
 //! # Contract
-//! A rule speaks only where its pattern is plain; what has waiting and no plain pattern stays `contention` for locks
-//! that exclude (that is what they are for) and `unknown` for futexes, of which only the waiting is seen.
+//! A rule applies only to a plain pattern. Waiting without one stays `contention` for locks that exclude (that is what
+//! they are for) and `unknown` for futexes, of which only the waiting is visible.
 //! # Sources
 //! Patterns met in real programs: a main thread that holds a mutex for a second to stop its I/O threads (a gate),
-//! worker threads that wait for jobs on a condition (a queue), two threads that take turns (a hand-off).
+//! worker threads that wait for jobs on a condition variable (a queue), two threads that alternate (a hand-off).
 
 use super::sum;
 use crate::run::{Class, Kind};
 
-/// One thread's part in a lock.
+/// One thread's use of a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Part {
     /// Its acquisitions.
     pub acquisitions: u64,
-    /// Those not had at the first try.
+    /// Acquisitions that did not get the lock at the first try.
     pub blocked: u64,
     /// Its total wait.
     pub wait_ns: u64,
@@ -23,7 +23,7 @@ pub struct Part {
     pub hold_ns: u64,
 }
 
-/// The class of a lock of `kind` from its threads' parts and the number of times that its owner changed.
+/// The class of a lock of `kind`, from its threads' use and the number of owner changes.
 pub fn classify(kind: Kind, parts: &[Part], owner_changes: u64) -> Class {
     match kind {
         Kind::Condition => Class::Queue,
@@ -37,10 +37,10 @@ pub fn classify(kind: Kind, parts: &[Part], owner_changes: u64) -> Class {
 }
 
 const LONG_NS: u64 = 1_000_000;
-/// What happened less often than this is not yet a pattern.
+/// Fewer events than this do not make a pattern.
 const OFTEN: u64 = 3;
 
-/// One thread holds for long, the others merely pass through and wait about as long as it holds.
+/// One thread holds for long, while the others merely pass through and wait about as long as it holds.
 fn is_gate(parts: &[Part]) -> bool {
     let Some(keeper) = parts.iter().max_by_key(|part| part.hold_ns) else { return false };
     let others =
@@ -57,7 +57,7 @@ fn is_gate(parts: &[Part]) -> bool {
         && keeper.wait_ns < waiting_ns / 10
 }
 
-/// Two threads, of which nearly every acquisition waits for the other.
+/// Two threads, nearly every acquisition of which waits for the other.
 fn is_hand_off(parts: &[Part], owner_changes: u64) -> bool {
     let acquisitions = sum(parts.iter().map(|part| part.acquisitions));
     let active = parts.iter().filter(|part| part.acquisitions > 0);

@@ -6,16 +6,16 @@ use crate::run::{Coverage, NotRecording, Process};
 use std::collections::{BTreeMap, HashMap};
 use uncontended_trace::reader::Record;
 
-/// What the record tells about its own gaps.
+/// The gaps that the record reports about itself.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Gaps {
-    /// Hold times were not asked for.
+    /// Hold times were not recorded.
     pub(super) no_hold: bool,
-    /// Events that found no room.
+    /// Events dropped because the record was full.
     pub(super) dropped: u64,
     /// Events inside a signal handler that interrupted the observer.
     pub(super) reentered: u64,
-    /// Clock differences below zero.
+    /// Clock differences that were negative.
     pub(super) negative: u64,
     /// Program images that loaded the observer.
     pub(super) observed: u32,
@@ -25,7 +25,7 @@ const ALWAYS: &str = "Not seen: locks inside glibc (stdio, malloc, the loader), 
     futexes by direct system calls, Go's runtime, statically linked programs.";
 
 /// The waiting that the observer knows of each thread (by process and thread): at locks, for other threads' ends, and
-/// where it still waited when the run ended.
+/// unfinished waits.
 pub(super) type Accounted = HashMap<(u32, u32), u64>;
 
 pub(super) fn accounted(record: &Record<'_>, wall_ns: u64) -> Accounted {
@@ -57,7 +57,7 @@ pub(super) fn coverage(
     }
     if gaps.dropped > 0 {
         unseen.push(format!(
-            "Events that found no room in the record and are missing in every figure: {}.",
+            "Events dropped because the record was full, missing from every figure: {}.",
             gaps.dropped
         ));
     }
@@ -67,7 +67,7 @@ pub(super) fn coverage(
     }
     if gaps.negative > 0 {
         unseen.push(format!(
-            "Times that came out below zero, because the CPUs' clocks differ, and count as zero: {}.",
+            "Times that were negative because the CPUs' clocks differ, counted as zero: {}.",
             gaps.negative
         ));
     }
@@ -80,7 +80,7 @@ pub(super) fn coverage(
         unseen.push(format!("{text}: {}.", facts.left_running));
     }
     if facts.other_users > 0 {
-        let text = "Processes that ran as another user, as whom a program cannot open the record when it is executed";
+        let text = "Processes that ran as another user, whose programs cannot open the record";
         unseen.push(format!("{text}: {}.", facts.other_users));
     }
     let not_recording = not_recording(facts, record);
@@ -93,7 +93,7 @@ pub(super) fn coverage(
         }
         None => {
             unseen.push(
-                "How much of all futex waiting this is could not be measured: that needs root."
+                "How much of all futex waiting the rows cover could not be measured: that needs root."
                     .into(),
             );
             None
@@ -115,7 +115,7 @@ pub(super) fn coverage(
     }
 }
 
-/// What the kernel did not tell about threads.
+/// What the kernel did not provide for some threads.
 fn kernel_gaps(processes: &[Process]) -> Option<String> {
     let threads = || processes.iter().flat_map(|process| &process.threads);
     let mut missing = Vec::new();
@@ -126,17 +126,18 @@ fn kernel_gaps(processes: &[Process]) -> Option<String> {
         missing.push("migrations");
     }
     let what = missing.join(" and ");
-    (!missing.is_empty()).then(|| format!("For some threads the kernel did not give {what}, or they were too short to be looked at."))
+    (!missing.is_empty()).then(|| format!("For some threads the kernel did not provide {what}, or they ended before they could be sampled."))
 }
 
 fn futex_gaps(futex: &FutexFacts) -> Option<String> {
     let text =
-        "futex events came too fast to be followed; the share of unseen waiting is a lower bound.";
+        "futex events came too fast to follow; the share of unseen waiting is a lower bound.";
     (futex.lost > 0).then(|| format!("{} {text}", futex.lost))
 }
 
-/// The share of the kernel's futex waiting that no row accounts for, thread by thread: what the observer counts beyond
-/// the kernel's time (spinning, the way back to user mode) in one thread must not hide what it missed in another.
+/// The share of the kernel's futex waiting that no row accounts for, thread by thread: what the observer counts in
+/// addition to the kernel's time (spinning, the return to user mode) in one thread must not hide what it missed in
+/// another.
 fn share_unaccounted(futex: &FutexFacts, accounted: &Accounted) -> Option<f64> {
     let missed = futex.threads.iter().map(|thread| {
         let seen = accounted.get(&(thread.pid, thread.tid)).copied().unwrap_or(0);
@@ -149,7 +150,7 @@ const NOT_LOADED: &str =
     "the observer was not loaded (started without LD_PRELOAD, statically linked, or privileged)";
 const NO_RECORD: &str = "the record could not be opened (another user, or a user namespace)";
 
-/// What was looked at without the record, except for what was only about to open it: that is in the record by its
+/// Programs sampled without the record, except those that were only about to open it; the record knows these by their
 /// arguments.
 fn not_recording(facts: &Facts, record: &Record<'_>) -> Vec<NotRecording> {
     let opened_later = |seen: &&Unrecorded| {
@@ -167,7 +168,7 @@ fn not_recording(facts: &Facts, record: &Record<'_>) -> Vec<NotRecording> {
     .collect()
 }
 
-/// A sentence for each reason.
+/// One sentence per reason.
 fn not_recording_lines(programs: &[NotRecording]) -> Vec<String> {
     const NAMED: usize = 3;
     let mut by_reason: BTreeMap<&str, Vec<String>> = BTreeMap::new();
@@ -207,7 +208,7 @@ fn nothing_seen(
         );
     }
     if !not_recording.is_empty() || facts.other_users > 0 {
-        return Some("Nothing was seen: what recorded took no lock, and there were processes that did not record.".into());
+        return Some("Nothing was seen: the observed processes took no lock, and other processes did not record.".into());
     }
     let threads = processes.iter().map(|process| process.threads.len()).max().unwrap_or(0);
     Some(if threads > 1 {

@@ -6,16 +6,16 @@ use crate::run::Distribution;
 /// One bucket of a histogram: times from `low` up to but not including `high`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bucket {
-    /// The shortest time that belongs here.
+    /// The shortest time in the bucket.
     pub low: u64,
-    /// The shortest that no longer does.
+    /// The shortest time above the bucket.
     pub high: u64,
-    /// How many fell here.
+    /// The number of times in it.
     pub count: u64,
 }
 
-/// The distribution of the times in `buckets` (ascending), whose sum is `total` and whose longest, exact and in
-/// descending order, are `worst`. Nothing if there was none.
+/// The distribution of the times in `buckets` (ascending) with sum `total` and exact longest times `worst`
+/// (descending). Nothing if there are no times.
 pub fn distribution(buckets: &[Bucket], total: u64, worst: &[u64]) -> Option<Distribution> {
     let count = sum(buckets.iter().map(|bucket| bucket.count));
     if count == 0 {
@@ -47,8 +47,8 @@ fn last_used(buckets: &[Bucket]) -> Option<&Bucket> {
     buckets.iter().rev().find(|bucket| bucket.count > 0)
 }
 
-/// The time that `share` of all do not exceed: exact where it is one of the longest; else, within its bucket, times are
-/// taken as spread evenly.
+/// The time that `share` of all times do not exceed: exact if it is one of the longest; otherwise interpolated evenly
+/// within its bucket.
 fn percentile(buckets: &[Bucket], count: u64, worst: &[u64], share: f64) -> u64 {
     let rank = ((count as f64 * share).ceil() as u64).clamp(1, count);
     if let Some(&exact) =

@@ -1,4 +1,4 @@
-//! Rows of locks: the parts of all threads put together.
+//! Rows of locks: merges the parts of all threads.
 
 use super::classify::{Part, classify};
 use super::distribution::Bucket;
@@ -16,10 +16,10 @@ use uncontended_trace::reader::{
 
 type Cells<'a> = Vec<(&'a ThreadRecord, CellRecord)>;
 
-/// What is noted of a longest time: the thread, and the record's own entry.
+/// A longest time: the thread, and the record's entry.
 type Note = (u32, ExtremeRecord);
 
-/// One row for each lock life of a process image that any thread touched. Ids are left at zero.
+/// One row per lock lifetime of a process image that any thread touched. Ids are left at zero.
 pub(super) fn rows(
     record: &Record<'_>,
     image: &ProcessRecord,
@@ -41,7 +41,7 @@ pub(super) fn rows(
     rows.collect()
 }
 
-/// What turns the record's ticks into figures.
+/// Converts the record's ticks into figures.
 #[derive(Clone, Copy)]
 struct Scale<'a> {
     record: &'a Record<'a>,
@@ -132,7 +132,7 @@ impl Scale<'_> {
         lost.map(ns).reduce(TimedOut::and)
     }
 
-    /// The waits that the record ends with. The holder at that time is known for locks that one thread holds at a time.
+    /// The waits in progress when the record ends. The holder is known for locks that one thread holds at a time.
     fn unfinished(
         self,
         kind: Kind,
@@ -168,7 +168,7 @@ impl Scale<'_> {
         classify(kind, &parts, owner_changes)
     }
 
-    /// When the longest times were. The record notes their ends, and for the longest hold its beginning.
+    /// The moments of the longest times. The record notes their ends and, for the longest hold, its beginning.
     fn moments(self, meaning: Meaning, spans: [(Span, &Times<Note>); 3]) -> Vec<Moment> {
         let known = spans.into_iter().filter(|(span, _)| match span {
             Span::Wait => true,
@@ -194,7 +194,7 @@ impl Scale<'_> {
     }
 }
 
-/// Which figures have a meaning for a kind.
+/// Which figures are meaningful for a kind.
 #[derive(Clone, Copy)]
 struct Meaning {
     hold: bool,
@@ -238,8 +238,7 @@ fn cause_of(code: u32) -> IdleCause {
     }
 }
 
-/// Beginnings of functions that only pass a lock on: the standard libraries of C++ and Rust, and what is built like
-/// them.
+/// Prefixes of functions that only pass a lock on: the standard libraries of C++ and Rust, and similar wrappers.
 const PASSING: [&str; 8] = [
     "std::",
     "core::",
@@ -251,7 +250,7 @@ const PASSING: [&str; 8] = [
     "__gnu_cxx::",
 ];
 
-/// The frame by which a stack is told: the innermost one outside the libraries that only pass locks on.
+/// The frame that identifies a stack: the innermost one outside the libraries that only pass locks on.
 fn site(stack: &[Frame]) -> Option<Frame> {
     let wrapper = |frame: &&Frame| {
         let file =

@@ -1,8 +1,8 @@
-//! From the record of a run to its report.
+//! Turns the record of a run into its report.
 //!
 //! # Contract
-//! [`report`] is a pure function of the record's bytes, the facts of the run and the names of addresses, so that a kept
-//! trace gives the very report that its run gave. Each address is named once.
+//! [`report`] is a pure function of the record's bytes, the facts of the run and the names of addresses, so a kept
+//! trace gives exactly the report that its run gave. Each address is named once.
 
 mod classify;
 mod coverage;
@@ -24,15 +24,15 @@ use std::collections::HashSet;
 use uncontended_trace::layout;
 use uncontended_trace::reader::{self, ReadError, Record};
 
-/// The sum of figures out of a record, whose bytes may be anything: at most `u64::MAX`.
+/// The sum of figures from a record, whose bytes are not trusted: at most `u64::MAX`.
 pub(crate) fn sum(figures: impl IntoIterator<Item = u64>) -> u64 {
     figures.into_iter().fold(0, u64::saturating_add)
 }
 
-/// Names for addresses; found by whoever can read the files of the program.
+/// Names addresses; implemented by code that can read the program's files.
 pub trait Symbols {
-    /// The frames, innermost first, at `address` (as the file of `module` counts), which is a return address. At least
-    /// one: without a name it has its module and address alone.
+    /// The frames, innermost first, at the return address `address` in the file of `module`. At least one: without a
+    /// name it has only its module and address.
     fn frames(&mut self, module: &str, address: u64) -> Vec<Frame>;
 
     /// The same for the byte at `offset` in the file of `module`.
@@ -42,7 +42,7 @@ pub trait Symbols {
 /// The report on the run that left `record` and `facts`.
 ///
 /// # Errors
-/// If the bytes are no record of this version. No bytes at all are the record of a program that was not observed.
+/// If the bytes are not a record of this version. No bytes at all are the record of a program that was not observed.
 pub fn report(
     record: &[u8],
     facts: Facts,
@@ -51,7 +51,7 @@ pub fn report(
     let record = reader::read(record)?;
     let mut processes: Vec<Process> = Vec::new();
     let mut next_id = 0;
-    // Figures of the kernel belong to a process's last image.
+    // The kernel's figures belong to a process's last image.
     let mut told = HashSet::new();
     for image in record.processes.iter().rev() {
         let mut stacks = Stacks::new(image, symbols);

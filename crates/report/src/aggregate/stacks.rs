@@ -1,4 +1,4 @@
-//! Stacks of one process as frames with names.
+//! Stacks of one process as named frames.
 
 use super::Symbols;
 use crate::run::Frame;
@@ -36,7 +36,7 @@ impl<'a> Stacks<'a> {
     }
 }
 
-/// Whether a frame is the annotation itself and not the lock that it stands in.
+/// Whether a frame is the annotation itself and not the lock that contains it.
 fn is_annotation(frame: &Frame) -> bool {
     let function = frame.function.as_deref().unwrap_or("");
     [

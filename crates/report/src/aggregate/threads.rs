@@ -1,12 +1,12 @@
-//! The threads of a run: what the observer noted at their end, completed by what the kernel counted.
+//! The threads of a run: the observer's figures at their end, completed by the kernel's.
 
 use crate::facts::Facts;
 use crate::run::{Process, Thread};
 use std::collections::{BTreeMap, HashSet};
 use uncontended_trace::reader::{ProcessRecord, ThreadRecord};
 
-/// One row for each thread of a process image. The kernel counts per process, so its figures, and threads that only it
-/// saw, belong to the last image.
+/// One row per thread of a process image. The kernel counts per process, so its figures, and threads that only it saw,
+/// belong to the last image.
 pub(super) fn rows(image: &ProcessRecord, tick_ns: f64, facts: &Facts, last: bool) -> Vec<Thread> {
     let mut threads: BTreeMap<u32, Thread> = BTreeMap::new();
     if last {
@@ -26,7 +26,7 @@ pub(super) fn rows(image: &ProcessRecord, tick_ns: f64, facts: &Facts, last: boo
     threads.into_values().collect()
 }
 
-/// Figures only grow, so of two looks the greater is the later.
+/// Figures only grow, so the greater of two samples is the later.
 fn complete(thread: &mut Thread, record: &ThreadRecord, tick_ns: f64) {
     thread.wait_ns = Some((record.waited as f64 * tick_ns) as u64);
     thread.blocked = Some(record.blocked);
@@ -41,7 +41,7 @@ fn complete(thread: &mut Thread, record: &ThreadRecord, tick_ns: f64) {
     }
 }
 
-/// Processes that were looked at and did not load the observer: their threads are known all the same.
+/// Processes that were sampled but did not load the observer; their threads are known all the same.
 pub(super) fn unobserved(facts: &Facts, observed: &HashSet<u32>) -> Vec<Process> {
     let mut processes: BTreeMap<u32, Vec<Thread>> = BTreeMap::new();
     for counted in facts.threads.iter().filter(|counted| !observed.contains(&counted.pid)) {

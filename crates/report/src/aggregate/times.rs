@@ -1,19 +1,19 @@
-//! Times of one kind (waits, idle intervals or holds) of one lock, gathered from its threads.
+//! Times of one kind (waits, idle intervals or holds) of one lock, merged from its threads.
 
 use super::distribution::{Bucket, distribution};
 use crate::run::Distribution;
 use std::collections::BTreeMap;
 
-/// One of the longest times, with what was noted about it.
+/// One of the longest times, with its note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Longest<N> {
     /// How long.
     pub(super) ns: u64,
-    /// What was noted.
+    /// Its note.
     pub(super) note: N,
 }
 
-/// Times gathered from several threads.
+/// Times merged from several threads.
 #[derive(Debug, Clone)]
 pub(super) struct Times<N> {
     total_ns: u64,
@@ -44,7 +44,7 @@ impl<N: Copy> Times<N> {
         self.longest.truncate(4);
     }
 
-    /// The longest of all, longest first, four at most.
+    /// The longest of all, longest first, at most four.
     pub(super) fn longest(&self) -> &[Longest<N>] {
         &self.longest
     }
@@ -54,7 +54,7 @@ impl<N: Copy> Times<N> {
         self.total_ns
     }
 
-    /// The distribution, or nothing if there was no time.
+    /// The distribution, or nothing if there are no times.
     pub(super) fn distribution(&self) -> Option<Distribution> {
         let buckets: Vec<Bucket> =
             self.buckets.iter().map(|(&low, &(high, count))| Bucket { low, high, count }).collect();

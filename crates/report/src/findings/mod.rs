@@ -1,14 +1,14 @@
-//! What a run says in words: at most five sentences, each with the figures that it rests on.
+//! Findings in words: at most five sentences, each with the figures behind it.
 //!
 //! # Contract
-//! A rule speaks only where its figures leave no other reading that we know of; where none speaks there is no finding,
-//! and that is the answer for a program without a problem. Rules judge one lock at a time, because comparing the
-//! longest wait of one lock with the longest hold of another says nothing. Of several locks of one site the costliest
-//! speaks. Longest times grow with the number they are the longest of: a rule that reads them asks for the *fourth*
-//! longest, so that one unlucky moment does not make a pattern, and names the number.
+//! A rule speaks only if its figures leave no other interpretation that we know of. If no rule speaks there is no
+//! finding, which is the answer for a program without a problem. Rules judge one lock at a time, because comparing the
+//! longest wait of one lock with the longest hold of another says nothing. Of several locks of one site, the costliest
+//! speaks. A maximum grows with the number of samples, so a rule that reads maxima uses the *fourth* longest, which one
+//! unlucky moment cannot cause, and states the number.
 //! Findings are ordered by the waiting that they explain; a lock has at most two.
 //! # Evidence
-//! `tests/findings.rs`: for every rule a run in which it speaks, and near misses in which it is silent.
+//! `tests/findings.rs`: for every rule a run in which it speaks, and near misses in which it stays silent.
 
 mod rules;
 
@@ -20,14 +20,14 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 pub const MOST: usize = 5;
 /// The most findings about one lock.
 const MOST_OF_A_LOCK: usize = 2;
-/// The share of the run's wall time that a lock's total wait has to reach before anything is said about it. Below one
-/// percent no change to the lock can show in the run time of a thread.
+/// The share of the run's wall time that a lock's total wait must reach to be worth a finding. Below one percent no
+/// change to the lock can show in the run time of a thread.
 const MATERIAL_SHARE: f64 = 0.01;
 /// Or else its fourth longest wait must reach this: more than a scheduler's time slice with several competitors, so
-/// that busy neighbours alone do not bring it about four times.
+/// busy neighbours alone do not cause it four times.
 const MATERIAL_TAIL_NS: u64 = 50_000_000;
 
-/// The findings of `report`, the one that explains most waiting first.
+/// The findings of `report`, the one that explains the most waiting first.
 pub fn find(report: &RunReport) -> Vec<Finding> {
     let mut claims = Vec::new();
     for process in &report.processes {
@@ -49,19 +49,19 @@ pub fn find(report: &RunReport) -> Vec<Finding> {
     chosen(claims).into_iter().map(|claim| finding(report, claim)).collect()
 }
 
-/// A lock with what a rule may compare it with.
+/// A lock, with what a rule may compare it with.
 struct Subject<'a> {
     lock: &'a Lock,
     /// The readers' row of the same read-write lock.
     readers: Option<&'a Lock>,
     wall_ns: u64,
     pid: u32,
-    /// The share of the time in which the process's threads could have run and had no CPU; where the kernel tells it.
+    /// The share of runnable time that the process's threads spent without a CPU, if the kernel reports it.
     cpu_wanted: Option<f64>,
 }
 
 impl Subject<'_> {
-    /// Whether enough was waited for this lock to be worth a sentence.
+    /// Whether threads waited long enough for this lock to be worth a sentence.
     fn is_material(&self) -> bool {
         let Some(wait) = &self.lock.wait_ns else { return false };
         let share = wait.total as f64 / self.wall_ns.max(1) as f64;
@@ -77,7 +77,7 @@ fn cpu_wanted(process: &Process) -> Option<f64> {
     (ran + wanted > 0.0).then(|| wanted / (ran + wanted))
 }
 
-/// The fourth longest of the worst times; zero where fewer were recorded.
+/// The fourth longest of the worst times; zero if fewer were recorded.
 fn fourth(worst: &[u64]) -> u64 {
     worst.get(3).copied().unwrap_or(0)
 }
@@ -87,7 +87,7 @@ struct Claim<'a> {
     rule: &'static str,
     lock: &'a Lock,
     pid: u32,
-    /// Waiting that the sentence explains; the order of findings.
+    /// The waiting that the sentence explains, by which findings are ordered.
     cost_ns: u64,
     text: String,
     evidence: Vec<(&'static str, f64)>,

@@ -1,4 +1,4 @@
-//! The rules behind the findings, each with the argument for it and the constants that it rests on.
+//! The rules behind the findings, each with its argument and its constants.
 //!
 //! # Sources
 //! Patterns and figures: starvation that rates hide (a worst wait of 2 s among 49 blocked of 620 000 acquisitions),
@@ -18,7 +18,7 @@ pub(super) struct Said {
 
 type Rule = (&'static str, fn(&Subject) -> Option<Said>);
 
-/// Rules about locks of class contention on which enough was waited.
+/// Rules about locks of class contention with enough waiting.
 pub(super) const OF_CONTENTION: [Rule; 7] = [
     ("timed-out", timed_out),
     ("idle", long_idle),
@@ -28,17 +28,17 @@ pub(super) const OF_CONTENTION: [Rule; 7] = [
     ("sleep", short_holds),
     ("owner", owner_changes),
 ];
-/// Rules that do not ask for waiting of that class.
+/// Rules about locks of any class.
 pub(super) const OF_ANY: &[Rule] =
     &[("unfinished", unfinished), ("polling", polling), ("gate", gate)];
 
-/// A shorter wait may well have ended a moment later.
+/// A shorter wait might have ended a moment later.
 const STUCK_NS: u64 = 1_000_000_000;
-/// The share of the run that the wait must have taken.
+/// The share of the run that the wait must take.
 const STUCK_SHARE: f64 = 0.1;
 
-/// Threads that still waited when the run ended, for long, for what another held: the waits that matter most where a
-/// program hangs. Threads that wait for work do so to the end, and nobody holds it.
+/// Threads that still waited when the run ended, for long, for a lock that another held: the waits that matter most
+/// when a program hangs. Threads that wait for work wait to the end too, but no thread holds what they wait for.
 fn unfinished(subject: &Subject) -> Option<Said> {
     let left = subject.lock.unfinished?;
     let share = left.longest_ns as f64 / subject.wall_ns.max(1) as f64;
@@ -49,8 +49,8 @@ fn unfinished(subject: &Subject) -> Option<Said> {
     Some(Said {
         cost_ns: left.longest_ns.saturating_mul(left.count),
         text: format!(
-            "{} still waited for it when the run ended, the longest for {}: thread {holder} had held it for {} and not \
-             given it back",
+            "{} still waited for it when the run ended, the longest for {}: thread {holder} had held it for {} without \
+             releasing it",
             crate::terminal::several(left.count, "thread", "threads"),
             duration(left.longest_ns),
             duration(held_ns)
@@ -63,8 +63,8 @@ fn unfinished(subject: &Subject) -> Option<Said> {
     })
 }
 
-/// The holds of a lock, where all of them are known: a rule that argues from the longest hold would be wrong where one
-/// was not recorded. Each thread may still hold it at the end.
+/// The holds of a lock, if all of them are known: a rule that argues from the longest hold would be wrong if one
+/// were missing. Each thread may still hold it at the end.
 fn complete(lock: &Lock) -> Option<&Distribution> {
     let hold = lock.hold_ns.as_ref()?;
     (hold.count.saturating_add(u64::from(lock.threads)) >= lock.acquisitions).then_some(hold)
@@ -72,12 +72,12 @@ fn complete(lock: &Lock) -> Option<&Distribution> {
 
 /// Idle this many times the longest hold cannot come from the work done under the lock.
 const IDLE_TIMES_HOLD: f64 = 4.0;
-/// The share of the wait that idle must be before it is the thing to fix.
+/// The share of the wait that must be idle for idle time to be the problem.
 const IDLE_SHARE: f64 = 0.1;
-/// A wake-up takes some 50 µs on an unloaded machine; a fourth longest idle of 1 ms is more than a plain wake-up.
+/// A wakeup takes some 50 µs on an unloaded machine; a fourth longest idle of 1 ms is more than a plain wakeup.
 const LONG_IDLE_NS: u64 = 1_000_000;
 
-/// The lock stood free for far longer than anybody ever held it, while somebody waited. The cause decides the remedy.
+/// The lock was free, while a thread waited, for far longer than any thread ever held it. The cause decides the remedy.
 fn long_idle(subject: &Subject) -> Option<Said> {
     let lock = subject.lock;
     let (idle, hold, wait) = (lock.idle_ns.as_ref()?, complete(lock)?, lock.wait_ns.as_ref()?);
@@ -88,9 +88,9 @@ fn long_idle(subject: &Subject) -> Option<Said> {
     }
     let why = match cause(lock) {
         IdleCause::NotWoken => "waiters are woken late",
-        IdleCause::NotScheduled => "waiters are woken and get no CPU",
+        IdleCause::NotScheduled => "waiters are woken but get no CPU",
         IdleCause::Barged => {
-            "threads that did not wait take it before those that did: hand it over, or hold it less often"
+            "threads that did not wait take it before the waiters: hand it over, or hold it less often"
         }
         IdleCause::Unknown => "its waiters are woken or scheduled late",
     };
@@ -121,18 +121,18 @@ fn long_idle(subject: &Subject) -> Option<Said> {
     })
 }
 
-/// From this share on of the time that threads could have run and had no CPU, a hold or an idle interval may be long
-/// because somebody lost its CPU in it, and no rule may blame the code alone.
+/// If threads lacked a CPU for at least this share of their runnable time, a hold or an idle interval may be long
+/// because a thread lost its CPU, and no rule may blame the code alone.
 const NO_CPU: f64 = 0.3;
 
 fn without_cpu(share: f64) -> String {
     format!(
-        "the program's threads had no CPU for {} of the time that they could have run",
+        "the program's threads had no CPU for {} of the time they could have run",
         percent(share)
     )
 }
 
-/// The cause of most of the idle time among the longest intervals; of the longest alone where the record has no more.
+/// The cause of most of the idle time among the longest intervals, or of the longest alone if the record has no more.
 fn cause(lock: &Lock) -> IdleCause {
     let idle = || lock.moments.iter().filter(|moment| moment.what == Span::Idle);
     let total: u64 = idle().map(|moment| moment.ns).fold(0, u64::saturating_add);
@@ -149,13 +149,13 @@ fn cause(lock: &Lock) -> IdleCause {
     causes.into_iter().find(|&cause| of(cause) > total / 2).unwrap_or(IdleCause::Unknown)
 }
 
-/// With a first-come queue a waiter lets every other thread go before it once. Twice that leaves room for clock steps.
+/// In a first-come queue, every other thread goes before a waiter once. Twice that leaves room for clock steps.
 const TURNS: f64 = 2.0;
-/// Shorter waits may be as unfair as they like.
+/// Shorter waits do not matter, however unfair.
 const LONG_WAIT_NS: u64 = 10_000_000;
 
-/// A wait is filled by holds and idle intervals of the lock. One that is longer than `n` of the longest hold and the
-/// longest idle together was passed over more than `n` times: this is arithmetic, not a guess.
+/// A wait consists of holds and idle intervals of the lock. A waiter whose wait is longer than `n` times the longest
+/// hold plus the longest idle was passed over more than `n` times: this is arithmetic, not a guess.
 fn passed_over(subject: &Subject) -> Option<Said> {
     let lock = subject.lock;
     let (wait, hold) = (lock.wait_ns.as_ref()?, complete(lock)?);
@@ -190,7 +190,7 @@ fn passed_over(subject: &Subject) -> Option<Said> {
     })
 }
 
-/// The longest wait, and of how many: it means little without.
+/// The longest wait, with the number of waits, without which it means little.
 fn longest_wait(wait: &Distribution) -> String {
     match wait.count {
         1 => format!("its only wait took {}", duration(wait.max)),
@@ -198,7 +198,7 @@ fn longest_wait(wait: &Distribution) -> String {
     }
 }
 
-/// The evidence of a rule that rests on waits and something else.
+/// The evidence of a rule about waits, with further figures.
 fn with_wait(wait: &Distribution, more: &[(&'static str, f64)]) -> Vec<(&'static str, f64)> {
     let waits = [
         ("longest_wait_ns", wait.max as f64),
@@ -208,15 +208,14 @@ fn with_wait(wait: &Distribution, more: &[(&'static str, f64)]) -> Vec<(&'static
     [&waits, more].concat()
 }
 
-/// The wait that a rule of arithmetic is held against: the fourth longest, or the longest where it alone is a large
-/// part of the run.
+/// The wait that an arithmetic rule uses: the fourth longest, or the longest if it alone is a large part of the run.
 fn telling_wait(subject: &Subject, wait: &Distribution) -> u64 {
     let large = wait.max as f64 >= LARGE_SHARE * subject.wall_ns as f64;
     if large { wait.max } else { fourth(&wait.worst) }
 }
 
-/// A writer that waits this many times the longest read and the longest write together was kept out by readers that
-/// overlap: any of them alone would have been gone long before.
+/// A writer that waits this many times the longest read plus the longest writes was kept out by overlapping readers:
+/// any one of them would have been gone long before.
 const WRITER_TIMES_HOLD: u64 = 4;
 
 fn writer_starved(subject: &Subject) -> Option<Said> {
@@ -252,18 +251,18 @@ fn writer_starved(subject: &Subject) -> Option<Said> {
     })
 }
 
-/// A hold is an exception where it is this many times the median.
+/// A hold is an exception if it is this many times the median.
 const EXCEPTION: u64 = 10;
-/// A lock held for this share of the run is taken by somebody nearly whenever another comes.
+/// A lock held for this share of the run is taken nearly whenever a thread arrives.
 const SATURATED: f64 = 0.8;
-/// And on average at least every second time that one looks, somebody waits.
+/// And on average this many threads wait: at least every second time one looks, there is a waiter.
 const QUEUE: f64 = 0.5;
-/// The share of the longest wait that the longest hold must be to explain it.
+/// The longest hold explains the longest wait if it is at least this share of it.
 const EXPLAINS: f64 = 0.5;
-/// One wait of this share of the run needs no repetition to matter.
+/// A single wait of this share of the run matters without repetition.
 const LARGE_SHARE: f64 = 0.05;
 
-/// Waits as long as the holds: what is done under the lock is what takes the time.
+/// Waits as long as the holds: the work under the lock takes the time.
 fn long_hold(subject: &Subject) -> Option<Said> {
     let lock = subject.lock;
     let (wait, hold) = (lock.wait_ns.as_ref()?, lock.hold_ns.as_ref()?);
@@ -279,7 +278,7 @@ fn long_hold(subject: &Subject) -> Option<Said> {
     let used = lock.utilisation.unwrap_or(0.0);
     let no_cpu = subject.cpu_wanted.filter(|&share| share >= NO_CPU);
     let queue = wait.total as f64 / subject.wall_ns.max(1) as f64;
-    // Readers hold side by side: the sum of their holds says nothing about a queue.
+    // Readers hold concurrently: the sum of their holds says nothing about a queue.
     let text = if used >= SATURATED && queue >= QUEUE && lock.kind != Kind::RwlockRead {
         format!(
             "held for {} of the run, with {} threads waiting on average: it is the bottleneck; do less while holding it, or \
@@ -290,10 +289,10 @@ fn long_hold(subject: &Subject) -> Option<Said> {
     } else if explains && hold.max / EXCEPTION >= hold.p50 {
         let why = match no_cpu {
             Some(share) => format!(
-                "either they do rare long work, or the holder lost its CPU: {}",
+                "either some holds do rare long work, or the holder lost its CPU: {}",
                 without_cpu(share)
             ),
-            None => "take the rare long work out of the lock".to_owned(),
+            None => "move the rare long work out of the lock".to_owned(),
         };
         format!(
             "{}, behind holds of up to {}{code}, while half of its {} holds take at most {}: {why}",
@@ -328,18 +327,18 @@ fn hold_evidence(wait: &Distribution, hold: &Distribution, used: f64) -> Vec<(&'
     with_wait(wait, &holds)
 }
 
-/// Holds below this are over sooner than a thread can be put to sleep and woken.
+/// Shorter holds end sooner than a thread can go to sleep and be woken.
 const SHORT_HOLD_NS: u64 = 10_000;
 /// The median wait must be this many median holds.
 const SLEEP_TIMES_HOLD: u64 = 10;
-/// Fewer waits are no pattern.
+/// Fewer waits do not make a pattern.
 const MANY_WAITS: u64 = 1_000;
-/// And the lock must be free for this share of the waiting: nobody's work explains it.
+/// And the lock must be free for this share of the waiting, so that no thread's work explains it.
 const MOSTLY_IDLE: f64 = 0.5;
 /// Above this share of blocked acquisitions every release finds a sleeper: a convoy.
 const CONVOY: f64 = 0.5;
 
-/// Threads sleep for a lock that would be theirs before they are asleep.
+/// Threads go to sleep for a lock that is released before they are asleep.
 fn short_holds(subject: &Subject) -> Option<Said> {
     let lock = subject.lock;
     let (wait, idle, hold) =
@@ -371,10 +370,10 @@ fn short_holds(subject: &Subject) -> Option<Said> {
     })
 }
 
-/// The share of the waiting that ended without the lock from which on that is what the waiting was.
+/// Most of the waiting was in vain if at least this share of it ended without the lock.
 const MOSTLY_LOST: f64 = 0.5;
 
-/// Most of the waiting was for nothing: threads give up before the lock is theirs.
+/// Most of the waiting was in vain: threads give up before they get the lock.
 fn timed_out(subject: &Subject) -> Option<Said> {
     let lock = subject.lock;
     let (wait, lost) = (lock.wait_ns.as_ref()?, lock.timed_out?);
@@ -386,8 +385,8 @@ fn timed_out(subject: &Subject) -> Option<Said> {
     Some(Said {
         cost_ns: lost.total,
         text: format!(
-            "{} of {} waits ended without it, after {} in all, the longest after {}: their time limits are shorter than what \
-             they wait for",
+            "{} of {} waits ended without the lock, after {} in all, the longest after {}: their timeouts are shorter \
+             than the wait for the lock",
             count(lost.count),
             count(wait.count),
             duration(lost.total),
@@ -402,12 +401,12 @@ fn timed_out(subject: &Subject) -> Option<Said> {
     })
 }
 
-/// From this share on the lock's data moves to another core more often than it stays.
+/// Above this share, the lock's data moves to another core more often than it stays.
 const CHANGES: f64 = 0.5;
 /// Fewer acquisitions are not worth a thread of their own.
 const MANY_ACQUISITIONS: u64 = 10_000;
 
-/// Short work that many threads bring to the same data: a queue to one owner takes the moves away.
+/// Many threads do short work on the same data: a queue to one owner avoids moving the data.
 fn owner_changes(subject: &Subject) -> Option<Said> {
     let lock = subject.lock;
     let hold = lock.hold_ns.as_ref()?;
@@ -424,7 +423,7 @@ fn owner_changes(subject: &Subject) -> Option<Said> {
     Some(Said {
         cost_ns: wait.total,
         text: format!(
-            "{} of its {} acquisitions change owner, for holds of {} at the median: one writer and a queue would do",
+            "{} of its {} acquisitions change owner, for holds of {} at the median: use one writer and a queue instead",
             percent(changes),
             count(lock.acquisitions),
             duration(hold.p50)
@@ -438,16 +437,16 @@ fn owner_changes(subject: &Subject) -> Option<Said> {
     })
 }
 
-/// Fewer failed tries are a program that has something else to do.
+/// A program with fewer failed tries has other work to do between them.
 const MANY_TRIES: u64 = 10_000;
-/// Failed tries for each acquisition.
+/// Failed tries per acquisition.
 const TRIES_PER_ACQUISITION: u64 = 10;
-/// And this many a second: polling, not an occasional look.
+/// And this many per second: polling, not an occasional try.
 const TRIES_PER_S: f64 = 1_000.0;
-/// What a failed try on a line that others write costs, for the order of findings only.
+/// The cost of a failed try on a cache line that others write, only to order the findings.
 const TRY_NS: u64 = 100;
 
-/// A thread asks again and again instead of waiting.
+/// A thread polls the lock instead of waiting.
 fn polling(subject: &Subject) -> Option<Said> {
     let lock = subject.lock;
     let rate = lock.try_failed as f64 / (subject.wall_ns.max(1) as f64 / 1e9);
@@ -473,7 +472,7 @@ fn polling(subject: &Subject) -> Option<Said> {
 /// The share of the run that the waiting at a gate must reach to need an explanation.
 const GATE_SHARE: f64 = 0.1;
 
-/// Waiting that looks like contention and is a thread keeping others off on purpose.
+/// Waiting that looks like contention, but is a thread keeping others out on purpose.
 fn gate(subject: &Subject) -> Option<Said> {
     let lock = subject.lock;
     let (wait, hold) = (lock.wait_ns.as_ref()?, lock.hold_ns.as_ref()?);
@@ -484,8 +483,8 @@ fn gate(subject: &Subject) -> Option<Said> {
     Some(Said {
         cost_ns: wait.total,
         text: format!(
-            "a gate, not contention: one thread holds it for up to {} to keep the others off, who waited {} in all; look at \
-             why they are kept off, not at the lock",
+            "a gate, not contention: one thread holds it for up to {} to keep the others out, and they waited {} in all; \
+             find out why they are kept out, not how to change the lock",
             duration(hold.max),
             duration(wait.total)
         ),

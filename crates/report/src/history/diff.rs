@@ -1,9 +1,9 @@
 //! What changed from one run to another, row by row.
 //!
 //! # Contract
-//! Rows are matched by kind and place: function and file, without the line, which moves when code above it is edited;
-//! rows without a function by module and address. Of several processes the same code is one row. A difference of two
-//! runs is not a verdict, and every page that shows it says so.
+//! Rows are matched by kind and place: function and file, without the line, which edits above it shift; rows without a
+//! function by module and address. The same code in several processes is one row. A difference between two runs is not
+//! a verdict, and every page that shows it says so.
 
 use crate::rows::{self, Row, kind_name};
 use crate::run::RunReport;
@@ -19,8 +19,7 @@ pub struct Diff {
     pub wall_ns: [u64; 2],
     /// Total waits of class contention.
     pub wait_ns: [u64; 2],
-    /// The rows that either run has and that somebody waited on in at least one; the greatest change of total wait
-    /// first.
+    /// The rows of either run that threads waited on in at least one; the greatest change of total wait first.
     pub rows: Vec<Change>,
 }
 
@@ -31,7 +30,7 @@ pub struct Change {
     pub kind: &'static str,
     /// Where it is in the code.
     pub place: String,
-    /// Its figures in each run, where it was there.
+    /// Its figures in each run, if it is there.
     pub sides: [Option<Side>; 2],
 }
 

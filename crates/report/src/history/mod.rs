@@ -1,15 +1,16 @@
-//! Every run, kept: one plain file each under the XDG state directory.
+//! Kept runs: one plain file each under the XDG state directory.
 //!
 //! # Contract
-//! `<state>/uncontended/runs/<number>.jsonl` holds two lines of JSON: a summary, then the report. Listing reads
-//! summaries only. A file appears whole or not at all, numbers are never given twice while their run is kept, and two
-//! `unc` may add at once: a number is claimed by creating its file, and the content replaces that by rename. An empty
-//! claim left by a crash does not count as a run and is passed over. At most [`KEEP_RUNS`] runs and [`KEEP_BYTES`] are
-//! kept, oldest leaving first, the newest never. Folder and files are the user's alone, since command lines may hold
+//! `<state>/uncontended/runs/<number>.jsonl` holds two lines of JSON: a summary, then the report. Listing reads only
+//! summaries. A file appears completely or not at all, a number is never reused while its run is kept, and two `unc`
+//! may add at once: each claims a number by creating its file, and replaces that by rename. An empty claim left by a
+//! crash does not count as a run and is skipped. At most [`KEEP_RUNS`] runs and [`KEEP_BYTES`] are kept; the oldest are
+//! removed first, the newest never. Directory and files are accessible to the user alone, since command lines may hold
 //! secrets.
 //!
-//! Plain files rather than an embedded database: what is asked of them is a list and one run by number, both of which a
-//! folder answers; other tools read them, they outlive this program's versions, need no repair and no dependency.
+//! Plain files rather than an embedded database: the only queries are a list and one run by number, and a directory
+//! answers both. Other tools can read the files, they outlive this program's versions, and they need no repair and no
+//! dependency.
 //! # Evidence
 //! `tests/history.rs`.
 //! # Sources
@@ -33,7 +34,7 @@ pub const KEEP_BYTES: u64 = 512 << 20;
 /// The value of a summary's `schema`.
 pub const SCHEMA: &str = "uncontended.history/1";
 
-/// What the list shows of a run.
+/// One run's entry in the list.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// Always [`SCHEMA`].
@@ -56,7 +57,7 @@ pub struct Summary {
     pub findings: u64,
 }
 
-/// The folder of kept runs.
+/// The directory of kept runs.
 #[derive(Debug, Clone)]
 pub struct History {
     folder: PathBuf,
@@ -108,10 +109,10 @@ impl History {
         History { folder: folder.into() }
     }
 
-    /// Keeps `report` of a run that began `started_unix_s` seconds after 1970, and answers with its number.
+    /// Keeps `report` of a run that began `started_unix_s` seconds after 1970, and returns its number.
     ///
     /// # Errors
-    /// [`HistoryError::Io`] where the folder cannot be written; what was kept before is untouched.
+    /// [`HistoryError::Io`] if the directory cannot be written; earlier runs are untouched.
     pub fn add(&self, report: &RunReport, started_unix_s: u64) -> Result<u64, HistoryError> {
         let io = |path: &Path| {
             let path = path.to_owned();
@@ -129,7 +130,7 @@ impl History {
         let written =
             write(&partial, &summary, report).and_then(|()| std::fs::rename(&partial, &path));
         if let Err(error) = written {
-            // The claim and what was written of it go again; where even that fails, readers pass over an empty claim.
+            // Remove the claim and the partial file; if even that fails, readers skip an empty claim.
             let _ = (std::fs::remove_file(&partial), std::fs::remove_file(&path));
             return Err(HistoryError::Io(path, error));
         }
@@ -137,10 +138,10 @@ impl History {
         Ok(number)
     }
 
-    /// Summaries of all kept runs, the oldest first. Files that are no run are passed over.
+    /// Summaries of all kept runs, oldest first. Other files are skipped.
     ///
     /// # Errors
-    /// [`HistoryError::Io`] where there is a folder that cannot be read.
+    /// [`HistoryError::Io`] if the directory exists but cannot be read.
     pub fn list(&self) -> Result<Vec<Summary>, HistoryError> {
         let numbers = self.numbers()?;
         Ok(numbers
@@ -152,7 +153,7 @@ impl History {
     /// The number of the newest run.
     ///
     /// # Errors
-    /// As [`History::list`]; [`HistoryError::NoSuchRun`] where there is none.
+    /// As [`History::list`]; [`HistoryError::NoSuchRun`] if there is none.
     pub fn last(&self) -> Result<u64, HistoryError> {
         let is_run = |&(_, size): &(u64, u64)| size > 0;
         self.numbers()?
@@ -190,7 +191,7 @@ impl History {
         self.folder.join(format!("{number}.jsonl"))
     }
 
-    /// The next number, made ours by creating its file.
+    /// Claims the next number by creating its file.
     fn claim(&self) -> Result<u64, HistoryError> {
         let mut number = self.numbers()?.last().map_or(0, |&(number, _)| number);
         loop {
@@ -204,7 +205,7 @@ impl History {
         }
     }
 
-    /// Numbers and sizes of all files, ascending; none where there is no folder yet.
+    /// Numbers and sizes of all files, ascending; none if there is no directory yet.
     fn numbers(&self) -> Result<Vec<(u64, u64)>, HistoryError> {
         let entries = match std::fs::read_dir(&self.folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -222,7 +223,7 @@ impl History {
         Ok(numbers)
     }
 
-    /// Lets the oldest runs go until the rest is within bounds. A file that cannot be removed stays.
+    /// Removes the oldest runs until the rest is within bounds. A file that cannot be removed stays.
     fn prune(&self, newest: u64) {
         let Ok(numbers) = self.numbers() else { return };
         let (mut runs, mut bytes) =
@@ -263,7 +264,7 @@ fn write(path: &Path, summary: &Summary, report: &RunReport) -> io::Result<()> {
     serde_json::to_writer(&mut out, report)?;
     out.write_all(b"\n")?;
     let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
-    // A rename must not come to the disk before the content.
+    // The rename must not reach the disk before the content.
     file.sync_data()
 }
 

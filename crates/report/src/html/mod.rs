@@ -1,11 +1,11 @@
-//! One self-contained page: text, tables and charts, in light and dark, without a request to anywhere.
+//! Self-contained HTML pages: text, tables and charts, in light and dark, without any network request.
 //!
 //! # Contract
-//! A page works without scripts; the one small script it carries only lets tables be sorted by a click. Text is escaped
-//! by its type: only [`Markup`] enters a page as it is. Characters that steer a terminal or reorder text are taken out
-//! of the whole page. Its content policy forbids every request, so that a missed escape could not load anything either.
+//! A page works without scripts; its one small script only sorts tables on a click. Text is escaped by type: only
+//! [`Markup`] enters a page unchanged. Characters that control a terminal or reorder text are removed from the whole
+//! page. Its content policy forbids every request, so even a missed escape could not load anything.
 //! # Evidence
-//! `tests/page.rs`: well-formed, self-contained, hostile names harmless.
+//! `tests/page.rs`: well-formed, self-contained, unaffected by hostile names.
 
 mod run_page;
 mod sections;
@@ -18,13 +18,13 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use uncontended_figures::text::clean;
 
 const STYLE: &str = include_str!("style.css");
-/// The longest word that is never broken, in bytes.
+/// The longest word that is kept on one line, in bytes.
 const SHORT: usize = 24;
 const SCRIPT: &str = include_str!("sort.js");
-/// No request to anywhere.
+/// Forbids every request.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
 
-/// A page under construction, section by section.
+/// A page, built section by section.
 #[derive(Debug, Clone)]
 pub struct Page {
     title: String,
@@ -32,7 +32,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// A page with this title as its heading, and below it a line of `facts`.
+    /// A page with this title as its heading, and a line of `facts` below it.
     pub fn new(title: &str, facts: &[String]) -> Page {
         let header = html! {
             header {
@@ -43,7 +43,7 @@ impl Page {
         Page { title: title.to_owned(), body: vec![header] }
     }
 
-    /// Adds a section: heading, remark and what it shows.
+    /// Adds a section: heading, remark and content.
     #[must_use]
     pub fn section(mut self, heading: &str, remark: &str, content: &Markup) -> Page {
         self.body.push(html! {
@@ -56,13 +56,13 @@ impl Page {
         self
     }
 
-    /// Adds a section of words alone.
+    /// Adds a section of text.
     #[must_use]
     pub fn words(self, heading: &str, remark: &str) -> Page {
         self.section(heading, remark, &html! {})
     }
 
-    /// Adds a section that shows a picture of ours, SVG as text, at its own width.
+    /// Adds a section with one of our pictures, SVG as text, at its own width.
     #[must_use]
     pub fn drawing(self, heading: &str, remark: &str, svg: &str) -> Page {
         self.section(heading, remark, &html! { div class="wide" { (PreEscaped(svg)) } })
@@ -91,7 +91,7 @@ impl Page {
     }
 }
 
-/// One cell of a table: what is shown and, for numbers, what it is sorted by.
+/// One cell of a table: the text and, for numbers, the sort key.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cell {
     text: String,
@@ -123,7 +123,7 @@ impl Cell {
     }
 }
 
-/// A table whose columns are sorted by a click on their headings. Columns of figures stand to the right.
+/// A table whose columns sort on a click on their headings. Columns of figures are right-aligned.
 pub fn table(headings: &[&str], rows: &[Vec<Cell>]) -> Markup {
     let is_number = |column: usize| {
         rows.iter().any(|row| row.get(column).is_some_and(|cell| cell.number.is_some()))
@@ -144,7 +144,7 @@ pub fn table(headings: &[&str], rows: &[Vec<Cell>]) -> Markup {
     }
 }
 
-/// Sentences, one under the other, numbered where `ordered`.
+/// Sentences, one per line, numbered if `ordered`.
 pub fn list(sentences: &[String], ordered: bool) -> Markup {
     let items = html! { @for sentence in sentences { li { (sentence) } } };
     if ordered {

@@ -7,8 +7,8 @@ use crate::terminal::{command_line, ended, observer, several};
 use maud::{Markup, html};
 use uncontended_figures as figures;
 
-/// Everything that `report` shows, as one page: findings, contention with bars and percentile curves, the timeline of
-/// the worst minute, what stands apart, threads, coverage.
+/// The whole report as one page: findings, contention with bars and percentile curves, the timeline of the worst
+/// minute, the other classes, threads, coverage.
 pub fn run_page(report: &RunReport) -> String {
     let threads = rows::threads(report);
     let locks: usize = report.processes.iter().map(|process| process.locks.len()).sum();
@@ -28,7 +28,7 @@ pub fn run_page(report: &RunReport) -> String {
     } else if findings.is_empty() {
         page.section(
             "Findings",
-            "None: no rule found anything that it could give evidence for.",
+            "None: no rule found anything that the evidence supports.",
             &Markup::default(),
         )
     } else {
@@ -43,11 +43,11 @@ pub fn run_page(report: &RunReport) -> String {
         page = page.section("Worst minute", &remark, &html);
     }
     if contended.iter().any(|row| row.wait.is_some()) {
-        let remark = "Share of all times that were no longer than this. A curve that rises to the right has a long tail.";
+        let remark = "The share of all times that were no longer than this. A curve that rises to the right has a long tail.";
         page = page.section("Percentiles and worst cases", remark, &sections::details(&contended));
     }
     if !apart.is_empty() {
-        let remark = "Waiting for work, for a turn or at a gate may be as it should be; unknown: only the wait was seen.";
+        let remark = "Waiting for work, for a turn or at a gate may be intended; unknown: only the wait was seen.";
         page = page.section("Apart", remark, &sections::apart(report, &apart));
     }
     if threads > 0 {

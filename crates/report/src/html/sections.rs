@@ -9,11 +9,11 @@ use maud::{Markup, html};
 use std::cmp::Reverse;
 use uncontended_figures as figures;
 
-/// Bars of a chart.
+/// Most bars in a chart.
 const BARS: usize = 12;
-/// Rows of a table; what is beyond is in the JSON form.
+/// Most rows in a table; the JSON form has the rest.
 const TABLE_ROWS: usize = 200;
-/// Locks whose curves and stacks are shown.
+/// Most locks whose curves and stacks are shown.
 const DETAILS: usize = 20;
 
 /// Bars and table of the contended locks.
@@ -107,7 +107,7 @@ fn name(row: &Row) -> String {
     format!("#{} {}", row.first().id, place(row.first()))
 }
 
-/// Table of the locks of other classes.
+/// Table of the locks of the other classes.
 pub(super) fn apart(report: &RunReport, rows: &[Row]) -> Markup {
     let headings = [
         "lock", "pid", "kind", "where", "locks", "taken", "class", "wait", "p50", "p99", "longest",
@@ -150,7 +150,7 @@ fn count(number: Option<u64>) -> Cell {
     number.map_or_else(Cell::none, |number| Cell::figure(figures::count(number), number as f64))
 }
 
-/// The table without the columns that say the same in every row, and a line on what it leaves out.
+/// The table without columns that are the same in every row, and a line about the rows it omits.
 fn without_constants(
     report: &RunReport,
     headings: &[&str],
@@ -174,7 +174,7 @@ fn without_constants(
     }
 }
 
-/// What only the JSON form has.
+/// A line about what only the JSON form has.
 fn left_out(more: &str) -> Markup {
     html! { p class="more" { "And " (more) "; the JSON form has them." } }
 }
@@ -194,7 +194,7 @@ fn without(constant: &dyn Fn(&str) -> bool, headings: &[&str], cells: Vec<Vec<Ce
     table(&kept, &cells)
 }
 
-/// Percentile curves and stacks of the locks that somebody waited on.
+/// Percentile curves and stacks of the locks with waits.
 pub(super) fn details(rows: &[Row]) -> Markup {
     let waited = || rows.iter().filter(|row| row.wait.is_some());
     let rest = waited().count().saturating_sub(DETAILS);
@@ -229,8 +229,8 @@ fn curves(row: &Row) -> Markup {
     chart.svg()
 }
 
-/// The percentile curve: for the end of each bucket the share of times up to there; the longest has half an observation
-/// above it, since no share of a sample reaches one.
+/// The percentile curve: for the end of each bucket, the share of times up to there; half an observation is placed
+/// above the longest, since no share of a sample reaches one.
 fn curve(times: &Distribution) -> Vec<(f64, f64)> {
     let count = times.count.max(1) as f64;
     let mut points: Vec<(f64, f64)> =
@@ -244,7 +244,7 @@ fn curve(times: &Distribution) -> Vec<(f64, f64)> {
     points
 }
 
-/// Where the threads' time went, and their figures.
+/// Where the threads' time went, with their figures.
 pub(super) fn threads(report: &RunReport) -> Markup {
     let mut threads: Vec<(u32, &Thread)> = Vec::new();
     for process in &report.processes {
@@ -323,7 +323,7 @@ fn thread_cells(pid: u32, thread: &Thread) -> Vec<Cell> {
     ]
 }
 
-/// Futex waits by call site, as the kernel saw them; only with root.
+/// Futex waits by call site, as the kernel saw them; needs root.
 pub(super) fn futex_sites(report: &RunReport) -> Markup {
     let sites = &report.coverage.futex_sites;
     if sites.is_empty() {

@@ -1,4 +1,4 @@
-//! The worst cases of a row with the code of everybody involved.
+//! The worst cases of a row with the stacks of all threads involved.
 
 use crate::rows::{Row, function, source};
 use crate::run::{Distribution, Frame};
@@ -6,10 +6,10 @@ use crate::terminal::{cause, lost, member, several};
 use maud::{Markup, html};
 use uncontended_figures::duration;
 
-/// Frames of a stack that are shown.
+/// How many frames of a stack are shown.
 const FRAMES: usize = 16;
 
-/// The longest wait and the longest idle of the locks of `row`.
+/// The longest wait and the longest idle interval of the locks of `row`.
 pub(super) fn worst(row: &Row) -> Markup {
     let count = |times: &Option<Distribution>| times.as_ref().map_or(0, |times| times.count);
     let waited = row.longest_waited().and_then(|lock| Some((lock, lock.worst_wait.as_ref()?)));
@@ -24,7 +24,7 @@ pub(super) fn worst(row: &Row) -> Markup {
             @let of = several(count(&row.wait), "wait", "waits");
             h3 { "Longest wait " (duration(worst.ns)) " of " (of) (lost(row)) (member(row, lock)) }
             (stack("waited in", &worst.waiter))
-            (stack("held, until the release, in", &worst.holder))
+            (stack("held until the release in", &worst.holder))
         }
         @if let Some((lock, worst)) = idle {
             @let of = several(count(&row.idle), "interval", "intervals");

@@ -1,4 +1,4 @@
-//! The worst minute of a run: the longest waits, idle intervals and holds where they happened.
+//! The worst minute of a run: the longest waits, idle intervals and holds at the time they occurred.
 
 use crate::rows::place;
 use crate::run::{Class, Lock, Moment, RunReport, Span};
@@ -9,17 +9,17 @@ use uncontended_figures as figures;
 
 /// How much of a run is shown.
 const WINDOW_NS: u64 = 60_000_000_000;
-/// Locks that are shown.
+/// How many locks are shown.
 const LANES: usize = 14;
 
-/// A remark and the chart, where the record has places in time.
+/// A remark and the chart, if the record has the times of its moments.
 pub(super) fn worst_minute(report: &RunReport) -> Option<(String, Markup)> {
     let locks: Vec<&Lock> = report.processes.iter().flat_map(|process| &process.locks).collect();
     let locks: Vec<&Lock> = locks.into_iter().filter(|lock| !lock.moments.is_empty()).collect();
     let is_waited =
         |lock: &&Lock| lock.class == Class::Contention && lock.moments.iter().any(is_waiting);
     let contended: Vec<&Lock> = locks.iter().copied().filter(is_waited).collect();
-    // Threads that wait for work wait longest: they choose the minute only where nobody contends.
+    // Threads that wait for work wait longest: they determine the minute only if there is no contention.
     let start =
         worst_window(if contended.is_empty() { &locks } else { &contended }, report.wall_ns);
     let end = start.saturating_add(WINDOW_NS.min(report.wall_ns.max(1)));
@@ -34,7 +34,7 @@ pub(super) fn worst_minute(report: &RunReport) -> Option<(String, Markup)> {
             .fold(0, u64::saturating_add)
     };
     let mut shown: Vec<&Lock> = locks.into_iter().filter(|lock| waited(lock) > 0).collect();
-    // Waiting at a queue or a gate may be as it should be: it comes after contention.
+    // Waiting at a queue or a gate may be intended: it comes after contention.
     shown.sort_by_cached_key(|lock| {
         (lock.class != Class::Contention, std::cmp::Reverse(waited(lock)), lock.id)
     });
@@ -53,7 +53,7 @@ pub(super) fn worst_minute(report: &RunReport) -> Option<(String, Markup)> {
     let whole = report.wall_ns <= WINDOW_NS;
     let part = if whole { "The whole run" } else { "The minute with the longest waits" };
     let remark = format!(
-        "{part}: the four longest waits, idle intervals and holds of each lock, where they happened. Shorter ones are not drawn."
+        "{part}: the four longest waits, idle intervals and holds of each lock, at the time they occurred. Shorter ones are omitted."
     );
     let legend = [(2, "held"), (0, "waited for"), (1, "idle while wanted")];
     Some((remark, lanes("Longest waits, idle intervals and holds in time", &axis, &rows, &legend)))
@@ -63,7 +63,7 @@ fn is_waiting(moment: &Moment) -> bool {
     moment.what != Span::Hold
 }
 
-/// Where the window begins that has most waiting in it. Only beginnings of waits can be best.
+/// Where the window with the most waiting begins. Only the beginning of a wait can be best.
 fn worst_window(locks: &[&Lock], wall_ns: u64) -> u64 {
     let latest = wall_ns.saturating_sub(WINDOW_NS);
     let mut waits: Vec<(u64, u64)> = locks
@@ -93,7 +93,7 @@ fn thread_names(report: &RunReport) -> HashMap<u32, &str> {
 }
 
 fn lane(lock: &Lock, start: u64, end: u64, names: &HashMap<u32, &str>) -> Lane {
-    // Holds lie under the waits, which lie under the idle parts of them.
+    // Holds are drawn below the waits, and waits below their idle parts.
     let mut moments: Vec<&Moment> = lock.moments.iter().collect();
     moments.sort_by_key(|moment| match moment.what {
         Span::Hold => 0,

@@ -1,4 +1,4 @@
-//! An axis: where values lie between 0 and 1, and which of them are marked.
+//! An axis: maps values to places between 0 and 1, and chooses the marked values.
 
 use uncontended_figures as figures;
 
@@ -31,7 +31,7 @@ impl Axis {
         let high = if high.is_finite() && high > low { high } else { low * 10.0 };
         let decades: Vec<i32> = (low.log10().floor() as i32..=high.log10().ceil() as i32).collect();
         let stride = decades.len().div_ceil(8).max(1);
-        // Within one or two decades the tens alone are too few marks.
+        // Within one or two decades, powers of ten alone are too few marks.
         let parts: &[f64] = if decades.len() <= 3 { &[1.0, 2.0, 5.0] } else { &[1.0] };
         let values = decades
             .iter()
@@ -42,8 +42,8 @@ impl Axis {
         Axis { low, high, log: true, label: label.to_owned(), ticks }
     }
 
-    /// Shares of a distribution, so that each further nine (90 %, 99 %, 99.9 %) takes the same room; up to one in
-    /// `most`. Its values are those that [`Axis::nines_of`] gives.
+    /// Shares of a distribution, on which each further nine (90 %, 99 %, 99.9 %) takes the same room; up to one in
+    /// `most`. Its values come from [`Axis::nines_of`].
     pub fn nines(most: f64, label: &str) -> Axis {
         let high = most.max(10.0).log10();
         let shares = [0.0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999_999, 0.999_999_9];
@@ -62,7 +62,7 @@ impl Axis {
         -(1.0 - share).max(1e-18).log10()
     }
 
-    /// Where `value` lies, 0 at the low end and 1 at the high one; clamped; nothing for a value without a place.
+    /// The place of `value`, 0 at the low end and 1 at the high one; clamped; nothing for a value without a place.
     pub fn at(&self, value: f64) -> Option<f64> {
         let of = |value: f64| if self.log { value.ln() } else { value };
         let at = (of(value) - of(self.low)) / (of(self.high) - of(self.low));
@@ -74,7 +74,7 @@ impl Axis {
         &self.ticks
     }
 
-    /// What the axis is about.
+    /// The axis's label.
     pub fn label(&self) -> &str {
         &self.label
     }

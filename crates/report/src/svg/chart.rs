@@ -12,7 +12,7 @@ const RIGHT: f64 = 26.0;
 const TOP: f64 = 30.0;
 const BOTTOM: f64 = 46.0;
 
-/// A chart under construction. Later marks lie over earlier ones.
+/// A chart under construction. Later marks are drawn over earlier ones.
 #[derive(Debug, Clone)]
 pub struct Chart {
     title: String,
@@ -25,21 +25,21 @@ pub struct Chart {
     verticals: u32,
 }
 
-/// How the points of a series are drawn.
+/// How to draw the points of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Marks {
     /// Joined by straight lines.
     Line,
     /// Each value holds until the next.
     Steps,
-    /// Alone.
+    /// Separate points.
     Points,
     /// Joined, and filled down to the x axis.
     Area,
 }
 
 impl Chart {
-    /// An empty chart. The title is what a screen reader says.
+    /// An empty chart. Screen readers announce the title.
     pub fn new(title: &str, x: Axis, y: Axis) -> Chart {
         let (title, marks, legend) = (title.to_owned(), Vec::new(), Vec::new());
         Chart { title, x, y, marks, legend, verticals: 0 }
@@ -92,7 +92,7 @@ impl Chart {
         self
     }
 
-    /// A vertical rule at `x` with its name next to it, below the names of the rules before it.
+    /// A vertical rule at `x` with its name next to it, below the names of earlier rules.
     pub fn at_x(mut self, name: &str, colour: usize, x: f64) -> Chart {
         if let Some((x, share)) = self.place_x(x) {
             let (anchor, text) = if share > 0.6 { ("end", x - 5.0) } else { ("start", x + 5.0) };
@@ -103,7 +103,7 @@ impl Chart {
         self
     }
 
-    /// A horizontal rule at `y` with its name above its left end, where curves seldom are.
+    /// A horizontal rule at `y` with its name above its left end, where curves are rare.
     pub fn at_y(mut self, name: &str, colour: usize, y: f64) -> Chart {
         if let Some(share) = self.y.at(y) {
             let y = HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM);
@@ -113,7 +113,7 @@ impl Chart {
         self
     }
 
-    /// A dashed line through two points, where neither axis alone names it.
+    /// A dashed line through two points, for a rule on neither axis.
     pub fn guide(mut self, name: &str, colour: usize, from: (f64, f64), to: (f64, f64)) -> Chart {
         if let (Some(from), Some(to)) = (self.place(from.0, from.1), self.place(to.0, to.1)) {
             let ends = [from.0, from.1, to.0, to.1];

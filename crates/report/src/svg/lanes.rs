@@ -8,17 +8,17 @@ const WIDTH: f64 = 1000.0;
 const LANE: f64 = 24.0;
 const TOP: f64 = 6.0;
 const BOTTOM: f64 = 40.0;
-/// Columns of a lane's name; the rest is in its tooltip.
+/// Width of a lane's name, in columns; the tooltip has the rest.
 const NAME_COLUMNS: usize = 38;
 
 /// One lane.
 #[derive(Debug, Clone)]
 pub struct Lane {
-    /// What stands to its left.
+    /// The text to its left.
     pub name: String,
-    /// What stands after its last segment.
+    /// The text after its last segment.
     pub note: String,
-    /// What lies in it; later segments lie over earlier ones.
+    /// Its segments; later ones are drawn over earlier ones.
     pub segments: Vec<Segment>,
 }
 
@@ -31,13 +31,13 @@ pub struct Segment {
     pub to: f64,
     /// Its colour, 0 to 5.
     pub colour: usize,
-    /// Its height as a share of the lane's, so that what lies under it shows.
+    /// Its height as a share of the lane's, so that what is below it shows.
     pub height: f64,
-    /// What it is, for its tooltip.
+    /// Its tooltip.
     pub title: String,
 }
 
-/// The lanes over `axis` as an `<svg>` element that says `title` to a screen reader; `legend` names the colours.
+/// The lanes over `axis` as an `<svg>` element that screen readers announce as `title`; `legend` names the colours.
 pub fn lanes(title: &str, axis: &Axis, lanes: &[Lane], legend: &[(usize, &str)]) -> Markup {
     let columns = lanes.iter().map(|lane| width(&lane.name).min(NAME_COLUMNS)).max().unwrap_or(0);
     let left = 12.0 + 7.5 * columns as f64;
@@ -70,7 +70,7 @@ fn one(lane: &Lane, top: f64, left: f64, at: &dyn Fn(f64) -> Option<f64>) -> Mar
     let mut segments = Vec::new();
     for segment in &lane.segments {
         let (Some(from), Some(to)) = (at(segment.from), at(segment.to)) else { continue };
-        // A span too short for the scale is still to be seen.
+        // A span too short for the scale must still be visible.
         let length = (to - from).max(1.5);
         let height = (LANE - 8.0) * segment.height.clamp(0.1, 1.0);
         end = end.max(from + length);

@@ -1,11 +1,11 @@
-//! Small charts as inline SVG: curves on two axes, horizontal lanes, and what a verdict needs.
+//! Small charts as inline SVG: curves on two axes, horizontal lanes, and the pictures of a verdict.
 //!
 //! # Contract
-//! A chart is markup to be put into a page of [`crate::html`], whose style sheet gives the classes `c0` to `c5` their
-//! colours in light and dark. Values that are not finite, or that a logarithmic axis has no place for, are left out;
-//! nothing panics. Each mark has a `<title>`, which browsers show without any script.
+//! A chart is markup for a page of [`crate::html`], whose style sheet gives the classes `c0` to `c5` their colours in
+//! light and dark. Values that are not finite, or that a logarithmic axis cannot place, are omitted; nothing panics.
+//! Each mark has a `<title>`, which browsers show without a script.
 //! # Evidence
-//! `tests/charts.rs`; the pages themselves were looked at in a browser.
+//! `tests/charts.rs`; the pages themselves were inspected in a browser.
 
 mod axis;
 mod chart;
@@ -19,8 +19,8 @@ pub use verdict::{Look, Within, evidence, paired, rate, ratios};
 
 use maud::{Markup, html};
 
-/// The `<svg>` element, which says `title` to a screen reader. It is never so small that its text cannot be read: on a
-/// narrow page it scrolls.
+/// The `<svg>` element, which screen readers announce as `title`. It never shrinks so far that its text becomes
+/// unreadable: on a narrow page it scrolls.
 fn picture(class: &str, (width, height): (f64, f64), title: &str, content: &Markup) -> Markup {
     html! {
         div class="wide" {
@@ -32,7 +32,7 @@ fn picture(class: &str, (width, height): (f64, f64), title: &str, content: &Mark
     }
 }
 
-/// Text that begins, ends or has its middle at a place.
+/// Text whose beginning, end or middle is at a place.
 fn text((x, y): (f64, f64), anchor: &str, content: &str) -> Markup {
     html! { text x=(place(x)) y=(place(y)) text-anchor=(anchor) { (content) } }
 }

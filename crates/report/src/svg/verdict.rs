@@ -9,8 +9,8 @@ const POINTS: u32 = 240;
 /// Curves are drawn where the likelihood is above this share of its peak.
 const VISIBLE: f64 = 1e-4;
 
-/// What is known of a rate after `successes` of `trials`: the likelihood of each rate as a share of that of the
-/// likeliest, the `interval` that the test gives, and the thresholds that were asked about, each with its name.
+/// What is known of a rate after `successes` of `trials`: the likelihood of each rate as a share of the maximum, the
+/// `interval` that the test gives, and the thresholds, each with its name.
 pub fn rate(
     successes: u64,
     trials: u64,
@@ -26,7 +26,7 @@ pub fn rate(
     let mut marked: Vec<f64> =
         thresholds.iter().map(|&(_, rate)| rate).chain([interval.0, interval.1, peak]).collect();
     marked.retain(|rate| rate.is_finite());
-    // The outermost rates that are still likely, found by steps from the peak outward.
+    // The outermost rates that are still likely, found in steps from the peak outward.
     let reach = |end: f64| {
         let steps = (0..=60).map(|halvings| peak + (end - peak) * 0.5f64.powi(halvings));
         steps.take_while(|&rate| likelihood(rate) < VISIBLE).last().unwrap_or(end)
@@ -50,7 +50,7 @@ pub fn rate(
     chart.svg()
 }
 
-/// A rate with the digits that tell it from its neighbours near 0 and 1.
+/// A rate with enough digits to distinguish it from its neighbours near 0 and 1.
 fn rate_text(rate: f64) -> String {
     figures::given_percent((rate * 1e8).round() / 1e8)
 }
@@ -65,7 +65,7 @@ pub struct Look {
 }
 
 /// How the evidence against each hypothesis grew from look to look, and the level (log10 of the e-value) at which each
-/// is decided. Paths have their own colours; a path that reached its level stopped the test.
+/// is decided. Each path has its own colour; a path that reached its level stopped the test.
 pub fn evidence(paths: &[(&str, &[Look])], level: f64) -> Markup {
     let all = || paths.iter().flat_map(|(_, path)| path.iter());
     let last = all().map(|look| look.n).max().unwrap_or(1) as f64;
@@ -95,8 +95,8 @@ pub struct Within {
     pub high: f64,
 }
 
-/// The ratio of each pair in the order in which they were made, the interval of their median as it closed in, and the
-/// ends of what counts as alike.
+/// The ratio of each pair in the order they were made, the narrowing interval of their median, and the ends of the
+/// equivalence band.
 pub fn ratios(ratios: &[f64], within: &[Within], ends: (f64, f64)) -> Markup {
     let shown = |ratio: f64| ratio.is_finite() && ratio > 0.0;
     let all = || ratios.iter().copied().chain([ends.0, ends.1]).filter(|&ratio| shown(ratio));
@@ -125,7 +125,7 @@ pub fn ratios(ratios: &[f64], within: &[Within], ends: (f64, f64)) -> Markup {
     chart.svg()
 }
 
-/// Pairs of measurements, one point a pair, on equal axes; below the dashed line B was less than A.
+/// Pairs of measurements, one point per pair, on equal axes; below the dashed line B was less than A.
 /// `format` writes a value with its unit; the names are those of the two commands.
 pub fn paired(names: (&str, &str), pairs: &[(f64, f64)], format: fn(f64) -> String) -> Markup {
     let values = || pairs.iter().flat_map(|&(a, b)| [a, b]).filter(|value| value.is_finite());
@@ -133,7 +133,7 @@ pub fn paired(names: (&str, &str), pairs: &[(f64, f64)], format: fn(f64) -> Stri
         .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
     let margin = if high > low { (high - low) * 0.05 } else { high.abs().max(1.0) * 0.05 };
     let axis = |name: &str| {
-        // Values that spread over decades need a logarithmic axis to be told apart.
+        // Values that spread over decades need a logarithmic axis.
         if low > 0.0 && high / low > 30.0 {
             Axis::log(low * 0.8, high * 1.2, name, format)
         } else {

@@ -1,4 +1,4 @@
-//! The history of runs and the difference of two of them, as tables.
+//! The history of runs, and the difference between two of them, as tables.
 
 use super::{Options, command_line, heading, several};
 use crate::history::{Change, Diff, Summary};
@@ -43,7 +43,7 @@ pub fn history(runs: &[Summary], options: &Options) -> String {
     text + &table.text(options.width, paint)
 }
 
-/// The difference of two runs with their summaries.
+/// The difference between two runs, with their summaries.
 pub fn difference(before: &Summary, after: &Summary, diff: &Diff, options: &Options) -> String {
     const COLUMNS: [Column; 8] = [
         Column::word("kind").goes(3),
@@ -93,8 +93,7 @@ pub fn difference(before: &Summary, after: &Summary, diff: &Diff, options: &Opti
             several((diff.rows.len() - options.top) as u64, "more row", "more rows")
         ));
     }
-    let caution =
-        "Two runs prove nothing about the next: `unc compare` decides whether a change is real.";
+    let caution = "A difference between two runs proves nothing about the next: `unc compare` decides whether a change is real.";
     text + "\n" + &wrap(caution, "", options.width)
 }
 
@@ -133,7 +132,7 @@ fn date(unix_s: u64) -> String {
 }
 
 /// Year, month and day of the `days`th day after 1970-01-01 in the Gregorian calendar. Years are counted from March, so
-/// that the leap day ends them, in eras of 400 years, which all have as many days.
+/// the leap day ends them, in eras of 400 years, which all have the same number of days.
 fn civil(days: u64) -> (u64, u64, u64) {
     const ERA_DAYS: u64 = 146_097;
     let shifted = days + 719_468; // From the first of March of year 0.

@@ -1,4 +1,4 @@
-//! The two tables of locks: those that threads contend for, and those where waiting is not contention.
+//! The two tables of locks: those with contention, and those where waiting is not contention.
 
 use super::{Options, heading, several};
 use crate::rows::{Row, class_name, kind_name, place};
@@ -6,7 +6,7 @@ use crate::run::{Distribution, RunReport};
 use uncontended_figures as figures;
 use uncontended_figures::table::{Column, Paint, Table};
 
-/// A column, and what stands in it.
+/// A column and its content.
 type Shown = (Column, fn(&Row) -> String);
 
 const LOCK: Shown = (Column::figure("lock"), |row| format!("#{}", row.first().id));
@@ -57,12 +57,12 @@ pub(super) fn contention(
 /// Locks of the other classes.
 pub(super) fn apart(report: &RunReport, rows: &[Row], options: &Options, paint: Paint) -> String {
     let columns: [&[Shown]; 2] = [&[LOCK, PID, CLASS, KIND, WHERE, LOCKS, TAKEN], &WAIT];
-    let remark = "waiting for work, a turn or at a gate may be as it should be; unknown: only the wait was seen";
+    let remark = "waiting for work, for a turn or at a gate may be intended; unknown: only the wait was seen";
     let heading = heading("Apart", remark, options, paint);
     section(report, heading, &columns.concat(), rows, options, paint)
 }
 
-/// A heading and its table, without the columns that say the same in every row: one process, one lock a row.
+/// A heading and its table, without columns that are the same in every row: one process, one lock per row.
 fn section(
     report: &RunReport,
     heading: String,
@@ -88,7 +88,7 @@ fn section(
     heading + &table.text(options.width, paint) + &left_out(rows, options)
 }
 
-/// What the table does not show.
+/// A line about the rows that the table omits.
 fn left_out(rows: &[Row], options: &Options) -> String {
     let Some(rest) = rows.get(options.top..).filter(|rest| !rest.is_empty()) else {
         return String::new();
@@ -97,7 +97,7 @@ fn left_out(rows: &[Row], options: &Options) -> String {
     let wait: u64 = rest.iter().map(Row::wait_total).fold(0, u64::saturating_add);
     let more = several(rest.len() as u64, "more row", "more rows");
     let waited = if wait == 0 {
-        "nobody waited".to_owned()
+        "no thread waited".to_owned()
     } else {
         format!("wait {}", figures::duration(wait))
     };

@@ -1,12 +1,12 @@
 //! The report as text for a terminal.
 //!
 //! # Contract
-//! Tables are aligned, figures carry their units, no line is wider than asked where columns can give way. Locks of
-//! class contention come first, by total wait; the rest is listed apart. What matters most stands last, where a
-//! terminal ends: what could not be seen, then the findings. Colour only where asked; the caller looks at the terminal
-//! and `NO_COLOR`.
+//! Tables are aligned, figures carry their units, and no line exceeds the requested width if a column can shrink. Locks
+//! of class contention come first, by total wait; the other classes are listed apart. The most important parts come
+//! last, where a terminal ends: what could not be seen, then the findings. Colour only on request; the caller checks
+//! the terminal and `NO_COLOR`.
 //! # Evidence
-//! `tests/terminal.rs`: whole reports compared with texts kept next to it.
+//! `tests/terminal.rs`: whole reports compared with golden texts.
 
 mod history;
 mod locks;
@@ -21,7 +21,7 @@ use crate::run::RunReport;
 use uncontended_figures::text::{clean, fit, wrap};
 use uncontended_figures::{self as figures, table::Paint};
 
-/// How the report is to look.
+/// Layout options.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
     /// Rows of each table.
@@ -101,7 +101,7 @@ pub(crate) fn several(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", figures::count(number), if number == 1 { one } else { many })
 }
 
-/// A command as it would be typed, harmless to a terminal.
+/// A command as it would be typed, safe to print on a terminal.
 pub(crate) fn command_line(command: &[String]) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./=,:+@%^".contains(c);
     let words = command.iter().map(|word| {
@@ -134,13 +134,13 @@ fn coverage(report: &RunReport, options: &Options, paint: Paint) -> String {
     text
 }
 
-/// What observing cost, in a sentence.
+/// The cost of observing, in a sentence.
 pub(crate) fn observer(report: &RunReport) -> String {
     let cost = report.observer.cost_ns_per_pair.map_or_else(
         || "The observer's cost was not measured".to_owned(),
         |cost| {
             format!(
-                "An uncontended lock and unlock cost {} more than unobserved",
+                "Observing added {} to an uncontended lock and unlock",
                 figures::duration_f(cost.max(0.0))
             )
         },
@@ -151,7 +151,7 @@ pub(crate) fn observer(report: &RunReport) -> String {
     let dropped = match report.observer.records_dropped {
         0 => "nothing was dropped".to_owned(),
         lost => format!(
-            "{} found no room in the record and are in no figure",
+            "{} were dropped because the record was full, and are in no figure",
             several(lost, "event", "events")
         ),
     };

@@ -1,4 +1,4 @@
-//! The table of threads: who ran, who waited, and who wanted a CPU and had none.
+//! The table of threads: time on a CPU, time waiting, and time runnable without a CPU.
 
 use super::{Options, heading, several};
 use crate::run::{RunReport, Thread};
@@ -19,7 +19,7 @@ const COLUMNS: [Column; 9] = [
     Column::figure("forced").of("switches").goes(1),
 ];
 
-/// The threads, those that waited longest for locks first, then those that ran most.
+/// The threads: those that waited longest for locks first, then those that ran most.
 pub(super) fn render_all(report: &RunReport, options: &Options, paint: Paint) -> String {
     let mut threads: Vec<(u32, &Thread)> = Vec::new();
     for process in &report.processes {

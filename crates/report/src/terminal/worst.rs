@@ -1,4 +1,4 @@
-//! The longest wait and the longest idle interval of the costliest locks, with the code of everybody involved.
+//! The longest wait and the longest idle interval of the costliest locks, with the stacks of all threads involved.
 
 use super::{Options, Paint, heading};
 use crate::rows::{self, Row, place};
@@ -6,14 +6,14 @@ use crate::run::{Distribution, Frame, IdleCause, Lock, RunReport, WorstIdle, Wor
 use uncontended_figures as figures;
 use uncontended_figures::text::{fit, wrap};
 
-/// Locks whose worst cases are shown.
+/// How many locks have their worst cases shown.
 const LOCKS: usize = 3;
-/// Frames of a stack that are shown.
+/// How many frames of a stack are shown.
 const FRAMES: usize = 8;
-/// Callers that a futex wait is told by.
+/// How many callers identify a futex wait.
 const CALLERS: usize = 3;
 
-/// The worst cases of the first rows that somebody waited on.
+/// The worst cases of the first rows with waits.
 pub(super) fn cases(rows: &[Row], options: &Options, paint: Paint) -> String {
     let mut text = String::new();
     for row in rows.iter().take(LOCKS.min(options.top)).filter(|row| row.wait.is_some()) {
@@ -48,7 +48,7 @@ pub(super) fn cases(rows: &[Row], options: &Options, paint: Paint) -> String {
     text
 }
 
-/// Which lock of the row it was, where that is not the one that names the row.
+/// Which lock of the row it was, unless it is the one that names the row.
 pub(crate) fn member(row: &Row, lock: &Lock) -> String {
     if lock.id == row.first().id { String::new() } else { format!(", on its lock #{}", lock.id) }
 }
@@ -61,7 +61,7 @@ pub(crate) fn lost(row: &Row) -> String {
     })
 }
 
-/// A longest time means little without the number that it is the longest of.
+/// A maximum means little without the number of samples.
 fn of(times: Option<&Distribution>, one: &str, many: &str) -> String {
     times.map_or_else(String::new, |times| format!("of {}", super::several(times.count, one, many)))
 }
@@ -75,9 +75,9 @@ fn wait(worst: &WorstWait, options: &Options, paint: Paint) -> String {
     if worst.holder.is_empty() {
         text.push_str(&format!("  {}\n", paint.dim("the holder's stack was not recorded")));
     } else if worst.holder == worst.waiter {
-        text.push_str(&format!("  {}\n", paint.dim("held, until the release, in the same code")));
+        text.push_str(&format!("  {}\n", paint.dim("held until the release in the same code")));
     } else {
-        text.push_str(&stack("held, until the release, in", &worst.holder, options, paint));
+        text.push_str(&stack("held until the release in", &worst.holder, options, paint));
     }
     text
 }
@@ -95,16 +95,16 @@ fn idle(worst: &WorstIdle, options: &Options, paint: Paint) -> String {
     text
 }
 
-/// Why a lock stood idle, in a sentence.
+/// Why a lock was idle, in a sentence.
 pub(crate) fn cause(cause: IdleCause) -> &'static str {
     match cause {
         IdleCause::NotWoken => "The lock was free; its waiter had not been woken yet.",
-        IdleCause::NotScheduled => "The lock was free; its waiter had been woken and got no CPU.",
+        IdleCause::NotScheduled => "The lock was free; its waiter had been woken but got no CPU.",
         IdleCause::Barged => {
             "The lock was free; a thread that had not waited took it before the waiter did."
         }
         IdleCause::Unknown => {
-            "The lock was free while somebody waited; the record does not tell why."
+            "The lock was free while a thread waited; the record does not show why."
         }
     }
 }
@@ -128,7 +128,7 @@ fn frame_line(frame: &Frame) -> String {
     }
 }
 
-/// Futex waits by call site, as the kernel saw them; only with root.
+/// Futex waits by call site, as the kernel saw them; needs root.
 pub(super) fn futex_sites(report: &RunReport, options: &Options) -> String {
     let mut text = String::new();
     for site in report.coverage.futex_sites.iter().take(options.top) {

@@ -1,4 +1,4 @@
-//! What is shown of a comparison.
+//! The presentation of a comparison.
 
 use super::page::{self, Shown};
 use super::{Form, Why};
@@ -10,7 +10,7 @@ use uncontended_figures::table::{Column, Table};
 use uncontended_figures::text::fit;
 use uncontended_figures::{Dimension, given_number, given_percent, measured, ratio, whole};
 
-/// Columns of a command's name in a table.
+/// Width of a command's name in a table, in columns.
 const NAME_COLUMNS: usize = 30;
 
 impl Form for Compare {
@@ -25,7 +25,7 @@ impl Form for Compare {
         let tails = finding.pairs().and_then(|pairs| pairs.tails);
         let more = "runs";
         if tails.is_some_and(|tails| tails.median != Answer::Undecided) {
-            let cause = "the median alone is settled, a heavier tail is not ruled out";
+            let cause = "the median alone is settled, but a heavier tail is not ruled out";
             Why { cause, more, or: ", or ask about the median alone with --no-tail-guard" }
         } else {
             let cause =
@@ -77,9 +77,9 @@ impl Form for Compare {
 
     fn rate_remark(&self) -> &'static str {
         if self.quantile.is_some() {
-            "Pairs that speak for the claim; the percentiles of all runs decide, not these."
+            "Pairs that support the claim; the percentiles of all runs decide, not these."
         } else {
-            "The rate of pairs that speak for the claim: one half is what has to be refuted."
+            "The rate of pairs that support the claim; the test has to refute one half."
         }
     }
 
@@ -106,7 +106,7 @@ fn shown(effect: &Effect) -> String {
     ratio(effect.ratio, effect.low, effect.high.unwrap_or(f64::INFINITY))
 }
 
-/// What the claim, the median and the tails are found to be.
+/// What was found about the claim, the median and the tails.
 fn said_of_pair(compare: &Compare, verdict: Answer, pairs: &OfPairs) -> String {
     let relation = match pairs.relation {
         Relation::Unknown => String::new(),
@@ -115,7 +115,7 @@ fn said_of_pair(compare: &Compare, verdict: Answer, pairs: &OfPairs) -> String {
     let plain = || format!("{}{relation}", compare.said(verdict));
     let Some(tails) = &pairs.tails else { return plain() };
     let clause = tails.clause(compare.claim, verdict);
-    // A clause that goes on with a comma is about an answer that the median alone does not give.
+    // A clause that continues with a comma modifies an answer that the median alone does not give.
     let median = match (tails.median, pairs.relation) {
         _ if !clause.starts_with(',') => plain(),
         (Answer::Undecided, _) => "the median is open".to_string(),

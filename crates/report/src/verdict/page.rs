@@ -1,7 +1,7 @@
 //! A verdict as one self-contained page: the answer, what is known of the rate, how the evidence grew, the pairs.
 //!
 //! # Contract
-//! The path of the evidence is replayed from the runs, through the same trial that gave the verdict.
+//! The path of the evidence is recomputed from the runs, through the same trial that gave the verdict.
 
 use super::{form, sentences};
 use crate::html::{Cell, Page, list, table};
@@ -14,7 +14,7 @@ use uncontended_decide::spread::Spread;
 use uncontended_decide::verdict::{Finding, Verdict};
 use uncontended_figures::{Dimension, at_most_percent, measured, ratio, whole};
 
-/// Points of a path at most: more than a screen has.
+/// Most points of a path: more than a screen has.
 pub(super) const POINTS: usize = 2000;
 
 const EVIDENCE: &str = "That the truth is above, and that it is below. A path that reaches the level decides. It may be \
@@ -23,7 +23,7 @@ const EVIDENCE: &str = "That the truth is above, and that it is below. A path th
 const RATIOS: &str = "One point a pair, in their order. The median lies between the steps: they may be looked at after \
                       every pair.";
 
-/// One verdict as a whole document.
+/// One verdict as a complete document.
 ///
 /// # Errors
 /// If the runs are not those of its question.
@@ -39,8 +39,8 @@ pub fn page(verdict: &Verdict, runs: &[Run]) -> Result<String, Failure> {
     Ok(sections(page, verdict, runs, "")?.html())
 }
 
-/// The verdicts of several questions as one document. Each has its name, the lines about it, and a verdict unless it
-/// could not run.
+/// The verdicts of several questions as one document. Each has its name, its text, and a verdict unless it could not
+/// run.
 ///
 /// # Errors
 /// If the runs of a verdict are not those of its question.
@@ -61,7 +61,7 @@ pub fn of_several<'a>(
     Ok(page.html())
 }
 
-/// The pictures of one verdict; `name` tells it from others on the page.
+/// The pictures of one verdict; `name` distinguishes it from others on the page.
 fn sections(mut page: Page, verdict: &Verdict, runs: &[Run], name: &str) -> Result<Page, Failure> {
     let findings = super::findings(verdict);
     let form = form(&verdict.hypothesis);
@@ -95,7 +95,7 @@ fn sections(mut page: Page, verdict: &Verdict, runs: &[Run], name: &str) -> Resu
     Ok(form.pictures(page, &Shown { findings, runs, name }))
 }
 
-/// What a page is made of: the findings, the runs, and the name that tells the verdict from others on it.
+/// The input of a page: the findings, the runs, and the name that distinguishes the verdict from others.
 pub(super) struct Shown<'a> {
     findings: &'a [Finding],
     runs: &'a [Run],
@@ -109,7 +109,7 @@ pub(super) fn of_pairs(page: Page, compare: &Compare, shown: &Shown<'_>) -> Page
     page.section(&title, "", &candidates(shown.findings, compare))
 }
 
-/// A heading: what is shown, of which property of a suite, of which candidate; empty names are left out.
+/// A heading: what is shown, for which property of a suite, for which candidate; empty names are omitted.
 fn titled(what: &str, names: [&str; 2]) -> String {
     let named = names.into_iter().filter(|name| !name.is_empty());
     std::iter::once(what).chain(named).collect::<Vec<_>>().join(": ")
@@ -123,7 +123,7 @@ struct PathOf {
     looks: Vec<Look>,
 }
 
-/// How everything grew.
+/// How evidence and intervals grew.
 #[derive(Default)]
 pub(super) struct Replay {
     paths: Vec<PathOf>,
@@ -161,7 +161,7 @@ fn look(paths: &mut Vec<PathOf>, findings: &[Finding]) {
                     (path.finding, path.threshold, path.side) == (index, threshold, side)
                 };
                 match paths.iter_mut().find(same) {
-                    // A candidate that is decided stays where it is.
+                    // A decided candidate does not change any more.
                     Some(path) if path.looks.last().is_some_and(|last| last.n == at.n) => {}
                     Some(path) => path.looks.push(at),
                     None => paths.push(PathOf { finding: index, threshold, side, looks: vec![at] }),
@@ -171,7 +171,7 @@ fn look(paths: &mut Vec<PathOf>, findings: &[Finding]) {
     }
 }
 
-/// How everything grew: the runs go through the trial once more.
+/// How evidence and intervals grew: the runs go through the trial once more.
 pub(super) fn replay(verdict: &Verdict, runs: &[Run]) -> Result<Replay, Failure> {
     let mut replay = Replay::default();
     let mut trial = verdict.hypothesis.asked().trial(None)?;
@@ -186,7 +186,7 @@ pub(super) fn replay(verdict: &Verdict, runs: &[Run]) -> Result<Replay, Failure>
     Ok(replay)
 }
 
-/// One picture for each candidate, of its runs against those of the baseline in the order they were made.
+/// One picture per candidate, of its runs against those of the baseline in the order they were made.
 fn pair_sections(mut page: Page, compare: &Compare, runs: &[Run], name: &str) -> Page {
     let values = |arm: usize| runs.iter().filter(move |run| run.arm == arm).map(|run| run.value);
     let format: fn(f64) -> String = match Dimension::of_unit(&compare.unit) {
@@ -204,7 +204,7 @@ fn pair_sections(mut page: Page, compare: &Compare, runs: &[Run], name: &str) ->
             let picture = svg::paired((baseline, candidate), &pairs, format);
             page = page.section(
                 &titled("Pairs", [name, candidate]),
-                "On the dashed line both took the same.",
+                "On the dashed line both took equally long.",
                 &picture,
             );
         }
@@ -212,7 +212,7 @@ fn pair_sections(mut page: Page, compare: &Compare, runs: &[Run], name: &str) ->
     page
 }
 
-/// The commands side by side: the baseline, then the candidates with what is found of them.
+/// The commands side by side: the baseline, then the candidates with their findings.
 fn candidates(findings: &[Finding], compare: &Compare) -> Markup {
     let dimension = Dimension::of_unit(&compare.unit).unwrap_or(Dimension::Number);
     let values = |spread: Option<Spread>| {

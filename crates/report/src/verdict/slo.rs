@@ -1,4 +1,4 @@
-//! What is shown of a rate.
+//! The presentation of a rate.
 
 use super::{Form, Why};
 use uncontended_decide::question::Slo;
@@ -28,18 +28,18 @@ impl Form for Slo {
     }
 
     fn why_undecided(&self, finding: &Finding) -> Why {
-        let independent = ", or say --bursts 1 if they are independent";
+        let independent = ", or pass --bursts 1 if the runs are independent";
         let (cause, or) = match finding.rate().and_then(|rate| rate.dependence?.would_be) {
             Some(Answer::No) => (
-                "independent runs would say no, but so many that lack the property may be bursts",
+                "independent runs would give a no, but so many runs without the property may be bursts",
                 independent,
             ),
             Some(_) => (
-                "independent runs would say yes, but those that lack the property come in bursts",
+                "independent runs would give a yes, but the runs without the property come in bursts",
                 independent,
             ),
             None if self.or_below.is_none() => (
-                "the evidence suffices for neither answer (at the rate itself it never would)",
+                "the evidence suffices for neither answer (exactly at the rate it never would)",
                 ", or give an indifference zone with --or-below",
             ),
             None => ("the evidence suffices for neither answer yet", ""),
@@ -71,7 +71,7 @@ impl Form for Slo {
     }
 }
 
-/// Where a percentile lies, as a part of a sentence.
+/// The location of a percentile, as part of a sentence.
 fn percentile(place: &Percentile, dimension: Dimension) -> String {
     let name = figures::percentile(place.rate);
     match place.value {

@@ -1,4 +1,4 @@
-//! Reports made by hand, whose every figure a test can name.
+//! Handmade reports, every figure of which a test can name.
 #![allow(dead_code, reason = "each test uses some of the fixtures")]
 
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use uncontended_report::run::*;
 pub(crate) const MS: u64 = 1_000_000;
 pub(crate) const US: u64 = 1_000;
 
-/// A run of `command` that saw nothing yet.
+/// A run of `command` that has seen nothing yet.
 pub(crate) fn run(command: &[&str]) -> RunReport {
     RunReport {
         schema: SCHEMA.to_owned(),
@@ -50,7 +50,7 @@ pub(crate) fn frame(function: &str, file: &str, line: u32) -> Frame {
     }
 }
 
-/// A lock that nobody waited on.
+/// A lock that no thread waited on.
 pub(crate) fn lock(id: u64, kind: Kind, function: &str) -> Lock {
     Lock {
         id,
@@ -79,7 +79,7 @@ pub(crate) fn lock(id: u64, kind: Kind, function: &str) -> Lock {
     }
 }
 
-/// The distribution of `times`, in buckets of four an octave.
+/// The distribution of `times`, in four buckets per octave.
 pub(crate) fn times(times: &[u64]) -> Option<Distribution> {
     let mut buckets: BTreeMap<u64, Bucket> = BTreeMap::new();
     for &time in times {
@@ -209,7 +209,7 @@ pub(crate) fn many(locks: u64, threads: u32) -> RunReport {
     report
 }
 
-/// Every element that is opened is closed in order, and no bracket stands alone.
+/// Asserts that every opened element is closed in order, and that no bracket stands alone.
 pub(crate) fn well_formed(html: &str) {
     const VOID: [&str; 3] = ["meta", "!DOCTYPE", "br"];
     let mut open: Vec<&str> = Vec::new();
