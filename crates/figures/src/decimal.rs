@@ -1,20 +1,20 @@
-//! Decimal numbers as digits: rounded once, then only moved.
+//! Decimal numbers as digits: rounded once, then only shifted.
 //!
 //! # Contract
-//! A double is rounded to the digits that are shown in one step, by the standard library, which is exact. Units and
-//! percentages shift the point of the text: nothing is rounded twice, and 0.07 is 7 %, not 7.000000000000001 %.
-//! A number that is rounded one way reads back as a double on that side.
+//! A double is rounded to the digits shown in one step, by the standard library, which is exact. Units and percentages
+//! shift the decimal point of the text: nothing is rounded twice, and 0.07 is 7 %, not 7.000000000000001 %. A number
+//! rounded in one direction parses back to a double on that side.
 //! # Evidence
 //! `tests/print.rs`: both properties, for random doubles.
 
-/// Which way a number is rounded where it is shown. The ends of an interval are rounded outward.
+/// The direction of rounding. The ends of an interval are rounded outward.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Toward {
-    /// The nearest.
+    /// To the nearest.
     Nearest,
-    /// Never above.
+    /// Never up.
     Low,
-    /// Never below.
+    /// Never down.
     High,
 }
 
@@ -22,7 +22,7 @@ pub enum Toward {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Decimal {
     negative: bool,
-    /// At least one; no zero leads, except in "0" itself.
+    /// At least one digit; no leading zero, except in "0" itself.
     digits: String,
     places: i32,
 }
@@ -39,7 +39,7 @@ impl Decimal {
         rounded.toward(value, toward).with_digits(count)
     }
 
-    /// `value`, which is finite, with `places` digits behind the point.
+    /// `value`, which is finite, with `places` decimal places.
     pub(crate) fn fixed(value: f64, places: usize, toward: Toward) -> Decimal {
         let digits = format!("{:.places$}", value.abs()).replace('.', "");
         Decimal { negative: value < 0.0, digits, places: places as i32 }
@@ -47,7 +47,7 @@ impl Decimal {
             .toward(value, toward)
     }
 
-    /// The fewest digits that read back as `value`, which is finite.
+    /// The fewest digits that parse back to `value`, which is finite.
     pub(crate) fn exact(value: f64) -> Decimal {
         let text = format!("{:e}", value.abs());
         let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
@@ -71,7 +71,7 @@ impl Decimal {
         self.digits == "0"
     }
 
-    /// Without the zeros that end its fraction.
+    /// Without trailing zeros in the fraction.
     pub(crate) fn trimmed(mut self) -> Decimal {
         while self.places > 0 && self.digits.len() > 1 && self.digits.ends_with('0') {
             self.digits.pop();
@@ -83,7 +83,7 @@ impl Decimal {
         self
     }
 
-    /// All digits, thousands separated by commas; with an exponent where the point is far from them.
+    /// All digits, with thousands separated by commas; with an exponent if the point is far from them.
     pub(crate) fn text(&self) -> String {
         let sign = if self.negative { "-" } else { "" };
         if !(-7..15).contains(&self.magnitude()) {
@@ -96,7 +96,7 @@ impl Decimal {
         format!("{sign}{}{point}{fraction}", grouped(&whole))
     }
 
-    /// As it reads back.
+    /// The double that the digits parse to.
     fn value(&self) -> f64 {
         let size: f64 = format!("{}e{}", self.digits, -self.places).parse().unwrap_or(0.0);
         if self.negative { -size } else { size }
@@ -122,7 +122,7 @@ impl Decimal {
         self
     }
 
-    /// Moved by one in its last digit where it lies on the wrong side of `value`.
+    /// Moved by one in its last digit if it is on the wrong side of `value`.
     fn toward(self, value: f64, toward: Toward) -> Decimal {
         let shown = self.value();
         match toward {
@@ -132,7 +132,7 @@ impl Decimal {
         }
     }
 
-    /// The neighbour in the last digit.
+    /// The next number in the last digit.
     fn next(mut self, up: bool) -> Decimal {
         // Zero has no sign of its own: below it the digits grow again.
         if self.is_zero() {
@@ -154,7 +154,7 @@ impl Decimal {
         self.normal()
     }
 
-    /// With `count` digits again after a step over a power of ten: 9.99 and 10.0, 1.00 and 0.999.
+    /// Restores `count` digits after a step over a power of ten: 9.99 and 10.0, 1.00 and 0.999.
     fn with_digits(mut self, count: usize) -> Decimal {
         if self.digits.len() > count {
             self.digits.pop();
@@ -184,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_digit_moves_to_the_asked_side() {
+    fn the_last_digit_moves_in_the_requested_direction() {
         let significant = |value, toward| Decimal::significant(value, 3, toward).text();
         assert_eq!(significant(1.004, Toward::High), "1.01");
         assert_eq!(significant(9.999, Toward::Low), "9.99");

@@ -1,22 +1,22 @@
-//! An estimate and where the truth lies: `1.31 [0.63, 2.93]`, `99.3 % [98.5 %, 99.8 %]`.
+//! An estimate with its interval: `1.31 [0.63, 2.93]`, `99.3 % [98.5 %, 99.8 %]`.
 //!
 //! # Contract
-//! The width of an interval tells how many digits mean something: the ends have two digits of the width (three where no
-//! estimate stands before them), the estimate as many places, and at least three digits. Ends are rounded outward. An
-//! end that is not known yet is said in words: `1.31, at least 0.63`.
+//! The width of an interval determines the number of digits: the ends have two digits of the width (three if there is
+//! no estimate before them); the estimate has as many decimal places, and at least three digits. Ends are rounded
+//! outward. An unknown end is stated in words: `1.31, at least 0.63`.
 
 use crate::Dimension;
 use crate::decimal::{Decimal, Toward};
 use crate::print::{in_words, measured_toward};
 
-/// Places behind the point that tell the interval's ends apart, and those of an estimate of three digits.
+/// The decimal places that distinguish the ends of the interval, and those of an estimate with three digits.
 #[derive(Debug, Clone, Copy)]
 struct Places {
     width: i32,
     estimate: i32,
 }
 
-/// Never more than this: what a double holds.
+/// The most places: the precision of a double.
 const MOST: i32 = 15;
 
 impl Places {
@@ -27,7 +27,7 @@ impl Places {
             }
             _ => 0,
         };
-        // Without an estimate the ends alone say how much is known.
+        // Without an estimate only the ends show how much is known.
         let width = of(high - low, if estimate.is_some() { 2 } else { 3 });
         Places { width, estimate: estimate.map_or(width, |estimate| of(estimate, 3)) }
     }
@@ -36,11 +36,11 @@ impl Places {
         fixed(value, self.width.max(self.estimate), Toward::Nearest)
     }
 
-    /// An end: to the place of the width, or to that of the estimate with four digits at most.
+    /// An end: to the place of the width, or to that of the estimate, with at most four digits.
     fn end(self, value: f64, toward: Toward) -> Decimal {
         let own = Decimal::significant(value, 3, toward);
         let shown = fixed(value, self.width.max(self.estimate.min(3 - own.magnitude())), toward);
-        // More than none is never shown as none.
+        // A value above zero is never shown as zero.
         if shown.is_zero() { own } else { shown }
     }
 }
@@ -49,7 +49,7 @@ fn fixed(value: f64, places: i32, toward: Toward) -> Decimal {
     Decimal::fixed(value, usize::try_from(places.min(MOST)).unwrap_or(0), toward)
 }
 
-/// A ratio, 0 or more, with its interval; an end is 0 or infinite while it is unknown.
+/// A ratio, 0 or more, with its interval; an unknown end is 0 or infinite.
 ///
 /// ```
 /// use uncontended_figures::ratio;
@@ -78,7 +78,7 @@ pub fn ratio(estimate: Option<f64>, low: f64, high: f64) -> String {
     within(estimate.map(shown), low, high)
 }
 
-/// The interval of a share between 0 and 1, with its estimate.
+/// A share between 0 and 1, with its interval.
 ///
 /// ```
 /// use uncontended_figures::share;
@@ -90,7 +90,7 @@ pub fn share(estimate: Option<f64>, low: f64, high: f64) -> String {
     let places = Places::new(estimate, low, high);
     let percent = |shown: Decimal| format!("{} %", shown.shifted(2).text());
     let end = |value: f64, toward| match value {
-        // None and all are exact; what is less than all needs the digits to show it.
+        // Zero and one are exact; a share below one needs enough digits to show it.
         0.0 => "0 %".to_owned(),
         1.0 => "100 %".to_owned(),
         value => percent(less_than_all(places.end(value, toward), value, toward)),
@@ -112,7 +112,7 @@ fn less_than_all(shown: Decimal, share: f64, toward: Toward) -> Decimal {
     longer.into_iter().find(|longer| longer.magnitude() < 0).unwrap_or(shown)
 }
 
-/// A value with its unit, and where it lies; an end is none while it is unknown.
+/// A value with its unit and its interval; an unknown end is none.
 #[must_use]
 pub fn quantity(
     estimate: Option<f64>,

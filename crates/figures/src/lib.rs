@@ -1,12 +1,12 @@
-//! Figures as people read and write them, the same in every verb and every form.
+//! Printing and parsing of figures, the same in every verb and every output form.
 //!
 //! # Contract
-//! What was measured has three significant digits and its unit, a space between: `1.23 µs`, `61.3 %`, `15.7 k`. What
-//! was given (a threshold, a margin, a budget) has all of its digits: `5 ms`, `2 %`, `12,000`. Counts are exact up to
-//! `9,999`; commas separate thousands. An estimate is followed by its interval, `1.31 [0.63, 2.93]`, with the digits to
-//! which the interval's width gives a meaning; the ends are rounded outward. No figure reads `-0`, `1000 µs`, `100 %`
-//! for less than all, or `0 %` for more than none. What is not a number is said in words. A printed figure reads back
-//! as itself, except for separators and for `k` and `M`. JSON has plain numbers, their units last in the names.
+//! A measured value has three significant digits and its unit after a space: `1.23 µs`, `61.3 %`, `15.7 k`. A given
+//! value (a threshold, a margin, a budget) has all its digits: `5 ms`, `2 %`, `12,000`. Counts are exact up to `9,999`;
+//! commas separate thousands. An estimate is followed by its interval, `1.31 [0.63, 2.93]`, with as many digits as the
+//! interval's width justifies; the ends are rounded outward. No figure reads `-0`, `1000 µs`, `100 %` for less than
+//! all, or `0 %` for more than none. Values that are not finite are printed in words. A printed figure parses back to
+//! itself, except for separators and for `k` and `M`. JSON has plain numbers, with the units last in the names.
 //!
 //! ```
 //! use uncontended_figures::*;

@@ -1,9 +1,9 @@
-//! Single figures: what was measured has three significant digits, what was given has all of its own.
+//! Single figures: a measured value has three significant digits, a given value has all its digits.
 
 use crate::Dimension;
 use crate::decimal::{Decimal, Toward, grouped};
 
-/// Digits of what was measured.
+/// Significant digits of a measured value.
 const DIGITS: usize = 3;
 const NANO: [(i32, &str); 4] = [(0, "ns"), (3, "µs"), (6, "ms"), (9, "s")];
 const MINUTE: f64 = 6e10;
@@ -11,12 +11,12 @@ const HOUR: f64 = 3.6e12;
 const THOUSANDS: [&str; 7] = ["", " k", " M", " G", " T", " P", " E"];
 const BINARY: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
 const DECIMAL: [(i32, &str); 4] = [(3, "kB"), (6, "MB"), (9, "GB"), (12, "TB")];
-/// Minutes begin at two, hours at two: 90 s and 75 min are easier to grasp than 1.50 min and 1.25 h.
+/// The unit changes at two minutes and at two hours: 90 s and 75 min are easier to grasp than 1.50 min and 1.25 h.
 const TWO: f64 = 120.0;
-/// A share below this is shown as being below it.
+/// A smaller share is shown as smaller than this.
 const LEAST_SHARE: f64 = 1e-5;
 
-/// A time given in nanoseconds: `0 ns`, `265 ms`, `4.21 s`, `12.5 min`, `3.00 h`.
+/// A time in nanoseconds: `0 ns`, `265 ms`, `4.21 s`, `12.5 min`, `3.00 h`.
 ///
 /// ```
 /// use uncontended_figures::duration;
@@ -27,7 +27,7 @@ pub fn duration(ns: u64) -> String {
     duration_f(ns as f64)
 }
 
-/// The same for a time that is not a whole number of nanoseconds.
+/// The same for a fractional number of nanoseconds.
 #[must_use]
 pub fn duration_f(ns: f64) -> String {
     time(ns, Toward::Nearest)
@@ -45,7 +45,7 @@ fn time(ns: f64, toward: Toward) -> String {
     if let Some(&(power, unit)) = NANO[..3].iter().find(fits) {
         return format!("{} {unit}", rounded.shifted(-power).text());
     }
-    // What rounding carried up to two of a unit is two of it.
+    // A value that rounding raises to two of a unit is shown in that unit.
     let in_unit = |size: f64| Decimal::significant(ns / size, DIGITS, toward);
     let below_two = |size: f64| ns.abs() < size * (TWO - 0.5);
     let at_least_two = |size: f64| {
@@ -63,7 +63,7 @@ fn time(ns: f64, toward: Toward) -> String {
     }
 }
 
-/// A number of things: `9,999`, then `15.7 k`, `8.41 M`.
+/// A count: `9,999`, then `15.7 k`, `8.41 M`.
 ///
 /// ```
 /// use uncontended_figures::count;
@@ -74,7 +74,7 @@ pub fn count(number: u64) -> String {
     if number < 10_000 { whole(number) } else { scaled(number as f64, Toward::Nearest) }
 }
 
-/// A number of things to the last one: `12,345`.
+/// An exact count: `12,345`.
 #[must_use]
 pub fn whole(number: u64) -> String {
     grouped(&number.to_string())
@@ -115,7 +115,7 @@ fn size_f(size: f64, toward: Toward) -> String {
         return format!("{} B", Decimal::exact(size).text());
     }
     let (mut scaled, mut unit) = (size, 0);
-    // Four digits show 1,000 to 1,023; what they would show as 1,024 belongs to the next unit.
+    // Four digits show 1,000 to 1,023; a value that they would show as 1,024 moves to the next unit.
     while scaled.abs() >= 1023.5 && unit + 1 < BINARY.len() {
         scaled /= 1024.0;
         unit += 1;
@@ -154,7 +154,7 @@ pub fn percent(share: f64) -> String {
     format!("{} %", rounded.shifted(2).text())
 }
 
-/// A share that was given, with all of its digits: `2 %`, `99.9 %`.
+/// A given share, with all its digits: `2 %`, `99.9 %`.
 ///
 /// ```
 /// assert_eq!(uncontended_figures::given_percent(0.07), "7 %");
@@ -168,10 +168,10 @@ pub fn given_percent(share: f64) -> String {
     }
 }
 
-/// The largest chance of an error, rounded up: `0.1 %`, `0.0334 %`.
+/// An upper bound on the probability of an error, rounded up: `0.1 %`, `0.0334 %`.
 #[must_use]
 pub fn at_most_percent(share: f64) -> String {
-    // The rounding of its last bit must not be seen.
+    // Hides the rounding of the last bit.
     let rounded = Decimal::significant(share * (1.0 - 1e-12), DIGITS, Toward::High);
     if share < 1.0 && rounded.magnitude() >= 0 {
         return given_percent(share);
@@ -185,7 +185,7 @@ pub fn percentile(rate: f64) -> String {
     format!("p{}", Decimal::exact(rate).shifted(2).text())
 }
 
-/// A number that was given, with all of its digits: `1.5`, `12,000`.
+/// A given number, with all its digits: `1.5`, `12,000`.
 #[must_use]
 pub fn given_number(value: f64) -> String {
     if value.is_finite() { Decimal::exact(value).text() } else { in_words(value) }
@@ -197,7 +197,7 @@ pub fn measured(value: f64, dimension: Dimension) -> String {
     measured_toward(value, dimension, Toward::Nearest)
 }
 
-/// As [`measured`], rounded one way.
+/// Like [`measured`], rounded in one direction.
 #[must_use]
 pub fn measured_toward(value: f64, dimension: Dimension, toward: Toward) -> String {
     match dimension {
@@ -207,7 +207,7 @@ pub fn measured_toward(value: f64, dimension: Dimension, toward: Toward) -> Stri
     }
 }
 
-/// A value that was given, with all of its digits, in the unit in which it is shortest: `5 ms`, `200 MiB`, `1 MB`.
+/// A given value, with all its digits, in the unit in which it is shortest: `5 ms`, `200 MiB`, `1 MB`.
 ///
 /// ```
 /// use uncontended_figures::{Dimension, Quantity, given};
@@ -225,12 +225,12 @@ pub fn given(value: f64, dimension: Dimension) -> String {
     let exact = Decimal::exact(value);
     let shifted =
         |(power, unit): (i32, &str)| format!("{} {unit}", exact.clone().shifted(-power).text());
-    // A unit of which it has at least one.
+    // A unit that fits at least once.
     let whole = |&(power, _): &(i32, &str)| exact.magnitude() >= power;
     match dimension {
         Dimension::Number => exact.text(),
         Dimension::Time => {
-            // Whole hours and minutes alone: 90 s is easier to grasp than 1.5 min.
+            // Only whole hours and minutes: 90 s is easier to grasp than 1.5 min.
             let long = [(HOUR, "h"), (MINUTE, "min")].into_iter().find_map(|(size, unit)| {
                 let count = value / size;
                 let is_whole = count >= 1.0 && count.fract() == 0.0 && count * size == value;
@@ -252,7 +252,7 @@ pub fn given(value: f64, dimension: Dimension) -> String {
     }
 }
 
-/// A figure without the zeros that end its fraction, for the marks of an axis: `1 ms` for `1.00 ms`.
+/// A figure without trailing zeros in its fraction, for the ticks of an axis: `1 ms` for `1.00 ms`.
 #[must_use]
 pub fn short(figure: &str) -> String {
     let (number, unit) = figure
@@ -265,7 +265,7 @@ pub fn short(figure: &str) -> String {
     }
 }
 
-/// What is not finite, in words.
+/// A value that is not finite, in words.
 pub(crate) fn in_words(value: f64) -> String {
     match value {
         value if value.is_nan() => "not a number",

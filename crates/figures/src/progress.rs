@@ -1,57 +1,57 @@
-//! The line of progress, on standard error.
+//! A progress line on standard error.
 //!
 //! # Contract
-//! On a terminal one line, never wider than that, is written over at most ten times a second and taken away at the end,
-//! also where the trial ends by a signal that it caught. Elsewhere a line is printed at 10, 20, 50, 100, 200, 500, …
-//! steps, once a second has passed. With `quiet` nothing is printed. A closed standard error stops nothing.
+//! On a terminal one line, never wider than the terminal, is rewritten at most ten times a second and erased at the
+//! end, also if the trial ends by a signal that it caught. Otherwise a line is printed at 10, 20, 50, 100, 200, 500, …
+//! steps, once a second has passed. With `quiet` nothing is printed. A closed standard error is ignored.
 
 use crate::text::{clean, fit, wrap};
 use crate::{duration_f, short};
 use std::io::{IsTerminal as _, Stderr, Write};
 use std::time::{Duration, Instant};
 
-/// How something stands.
+/// The state of the work.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct State {
-    /// How far it is, in words; the time left is put behind it.
+    /// What has been done, in words; the time left is appended.
     pub text: String,
-    /// About how many more steps end it, where that can be said.
+    /// An estimate of the remaining steps, if there is one.
     pub left: Option<u64>,
-    /// What is known so far; this is cut first where the terminal is narrow.
+    /// The findings so far; they are cut first on a narrow terminal.
     pub found: String,
 }
 
-/// The line.
+/// The progress line.
 #[derive(Debug)]
 pub struct Line<W: Write = Stderr> {
     out: W,
     mode: Mode,
     started: Instant,
-    /// The first step that was told of, and when.
+    /// The step and time of the first report.
     first: Option<(u64, Instant)>,
     shown: Option<Instant>,
 }
 
-/// Where it is shown.
+/// Where progress is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// Nowhere.
     Quiet,
     /// In a file or a pipe, line by line.
     Lines,
-    /// On a terminal with so many columns.
+    /// On a terminal with this many columns.
     Terminal(usize),
 }
 
-/// Columns of a terminal that does not say.
+/// The assumed width of a terminal that does not report it.
 const COLUMNS: u16 = 80;
-/// How often a terminal's line is written over.
+/// The shortest time between two updates on a terminal.
 const OFTEN: Duration = Duration::from_millis(100);
-/// How long it takes before lines are printed elsewhere.
+/// The time before lines are printed elsewhere.
 const LONG: Duration = Duration::from_secs(1);
 
 impl Line {
-    /// Progress on standard error, or none.
+    /// Progress on standard error, or none if `quiet`.
     #[must_use]
     pub fn new(quiet: bool) -> Line {
         let stderr = std::io::stderr();
@@ -69,12 +69,12 @@ impl Line {
 }
 
 impl<W: Write> Line<W> {
-    /// Progress somewhere else.
+    /// Progress on `out`.
     pub fn on(out: W, mode: Mode) -> Line<W> {
         Line { out, mode, started: Instant::now(), first: None, shown: None }
     }
 
-    /// Says something that stays.
+    /// Prints a line that stays.
     pub fn say(&mut self, text: &str) {
         self.clear();
         match self.mode {
@@ -84,7 +84,7 @@ impl<W: Write> Line<W> {
         }
     }
 
-    /// Shows how it stands after `n` steps, if it is time to.
+    /// Shows the state after `n` steps, if an update is due.
     pub fn tick(&mut self, n: u64, state: &dyn Fn() -> State) {
         let &mut (first, began) = self.first.get_or_insert_with(|| (n, Instant::now()));
         let is_due = match self.mode {
@@ -108,14 +108,14 @@ impl<W: Write> Line<W> {
         }
     }
 
-    /// Shows what happens now, on a terminal alone.
+    /// Shows the current activity, on a terminal only.
     pub fn status(&mut self, text: &dyn Fn() -> String) {
         if matches!(self.mode, Mode::Terminal(_)) && self.is_due() {
             self.show(&text());
         }
     }
 
-    /// Takes away what does not stay.
+    /// Erases the line.
     pub fn clear(&mut self) {
         if self.shown.take().is_some() {
             self.write("\r\x1b[K");
@@ -129,7 +129,7 @@ impl<W: Write> Line<W> {
     fn show(&mut self, text: &str) {
         let Mode::Terminal(columns) = self.mode else { return };
         self.shown = Some(Instant::now());
-        // A line that wraps could not be taken away again; the terminal itself may write ^C behind it.
+        // A line that wraps could not be erased; the terminal itself may append ^C to it.
         let text = fit(&clean(text), columns.saturating_sub(3));
         self.write(&format!("\r\x1b[K{text}"));
     }
@@ -145,7 +145,7 @@ impl<W: Write> Drop for Line<W> {
     }
 }
 
-/// How long `left` more steps take if they are as fast as the `done` ones.
+/// The estimated time for `left` more steps at the speed of the `done` ones.
 fn eta(done: u64, took: Duration, left: u64) -> Option<String> {
     let seconds = took.as_secs_f64() * left as f64 / done as f64;
     match seconds {
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_terminal_line_fits_and_is_taken_away() {
+    fn a_terminal_line_fits_and_is_erased() {
         let text = written(Mode::Terminal(12), |line| {
             line.say("Question");
             line.tick(1, &|| state("a state that is too wide\x1b"));
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn elsewhere_only_lines_are_written_and_whoever_is_quiet_hears_nothing() {
+    fn elsewhere_only_lines_are_written_and_quiet_writes_nothing() {
         let act = |line: &mut Line<&mut Vec<u8>>| {
             line.started = Instant::now() - 2 * LONG;
             line.say("said");

@@ -1,22 +1,22 @@
-//! Figures as people write them: `5ms`, `1.5 s`, `200 MiB`, `2 %`, `42`.
+//! Parsing of figures: `5ms`, `1.5 s`, `200 MiB`, `2 %`, `42`.
 //!
 //! # Contract
-//! A quantity is a number and its unit, with or without a space between; it is held in its base unit: nanoseconds,
-//! bytes, or the plain number. What is not a finite number with a known unit is refused with the reason; nothing is
-//! guessed. A decimal unit moves the point of the text: `0.3 ms` is the double next to 300 000 ns.
+//! A quantity is a number and its unit, with or without a space between them, stored in its base unit: nanoseconds,
+//! bytes, or the plain number. Anything but a finite number with a known unit is rejected with the reason; nothing is
+//! guessed. A decimal unit shifts the decimal point of the text: `0.3 ms` is the double nearest to 300 000 ns.
 //! # Evidence
 //! `tests/read.rs`, `fuzz/fuzz_targets/quantity.rs`.
 
 use std::time::Duration;
 
-/// What a quantity measures.
+/// The dimension of a quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dimension {
-    /// Held in nanoseconds.
+    /// Stored in nanoseconds.
     Time,
-    /// Held in bytes.
+    /// Stored in bytes.
     Bytes,
-    /// Without unit.
+    /// Without a unit.
     Number,
 }
 
@@ -39,7 +39,7 @@ impl Dimension {
             .find(|dimension| dimension.unit() == unit)
     }
 
-    /// What it is called in a sentence.
+    /// Its name in a sentence.
     #[must_use]
     pub fn noun(self) -> &'static str {
         match self {
@@ -58,18 +58,18 @@ impl Dimension {
     }
 }
 
-/// A number in its base unit.
+/// A number with its dimension.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Quantity {
     /// Nanoseconds, bytes or the plain number; finite.
     pub value: f64,
     /// Which of them.
     pub dimension: Dimension,
-    /// What a bare number next to this one would be multiplied by to be in the same unit.
+    /// The factor for a bare number next to this one, to give both the same unit.
     pub scale: f64,
 }
 
-/// How many base units a unit is.
+/// The size of a unit in base units.
 #[derive(Debug, Clone, Copy)]
 enum Size {
     Ten(i32),
@@ -101,7 +101,7 @@ const UNITS: [(&str, Size, Dimension); 21] = [
 ];
 
 impl Quantity {
-    /// Reads a number and its unit.
+    /// Parses a number and its unit.
     ///
     /// # Errors
     /// What is wrong with the text, as a sentence.
@@ -125,11 +125,11 @@ impl Quantity {
         Ok(Quantity { value, dimension, scale })
     }
 
-    /// Reads one measured value for a threshold: a bare number is in the threshold's own unit.
+    /// Parses one measured value for a threshold: a bare number has the threshold's own unit.
     ///
     /// # Errors
     /// What is wrong with the text, or that it has another dimension.
-    pub fn parse_beside(text: &str, threshold: Quantity) -> Result<f64, String> {
+    pub fn parse_for_threshold(text: &str, threshold: Quantity) -> Result<f64, String> {
         let read = Quantity::parse(text)?;
         if read.dimension == threshold.dimension {
             return Ok(read.value);
@@ -143,9 +143,18 @@ impl Quantity {
         let value = read.value * threshold.scale;
         if value.is_finite() { Ok(value) } else { Err(too_large(text)) }
     }
+
+    /// The former name of [`Quantity::parse_for_threshold`].
+    ///
+    /// # Errors
+    /// As there.
+    #[deprecated(note = "use `Quantity::parse_for_threshold`")]
+    pub fn parse_beside(text: &str, threshold: Quantity) -> Result<f64, String> {
+        Quantity::parse_for_threshold(text, threshold)
+    }
 }
 
-/// Reads a duration: `500ms`, `1.5 s`, `200us`, `2 m`.
+/// Parses a duration: `500ms`, `1.5 s`, `200us`, `2 m`.
 ///
 /// ```
 /// use std::time::Duration;
@@ -170,7 +179,7 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(read.value / 1e9).map_err(|_| too_large(text))
 }
 
-/// Reads a duration above zero: how long something may take.
+/// Parses a duration above zero, such as a time limit.
 ///
 /// # Errors
 /// What is wrong with the text.
@@ -181,7 +190,7 @@ pub fn time_limit(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Reads a share: `0.98`, `98%` or `98 %`.
+/// Parses a share: `0.98`, `98%` or `98 %`.
 ///
 /// # Errors
 /// What is wrong with the text.
@@ -195,7 +204,7 @@ pub fn share(text: &str) -> Result<f64, String> {
     read.ok_or_else(|| format!("'{}' is not a share (such as 0.98 or 98%)", text.trim()))
 }
 
-/// Reads a percentile such as `p99`, `p99.9` or `median`; the answer is the rate, 0.99.
+/// Parses a percentile such as `p99`, `p99.9` or `median`; returns the rate, 0.99.
 ///
 /// # Errors
 /// What is wrong with the text.
@@ -209,7 +218,7 @@ pub fn percentile(text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("'{text}' is not a percentile (such as p50, p99, p99.9)"))
 }
 
-/// Reads a plain number.
+/// Parses a plain number.
 ///
 /// # Errors
 /// What is wrong with the text.
@@ -232,7 +241,7 @@ fn below_zero(text: &str) -> String {
     format!("'{}' is below zero, which a time or size cannot be", text.trim())
 }
 
-/// The number that `text` begins with, and the unit after it; none where it begins with no number.
+/// The number at the start of `text`, and the unit after it; none if there is no number.
 fn split(text: &str) -> Option<(&str, &str)> {
     let text = text.trim();
     let rest = text.strip_prefix(['+', '-']).unwrap_or(text);
@@ -245,13 +254,13 @@ fn split(text: &str) -> Option<(&str, &str)> {
         fraction = behind.len() - left;
     }
     let rest = &rest[rest.len() - left..];
-    // An exponent has digits; an `e` without is the beginning of a unit.
+    // An exponent has digits; an `e` without them is the start of a unit.
     let exponent = rest.strip_prefix(['e', 'E']).and_then(|power| {
         let digits = power.strip_prefix(['+', '-']).unwrap_or(power);
         digits.starts_with(|symbol: char| symbol.is_ascii_digit()).then(|| after(digits))
     });
     let unit = &rest[rest.len() - exponent.unwrap_or(rest.len())..];
-    // Two numbers in one are none.
+    // Two numbers in one are rejected.
     let is_number = whole + fraction > 0 && !unit.starts_with(|symbol: char| ".,".contains(symbol));
     let number = &text[..text.len() - unit.len()];
     is_number.then_some((number, unit.trim_start()))
@@ -261,7 +270,8 @@ fn finite(number: &str) -> Option<f64> {
     number.parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// Times ten to the power of `power`, shifted as text: 99.9 % is the double nearest to 0.999, which 99.9 / 100 is not.
+/// `number` times ten to the power of `power`, shifted as text: 99.9 % is the double nearest to 0.999, which 99.9 / 100
+/// is not.
 fn shifted(number: &str, power: i32) -> Option<f64> {
     let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
     let exponent: i32 = exponent.parse().ok()?;

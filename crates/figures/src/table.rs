@@ -1,9 +1,9 @@
-//! A table of text whose columns are aligned, and which gives up its least telling columns on a narrow terminal.
+//! A table of text with aligned columns, which drops its least important columns on a narrow terminal.
 //!
 //! # Contract
-//! Words stand to the left, figures to the right. On a terminal every line is at most as wide as asked, unless even the
-//! columns that stay at any width are wider together. At most one column is elastic: it is cut, with an ellipsis, to
-//! what the others leave. Markdown has all columns, and every bar of a cell escaped.
+//! Words are aligned left, figures right. On a terminal every line is at most as wide as requested, unless the columns
+//! that always stay are wider together. At most one column is elastic: it is cut, with an ellipsis, to the width that
+//! the others leave. Markdown has all columns, and bars in cells are escaped.
 //!
 //! ```
 //! use uncontended_figures::table::{Column, Paint, Table};
@@ -17,14 +17,14 @@ use crate::text::{fit, width};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Two spaces between columns.
+/// Spaces between columns.
 const GAP: usize = 2;
-/// The least that the elastic column is cut to before other columns go.
+/// The width to which the elastic column is cut before other columns are dropped.
 const ELASTIC_LEAST: usize = 24;
-/// The least that it is cut to when no other column can go.
+/// The width to which it is cut when no other column can be dropped.
 const LEAST: usize = 8;
 
-/// One column.
+/// A column of a table.
 #[derive(Debug, Clone)]
 pub struct Column {
     group: &'static str,
@@ -33,12 +33,12 @@ pub struct Column {
     goes: u8,
 }
 
-/// How the cells of a column stand.
+/// The alignment of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fit {
     Left,
     Right,
-    /// To the left, and cut where the table is too wide.
+    /// Left, and cut if the table is too wide.
     Elastic,
 }
 
@@ -47,38 +47,38 @@ impl Column {
         Column { group: "", title: Cow::Borrowed(title), fit, goes: 0 }
     }
 
-    /// Of words, to the left.
+    /// A column of words, aligned left.
     #[must_use]
     pub const fn word(title: &'static str) -> Column {
         Column::new(title, Fit::Left)
     }
 
-    /// Of figures, to the right.
+    /// A column of figures, aligned right.
     #[must_use]
     pub const fn figure(title: &'static str) -> Column {
         Column::new(title, Fit::Right)
     }
 
-    /// Of words that are cut where the table is too wide.
+    /// A column of words that is cut if the table is too wide.
     #[must_use]
     pub const fn elastic(title: &'static str) -> Column {
         Column::new(title, Fit::Elastic)
     }
 
-    /// Of figures, under a title made at run time.
+    /// A column of figures with a title made at run time.
     #[must_use]
     pub fn titled(title: String) -> Column {
         Column { title: Cow::Owned(title), ..Column::figure("") }
     }
 
-    /// With a name above the titles of neighbours of the same group.
+    /// Puts the column into a group, whose name is shown above the titles of adjacent columns.
     #[must_use]
     pub const fn of(mut self, group: &'static str) -> Column {
         self.group = group;
         self
     }
 
-    /// Goes where the table is too wide; the highest first. 0 stays at any width.
+    /// Drops the column if the table is too wide, the highest order first. A column with 0 always stays.
     #[must_use]
     pub const fn goes(mut self, order: u8) -> Column {
         self.goes = order;
@@ -86,21 +86,21 @@ impl Column {
     }
 }
 
-/// Headings and rules by ANSI sequences, or plain.
+/// Styles headings and rules with ANSI sequences, or not at all.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Paint {
-    /// Whether there are such sequences.
+    /// Whether to use ANSI sequences.
     pub colour: bool,
 }
 
 impl Paint {
-    /// What stands out.
+    /// Emphasised text.
     #[must_use]
     pub fn bold(self, text: &str) -> String {
         self.with("1", text)
     }
 
-    /// What stands back.
+    /// Dimmed text.
     #[must_use]
     pub fn dim(self, text: &str) -> String {
         self.with("2", text)
@@ -111,7 +111,7 @@ impl Paint {
     }
 }
 
-/// Columns and rows.
+/// A table: columns and rows.
 #[derive(Debug, Clone)]
 pub struct Table {
     columns: Vec<Column>,
@@ -125,14 +125,14 @@ impl Table {
         Table { columns, rows: Vec::new() }
     }
 
-    /// Adds a row; cells that it lacks are empty, and more than there are columns are left out.
+    /// Adds a row; missing cells are empty, surplus cells are ignored.
     pub fn row<S: Into<String>>(&mut self, cells: impl IntoIterator<Item = S>) {
         let mut cells: Vec<String> = cells.into_iter().map(Into::into).collect();
         cells.resize(self.columns.len(), String::new());
         self.rows.push(cells);
     }
 
-    /// Without the columns of this title: those that say the same in every row.
+    /// Removes the columns with this title, for example when every row has the same value.
     pub fn drop_column(&mut self, title: &str) {
         while let Some(at) = self.columns.iter().position(|column| column.title == title) {
             self.columns.remove(at);
@@ -161,7 +161,7 @@ impl Table {
         text
     }
 
-    /// As a table in Markdown; a group's name stands before the title.
+    /// The table in Markdown; a group's name precedes the title.
     #[must_use]
     pub fn markdown(&self) -> String {
         let line = |cells: &mut dyn Iterator<Item = String>| {
@@ -190,7 +190,7 @@ impl Table {
         (0..self.columns.len()).map(of).collect()
     }
 
-    /// The columns that stay and the widths of all.
+    /// The columns that stay, and the widths of all columns.
     fn choose(&self, mut widths: Vec<usize>, limit: usize) -> (Vec<usize>, Vec<usize>) {
         let columns = &self.columns;
         let mut kept: Vec<usize> = (0..columns.len()).collect();
@@ -251,11 +251,11 @@ impl Table {
     }
 }
 
-/// `name` in the middle of a rule of `room` columns.
+/// `name` centred in a rule of `room` columns.
 fn ruled(name: &str, room: usize) -> String {
     let name = fit(name, room);
     let left = room.saturating_sub(width(&name));
-    // A rule needs a gap and a dash on both sides.
+    // A rule needs a space and a dash on both sides.
     if left < 4 {
         return format!("{}{name}", " ".repeat(left));
     }
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn the_elastic_column_gives_way_first_and_then_the_least_telling() {
+    fn the_elastic_column_is_cut_first_and_then_the_least_important_is_dropped() {
         assert_eq!(
             shown(60),
             "                             ───── wait ────\n\

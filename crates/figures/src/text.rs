@@ -1,14 +1,14 @@
-//! Text that came from the observed program, made harmless and made to fit.
+//! Untrusted text from the observed program, made safe and made to fit.
 //!
 //! # Contract
-//! Names of threads, functions and files are a stranger's: control characters in them (which could drive the reader's
-//! terminal) and characters that reorder text are shown as `\u{fffd}`. Widths are those that a terminal gives a text.
+//! Names of threads, functions and files are untrusted: control characters in them (which could control the reader's
+//! terminal) and characters that reorder text are shown as `\u{fffd}`. Widths are those of the text on a terminal.
 //! # Sources
 //! Unicode UAX #9 (bidirectional controls); "Trojan Source", Boucher and Anderson, 2021.
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// `text` on one line, without characters that steer a terminal or reorder what is read.
+/// `text` on one line, without characters that control a terminal or reorder text.
 #[must_use]
 pub fn clean(text: &str) -> String {
     text.chars().map(|c| if steers(c) { '\u{fffd}' } else { c }).collect()
@@ -20,13 +20,13 @@ fn steers(c: char) -> bool {
         || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Columns that a terminal gives `text`.
+/// The width of `text` on a terminal, in columns.
 #[must_use]
 pub fn width(text: &str) -> usize {
     text.width()
 }
 
-/// The head of `text` that fits into `columns`, with an ellipsis where something was left out.
+/// The start of `text` that fits into `columns`, with an ellipsis if something is cut.
 #[must_use]
 pub fn fit(text: &str, columns: usize) -> String {
     if width(text) <= columns {
@@ -39,7 +39,7 @@ pub fn fit(text: &str, columns: usize) -> String {
     head
 }
 
-/// The tail of `text` that fits: for paths, whose end says most.
+/// The end of `text` that fits: for paths, whose end says most.
 #[must_use]
 pub fn fit_end(text: &str, columns: usize) -> String {
     if width(text) <= columns {
@@ -55,8 +55,8 @@ pub fn fit_end(text: &str, columns: usize) -> String {
     if columns > 0 { format!("…{}", &text[from..]) } else { String::new() }
 }
 
-/// `text` in lines of at most `columns` where its words allow; the first begins with `first`, the others are indented
-/// to the same column. Each line ends in a line feed.
+/// `text` in lines of at most `columns`, as far as its words allow. The first line begins with `first`; the others are
+/// indented to the same column. Each line ends in a line feed.
 #[must_use]
 pub fn wrap(text: &str, first: &str, columns: usize) -> String {
     let indent = width(first);
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_cannot_steer_the_terminal() {
+    fn a_name_cannot_control_the_terminal() {
         assert_eq!(clean("\x1b[2Jrm\r\n\u{202e}x"), "\u{fffd}[2Jrm\u{fffd}\u{fffd}\u{fffd}x");
         assert_eq!(clean("Übergröße 線程"), "Übergröße 線程");
     }

@@ -1,9 +1,9 @@
-//! What holds of every figure that is printed, for random doubles and at the edges where units change.
+//! Properties of every printed figure, for random doubles and at the edges where units change.
 
 use uncontended_figures::*;
 use uncontended_testkit::Random;
 
-/// Positive doubles over all that is measured, dense where units change.
+/// Positive doubles over the whole range of measured values, dense where units change.
 fn values(rng: &mut Random) -> impl Iterator<Item = f64> {
     let edges =
         [1.0, 10.0, 99.95, 999.5, 999.95, 1e3, 1023.5, 1024.0, 119.5, 119.95, 120.0, 3600.0];
@@ -20,7 +20,7 @@ fn values(rng: &mut Random) -> impl Iterator<Item = f64> {
     })
 }
 
-/// What a figure reads back as, in base units; separators and the suffixes of thousands are for the eye alone.
+/// The value that a figure parses to, in base units; separators and the suffixes of thousands are for readers only.
 fn read_back(text: &str) -> f64 {
     let plain = text.replace(',', "");
     let (number, factor) =
@@ -65,7 +65,7 @@ fn a_value_rounded_one_way_is_never_on_the_other_side() {
         for dimension in DIMENSIONS {
             let end = |toward| read_back(&measured_toward(value, dimension, toward));
             let (low, high) = (end(Toward::Low), end(Toward::High));
-            // Units that are no power of ten, and the suffixes, cost a rounding of the double each.
+            // Units that are not a power of ten, and the suffixes, each cost one rounding of the double.
             let slack = value * 1e-15;
             assert!(low <= value + slack && value - slack <= high, "{value:e}: {low:e} {high:e}");
             assert!(high / low < 1.0201, "{value:e}: {low:e} {high:e}");
@@ -194,7 +194,7 @@ fn an_interval_holds_what_it_is_about() {
         let [shown_low, shown_high] =
             ends.split(' ').map(read_back).collect::<Vec<_>>().try_into().expect("two ends");
         assert!(shown_low <= low && high <= shown_high, "{low} {high}: {text}");
-        // Not much wider than it is: two digits of its width, and three of what it is about.
+        // Not much wider than the interval: two digits of its width, and three of the value.
         let slack = (0.1 * (high - low)).max(0.011 * high);
         assert!(low - shown_low <= slack && shown_high - high <= slack, "{low} {high}: {text}");
         assert!((read_back(shown) - estimate).abs() <= 0.005_01 * estimate, "{estimate}: {text}");

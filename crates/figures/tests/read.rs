@@ -1,4 +1,4 @@
-//! Figures as people write them.
+//! Parsing of figures.
 
 use std::time::Duration;
 use uncontended_figures::read::{duration, number, percentile, share, time_limit};
@@ -102,12 +102,12 @@ fn an_error_says_what_would_do() {
 #[test]
 fn a_bare_value_takes_the_unit_of_the_threshold() {
     let threshold = Quantity::parse("5ms").unwrap();
-    assert_eq!(Quantity::parse_beside("4.5", threshold), Ok(4.5e6));
-    assert_eq!(Quantity::parse_beside("4500 µs", threshold), Ok(4.5e6));
-    assert!(Quantity::parse_beside("3MiB", threshold).is_err());
-    assert!(Quantity::parse_beside("-1", threshold).is_err());
-    assert_eq!(Quantity::parse_beside("-1", Quantity::parse("5").unwrap()), Ok(-1.0));
-    assert!(Quantity::parse_beside("3ms", Quantity::parse("5").unwrap()).is_err());
+    assert_eq!(Quantity::parse_for_threshold("4.5", threshold), Ok(4.5e6));
+    assert_eq!(Quantity::parse_for_threshold("4500 µs", threshold), Ok(4.5e6));
+    assert!(Quantity::parse_for_threshold("3MiB", threshold).is_err());
+    assert!(Quantity::parse_for_threshold("-1", threshold).is_err());
+    assert_eq!(Quantity::parse_for_threshold("-1", Quantity::parse("5").unwrap()), Ok(-1.0));
+    assert!(Quantity::parse_for_threshold("3ms", Quantity::parse("5").unwrap()).is_err());
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn shares_and_percentiles_are_exact_decimals() {
     assert!(number("1ms").is_err());
 }
 
-/// Random text from the alphabet of numbers and units: every answer is finite, and none panics.
+/// Random text from the alphabet of numbers and units: every result is finite, and nothing panics.
 #[test]
 fn any_text_is_answered() {
     let alphabet: Vec<char> = "0123456789.,+-eE nusmhBkKMGTi%pµ\u{1F600}".chars().collect();

@@ -231,7 +231,7 @@ impl SloPlan {
         warnings.extend(self.doubt(&slo));
         let setting = self.limits.setting(NOTHING_RANDOM, most, warnings, told.keep_runs);
         let session = Session::open(Question::Slo(slo), setting, told.progress)?;
-        lines.judge(session, |line| Ok([(0, Quantity::parse_beside(line, threshold)?)]))
+        lines.judge(session, |line| Ok([(0, Quantity::parse_for_threshold(line, threshold)?)]))
     }
 
     fn judge_command(&self, words: &[String], told: Told) -> Result<Verdict, Failure> {
