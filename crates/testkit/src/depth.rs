@@ -1,6 +1,6 @@
-//! How deep tests go: `UNC_DEPTH` is `short` (as when it is not set), `tenth` or `full`.
+//! The depth of tests: `UNC_DEPTH` is `short` (the default), `tenth` or `full`.
 
-/// What `UNC_DEPTH` asks for.
+/// The depth that `UNC_DEPTH` selects.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Depth {
     Short,
@@ -14,13 +14,13 @@ impl Depth {
     }
 
     /// # Panics
-    /// If it is none of the three: a typing mistake must not turn a long test into a short one.
+    /// Panics if it is none of the three: a typo must not turn a long test into a short one.
     fn parse(value: Option<&str>) -> Depth {
         match value {
             None | Some("" | "short") => Depth::Short,
             Some("tenth") => Depth::Tenth,
             Some("full") => Depth::Full,
-            Some(other) => panic!("UNC_DEPTH is short, tenth or full, not {other}"),
+            Some(other) => panic!("unknown UNC_DEPTH '{other}'; use short, tenth or full"),
         }
     }
 
@@ -33,12 +33,13 @@ impl Depth {
     }
 }
 
-/// Whether the long forms are asked for.
+/// Whether `UNC_DEPTH` selects the long forms.
 pub fn is_full() -> bool {
     Depth::asked() == Depth::Full
 }
 
-/// `short` repetitions of a test, or `full`, or a tenth of those, as `UNC_DEPTH` asks. Says so if they are not `full`.
+/// `short` repetitions of a test, `full`, or a tenth of `full`, as `UNC_DEPTH` selects. Prints the number unless it is
+/// `full`.
 pub fn repetitions(test: &str, short: u64, full: u64) -> u64 {
     let chosen = Depth::asked().repetitions(short, full);
     if chosen != full {
@@ -59,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "not ful")]
+    #[should_panic(expected = "unknown UNC_DEPTH 'ful'")]
     fn another_word_is_refused() {
         Depth::parse(Some("ful"));
     }

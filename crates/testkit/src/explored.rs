@@ -1,21 +1,21 @@
-//! Explorations by the checker: a scenario holds, under each memory model.
+//! Explorations by the checker: a scenario holds under each memory model.
 //!
 //! # Contract
-//! `UNC_MEMORY`, if it is set, names the one memory model to explore under: `C11`, `TSO` or `SC`. What the checker
-//! finds is told by a line that begins with [`VIOLATED`]. `cargo xtask mutants` sets the one and looks for the other.
+//! If `UNC_MEMORY` is set, it selects the one memory model to explore under: `C11`, `TSO` or `SC`. A violation is
+//! reported in a line that begins with [`VIOLATED`]. `cargo xtask mutants` sets the variable and looks for the line.
 
 use uncontended_model::real::{Explorer, Memory, Report, Verdict};
 
-/// Begins the line that tells a violation.
+/// The start of the line that reports a violation.
 pub const VIOLATED: &str = "VIOLATED";
 
-/// What most scenarios are explored under.
+/// The memory models of most scenarios.
 pub const BOTH: [Memory; 2] = [Memory::C11, Memory::Tso];
 
-/// Explores every execution of what `scenario` makes, under each of `models`.
+/// Explores every execution of the scenario that `scenario` makes, under each of `models`.
 ///
 /// # Panics
-/// One of them is violated, or too large to be explored.
+/// Panics if the scenario is violated or too large to explore.
 pub fn holds<B: Fn() + 'static>(
     models: &[Memory],
     explorer: impl Fn(Memory) -> Explorer,
@@ -28,11 +28,11 @@ pub fn holds<B: Fn() + 'static>(
     }
 }
 
-/// The same of a scenario that is too large for a short test: then only its first `short` executions are explored; and
-/// where it is too large for any, the first `full` in the full form.
+/// The same for a scenario that is too large for a short test, which explores only its first `short` executions. If it
+/// is too large for any test, the full form explores the first `full`.
 ///
 /// # Panics
-/// One of them is violated.
+/// Panics if the scenario is violated.
 pub fn begins<B: Fn() + 'static>(
     name: &str,
     (short, full): (u64, Option<u64>),
@@ -44,7 +44,10 @@ pub fn begins<B: Fn() + 'static>(
         (true, None) => return holds(models, explorer, scenario),
         (true, Some(full)) => full,
         (false, _) => {
-            crate::skip!(name, "all but the first {short} executions; UNC_DEPTH=full goes on");
+            crate::skip!(
+                name,
+                "all but the first {short} executions; UNC_DEPTH=full explores more"
+            );
             short
         }
     };
@@ -68,7 +71,7 @@ fn asked(models: &[Memory]) -> Vec<Memory> {
     let models: Vec<Memory> = models.iter().copied().filter(is_asked).collect();
     assert!(
         !models.is_empty(),
-        "UNC_MEMORY={asked:?} is not one of this scenario's models: C11, TSO or SC"
+        "UNC_MEMORY={asked:?} is not a model of this scenario; use C11, TSO or SC"
     );
     models
 }

@@ -1,14 +1,14 @@
-//! A folder of a test's own.
+//! A temporary folder for a test.
 
 use std::path::{Path, PathBuf};
 
-/// A new folder, removed with everything in it when this is dropped.
+/// A new folder, removed with its contents when dropped.
 #[derive(Debug)]
 pub struct Folder(PathBuf);
 
 impl Folder {
     /// An empty folder.
-    #[expect(clippy::new_without_default, reason = "it makes something on disk")]
+    #[expect(clippy::new_without_default, reason = "it creates a folder on disk")]
     pub fn new() -> Folder {
         let base = std::env::temp_dir();
         for number in 0.. {
@@ -19,17 +19,17 @@ impl Folder {
                 Err(error) => panic!("{}: {error}", path.display()),
             }
         }
-        unreachable!("a number is free")
+        unreachable!("there is always a free number")
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.0
     }
 
     /// The path of `name` in this folder, as text.
     pub fn file(&self, name: &str) -> String {
-        self.0.join(name).to_str().expect("a path that is text").to_owned()
+        self.0.join(name).to_str().expect("the path is valid UTF-8").to_owned()
     }
 }
 
@@ -44,7 +44,7 @@ mod tests {
     use super::Folder;
 
     #[test]
-    fn folders_are_distinct_and_go_with_what_they_hold() {
+    fn folders_are_distinct_and_removed_with_their_contents() {
         let (one, two) = (Folder::new(), Folder::new());
         assert_ne!(one.path(), two.path());
         std::fs::write(one.file("a"), "text").unwrap();

@@ -1,4 +1,4 @@
-//! What the workspace's tests share. A dev-dependency alone.
+//! Helpers shared by the workspace's tests. Only a dev-dependency.
 #![forbid(unsafe_code)]
 
 mod depth;

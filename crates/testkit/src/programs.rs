@@ -1,10 +1,10 @@
-//! The ground truth: C programs of `tests/programs`, which know what a report on them must say.
+//! The ground truth: C programs in `tests/programs` that know what a report on them must say.
 
 use crate::Folder;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A compiled program, gone when this is dropped.
+/// A compiled program, removed when dropped.
 #[derive(Debug)]
 pub struct Program {
     folder: Folder,
@@ -12,11 +12,11 @@ pub struct Program {
 }
 
 impl Program {
-    /// Compiles `tests/programs/NAME.c` with debug information, and the annotations' header on the path; `CC` names the
-    /// compiler.
+    /// Compiles `tests/programs/NAME.c` with debug information and with the annotations' header on the include path.
+    /// `CC` names the compiler.
     ///
     /// # Panics
-    /// If it does not compile.
+    /// Panics if it does not compile.
     pub fn compile(name: &str, flags: &[&str]) -> Program {
         let root = crate::root();
         let folder = Folder::new();
@@ -31,17 +31,17 @@ impl Program {
             .args(flags)
             .args(["-ldl", "-lrt"])
             .output()
-            .expect("a C compiler, as linking Rust needs one too");
+            .expect("a C compiler, which linking Rust needs too");
         assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
         Program { folder, path }
     }
 
-    /// The program.
+    /// The path of the program.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its folder, for what it writes.
+    /// Its folder, for files that it writes.
     pub fn folder(&self) -> &Folder {
         &self.folder
     }

@@ -1,4 +1,4 @@
-//! Skips: a test that cannot do its work here says so, by name and reason.
+//! Skips: a test that cannot run here reports its name and the reason.
 //!
 //! # Contract
 //! The line is printed, which cargo hides because the test passes, and appended to `target/skips`, which `cargo xtask
@@ -9,7 +9,7 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 
-/// Notes that the test of this name was skipped. Behind the name stands the reason, as for `format!`.
+/// Reports that a test was skipped. The reason follows the test's name, with arguments as for `format!`.
 #[macro_export]
 macro_rules! skip {
     ($test:expr, $($reason:tt)+) => {
@@ -17,20 +17,20 @@ macro_rules! skip {
     };
 }
 
-/// What [`skip!`](crate::skip!) does.
+/// The function behind [`skip!`](crate::skip!).
 pub fn skip(test: &dyn Display, reason: &dyn Display) {
     let line = line(test, reason);
     println!("{line}");
     note(&crate::root().join("target"), &line);
 }
 
-/// One line, whatever the reason holds.
+/// One line, even if the reason has several.
 fn line(test: &dyn Display, reason: &dyn Display) -> String {
     format!("SKIPPED {test}: {reason}").replace(['\n', '\r'], " ")
 }
 
-/// Appends the line in one write, as several processes may. A folder that cannot be written to loses the list, not the
-/// test.
+/// Appends the line in one write, because several processes may append. If the folder cannot be written, the list is
+/// incomplete, but the test passes.
 fn note(target: &Path, line: &str) {
     let _ = std::fs::create_dir(target);
     if let Ok(mut file) = OpenOptions::new().append(true).create(true).open(target.join("skips")) {
