@@ -12,7 +12,7 @@ use std::path::Path;
 
 const HEADER: &str = "crates/uncontended/include/uncontended_lib.h";
 const SOURCES: &str = "crates/uncontended/src/c";
-const OPENING: &str = "/* Event counts and rings: hand work from one thread to another without a lock, and sleep when there is none.
+const OPENING: &str = "/* Event counts and rings: pass work from one thread to another without a lock, and sleep when there is none.
  *
  * Generated from crates/uncontended/src/c by `cargo xtask header`; do not edit. The library:
  *

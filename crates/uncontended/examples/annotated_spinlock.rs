@@ -1,4 +1,5 @@
-//! A spinlock of one's own under two threads: `unc run -- target/debug/examples/annotated_spinlock` shows it as a row.
+//! A spinlock of the program's own, with two threads: `unc run -- target/debug/examples/annotated_spinlock` shows it as
+//! a row.
 
 #![allow(clippy::disallowed_types, clippy::disallowed_methods)] // A user's own atomics.
 

@@ -1,9 +1,9 @@
-//! A log pipeline: threads that must not wait for a disk hand finished lines to one that may.
+//! A log pipeline: threads that must not wait for a disk pass finished lines to one that may.
 //!
 //!     cargo run --release -p uncontended --example log_pipeline [FILE]
 //!
-//! Four workers put lines into one ring of bytes; a writer takes them out, writes them, and sleeps when there are none.
-//! At the end the file is read again: no line is lost, torn, or out of its worker's order.
+//! Four workers push lines into one ring of bytes; a writer pops and writes them, and sleeps when there are none. At
+//! the end the file is read back: no line is lost, torn, or out of its worker's order.
 
 use std::error::Error;
 use std::fs::File;
@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
     for worker in workers {
         worker.join().expect("a worker does not panic")?;
     }
-    // All producers have gone, so the writer comes to its end.
+    // All producers are gone, so the writer finishes.
     let written = writer.join().expect("the writer does not panic")?;
     let seconds = begun.elapsed().as_secs_f64();
     assert_eq!((written, read_again(&path)?), (WORKERS * LINES, WORKERS * LINES));
@@ -67,7 +67,7 @@ fn work(
     Ok(())
 }
 
-/// Writes lines until nobody is left to log any; how many that was.
+/// Writes lines until all loggers are gone; returns their number.
 fn write(mut log: mpsc::Consumer<Sleepers>, file: File) -> std::io::Result<usize> {
     let mut out = BufWriter::new(file);
     let mut count = 0;
@@ -80,7 +80,7 @@ fn write(mut log: mpsc::Consumer<Sleepers>, file: File) -> std::io::Result<usize
     Ok(count)
 }
 
-/// Checks the file, and says how many lines it has.
+/// Checks the file, and returns its number of lines.
 fn read_again(path: &Path) -> Result<usize, Box<dyn Error + Send + Sync>> {
     let mut next = [0; WORKERS];
     for line in BufReader::new(File::open(path)?).lines() {

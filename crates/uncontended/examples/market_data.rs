@@ -1,10 +1,10 @@
-//! Market data to several readers: a book that must see every tick, a risk check that must not run ahead of the book,
-//! and a display that may miss most of them but must not slow anybody down.
+//! Market data for several readers: a book that must see every tick, a risk check that must not run ahead of the book,
+//! and a display that may miss most ticks but must not slow the others down.
 //!
 //!     cargo run --release -p uncontended --example market_data [TICKS]
 //!
-//! The feed waits for the book and the risk check when its ring is full; all of them sleep when there is nothing to do.
-//! The display observes a lossy ring that the book writes to. At the end everything is accounted for: seen, or counted
+//! When its ring is full, the feed waits for the book and the risk check; all of them sleep when there is nothing to
+//! do. The display observes a lossy ring that the book writes. At the end every tick is accounted for: seen, or counted
 //! as lost.
 
 use std::error::Error;
@@ -27,7 +27,7 @@ struct Tick {
     price: u32,
 }
 
-// SAFETY: three integers that leave no gap, since 8 + 4 + 4 is the size of the struct.
+// SAFETY: three integers without padding: 8 + 4 + 4 is the size of the struct.
 unsafe impl Plain for Tick {}
 const _: () = assert!(size_of::<Tick>() == 16);
 
@@ -39,7 +39,7 @@ impl Tick {
     }
 }
 
-/// The last price of each instrument, and up to which tick.
+/// The last price of each instrument, and the number of the last tick.
 #[derive(Default)]
 struct Book {
     prices: [u32; INSTRUMENTS],
@@ -77,7 +77,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Publishes the ticks; returns how far the slowest consumer was behind at most.
+/// Publishes the ticks; returns the largest lag of the slowest consumer.
 fn feed(mut producer: Producer<Tick, Sleepers>, ticks: u64) -> usize {
     let mut lag = 0;
     for number in 0..ticks {
@@ -108,7 +108,7 @@ fn keep_book(
     }
 }
 
-/// Looks at ticks that are in the book already, and returns how many.
+/// Reads ticks that are in the book already, and returns their number.
 fn check_risk(mut side: Consumer<Tick, Sleepers>, book: &Mutex<Book>) -> u64 {
     let mut checked = 0;
     while let Some(batch) = side.read_wait(usize::MAX) {
@@ -120,7 +120,7 @@ fn check_risk(mut side: Consumer<Tick, Sleepers>, book: &Mutex<Book>) -> u64 {
     checked
 }
 
-/// Draws slowly, and returns how many ticks it saw.
+/// Draws slowly, and returns the number of ticks it saw.
 fn watch(observer: &mut lossy::Observer<Tick, Sleepers>) -> u64 {
     let mut seen = 0;
     loop {

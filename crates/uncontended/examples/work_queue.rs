@@ -1,9 +1,9 @@
-//! A bounded work queue: one thread gives out jobs, several share them, and whoever has nothing to do sleeps.
+//! A bounded work queue: one thread submits jobs, several share them, and idle workers sleep.
 //!
 //!     cargo run --release -p uncontended --example work_queue [WORKERS]
 //!
-//! The jobs are numbers, the work is to count their divisors. The queue holds 64 jobs: where workers are slower, the
-//! one who gives them out sleeps too, so that memory stays bounded. At the end every job was done once.
+//! The jobs are numbers; the work is to count their divisors. The queue holds 64 jobs: if the workers are slower, the
+//! submitting thread sleeps too, so memory stays bounded. At the end every job was done once.
 
 use std::error::Error;
 use std::thread;
@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         for number in 1..=JOBS {
             queue.push_wait(number).expect("workers live until the queue goes");
         }
-        drop(queue); // The workers do what is left, and end.
+        drop(queue); // The workers finish the remaining jobs and end.
         handles.into_iter().map(|worker| worker.join().expect("a worker does not panic")).collect()
     });
     let seconds = begun.elapsed().as_secs_f64();
@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Does jobs until there will be none: how many, and how many divisors their numbers have together.
+/// Does jobs until there are no more; returns their number, and the total number of divisors.
 fn work(mut jobs: Consumer<u64, Sleepers>) -> (u64, u64) {
     let mut done = (0, 0);
     while let Some(batch) = jobs.read_wait(1) {

@@ -1,15 +1,15 @@
-/* Annotations: make a lock of your own a row in the report of `unc run`.
+/* Annotations: give a lock of your own a row in the report of `unc run`.
  *
  *     if (!try_take(lock)) {
  *         uncontended_wait_begin(lock);      before the first moment of waiting
  *         while (!try_take(lock)) pause();
  *     }
- *     uncontended_acquired(lock);            right after the lock is had, waited for or not
+ *     uncontended_acquired(lock);            right after the lock is acquired, after a wait or not
  *     ...
- *     uncontended_released(lock);            right before it is given back
+ *     uncontended_released(lock);            right before it is released
  *     give_back(lock);
  *
- * `lock` is any address that stands for the lock. A wait that ends without the lock is ended by uncontended_gave_up.
+ * `lock` is any address that identifies the lock. Call uncontended_gave_up when a wait ends without the lock.
  * Without an observer each call is a load, a comparison and a branch not taken. Needs GCC or Clang, and glibc (before 2.34
  * link with -ldl); works in C and C++, in programs and libraries, position-independent or not. */
 #ifndef UNCONTENDED_H
@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-/* What the preloaded library offers under the name uncontended_hooks. */
+/* The functions of the preloaded library, under the symbol uncontended_hooks. */
 struct uncontended_hooks {
     void (*wait_begin)(const volatile void *lock);
     void (*acquired)(const volatile void *lock);
@@ -29,7 +29,7 @@ struct uncontended_hooks {
     void (*gave_up)(const volatile void *lock);
 };
 
-/* The hooks of the observer, or 0 without one. */
+/* The hooks of the observer, or 0 if there is none. */
 static inline const struct uncontended_hooks *uncontended_observer(void) {
     static const struct uncontended_hooks absent = {0, 0, 0, 0};
     static const struct uncontended_hooks *found = 0;

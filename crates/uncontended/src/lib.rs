@@ -1,15 +1,14 @@
-//! What programs use of Uncontended.
+//! The facade of Uncontended for programs.
 //!
-//! - [`ring`]: hand work from one thread to another: one producer and one consumer, many producers, or a broadcast.
-//!   Sides poll or sleep, and sleeping costs the other side a load and a branch.
-//! - [`wait`]: what sleeping is made of: event counts, sleepers, deadlines.
-//! - [`fence`]: asymmetric fences, free for the side that passes often.
-//! - `model`, with the feature of that name: the checker, for lock-free code of your own.
-//! - Annotations, which make a lock of one's own (a spinlock that the compiler inlines, say) a row in the report of
-//!   `unc run`.
+//! - [`ring`]: pass work from one thread to another: one producer and one consumer, many producers, or a broadcast.
+//!   Both sides poll or sleep, and sleeping costs the other side a load and a branch.
+//! - [`wait`]: the building blocks of sleeping: event counts, sleepers, deadlines.
+//! - [`fence`]: asymmetric fences, free for the side that runs often.
+//! - `model`, with the feature of that name: the checker, for your own lock-free code.
+//! - Annotations, which give a lock of your own (for example an inlined spinlock) a row in the report of `unc run`.
 //!
-//! C and C++ have the annotations in `include/uncontended.h`, which needs no library, and event counts and rings in
-//! `include/uncontended_lib.h` (feature `c`).
+//! For C and C++ there are the annotations in `include/uncontended.h`, which needs no library, and event counts and
+//! rings in `include/uncontended_lib.h` (feature `c`).
 //!
 //! ```
 //! let (mut producer, mut consumer) = uncontended::ring::spsc::blocking(64)?;
@@ -20,7 +19,7 @@
 //!     }
 //!     sum
 //! });
-//! (1..=1000).try_for_each(|order| producer.push_wait(order)).expect("the worker is there");
+//! (1..=1000).try_for_each(|order| producer.push_wait(order)).expect("the worker is alive");
 //! drop(producer);
 //! assert_eq!(worker.join().unwrap(), 500_500);
 //! # Ok::<(), uncontended::ring::CapacityError>(())
@@ -56,8 +55,8 @@
 //! assert!(!spin.0.load(Relaxed));
 //! ```
 //!
-//! Each annotation takes a reference to whatever stands for the lock; only its address counts. Without an observer a
-//! macro costs a load, a comparison and a branch not taken; nothing is linked but the C library.
+//! Each annotation takes a reference to anything that stands for the lock; only its address matters. Without an
+//! observer a macro costs a load, a comparison and a branch not taken, and links nothing but the C library.
 #![deny(unsafe_code)]
 
 #[cfg(feature = "c")]
@@ -72,7 +71,7 @@ pub use uncontended_ring as ring;
 pub use uncontended_sys::annotate as __annotate;
 pub use uncontended_wait as wait;
 
-/// The calling thread begins to wait for the lock; to be called before the first moment of waiting.
+/// The calling thread begins to wait for the lock. Call it before the first moment of waiting.
 #[macro_export]
 macro_rules! wait_begin {
     ($lock:expr) => {
@@ -80,7 +79,7 @@ macro_rules! wait_begin {
     };
 }
 
-/// The calling thread has the lock, waited for or not.
+/// The calling thread has acquired the lock, after a wait or not.
 #[macro_export]
 macro_rules! acquired {
     ($lock:expr) => {
@@ -88,7 +87,7 @@ macro_rules! acquired {
     };
 }
 
-/// The calling thread is about to give the lock back.
+/// The calling thread is about to release the lock.
 #[macro_export]
 macro_rules! released {
     ($lock:expr) => {
@@ -96,7 +95,7 @@ macro_rules! released {
     };
 }
 
-/// The calling thread stops waiting, without the lock.
+/// The calling thread stops waiting without the lock.
 #[macro_export]
 macro_rules! gave_up {
     ($lock:expr) => {
@@ -104,7 +103,7 @@ macro_rules! gave_up {
     };
 }
 
-/// The book's page compiles and holds.
+/// Compiles and runs the examples of the book's page.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/choosing_a_primitive.md")]
 mod book {}

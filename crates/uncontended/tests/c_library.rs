@@ -1,9 +1,9 @@
-//! The library from C and C++: built as the header says, linked, run.
+//! The library from C and C++: built as the header says, linked and run.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Builds the static library; where it is.
+/// Builds the static library and returns its path.
 fn library() -> PathBuf {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("c");
     let built = Command::new(env!("CARGO"))
@@ -16,7 +16,7 @@ fn library() -> PathBuf {
     target.join("debug/libuncontended.a")
 }
 
-/// Compiles the program by `compiler`, runs it, and returns what it printed; `None` if there is no such compiler.
+/// Compiles the program with `compiler`, runs it, and returns its output; `None` if there is no such compiler.
 fn printed(compiler: &str, language: &[&str], library: &Path) -> Option<String> {
     Command::new(compiler).arg("--version").output().ok()?;
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -1,4 +1,4 @@
-/* Event counts and rings from C and from C++: every function, every status. Ends with 0 if all of it holds. */
+/* Event counts and rings from C and from C++: every function, every status. Exits with 0 if all of it holds. */
 #include <uncontended_lib.h>
 
 #include <pthread.h>
@@ -26,7 +26,7 @@ static pthread_t start(void *(*body)(void *), void *argument) {
 static unc_event_count happened = UNC_EVENT_COUNT_INIT;
 static uint64_t written[EVENTS];
 
-/* Writes down each event before it counts it. */
+/* Records each event before it counts it. */
 static void *happen(void *unused) {
     for (uint64_t event = 0; event < EVENTS; event++) {
         written[event] = event * event;
@@ -36,7 +36,7 @@ static void *happen(void *unused) {
     return unused;
 }
 
-/* Sees everything that was counted, and sleeps for what was not. */
+/* Sees every counted event, and sleeps until the next one. */
 static void events_are_seen_in_order(void) {
     pthread_t producer = start(happen, NULL);
     uint64_t seen = 0;
@@ -66,7 +66,7 @@ static void many_producers_lose_no_event(void) {
     REQUIRE(unc_event_count_add_many(&many, 0) == all);
 }
 
-/* Waits for the event that comes only once this thread sleeps. */
+/* Waits for the event that comes only after this thread sleeps. */
 static void *sleep_for_event(void *argument) {
     unc_event_count *count = (unc_event_count *)argument;
     REQUIRE(unc_event_count_wait(count, 0) == 5);

@@ -1,35 +1,36 @@
-//! Event counts for C: one 64-bit version, and who sleeps until it changes.
+//! Event counts for C: one 64-bit version, and the threads that sleep until it changes.
 //!
 //! # Contract
-//! `unc_event_count` is plain memory of the caller's, zero at the beginning. An increment is inlined C (`inline.h`): by
-//! the one thread that increments a release store, by any of several an atomic addition; then a compiler barrier, a
-//! load and a branch. What is here is the rare part: sleeping and waking.
+//! `unc_event_count` is memory of the caller's, initially zero. An increment is inlined C (`inline.h`): a release store
+//! if one thread increments, an atomic addition if several do; then a compiler barrier, a load and a branch. The
+//! functions here are the rare part: sleeping and waking.
 //!
 //! # State
-//! I1: an `unc_event_count` has the layout of `Shared`, and its user only reaches it through these functions.
+//! I1: an `unc_event_count` has the layout of `Shared`, and its user accesses it only through these functions.
 //!
 //! # Edges
-//! c-event: `unc_event_count_add`, in C, stores `version` -> `unc_event_count_wait` loads it. What happened before.
+//! c-event: `unc_event_count_add`, in C, stores `version` -> `unc_event_count_wait` loads it. What happened before the
+//! increment.
 //!
 //! # Evidence
-//! tests/c_library.rs, from C and C++. The sleepers are those of the crate `wait`, where they are explored.
+//! tests/c_library.rs, from C and C++. The sleepers are those of the crate `wait`, which the checker explores.
 
 use std::mem::offset_of;
 use uncontended_atomic::AtomicU64;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 use uncontended_wait::{Deadline, Sleepers};
 
-/// A count of events. Zero-initialised memory is one (UNC_EVENT_COUNT_INIT). For threads of one process.
+/// A count of events, for threads of one process. Zero-initialised memory is a valid count (UNC_EVENT_COUNT_INIT).
 #[repr(C)]
 #[derive(Debug)]
 pub struct EventCount {
-    /// How many events there were, modulo 2^64. For the inlined functions alone.
+    /// The number of events, modulo 2^64. Only for the inlined functions.
     pub version: u64,
-    /// Bit 0 of the first says that somebody sleeps. For the inlined functions alone.
+    /// Bit 0 of the first word says that a thread may sleep. Only for the inlined functions.
     pub sleepers: [u32; 4],
 }
 
-/// The same memory, as it is used.
+/// The same memory as Rust uses it.
 #[repr(C)]
 struct Shared {
     version: AtomicU64,
@@ -46,11 +47,11 @@ const _: () = {
 /// # Safety
 /// `count` points to an event count that outlives the reference.
 unsafe fn shared<'a>(count: *const EventCount) -> &'a Shared {
-    // SAFETY: by the contract; both have one layout, and all zero is a value of both (I1).
+    // SAFETY: by the contract; both have the same layout, and all zeroes is a valid value of both (I1).
     unsafe { &*count.cast::<Shared>() }
 }
 
-/// Waits until the count differs from `old`, and returns what it is then.
+/// Waits until the count differs from `old`, and returns its new value.
 ///
 /// # Safety
 /// `count` points to an event count that outlives the call.
@@ -61,11 +62,11 @@ pub unsafe extern "C" fn unc_event_count_wait(count: *const EventCount, old: u64
     count.sleepers.sleep_until(|| changed(count, old))
 }
 
-/// The same, but not longer than to `deadline_ns`. True: the count differs from `old`, and is `*now`. False: the
-/// deadline has passed, and the count was still `old`, as `*now` says.
+/// The same, but ends at `deadline_ns`. Returns true if the count differs from `old`, and false if the deadline has
+/// passed and the count is still `old`. Stores the count in `*now`.
 ///
 /// # Safety
-/// `count` points to an event count that outlives the call, `now` to a number or is null.
+/// `count` points to an event count that outlives the call; `now` points to a number or is null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unc_event_count_wait_until(
     count: *const EventCount,
@@ -84,7 +85,7 @@ pub unsafe extern "C" fn unc_event_count_wait_until(
     changed.is_ok()
 }
 
-/// Wakes everybody who sleeps at the count: what the inlined increments call when somebody does.
+/// Wakes all threads that sleep on the count. The inlined increments call it when a thread may sleep.
 ///
 /// # Safety
 /// `count` points to an event count that outlives the call.
@@ -100,7 +101,7 @@ fn changed(count: &Shared, old: u64) -> Option<u64> {
     Some(count.version.load(Acquire)).filter(|&version| version != old)
 }
 
-/// Counts `events` events, from the one thread that does: what the inlined function does, for callers that are not C.
+/// Counts `events` events, from the only thread that counts. Equal to the inlined function, for callers other than C.
 ///
 /// # Safety
 /// `count` points to an event count that outlives the call, and no other thread counts events there.

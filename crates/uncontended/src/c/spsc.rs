@@ -1,14 +1,15 @@
-//! Rings for C: 64-bit values (numbers, or pointers) from one thread to one other, which sleep where they must wait.
+//! Rings for C: 64-bit values (numbers or pointers) from one thread to another, with sleeping on both sides.
 //!
 //! # Contract
-//! The two sides are handles. One thread at a time uses a handle; each is given back once, by `unc_ring_close_producer`
-//! or `unc_ring_close_consumer`, and the other side then sees what was pushed and after that UNC_STATUS_CLOSED.
+//! The two sides are handles. One thread at a time uses a handle. Each handle is closed once, by
+//! `unc_ring_close_producer` or `unc_ring_close_consumer`; the other side then gets the values already pushed and after
+//! them UNC_STATUS_CLOSED.
 //!
 //! # State
 //! I1: a handle points to a side in a box, from `unc_ring_create` until it is closed.
-//! I2: only one thread at a time calls with a handle, so a call has it to itself.
+//! I2: only one thread at a time calls with a handle, so a call has exclusive access to it.
 //!
-//! # Evidence
+//! tests/c_library.rs. The ring is that of the crate `ring`.
 //! tests/c_library.rs. The ring is the crate `ring`'s.
 
 use super::status::Status;
@@ -23,7 +24,7 @@ pub struct Producer(spsc::Producer<u64, Sleepers>);
 #[derive(Debug)]
 pub struct Consumer(spsc::Consumer<u64, Sleepers>);
 
-/// Makes a ring for `capacity` values and stores its two sides, or says why not and stores nothing.
+/// Makes a ring for `capacity` values and stores its two sides. On failure, returns why and stores nothing.
 ///
 /// # Safety
 /// `producer` and `consumer` point to memory for a pointer each.
@@ -45,8 +46,8 @@ pub unsafe extern "C" fn unc_ring_create(
     }
 }
 
-/// Pushes `value`, and sleeps until there is room for it, but not longer than to `deadline_ns`. UNC_STATUS_FULL: the
-/// deadline has passed. UNC_STATUS_CLOSED: the consumer has gone.
+/// Pushes `value`. Sleeps until there is room, at most until `deadline_ns`. UNC_STATUS_FULL: the deadline has passed.
+/// UNC_STATUS_CLOSED: the consumer is gone.
 ///
 /// # Safety
 /// `producer` is a producer's handle, and no other call uses it.
@@ -72,7 +73,7 @@ pub unsafe extern "C" fn unc_ring_try_push(producer: *mut Producer, value: u64) 
     ended(producer.0.push(value))
 }
 
-/// Pushes as many of `count` values as there is room for, and returns how many that is. Never sleeps.
+/// Pushes as many of the `count` values as there is room for, and returns their number. Never sleeps.
 ///
 /// # Safety
 /// `producer` is a producer's handle, and no other call uses it; `values` points to `count` values.
@@ -85,26 +86,26 @@ pub unsafe extern "C" fn unc_ring_try_push_many(
     if count == 0 {
         return 0;
     }
-    // SAFETY: by the contract so many values are there (C1).
+    // SAFETY: by the contract there are that many values (C1).
     let values = unsafe { std::slice::from_raw_parts(values, count) };
     // SAFETY: by the contract (I1, I2).
     unsafe { &mut *producer }.0.push_slice(values)
 }
 
-/// Gives the handle back. Null is nothing.
+/// Closes the handle. Null is ignored.
 ///
 /// # Safety
-/// `producer` is a producer's handle, which nobody uses any more, or null.
+/// `producer` is null or a producer's handle that is not used afterwards.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unc_ring_close_producer(producer: *mut Producer) {
     if !producer.is_null() {
-        // SAFETY: by the contract the box is there, and now ours (I1).
+        // SAFETY: by the contract the box exists, and now it is ours (I1).
         drop(unsafe { Box::from_raw(producer) });
     }
 }
 
-/// Pops the oldest value, and sleeps until there is one, but not longer than to `deadline_ns`. UNC_STATUS_EMPTY: the
-/// deadline has passed. UNC_STATUS_CLOSED: there will never be one.
+/// Pops the oldest value. Sleeps until there is one, at most until `deadline_ns`. UNC_STATUS_EMPTY: the deadline has
+/// passed. UNC_STATUS_CLOSED: the ring is empty and the producer is gone.
 ///
 /// # Safety
 /// `consumer` is a consumer's handle, and no other call uses it; `value` points to memory for a value.
@@ -132,11 +133,10 @@ pub unsafe extern "C" fn unc_ring_try_pop(consumer: *mut Consumer, value: *mut u
     ended(popped.map(|popped| unsafe { value.write(popped) }))
 }
 
-/// Pops as many values as there are, at most `count`, and returns how many that is. Never sleeps.
+/// Pops as many values as there are, at most `count`, and returns their number. Never sleeps.
 ///
 /// # Safety
-/// `consumer` is a consumer's handle, and no other call uses it; `values` points to memory for `count` values, which
-/// are initialised.
+/// `consumer` is a consumer's handle, and no other call uses it; `values` points to `count` initialised values.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unc_ring_try_pop_many(
     consumer: *mut Consumer,
@@ -146,20 +146,20 @@ pub unsafe extern "C" fn unc_ring_try_pop_many(
     if count == 0 {
         return 0;
     }
-    // SAFETY: by the contract so many values are there (C1).
+    // SAFETY: by the contract there are that many values (C1).
     let values = unsafe { std::slice::from_raw_parts_mut(values, count) };
     // SAFETY: by the contract (I1, I2).
     unsafe { &mut *consumer }.0.pop_slice(values)
 }
 
-/// Gives the handle back. Null is nothing.
+/// Closes the handle. Null is ignored.
 ///
 /// # Safety
-/// `consumer` is a consumer's handle, which nobody uses any more, or null.
+/// `consumer` is null or a consumer's handle that is not used afterwards.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn unc_ring_close_consumer(consumer: *mut Consumer) {
     if !consumer.is_null() {
-        // SAFETY: by the contract the box is there, and now ours (I1).
+        // SAFETY: by the contract the box exists, and now it is ours (I1).
         drop(unsafe { Box::from_raw(consumer) });
     }
 }

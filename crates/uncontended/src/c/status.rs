@@ -1,24 +1,24 @@
-//! How calls end, and what time it is.
+//! Results of calls, and deadlines.
 
 use uncontended_fence::{Backend, Reason, backend};
 use uncontended_ring::{CapacityError, PopError, PushError};
 use uncontended_wait::Deadline;
 
-/// How a call ended.
+/// The result of a call.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Status {
-    /// As it should.
+    /// Success.
     Ok = 0,
-    /// There is no room, or was none until the deadline passed.
+    /// There is no room, or there was none until the deadline.
     Full = 1,
-    /// There is no value, or was none until the deadline passed.
+    /// There is no value, or there was none until the deadline.
     Empty = 2,
-    /// The other side has gone, and nothing is left.
+    /// The other side is gone, and the ring has nothing left.
     Closed = 3,
-    /// A ring holds at least one value.
+    /// The capacity is zero; a ring holds at least one value.
     ZeroCapacity = 4,
-    /// There is not that much memory.
+    /// There is not enough memory.
     TooLarge = 5,
 }
 
@@ -49,21 +49,21 @@ impl From<PopError> for Status {
     }
 }
 
-/// The deadline that is `ns` nanoseconds from now.
+/// The deadline `ns` nanoseconds from now.
 #[unsafe(no_mangle)]
 pub extern "C" fn unc_deadline_after(ns: u64) -> u64 {
     Deadline::after(std::time::Duration::from_nanos(ns)).as_ns()
 }
 
-/// What lets publishers go without a fence, in words; never freed.
+/// How publishers avoid a fence, in words. Never freed.
 #[unsafe(no_mangle)]
 pub extern "C" fn unc_backend() -> *const std::ffi::c_char {
     let words = match backend() {
         Backend::Expedited => c"expedited membarrier",
         Backend::FullFences(refused) => match refused.reason {
-            Reason::Unknown => c"sleeps of bounded length: the kernel has no expedited membarrier",
-            Reason::Forbidden => c"sleeps of bounded length: a filter forbids membarrier",
-            Reason::Failed | Reason::Interpreted => c"sleeps of bounded length: membarrier fails",
+            Reason::Unknown => c"bounded sleeps: the kernel does not support expedited membarriers",
+            Reason::Forbidden => c"bounded sleeps: a seccomp filter forbids membarrier",
+            Reason::Failed | Reason::Interpreted => c"bounded sleeps: membarrier fails",
         },
     };
     words.as_ptr()
