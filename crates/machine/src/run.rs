@@ -7,7 +7,6 @@
 //! # State
 //! I1: phases alternate: each worker sets up its own share of the runs; barrier; the generated code runs; barrier; each
 //!     worker counts its own share; barrier.
-//! each worker counts its own share; all meet.
 //! # Evidence
 //! tests/classics.rs: the machine shows nothing that x86-TSO forbids, and shows what it allows for store buffering.
 //! tests/random.rs: random programs. benches/how_many_runs_a_second.rs.

@@ -8,7 +8,6 @@
 //! own functions. [`uncontended_events`]: what an acquisition, a wait and a release mean, the same for every kind of
 //! lock; here, one file per kind. [`stack`]: stacks, by [`unwind`] and [`module`], without the loader's lock.
 //! [`entry`]: the interposed symbols.
-//! lock. [`entry`]: the interposed symbols.
 //! # Invariants
 //! I1: no path allocates from the program's heap, takes a lock of the program or the loader, or panics. Where the
 //!     program may replace the C library's functions with its own, the observer calls the kernel directly ([`kernel`]).

@@ -8,7 +8,6 @@
 //! `Header::allocated` counts the units allocated, `Header::available` those with memory behind them.
 //! `Header::capacity` bounds both. When the system refuses memory, it is lowered to what there is, and no thread asks
 //! again.
-//! again.
 //! # Edges
 //! list: `Arena::push` -> `Arena::list`. Carries the entry.
 //! # Invariants

@@ -6,7 +6,6 @@
 //! it is no longer in `/proc` or is a zombie without threads. Where `/proc` cannot be read, no process is taken for
 //! dead. The processes must see each other's pids (one pid namespace). A process that forks while it holds a role does
 //! not share it with the child.
-//! it with nobody.
 //!
 //! # Edges
 //! role: `give_back` -> `claim`, `take_over`. What the last holder did. A holder that died leaves no such edge: the

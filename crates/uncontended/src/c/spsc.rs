@@ -9,8 +9,8 @@
 //! I1: a handle points to a side in a box, from `unc_ring_create` until it is closed.
 //! I2: only one thread at a time calls with a handle, so a call has exclusive access to it.
 //!
+//! # Evidence
 //! tests/c_library.rs. The ring is that of the crate `ring`.
-//! tests/c_library.rs. The ring is the crate `ring`'s.
 
 use super::status::Status;
 use uncontended_ring::spsc;
