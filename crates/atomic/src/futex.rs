@@ -52,7 +52,7 @@ mod sealed {
 #[cfg(unc_model)]
 use uncontended_model::real::FutexWord as Modelled;
 
-/// Sleeps while `word` (its low half) holds `expected`, until a wake-up or until `CLOCK_MONOTONIC` reaches
+/// Sleeps while `word` (its low half) holds `expected`, until a wakeup or until `CLOCK_MONOTONIC` reaches
 /// `deadline_ns`.
 ///
 /// Under the checker the clock stands still: a sleep with a deadline may end by itself at any time.

@@ -1,5 +1,5 @@
 //! Faults injected between any two steps: under `--cfg unc_pause` threads stop at random, for up to 50 ms, before
-//! atomic operations, fences, sleeps, wake-ups and accesses to shared cells. Otherwise this compiles to nothing.
+//! atomic operations, fences, sleeps, wakeups and accesses to shared cells. Otherwise this compiles to nothing.
 //!
 //! A thread that is preempted, or whose virtual CPU is descheduled, stops in the same way, but so rarely at the one
 //! instruction that matters that no test would ever see it.

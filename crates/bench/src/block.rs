@@ -109,7 +109,7 @@ impl Block {
                     scope.spawn(move || {
                         pinning.pin(number + 1);
                         ready.send(()).expect("the thread that starts the team is waiting");
-                        // Spins, because a wake-up would be part of the time.
+                        // Spins, because a wakeup would be part of the time.
                         while gate.get().is_none() {
                             std::thread::yield_now();
                         }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::place::Place;
 use uncontended_figures::read;
 
-/// The options. The defaults suit a run that somebody waits for.
+/// The options. The defaults suit a run that a person waits for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     /// The time for all tables together, in seconds.

@@ -199,7 +199,7 @@ fn a_hang_is_reported_and_the_others_go_on() {
         .subject("fine", costs(&script, |_| 100))
         .subject("hangs", |block: &mut Block| {
             block.pair(
-                || panic!("the other waits for ever"),
+                || panic!("the other waits forever"),
                 || loop {
                     std::thread::park()
                 },

@@ -356,8 +356,8 @@ pub fn came_back(at: impl Site, row: Row, release: u64, now: u64) {
     close_idle(at, row, Idle { opened: release, now, release, cause });
 }
 
-/// Why a lock was idle before a waiter that `call`ed for it got it: `woken` is when the releaser had made its wake-up.
-/// A wake-up from before the interval, but during the wait, woke the thread for a lock that another one then took.
+/// Why a lock was idle before a waiter that `call`ed for it got it: `woken` is when the releaser had made its wakeup.
+/// A wakeup from before the interval, but during the wait, woke the thread for a lock that another one then took.
 pub fn cause_of(call: u64, opened: u64, woken: u64, now: u64) -> u32 {
     if woken < opened && woken < call {
         return cause::NOT_WOKEN; // The releaser has yet to wake the waiter, or no waiter had to be woken.

@@ -35,7 +35,7 @@ impl Scene {
     }
 }
 
-/// `scene` makes the state and the scenario anew for each memory model.
+/// `scene` makes a new state and scenario for each memory model.
 fn holds<B: Fn() + 'static>(scene: fn() -> B) {
     explored::holds(&BOTH, Explorer::new, scene);
 }
@@ -58,8 +58,8 @@ fn two_threads_that_meet_a_lock_at_once_see_one_generation() {
     holds(first_meeting);
 }
 
-/// One thread creates the lock anew while the other takes the old one.
-fn made_anew() -> impl Fn() + 'static {
+/// One thread creates a new lock while the other takes the old one.
+fn created_again() -> impl Fn() + 'static {
     let scene = Scene::new();
     let [maker, user] = scene.threads;
     move || {
@@ -77,8 +77,8 @@ fn made_anew() -> impl Fn() + 'static {
 }
 
 #[test]
-fn a_lock_that_is_made_anew_is_the_only_one_alive() {
-    holds(made_anew);
+fn a_lock_that_is_created_again_is_the_only_one_alive() {
+    holds(created_again);
 }
 
 /// Two threads with equal stacks; one of them also has another.

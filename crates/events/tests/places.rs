@@ -23,7 +23,7 @@ fn an_address_is_one_lock_until_its_life_ends() {
     let next = first.row(64);
     assert_eq!((next.lock.generation.load(Relaxed), generations::is_dead(next.lock)), (1, false));
     generations::created(first, 64, MUTEX);
-    assert!(generations::is_dead(next.lock), "made anew without an end");
+    assert!(generations::is_dead(next.lock), "created again without an end");
     let spin = generations::enter(first, 64, SPIN).unwrap();
     assert_eq!((spin.lock.generation.load(Relaxed), spin.lock.created.load(Relaxed)), (3, 0));
     let (arena, process) = image;

@@ -1,4 +1,4 @@
-//! This program image in the record: opened at start, and begun anew in a forked child.
+//! This program image in the record: opened at start, and begun again in a forked child.
 //!
 //! # Contract
 //! [`arena`] is the record, if there is one. No descriptor stays open. Forked children inherit the mapping, so they

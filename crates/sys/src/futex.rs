@@ -4,7 +4,7 @@
 //! A sleep returns its reason, but the sleeper must check its condition whatever the reason: signals and spurious
 //! wakeups count as [`Wait::Woken`]. A deadline is absolute, so a retry after an early return never extends it. Where
 //! the kernel refuses the call (a filter that does not allow it), a sleep becomes a pause of one millisecond and a
-//! wake-up does nothing: slow, but no wake-up is lost.
+//! wakeup does nothing: slow, but no wakeup is lost.
 //! # Sources
 //! `futex(2)`: `FUTEX_WAIT_BITSET` (whose timeout is absolute, on `CLOCK_MONOTONIC`), `FUTEX_WAKE`.
 
@@ -31,7 +31,7 @@ pub enum Wait {
     TimedOut,
 }
 
-/// Sleeps while `word` holds `expected`, until a wake-up or until `CLOCK_MONOTONIC` reaches `deadline_ns`.
+/// Sleeps while `word` holds `expected`, until a wakeup or until `CLOCK_MONOTONIC` reaches `deadline_ns`.
 pub fn wait(word: &AtomicU32, expected: u32, deadline_ns: Option<u64>, scope: Scope) -> Wait {
     let deadline = deadline_ns.map(timespec);
     let limit = deadline.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);

@@ -103,7 +103,7 @@ impl Arena {
                 Ok(_) => {
                     debug_assert!(
                         first >= layout::HEADER_UNITS,
-                        "I2: the header is given to nobody"
+                        "I2: the header is never allocated"
                     );
                     return Some(first);
                 }
@@ -157,7 +157,7 @@ impl Arena {
     pub fn at<T: 'static>(&self, unit: Unit) -> &'static T {
         let last = self.mapped - layout::units(size_of::<T>());
         let unit = if unit > last { layout::HEADER_UNITS } else { unit };
-        // SAFETY: the whole entry lies inside of the mapping (I1), in memory made of atomics (I3).
+        // SAFETY: the whole entry lies inside the mapping (I1), in memory made of atomics (I3).
         unsafe { &*self.pointer(unit).cast() }
     }
 
@@ -186,7 +186,7 @@ impl Arena {
     pub fn words(&self, unit: Unit, count: usize) -> &'static [AtomicU32] {
         let room = (self.mapped.saturating_sub(unit)) as usize * UNIT / size_of::<AtomicU32>();
         let (unit, count) = if room == 0 { (0, 0) } else { (unit, count.min(room)) };
-        // SAFETY: the words lie inside of the mapping (I1) and are atomic (I3).
+        // SAFETY: the words lie inside the mapping (I1) and are atomic (I3).
         unsafe { std::slice::from_raw_parts(self.pointer(unit).cast(), count) }
     }
 

@@ -212,7 +212,7 @@ pub struct Lock {
     /// Ticks of the last release; 0 while it is held, and after a release that concerned no other thread
     /// ([`attention`]).
     pub release: AtomicU64,
-    /// Ticks at which the last contended release had made its wake-up.
+    /// Ticks at which the last contended release had made its wakeup.
     pub woken: AtomicU64,
     /// Since when it has been free and wanted, if a waiter left meanwhile; 0 otherwise.
     pub open_since: AtomicU64,

@@ -96,7 +96,7 @@ fn keep_book(
     mut display: lossy::Producer<Tick, Sleepers>,
 ) {
     while let Some(batch) = side.read_wait(usize::MAX) {
-        let mut entered = book.lock().expect("nobody panics with the book");
+        let mut entered = book.lock().expect("no thread panics with the book");
         for tick in &batch {
             assert_eq!(tick.number, entered.ticks, "in order, none missing");
             entered.prices[tick.instrument as usize] = tick.price;
@@ -114,7 +114,7 @@ fn check_risk(mut side: Consumer<Tick, Sleepers>, book: &Mutex<Book>) -> u64 {
     while let Some(batch) = side.read_wait(usize::MAX) {
         checked += batch.len() as u64;
         let last = batch.iter().last().expect("a batch is never empty");
-        assert!(book.lock().expect("nobody panics with the book").ticks > last.number);
+        assert!(book.lock().expect("no thread panics with the book").ticks > last.number);
         batch.release();
     }
     checked

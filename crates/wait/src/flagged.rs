@@ -18,9 +18,9 @@
 //! # Invariants
 //! I1: the flag is set only by a compare-and-swap that keeps the count.
 //! I2: the flag is cleared only when the count advances or has just advanced, so that a waiter that saw it set can no
-//!     longer sleep on the word; and every clear is followed by a wake-up of all waiters. (After a close the one-word
+//!     longer sleep on the word; and every clear is followed by a wakeup of all waiters. (After a close the one-word
 //!     forms clear it at the same count; there every waiter that leaves because of the close clears it and wakes all
-//!     once more.) The wake-up is missing only if a process dies in between: sleeps between processes are bounded, and
+//!     once more.) The wakeup is missing only if a process dies in between: sleeps between processes are bounded, and
 //!     a successor that takes over wakes all waiters, flag or not.
 //! I3: before it sleeps on a word, a waiter sees the flag set in it, then orders (the heavy fence its publishers
 //!     require), then checks its condition. Without the order it sleeps with a time limit.
@@ -267,7 +267,7 @@ impl<W: Width> Flagged<W> {
     }
 }
 
-/// A future that was leaked stays registered. Remove it, so that it does not take a wake-up from a later word at this
+/// A future that was leaked stays registered. Remove it, so that it does not take a wakeup from a later word at this
 /// address.
 #[cfg(feature = "async")]
 impl<W: Width> Drop for Flagged<W> {

@@ -2,16 +2,16 @@
 //!
 //! # Contract
 //! A *publisher* makes a condition hold by a release store of its own, anywhere, then calls [`Sleepers::wake`]. A
-//! *waiter* passes a closure that checks the condition with acquire loads. No wake-up is lost: if a condition holds
+//! *waiter* passes a closure that checks the condition with acquire loads. No wakeup is lost: if a condition holds
 //! before a `wake`, its waiter returns. There may be any number of publishers, waiters and conditions.
 //!
 //! While no thread sleeps, `wake` is a load and a branch, without an atomic read-modify-write or a fence. The waiter
 //! pays: before it sleeps it runs a heavy fence (a membarrier), which finds every publisher either before its store or
-//! past its load. Where barriers are refused, waiters sleep for bounded times instead (`spin`), so a missed wake-up is
+//! past its load. Where barriers are refused, waiters sleep for bounded times instead (`spin`), so a missed wakeup is
 //! a delay of at most 16 ms, never a hang.
 //!
 //! # State
-//! A [`Flagged`] word whose count is the number of wake-ups. It wraps after 2^31 of them; a waiter that is preempted
+//! A [`Flagged`] word whose count is the number of wakeups. It wraps after 2^31 of them; a waiter that is preempted
 //! between setting the flag and sleeping for exactly that many can miss them all.
 //!
 //! # Edges
@@ -234,7 +234,7 @@ mod tests {
     use super::*;
     use uncontended_atomic::AtomicBool;
 
-    /// Clears the flag, and dies before the wake-up.
+    /// Clears the flag, and dies before the wakeup.
     fn die_between(sleepers: &Sleepers, is_over: &AtomicBool) {
         while !sleepers.has_waiters() {
             std::thread::yield_now();
@@ -251,7 +251,7 @@ mod tests {
             threads.spawn(|| sleepers.sleep_until(|| is_over.load(Relaxed).then_some(())));
             die_between(&sleepers, &is_over);
         });
-        // Within one process no holder dies alone and sleeps are unbounded, so only a successor's wake-up ends this
+        // Within one process no holder dies alone and sleeps are unbounded, so only a successor's wakeup ends this
         // one.
         let (sleepers, is_over) = (Sleepers::new(), AtomicBool::new(false));
         std::thread::scope(|threads| {

@@ -1,4 +1,4 @@
-//! How long to spin before a sleep, and how long to sleep where a wake-up may be missed.
+//! How long to spin before a sleep, and how long to sleep where a wakeup may be missed.
 
 use crate::deadline::{Deadline, TimedOut, now_ns};
 use std::time::Duration;

@@ -3,7 +3,7 @@
 //! # Contract
 //! [`until`] is a future that resolves once a condition returns a value. Publishers need not know whether threads or
 //! tasks wait: the one that finds the flag wakes both. A future may be dropped at any time. It is polled again only
-//! after a wake-up; or, where barriers are refused or publishers are in other processes, every few milliseconds by a
+//! after a wakeup; or, where barriers are refused or publishers are in other processes, every few milliseconds by a
 //! thread that lives as long as such a task waits.
 //!
 //! # State
@@ -13,10 +13,10 @@
 //! I1: a task is in the list before it sees the flag set, and checks its condition after its order (I3 of [`Flagged`]).
 //!     A thread that clears that flag takes the task from the list afterwards; a task that registers only after that
 //!     sees the clear, because both hold the list's lock. So a task that returned `Pending` is woken at the first
-//!     clear, and never relies on a flag that was set anew.
-//! I2: a task that a `wake_one` chose passes the wake-up on when it leaves, with or without a value: it may have found
-//!     that value before it was chosen, and the wake-up was for the next.
-//! I3: a waker that panics costs no other task its wake-up; the panic resumes in the thread that woke them.
+//!     clear, and never relies on a flag that was set again.
+//! I2: a task that a `wake_one` chose passes the wakeup on when it leaves, with or without a value: it may have found
+//!     that value before it was chosen, and the wakeup was for the next.
+//! I3: a waker that panics costs no other task its wakeup; the panic resumes in the thread that woke them.
 //!
 //! # Evidence
 //! tests/tasks.rs. The checker does not explore it: the table is a static under locks.
@@ -67,7 +67,7 @@ pub(crate) fn wake(address: usize, count: usize) -> usize {
         let here = list.waiting.iter_mut().filter(|waiting| waiting.address == address);
         woken.extend(here.filter_map(|waiting| waiting.waker.take()).take(count));
         if count == usize::MAX {
-            // All of them are woken, so none has a wake-up to pass on.
+            // All of them are woken, so none has a wakeup to pass on.
             list.waiting.retain(|waiting| waiting.address != address);
         }
     }
@@ -188,7 +188,7 @@ impl<W: Width, F> Drop for Until<'_, W, F> {
     }
 }
 
-/// Tasks to poll again without a wake-up.
+/// Tasks to poll again without a wakeup.
 struct Soon {
     tasks: Vec<Waker>,
     has_thread: bool,

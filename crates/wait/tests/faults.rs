@@ -171,7 +171,7 @@ extern "C" fn nothing(_: libc::c_int) {}
 /// Signals that interrupt the system calls of the threads.
 #[test]
 fn under_a_storm_of_signals() {
-    // SAFETY: a sigaction is plain data; all zero is one without flags (so that calls are not begun anew) and mask.
+    // SAFETY: a sigaction is plain data; all zero is one without flags (so that calls are not restarted) and mask.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     action.sa_sigaction = nothing as extern "C" fn(libc::c_int) as usize;
     // SAFETY: the action lives until the call returns, and its handler does nothing.

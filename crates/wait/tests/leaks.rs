@@ -34,7 +34,7 @@ fn a_leaked_producer_keeps_its_claim_and_its_events() {
     forget(producer);
     assert_eq!(count.producer().err(), Some(ClaimError::Taken));
     assert_eq!((count.wait(0), count.is_closed()), (Ok(3), false));
-    assert_eq!(count.wait_deadline(3, soon()), Err(WaitError::TimedOut), "nobody closed it");
+    assert_eq!(count.wait_deadline(3, soon()), Err(WaitError::TimedOut), "not closed");
     let shared = Arc::new(single::EventCount32::new());
     leak(uncontended_wait::Producer::claim(Arc::clone(&shared)).unwrap());
     assert_eq!((shared.value(), shared.producer().err()), (0, Some(ClaimError::Taken)));
@@ -52,7 +52,7 @@ fn a_leaked_parker_or_unparker_leaves_the_others_their_token() {
     other.clone().unpark();
 }
 
-/// Counts its wake-ups.
+/// Counts its wakeups.
 #[derive(Default)]
 struct Woken(AtomicU32);
 

@@ -34,7 +34,7 @@ fn letterbox() -> Arc<Box2> {
     })
 }
 
-/// A letter is published in two steps, so the first wake-up is spurious.
+/// A letter is published in two steps, so the first wakeup is spurious.
 fn one_publisher_and_one_waiter() {
     let post = letterbox();
     let theirs = Arc::clone(&post);

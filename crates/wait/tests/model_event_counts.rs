@@ -79,7 +79,7 @@ fn one_waiter<F: Small + SingleProducer>() {
 }
 
 /// One waiter follows two events. If a second waiter comes between them, it finds the flag of the first, and may rely
-/// on a flag that the first sets anew (V2).
+/// on a flag that the first sets again (V2).
 fn two_waiters<F: Small + SingleProducer>() {
     let mine = log::<F>();
     let mut producer = mine.count.producer().unwrap();
@@ -208,7 +208,7 @@ fn many_closing() {
     }
 }
 
-/// A job for one of two waiters, and one wake-up; the close is for the other (V2, V7).
+/// A job for one of two waiters, and one wakeup; the close is for the other (V2, V7).
 fn one_job() {
     let shared = Arc::new((many::EventCount32::new(), AtomicU32::new(0)));
     let waiters = [(), ()].map(|()| {

@@ -1,5 +1,5 @@
 //! Faults: threads stop for up to 50 ms before any of their steps. Many hand-offs run at once, because most are paused
-//! at any time; a thread that sleeps for a minute has lost its wake-up.
+//! at any time; a thread that sleeps for a minute has lost its wakeup.
 //!
 //! 2,000 pauses per form by default; `UNC_DEPTH=full` takes 10,000.
 //!
@@ -84,7 +84,7 @@ fn by_event_counts<F: SingleProducer<Value = u64> + Sync + Send>(enough: &Atomic
                 mine.increment();
                 let turn = mine.value();
                 let answer = counts[1].wait_deadline(turn - 1, forgotten());
-                assert_eq!(answer, Ok(turn), "a lost wake-up, or an event too many");
+                assert_eq!(answer, Ok(turn), "a lost wakeup, or an event too many");
             }
         });
         let mut mine = counts[1].producer().unwrap();
@@ -148,7 +148,7 @@ fn fresh_sleepers_lose_no_wake_up() {
     assert!(!is_lost_within(time), "a publisher's store was missed");
 }
 
-/// Whether a wake-up is lost, with sleepers that are used once each.
+/// Whether a wakeup is lost, with sleepers that are used once each.
 fn is_lost_within(time: Duration) -> bool {
     let (lost, over) = (AtomicBool::new(false), Deadline::after(time));
     std::thread::scope(|threads| {

@@ -1,4 +1,4 @@
-//! Sleepers with real threads: no wake-up is lost, deadlines are kept, a panic strands no waiter.
+//! Sleepers with real threads: no wakeup is lost, deadlines are kept, a panic strands no waiter.
 
 #![allow(clippy::disallowed_types, clippy::disallowed_methods)] // A user's own atomics.
 
@@ -94,7 +94,7 @@ fn a_condition_that_panics_wakes_the_other_waiters() {
         std::thread::sleep(Duration::from_millis(20));
         tokens.store(1, Release);
         sleepers.wake_one();
-        // The wake-up may have gone to either; the patient waiter takes the token.
+        // The wakeup may have gone to either; the patient waiter takes the token.
         assert_eq!(patient.join().unwrap(), 1);
         sleepers.wake();
         drop(clumsy.join());

@@ -1,4 +1,4 @@
-//! Async tasks that wait alongside threads: no wake-up is lost, whichever future is dropped, also where barriers are
+//! Async tasks that wait alongside threads: no wakeup is lost, whichever future is dropped, also where barriers are
 //! refused.
 
 #![cfg(not(unc_model))]
@@ -161,7 +161,7 @@ fn tasks_of_this_process_wait_at_a_shared_place_too() {
     });
 }
 
-/// Counts its wake-ups, and panics if told to.
+/// Counts its wakeups, and panics if told to.
 struct Fragile(bool, AtomicUsize);
 
 impl Wake for Fragile {

@@ -20,11 +20,11 @@
 //!
 //! # Invariants
 //! V1: the final value is the number of events, modulo its width.
-//! V2: once stores have arrived and wake-ups are made, no thread sleeps without a time limit for a change of a value
+//! V2: once stores have arrived and wakeups are made, no thread sleeps without a time limit for a change of a value
 //!     that has changed. (A thread that `add_and_wake_one` left asleep on purpose waits for the next event.)
 //! V3: where barriers are refused, each sleeper checks again by itself within one bounded sleep.
 //! V4: a wait reports a change only if there was one.
-//! V5: every clear of the flag is followed by a wake-up of all.
+//! V5: every clear of the flag is followed by a wakeup of all.
 //! V6: a thread that sees an event counted sees what happened before it.
 //! V7: closing the count wakes all waiters, and so does losing the producer in any way.
 //! V8: no wait times out early.

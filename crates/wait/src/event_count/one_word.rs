@@ -18,7 +18,7 @@
 //! I7, single producer: an increment that loaded the word before the flag was set may overwrite the flag. The waiter's
 //! heavy fence, which runs after the flag is set and before the kernel compares, falls before or after the whole
 //! instruction (`unlocked`). If after, the version has changed and the kernel refuses the sleep; if before, the
-//! increment finds the flag. I6 of [`Flagged`] covers a flag that is cleared and set anew at the same version.
+//! increment finds the flag. I6 of [`Flagged`] covers a flag that is cleared and set again at the same version.
 //! I8: with 64 bits the kernel cannot distinguish versions that are 2^31 apart. If that many increments pass between a
 //!     waiter's flag and its sleep, and it finds another waiter's flag there, it sleeps until the next increment.
 //!
@@ -130,7 +130,7 @@ impl<W: Width, A: Addition> Layout for OneWord<W, A> {
         self.wake_all();
     }
 
-    /// This waiter may have set the flag anew after the close cleared it, at the same version, and waiters that saw it
+    /// This waiter may have set the flag again after the close cleared it, at the same version, and waiters that saw it
     /// set before may sleep under it.
     #[cfg_attr(unc_model, track_caller)]
     fn leave_closed(&self) {
