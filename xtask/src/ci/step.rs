@@ -6,7 +6,7 @@ use std::fmt;
 #[derive(Debug)]
 pub(crate) struct Step {
     pub(crate) name: String,
-    /// After so many minutes it is killed and has failed.
+    /// The step is killed, and fails, after this many minutes.
     pub(crate) limit_min: u32,
     /// What bash runs in the workspace's root.
     pub(crate) script: String,

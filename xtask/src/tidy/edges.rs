@@ -10,7 +10,7 @@ struct Ends<'s> {
     release: Vec<(&'s Source, usize)>,
     acquire: Vec<(&'s Source, usize)>,
     listed: bool,
-    /// Which end is the kernel's: nobody cites it.
+    /// Which end is the kernel's, which no line cites.
     kernel: (bool, bool),
 }
 

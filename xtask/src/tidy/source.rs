@@ -51,7 +51,7 @@ impl Source {
             && !self.path.starts_with("crates/testkit/")
     }
 
-    /// Whether a line (from 1) ships: that of a file which does, outside of its unit tests.
+    /// Whether a line (from 1) ships: that of a file which does, outside its unit tests.
     pub(crate) fn line_ships(&self, line: usize) -> bool {
         self.ships() && !self.tests.iter().any(|lines| lines.contains(&line))
     }

@@ -15,7 +15,7 @@ const fn tell(phrase: &'static str, instead: &'static str) -> Tell {
 }
 
 /// In lower case; at word boundaries.
-const TELLS: [Tell; 11] = [
+const TELLS: [Tell; 24] = [
     tell("but for", "except for"),
     tell("is had", "somebody has it"),
     tell("was had", "somebody had it"),
@@ -26,6 +26,23 @@ const TELLS: [Tell; 11] = [
     tell("beside", "next to, alongside, with"),
     tell("whosoever", "anyone who"),
     tell("so as to", "to"),
+    tell("so many", "this many, `n`"),
+    tell("in vain", "without success; failed"),
+    tell("inside of", "inside"),
+    tell("outside of", "outside"),
+    tell("whom", "name the thread"),
+    tell("of one's own", "of your own, of its own"),
+    tell("stranger", "an observed program, untrusted input"),
+    tell("stranger's", "the observed program's, untrusted"),
+    tell("nap", "a sleep, a bounded sleep"),
+    tell("naps", "sleeps, bounded sleeps"),
+    tell("goes on", "continues"),
+    tell("makes good", "repairs"),
+    Tell {
+        phrase: "nobody",
+        instead: "no thread, no process, no caller",
+        allowed: &["holder::nobody", "    nobody,", "\"nobody\""],
+    },
     Tell {
         phrase: "is no",
         instead: "is not a",
@@ -99,6 +116,8 @@ mod tests {
         assert_eq!(count("besides, this is recommended; nothing but forks"), 0);
         assert_eq!(count("'parsecs' is no unit"), 1);
         assert_eq!(count("there is no unit, and it is no longer needed"), 0);
+        assert_eq!(count("Nobody sleeps here."), 1);
+        assert_eq!(count("Holder::Nobody => \"nobody\""), 0);
     }
 
     #[test]
