@@ -219,10 +219,43 @@ fn a_loop_without_a_hint_is_told_with_its_place() {
     assert!(matches!(report.verdict, Verdict::Unknown(_)), "{report}");
     let looping = report.looping.as_ref().unwrap();
     assert!(looping.starts_with("thread 0 goes round "), "{report}");
+    assert!(looping.contains("without a hint: a loop that waits calls `spin_loop`"), "{report}");
     assert!(looping.contains("real_bad.rs:") && report.to_string().contains(looping), "{report}");
     let straight =
         explorer().explore(|| (0..9).for_each(|at| AtomicU32::new(0).store(at, Relaxed)));
     assert!(straight.unwrap().looping.is_none());
+}
+
+#[test]
+fn a_loop_that_changes_something_in_each_round_is_told_with_its_remedy() {
+    let waits = |change: fn(&AtomicU32)| {
+        let report = explorer().events(60).explore(move || {
+            let words = Arc::new((AtomicU32::new(0), AtomicU32::new(0)));
+            let other = Arc::clone(&words);
+            spawn(move || other.0.store(1, Release));
+            while words.0.load(Acquire) == 0 {
+                change(&words.1);
+                spin_loop();
+            }
+        });
+        let report = report.unwrap();
+        unknown(&report, Bound::Events(60), "an execution of more than 60 events");
+        report.looping.unwrap()
+    };
+    let adds = |word: &AtomicU32| _ = word.fetch_add(1, Relaxed);
+    for change in [|word: &AtomicU32| word.store(1, Relaxed), adds] {
+        let looping = waits(change);
+        for part in ["each round writes (", "real_bad.rs:", "`wait_until`", "`Explorer::rounds`"] {
+            assert!(looping.contains(part), "{part}: {looping}");
+        }
+    }
+    let hints = explorer().explore(|| {
+        loop {
+            spin_loop();
+        }
+    });
+    let looping = hints.unwrap().looping.unwrap();
+    assert!(looping.starts_with("thread 0 does nothing but hint at "), "{looping}");
 }
 
 #[test]

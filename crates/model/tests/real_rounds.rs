@@ -15,8 +15,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::{self, Acquire, Relaxed, Release, SeqCst};
 use uncontended_model::random::Random;
 use uncontended_model::real::{
-    AtomicBool, AtomicU32, Bound, Explorer, Failure, Memory, Report, UnsafeCell, Verdict, assume,
-    fence, spawn, spin_loop, wait_until, yield_now,
+    AtomicBool, AtomicU32, Bound, Coverage, Explorer, Failure, Limit, Memory, Report, UnsafeCell,
+    Verdict, assume, fence, spawn, spin_loop, wait_until, yield_now,
 };
 
 fn outcomes<T: Ord + 'static>(body: impl Fn() -> T + 'static) -> (BTreeMap<T, u64>, Report) {
@@ -212,6 +212,90 @@ fn a_loop_that_stores_what_it_finds_is_left_waiting_and_that_is_said() {
     });
     assert_eq!(found.into_keys().collect::<Vec<_>>(), [0, 1, 2, 3]);
     assert_eq!(report.rounds, Some(3), "{report}");
+}
+
+/// A lock is taken by `swap` within so many rounds, and freed by another thread.
+fn swapped_within(rounds: u32) -> impl Fn() -> bool + 'static {
+    move || {
+        let lock = Arc::new(AtomicBool::new(true));
+        let other = Arc::clone(&lock);
+        let holder = spawn(move || other.store(false, Release));
+        let taken = (0..rounds).any(|_| {
+            let taken = !lock.swap(true, Acquire);
+            if !taken {
+                spin_loop();
+            }
+            taken
+        });
+        holder.join().unwrap();
+        taken
+    }
+}
+
+#[test]
+fn a_loop_that_stores_what_it_finds_and_gives_up_unexplored_does_not_hold() {
+    let (found, report) = outcomes(swapped_within(3));
+    assert_eq!(found.into_keys().collect::<Vec<_>>(), [false, true]);
+    assert_eq!(report.coverage(), Coverage::Complete);
+    for rounds in [4, 5, 10, 190] {
+        let body = swapped_within(rounds);
+        let report = Explorer::new(Memory::C11).explore(move || _ = body()).unwrap();
+        assert!(matches!(report.verdict, Verdict::Unknown(Bound::Spins(3))), "{rounds}: {report}");
+        assert_eq!(report.coverage(), Coverage::Partial);
+        for part in ["real_rounds.rs:", "gives up later", "`Explorer::rounds`"] {
+            assert!(report.to_string().contains(part), "{part}: {report}");
+        }
+        let enough = Explorer::new(Memory::C11).rounds(rounds).outcomes(swapped_within(rounds));
+        let (found, report) = enough.unwrap();
+        assert_eq!(found.into_keys().collect::<Vec<_>>(), [false, true], "{report}");
+        assert!(report.holds(), "{report}");
+    }
+}
+
+#[test]
+fn a_loop_that_gives_up_is_told_from_a_patient_one_at_its_place() {
+    let report = Explorer::new(Memory::C11)
+        .explore(|| {
+            let lock = Arc::new(AtomicBool::new(true));
+            let other = Arc::clone(&lock);
+            let holder = spawn(move || other.store(false, Release));
+            let taken_within = |rounds: u32| {
+                (0..rounds).any(|_| {
+                    let taken = !lock.swap(true, Acquire);
+                    if !taken {
+                        spin_loop();
+                    }
+                    taken
+                })
+            };
+            assert!(taken_within(u32::MAX));
+            taken_within(10);
+            holder.join().unwrap();
+        })
+        .unwrap();
+    assert!(matches!(report.verdict, Verdict::Unknown(Bound::Spins(3))), "{report}");
+}
+
+#[test]
+fn what_a_verdict_covers_is_data() {
+    let waits = |explorer: Explorer| {
+        let body = || {
+            let ready = Arc::new(AtomicBool::new(false));
+            let other = Arc::clone(&ready);
+            spawn(move || other.store(true, Release));
+            while !ready.load(Acquire) {
+                spin_loop();
+            }
+        };
+        explorer.explore(body).unwrap().coverage()
+    };
+    let explorer = || Explorer::new(Memory::C11).rounds(2);
+    assert_eq!(waits(explorer()), Coverage::Within(vec![Limit::Rounds(2)]));
+    let spurious = explorer().spurious(true);
+    assert_eq!(waits(spurious), Coverage::Within(vec![Limit::Rounds(2), Limit::Spurious(2)]));
+    let bounded = explorer().preemptions(1);
+    assert_eq!(waits(bounded), Coverage::Within(vec![Limit::Preemptions(1), Limit::Rounds(2)]));
+    assert_eq!(waits(explorer().executions(1)), Coverage::Partial);
 }
 
 #[test]

@@ -27,7 +27,7 @@ impl Core {
             {
                 let run = &mut self.threads[thread];
                 run.effects += 1;
-                run.rounds.changed(site, location);
+                run.rounds.changed();
             }
             (Op::Load { order }, Op::Load { order: asked })
                 if order == asked

@@ -128,6 +128,8 @@ pub(crate) struct Core {
     pub(crate) script: VecDeque<Step>,
     /// What leads the run, unless it goes by itself.
     pub(crate) guide: Option<Guide>,
+    /// The one thread that moves on beyond the graph; none: all do.
+    pub(crate) alone: Option<usize>,
     /// What a failure about two accesses to plain memory is about.
     pub(crate) clash: Option<Clash>,
     /// Draws the run at random.
@@ -156,6 +158,7 @@ impl Core {
             stop: None,
             script: VecDeque::new(),
             guide: None,
+            alone: None,
             clash: None,
             sampler: None,
             out_of_time: false,
@@ -451,9 +454,7 @@ impl Core {
         }
         match what {
             Some(what) => run.rounds.saw(Seen { site, location, what }),
-            None if matches!(kind, Kind::Read | Kind::Write | Kind::Thread) => {
-                run.rounds.changed(site, location)
-            }
+            None if matches!(kind, Kind::Read | Kind::Write | Kind::Thread) => run.rounds.changed(),
             None => {}
         }
         value

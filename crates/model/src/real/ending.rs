@@ -2,8 +2,8 @@
 
 use super::clock::Clock;
 use super::core::{Core, State};
-use super::graph::{EventId, Kind};
-use super::verdict::Failure;
+use super::graph::{Event, EventId, Kind};
+use super::verdict::{Bound, Failure};
 use std::panic::Location as Site;
 
 /// Events in one round of a loop, at most, for it to be found.
@@ -76,24 +76,54 @@ impl Core {
         needed
     }
 
-    /// The loop that the thread with the most events goes round, if it has done so three times at the end: its thread
-    /// and its places.
-    pub(crate) fn looping(&self) -> Option<String> {
+    /// The loop that ran into a bound, by its places, with what to do about it.
+    pub(crate) fn looping(&self, hit: Bound) -> Option<String> {
+        if let Bound::Spins(_) = hit {
+            let thread = self.threads.iter().position(|run| run.rounds.is_endless())?;
+            let (hint, _) = self.threads[thread].rounds.hinted()?;
+            return Some(format!(
+                "thread {thread} does nothing but hint at {hint}: let its loop look at what it waits for"
+            ));
+        }
         let (thread, run) = self.threads.iter().enumerate().max_by_key(|(_, run)| run.executed)?;
-        let events = &self.graph.threads[thread][..run.executed];
-        let sites: Vec<_> = events.iter().rev().map(|event| event.site).collect();
+        let round = Core::round(&self.graph.threads[thread][..run.executed])?;
+        let places = |events: &mut dyn Iterator<Item = &Event>| {
+            let mut places: Vec<String> = Vec::new();
+            for place in events.map(|event| event.site.to_string()) {
+                if !places.contains(&place) {
+                    places.push(place);
+                }
+            }
+            places.join(", ")
+        };
+        let written = places(&mut round.iter().filter(|event| event.kind == Kind::Write));
+        let told = match (round.iter().any(|event| event.after_hint), written.is_empty()) {
+            (false, _) => ", without a hint: a loop that waits calls `spin_loop` or `yield_now`, or is a `wait_until`"
+                .to_owned(),
+            (true, true) => String::new(),
+            (true, false) => format!(
+                ", and each round writes ({written}): `Explorer::rounds` bounds only rounds that change nothing. Wait by \
+                 `wait_until`, with what changes outside of it, or let the loop give up after a few rounds"
+            ),
+        };
+        Some(format!("thread {thread} goes round {}{told}", places(&mut round.iter())))
+    }
+
+    /// The round of a loop that a thread has gone three times at the end.
+    fn round(events: &[Event]) -> Option<&[Event]> {
+        let is_alike = |one: &Event, other: &Event| {
+            (one.site, one.kind, one.after_hint) == (other.site, other.kind, other.after_hint)
+        };
         let is_round = |length: &usize| {
-            let rounds = sites.get(..3 * length);
-            rounds.is_some_and(|it| it[*length..].iter().zip(it).all(|(one, other)| one == other))
+            let begin = events.len().checked_sub(3 * length);
+            begin.is_some_and(|begin| {
+                let rounds = &events[begin..];
+                let mut next = rounds[*length..].iter().zip(rounds);
+                next.all(|(one, other)| is_alike(one, other))
+            })
         };
         let length = (1..=LONGEST_ROUND).find(is_round)?;
-        let mut places: Vec<String> = Vec::new();
-        for site in sites[..length].iter().rev().map(ToString::to_string) {
-            if !places.contains(&site) {
-                places.push(site);
-            }
-        }
-        Some(format!("thread {thread} goes round {}", places.join(", ")))
+        Some(&events[events.len() - length..])
     }
 
     /// The place in the code where a thread waits.

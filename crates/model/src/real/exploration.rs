@@ -1,35 +1,24 @@
 //! One exploration: run after run, what each ended in, and the report.
 
-use super::core::{Core, Limits, Stop};
-use super::explorer::{Explorer, MOST_EVENTS};
+use super::core::{Core, Stop};
+use super::explorer::Explorer;
 use super::graph::Graph;
 use super::growth::Growth;
 use super::jobs::Shared;
 use super::memory::Memory;
 use super::preemptions;
+use super::probing::Probe;
 use super::runtime::Run;
 use super::schedule::{self, Step};
 use super::verdict::{
     Bound, Diverged, Failure, Misfit, Report, Sampled, Verdict, Violation, hidden,
 };
-use super::waiting::Waiting;
 use super::{panics, shrink, trace};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
-
-/// Rounds for which a waiting loop is followed once, to see whether it gives up by itself.
-const PROBED_SPINS: u32 = 200;
-
-/// What is known of a loop that waits.
-struct Probe {
-    waiting: Waiting,
-    /// Whether it gives up by itself; none while others' news came in between.
-    gives_up: Option<bool>,
-    attempts: u32,
-}
 
 /// How the search goes on after a run.
 pub(super) enum Stepped {
@@ -47,9 +36,6 @@ pub(super) enum Ended<T> {
     /// The search ends with this: a violation, or a bound that leaves nothing to say of the rest.
     Over(Box<Report>),
 }
-
-/// How often a loop is followed until it shows whether it gives up.
-const MOST_PROBES: u32 = 4;
 
 pub(super) struct Exploration<T> {
     pub(super) bounds: Explorer,
@@ -73,8 +59,8 @@ pub(super) struct Exploration<T> {
     /// code that depends on hidden state shows there if not before.
     pub(super) samples: Vec<(Graph, Option<Rc<T>>)>,
     rerun: u64,
-    /// Waiting loops that have been followed for `PROBED_SPINS` rounds.
-    probed: Vec<Probe>,
+    /// Waiting loops that have been followed further.
+    pub(super) probed: Vec<Probe>,
     /// A run ended with threads that wait for ever, except for one that might time out once more.
     pub(super) is_out_of_time: bool,
     begun: Instant,
@@ -99,8 +85,8 @@ pub(super) struct Exploration<T> {
     pub(super) steps: u64,
     /// Why no probability is stated for runs drawn at random.
     pub(super) unstated: Option<&'static str>,
-    /// A loop that went on until the bound on events.
-    looping: Option<String>,
+    /// A loop that went on until a bound, and what to do about it.
+    pub(super) looping: Option<String>,
 }
 
 impl<T: Ord + 'static> Exploration<T> {
@@ -239,8 +225,8 @@ impl<T: Ord + 'static> Exploration<T> {
             }
             Some(Stop::Bound(hit)) => {
                 self.cut += 1;
-                if let Bound::Events(_) = hit {
-                    let looping = self.run.core.borrow().looping();
+                if let Bound::Events(_) | Bound::Spins(_) = hit {
+                    let looping = self.run.core.borrow().looping(hit);
                     self.looping = self.looping.take().or(looping);
                 }
                 return Ok(Ended::Cut(hit));
@@ -248,9 +234,9 @@ impl<T: Ord + 'static> Exploration<T> {
             None => {}
         }
         let mut ended = Ended::Whole(result.clone());
-        if self.gives_up_later() {
+        if let Some(hit) = self.gives_up_later() {
             self.cut += 1;
-            ended = Ended::Cut(Bound::Spins(self.bounds.spins));
+            ended = Ended::Cut(hit);
         } else if let Some(failure) = self.count(result.clone()) {
             return self.violated(failure).map(over);
         }
@@ -306,7 +292,7 @@ impl<T: Ord + 'static> Exploration<T> {
         let Some(failure) = failure else {
             return Ok(self.report(Verdict::Unknown(Bound::Replayed)));
         };
-        let violation = self.drawn(self.violation(failure));
+        let violation = self.drawn(Violation { replayed: true, ..self.violation(failure) });
         Ok(self.report(Verdict::Violated(Box::new(violation))))
     }
 
@@ -335,6 +321,7 @@ impl<T: Ord + 'static> Exploration<T> {
             after: self.executions,
             schedule,
             shrunk: None,
+            replayed: false,
             page: None,
         }
     }
@@ -373,6 +360,7 @@ impl<T: Ord + 'static> Exploration<T> {
             left_waiting: self.left_waiting,
             timeouts: (self.out_of_time > 0).then_some(self.bounds.timeouts),
             preemptions: self.bounds.preemptions,
+            spurious: Some(self.bounds.spurious).filter(|&most| most > 0),
             beyond: self.beyond,
             sampled: self.sampled,
             done,
@@ -422,57 +410,6 @@ impl<T: Ord + 'static> Exploration<T> {
         self.is_out_of_time |= waiting.iter().all(is_left);
         self.blocked += 1;
         None
-    }
-
-    /// Whether a loop that this run left at the bound on rounds would have given up by itself, a good deal later. Then
-    /// what comes after it is not explored. Found out once for each loop.
-    fn gives_up_later(&mut self) -> bool {
-        let spinning = self.run.core.borrow().spinning();
-        for (_, waiting) in &spinning {
-            if !self.probed.iter().any(|probe| probe.waiting == *waiting) {
-                let waiting = waiting.clone();
-                self.probed.push(Probe { waiting, gives_up: None, attempts: 0 });
-            }
-        }
-        let is_open = |probe: &Probe| probe.gives_up.is_none() && probe.attempts < MOST_PROBES;
-        let is_meant = |probe: &Probe| spinning.iter().any(|(_, it)| *it == probe.waiting);
-        if self.probed.iter().any(|probe| is_meant(probe) && is_open(probe)) {
-            self.probe(&spinning);
-        }
-        self.probed.iter().any(|probe| is_meant(probe) && probe.gives_up == Some(true))
-    }
-
-    /// Follows these loops further, then comes back to where they are.
-    fn probe(&mut self, spinning: &[(usize, Waiting)]) {
-        let graph = {
-            let mut core = self.run.core.borrow_mut();
-            core.limits = Limits {
-                events: MOST_EVENTS,
-                rewriting_rounds: u32::MAX,
-                spins: PROBED_SPINS.max(core.limits.spins + 1),
-                ..self.bounds.limits()
-            };
-            core.growth.single = true;
-            core.graph.clone()
-        };
-        self.execute(graph.clone());
-        {
-            let mut core = self.run.core.borrow_mut();
-            let still = core.spinning();
-            for (thread, waiting) in spinning {
-                let probe = self.probed.iter_mut().find(|probe| probe.waiting == *waiting);
-                let probe = probe.expect("noted before");
-                probe.attempts += 1;
-                if still.iter().any(|(other, _)| other == thread) {
-                    probe.gives_up.get_or_insert(false);
-                } else if !core.threads[*thread].rounds.has_news {
-                    probe.gives_up = Some(true);
-                }
-            }
-            core.limits = self.bounds.limits();
-            core.growth.single = false;
-        }
-        self.execute(graph);
     }
 
     pub(super) fn repeat_samples(&mut self) -> Result<(), Diverged> {

@@ -368,6 +368,15 @@ impl Graph {
         Some(event)
     }
 
+    /// Takes away all that `prefix`, of program order and reads-from, does not know.
+    pub(crate) fn keep(&mut self, prefix: &Clock) {
+        for thread in 0..self.threads.len() {
+            while self.threads[thread].len() > prefix.get(thread) {
+                self.pop(thread);
+            }
+        }
+    }
+
     /// Takes away what has this stamp or a later one.
     pub(crate) fn cut_back(&mut self, stamp: u32) {
         for thread in 0..self.threads.len() {

@@ -7,9 +7,10 @@
 //! the number of executions; violated, with a trace; or unknown, with the bound that was hit. Code that does not do the
 //! same thing twice is an error ([`Diverged`]), never a verdict.
 //!
-//! "Holds" is about every execution, with one exception that the report states: a loop that calls [`spin_loop`],
-//! [`yield_now`] or [`sleep`] is explored for a bounded number of unsuccessful rounds ([`Explorer::rounds`]). The hints
-//! themselves change nothing. [`wait_until`] waits without such a bound.
+//! "Holds" is about every execution, or about every one within the limits that stand in the same sentence and in
+//! [`Report::coverage`]. A loop that calls [`spin_loop`], [`yield_now`] or [`sleep`] is explored for a bounded number
+//! of unsuccessful rounds ([`Explorer::rounds`]); the hints themselves change nothing. If a loop gives up by itself
+//! later than that, the verdict is unknown. [`wait_until`] waits without such a bound.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -44,9 +45,8 @@
 //!   explored threads), files, clocks.
 //! - Under TSO and SC: what a compiler may do to relaxed accesses. Only a C11 pass speaks of portable code.
 //! - What a waiting loop does that finds news after more rounds than [`Explorer::rounds`] (the report says so), and
-//!   what follows a loop that gives up by itself after more than 200 rounds (below that: unknown, [`Explorer::spins`]).
-//!   A loop that stores what it found (a `swap` that fails) is left waiting at the bound: whether it gives up shows
-//!   only if nobody else moves meanwhile.
+//!   what follows a loop that gives up by itself more than 200 rounds later (below that: unknown). One whose patience
+//!   hangs on something else than its place, where it began and what it reads, is followed once.
 //! - Hidden state that shows in no second run of a sample: the executions whose number is a power of two, and the last
 //!   one, run twice; the first one once more at the end.
 //! - Spurious failures and wake-ups, unless [`Explorer::spurious`] asks for them (then two a thread); more time-outs of
@@ -90,6 +90,7 @@ mod clock;
 mod condition;
 mod context;
 mod core;
+mod coverage;
 mod ending;
 mod exploration;
 mod explorer;
@@ -108,6 +109,7 @@ mod order;
 mod ordered;
 mod panics;
 mod preemptions;
+mod probing;
 mod rounds;
 mod runtime;
 mod sampler;
@@ -131,6 +133,7 @@ pub use self::atomics::{
 };
 pub use self::cell::UnsafeCell;
 pub use self::clock::MAX_THREADS;
+pub use self::coverage::{Coverage, Limit};
 pub use self::explorer::Explorer;
 pub use self::futex::{FutexWord, Wait, futex_wait, futex_wait_timeout, futex_wake};
 pub use self::heap::{Box, alloc, dealloc};

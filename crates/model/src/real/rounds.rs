@@ -30,7 +30,7 @@ pub(crate) enum What {
 const JUDGED_ROUNDS: usize = 8;
 
 /// Hints in a row without anything between them, after which a loop does nothing else.
-const EMPTY_ROUNDS: u32 = 10_000;
+pub(crate) const EMPTY_ROUNDS: u32 = 10_000;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
@@ -54,10 +54,18 @@ impl PartialEq for Seen {
 #[derive(Debug)]
 struct Loop {
     site: &'static Site<'static>,
+    /// The events of its thread before its first hint.
+    begun: usize,
     /// Where in `seen` its rounds began, the current one last.
     begins: Vec<usize>,
     unsuccessful: u32,
     empty: u32,
+}
+
+impl Loop {
+    fn is_endless(&self) -> bool {
+        self.empty > EMPTY_ROUNDS
+    }
 }
 
 /// A round that a hint has just ended.
@@ -83,15 +91,12 @@ pub(crate) struct Rounds {
     /// The round that the last hint ended.
     last: std::ops::Range<usize>,
     hinted_at: Option<&'static Site<'static>>,
-    /// A round that had to repeat the one before could not: others have moved on.
-    pub(crate) has_news: bool,
 }
 
 impl Rounds {
     /// Books what the thread has read, rewritten or drawn.
     pub(crate) fn saw(&mut self, seen: Seen) {
         if let Some(&before) = self.expected(seen.site, seen.location) {
-            self.has_news |= before != seen;
             let is_same = before == seen;
             self.repeating =
                 if is_same { self.repeating.start + 1..self.repeating.end } else { 0..0 };
@@ -101,15 +106,12 @@ impl Rounds {
         self.seen.push(seen);
     }
 
-    /// The thread has changed something, at this place: what it reads from now on is new to it.
+    /// The thread has changed something: what it reads from now on is new to it.
     #[inline]
-    pub(crate) fn changed(&mut self, site: &'static Site<'static>, location: u32) {
-        if self.seen.is_empty() && self.loops.is_empty() {
-            return;
+    pub(crate) fn changed(&mut self) {
+        if !self.seen.is_empty() || !self.loops.is_empty() {
+            self.forget();
         }
-        let has_news = self.has_news || self.expected(site, location).is_some();
-        self.forget();
-        self.has_news = has_news;
     }
 
     fn forget(&mut self) {
@@ -121,7 +123,7 @@ impl Rounds {
     /// Makes ready for another thread.
     pub(crate) fn clear(&mut self) {
         self.forget();
-        (self.hinted_at, self.has_news) = (None, false);
+        self.hinted_at = None;
     }
 
     /// What the round before found here, if the current one must repeat it.
@@ -130,13 +132,19 @@ impl Rounds {
         (seen.site == site && seen.location == location).then_some(seen)
     }
 
-    /// Ends a round of the loop around `site`. Beyond `most` unsuccessful rounds the next one repeats this one. A hint
-    /// with nothing before it in its round ends none.
-    pub(crate) fn hint(&mut self, site: &'static Site<'static>, most: u32) -> Ended {
+    /// Ends a round of the loop around `site`, `executed` events into its thread. Beyond `most` unsuccessful rounds the
+    /// next one repeats this one. A hint with nothing before it in its round ends none.
+    pub(crate) fn hint(
+        &mut self,
+        site: &'static Site<'static>,
+        executed: usize,
+        most: u32,
+    ) -> Ended {
         let end = self.seen.len();
         self.hinted_at = Some(site);
         let Some(entry) = self.loops.iter_mut().find(|entry| entry.site == site) else {
-            self.loops.push(Loop { site, begins: vec![end], unsuccessful: 1, empty: 0 });
+            let begins = vec![end];
+            self.loops.push(Loop { site, begun: executed, begins, unsuccessful: 1, empty: 0 });
             (self.repeating, self.last) = (0..0, end..end);
             return Ended { unsuccessful: 1, count: 1, rewrites: false, is_endless: false };
         };
@@ -149,13 +157,13 @@ impl Rounds {
             let is_same = before == Some(&self.seen[begin..]);
             entry.unsuccessful = if is_same { entry.unsuccessful + 1 } else { 1 };
             entry.begins.push(end);
+            entry.empty = 0;
             self.last = begin..end;
         }
         let (unsuccessful, count) = (entry.unsuccessful, entry.begins.len() as u32);
-        let is_endless = entry.empty > EMPTY_ROUNDS;
+        let is_endless = entry.is_endless();
         self.repeating = if unsuccessful > most { self.last.clone() } else { 0..0 };
-        let rewrites = self.last().iter().any(|seen| matches!(seen.what, What::Rewritten(..)));
-        Ended { unsuccessful, count, rewrites, is_endless }
+        Ended { unsuccessful, count, rewrites: self.last_rewrites(), is_endless }
     }
 
     /// The write that a read here must read again.
@@ -195,6 +203,23 @@ impl Rounds {
     /// What the last round found.
     pub(crate) fn last(&self) -> &[Seen] {
         &self.seen[self.last.clone()]
+    }
+
+    /// Whether the last round stored what it found.
+    pub(crate) fn last_rewrites(&self) -> bool {
+        self.last().iter().any(|seen| matches!(seen.what, What::Rewritten(..)))
+    }
+
+    /// Whether the thread does nothing but give hints.
+    pub(crate) fn is_endless(&self) -> bool {
+        self.loops.iter().any(Loop::is_endless)
+    }
+
+    /// Where the last hint was given, and the events of the thread before the first one there.
+    pub(crate) fn hinted(&self) -> Option<(&'static Site<'static>, usize)> {
+        let site = self.hinted_at?;
+        let found = self.loops.iter().find(|entry| entry.site == site)?;
+        Some((site, found.begun))
     }
 
     /// Where the last hint was given.

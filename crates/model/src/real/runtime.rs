@@ -99,6 +99,9 @@ impl Run {
             if !core.replaying && core.is_led() {
                 return core.scheduled();
             }
+            if let (false, Some(thread)) = (core.replaying, core.alone) {
+                return core.can_move(thread).then_some(thread);
+            }
             if !core.replaying && core.sampler.is_some() {
                 return core.drawn();
             }

@@ -10,8 +10,7 @@ use std::time::Duration;
 /// The answer of an exploration.
 #[derive(Debug)]
 pub enum Verdict {
-    /// Every execution was explored, those beyond [`Report::rounds`] and [`Report::timeouts`] apart, and none broke a
-    /// rule.
+    /// Every execution that [`Report::coverage`] says was explored, and none broke a rule.
     Holds,
     /// An execution breaks a rule.
     Violated(Box<Violation>),
@@ -28,7 +27,8 @@ pub enum Bound {
     Events(usize),
     /// An execution starts more than this many threads.
     Threads(usize),
-    /// A waiting loop gives up by itself after more than this many rounds, and what comes then was not explored.
+    /// A waiting loop was followed for so many rounds without news. It gives up by itself later, and what it does then
+    /// was not explored; or it does nothing but give hints. [`Report::looping`] says where.
     Spins(u32),
     /// No execution came to its end: `assume` left all of them out.
     Assumptions,
@@ -51,10 +51,9 @@ impl fmt::Display for Bound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Bound::Executions(n) => write!(f, "more than {n} executions"),
-            Bound::Events(n) => write!(
-                f,
-                "an execution of more than {n} events (a loop that waits must call `spin_loop` or `yield_now`)"
-            ),
+            Bound::Events(n) => {
+                write!(f, "an execution of more than {n} events (`Explorer::events` allows more)")
+            }
             Bound::Threads(n) => write!(
                 f,
                 "an execution of more than {n} threads, the first one included (explore one of each role, or two)"
@@ -76,7 +75,9 @@ impl fmt::Display for Bound {
                 f,
                 "preemptions are counted for programs of plain atomics only: this one waits at {site}"
             ),
-            Bound::Spins(n) => write!(f, "a loop that gives up after more than {n} rounds"),
+            Bound::Spins(n) => {
+                write!(f, "a waiting loop of more than {n} rounds without news")
+            }
         }
     }
 }
@@ -205,8 +206,10 @@ pub struct Violation {
     pub after: u64,
     /// The execution as a line of text, for [`Explorer::replay`](super::Explorer::replay).
     pub schedule: String,
-    /// How the execution that was found became this one; `None` where it is shown as it was found.
+    /// How the execution that was found became this one; `None` where it is shown as it was found or replayed.
     pub shrunk: Option<Shrunk>,
+    /// Whether it was run alone, along a schedule ([`Explorer::replay`](super::Explorer::replay), `UNC_REPLAY`).
+    pub replayed: bool,
     /// The page that shows it, where one was asked for and could be written, or why not
     /// ([`Explorer::html`](super::Explorer::html)).
     pub page: Option<Result<PathBuf, String>>,
@@ -256,11 +259,19 @@ impl Violation {
     /// The execution as a page that needs nothing but itself.
     pub fn html(&self) -> String {
         let how = format!("`{}`", self.command());
-        let shrunk = self.shrunk.map_or("it is shown as it was found".into(), |it| it.to_string());
+        let shrunk = match self.shrunk {
+            Some(shrunk) => shrunk.to_string(),
+            None if self.replayed => "it was run alone, along the schedule below".into(),
+            None => "it is shown as it was found".into(),
+        };
         let arrows = "A step that reads what another thread wrote has an arrow from it: solid where what happened \
                       before the one happened before the other, dashed where nothing is ordered. Accesses that clash, \
                       and where the execution ended, are set off.";
-        let notes = [("How to read it", arrows), ("Found", &shrunk), ("To run it alone", &how)];
+        let notes = [
+            ("How to read it", arrows),
+            (if self.replayed { "Run again" } else { "Found" }, &shrunk),
+            ("To run it alone", &how),
+        ];
         self.trace.page(&notes)
     }
 
@@ -351,6 +362,9 @@ pub struct Report {
     /// The bound on time-outs of a thread, if it kept executions out
     /// ([`Explorer::timeouts`](super::Explorer::timeouts)).
     pub timeouts: Option<u32>,
+    /// The bound on failures and wake-ups of a thread without a cause, if there may be any
+    /// ([`Explorer::spurious`](super::Explorer::spurious)).
+    pub spurious: Option<u32>,
     /// The bound on preemptions, if there is one ([`Explorer::preemptions`](super::Explorer::preemptions)).
     pub preemptions: Option<u32>,
     /// Executions that the search came across beyond that bound; they are not counted above.
@@ -361,8 +375,8 @@ pub struct Report {
     /// Where a bound ended the search: the part of it that was done, from 0 to 1, if every way on from a step were as
     /// large as the others. A guess; [`Explorer::estimate`](super::Explorer::estimate) knows its error.
     pub done: Option<f64>,
-    /// Where an execution hit the bound on events: the loop that it went round, if there was one, by places in the
-    /// code.
+    /// Where an execution hit the bound on events or that on a loop's rounds: the loop, if there was one, by places in
+    /// the code, and what to do about it.
     pub looping: Option<String>,
 }
 
@@ -425,8 +439,7 @@ impl fmt::Display for Estimate {
 }
 
 impl Report {
-    /// Whether every execution was explored, those beyond [`Report::rounds`] and [`Report::timeouts`] apart, and none
-    /// broke a rule.
+    /// Whether every execution that [`Report::coverage`] says was explored, and none broke a rule.
     pub fn holds(&self) -> bool {
         matches!(self.verdict, Verdict::Holds)
     }
@@ -444,24 +457,15 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.verdict {
             Verdict::Holds => {
-                write!(f, "holds in all {} executions", self.executions)?;
-                if let Some(preemptions) = self.preemptions {
-                    write!(f, " with at most {preemptions} preemptions")?;
-                }
-                if let Some(rounds) = self.rounds {
-                    let and = if self.preemptions.is_some() { ", and" } else { "" };
-                    write!(
-                        f,
-                        "{and} with at most {rounds} rounds of waiting, {} reads forced, {} left waiting",
-                        self.forced, self.left_waiting
-                    )?;
-                }
-                if let Some(timeouts) = self.timeouts {
-                    write!(f, ", with at most {timeouts} time-outs a thread")?;
-                }
+                f.write_str("holds")?;
+                self.told_coverage(f)?;
             }
             Verdict::Violated(violation) => {
-                write!(f, "violated after {} executions", violation.after)?;
+                if violation.replayed {
+                    f.write_str("violated along the schedule given")?;
+                } else {
+                    write!(f, "violated after {} executions", violation.after)?;
+                }
                 if let Some(preemptions) = violation.preemptions {
                     write!(f, ", with {preemptions} preemptions")?;
                 }

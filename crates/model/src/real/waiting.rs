@@ -6,14 +6,18 @@
 use super::core::{Core, Request, State, Stop, ThreadRun};
 use super::graph::{Event, EventId, NOWHERE};
 use super::op::{Effect, Op};
-use super::rounds::{Seen, What};
+use super::rounds::{EMPTY_ROUNDS, Seen, What};
 use super::verdict::Bound;
 use std::panic::Location as Site;
 
-/// A loop that waits: the place of its hint, and what a round of it reads, by place and name of the location.
+/// A loop that waits: the place of its hint, how many events its thread had when it gave the first one, and what a
+/// round of it reads, by place and name of the location.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Waiting {
-    hint: &'static Site<'static>,
+    pub(crate) hint: &'static Site<'static>,
+    begun: usize,
+    /// A round stores what it found.
+    pub(crate) rewrites: bool,
     reads: Vec<(&'static Site<'static>, Option<(u8, u32)>)>,
 }
 
@@ -25,12 +29,12 @@ impl Core {
         }
         let run = &mut self.threads[thread];
         run.hinted = true;
-        let round = run.rounds.hint(site, self.limits.rounds);
+        let round = run.rounds.hint(site, run.executed, self.limits.rounds);
         if let Some(guide) = &mut self.guide {
             guide.rest(thread, round.unsuccessful > self.limits.rounds);
         }
         if round.is_endless {
-            self.stop.get_or_insert(Stop::Bound(Bound::Spins(self.limits.spins)));
+            self.stop.get_or_insert(Stop::Bound(Bound::Spins(EMPTY_ROUNDS)));
             return false;
         }
         let goes_on = round.count <= self.limits.spins
@@ -78,7 +82,6 @@ impl Core {
             && self.graph.floor(at, &draft.hb) <= self.graph.position(at, from)
             && (from == self.graph.newest(at)
                 || self.growth.may_read(&mut self.graph, thread, draft, from));
-        self.threads[thread].rounds.has_news |= !is_possible;
         is_possible.then_some(from)
     }
 
@@ -145,7 +148,9 @@ impl Core {
         let waiting = |(thread, run): (usize, &ThreadRun)| {
             let name = |at: u32| self.graph.locations.get(at as usize).map(|found| found.name);
             let reads = run.rounds.last().iter().map(|seen| (seen.site, name(seen.location)));
-            Some((thread, Waiting { hint: run.rounds.hinted_at()?, reads: reads.collect() }))
+            let (hint, begun) = run.rounds.hinted()?;
+            let rewrites = run.rounds.last_rewrites();
+            Some((thread, Waiting { hint, begun, rewrites, reads: reads.collect() }))
         };
         threads.filter_map(waiting).collect()
     }

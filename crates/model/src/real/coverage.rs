@@ -1,0 +1,101 @@
+//! What a verdict is about: all executions, all within limits, or some.
+
+use super::probing::PROBED_ROUNDS;
+use super::verdict::{Report, Verdict};
+use std::fmt;
+
+/// Which of a program's executions a verdict is about.
+///
+/// ```
+/// use uncontended_model::real::{AtomicBool, Coverage, Explorer, Limit, Memory, spawn, spin_loop};
+/// use std::sync::{Arc, atomic::Ordering::{Acquire, Release}};
+///
+/// let report = Explorer::new(Memory::C11).explore(|| {
+///     let ready = Arc::new(AtomicBool::new(false));
+///     let other = Arc::clone(&ready);
+///     spawn(move || other.store(true, Release));
+///     while !ready.load(Acquire) {
+///         spin_loop();
+///     }
+/// });
+/// assert_eq!(report.unwrap().coverage(), Coverage::Within(vec![Limit::Rounds(3)]));
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Coverage {
+    /// All of them.
+    Complete,
+    /// All of them within these limits, of which there is at least one: each kept executions out, or was asked for.
+    Within(Vec<Limit>),
+    /// Some: a bound or a violation ended the search. Nothing is said of the others.
+    Partial,
+}
+
+/// What an execution may have and still be explored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Limit {
+    /// At most so many preemptions ([`Explorer::preemptions`](super::Explorer::preemptions)).
+    Preemptions(u32),
+    /// At most so many rounds without effect in a row, of each loop that gives hints
+    /// ([`Explorer::rounds`](super::Explorer::rounds)): what such a loop does that finds news later is not explored.
+    /// The loops left waiting there go on for 200 rounds at least; one that gives up after more was not seen to.
+    Rounds(u32),
+    /// At most so many time-outs of each thread ([`Explorer::timeouts`](super::Explorer::timeouts)).
+    Timeouts(u32),
+    /// At most so many failures and wake-ups without a cause of each thread
+    /// ([`Explorer::spurious`](super::Explorer::spurious)).
+    Spurious(u32),
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Limit::Preemptions(most) => write!(f, "at most {most} preemptions"),
+            Limit::Rounds(most) => write!(f, "at most {most} rounds of waiting"),
+            Limit::Timeouts(most) => write!(f, "at most {most} time-outs a thread"),
+            Limit::Spurious(most) => {
+                write!(f, "at most {most} failures or wake-ups without a cause a thread")
+            }
+        }
+    }
+}
+
+impl Report {
+    /// Which executions the verdict is about. Whoever relies on "holds" without a "but" asks for
+    /// [`Coverage::Complete`].
+    pub fn coverage(&self) -> Coverage {
+        match self.verdict {
+            Verdict::Unknown(_) | Verdict::Violated(_) => Coverage::Partial,
+            Verdict::Holds => match self.limits() {
+                limits if limits.is_empty() => Coverage::Complete,
+                limits => Coverage::Within(limits),
+            },
+        }
+    }
+
+    fn limits(&self) -> Vec<Limit> {
+        let limits = [
+            self.preemptions.map(Limit::Preemptions),
+            self.rounds.map(Limit::Rounds),
+            self.timeouts.map(Limit::Timeouts),
+            self.spurious.map(Limit::Spurious),
+        ];
+        limits.into_iter().flatten().collect()
+    }
+
+    /// What a verdict that holds is about, in words that follow "holds".
+    pub(crate) fn told_coverage(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, " in all {} executions", self.executions)?;
+        for (at, limit) in self.limits().iter().enumerate() {
+            let joined = if at == 0 { " with" } else { ", and with" };
+            write!(f, "{joined} {limit}")?;
+            if let Limit::Rounds(_) = limit {
+                write!(f, ", {} reads forced, {} left waiting", self.forced, self.left_waiting)?;
+                if self.left_waiting > 0 {
+                    write!(f, " (for {PROBED_ROUNDS} rounds and more)")?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
