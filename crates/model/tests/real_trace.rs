@@ -114,6 +114,89 @@ fn a_chain_that_breaks_in_the_middle_is_told_there() {
     says(&text, &["one = 0x1 rlx", "(rlx) does not acquire"]);
 }
 
+/// Plain memory, two flags, and three threads: one hands it over, one passes it on, and thread 0 takes it.
+fn passed_on(
+    gives: impl Fn(&[AtomicU32; 2]) + Copy + Send + 'static,
+    passes: impl Fn(&[AtomicU32; 2]) + Copy + Send + 'static,
+    takes: impl Fn(&[AtomicU32; 2]) -> bool + 'static,
+) -> impl Fn() + 'static {
+    move || {
+        let flags = [AtomicU32::new(0).named("one"), AtomicU32::new(0).named("two")];
+        let shared = Arc::new((Slot(UnsafeCell::new(0), AtomicU32::new(0)), flags));
+        let (first, second) = (Arc::clone(&shared), Arc::clone(&shared));
+        let giver = spawn(move || {
+            first.0.0.with_mut(|_| ());
+            gives(&first.1);
+        });
+        let between = spawn(move || passes(&second.1));
+        if takes(&shared.1) {
+            shared.0.0.with(|_| ());
+        }
+        giver.join().unwrap();
+        between.join().unwrap();
+    }
+}
+
+#[test]
+fn of_a_chain_all_that_is_missing_is_told_and_nothing_else() {
+    for relaxed in 1..16 {
+        let pick = |bit: u32, order| if relaxed >> bit & 1 == 1 { Relaxed } else { order };
+        let orders = [pick(0, Release), pick(1, Acquire), pick(2, Release), pick(3, Acquire)];
+        let text = trace(passed_on(
+            move |flags| flags[0].store(1, orders[0]),
+            move |flags| {
+                if flags[0].load(orders[1]) == 1 {
+                    flags[1].store(1, orders[2]);
+                }
+            },
+            move |flags| flags[1].load(orders[3]) == 1,
+        ));
+        let lacks = ["#4 (rlx) does not release", "#5 (rlx) does not acquire"];
+        let lacks =
+            lacks.into_iter().chain(["#6 (rlx) does not release", "#7 (rlx) does not acquire"]);
+        for (bit, lack) in lacks.enumerate() {
+            assert_eq!(text.contains(lack), relaxed >> bit & 1 == 1, "{relaxed:b}: {lack}\n{text}");
+        }
+    }
+}
+
+#[test]
+fn a_read_modify_write_in_between_carries_on_and_lacks_nothing() {
+    let added = |store, add, load| {
+        passed_on(
+            move |flags| flags[0].store(1, store),
+            move |flags| _ = flags[0].fetch_add(1, add),
+            move |flags| flags[0].load(load) == 2,
+        )
+    };
+    let right = Explorer::new(Memory::C11).explore(added(Release, Relaxed, Acquire)).unwrap();
+    assert!(right.holds(), "{right}");
+    for add in [Relaxed, AcqRel] {
+        let text = trace(added(Relaxed, add, Acquire));
+        let why = "#6 reads what #5 wrote after #3, which carries on from #4, but #4 (rlx) does not release\n";
+        says(&text, &[why]);
+    }
+    let unread = trace(added(Release, Relaxed, Relaxed));
+    says(&unread, &["#6 reads what #5 wrote after #3, but #6 (rlx) does not acquire\n"]);
+    assert!(!unread.contains("#5 (rlx) does"), "{unread}");
+}
+
+#[test]
+fn a_fence_that_is_there_lacks_nothing() {
+    let text = trace(hand_over(Relaxed, Relaxed, [None, Some(Acquire)]));
+    says(&text, &["#4 reads what #3 wrote after #2, but #3 (rlx) does not release\n"]);
+}
+
+#[test]
+fn where_one_of_several_orderings_would_do_that_is_told() {
+    let text = trace(passed_on(
+        |flags| flags.iter().for_each(|flag| flag.store(1, Relaxed)),
+        |_| (),
+        |flags| flags.iter().all(|flag| flag.load(Acquire) == 1),
+    ));
+    says(&text, &["one of these would be enough: #", " (rlx) releases; or #", " (rlx) releases\n"]);
+}
+
 #[test]
 fn rounds_are_shown_once_and_old_values_are_called_stale() {
     let text = trace(|| {
@@ -155,6 +238,20 @@ fn everything_can_have_a_name() {
     says(&text, &["lock: 0x0 -> 0x1", "count: 0x0 -> 0x1", "shared: 0x1 -> 0x2", "queue of woken"]);
     static KEPT: AtomicU32 = AtomicU32::new_static(0);
     says(&trace(|| assert!(KEPT.swap(1, AcqRel) == 1)), &["static: 0x0 -> 0x1"]);
+}
+
+#[test]
+fn the_page_of_a_replay_says_that_it_is_one() {
+    let folder = Folder::new();
+    let explorer = Explorer::new(Memory::C11).html(folder.path());
+    let body = || hand_over(Relaxed, Acquire, [None, None]);
+    let found = violation(&explorer, body());
+    assert!(found.html().contains("shrunk from") && !found.replayed);
+    let report = explorer.replay(&found.schedule, body()).unwrap();
+    assert!(report.to_string().starts_with("violated along the schedule given: "), "{report}");
+    let page = report.violation().unwrap().html();
+    assert!(page.contains("it was run alone, along the schedule below"), "{page}");
+    assert!(!page.contains("as it was found"), "{page}");
 }
 
 #[test]

@@ -6,11 +6,15 @@
 //! [`reasons`] says of two accesses that clash which link between them is missing.
 
 use super::super::core::Core;
-use super::super::ending::{Access, Clash};
+use super::super::ending::Clash;
 use super::super::graph::{EventId, Kind};
 use super::super::op::Op;
+use super::missing::{self, Lack, Link, Repairs};
 use crate::diagram::{Arrow, Diagram};
 use std::collections::BTreeMap;
+
+/// Sets of missing orderings that are told, at most.
+const MOST_SETS: usize = 4;
 
 /// The row of each event that has one.
 pub(crate) type RowOf = BTreeMap<EventId, usize>;
@@ -70,57 +74,82 @@ pub(crate) fn reasons(
     (earlier, later): (usize, usize),
 ) -> Vec<String> {
     let [one, other] = clash.accesses;
-    let number = |row| diagram.number(row);
-    let mut lines = vec![format!(
-        "no release/acquire pair orders {} before {}",
-        number(earlier),
-        number(later)
-    )];
-    lines.push(match broken(core, one, other) {
-        Some((write, read)) => {
-            let (wrote, found) = (core.graph.get(write), core.graph.get(read));
-            let told = |id: EventId| rows.get(&id).map_or_else(|| "it".into(), |&row| number(row));
-            let releases = wrote.message.get(one.thread) > one.events;
-            let missing = match (releases, found.order.acquire) {
-                (true, _) => format!("{} ({}) does not acquire", told(read), found.order.name()),
-                (false, true) => {
-                    format!("{} ({}) does not release", told(write), wrote.order.name())
-                }
-                (false, false) => format!(
-                    "{} ({}) does not release, {} ({}) does not acquire",
-                    told(write),
-                    wrote.order.name(),
-                    told(read),
-                    found.order.name()
-                ),
-            };
-            format!(
-                "{} reads what {} wrote after {}, but {missing}",
-                told(read),
-                told(write),
-                number(earlier)
-            )
+    let (earlier, later) = (diagram.number(earlier), diagram.number(later));
+    let told = Told { core, diagram, rows };
+    let repairs = missing::repairs(core, one, other);
+    let last = EventId::new(other.thread, other.events);
+    let is_led = !last.is_initial() && core.graph.get(last).prefix.get(one.thread) > one.events;
+    let mut lines = vec![format!("no release/acquire pair orders {earlier} before {later}")];
+    let mut sets = repairs.iter();
+    match (sets.next(), sets.next()) {
+        (None, _) if is_led => {
+            lines.push("more orderings are missing between them than are looked for".into());
         }
-        None => format!(
-            "nothing that leads to {} reads what thread {} wrote after {}",
-            number(later),
-            one.thread,
-            number(earlier)
-        ),
-    });
+        (None, _) => lines.push(format!(
+            "nothing that leads to {later} reads what thread {} wrote after {earlier}",
+            one.thread
+        )),
+        (Some((set, links)), None) => lines.extend(told.links(set, links, earlier)),
+        _ => lines.push(told.sets(&repairs)),
+    }
     lines
 }
 
-/// The last write that `one` happens before, and its read on the way to `other` that does not learn of it.
-fn broken(core: &Core, one: Access, other: Access) -> Option<(EventId, EventId)> {
-    let knows = |clock: &super::super::clock::Clock| clock.get(one.thread) > one.events;
-    let last = EventId::new(other.thread, other.events);
-    let way = if last.is_initial() { return None } else { core.graph.get(last).prefix };
-    let mut links = core.log.iter().rev().filter_map(|&id| {
-        let read = core.graph.get(id);
-        let is_read = read.kind == Kind::Read && !read.from.is_initial() && way.knows(id);
-        let is_broken = is_read && knows(&core.graph.get(read.from).hb) && !knows(&read.hb);
-        is_broken.then_some((read.from, id))
-    });
-    links.next()
+/// Missing orderings in words.
+struct Told<'c> {
+    core: &'c Core,
+    diagram: &'c Diagram,
+    rows: &'c RowOf,
+}
+
+impl Told<'_> {
+    fn row(&self, id: EventId) -> String {
+        self.rows.get(&id).map_or_else(|| "it".into(), |&row| self.diagram.number(row))
+    }
+
+    fn lack(&self, lack: Lack, does: &str, ending: &str) -> String {
+        let (id, verb) = match lack {
+            Lack::Release(id) => (id, "release"),
+            Lack::Acquire(id) => (id, "acquire"),
+        };
+        let order = self.core.graph.get(id).order.name();
+        format!("{} ({order}) {does}{verb}{ending}", self.row(id))
+    }
+
+    /// Link by link, what it lacks of the set.
+    fn links(&self, set: &[Lack], links: &[Link], earlier: String) -> Vec<String> {
+        let mut known = earlier;
+        let line = |link: &Link| {
+            let is_here = |lack: &&Lack| match lack {
+                Lack::Release(id) => *id == link.head,
+                Lack::Acquire(id) => *id == link.read,
+            };
+            let lacks = set.iter().filter(is_here).map(|&lack| self.lack(lack, "does not ", ""));
+            let lacks: Vec<_> = lacks.collect();
+            let carried = if link.head == link.write {
+                String::new()
+            } else {
+                format!(", which carries on from {}", self.row(link.head))
+            };
+            let (read, write) = (self.row(link.read), self.row(link.write));
+            let known = std::mem::replace(&mut known, read.clone());
+            format!(
+                "{read} reads what {write} wrote after {known}{carried}, but {}",
+                lacks.join(", ")
+            )
+        };
+        links.iter().map(line).collect()
+    }
+
+    /// Sets of which one would do.
+    fn sets(&self, repairs: &Repairs) -> String {
+        let set = |set: &Vec<Lack>| {
+            let lacks: Vec<_> = set.iter().map(|&lack| self.lack(lack, "", "s")).collect();
+            lacks.join(" and ")
+        };
+        let told: Vec<_> = repairs.keys().take(MOST_SETS).map(set).collect();
+        let more = repairs.len().saturating_sub(MOST_SETS);
+        let others = if more > 0 { format!("; or one of {more} others") } else { String::new() };
+        format!("one of these would be enough: {}{others}", told.join("; or "))
+    }
 }

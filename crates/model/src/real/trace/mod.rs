@@ -9,6 +9,7 @@
 
 mod fold;
 mod links;
+mod missing;
 mod names;
 
 use self::links::RowOf;

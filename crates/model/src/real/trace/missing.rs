@@ -1,0 +1,141 @@
+//! Which orderings are missing between two accesses to plain memory that clash.
+//!
+//! # Contract
+//! A read of another thread's write orders if the write releases and the read acquires; a release fence before the one
+//! and an acquire fence after the other do as well, and read-modify-writes in between carry on what an earlier write
+//! releases. [`repairs`] finds the fewest orderings which, added to writes and reads of this execution, make the one
+//! access happen before the other: all such sets of that size.
+
+use super::super::core::Core;
+use super::super::ending::Access;
+use super::super::graph::{EventId, Graph, Kind};
+use super::super::op::Op;
+use std::collections::BTreeMap;
+
+/// Orderings in a set, at most.
+const MOST_LACKS: usize = 4;
+
+/// Links that are tried, at most.
+const MOST_TRIALS: usize = 100_000;
+
+/// An access that would have to order more than it does.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Lack {
+    Release(EventId),
+    Acquire(EventId),
+}
+
+/// A read that should order what it comes after.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Link {
+    /// The write that should release it.
+    pub(crate) head: EventId,
+    /// The write that is read: `head`, or a read-modify-write that carries on from it.
+    pub(crate) write: EventId,
+    pub(crate) read: EventId,
+    releases: bool,
+    /// Where it is learned of: at the read, or at a fence after it.
+    learned: EventId,
+}
+
+impl Link {
+    fn acquires(&self) -> bool {
+        self.learned != self.read
+    }
+}
+
+/// Sets of orderings, each with the links on the way that it completes.
+pub(crate) type Repairs = BTreeMap<Vec<Lack>, Vec<Link>>;
+
+/// The smallest sets that order `one` before `other`: none if no such set is small, or nothing that leads to `other`
+/// reads what comes after `one`.
+pub(crate) fn repairs(core: &Core, one: Access, other: Access) -> Repairs {
+    let goal = EventId::new(other.thread, other.events);
+    if goal.is_initial() {
+        return Repairs::new();
+    }
+    let mut search = Search { graph: &core.graph, goal, found: Repairs::new(), trials: 0 };
+    for most in 1..=MOST_LACKS {
+        search.go_on(EventId::new(one.thread, one.events + 1), most, &[], &mut Vec::new());
+        if !search.found.is_empty() {
+            break;
+        }
+    }
+    search.found
+}
+
+struct Search<'g> {
+    graph: &'g Graph,
+    /// What has to learn of it.
+    goal: EventId,
+    found: Repairs,
+    trials: usize,
+}
+
+impl Search<'_> {
+    /// Goes on from where `after` is known, with `most` orderings at most.
+    fn go_on(&mut self, after: EventId, most: usize, lacks: &[Lack], links: &mut Vec<Link>) {
+        for link in self.links(after) {
+            self.trials += 1;
+            let mut all = lacks.to_vec();
+            let release = (!link.releases).then_some(Lack::Release(link.head));
+            let is_acquire = self.graph.get(link.read).order.acquire;
+            let acquire = (!link.acquires() && !is_acquire).then_some(Lack::Acquire(link.read));
+            for lack in release.into_iter().chain(acquire) {
+                if !all.contains(&lack) {
+                    all.push(lack);
+                }
+            }
+            if all.len() == lacks.len() || all.len() > most || self.trials > MOST_TRIALS {
+                continue;
+            }
+            links.push(link);
+            if self.graph.get(self.goal).hb.knows(link.learned) {
+                all.sort_unstable();
+                self.found.entry(all).or_insert_with(|| links.clone());
+            } else {
+                self.go_on(link.learned, most, &all, links);
+            }
+            links.pop();
+        }
+    }
+
+    /// The reads before the goal through which `after` could be learned of.
+    fn links(&self, after: EventId) -> Vec<Link> {
+        let graph = self.graph;
+        let way = graph.get(self.goal).prefix;
+        let mut links = Vec::new();
+        for (read, event) in graph.iter().filter(|(id, event)| {
+            event.kind == Kind::Read && way.knows(*id) && !event.hb.knows(after)
+        }) {
+            let (write, mut head) = (event.from, event.from);
+            let releases = graph.message_of(write).knows(after);
+            let fence = self.fence_after(read);
+            while !head.is_initial() {
+                if releases || graph.get(head).hb.knows(after) {
+                    for learned in [Some(read), fence].into_iter().flatten() {
+                        links.push(Link { head, write, read, releases, learned });
+                    }
+                }
+                if releases {
+                    break;
+                }
+                head = graph.read_half(head).map_or(EventId::INITIAL, |half| graph.get(half).from);
+            }
+        }
+        links
+    }
+
+    /// The first acquire fence of its thread after a read.
+    fn fence_after(&self, read: EventId) -> Option<EventId> {
+        let events = &self.graph.threads[usize::from(read.thread)];
+        let later = events.iter().enumerate().skip(usize::from(read.index));
+        let mut fences = later.filter(|(_, event)| match event.op {
+            Op::Fence { order } => order.acquire,
+            Op::Heavy => true,
+            _ => false,
+        });
+        let (at, _) = fences.next()?;
+        Some(EventId::new(usize::from(read.thread), at + 1))
+    }
+}
