@@ -11,25 +11,25 @@
 //! gives the value back. Sides are handles that cannot be cloned unless the ring allows many of them. When a side goes
 //! (it is dropped, by a panic too), the other is told: what was pushed can still be popped, then comes `Closed`.
 //!
-//! Rings never sleep. After each change that somebody might wait for they ring a [`bell`]: [`Silent`] for those who
-//! poll, [`Sleepers`](uncontended_wait::Sleepers) for those who sleep.
+//! Rings never sleep. After each change that a side may wait for, they call a [`notifier`]: [`Silent`] for sides that
+//! poll, [`Sleepers`](uncontended_wait::Sleepers) for sides that sleep.
 //!
 //! # State
 //! The pieces that all rings share: `position` (where in the stream, and whether its writer has gone), `slots` (the
-//! array), `view` (how a side finds and fetches slots), `pace` (how a consumer keeps out of the way), [`bell`], `given`
-//! (memory that several processes share), `error`.
+//! array), `view` (how a side finds and fetches slots), `pace` (how a consumer keeps out of the way), [`notifier`],
+//! `given` (memory that several processes share), `error`.
 //!
 //! # Evidence
 //! Unit tests, also under Miri and on AArch64. tests/model.rs and others: every execution of the very code that C11 or
 //! x86-TSO allows; tests/mutants: the bugs that they find.
 
-pub mod bell;
 pub mod broadcast;
 mod error;
 #[cfg(not(unc_model))]
 mod given;
 pub mod lossy;
 pub mod mpsc;
+pub mod notifier;
 mod pace;
 mod plain;
 mod position;
@@ -38,7 +38,44 @@ mod slots;
 pub mod spsc;
 mod view;
 
-pub use bell::Silent;
 pub use error::{CapacityError, ClaimError, PopError, PushError};
+pub use notifier::Silent;
 pub use plain::Plain;
 pub use slots::MAX_CAPACITY;
+
+/// The former name of [`notifier`].
+///
+/// ```
+/// # #![allow(deprecated)]
+/// use uncontended_ring::{PushError, bell::Bell, spsc};
+///
+/// fn push_one<B: Bell>(producer: &mut spsc::Producer<u32, B>) -> Result<(), PushError<u32>> {
+///     producer.push(1)
+/// }
+///
+/// let (mut producer, mut consumer) = spsc::ring(1)?;
+/// assert_eq!((push_one(&mut producer), consumer.pop()), (Ok(()), Ok(1)));
+/// # Ok::<(), uncontended_ring::CapacityError>(())
+/// ```
+#[deprecated(note = "use `notifier`")]
+pub mod bell {
+    use crate::notifier::Notifier;
+    pub use crate::notifier::Silent;
+
+    /// The former name of [`Notifier`].
+    #[deprecated(note = "use `notifier::Notifier`")]
+    pub trait Bell: Notifier {
+        /// The former name of [`Notifier::notify`].
+        fn ring(&self) {
+            self.notify();
+        }
+
+        /// The former name of [`Notifier::notify_for`].
+        fn ring_for(&self, count: usize) {
+            self.notify_for(count);
+        }
+    }
+
+    #[allow(deprecated, reason = "the alias itself")]
+    impl<N: Notifier> Bell for N {}
+}

@@ -1,7 +1,7 @@
 //! Values read in place, and released.
 
 use super::Consumer;
-use crate::bell::{Bell, Silent};
+use crate::notifier::{Notifier, Silent};
 use crate::position::Position;
 use crate::slots::Slot;
 use crate::view::View;
@@ -25,12 +25,12 @@ use uncontended_atomic::Ordering::Release;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use = "what is not released is read again, and holds the producer up"]
-pub struct Batch<'c, T, B: Bell = Silent> {
+pub struct Batch<'c, T, B: Notifier = Silent> {
     pub(super) consumer: &'c mut Consumer<T, B>,
     pub(super) len: usize,
 }
 
-impl<T, B: Bell> Batch<'_, T, B> {
+impl<T, B: Notifier> Batch<'_, T, B> {
     /// How many values there are.
     #[allow(clippy::len_without_is_empty, reason = "a batch is never empty")]
     pub fn len(&self) -> usize {
@@ -83,7 +83,7 @@ impl<T, B: Bell> Batch<'_, T, B> {
     }
 }
 
-impl<'b, T, B: Bell> IntoIterator for &'b Batch<'_, T, B> {
+impl<'b, T, B: Notifier> IntoIterator for &'b Batch<'_, T, B> {
     type Item = &'b T;
     type IntoIter = Iter<'b, T, B>;
 
@@ -92,14 +92,14 @@ impl<'b, T, B: Bell> IntoIterator for &'b Batch<'_, T, B> {
     }
 }
 
-impl<T, B: Bell> fmt::Debug for Batch<'_, T, B> {
+impl<T, B: Notifier> fmt::Debug for Batch<'_, T, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Batch").field("first", &self.first()).field("len", &self.len).finish()
     }
 }
 
 /// The values of a [`Batch`], oldest first.
-pub struct Iter<'b, T, B: Bell = Silent> {
+pub struct Iter<'b, T, B: Notifier = Silent> {
     slots: View<Slot<T>>,
     next: Position,
     end: Position,
@@ -109,7 +109,7 @@ pub struct Iter<'b, T, B: Bell = Silent> {
     batch: PhantomData<&'b Consumer<T, B>>,
 }
 
-impl<'b, T, B: Bell> Iterator for Iter<'b, T, B> {
+impl<'b, T, B: Notifier> Iterator for Iter<'b, T, B> {
     type Item = &'b T;
 
     #[inline]
@@ -132,15 +132,15 @@ impl<'b, T, B: Bell> Iterator for Iter<'b, T, B> {
     }
 }
 
-impl<T, B: Bell> ExactSizeIterator for Iter<'_, T, B> {}
+impl<T, B: Notifier> ExactSizeIterator for Iter<'_, T, B> {}
 
-impl<T, B: Bell> fmt::Debug for Iter<'_, T, B> {
+impl<T, B: Notifier> fmt::Debug for Iter<'_, T, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Iter").field("left", &self.len()).finish_non_exhaustive()
     }
 }
 
-impl<T, B: Bell> Consumer<T, B> {
+impl<T, B: Notifier> Consumer<T, B> {
     /// Releases the oldest `count` values that were handed out, at least one.
     ///
     /// # Safety
@@ -154,6 +154,6 @@ impl<T, B: Bell> Consumer<T, B> {
             Some(held) if self.from == self.to => held.store(Position::END, Release),
             Some(held) => held.store(self.from, Release),
         }
-        self.tell(count);
+        self.notify(count);
     }
 }

@@ -1,17 +1,16 @@
-//! Sides that sleep: [`Sleepers`] as bells, and the calls that wait.
+//! Sides that sleep: [`Sleepers`] as notifiers, and the calls that wait.
 //!
 //! # Contract
-//! A call that waits tries first; it sleeps only while its try fails. What ends its sleep is a publication, a release,
-//! or a side's going: each rings after its store (`bell`), and [`Sleepers`] loses none of them. The consumers of stages
-//! of one sleep in one place, the members of a group in one of its own, the producer in another. A publication wakes
-//! all of the first, and as many members of each group as there are values; a release does so only if some come after
-//! it.
+//! A waiting call tries first and sleeps only while its try fails. A publication, a release, or the departure of a side
+//! wakes it: each notifies after its store (`notifier`), and [`Sleepers`] loses no notification. All single consumers
+//! share one notifier; each group has its own, and so has the producer. A publication wakes all single consumers, and
+//! as many members of each group as there are new values. A release wakes consumers only if its stage is followed.
 //!
 //! # Evidence
 //! tests/model_broadcast.rs: explored with [`Sleepers`]' asymmetric fences. Tests below.
 
 use super::{Batch, Claim, Consumer, Plan, PlanError, Producer, Sides};
-use crate::bell::sleep;
+use crate::notifier::sleep;
 use crate::{ClaimError, PopError, PushError};
 use uncontended_wait::{Deadline, Sleepers};
 
@@ -104,7 +103,7 @@ impl<T> Producer<T, Sleepers> {
     #[cfg_attr(unc_model, track_caller)]
     fn wait_for_room(&mut self, count: usize, deadline: Deadline) {
         let look = |side: &mut Self| (side.find(count) != Err(ClaimError::Full)).then_some(());
-        // SAFETY: the bell is in the ring, which this side keeps (I6 of `broadcast`).
+        // SAFETY: the notifier is in the ring, which this side keeps (I6 of `broadcast`).
         let _ = unsafe { sleep(self, |side| &side.ring.room, look, deadline) };
     }
 }
@@ -138,7 +137,7 @@ impl<T> Consumer<T, Sleepers> {
     #[cfg_attr(unc_model, track_caller)]
     fn wait_for_values(&mut self, most: usize, deadline: Deadline) {
         let look = |side: &mut Self| (side.find(most) != Err(PopError::Empty)).then_some(());
-        // SAFETY: the bell is in the ring, which this side keeps (I6 of `broadcast`).
-        let _ = unsafe { sleep(self, |side| side.ring.bell(side.stage()), look, deadline) };
+        // SAFETY: the notifier is in the ring, which this side keeps (I6 of `broadcast`).
+        let _ = unsafe { sleep(self, |side| side.ring.notifier(side.stage()), look, deadline) };
     }
 }

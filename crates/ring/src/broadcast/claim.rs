@@ -1,7 +1,7 @@
 //! Room claimed for several values, published at once.
 
 use super::Producer;
-use crate::bell::{Bell, Silent};
+use crate::notifier::{Notifier, Silent};
 use std::fmt;
 
 /// Room for values, from [`Producer::claim`]. Values put here are seen by nobody until [`Claim::publish`]; dropped
@@ -23,14 +23,14 @@ use std::fmt;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use = "values are seen only after `publish`"]
-pub struct Claim<'p, T, B: Bell = Silent> {
+pub struct Claim<'p, T, B: Notifier = Silent> {
     producer: &'p mut Producer<T, B>,
     /// How many values there is room for, and how many have been put there.
     count: u64,
     filled: u64,
 }
 
-impl<'p, T, B: Bell> Claim<'p, T, B> {
+impl<'p, T, B: Notifier> Claim<'p, T, B> {
     pub(super) fn new(producer: &'p mut Producer<T, B>, count: u64) -> Claim<'p, T, B> {
         Claim { producer, count, filled: 0 }
     }
@@ -66,7 +66,7 @@ impl<'p, T, B: Bell> Claim<'p, T, B> {
     }
 }
 
-impl<T, B: Bell> fmt::Debug for Claim<'_, T, B> {
+impl<T, B: Notifier> fmt::Debug for Claim<'_, T, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Claim").field("room", &self.room()).finish_non_exhaustive()
     }

@@ -3,7 +3,7 @@
 use super::Batch;
 use super::ring::{Ring, Stage};
 use crate::PopError;
-use crate::bell::{Bell, Silent};
+use crate::notifier::{Notifier, Silent};
 use crate::position::{Cursor, Mark, Position};
 use std::fmt;
 use uncontended_atomic::Arc;
@@ -22,9 +22,9 @@ use uncontended_atomic::Ordering::{AcqRel, Relaxed, Release};
 /// assert!(consumers.take("idlers").is_none());
 /// # Ok::<(), uncontended_ring::broadcast::PlanError>(())
 /// ```
-pub struct Consumers<T, B: Bell = Silent>(Vec<Consumer<T, B>>);
+pub struct Consumers<T, B: Notifier = Silent>(Vec<Consumer<T, B>>);
 
-impl<T, B: Bell> Consumers<T, B> {
+impl<T, B: Notifier> Consumers<T, B> {
     pub(super) fn new(ring: &Arc<Ring<T, B>>) -> Consumers<T, B> {
         let readers = |index: usize| (0..ring.stages[index].readers()).map(move |m| (index, m));
         let all = (0..ring.stages.len()).flat_map(readers);
@@ -47,7 +47,7 @@ impl<T, B: Bell> Consumers<T, B> {
     }
 }
 
-impl<T, B: Bell> fmt::Debug for Consumers<T, B> {
+impl<T, B: Notifier> fmt::Debug for Consumers<T, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(&self.0).finish()
     }
@@ -69,7 +69,7 @@ impl<T, B: Bell> fmt::Debug for Consumers<T, B> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[repr(align(128))]
-pub struct Consumer<T, B: Bell = Silent> {
+pub struct Consumer<T, B: Notifier = Silent> {
     pub(super) ring: Arc<Ring<T, B>>,
     pub(super) stage: usize,
     member: usize,
@@ -80,7 +80,7 @@ pub struct Consumer<T, B: Bell = Silent> {
     reach: Mark,
 }
 
-impl<T, B: Bell> Consumer<T, B> {
+impl<T, B: Notifier> Consumer<T, B> {
     /// The oldest values that this consumer has not released, at most `most` (0 counts as 1). A member of a group
     /// claims that many at once, and others claim others.
     ///
@@ -145,7 +145,7 @@ impl<T, B: Bell> Consumer<T, B> {
         if !is_claimed {
             // EDGE broadcast-release (release): this member reads nothing.
             held.store(Position::END, Release);
-            self.tell_all();
+            self.notify_all();
         }
         is_claimed
     }
@@ -163,23 +163,23 @@ impl<T, B: Bell> Consumer<T, B> {
 
     /// Tells those who wait for this consumer that it released `count` values.
     #[inline]
-    pub(super) fn tell(&self, count: u64) {
-        self.ring.room.ring();
+    pub(super) fn notify(&self, count: u64) {
+        self.ring.room.notify();
         if self.stage().is_followed {
             match self.held() {
-                None => self.ring.ring_for_values(count),
+                None => self.ring.notify_readers(count),
                 // What others of the group released before may have waited for this: nobody knows how many values that
                 // makes.
-                Some(_) => self.ring.ring_for_all(),
+                Some(_) => self.ring.notify_all_readers(),
             }
         }
     }
 
     /// Tells them that it holds up nobody, or has gone: whatever that means to each.
-    fn tell_all(&self) {
-        self.ring.room.ring();
+    fn notify_all(&self) {
+        self.ring.room.notify();
         if self.stage().is_followed {
-            self.ring.ring_for_all();
+            self.ring.notify_all_readers();
         }
     }
 
@@ -207,7 +207,7 @@ fn none_before(reach: Mark) -> PopError {
     if reach.is_gone() { PopError::Closed } else { PopError::Empty }
 }
 
-impl<T, B: Bell> Drop for Consumer<T, B> {
+impl<T, B: Notifier> Drop for Consumer<T, B> {
     fn drop(&mut self) {
         let stage = self.stage();
         // EDGE broadcast-release (release): what was read before it went.
@@ -227,11 +227,11 @@ impl<T, B: Bell> Drop for Consumer<T, B> {
         if self.ring.living.fetch_sub(1, Relaxed) == 1 {
             self.ring.values.go();
         }
-        self.tell_all();
+        self.notify_all();
     }
 }
 
-impl<T, B: Bell> fmt::Debug for Consumer<T, B> {
+impl<T, B: Notifier> fmt::Debug for Consumer<T, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Consumer").field("stage", &self.name()).finish_non_exhaustive()
     }

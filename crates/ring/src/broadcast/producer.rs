@@ -2,7 +2,7 @@
 
 use super::Claim;
 use super::ring::Ring;
-use crate::bell::{Bell, Silent};
+use crate::notifier::{Notifier, Silent};
 use crate::position::Position;
 use crate::slots::Slot;
 use crate::view::View;
@@ -28,7 +28,7 @@ use uncontended_atomic::Ordering::{Relaxed, Release};
 /// ```
 // Aligned so that two sides made together, and used by two threads where they are, share no line.
 #[repr(align(128))]
-pub struct Producer<T, B: Bell = Silent> {
+pub struct Producer<T, B: Notifier = Silent> {
     pub(super) ring: Arc<Ring<T, B>>,
     /// What `ring.published` is: nobody else stores it (I4).
     pub(super) next: Position,
@@ -44,9 +44,9 @@ pub struct Producer<T, B: Bell = Silent> {
 
 // SAFETY: only values of types that threads may send and share get in (`Plan::build`), and what is shared is atomics,
 // and slots by the rules of I1.
-unsafe impl<T, B: Bell> Send for Producer<T, B> {}
+unsafe impl<T, B: Notifier> Send for Producer<T, B> {}
 
-impl<T, B: Bell> Producer<T, B> {
+impl<T, B: Notifier> Producer<T, B> {
     pub(super) fn new(ring: Arc<Ring<T, B>>) -> Producer<T, B> {
         let next = Position::new(0);
         let (limit, slots) = (next.plus(ring.capacity), ring.slots.view());
@@ -141,7 +141,7 @@ impl<T, B: Bell> Producer<T, B> {
         debug_assert!(!self.next.is_after(self.limit), "I1: no more than there was room for");
         // EDGE broadcast-publish (release): who sees this sees the values.
         self.ring.published.store(self.next, Release);
-        self.ring.ring_for_values(count);
+        self.ring.notify_readers(count);
     }
 
     /// How many values there is room for now; there can only be more later. 0 when all consumers have gone.
@@ -169,16 +169,16 @@ impl<T, B: Bell> Producer<T, B> {
     }
 }
 
-impl<T, B: Bell> Drop for Producer<T, B> {
+impl<T, B: Notifier> Drop for Producer<T, B> {
     fn drop(&mut self) {
         self.ring.written.store(self.written, Relaxed);
         // EDGE broadcast-publish (release): who sees that the producer has gone sees all its values.
         self.ring.published.store_gone(self.next, Release);
-        self.ring.ring_for_all();
+        self.ring.notify_all_readers();
     }
 }
 
-impl<T, B: Bell> fmt::Debug for Producer<T, B> {
+impl<T, B: Notifier> fmt::Debug for Producer<T, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Producer").field("capacity", &self.capacity()).finish_non_exhaustive()
     }

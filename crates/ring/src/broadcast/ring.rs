@@ -4,7 +4,7 @@
 
 use super::plan::{Checked, Plan, Readers};
 use super::{Consumers, PlanError, Producer};
-use crate::bell::{Bell, Listeners, Silent};
+use crate::notifier::{Listeners, Notifier, Silent};
 use crate::position::{Cursor, Mark, Position};
 use crate::slots::{Slot, Slots};
 use uncontended_atomic::CachePadded;
@@ -55,7 +55,7 @@ impl Plan {
         self.build::<T, Silent>()
     }
 
-    pub(super) fn build<T: Send + Sync, B: Bell>(&self) -> Result<Sides<T, B>, PlanError> {
+    pub(super) fn build<T: Send + Sync, B: Notifier>(&self) -> Result<Sides<T, B>, PlanError> {
         let stages = self.check()?;
         let slots = Slots::new(self.capacity, |_| Slot::new()).map_err(PlanError::Capacity)?;
         let mut groups = Vec::new();
@@ -150,9 +150,9 @@ impl<T, B> Ring<T, B> {
     }
 }
 
-impl<T, B: Bell> Ring<T, B> {
+impl<T, B: Notifier> Ring<T, B> {
     /// Where the consumers of `stage` wait for values.
-    pub(super) fn bell(&self, stage: &Stage) -> &B {
+    pub(super) fn notifier(&self, stage: &Stage) -> &B {
         match stage.group {
             None => &self.values,
             Some(group) => &self.groups[group],
@@ -162,15 +162,15 @@ impl<T, B: Bell> Ring<T, B> {
     /// Tells that there are `count` values more to read: every consumer of a stage of one, and as many members of each
     /// group.
     #[inline]
-    pub(super) fn ring_for_values(&self, count: u64) {
-        self.values.ring();
-        self.groups.iter().for_each(|group| group.ring_for(count as usize));
+    pub(super) fn notify_readers(&self, count: u64) {
+        self.values.notify();
+        self.groups.iter().for_each(|group| group.notify_for(count as usize));
     }
 
     /// Tells everybody who waits for values that something changed.
-    pub(super) fn ring_for_all(&self) {
-        self.values.ring();
-        self.groups.iter().for_each(|group| group.ring());
+    pub(super) fn notify_all_readers(&self) {
+        self.values.notify();
+        self.groups.iter().for_each(|group| group.notify());
     }
 }
 

@@ -4,7 +4,7 @@
 //! tests/model_lossy.rs. Tests below.
 
 use super::{ObserveError, Observer, Sides, build};
-use crate::bell::sleep;
+use crate::notifier::sleep;
 use crate::{CapacityError, Plain};
 use uncontended_wait::{Deadline, Sleepers};
 
@@ -63,7 +63,7 @@ impl<T: Plain> Observer<T, Sleepers> {
             Err(ObserveError::Empty) => None,
             news => Some(news),
         };
-        // SAFETY: the bell is in the ring, which this side keeps (I4 of `lossy`).
+        // SAFETY: the notifier is in the ring, which this side keeps (I4 of `lossy`).
         let slept = unsafe { sleep(self, |side| &side.ring.values, look, deadline) };
         slept.unwrap_or(Err(ObserveError::Empty))
     }

@@ -41,7 +41,7 @@ pub use self::observer::{ObserveError, Observer};
 pub use self::producer::Producer;
 
 use crate::CapacityError;
-use crate::bell::{Bell, Silent};
+use crate::notifier::{Notifier, Silent};
 use crate::plain::{Plain, words};
 use crate::position::{Cursor, Position};
 use crate::slots::slots_for;
@@ -71,7 +71,7 @@ pub fn ring<T: Plain>(capacity: usize) -> Result<Sides<T>, CapacityError> {
     build(capacity)
 }
 
-fn build<T: Plain, B: Bell>(capacity: usize) -> Result<Sides<T, B>, CapacityError> {
+fn build<T: Plain, B: Notifier>(capacity: usize) -> Result<Sides<T, B>, CapacityError> {
     let slots = slots_for(capacity)?;
     let mut memory = Vec::new();
     let count = slots.checked_mul(1 + words::<T>()).ok_or(CapacityError::TooLarge)?;

@@ -1,7 +1,7 @@
 //! A side that reads at its own pace, and may be lapped.
 
 use super::{Ring, sequences};
-use crate::bell::{Bell, Silent};
+use crate::notifier::{Notifier, Silent};
 use crate::plain::{self, Plain};
 use crate::position::Position;
 use std::fmt;
@@ -42,13 +42,13 @@ impl std::error::Error for ObserveError {}
 /// assert_eq!((slow.read(), slow.lost()), (Ok(2), 2));
 /// # Ok::<(), uncontended_ring::CapacityError>(())
 /// ```
-pub struct Observer<T: Plain, B: Bell = Silent> {
+pub struct Observer<T: Plain, B: Notifier = Silent> {
     pub(super) ring: Arc<Ring<T, B>>,
     next: Position,
     lost: u64,
 }
 
-impl<T: Plain, B: Bell> Observer<T, B> {
+impl<T: Plain, B: Notifier> Observer<T, B> {
     pub(super) fn new(ring: Arc<Ring<T, B>>, next: Position) -> Observer<T, B> {
         Observer { ring, next, lost: 0 }
     }
@@ -128,13 +128,13 @@ impl<T: Plain, B: Bell> Observer<T, B> {
     }
 }
 
-impl<T: Plain, B: Bell> Clone for Observer<T, B> {
+impl<T: Plain, B: Notifier> Clone for Observer<T, B> {
     fn clone(&self) -> Observer<T, B> {
         Observer { ring: Arc::clone(&self.ring), next: self.next, lost: self.lost }
     }
 }
 
-impl<T: Plain, B: Bell> fmt::Debug for Observer<T, B> {
+impl<T: Plain, B: Notifier> fmt::Debug for Observer<T, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let counts = (self.count(), self.lost);
         f.debug_struct("Observer")

@@ -1,7 +1,7 @@
 //! The side that never waits.
 
 use super::{Observer, Ring, sequences};
-use crate::bell::{Bell, Silent};
+use crate::notifier::{Notifier, Silent};
 use crate::plain::{Plain, word};
 use crate::position::Position;
 use std::fmt;
@@ -19,12 +19,12 @@ use uncontended_atomic::{Arc, fence};
 /// assert_eq!((producer.count(), late.read()), (6, Ok(5)));
 /// # Ok::<(), uncontended_ring::CapacityError>(())
 /// ```
-pub struct Producer<T: Plain, B: Bell = Silent> {
+pub struct Producer<T: Plain, B: Notifier = Silent> {
     ring: Arc<Ring<T, B>>,
     next: Position,
 }
 
-impl<T: Plain, B: Bell> Producer<T, B> {
+impl<T: Plain, B: Notifier> Producer<T, B> {
     pub(super) fn new(ring: Arc<Ring<T, B>>) -> Producer<T, B> {
         Producer { ring, next: Position::new(0) }
     }
@@ -44,7 +44,7 @@ impl<T: Plain, B: Bell> Producer<T, B> {
         sequence.store(there, Release);
         self.next = self.next.plus(1);
         self.ring.published.store(self.next, Relaxed);
-        self.ring.values.ring();
+        self.ring.values.notify();
     }
 
     /// Another observer, who begins with the next value.
@@ -63,14 +63,14 @@ impl<T: Plain, B: Bell> Producer<T, B> {
     }
 }
 
-impl<T: Plain, B: Bell> Drop for Producer<T, B> {
+impl<T: Plain, B: Notifier> Drop for Producer<T, B> {
     fn drop(&mut self) {
         self.ring.published.store_gone(self.next, Relaxed);
-        self.ring.values.ring();
+        self.ring.values.notify();
     }
 }
 
-impl<T: Plain, B: Bell> fmt::Debug for Producer<T, B> {
+impl<T: Plain, B: Notifier> fmt::Debug for Producer<T, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Producer").field("count", &self.count()).finish_non_exhaustive()
     }

@@ -1,8 +1,7 @@
-//! Sides that sleep. A pop wakes one of the producers that sleep for a slot, whichever takes it, and all that sleep for
-//! several.
+//! Sides that sleep. A pop wakes one of the producers that wait for one slot, and all that wait for several.
 
 use super::{Consumer, Producer, Sides, ring_at};
-use crate::bell::sleep;
+use crate::notifier::sleep;
 use crate::position::Position;
 use crate::{CapacityError, ClaimError, PopError, PushError};
 use uncontended_wait::{Deadline, Sleepers};
@@ -77,8 +76,8 @@ impl<T> Producer<T, Sleepers> {
     fn wait_for_room(&mut self, count: u64, deadline: Deadline) {
         let look = |side: &mut Self| side.has_room(count).then_some(());
         // After a deadline that passed, the caller's next try says how things stand.
-        // SAFETY: the bell is in the ring, which this side keeps (I6 of `mpsc`).
-        let _ = unsafe { sleep(self, |side| side.ring.room.bell(count), look, deadline) };
+        // SAFETY: the notifier is in the ring, which this side keeps (I6 of `mpsc`).
+        let _ = unsafe { sleep(self, |side| side.ring.room.notifier(count), look, deadline) };
     }
 }
 
@@ -108,7 +107,7 @@ impl<T> Consumer<T, Sleepers> {
     fn wait_for_values(&mut self, deadline: Deadline) {
         let look = |side: &mut Self| side.has_values().then_some(());
         // After a deadline that passed, the caller's next try says how things stand.
-        // SAFETY: the bell is in the ring, which this side keeps (I6 of `mpsc`).
+        // SAFETY: the notifier is in the ring, which this side keeps (I6 of `mpsc`).
         let _ = unsafe { sleep(self, |side| &side.ring.values, look, deadline) };
     }
 }

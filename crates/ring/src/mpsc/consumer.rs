@@ -2,7 +2,7 @@
 
 use super::Ring;
 use crate::PopError;
-use crate::bell::{Bell, Silent};
+use crate::notifier::{Notifier, Silent};
 use crate::pace::Pace;
 use crate::position::Position;
 use std::fmt;
@@ -24,7 +24,7 @@ use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 /// ```
 // Aligned so that sides made together share no line.
 #[repr(align(128))]
-pub struct Consumer<T, B: Bell = Silent> {
+pub struct Consumer<T, B: Notifier = Silent> {
     pub(super) ring: Arc<Ring<T, B>>,
     /// What the ring's `head` is: nobody else stores it.
     head: Position,
@@ -36,7 +36,7 @@ pub struct Consumer<T, B: Bell = Silent> {
     pace: Pace,
 }
 
-impl<T, B: Bell> Consumer<T, B> {
+impl<T, B: Notifier> Consumer<T, B> {
     pub(super) fn new(ring: Arc<Ring<T, B>>, head: Position) -> Consumer<T, B> {
         let view = ring.slots.view();
         let (ahead, fetch) = (view.ahead(), view.last_whole_line(head));
@@ -153,7 +153,7 @@ impl<T, B: Bell> Consumer<T, B> {
         debug_assert!(!self.head.is_after(self.seen), "I2: no more than was seen to be claimed");
         // EDGE mpsc-vacate (release): the slots have been read.
         self.ring.head.store(self.head, Release);
-        self.ring.room.ring(count);
+        self.ring.room.notify(count);
     }
 
     /// Whether there is a value, or will never be one: no more waiting.
@@ -173,12 +173,12 @@ impl<T, B: Bell> Consumer<T, B> {
 }
 
 /// Values taken out but not given back yet: that happens when this goes, by a panic too.
-struct Popped<'c, T, B: Bell> {
+struct Popped<'c, T, B: Notifier> {
     consumer: &'c mut Consumer<T, B>,
     count: u64,
 }
 
-impl<T, B: Bell> Drop for Popped<'_, T, B> {
+impl<T, B: Notifier> Drop for Popped<'_, T, B> {
     fn drop(&mut self) {
         if self.count > 0 {
             // SAFETY: `count` values have been taken (I2).
@@ -187,7 +187,7 @@ impl<T, B: Bell> Drop for Popped<'_, T, B> {
     }
 }
 
-impl<T, B: Bell> Drop for Consumer<T, B> {
+impl<T, B: Notifier> Drop for Consumer<T, B> {
     fn drop(&mut self) {
         self.ring.values.go();
         let last = Last(self);
@@ -199,19 +199,19 @@ impl<T, B: Bell> Drop for Consumer<T, B> {
 }
 
 /// What a consumer does last of all, even if the drop of what was queued panics.
-struct Last<'c, T, B: Bell>(&'c mut Consumer<T, B>);
+struct Last<'c, T, B: Notifier>(&'c mut Consumer<T, B>);
 
-impl<T, B: Bell> Drop for Last<'_, T, B> {
+impl<T, B: Notifier> Drop for Last<'_, T, B> {
     fn drop(&mut self) {
         let ring = &self.0.ring;
         // EDGE mpsc-vacate (release): who sees that the consumer has gone sees what it took.
         ring.head.store_gone(self.0.head, Release);
-        ring.room.one.ring();
-        ring.room.several.ring();
+        ring.room.one.notify();
+        ring.room.several.notify();
     }
 }
 
-impl<T, B: Bell> fmt::Debug for Consumer<T, B> {
+impl<T, B: Notifier> fmt::Debug for Consumer<T, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Consumer").field("capacity", &self.capacity()).finish_non_exhaustive()
     }

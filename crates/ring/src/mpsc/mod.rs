@@ -49,7 +49,7 @@ pub use self::consumer::Consumer;
 pub use self::producer::Producer;
 
 use crate::CapacityError;
-use crate::bell::{Bell, Listeners, Silent};
+use crate::notifier::{Listeners, Notifier, Silent};
 use crate::position::{Cursor, Position};
 use crate::slots::{Slot, Slots};
 use uncontended_atomic::CachePadded;
@@ -100,18 +100,18 @@ struct Room<B> {
     several: B,
 }
 
-impl<B: Bell> Room<B> {
+impl<B: Notifier> Room<B> {
     /// Where to wait for `count` slots.
-    fn bell(&self, count: u64) -> &B {
+    fn notifier(&self, count: u64) -> &B {
         if count == 1 { &self.one } else { &self.several }
     }
 
     /// `count` slots are free.
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
-    fn ring(&self, count: u64) {
-        self.one.ring_for(count as usize);
-        self.several.ring();
+    fn notify(&self, count: u64) {
+        self.one.notify_for(count as usize);
+        self.several.notify();
     }
 }
 
@@ -122,7 +122,7 @@ struct Sequenced<T> {
 }
 
 /// A ring whose first value is at `start`.
-fn ring_at<T, B: Bell>(capacity: usize, start: Position) -> Result<Sides<T, B>, CapacityError> {
+fn ring_at<T, B: Notifier>(capacity: usize, start: Position) -> Result<Sides<T, B>, CapacityError> {
     // Nothing is published: the sequence of the first value in each slot is at least `start + 1`.
     let empty = |_| Sequenced { sequence: Cursor::new(start), slot: Slot::new() };
     let ring = Arc::new(Ring {

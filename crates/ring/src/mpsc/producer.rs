@@ -1,7 +1,7 @@
 //! A side that pushes. The header of [`mpsc`](super) has the invariants and the edges.
 
 use super::{Ring, Sequenced};
-use crate::bell::{Bell, Silent};
+use crate::notifier::{Notifier, Silent};
 use crate::position::{Mark, Position};
 use crate::{ClaimError, PushError};
 use std::fmt;
@@ -25,7 +25,7 @@ use uncontended_atomic::spin_loop;
 /// ```
 // Aligned so that sides made together share no line.
 #[repr(align(128))]
-pub struct Producer<T, B: Bell = Silent> {
+pub struct Producer<T, B: Notifier = Silent> {
     pub(super) ring: Arc<Ring<T, B>>,
     /// Where the ring is full, by what this producer last saw of `head`. It only refuses too early, never too late.
     limit: Position,
@@ -34,7 +34,7 @@ pub struct Producer<T, B: Bell = Silent> {
     fetch: Position,
 }
 
-impl<T, B: Bell> Producer<T, B> {
+impl<T, B: Notifier> Producer<T, B> {
     pub(super) fn new(ring: Arc<Ring<T, B>>, head: Position) -> Producer<T, B> {
         let (view, limit) = (ring.slots.view(), head.plus(ring.capacity));
         let (ahead, fetch) = (view.ahead(), view.last_whole_line(limit));
@@ -52,7 +52,7 @@ impl<T, B: Bell> Producer<T, B> {
             Ok(at) => {
                 // SAFETY: the slot was claimed just now, for this value (I2, I3).
                 unsafe { self.publish(at, value) };
-                self.ring_for_values();
+                self.notify_consumer();
                 Ok(())
             }
             Err(ClaimError::Closed) => Err(PushError::Closed(value)),
@@ -84,7 +84,7 @@ impl<T, B: Bell> Producer<T, B> {
             // SAFETY: each claimed slot gets one value (I2, I3). Draining a vector only moves values.
             unsafe { self.publish(first.plus(offset as u64), value) };
         }
-        self.ring_for_values();
+        self.notify_consumer();
         Ok(())
     }
 
@@ -135,8 +135,8 @@ impl<T, B: Bell> Producer<T, B> {
     }
 
     #[inline]
-    fn ring_for_values(&self) {
-        self.ring.values.ring();
+    fn notify_consumer(&self) {
+        self.ring.values.notify();
     }
 
     /// Sees how far the consumer has come.
@@ -167,7 +167,7 @@ impl<T, B: Bell> Producer<T, B> {
     }
 }
 
-impl<T, B: Bell> Clone for Producer<T, B> {
+impl<T, B: Notifier> Clone for Producer<T, B> {
     fn clone(&self) -> Producer<T, B> {
         // There is one already, `self`, so the count is not zero (I5).
         self.ring.producers.fetch_add(1, Relaxed);
@@ -176,7 +176,7 @@ impl<T, B: Bell> Clone for Producer<T, B> {
     }
 }
 
-impl<T, B: Bell> Drop for Producer<T, B> {
+impl<T, B: Notifier> Drop for Producer<T, B> {
     fn drop(&mut self) {
         // EDGE mpsc-last (acq-rel): what the others claimed is known to the last who goes.
         if self.ring.producers.fetch_sub(1, AcqRel) > 1 {
@@ -185,11 +185,11 @@ impl<T, B: Bell> Drop for Producer<T, B> {
         let tail = self.ring.tail.load(Relaxed).position();
         // Nobody claims any more (I5). Relaxed: it says how many values there are in all, and carries none.
         self.ring.end.store_gone(tail, Relaxed);
-        self.ring.values.ring();
+        self.ring.values.notify();
     }
 }
 
-impl<T, B: Bell> fmt::Debug for Producer<T, B> {
+impl<T, B: Notifier> fmt::Debug for Producer<T, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Producer").field("capacity", &self.capacity()).finish_non_exhaustive()
     }

@@ -1,15 +1,15 @@
-//! Sides that sleep: [`Sleepers`] as bells, and the calls that wait; the same for one producer and for many.
+//! Sides that sleep: [`Sleepers`] as notifiers, and the calls that wait; the same for one producer and for many.
 //!
 //! # Contract
-//! A call that waits tries first; it sleeps only while its try fails. What ends its sleep is a commit, an abort, a
-//! release, or a side's going: each rings after its store (`bell`), and [`Sleepers`] loses none of them.
+//! A waiting call tries first and sleeps only while its try fails. A commit, an abort, a release, or the departure of a
+//! side wakes it: each notifies after its store (`notifier`), and [`Sleepers`] loses no notification.
 //!
 //! # Evidence
 //! tests/model_records.rs: explored with [`Sleepers`]' asymmetric fences. Tests in `records`.
 
 use super::{Chunk, Record, RecordError, mpsc, spsc};
 use crate::ClaimError;
-use crate::bell::sleep;
+use crate::notifier::sleep;
 use uncontended_wait::{Deadline, Sleepers};
 
 macro_rules! sleeping_sides {
@@ -40,7 +40,7 @@ macro_rules! sleeping_sides {
                             Err(ClaimError::Full) => None,
                             found => Some(found),
                         };
-                        // SAFETY: the bell is in the ring, which this side keeps (R1).
+                        // SAFETY: the notifier is in the ring, which this side keeps (R1).
                         let slept = unsafe { sleep(self, |one| one.ring.room(), look, deadline) };
                         slept.unwrap_or(Err(ClaimError::Full))?
                     }
@@ -88,7 +88,7 @@ macro_rules! sleeping_sides {
                             Err(RecordError::Empty) => None,
                             found => Some(found),
                         };
-                        // SAFETY: the bell is in the ring, which this side keeps (R1).
+                        // SAFETY: the notifier is in the ring, which this side keeps (R1).
                         let slept = unsafe { sleep(self, |one| one.ring.values(), look, deadline) };
                         slept.unwrap_or(Err(RecordError::Empty))?
                     }

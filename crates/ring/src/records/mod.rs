@@ -13,7 +13,7 @@
 //! A chunk is not cleared: there may be bytes of earlier records in it.
 //!
 //! # Invariants
-//! R1: a bell lies in the ring, which each side keeps.
+//! R1: a notifier lies in the ring, which each side keeps.
 //! R2: a claimed range is its chunk's alone until that is committed or aborted; a record is its consumer's until it is
 //!     released.
 //! R3: the words of a ring are initialised, and there as long as a side is.

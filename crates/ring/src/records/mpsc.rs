@@ -36,9 +36,9 @@ use super::record::{Found, judge};
 use super::sides::{Claimed, Place, Reader, Writer};
 use super::words::Words;
 use super::{Chunk, Record, RecordError};
-use crate::bell::{Bell, Listeners, Silent};
 #[cfg(not(unc_model))]
 use crate::given::Held;
+use crate::notifier::{Listeners, Notifier, Silent};
 use crate::position::{Cursor, Position};
 use crate::{CapacityError, ClaimError};
 use std::fmt;
@@ -104,9 +104,9 @@ pub(super) struct Ring<B> {
 }
 
 // SAFETY: it is a control block of atomics and `Words`; both are there as long as `self` (I5).
-unsafe impl<B: Bell> Send for Ring<B> {}
+unsafe impl<B: Notifier> Send for Ring<B> {}
 // SAFETY: as for `Send` (I5).
-unsafe impl<B: Bell> Sync for Ring<B> {}
+unsafe impl<B: Notifier> Sync for Ring<B> {}
 
 impl<B> Ring<B> {
     /// A ring in memory that `keep` keeps.
@@ -148,7 +148,7 @@ impl<B> Drop for Ring<B> {
     }
 }
 
-fn build<B: Bell>(capacity: usize) -> Result<Sides<B>, CapacityError> {
+fn build<B: Notifier>(capacity: usize) -> Result<Sides<B>, CapacityError> {
     let words = Words::new(capacity)?;
     let start = Position::new(0);
     let control = Box::new(Control {
@@ -183,13 +183,13 @@ fn build<B: Bell>(capacity: usize) -> Result<Sides<B>, CapacityError> {
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Producer<B: Bell = Silent> {
+pub struct Producer<B: Notifier = Silent> {
     pub(super) ring: Arc<Ring<B>>,
     /// Up to where there was room when this producer last saw `head`.
     limit: Position,
 }
 
-impl<B: Bell> Producer<B> {
+impl<B: Notifier> Producer<B> {
     /// One more producer.
     pub(super) fn join(ring: Arc<Ring<B>>) -> Producer<B> {
         ring.control().living.fetch_add(1, Relaxed);
@@ -288,7 +288,7 @@ impl<B: Bell> Producer<B> {
     }
 }
 
-impl<B: Bell> Writer for Producer<B> {
+impl<B: Notifier> Writer for Producer<B> {
     #[inline(always)]
     fn words(&self) -> &Words {
         &self.ring.words
@@ -298,32 +298,32 @@ impl<B: Bell> Writer for Producer<B> {
     unsafe fn commit(&mut self, claimed: Claimed) {
         // EDGE records-commit (release): who sees this sees the record.
         self.ring.words.store(claimed.at, Header::Record(claimed.len as u32), Release);
-        self.ring.control().values.ring();
+        self.ring.control().values.notify();
     }
 
     unsafe fn abort(&mut self, claimed: Claimed) {
         // EDGE records-commit (release): this producer writes there no more.
         self.ring.words.store(claimed.at, Header::Skip(claimed.len as u32), Release);
         // The consumer passes over it, which may be what others wait for.
-        self.ring.control().values.ring();
+        self.ring.control().values.notify();
     }
 }
 
-impl<B: Bell> Clone for Producer<B> {
+impl<B: Notifier> Clone for Producer<B> {
     fn clone(&self) -> Producer<B> {
         Producer::join(Arc::clone(&self.ring))
     }
 }
 
-impl<B: Bell> Drop for Producer<B> {
+impl<B: Notifier> Drop for Producer<B> {
     fn drop(&mut self) {
         // EDGE records-last (release): all that this one committed.
         self.ring.control().living.fetch_sub(1, Release);
-        self.ring.control().values.ring();
+        self.ring.control().values.notify();
     }
 }
 
-impl<B: Bell> fmt::Debug for Producer<B> {
+impl<B: Notifier> fmt::Debug for Producer<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Producer").field("longest", &self.longest()).finish_non_exhaustive()
     }
@@ -343,7 +343,7 @@ impl<B: Bell> fmt::Debug for Producer<B> {
 /// assert_eq!(consumer.read().err(), Some(RecordError::Closed));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Consumer<B: Bell = Silent> {
+pub struct Consumer<B: Notifier = Silent> {
     pub(super) ring: Arc<Ring<B>>,
     /// What `ring.head` is: nobody else stores it.
     head: Position,
@@ -352,7 +352,7 @@ pub struct Consumer<B: Bell = Silent> {
     pub(super) role: Option<Held>,
 }
 
-impl<B: Bell> Consumer<B> {
+impl<B: Notifier> Consumer<B> {
     /// The consumer, where the last one left off.
     ///
     /// # Safety
@@ -427,7 +427,7 @@ impl<B: Bell> Consumer<B> {
         self.head = self.head.plus(span);
         // EDGE records-free (release): this has been read and cleared.
         self.ring.control().head.store(self.head, Release);
-        self.ring.control().room.ring();
+        self.ring.control().room.notify();
     }
 
     /// Passes over what a producer that died or leaked its chunk has claimed, if the next record is such a one. Returns
@@ -465,7 +465,7 @@ impl<B: Bell> Consumer<B> {
     }
 }
 
-impl<B: Bell> Reader for Consumer<B> {
+impl<B: Notifier> Reader for Consumer<B> {
     #[inline(always)]
     fn words(&self) -> &Words {
         &self.ring.words
@@ -478,16 +478,16 @@ impl<B: Bell> Reader for Consumer<B> {
     }
 }
 
-impl<B: Bell> Drop for Consumer<B> {
+impl<B: Notifier> Drop for Consumer<B> {
     fn drop(&mut self) {
         self.ring.control().values.go();
         // EDGE records-free (release): who sees that the consumer has gone sees what it read.
         self.ring.control().head.store_gone(self.head, Release);
-        self.ring.control().room.ring();
+        self.ring.control().room.notify();
     }
 }
 
-impl<B: Bell> fmt::Debug for Consumer<B> {
+impl<B: Notifier> fmt::Debug for Consumer<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Consumer").finish_non_exhaustive()
     }

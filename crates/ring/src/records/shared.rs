@@ -39,9 +39,9 @@
 use super::mpsc::{Consumer, Control, OPEN, Producer, Ring};
 use super::words::{Words, count_for};
 use crate::CapacityError;
-use crate::bell::Listeners;
 pub use crate::given::{AttachError, RoleError};
 use crate::given::{Held, Kind, Stamp};
+use crate::notifier::Listeners;
 use crate::position::{Cursor, Position};
 use std::fmt;
 use std::ptr::NonNull;

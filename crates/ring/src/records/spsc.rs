@@ -28,7 +28,7 @@ use super::record::{Found, judge};
 use super::sides::{Claimed, Place, Reader, Writer};
 use super::words::Words;
 use super::{Chunk, Record, RecordError};
-use crate::bell::{Bell, Listeners, Silent};
+use crate::notifier::{Listeners, Notifier, Silent};
 use crate::position::{Cursor, Mark, Position};
 use crate::{CapacityError, ClaimError};
 use std::fmt;
@@ -78,7 +78,7 @@ impl<B> Ring<B> {
     }
 }
 
-fn build<B: Bell>(capacity: usize) -> Result<Sides<B>, CapacityError> {
+fn build<B: Notifier>(capacity: usize) -> Result<Sides<B>, CapacityError> {
     let start = Position::new(0);
     let ring = Arc::new(Ring {
         tail: CachePadded::new(Cursor::new(start)),
@@ -110,7 +110,7 @@ fn build<B: Bell>(capacity: usize) -> Result<Sides<B>, CapacityError> {
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Producer<B: Bell = Silent> {
+pub struct Producer<B: Notifier = Silent> {
     pub(super) ring: Arc<Ring<B>>,
     /// What `ring.tail` is: nobody else stores it.
     tail: Position,
@@ -118,7 +118,7 @@ pub struct Producer<B: Bell = Silent> {
     limit: Position,
 }
 
-impl<B: Bell> Producer<B> {
+impl<B: Notifier> Producer<B> {
     /// Claims room for a record of `len` bytes.
     ///
     /// # Errors
@@ -176,7 +176,7 @@ impl<B: Bell> Producer<B> {
     }
 }
 
-impl<B: Bell> Writer for Producer<B> {
+impl<B: Notifier> Writer for Producer<B> {
     #[inline(always)]
     fn words(&self) -> &Words {
         &self.ring.words
@@ -195,21 +195,21 @@ impl<B: Bell> Writer for Producer<B> {
         debug_assert!(!self.tail.is_after(self.limit), "I1: no more than there was room for");
         // EDGE records-publish (release): who sees this sees the record.
         self.ring.tail.store(self.tail, Release);
-        self.ring.values.ring();
+        self.ring.values.notify();
     }
 
     unsafe fn abort(&mut self, _: Claimed) {}
 }
 
-impl<B: Bell> Drop for Producer<B> {
+impl<B: Notifier> Drop for Producer<B> {
     fn drop(&mut self) {
         // EDGE records-publish (release): who sees that the producer has gone sees all its records.
         self.ring.tail.store_gone(self.tail, Release);
-        self.ring.values.ring();
+        self.ring.values.notify();
     }
 }
 
-impl<B: Bell> fmt::Debug for Producer<B> {
+impl<B: Notifier> fmt::Debug for Producer<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Producer").field("longest", &self.longest()).finish_non_exhaustive()
     }
@@ -229,7 +229,7 @@ impl<B: Bell> fmt::Debug for Producer<B> {
 /// assert_eq!(consumer.read().err(), Some(RecordError::Closed));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Consumer<B: Bell = Silent> {
+pub struct Consumer<B: Notifier = Silent> {
     pub(super) ring: Arc<Ring<B>>,
     /// What `ring.head` is, or further on by padding: nobody else stores it.
     head: Position,
@@ -237,7 +237,7 @@ pub struct Consumer<B: Bell = Silent> {
     seen: Position,
 }
 
-impl<B: Bell> Consumer<B> {
+impl<B: Notifier> Consumer<B> {
     /// The oldest record that was not released.
     ///
     /// # Errors
@@ -290,7 +290,7 @@ impl<B: Bell> Consumer<B> {
     }
 }
 
-impl<B: Bell> Reader for Consumer<B> {
+impl<B: Notifier> Reader for Consumer<B> {
     #[inline(always)]
     fn words(&self) -> &Words {
         &self.ring.words
@@ -302,20 +302,20 @@ impl<B: Bell> Reader for Consumer<B> {
         debug_assert!(!self.head.is_after(self.seen), "I2: no more than was seen to be published");
         // EDGE records-vacate (release): the record has been read.
         self.ring.head.store(self.head, Release);
-        self.ring.room.ring();
+        self.ring.room.notify();
     }
 }
 
-impl<B: Bell> Drop for Consumer<B> {
+impl<B: Notifier> Drop for Consumer<B> {
     fn drop(&mut self) {
         self.ring.values.go();
         // EDGE records-vacate (release): who sees that the consumer has gone sees what it read.
         self.ring.head.store_gone(self.head, Release);
-        self.ring.room.ring();
+        self.ring.room.notify();
     }
 }
 
-impl<B: Bell> fmt::Debug for Consumer<B> {
+impl<B: Notifier> fmt::Debug for Consumer<B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Consumer").finish_non_exhaustive()
     }

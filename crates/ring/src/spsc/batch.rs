@@ -1,7 +1,7 @@
 //! Values read in place, and released at once. The header of [`spsc`](super) has the invariants and the edges.
 
 use super::Consumer;
-use crate::bell::{Bell, Silent};
+use crate::notifier::{Notifier, Silent};
 use crate::position::Position;
 use std::fmt;
 
@@ -18,13 +18,13 @@ use std::fmt;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use = "what is neither released nor taken out stays in the ring"]
-pub struct Batch<'c, T, B: Bell = Silent> {
+pub struct Batch<'c, T, B: Notifier = Silent> {
     pub(super) consumer: &'c mut Consumer<T, B>,
     /// How many slots from `head` on hold values (I6).
     pub(super) len: u64,
 }
 
-impl<'c, T, B: Bell> Batch<'c, T, B> {
+impl<'c, T, B: Notifier> Batch<'c, T, B> {
     /// How many values there are.
     #[allow(clippy::len_without_is_empty, reason = "a batch is never empty")]
     pub fn len(&self) -> usize {
@@ -64,7 +64,7 @@ impl<'c, T, B: Bell> Batch<'c, T, B> {
     }
 }
 
-impl<'b, T, B: Bell> IntoIterator for &'b Batch<'_, T, B> {
+impl<'b, T, B: Notifier> IntoIterator for &'b Batch<'_, T, B> {
     type Item = &'b T;
     type IntoIter = Iter<'b, T, B>;
 
@@ -74,7 +74,7 @@ impl<'b, T, B: Bell> IntoIterator for &'b Batch<'_, T, B> {
 }
 
 /// Takes values out; the slots of those taken are given back when the iterator goes.
-impl<'c, T, B: Bell> IntoIterator for Batch<'c, T, B> {
+impl<'c, T, B: Notifier> IntoIterator for Batch<'c, T, B> {
     type Item = T;
     type IntoIter = Taken<'c, T, B>;
 
@@ -84,20 +84,20 @@ impl<'c, T, B: Bell> IntoIterator for Batch<'c, T, B> {
     }
 }
 
-impl<T, B: Bell> fmt::Debug for Batch<'_, T, B> {
+impl<T, B: Notifier> fmt::Debug for Batch<'_, T, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Batch").field("len", &self.len).finish_non_exhaustive()
     }
 }
 
 /// The values of a [`Batch`], oldest first.
-pub struct Iter<'b, T, B: Bell = Silent> {
+pub struct Iter<'b, T, B: Notifier = Silent> {
     consumer: &'b Consumer<T, B>,
     next: Position,
     end: Position,
 }
 
-impl<'b, T, B: Bell> Iterator for Iter<'b, T, B> {
+impl<'b, T, B: Notifier> Iterator for Iter<'b, T, B> {
     type Item = &'b T;
 
     #[inline]
@@ -117,9 +117,9 @@ impl<'b, T, B: Bell> Iterator for Iter<'b, T, B> {
     }
 }
 
-impl<T, B: Bell> ExactSizeIterator for Iter<'_, T, B> {}
+impl<T, B: Notifier> ExactSizeIterator for Iter<'_, T, B> {}
 
-impl<T, B: Bell> fmt::Debug for Iter<'_, T, B> {
+impl<T, B: Notifier> fmt::Debug for Iter<'_, T, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Iter").field("left", &self.len()).finish_non_exhaustive()
     }
@@ -127,14 +127,14 @@ impl<T, B: Bell> fmt::Debug for Iter<'_, T, B> {
 
 /// The values of a [`Batch`] taken out, oldest first. What is left when it goes stays in the ring; if it is leaked, all
 /// of them are.
-pub struct Taken<'c, T, B: Bell = Silent> {
+pub struct Taken<'c, T, B: Notifier = Silent> {
     /// Its `head` is `end` (I7).
     consumer: &'c mut Consumer<T, B>,
     next: Position,
     end: Position,
 }
 
-impl<T, B: Bell> Iterator for Taken<'_, T, B> {
+impl<T, B: Notifier> Iterator for Taken<'_, T, B> {
     type Item = T;
 
     #[inline]
@@ -154,16 +154,16 @@ impl<T, B: Bell> Iterator for Taken<'_, T, B> {
     }
 }
 
-impl<T, B: Bell> ExactSizeIterator for Taken<'_, T, B> {}
+impl<T, B: Notifier> ExactSizeIterator for Taken<'_, T, B> {}
 
-impl<T, B: Bell> Drop for Taken<'_, T, B> {
+impl<T, B: Notifier> Drop for Taken<'_, T, B> {
     fn drop(&mut self) {
         // SAFETY: the values before `next` have been taken, those from there on not (I7).
         unsafe { self.consumer.settle(self.next) };
     }
 }
 
-impl<T, B: Bell> fmt::Debug for Taken<'_, T, B> {
+impl<T, B: Notifier> fmt::Debug for Taken<'_, T, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Taken").field("left", &self.len()).finish_non_exhaustive()
     }

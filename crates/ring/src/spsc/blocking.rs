@@ -1,15 +1,15 @@
-//! Sides that sleep: [`Sleepers`] as bells, and the calls that wait.
+//! Sides that sleep: [`Sleepers`] as notifiers, and the calls that wait.
 //!
 //! # Contract
-//! A call that waits tries first; it sleeps only while its try fails. What ends its sleep is a push, a pop, or the
-//! other side's going: each rings after its store (`bell`), and [`Sleepers`] loses none of them. Nothing here is shared
-//! that is not in [`spsc`](super).
+//! A waiting call tries first and sleeps only while its try fails. A push, a pop, or the departure of the other side
+//! wakes it: each notifies after its store (`notifier`), and [`Sleepers`] loses no notification. This file adds no
+//! shared state to that of [`spsc`](super).
 //!
 //! # Evidence
 //! tests/model.rs: explored with [`Sleepers`]' asymmetric fences, under C11 and x86-TSO. Tests below.
 
 use super::{Batch, Claim, Consumer, Producer, Sides, ring_at};
-use crate::bell::sleep;
+use crate::notifier::sleep;
 use crate::position::Position;
 use crate::{CapacityError, ClaimError, PopError, PushError};
 use uncontended_wait::{Deadline, Sleepers};
@@ -86,7 +86,7 @@ impl<T> Producer<T, Sleepers> {
     fn wait_for_room(&mut self, count: u64, deadline: Deadline) {
         let look = |side: &mut Self| side.has_room(count).then_some(());
         // After a deadline that passed, the caller's next try says how things stand.
-        // SAFETY: the bell is in the control block, which the keeper keeps (I4 of `spsc`).
+        // SAFETY: the notifier is in the control block, which the keeper keeps (I4 of `spsc`).
         let _ = unsafe { sleep(self, |side| &side.control().room, look, deadline) };
     }
 }
@@ -137,7 +137,7 @@ impl<T> Consumer<T, Sleepers> {
     fn wait_for_values(&mut self, deadline: Deadline) {
         let look = |side: &mut Self| side.has_values().then_some(());
         // After a deadline that passed, the caller's next try says how things stand.
-        // SAFETY: the bell is in the control block, which the keeper keeps (I4 of `spsc`).
+        // SAFETY: the notifier is in the control block, which the keeper keeps (I4 of `spsc`).
         let _ = unsafe { sleep(self, |side| &side.control().values, look, deadline) };
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Batch, Control, Keeper, Place};
 use crate::PopError;
-use crate::bell::{Bell, Silent};
+use crate::notifier::{Notifier, Silent};
 use crate::pace::Pace;
 use crate::position::{Mark, Position};
 use crate::slots::Slot;
@@ -24,7 +24,7 @@ use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 /// ```
 // Aligned so that two sides made together, and used by two threads where they are, share no line.
 #[repr(align(128))]
-pub struct Consumer<T, B: Bell = Silent> {
+pub struct Consumer<T, B: Notifier = Silent> {
     place: Place<T, B>,
     /// What the ring's `head` is: nobody else stores it.
     pub(super) head: Position,
@@ -42,9 +42,9 @@ pub struct Consumer<T, B: Bell = Silent> {
 
 // SAFETY: it is the only consumer (I3), and what it shares with the producer it shares by atomics, so it may move to
 // another thread with the values it pops.
-unsafe impl<T: Send, B: Bell> Send for Consumer<T, B> {}
+unsafe impl<T: Send, B: Notifier> Send for Consumer<T, B> {}
 
-impl<T, B: Bell> Consumer<T, B> {
+impl<T, B: Notifier> Consumer<T, B> {
     /// # Safety
     /// The place is there as long as the keeper (I4), its `head` is this, and there is no other consumer (I3).
     pub(super) unsafe fn new(
@@ -218,7 +218,7 @@ impl<T, B: Bell> Consumer<T, B> {
         let control = self.control();
         // EDGE vacate (release): the slots have been read.
         control.head.store(self.head, Release);
-        control.room.ring();
+        control.room.notify();
     }
 
     /// Sees how far the producer has come.
@@ -258,7 +258,7 @@ impl<T, B: Bell> Consumer<T, B> {
     }
 }
 
-impl<T, B: Bell> Drop for Consumer<T, B> {
+impl<T, B: Notifier> Drop for Consumer<T, B> {
     fn drop(&mut self) {
         self.control().values.go();
         let last = Last(self);
@@ -271,18 +271,18 @@ impl<T, B: Bell> Drop for Consumer<T, B> {
 }
 
 /// What a consumer does last of all, even if the drop of what was queued panics.
-struct Last<'c, T, B: Bell>(&'c mut Consumer<T, B>);
+struct Last<'c, T, B: Notifier>(&'c mut Consumer<T, B>);
 
-impl<T, B: Bell> Drop for Last<'_, T, B> {
+impl<T, B: Notifier> Drop for Last<'_, T, B> {
     fn drop(&mut self) {
         let (control, head) = (self.0.control(), self.0.head);
         // EDGE vacate (release): who sees that the consumer has gone sees what it took.
         control.head.store_gone(head, Release);
-        control.room.ring();
+        control.room.notify();
     }
 }
 
-impl<T, B: Bell> fmt::Debug for Consumer<T, B> {
+impl<T, B: Notifier> fmt::Debug for Consumer<T, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Consumer").field("capacity", &self.capacity()).finish_non_exhaustive()
     }

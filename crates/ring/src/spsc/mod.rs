@@ -55,7 +55,7 @@ pub use self::consumer::Consumer;
 pub use self::producer::Producer;
 
 use crate::CapacityError;
-use crate::bell::{Bell, Listeners, Silent};
+use crate::notifier::{Listeners, Notifier, Silent};
 use crate::position::{Cursor, Position};
 use crate::slots::{Slot, Slots};
 use crate::view::View;
@@ -100,7 +100,7 @@ pub(crate) struct Control<B> {
     pub(crate) room: CachePadded<B>,
 }
 
-impl<B: Bell> Control<B> {
+impl<B: Notifier> Control<B> {
     fn new(start: Position) -> Control<B> {
         Control {
             tail: CachePadded::new(Cursor::new(start)),
@@ -127,7 +127,7 @@ struct Owned<T, B> {
 }
 
 /// A ring whose first value is at `start`.
-fn ring_at<T, B: Bell>(capacity: usize, start: Position) -> Result<Sides<T, B>, CapacityError> {
+fn ring_at<T, B: Notifier>(capacity: usize, start: Position) -> Result<Sides<T, B>, CapacityError> {
     let slots = Slots::new(capacity, |_| Slot::new())?;
     let ring = Arc::new(Owned { control: Control::new(start), slots });
     let place = Place {

@@ -1,7 +1,7 @@
 //! The side that pushes. The header of [`spsc`](super) has the invariants and the edges.
 
 use super::{Claim, Control, Keeper, Place};
-use crate::bell::{Bell, Silent};
+use crate::notifier::{Notifier, Silent};
 use crate::position::{Mark, Position};
 use crate::{ClaimError, PushError};
 use std::fmt;
@@ -20,7 +20,7 @@ use uncontended_atomic::Ordering::{Acquire, Release};
 /// ```
 // Aligned so that two sides made together, and used by two threads where they are, share no line.
 #[repr(align(128))]
-pub struct Producer<T, B: Bell = Silent> {
+pub struct Producer<T, B: Notifier = Silent> {
     place: Place<T, B>,
     /// What the ring's `tail` is: nobody else stores it.
     pub(super) tail: Position,
@@ -34,9 +34,9 @@ pub struct Producer<T, B: Bell = Silent> {
 
 // SAFETY: it is the only producer (I3), and what it shares with the consumer it shares by atomics, so it may move to
 // another thread with the values it pushes.
-unsafe impl<T: Send, B: Bell> Send for Producer<T, B> {}
+unsafe impl<T: Send, B: Notifier> Send for Producer<T, B> {}
 
-impl<T, B: Bell> Producer<T, B> {
+impl<T, B: Notifier> Producer<T, B> {
     /// # Safety
     /// The place is there as long as the keeper (I4), its `tail` and `head` are these, and there is no other producer
     /// (I3).
@@ -104,7 +104,7 @@ impl<T, B: Bell> Producer<T, B> {
         let control = self.control();
         // EDGE publish (release): who sees this tail sees the values.
         control.tail.store(self.tail, Release);
-        control.values.ring();
+        control.values.notify();
     }
 
     /// Whether there is room after all, by another look.
@@ -219,15 +219,15 @@ impl<T, B: Bell> Producer<T, B> {
     }
 }
 
-impl<T, B: Bell> Drop for Producer<T, B> {
+impl<T, B: Notifier> Drop for Producer<T, B> {
     fn drop(&mut self) {
         // EDGE publish (release): who sees that the producer has gone sees all its values.
         self.control().tail.store_gone(self.tail, Release);
-        self.control().values.ring();
+        self.control().values.notify();
     }
 }
 
-impl<T, B: Bell> fmt::Debug for Producer<T, B> {
+impl<T, B: Notifier> fmt::Debug for Producer<T, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Producer").field("capacity", &self.capacity()).finish_non_exhaustive()
     }

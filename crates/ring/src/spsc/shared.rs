@@ -38,8 +38,8 @@ pub use crate::given::{AttachError, RoleError};
 
 use super::{Consumer, Control, Keeper, Place, Producer};
 use crate::Plain;
-use crate::bell::Listeners;
 use crate::given::{Held, Kind, Stamp};
+use crate::notifier::Listeners;
 use crate::position::{Cursor, Position};
 use crate::slots::{Slot, slots_for};
 use crate::view::View;

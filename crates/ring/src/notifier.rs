@@ -1,0 +1,118 @@
+//! Notifiers: how a ring wakes the threads that wait for it to change.
+//!
+//! # Contract
+//! A side that polls has the notifier [`Silent`], a side that sleeps has [`Sleepers`]. A ring calls
+//! [`Notifier::notify`] after each store that may end a wait. The call follows the store in program order, so a woken
+//! thread finds the change. The notifier itself checks whether anyone sleeps. The trait is sealed, because the cost of
+//! a notification is part of each ring's contract.
+//!
+//! `sleep` is the only way in which a side waits on a notifier of its own ring.
+//!
+//! # State
+//! I1: a side keeps its ring, at one address, until it is dropped.
+
+use std::ops::Deref;
+use std::ptr::NonNull;
+use uncontended_atomic::{AtomicU32, Ordering::Relaxed};
+use uncontended_wait::{Deadline, Sleepers, TimedOut};
+
+mod sealed {
+    pub trait Sealed {}
+}
+
+/// Wakes waiters after a change to a ring.
+pub trait Notifier: sealed::Sealed + Default + Send + Sync + 'static {
+    /// Wakes all waiters, if there are any. Call it after the release store that they wait for.
+    fn notify(&self);
+
+    /// Wakes up to `count` waiters, longest sleepers first, for `count` interchangeable items: each waiter needs one
+    /// of them, and looks for it once awake.
+    fn notify_for(&self, count: usize);
+}
+
+/// Sleeps on a notifier of `side`'s ring until `look` returns a value or `deadline` passes. `look` needs `side`
+/// mutably, so the notifier cannot be borrowed from it.
+///
+/// # Safety
+/// The notifier lies in the ring that the side keeps (I1), and `look` does not replace `side` by another one.
+#[cfg_attr(unc_model, track_caller)]
+pub(crate) unsafe fn sleep<S, R>(
+    side: &mut S,
+    notifier: impl FnOnce(&S) -> &Sleepers,
+    mut look: impl FnMut(&mut S) -> Option<R>,
+    deadline: Deadline,
+) -> Result<R, TimedOut> {
+    let notifier = NonNull::from(notifier(side));
+    // SAFETY: the side keeps the ring for the whole call, and only the side's own fields change meanwhile (I1).
+    let notifier = unsafe { notifier.as_ref() };
+    notifier.sleep_until_deadline(|| look(side), deadline)
+}
+
+/// A notifier and, on the same cache line (which a notification reads anyway), whether all its waiters have gone.
+///
+/// `gone` orders nothing: where the sides stood when they went, and what they had read, is in their positions.
+#[repr(C)]
+#[derive(Debug, Default)]
+pub(crate) struct Listeners<B> {
+    notifier: B,
+    gone: AtomicU32,
+}
+
+impl<B> Listeners<B> {
+    /// The listeners that wait on `notifier`.
+    #[cfg(not(unc_model))]
+    pub(crate) fn at(notifier: B) -> Listeners<B> {
+        Listeners { notifier, gone: AtomicU32::new(0) }
+    }
+
+    /// Records that all have gone, or are about to go.
+    pub(crate) fn go(&self) {
+        self.gone.store(1, Relaxed);
+    }
+
+    /// Whether all have gone.
+    #[inline(always)]
+    pub(crate) fn have_gone(&self) -> bool {
+        self.gone.load(Relaxed) != 0
+    }
+}
+
+impl<B> Deref for Listeners<B> {
+    type Target = B;
+
+    #[inline(always)]
+    fn deref(&self) -> &B {
+        &self.notifier
+    }
+}
+
+/// The notifier of a ring whose sides poll: there are no waiters. It has no size, and a notification costs nothing.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Silent;
+
+impl sealed::Sealed for Silent {}
+
+impl Notifier for Silent {
+    #[inline(always)]
+    fn notify(&self) {}
+
+    #[inline(always)]
+    fn notify_for(&self, _: usize) {}
+}
+
+impl sealed::Sealed for Sleepers {}
+
+/// While no thread sleeps, a notification is a load and a branch: the sleeper pays for the ordering.
+impl Notifier for Sleepers {
+    #[inline(always)]
+    #[cfg_attr(unc_model, track_caller)]
+    fn notify(&self) {
+        self.wake();
+    }
+
+    #[inline(always)]
+    #[cfg_attr(unc_model, track_caller)]
+    fn notify_for(&self, count: usize) {
+        self.wake_for(count);
+    }
+}
