@@ -13,8 +13,8 @@
 //!   m = floor(1/r), so that the bet is on rates of r's own magnitude, not on the whole of (r, 1).
 //! * `Below(r)`: the mirror image; for r above 1/2 it is Beta(m, 1) truncated at r with m = floor(1/(1-r)).
 //! # Why it holds
-//! `ln E(p) = deviance(p) - price`, where the price depends only on the prior and the counts. A prior Beta(m, 1) is m -
-//! 1 prior successes: with integer counts every price reduces to Robbins' criterion and a tail of the Beta.
+//! `ln E(p) = deviance(p) - price`, where the price depends only on the prior and the counts. A prior Beta(m, 1) is
+//! `m - 1` prior successes: with integer counts every price reduces to Robbins' criterion and a tail of the Beta.
 //! # Evidence
 //! tests/truth_engine.rs (identities, Type I error judged by the engine), tests/truth_power.rs (sample sizes);
 //! compare/src/evidence.rs: every prior against its integral in Arb.

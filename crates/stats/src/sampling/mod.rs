@@ -3,9 +3,9 @@
 //! # Contract
 //! [`Sampler::sample`] returns `n` distinct members of `0..population`; every subset, and every order of it, is equally
 //! likely. The three methods below are public, each with its own memory and cost:
-//! * [`FisherYates`]: a permutation that is never restored; `population` words; n draws and swaps. The order
-//!   that an earlier sample left does not matter, since a uniform choice of positions is uniform whatever their
-//! content. * [`Floyd`]: n draws, O(n) memory, whatever the population.
+//! * [`FisherYates`]: a permutation that is never restored; `population` words; n draws and swaps. The order that an
+//!   earlier sample left does not matter, since a uniform choice of positions is uniform whatever their content.
+//! * [`Floyd`]: n draws, O(n) memory, whatever the population.
 //! * [`SparseSet`]: draws again if the member is present; two arrays of `population`; the baseline of the measurements.
 //! # Evidence
 //! tests/truth_sampling.rs (subsets and orders, judged by this crate's own tests), tests/truth_sampling_allocations.rs;
