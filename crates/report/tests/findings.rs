@@ -91,12 +91,16 @@ fn waits_that_mostly_time_out() {
         row.timed_out = Some(TimedOut { count, total, max: 21 * MS });
         row
     };
-    let words = "30 of 40 waits ended without the lock, after 600 ms in all, the longest after 21.0 ms";
+    let words =
+        "30 of 40 waits ended without the lock, after 600 ms in all, the longest after 21.0 ms";
     speaks(vec![lossy(Kind::Mutex, 30, 600 * MS)], words);
     speaks(vec![lossy(Kind::Semaphore, 30, 600 * MS)], words);
-    silent(vec![lossy(Kind::Mutex, 19, 380 * MS)]);
+    // Other rules may speak of such long waits; this one does not, since most of the waiting got the lock.
+    let about_timeouts =
+        |row| said(vec![row]).iter().any(|text| text.contains("ended without the lock"));
+    assert!(!about_timeouts(lossy(Kind::Mutex, 19, 380 * MS)));
     // A timed wait for a condition is how a program keeps time.
-    silent(vec![lossy(Kind::Condition, 30, 600 * MS)]);
+    assert!(!about_timeouts(lossy(Kind::Condition, 30, 600 * MS)));
 }
 
 #[test]
