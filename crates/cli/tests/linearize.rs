@@ -176,7 +176,7 @@ fn lines_that_cannot_be_read_are_told_with_cause_and_remedy() {
     refused("queue", &with(r#"{"client":1,"op":"enq"#), &["line 2", "does not end", "cut off"]);
     refused("queue", &with(r#"{"client":1,"op":"enqueue""#), &["line 2", "ends too early"]);
     refused("queue", &with("nonsense"), &["line 2", "column 2", "JSON"]);
-    refused("queue", &with("[1]"), &["line 2", "array", "one object a line"]);
+    refused("queue", &with("[1]"), &["line 2", "array", "one object per line"]);
     refused("queue", &with("{}"), &["line 2", "no \"client\""]);
     refused("queue", &with(r#"{"client":1,"client":2}"#), &["line 2", "duplicate field `client`"]);
     refused("queue", &with(r#"{"client":1,"colour":2}"#), &["line 2", "colour"]);
@@ -186,7 +186,11 @@ fn lines_that_cannot_be_read_are_told_with_cause_and_remedy() {
         &["unknown operation \"push\"", "enqueue, dequeue"],
     );
     refused("queue", &with(r#"{"client":1,"op":"enqueue","call":30}"#), &["no \"value\""]);
-    refused("queue", &with(r#"{"client":1,"op":"dequeue","call":30,"return":40}"#), &["but what"]);
+    refused(
+        "queue",
+        &with(r#"{"client":1,"op":"dequeue","call":30,"return":40}"#),
+        &["\"result\" is missing"],
+    );
     refused(
         "queue",
         &with(r#"{"client":1,"op":"enqueue","value":2,"call":30,"return":40,"result":false}"#),
@@ -228,7 +232,7 @@ fn histories_that_contradict_themselves_are_refused() {
     refused(
         "queue",
         &with(r#"{"client":1,"return":30,"result":1}"#),
-        &["line 2", "has called nothing"],
+        &["line 2", "returns without a call"],
     );
     refused(
         "queue",
@@ -248,7 +252,7 @@ fn histories_that_contradict_themselves_are_refused() {
     let unknown = closed.replace('4', "7");
     refused("queue", &format!("{id}\n{unknown}"), &["line 2", "the id 7", "was never called"]);
     let other = r#"{"id":4,"client":2,"return":40,"result":null}"#;
-    refused("queue", &format!("{id}\n{other}"), &["another one returns"]);
+    refused("queue", &format!("{id}\n{other}"), &["another returns it"]);
 }
 
 #[test]
@@ -277,8 +281,8 @@ fn flags_that_do_not_fit_are_refused() {
         assert_eq!(output.status.code(), Some(2));
         assert!(text(&output.stderr).contains(words), "{}", text(&output.stderr));
     };
-    refused(&["--spec", "set", "--capacity", "3"], "queues and stacks alone");
-    refused(&["--spec", "queue", "--initial", "3"], "registers alone");
+    refused(&["--spec", "set", "--capacity", "3"], "only to queues and stacks");
+    refused(&["--spec", "queue", "--initial", "3"], "only to registers");
     refused(&["--spec", "queue", "--max-memory", "3s"], "not a size");
     refused(&["--spec", "queue", "--json", "-", "--html", "-"], "both name -");
     refused(&["--spec", "bag"], "invalid value");

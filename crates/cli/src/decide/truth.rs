@@ -244,8 +244,8 @@ fn slo_at_the_threshold() {
 
 /// Away from the rate one answer is wrong: the direction.
 #[test]
-fn slo_beside_the_threshold() {
-    let beside = |name, flags, line: Line, truth, wrong| Case {
+fn slo_away_from_the_threshold() {
+    let away = |name, flags, line: Line, truth, wrong| Case {
         name,
         flags,
         line,
@@ -258,17 +258,17 @@ fn slo_beside_the_threshold() {
     const YES: &[Answer] = &[Answer::Yes];
     const NO: &[Answer] = &[Answer::No];
     let cases = [
-        beside("rate .9, truth .93", slo!(; ".9"), coin, 0.93, NO),
-        beside("rate .9, truth .87", slo!(; ".9"), coin, 0.87, YES),
-        beside("rate .99, truth .98", slo!(; ".99"), coin, 0.98, YES),
-        beside("rate .99, truth .995", slo!(; ".99"), coin, 0.995, NO),
-        beside("rate .98 or .96, truth .98", slo!("--or-below", ".96"; ".98"), coin, 0.98, NO),
-        beside("rate .98 or .96, truth .96", slo!("--or-below", ".96"; ".98"), coin, 0.96, YES),
-        beside("rate .98 or .96, truth .97", slo!("--or-below", ".96"; ".98"), coin, 0.97, &[]),
-        beside("constant, at the threshold of a value", slo!(; ".9"), same, 1.0, NO),
-        beside("constant, beyond it", slo!(; ".9"), same, 0.0, YES),
+        away("rate .9, truth .93", slo!(; ".9"), coin, 0.93, NO),
+        away("rate .9, truth .87", slo!(; ".9"), coin, 0.87, YES),
+        away("rate .99, truth .98", slo!(; ".99"), coin, 0.98, YES),
+        away("rate .99, truth .995", slo!(; ".99"), coin, 0.995, NO),
+        away("rate .98 or .96, truth .98", slo!("--or-below", ".96"; ".98"), coin, 0.98, NO),
+        away("rate .98 or .96, truth .96", slo!("--or-below", ".96"; ".98"), coin, 0.96, YES),
+        away("rate .98 or .96, truth .97", slo!("--or-below", ".96"; ".98"), coin, 0.97, &[]),
+        away("constant, at the threshold of a value", slo!(; ".9"), same, 1.0, NO),
+        away("constant, beyond it", slo!(; ".9"), same, 0.0, YES),
     ];
-    judge("slo, the true rate beside the threshold", &cases);
+    judge("slo, the true rate away from the threshold", &cases);
 }
 
 /// The percentile's interval covers it, whatever the distribution.

@@ -50,7 +50,7 @@ fn op<'l>(line: &'l Line<'_>) -> &'l str {
 }
 
 fn unknown<T>(line: &Line<'_>, known: &str) -> Result<T, Problem> {
-    Err(Problem::new(format!("unknown operation {:?}", op(line)), format!("Known: {known}.")))
+    Err(Problem::new(format!("unknown operation {:?}", op(line)), format!("Use one of: {known}.")))
 }
 
 fn needed<'l, 'a>(field: &'l Option<Scalar<'a>>, name: &str) -> Result<&'l Scalar<'a>, Problem> {
@@ -64,13 +64,13 @@ fn truth(result: Option<&Scalar<'_>>) -> Result<bool, Problem> {
         Some(other) => {
             Err(Problem::new(format!("\"result\" is {other}"), "It must be true or false."))
         }
-        None => Err(Problem::new("it returned, but what?", "Add \"result\": true or false.")),
+        None => Err(Problem::new("the \"result\" is missing", "Add \"result\": true or false.")),
     }
 }
 
 fn seen<'l, 'a>(result: Option<&'l Scalar<'a>>) -> Result<&'l Scalar<'a>, Problem> {
     result.ok_or_else(|| {
-        Problem::new("it returned, but what?", "Add \"result\": the value, or null for none.")
+        Problem::new("the \"result\" is missing", "Add \"result\": the value, or null for none.")
     })
 }
 
@@ -132,7 +132,7 @@ impl<S: Spec<Call = Put, Output = Took>> Form for Container<S> {
     ) -> Result<Took, Problem> {
         match call {
             Put::In(_) if result == Some(&Scalar::Truth(false)) && !self.is_bounded => {
-                Err(Problem::new("it was full, but has no bound", "Give --capacity N."))
+                Err(Problem::new("it was full, but no capacity is given", "Pass --capacity N."))
             }
             Put::In(_) if result == Some(&Scalar::Truth(false)) => Ok(Took::Full),
             Put::In(_) => nothing(result).map(|()| Took::Done),

@@ -140,7 +140,7 @@ impl Flags {
 
     fn run(&self) -> Result<Answer, Failure> {
         let refuse = |flag: &str, of: &str| {
-            Err(Failure::new(format!("{flag} is for {of} alone"), "Leave it out."))
+            Err(Failure::new(format!("{flag} applies only to {of}"), "Leave it out."))
         };
         let is_container = matches!(self.spec, Structure::Queue | Structure::Stack);
         if self.capacity.is_some() && !is_container {

@@ -187,14 +187,13 @@ impl<F: Form> Reading<'_, F> {
 
     fn line(&mut self, number: u64, text: &[u8]) -> Result<(), Problem> {
         if text.len() as u64 == LONGEST {
-            return Err(Problem::new("it is longer than 1 MiB", "Write one operation a line."));
+            return Err(Problem::new("it is longer than 1 MiB", "Write one operation per line."));
         }
         if text.trim_ascii().is_empty() {
             return Ok(());
         }
         if text.trim_ascii_start().starts_with(b"[") {
-            let remedy =
-                "Write one object a line, not an array: `jq -c '.[]'` takes an array apart.";
+            let remedy = "Write one object per line, not an array: `jq -c '.[]'` splits an array.";
             return Err(Problem::new("a JSON array begins here", remedy));
         }
         let line: Line<'_> = serde_json::from_slice(text).map_err(|error| not_json(&error))?;
@@ -223,7 +222,7 @@ impl<F: Form> Reading<'_, F> {
 
     fn head(&mut self, number: u64, schema: &str, unit: Option<&str>) -> Result<(), Problem> {
         if number != 1 {
-            return Err(Problem::new("\"schema\" stands in the first line alone", "Leave it out."));
+            return Err(Problem::new("\"schema\" belongs only in the first line", "Leave it out."));
         }
         if schema != SCHEMA {
             let why = format!("unknown schema {schema:?}");
@@ -237,7 +236,7 @@ impl<F: Form> Reading<'_, F> {
             Some("ticks") => "",
             Some(unit) => {
                 let why = format!("unknown unit {unit:?}");
-                return Err(Problem::new(why, "Known: ns, us, ms, s, ticks."));
+                return Err(Problem::new(why, "Use ns, us, ms, s or ticks."));
             }
         };
         Ok(())
@@ -308,7 +307,7 @@ impl<F: Form> Reading<'_, F> {
         let Some(op) = self.open.remove(key) else {
             let who = &self.recorded.clients.names[client as usize];
             let why = match key {
-                Key::Client(_) => format!("client {who} returns, but has called nothing"),
+                Key::Client(_) => format!("client {who} returns without a call"),
                 Key::Id(id) => match self.ids.get(id) {
                     Some(line) => format!(
                         "the operation with the id {id}, called in line {line}, has returned before"
@@ -323,7 +322,7 @@ impl<F: Form> Reading<'_, F> {
         let open = &self.recorded.operations[op as usize];
         if open.client() != client {
             let who = &self.recorded.clients.names[open.client() as usize];
-            let why = format!("client {who} called the operation of this id, another one returns");
+            let why = format!("client {who} called the operation with this id, another returns it");
             return Err(Problem::new(why, "Name the same client in both lines."));
         }
         let (called_at, call) = (open.called_at(), open.call().clone());
