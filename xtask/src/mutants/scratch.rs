@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 /// Below the workspace's root, where git ignores it.
 const FOLDER: &str = "target/mutants";
-/// What is quickest over all: nothing optimised that is built anew, but the checker.
+/// What is quickest over all: no optimised rebuild except of the checker.
 const PROFILE: [&str; 4] = [
     "--config",
     "profile.dev.package.uncontended-model.opt-level=3",
@@ -28,7 +28,7 @@ pub(crate) struct Mutated(Vec<(PathBuf, String)>);
 
 impl Scratch {
     /// Copies what git tracks or would track. Files that are the same as in the last copy keep their times, so that
-    /// nothing is built anew for them.
+    /// nothing is rebuilt for them.
     pub(crate) fn new(root: &Path) -> Result<Scratch, String> {
         let scratch = Scratch { folder: root.join(FOLDER) };
         let listed = Command::new("git")

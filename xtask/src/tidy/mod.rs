@@ -1,4 +1,4 @@
-//! The tidy check: every rule reads the tracked sources and answers with complaints.
+//! The tidy check: every rule reads the tracked sources and returns complaints.
 //!
 //! # Contract
 //! A complaint is `file:line: what is wrong`. No rule changes a file. A rule that cannot read something fails the whole

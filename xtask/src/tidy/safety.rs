@@ -144,7 +144,7 @@ mod tests {
         }
         assert_eq!(check("// SAFETY: a reason of another module (I9).\n"), 1);
         assert_eq!(check("// SAFETY: the kernel's doing (L3).\n"), 0, "listed for all crates");
-        assert_eq!(check("// SAFETY: somebody's doing (L9).\n"), 1);
+        assert_eq!(check("// SAFETY: the doing of another (L9).\n"), 1);
         assert_eq!(check("// SAFETY: a reason without a number, under C11.\n"), 1);
         let test = "#[cfg(test)]\nmod tests {\n// SAFETY: the test made it just now.\n}\n";
         assert_eq!(check(test), 0);

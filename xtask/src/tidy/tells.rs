@@ -1,4 +1,4 @@
-//! Tells: English that reads as translated. Subject first, plain verbs, short sentences.
+//! Tells: phrases that read as translated. Subject first, plain verbs, short sentences.
 
 use super::ratchet::Finding;
 use super::source::Source;
@@ -15,7 +15,7 @@ const fn tell(phrase: &'static str, instead: &'static str) -> Tell {
 }
 
 /// In lower case; at word boundaries.
-const TELLS: [Tell; 24] = [
+const TELLS: [Tell; 37] = [
     tell("but for", "except for"),
     tell("is had", "somebody has it"),
     tell("was had", "somebody had it"),
@@ -43,6 +43,19 @@ const TELLS: [Tell; 24] = [
         instead: "no thread, no process, no caller",
         allowed: &["holder::nobody", "    nobody,", "\"nobody\""],
     },
+    tell("for ever", "forever"),
+    tell("wake-up", "wakeup"),
+    tell("wake-ups", "wakeups"),
+    tell("whoever", "the thread that, the caller that"),
+    tell("somebody", "a thread, a user"),
+    tell("anybody", "any thread, any user"),
+    tell("anew", "again"),
+    tell("is told", "learns, is reported"),
+    tell("are told", "learn, are reported"),
+    tell("answers with", "returns"),
+    tell("comes to its end", "ends"),
+    tell("lets itself", "can be"),
+    tell("upon each other", "in a row"),
     Tell {
         phrase: "is no",
         instead: "is not a",
