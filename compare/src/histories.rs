@@ -9,11 +9,14 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::fs;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 use uncontended_model::history::specs::{Register, RegisterCall, RegisterOutput};
-use uncontended_model::history::{Limits, Operation, OperationOf, Spec, Verdict, search};
+use uncontended_model::history::{
+    Limits, Operation, OperationOf, Report, Spec, Verdict, check_on, search,
+};
 use uncontended_model::random::Random;
 
 /// What a check of one history gave, and what it took.
@@ -140,8 +143,14 @@ fn our_round(sets: &[PathBuf]) -> Result<Round, String> {
             let path = entry.path();
             let text = fs::read_to_string(&path).map_err(|error| error.to_string())?;
             let taken = match path.extension().is_some_and(|ending| ending == "log") {
-                true => time(&Register::default(), &jepsen(&text)),
-                false => time(&Texts, &texts(&text)),
+                true => {
+                    let history = jepsen(&text);
+                    time(|| search(&Register::default(), &history, &mut Limits::default()))
+                }
+                false => {
+                    let history = texts(&text);
+                    time(|| check_on(threads(), &Texts, &history, &mut Limits::default()))
+                }
             };
             round.insert(path.display().to_string(), taken);
         }
@@ -149,13 +158,17 @@ fn our_round(sets: &[PathBuf]) -> Result<Round, String> {
     Ok(round)
 }
 
+/// For what has several keys: as many as there are CPUs, as on the other side.
+fn threads() -> NonZeroUsize {
+    std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
+}
+
 /// As the other side does it: again and again for 20 ms.
-fn time<S: Spec>(spec: &S, history: &[OperationOf<S>]) -> Taken {
+fn time(decide: impl Fn() -> Report) -> Taken {
     let (wall, cpu, mut times) = (Instant::now(), cpu_ns(), 0u32);
     let mut is_linearizable = false;
     while times == 0 || (times < 100 && wall.elapsed() < Duration::from_millis(20)) {
-        let verdict = search(spec, history, &mut Limits::default()).verdict;
-        is_linearizable = verdict == Verdict::Linearizable;
+        is_linearizable = decide().verdict == Verdict::Linearizable;
         times += 1;
     }
     let each = f64::from(times);
@@ -163,11 +176,9 @@ fn time<S: Spec>(spec: &S, history: &[OperationOf<S>]) -> Taken {
     Taken { is_linearizable, wall_ns, cpu_ns: (cpu_ns() - cpu) / each }
 }
 
-/// What this process has used.
+/// User and system time of all threads of this process.
 fn cpu_ns() -> f64 {
-    // User and system time, in nanoseconds, as the scheduler counts them.
-    let text = fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
-    text.split(' ').next().and_then(|word| word.parse().ok()).unwrap_or(f64::NAN)
+    uncontended_sys::usage::process().cpu_ns as f64
 }
 
 /// A register's operations, of which times are line numbers.
@@ -243,7 +254,7 @@ impl Spec for Texts {
         match call.op {
             TextOp::Get => output.is_none_or(|seen| seen == state).then(|| state.clone()),
             TextOp::Put => Some(call.value.clone()),
-            TextOp::Append => Some(format!("{state}{}", call.value)),
+            TextOp::Append => Some([state.as_str(), &call.value].concat()),
         }
     }
 

@@ -175,7 +175,7 @@ fn lines_that_cannot_be_read_are_told_with_cause_and_remedy() {
     let with = |line: &str| format!("{DONE}\n{line}\n");
     refused("queue", &with(r#"{"client":1,"op":"enq"#), &["line 2", "does not end", "cut off"]);
     refused("queue", &with(r#"{"client":1,"op":"enqueue""#), &["line 2", "ends too early"]);
-    refused("queue", &with("nonsense"), &["line 2", "column 2", "JSON"]);
+    refused("queue", &with("nonsense"), &["line 2", "column 1", "JSON"]);
     refused("queue", &with("[1]"), &["line 2", "array", "one object per line"]);
     refused("queue", &with("{}"), &["line 2", "no \"client\""]);
     refused("queue", &with(r#"{"client":1,"client":2}"#), &["line 2", "duplicate field `client`"]);

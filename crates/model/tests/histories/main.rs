@@ -1,5 +1,7 @@
 //! Histories, held against every permutation of their operations.
 
 mod brute;
+mod lines;
 mod random;
+mod threads;
 mod truth;

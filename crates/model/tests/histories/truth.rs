@@ -1,4 +1,4 @@
-//! Every algorithm against every permutation, for every spec.
+//! Every algorithm against every permutation, for every spec: at least 10,000 random histories each, in seconds.
 
 use super::brute;
 use super::random::{Plan, history, spoil};
@@ -158,11 +158,12 @@ fn stacks() {
 fn queues_with_a_bound() {
     let outputs = |call: &Put, random: &mut Random| took(call, random, 20);
     let call = |random: &mut Random, value: i64| put(random, value % 4, true);
-    for pending in [0, 5] {
+    for (seed, pending) in (0..10).zip([0, 5].into_iter().cycle()) {
         let step = brute::queue_of_two;
         let plan =
             Plan { call: &call, outputs: &outputs, step, operations: 7, clients: 3, pending };
-        compare(&format!("bounded queue {pending}"), &Queue { capacity: Some(2) }, &plan, 1);
+        let name = format!("bounded queue {pending} {seed}");
+        compare(&name, &Queue { capacity: Some(2) }, &plan, seed);
     }
 }
 
@@ -238,7 +239,7 @@ fn registers() {
 
 #[test]
 fn maps() {
-    for (seed, pending) in [0, 4].into_iter().enumerate() {
+    for (seed, pending) in (0..10).zip([0, 4].into_iter().cycle()) {
         let call = |random: &mut Random, value: i64| {
             let distinct = random.below(2) == 0;
             MapCall { key: random.below(2) as i64, call: register_call(random, value, distinct) }
@@ -246,6 +247,6 @@ fn maps() {
         let outputs = |call: &MapCall, random: &mut Random| register_outputs(&call.call, random);
         let (operations, clients, step) = (8, 4, brute::map);
         let plan = Plan { call: &call, outputs: &outputs, step, operations, clients, pending };
-        compare(&format!("map {pending}"), &Map, &plan, seed as u64);
+        compare(&format!("map {pending} {seed}"), &Map, &plan, seed);
     }
 }

@@ -1,11 +1,10 @@
 //! The result for a history, as text, as JSON and as a page.
 
 use super::SCHEMA;
-use super::forms::{CallOf, Form, OutputOf};
-use super::reader::Recorded;
 use super::words::{self, Shown};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
+use uncontended_model::history::lines::{CallOf, Form, OutputOf, Recorded};
 use uncontended_model::history::{Core, Picture, Report, Verdict};
 use uncontended_report::html::Page;
 
@@ -80,7 +79,7 @@ impl Finding {
             file: file.to_owned(),
             operations: recorded.operations.len(),
             pending,
-            clients: recorded.clients.names.len(),
+            clients: recorded.clients.len(),
             ties: recorded.ties,
             keys_without_search: 0,
             keys_by_search: 0,

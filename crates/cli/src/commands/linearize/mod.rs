@@ -5,10 +5,6 @@
 //! check that a limit cut short is neither.
 
 mod finding;
-mod forms;
-mod line;
-mod names;
-mod reader;
 mod words;
 
 use crate::decide::output::{distinct, refuse, say, writable, write_failure, write_file};
@@ -16,19 +12,21 @@ use crate::failure::Failure;
 use crate::memory;
 use clap::{Args, ValueEnum};
 use finding::{Answer, Finding};
-use forms::{Container, Dictionary, Form};
-use names::Names;
-use reader::{Recorded, Stopped};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 use uncontended_decide::{catch_interrupts, interrupted};
 use uncontended_figures::progress::{Line, State};
 use uncontended_figures::{Dimension, Quantity, bytes, count, given};
+use uncontended_model::history::lines::{
+    CallOf, Container, Dictionary, Form, OutputOf, Problem, Recorded, read,
+};
 use uncontended_model::history::specs::{Map, Register, Set};
-use uncontended_model::history::{Bound, Limits, Progress, Verdict, check, shrink};
+use uncontended_model::history::{Bound, Limits, Progress, Verdict, check_on, shrink};
 
 /// The value of `schema`.
 pub(crate) const SCHEMA: &str = "uncontended.linearize/1";
@@ -75,6 +73,9 @@ pub(crate) struct Flags {
     /// machine and the control group have free if that is less]
     #[arg(long, value_name = "SIZE", value_parser = size, allow_hyphen_values = true)]
     max_memory: Option<usize>,
+    /// Search so many keys at the same time, for sets and maps whose keys need a search [default: one a CPU]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
     /// Write the result as JSON (`-` for stdout)
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -149,7 +150,7 @@ impl Flags {
         if self.initial.is_some() && self.spec != Structure::Register {
             return refuse("--initial", "registers");
         }
-        let mut names = Dictionary { values: Names::new("values"), keys: Names::new("keys") };
+        let mut names = Dictionary::default();
         let capacity = self.capacity.map(|capacity| capacity as usize);
         match self.spec {
             Structure::Queue => self.decide(&Container::queue(capacity), names),
@@ -157,14 +158,19 @@ impl Flags {
             Structure::Set => self.decide(&Set, names),
             Structure::Map => self.decide(&Map, names),
             Structure::Register => {
-                let initial = self.initial.as_deref().map(|text| names.values.of_flag(text));
-                let initial = initial.transpose()?.flatten();
+                let initial = self.initial.as_deref().map(|word| names.values.of_word(word));
+                let initial = initial.transpose().map_err(failure)?.flatten();
                 self.decide(&Register { initial }, names)
             }
         }
     }
 
-    fn decide<F: Form>(&self, form: &F, names: Dictionary) -> Result<Answer, Failure> {
+    fn decide<F: Form>(&self, form: &F, names: Dictionary) -> Result<Answer, Failure>
+    where
+        F::Spec: Sync,
+        CallOf<F>: Sync,
+        OutputOf<F>: Sync,
+    {
         catch_interrupts()?;
         let started = Instant::now();
         let most_memory = self.max_memory.unwrap_or_else(|| most_of(memory::spare()));
@@ -176,10 +182,11 @@ impl Flags {
             !interrupted() && !late()
         };
         let input = self.open()?;
-        let recorded = reader::read(form, input, names, most_memory, &mut reading);
-        let recorded = recorded.map_err(|failure| {
-            let cause = format!("{}: {}", self.file.display(), failure.cause);
-            Failure::new(cause, failure.remedy)
+        let recorded = read(form, input, names, most_memory, &mut reading);
+        let recorded = recorded.map_err(|unreadable| {
+            let line = unreadable.line.map_or(String::new(), |line| format!("line {line}: "));
+            let Problem { cause, remedy } = unreadable.problem;
+            Failure::new(format!("{}: {line}{cause}", self.file.display()), remedy)
         })?;
         let mut ticks = 0;
         let mut go_on = |progress: &Progress| {
@@ -205,18 +212,17 @@ impl Flags {
         recorded: &Recorded<F>,
         limits: &mut Limits<'_>,
         finding: &mut Finding,
-    ) {
+    ) where
+        F::Spec: Sync,
+        CallOf<F>: Sync,
+        OutputOf<F>: Sync,
+    {
         let most_memory = limits.memory_bytes;
-        let report = check(form.spec(), &recorded.operations, limits);
+        let report = check_on(self.threads(), form.spec(), &recorded.operations, limits);
         finding.decided(&report);
         match &report.verdict {
             Verdict::Linearizable => (),
-            Verdict::Undecided(Bound::Memory) => {
-                finding.bound = Some(self.bound(Stopped::Memory, most_memory));
-            }
-            Verdict::Undecided(Bound::Stopped) => {
-                finding.bound = Some(self.bound(Stopped::Asked, most_memory))
-            }
+            Verdict::Undecided(bound) => finding.bound = Some(self.bound(*bound, most_memory)),
             Verdict::Refuted(refutation) => {
                 let core = shrink(form.spec(), &recorded.operations, refutation, limits);
                 finding.refuted(form, recorded, &core, self.initial.as_deref());
@@ -224,8 +230,13 @@ impl Flags {
         }
     }
 
+    fn threads(&self) -> NonZeroUsize {
+        let chosen = self.threads.and_then(|threads| NonZeroUsize::new(threads.into()));
+        chosen.or_else(|| available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
+    }
+
     /// The limit that was hit, in words.
-    fn bound(&self, stopped: Stopped, most_memory: usize) -> String {
+    fn bound(&self, stopped: Bound, most_memory: usize) -> String {
         let memory = match self.max_memory {
             Some(most) => format!("--max-memory {}", given(most as f64, Dimension::Bytes)),
             None => {
@@ -233,12 +244,12 @@ impl Flags {
             }
         };
         match (stopped, self.max_time) {
-            (Stopped::Memory, _) => format!("it takes more than {memory}"),
-            (Stopped::Asked, Some(most)) if !interrupted() => {
+            (Bound::Memory, _) => format!("it takes more than {memory}"),
+            (Bound::Stopped, Some(most)) if !interrupted() => {
                 let most = given(most.as_nanos() as f64, Dimension::Time);
                 format!("it takes longer than --max-time {most}")
             }
-            (Stopped::Asked, _) => "it was interrupted".to_owned(),
+            (Bound::Stopped, _) => "it was interrupted".to_owned(),
         }
     }
 
@@ -271,6 +282,10 @@ impl Flags {
         }
         Ok(finding.answer())
     }
+}
+
+fn failure(Problem { cause, remedy }: Problem) -> Failure {
+    Failure::new(cause, remedy)
 }
 
 fn of_search(progress: &Progress) -> String {

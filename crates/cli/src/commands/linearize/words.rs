@@ -1,10 +1,14 @@
 //! Why a history is not linearizable, in a sentence.
 
 use super::finding::count;
-use super::forms::{CallOf, Form, OutputOf};
-use super::reader::Recorded;
 use serde_json::{Value, json};
+use uncontended_model::history::lines::{CallOf, Form, OutputOf, Recorded};
 use uncontended_model::history::{Bar, Core, Operation};
+
+/// The suffix of a time.
+fn suffix(unit: &str) -> String {
+    if unit == "ticks" { String::new() } else { format!(" {unit}") }
+}
 
 /// An operation of a core, ready to be put into words.
 #[derive(Debug)]
@@ -16,7 +20,7 @@ pub(super) struct Shown {
     from: u64,
     to: Option<u64>,
     /// The suffix of a time.
-    unit: &'static str,
+    unit: String,
 }
 
 impl Shown {
@@ -29,14 +33,14 @@ impl Shown {
         let show = |(number, operation): (&u32, &Operation<CallOf<F>, OutputOf<F>>)| {
             let (call, output) = form.show(operation.call(), operation.output(), &recorded.names);
             Shown {
-                client: recorded.clients.names[operation.client() as usize].clone(),
+                client: recorded.client(operation.client()),
                 line: recorded.lines[*number as usize],
                 call,
                 output,
                 // The core may have dropped it.
                 from: recorded.operations[*number as usize].called_at(),
                 to: operation.returned_at(),
-                unit: recorded.unit,
+                unit: suffix(recorded.unit),
             }
         };
         core.numbers.iter().zip(&core.rest).map(show).collect()

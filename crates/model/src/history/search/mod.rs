@@ -212,7 +212,7 @@ impl<'a, S: Spec> Search<'a, S> {
             let mut op = self.next[self.timeline.len()];
             while (op as usize) < self.timeline.len() && self.timeline.called(op) < end {
                 let next = self.next[op as usize];
-                if self.states.keeps_state(op) && self.states.after(self.state, op).is_some() {
+                if self.states.keeps_state(op) && self.states.fits(self.state, op) {
                     self.take(op);
                 }
                 op = next;
@@ -289,7 +289,7 @@ impl<'a, S: Spec> Search<'a, S> {
             let returns_in_time = self.timeline.returned(*op) > latest_call;
             latest_call = latest_call.max(self.timeline.called(*op));
             state = state
-                .and_then(|state| self.states.after_anew(state, *op))
+                .and_then(|state| self.states.known_after(state, *op))
                 .filter(|_| returns_in_time);
         }
         state.is_some() && self.returns.iter().all(|op| self.done[*op as usize])

@@ -4,23 +4,21 @@ use super::super::mix::Mix;
 use super::super::spec::Spec;
 use super::super::timeline::Timeline;
 use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
-use std::rc::Rc;
+use std::hash::{BuildHasher as _, BuildHasherDefault};
 
 type Mixed = BuildHasherDefault<Mix>;
 
-/// What an operation makes of a state where that is known: no state at all, or this one.
-const REFUSED: u32 = u32::MAX;
-
-/// States and the steps between them.
+/// States by number.
 pub(super) struct States<'a, S: Spec> {
     spec: &'a S,
     timeline: &'a Timeline<'a, S::Call, S::Output>,
     /// Operations with the same call and output share a number.
     classes: Vec<u32>,
-    states: Vec<Rc<S::State>>,
-    numbers: HashMap<Rc<S::State>, u32, Mixed>,
-    steps: HashMap<u64, u32, Mixed>,
+    states: Vec<S::State>,
+    /// The hash of each state: a long state is hashed once.
+    hashes: Vec<u64>,
+    /// Where a state's hash leads: its number and 1, or 0 where the place is free.
+    places: Vec<u32>,
     states_bytes: usize,
 }
 
@@ -33,26 +31,59 @@ impl<'a, S: Spec> States<'a, S> {
             *classes.entry((operation.call(), operation.output())).or_insert(next)
         };
         let classes = timeline.operations().map(number).collect();
-        let initial = Rc::new(spec.initial());
         let mut states = States {
             spec,
             timeline,
             classes,
             states: vec![],
-            numbers: HashMap::default(),
-            steps: HashMap::default(),
+            hashes: vec![],
+            places: vec![0; 64],
             states_bytes: 0,
         };
-        states.add(initial);
+        states.number(spec.initial());
         states
     }
 
-    fn add(&mut self, state: Rc<S::State>) -> u32 {
-        let number = self.states.len() as u32;
-        self.states_bytes += self.spec.state_bytes(&state);
-        self.states.push(Rc::clone(&state));
-        self.numbers.insert(state, number);
-        number
+    /// The place of a state, and its number if it is known.
+    fn place(&self, state: &S::State, hash: u64) -> (usize, Option<u32>) {
+        let last = self.places.len() - 1;
+        let mut place = hash as usize & last;
+        while let Some(number) = self.places[place].checked_sub(1) {
+            if self.hashes[number as usize] == hash && self.states[number as usize] == *state {
+                return (place, Some(number));
+            }
+            place = (place + 1) & last;
+        }
+        (place, None)
+    }
+
+    /// The number of a state, a new one if it is new.
+    fn number(&mut self, state: S::State) -> u32 {
+        let hash = Mixed::default().hash_one(&state);
+        let (place, known) = self.place(&state, hash);
+        known.unwrap_or_else(|| {
+            let number = self.states.len() as u32;
+            self.states_bytes += self.spec.state_bytes(&state);
+            self.states.push(state);
+            self.hashes.push(hash);
+            self.places[place] = number + 1;
+            if self.states.len() * 2 > self.places.len() {
+                self.grow();
+            }
+            number
+        })
+    }
+
+    fn grow(&mut self) {
+        let last = self.places.len() * 2 - 1;
+        self.places = vec![0; last + 1];
+        for (number, hash) in self.hashes.iter().enumerate() {
+            let mut place = *hash as usize & last;
+            while self.places[place] != 0 {
+                place = (place + 1) & last;
+            }
+            self.places[place] = number as u32 + 1;
+        }
     }
 
     /// The class of an operation.
@@ -66,41 +97,30 @@ impl<'a, S: Spec> States<'a, S> {
         !operation.is_pending() && self.spec.keeps_state(operation.call(), operation.output())
     }
 
+    fn apply(&self, state: u32, op: u32) -> Option<S::State> {
+        let operation = self.timeline.operation(op);
+        self.spec.apply(&self.states[state as usize], operation.call(), operation.output())
+    }
+
+    /// Whether an operation fits a state.
+    pub(super) fn fits(&self, state: u32, op: u32) -> bool {
+        self.apply(state, op).is_some()
+    }
+
     /// The state after an operation in `state`, if it fits there.
     pub(super) fn after(&mut self, state: u32, op: u32) -> Option<u32> {
-        let step = u64::from(state) << 32 | u64::from(self.class(op));
-        let known = self.steps.get(&step).copied();
-        let after = known.unwrap_or_else(|| {
-            let after = self.apply(state, op);
-            self.steps.insert(step, after);
-            after
-        });
-        (after != REFUSED).then_some(after)
+        self.apply(state, op).map(|after| self.number(after))
     }
 
-    /// The same, asked of the spec again.
-    pub(super) fn after_anew(&self, state: u32, op: u32) -> Option<u32> {
-        let operation = self.timeline.operation(op);
-        let state = &self.states[state as usize];
-        let after = self.spec.apply(state, operation.call(), operation.output())?;
-        self.numbers.get(&after).copied()
-    }
-
-    fn apply(&mut self, state: u32, op: u32) -> u32 {
-        let operation = self.timeline.operation(op);
-        let state = &self.states[state as usize];
-        let Some(after) = self.spec.apply(state, operation.call(), operation.output()) else {
-            return REFUSED;
-        };
-        match self.numbers.get(&after) {
-            Some(number) => *number,
-            None => self.add(Rc::new(after)),
-        }
+    /// The same, if that state is known.
+    pub(super) fn known_after(&self, state: u32, op: u32) -> Option<u32> {
+        let after = self.apply(state, op)?;
+        self.place(&after, Mixed::default().hash_one(&after)).1
     }
 
     pub(super) fn bytes(&self) -> usize {
-        // A state's counts, its number and its two pointers; a step with what its table leaves free.
-        let (state, step) = (64, 32);
-        self.states_bytes + self.states.len() * state + self.steps.capacity() * step
+        // A state's hash, and its place; while these grow, the old ones are there too.
+        let each = size_of::<S::State>() + size_of::<u64>();
+        self.states_bytes + self.states.capacity() * each + self.places.len() * 6
     }
 }

@@ -1,22 +1,18 @@
 //! How the calls and results of each structure are written in a file.
 
-use super::line::{Line, Scalar};
-use super::names::Names;
-use super::reader::Problem;
-use uncontended_model::history::Spec;
-use uncontended_model::history::specs::{
+use super::super::spec::Spec;
+use super::super::specs::{
     Map, MapCall, Put, Queue, Register, RegisterCall, RegisterOutput, Set, SetCall, Stack, Took,
 };
+use super::line::{Line, Scalar};
+use super::names::{Dictionary, Names};
+use super::reader::Problem;
 
-/// The names in a file.
-#[derive(Debug)]
-pub(super) struct Dictionary {
-    pub(super) values: Names,
-    pub(super) keys: Names,
-}
-
-/// How the lines about one structure are read.
-pub(super) trait Form {
+/// How the lines about one structure are read and written.
+///
+/// What is written is read again as the same: `call` and `output` of [`Form::line`] give the call and the output.
+pub trait Form {
+    /// The structure.
     type Spec: Spec;
 
     /// The specification that its histories are checked against.
@@ -33,6 +29,15 @@ pub(super) trait Form {
         names: &mut Dictionary,
     ) -> Result<OutputOf<Self>, Problem>;
 
+    /// The fields of an operation that say what was called and what came back: `op`, `key`, `value`, `old`, `new`,
+    /// `result`.
+    fn line<'n>(
+        &self,
+        call: &CallOf<Self>,
+        output: Option<&OutputOf<Self>>,
+        names: &'n Dictionary,
+    ) -> Line<'n>;
+
     /// A call as people read it, and what it returned if that is informative.
     fn show(
         &self,
@@ -42,8 +47,10 @@ pub(super) trait Form {
     ) -> (String, String);
 }
 
-pub(super) type CallOf<F> = <<F as Form>::Spec as Spec>::Call;
-pub(super) type OutputOf<F> = <<F as Form>::Spec as Spec>::Output;
+/// What is called.
+pub type CallOf<F> = <<F as Form>::Spec as Spec>::Call;
+/// What comes back.
+pub type OutputOf<F> = <<F as Form>::Spec as Spec>::Output;
 
 fn op<'l>(line: &'l Line<'_>) -> &'l str {
     line.op.as_deref().unwrap_or_default()
@@ -85,23 +92,25 @@ fn nothing(result: Option<&Scalar<'_>>) -> Result<(), Problem> {
 }
 
 /// A queue or a stack.
-#[derive(Debug)]
-pub(super) struct Container<S> {
-    pub(super) spec: S,
-    pub(super) is_bounded: bool,
-    pub(super) into: &'static str,
-    pub(super) out: &'static str,
+#[derive(Debug, Clone, Copy)]
+pub struct Container<S> {
+    spec: S,
+    is_bounded: bool,
+    into: &'static str,
+    out: &'static str,
 }
 
 impl Container<Queue> {
-    pub(super) fn queue(capacity: Option<usize>) -> Self {
+    /// A queue that has room for so many values.
+    pub fn queue(capacity: Option<usize>) -> Self {
         let (into, out) = ("enqueue", "dequeue");
         Container { spec: Queue { capacity }, is_bounded: capacity.is_some(), into, out }
     }
 }
 
 impl Container<Stack> {
-    pub(super) fn stack(capacity: Option<usize>) -> Self {
+    /// A stack that has room for so many values.
+    pub fn stack(capacity: Option<usize>) -> Self {
         let (into, out) = ("push", "pop");
         Container { spec: Stack { capacity }, is_bounded: capacity.is_some(), into, out }
     }
@@ -138,6 +147,21 @@ impl<S: Spec<Call = Put, Output = Took>> Form for Container<S> {
             Put::In(_) => nothing(result).map(|()| Took::Done),
             Put::Out => Ok(names.values.optional(seen(result)?)?.map_or(Took::Empty, Took::Value)),
         }
+    }
+
+    fn line<'n>(&self, call: &Put, output: Option<&Took>, names: &'n Dictionary) -> Line<'n> {
+        let scalar = |value: &i64| Some(names.values.scalar(*value));
+        let (op, value) = match call {
+            Put::In(value) => (self.into, scalar(value)),
+            Put::Out => (self.out, None),
+        };
+        let result = match output {
+            None | Some(Took::Done) => None,
+            Some(Took::Full) => Some(Scalar::Truth(false)),
+            Some(Took::Empty) => Some(Scalar::Nothing),
+            Some(Took::Value(value)) => scalar(value),
+        };
+        Line { op: Some(op.into()), value, result, ..Line::default() }
     }
 
     fn show(&self, call: &Put, output: Option<&Took>, names: &Dictionary) -> (String, String) {
@@ -179,6 +203,16 @@ impl Form for Set {
         _: &mut Dictionary,
     ) -> Result<bool, Problem> {
         truth(result)
+    }
+
+    fn line<'n>(&self, call: &SetCall, output: Option<&bool>, names: &'n Dictionary) -> Line<'n> {
+        let (op, value) = match call {
+            SetCall::Insert(value) => ("insert", value),
+            SetCall::Remove(value) => ("remove", value),
+            SetCall::Contains(value) => ("contains", value),
+        };
+        let (value, result) = (names.values.scalar(*value), output.copied().map(Scalar::Truth));
+        Line { op: Some(op.into()), value: Some(value), result, ..Line::default() }
     }
 
     fn show(&self, call: &SetCall, output: Option<&bool>, names: &Dictionary) -> (String, String) {
@@ -231,6 +265,30 @@ fn register_output(
     }
 }
 
+fn register_line<'n>(
+    call: &RegisterCall,
+    output: Option<&RegisterOutput>,
+    names: &'n Names,
+    [read, write, clear]: [&'static str; 3],
+) -> Line<'n> {
+    let scalar =
+        |value: &Option<i64>| Some(value.map_or(Scalar::Nothing, |value| names.scalar(value)));
+    let result = match output {
+        None | Some(RegisterOutput::Done) => None,
+        Some(RegisterOutput::Value(seen)) => scalar(seen),
+        Some(RegisterOutput::Succeeded(truth)) => Some(Scalar::Truth(*truth)),
+    };
+    let line = Line { result, ..Line::default() };
+    match call {
+        RegisterCall::Read => Line { op: Some(read.into()), ..line },
+        RegisterCall::Write(new) => Line { op: Some(write.into()), value: scalar(new), ..line },
+        RegisterCall::CompareAndSwap { old, new } => {
+            Line { op: Some("cas".into()), old: scalar(old), new: scalar(new), ..line }
+        }
+        RegisterCall::Clear => Line { op: Some(clear.into()), ..line },
+    }
+}
+
 fn show_register(
     call: &RegisterCall,
     output: Option<&RegisterOutput>,
@@ -279,6 +337,15 @@ impl Form for Register {
         register_output(call, result, &mut names.values)
     }
 
+    fn line<'n>(
+        &self,
+        call: &RegisterCall,
+        output: Option<&RegisterOutput>,
+        names: &'n Dictionary,
+    ) -> Line<'n> {
+        register_line(call, output, &names.values, REGISTER)
+    }
+
     fn show(
         &self,
         call: &RegisterCall,
@@ -309,6 +376,16 @@ impl Form for Map {
         names: &mut Dictionary,
     ) -> Result<RegisterOutput, Problem> {
         register_output(&call.call, result, &mut names.values)
+    }
+
+    fn line<'n>(
+        &self,
+        call: &MapCall,
+        output: Option<&RegisterOutput>,
+        names: &'n Dictionary,
+    ) -> Line<'n> {
+        let line = register_line(&call.call, output, &names.values, MAP);
+        Line { key: Some(names.keys.scalar(call.key)), ..line }
     }
 
     fn show(

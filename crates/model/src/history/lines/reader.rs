@@ -4,16 +4,17 @@
 //! One pass, line by line; only its operation is kept of a line. An error states the line's number, the cause and the
 //! remedy. A client has one open operation at a time, unless its operations have an `id`.
 
-use super::forms::{CallOf, Dictionary, Form, OutputOf};
+use super::super::check::Bound;
+use super::super::operation::Operation;
+use super::super::timeline::MOST_OPERATIONS;
+use super::forms::{CallOf, Form, OutputOf};
 use super::line::{Line, Scalar};
-use crate::failure::Failure;
+use super::names::Dictionary;
+use super::{SCHEMA, UNITS};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::fmt;
 use std::io::{BufRead, Read as _};
-use uncontended_model::history::{MOST_OPERATIONS, Operation};
-
-/// The schema that the first line may name.
-pub(super) const SCHEMA: &str = "uncontended.operations/1";
 
 /// The longest line, in bytes.
 const LONGEST: u64 = 1 << 20;
@@ -25,70 +26,115 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 const DECIDING: usize = 100;
 
 /// What is wrong with a line, and the remedy.
-#[derive(Debug)]
-pub(super) struct Problem {
-    cause: String,
-    remedy: String,
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// What is wrong.
+    pub cause: String,
+    /// What to do about it, as a sentence.
+    pub remedy: String,
 }
 
 impl Problem {
-    pub(super) fn new(cause: impl Into<String>, remedy: impl Into<String>) -> Self {
+    /// A cause and a remedy.
+    pub fn new(cause: impl Into<String>, remedy: impl Into<String>) -> Self {
         Problem { cause: cause.into(), remedy: remedy.into() }
     }
 }
 
+/// Why a file is not a history.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreadable {
+    /// In which line, from 1, if in one.
+    pub line: Option<u64>,
+    /// What is wrong there.
+    pub problem: Problem,
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Problem { cause, remedy } = &self.problem;
+        match self.line {
+            Some(line) => write!(out, "line {line}: {cause}. {remedy}"),
+            None => write!(out, "{cause}. {remedy}"),
+        }
+    }
+}
+
+impl std::error::Error for Unreadable {}
+
 /// A recorded history.
-pub(super) struct Recorded<F: Form> {
-    pub(super) operations: Vec<Operation<CallOf<F>, OutputOf<F>>>,
+pub struct Recorded<F: Form + ?Sized> {
+    /// What was recorded.
+    pub operations: Vec<Operation<CallOf<F>, OutputOf<F>>>,
     /// The line of each operation.
-    pub(super) lines: Vec<u32>,
-    pub(super) names: Dictionary,
-    pub(super) clients: Clients,
-    /// The suffix of a time: a space and the unit.
-    pub(super) unit: &'static str,
+    pub lines: Vec<u32>,
+    /// What values and keys stand for.
+    pub names: Dictionary,
+    /// What clients are called, by their number.
+    pub clients: Vec<Scalar<'static>>,
+    /// What times are counted in, one of [`UNITS`].
+    pub unit: &'static str,
     /// Pairs of operations of one client of which the second was called at the very time at which the first returned.
-    pub(super) ties: u64,
-    /// Why reading stopped early.
-    pub(super) stopped: Option<Stopped>,
+    pub ties: u64,
+    /// Why reading stopped early: of the file's operations these are the first.
+    pub stopped: Option<Bound>,
 }
 
-/// Why reading stopped early.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Stopped {
-    Memory,
-    Asked,
+impl<F: Form> fmt::Debug for Recorded<F> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (operations, clients) = (self.operations.len(), self.clients.len());
+        let mut out = out.debug_struct("Recorded");
+        out.field("operations", &operations).field("clients", &clients).finish_non_exhaustive()
+    }
 }
 
-/// The names of clients.
+impl<F: Form> Recorded<F> {
+    /// Of operations whose clients, values and keys are called by their numbers.
+    pub fn new(operations: Vec<Operation<CallOf<F>, OutputOf<F>>>) -> Self {
+        let clients = operations.iter().map(|operation| operation.client() + 1).max();
+        Recorded {
+            lines: (1..=operations.len() as u32).collect(),
+            operations,
+            names: Dictionary::default(),
+            clients: (0..clients.unwrap_or(0))
+                .map(|client| Scalar::Number(client.into()))
+                .collect(),
+            unit: UNITS[0],
+            ties: 0,
+            stopped: None,
+        }
+    }
+
+    /// A client's name, quoted only if it has more than letters, digits and the like.
+    pub fn client(&self, number: u32) -> String {
+        plain(&self.clients[number as usize])
+    }
+}
+
+/// The clients so far.
 #[derive(Debug, Default)]
-pub(super) struct Clients {
-    numbers: HashMap<Client, u32>,
-    pub(super) names: Vec<String>,
+struct Clients {
+    numbers: HashMap<Scalar<'static>, u32>,
     /// When each client last returned.
     returned: Vec<u64>,
 }
 
-#[derive(Debug, PartialEq, Eq, Hash)]
-enum Client {
-    Number(i64),
-    Text(String),
-}
-
 impl Clients {
-    fn number(&mut self, scalar: &Scalar<'_>) -> Result<u32, Problem> {
-        let client = match scalar {
-            Scalar::Number(number) => Client::Number(*number),
-            Scalar::Text(text) => Client::Text(text.as_ref().to_owned()),
-            Scalar::Nothing | Scalar::Truth(_) => {
-                let why = format!("{scalar} is not a client");
-                return Err(Problem::new(why, "A client is a whole number or a text."));
-            }
-        };
-        let next = self.names.len() as u32;
-        Ok(match self.numbers.entry(client) {
+    /// The number of a client; a new one is added to `names`.
+    fn number(
+        &mut self,
+        scalar: &Scalar<'_>,
+        names: &mut Vec<Scalar<'static>>,
+    ) -> Result<u32, Problem> {
+        if matches!(scalar, Scalar::Nothing | Scalar::Truth(_)) {
+            let why = format!("{scalar} is not a client");
+            return Err(Problem::new(why, "A client is a whole number or a text."));
+        }
+        let next = names.len() as u32;
+        Ok(match self.numbers.entry(scalar.clone().into_owned()) {
             Entry::Occupied(entry) => *entry.get(),
             Entry::Vacant(entry) => {
-                self.names.push(plain(scalar));
+                names.push(entry.key().clone());
                 self.returned.push(0);
                 *entry.insert(next)
             }
@@ -112,51 +158,40 @@ enum Key {
     Id(String),
 }
 
-/// Reads a history.
-pub(super) fn read<F: Form>(
+/// Reads a history. `go_on` is asked now and then with the number of lines read; no ends the work, and so does a
+/// history that takes more than `memory_bytes`, with what deciding takes.
+pub fn read<F: Form>(
     form: &F,
     mut input: impl BufRead,
     names: Dictionary,
-    max_memory_bytes: usize,
+    memory_bytes: usize,
     go_on: &mut dyn FnMut(u64) -> bool,
-) -> Result<Recorded<F>, Failure> {
-    let mut reading = Reading {
-        form,
-        recorded: Recorded {
-            operations: vec![],
-            lines: vec![],
-            names,
-            clients: Clients::default(),
-            unit: " ns",
-            ties: 0,
-            stopped: None,
-        },
-        open: HashMap::new(),
-        ids: HashMap::new(),
-    };
+) -> Result<Recorded<F>, Unreadable> {
+    let mut recorded = Recorded::new(vec![]);
+    recorded.names = names;
+    let (open, ids, clients) = (HashMap::new(), HashMap::new(), Clients::default());
+    let mut reading = Reading { form, recorded, clients, open, ids };
     let mut text = Vec::new();
     let mut number = 0;
     loop {
         text.clear();
         let got = (&mut input).take(LONGEST).read_until(b'\n', &mut text);
         let got = got.map_err(|error| {
-            Failure::new(
-                format!("cannot be read: {error}"),
-                "Name a file of JSON lines, or - for stdin.",
-            )
+            let why = format!("cannot be read: {error}");
+            let problem = Problem::new(why, "Name a file of JSON lines, or - for stdin.");
+            Unreadable { line: None, problem }
         })?;
         if got == 0 {
             break;
         }
         number += 1;
         let skipped = if number == 1 && text.starts_with(BYTE_ORDER_MARK) { 3 } else { 0 };
-        reading.line(number, &text[skipped..]).map_err(|problem| {
-            Failure::new(format!("line {number}: {}", problem.cause), problem.remedy)
-        })?;
+        let line = reading.line(number, &text[skipped..]);
+        line.map_err(|problem| Unreadable { line: Some(number), problem })?;
         if number % 4096 == 0 {
             reading.recorded.stopped = match go_on(number) {
-                false => Some(Stopped::Asked),
-                true if reading.bytes() > max_memory_bytes => Some(Stopped::Memory),
+                false => Some(Bound::Stopped),
+                true if reading.bytes() > memory_bytes => Some(Bound::Memory),
                 true => continue,
             };
             break;
@@ -164,7 +199,8 @@ pub(super) fn read<F: Form>(
     }
     let recorded = reading.recorded;
     if recorded.operations.is_empty() {
-        return Err(Failure::new("it holds no operations", "See `unc linearize --help`."));
+        let problem = Problem::new("it holds no operations", "See `unc linearize --help`.");
+        return Err(Unreadable { line: None, problem });
     }
     Ok(recorded)
 }
@@ -172,6 +208,7 @@ pub(super) fn read<F: Form>(
 struct Reading<'f, F: Form> {
     form: &'f F,
     recorded: Recorded<F>,
+    clients: Clients,
     /// The open operation of each key.
     open: HashMap<Key, u32>,
     /// The line of each id.
@@ -196,14 +233,14 @@ impl<F: Form> Reading<'_, F> {
             let remedy = "Write one object per line, not an array: `jq -c '.[]'` splits an array.";
             return Err(Problem::new("a JSON array begins here", remedy));
         }
-        let line: Line<'_> = serde_json::from_slice(text).map_err(|error| not_json(&error))?;
+        let line = Line::parse(text)?;
         if let Some(schema) = &line.schema {
             return self.head(number, schema, line.unit.as_deref());
         }
         let client = line.client.as_ref().ok_or_else(|| {
             Problem::new("there is no \"client\"", "Say which client, thread or process it was.")
         })?;
-        let client = self.recorded.clients.number(client)?;
+        let client = self.clients.number(client, &mut self.recorded.clients)?;
         let key = match &line.id {
             Some(id) => Key::Id(id.to_string()),
             None => Key::Client(client),
@@ -228,17 +265,11 @@ impl<F: Form> Reading<'_, F> {
             let why = format!("unknown schema {schema:?}");
             return Err(Problem::new(why, format!("This unc reads {SCHEMA:?}.")));
         }
-        self.recorded.unit = match unit {
-            None | Some("ns") => " ns",
-            Some("us") => " us",
-            Some("ms") => " ms",
-            Some("s") => " s",
-            Some("ticks") => "",
-            Some(unit) => {
-                let why = format!("unknown unit {unit:?}");
-                return Err(Problem::new(why, "Use ns, us, ms, s or ticks."));
-            }
-        };
+        let unit = unit.unwrap_or(UNITS[0]);
+        self.recorded.unit = UNITS.into_iter().find(|known| *known == unit).ok_or_else(|| {
+            let known = format!("Use {}.", UNITS.join(", "));
+            Problem::new(format!("unknown unit {unit:?}"), known)
+        })?;
         Ok(())
     }
 
@@ -253,7 +284,7 @@ impl<F: Form> Reading<'_, F> {
     ) -> Result<(), Problem> {
         if let Some(open) = self.open.get(&key) {
             let begun = self.recorded.lines[*open as usize];
-            let who = &self.recorded.clients.names[client as usize];
+            let who = self.recorded.client(client);
             return Err(Problem::new(
                 format!("client {who} calls again, but its call of line {begun} has not returned"),
                 "Give it another client number after a call that never returned, or an \"id\" to each operation.",
@@ -265,7 +296,7 @@ impl<F: Form> Reading<'_, F> {
             let why = format!("the id {id} was used in line {before}");
             return Err(Problem::new(why, "Give each operation an id of its own."));
         }
-        let last = self.recorded.clients.returned[client as usize];
+        let last = self.clients.returned[client as usize];
         let is_in_order = matches!(key, Key::Client(_));
         if is_in_order && called_at < last {
             return Err(Problem::new(
@@ -305,7 +336,7 @@ impl<F: Form> Reading<'_, F> {
             return Err(Problem::new(why, "A line holds a call, a return, or both."));
         };
         let Some(op) = self.open.remove(key) else {
-            let who = &self.recorded.clients.names[client as usize];
+            let who = self.recorded.client(client);
             let why = match key {
                 Key::Client(_) => format!("client {who} returns without a call"),
                 Key::Id(id) => match self.ids.get(id) {
@@ -321,7 +352,7 @@ impl<F: Form> Reading<'_, F> {
         };
         let open = &self.recorded.operations[op as usize];
         if open.client() != client {
-            let who = &self.recorded.clients.names[open.client() as usize];
+            let who = self.recorded.client(open.client());
             let why = format!("client {who} called the operation with this id, another returns it");
             return Err(Problem::new(why, "Name the same client in both lines."));
         }
@@ -346,26 +377,8 @@ impl<F: Form> Reading<'_, F> {
             ));
         }
         let output = self.form.output(&call, result, &mut self.recorded.names)?;
-        let last = &mut self.recorded.clients.returned[client as usize];
+        let last = &mut self.clients.returned[client as usize];
         *last = returned_at.max(*last);
         Ok(Operation::done(client, called_at, call, returned_at, output))
     }
-}
-
-/// The error in the JSON of a line, and its remedy.
-fn not_json(error: &serde_json::Error) -> Problem {
-    let text = error.to_string();
-    let text = text.rsplit_once(" at line ").map_or(text.as_str(), |(text, _)| text);
-    let (text, remedy) = match text.split_once(": write it as text") {
-        Some((text, _)) => (text, "Write it as text, in quotes."),
-        None if text.contains("is not a time") => {
-            (text, "Write whole numbers below 2^63, such as nanoseconds of one clock.")
-        }
-        None if error.is_eof() => ("the line ends too early", "Was the file cut off?"),
-        None if text.starts_with("control character") => {
-            ("a text does not end, or holds a control character", "Was the line cut off?")
-        }
-        None => (text, "A line is one JSON object; see docs/json.md."),
-    };
-    Problem::new(format!("column {}: {text}", error.column()), remedy)
 }

@@ -1,14 +1,28 @@
-//! Maps the values, keys and clients of a file to numbers, and back.
+//! Maps the values and keys of a file to numbers, and back.
 
-use super::line::Scalar;
+use super::line::{Parser, Scalar};
 use super::reader::Problem;
-use crate::failure::Failure;
-use serde_json::Value;
+use std::borrow::Cow;
 use std::collections::HashMap;
 
+/// The names in a file.
+#[derive(Debug, Clone)]
+pub struct Dictionary {
+    /// Of values.
+    pub values: Names,
+    /// Of keys.
+    pub keys: Names,
+}
+
+impl Default for Dictionary {
+    fn default() -> Self {
+        Dictionary { values: Names::new("values"), keys: Names::new("keys") }
+    }
+}
+
 /// Numbers stand for themselves; texts are numbered in order of appearance. A file uses one or the other.
-#[derive(Debug)]
-pub(super) struct Names {
+#[derive(Debug, Clone)]
+pub struct Names {
     /// What is named, for messages: `values`.
     what: &'static str,
     kind: Option<Kind>,
@@ -23,12 +37,12 @@ enum Kind {
 }
 
 impl Names {
-    pub(super) fn new(what: &'static str) -> Self {
+    fn new(what: &'static str) -> Self {
         Names { what, kind: None, numbers: HashMap::new(), texts: vec![] }
     }
 
     /// The number that stands for `scalar`.
-    pub(super) fn number(&mut self, scalar: &Scalar<'_>) -> Result<i64, Problem> {
+    pub fn number(&mut self, scalar: &Scalar<'_>) -> Result<i64, Problem> {
         let kind = match scalar {
             Scalar::Number(_) => Kind::Numbers,
             Scalar::Text(_) => Kind::Texts,
@@ -63,34 +77,39 @@ impl Names {
     }
 
     /// The same; `null` is `None`.
-    pub(super) fn optional(&mut self, scalar: &Scalar<'_>) -> Result<Option<i64>, Problem> {
+    pub fn optional(&mut self, scalar: &Scalar<'_>) -> Result<Option<i64>, Problem> {
         match scalar {
             Scalar::Nothing => Ok(None),
             scalar => self.number(scalar).map(Some),
         }
     }
 
-    /// The number of a value on the command line: JSON, or bare text.
-    pub(super) fn of_flag(&mut self, text: &str) -> Result<Option<i64>, Failure> {
-        let scalar = match serde_json::from_str(text) {
-            Ok(Value::Null) => return Ok(None),
-            Ok(Value::Number(number)) => number.as_i64().map(Scalar::Number),
-            Ok(Value::String(text)) => Some(Scalar::Text(text.into())),
-            Ok(_) => None,
-            Err(_) => Some(Scalar::Text(text.into())),
-        };
-        let number = scalar.and_then(|scalar| self.number(&scalar).ok());
+    /// The number of what somebody typed: JSON, or bare text.
+    pub fn of_word(&mut self, word: &str) -> Result<Option<i64>, Problem> {
+        let mut parser = Parser::new(word);
+        let scalar = parser.scalar().and_then(|scalar| parser.end().map(|()| scalar));
+        let is_list = word.starts_with(['[', '{']);
         let cannot =
-            || Failure::new(format!("{text} is not a value"), "Give a whole number or a text.");
-        number.map(Some).ok_or_else(cannot)
+            || Problem::new(format!("{word} is not a value"), "Give a whole number or a text.");
+        match scalar {
+            Ok(scalar) => self.optional(&scalar).map_err(|_| cannot()),
+            Err(_) if is_list => Err(cannot()),
+            Err(_) => self.number(&Scalar::Text(word.into())).map(Some).map_err(|_| cannot()),
+        }
     }
 
-    /// The text of `number`, as people read it.
-    pub(super) fn show(&self, number: i64) -> String {
-        match self.kind {
-            Some(Kind::Texts) => format!("{:?}", self.texts[number as usize]),
-            _ => number.to_string(),
+    /// What `number` stands for.
+    pub fn scalar(&self, number: i64) -> Scalar<'_> {
+        let text = usize::try_from(number).ok().and_then(|number| self.texts.get(number));
+        match (self.kind, text) {
+            (Some(Kind::Texts), Some(text)) => Scalar::Text(Cow::Borrowed(text)),
+            _ => Scalar::Number(number),
         }
+    }
+
+    /// What `number` stands for, as people read it.
+    pub fn show(&self, number: i64) -> String {
+        self.scalar(number).to_string()
     }
 
     /// Bytes in use.

@@ -1,0 +1,41 @@
+//! Histories as text, an operation a line: the form `uncontended.operations/1` of docs/json.md, which `unc linearize`
+//! reads.
+//!
+//! A history that was recorded is written, and read again:
+//!
+//! ```
+//! use uncontended_model::history::Recorder;
+//! use uncontended_model::history::lines::{Container, Dictionary, Recorded, read, write};
+//! use uncontended_model::history::specs::{Put, Took};
+//!
+//! let recorder = Recorder::default();
+//! let mut client = recorder.client();
+//! client.record(Put::In(7), || (), |()| Took::Done);
+//! drop(client);
+//! let form = Container::queue(None);
+//! let mut text = Vec::new();
+//! write(&form, &Recorded::new(recorder.history()), &mut text)?;
+//! let again = read(&form, text.as_slice(), Dictionary::default(), usize::MAX, &mut |_| true)?;
+//! assert_eq!(again.operations, recorder.history());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! [`Form`] says how a structure's calls and outputs are spelled; a structure of one's own can have one too.
+
+mod forms;
+mod line;
+mod names;
+mod reader;
+mod writer;
+
+pub use forms::{CallOf, Container, Form, OutputOf};
+pub use line::{Line, Scalar};
+pub use names::{Dictionary, Names};
+pub use reader::{Problem, Recorded, Unreadable, read};
+pub use writer::write;
+
+/// The schema that a first line may name.
+pub const SCHEMA: &str = "uncontended.operations/1";
+
+/// What times may be counted in; the first is taken where a file says nothing.
+pub const UNITS: [&str; 5] = ["ns", "us", "ms", "s", "ticks"];
