@@ -1,25 +1,14 @@
 //! `unc linearize` end to end: what it prints, its JSON, its exit statuses, and what it says of bad input.
 
+mod common;
+
+use common::{text, unc_reads};
 use serde_json::Value;
 use std::io::Write as _;
 use std::process::{Command, Output, Stdio};
 
 fn unc(arguments: &[&str], input: &str) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_unc"))
-        .args(["linearize", "-"])
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("unc starts");
-    // A child that refuses its input does not read all of it.
-    let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
-    child.wait_with_output().expect("unc ends")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).expect("UTF-8")
+    unc_reads(&[&["linearize", "-"][..], arguments].concat(), input)
 }
 
 const OVERTAKEN: &str = r#"{"schema":"uncontended.operations/1","unit":"us"}
@@ -42,6 +31,7 @@ at 180 us, 7 came from 200 us) and 5 had not been dequeued by then.
   client 0  |---|                     enqueue 5     line 2
   client 2               |---------|  dequeue -> 7  line 4
   client w           |--------|       enqueue 7     line 3
+            0                   +200  time from 100 us, not to scale
 
 Each of these is needed: if it were not known when one of them ran, what it
 returned and whether it took effect, the rest would be linearizable.
@@ -63,7 +53,8 @@ fn the_documents_keep_their_contract() {
     assert_eq!(lines, [2, 3, 4]);
     let page = text(&unc(&["--spec", "queue", "--html", "-"], OVERTAKEN).stdout);
     assert!(
-        page.contains("<svg class=\"operations\"") && page.contains("dequeue -&gt; 7"),
+        page.contains("<svg class=\"operations\"")
+            && page.contains("client 2: dequeue -&gt; 7 (line 4)"),
         "{page}"
     );
 }
@@ -84,6 +75,10 @@ fn every_structure_has_its_operations() {
 {"client":2,"op":"pop","call":5,"return":6,"result":"RESULT"}"#;
     verdict(&["--spec", "stack"], &stack.replace("RESULT", "b"), 0, "Linearizable: 3 operations");
     verdict(&["--spec", "stack"], &stack.replace("RESULT", "a"), 1, "NOT linearizable");
+    let said = text(&unc(&["--spec", "stack"], &stack.replace("RESULT", "a")).stdout);
+    let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    let reason = r#"returned "a" at 6 ns, but "b" was pushed on top of "a" ("a" was in at 2 ns, "b" came from 3 ns) and nobody had popped it by then."#;
+    assert!(words.contains(reason), "{said}");
     let set = r#"{"client":1,"op":"insert","value":4,"call":1,"return":2,"result":true}
 {"client":1,"op":"remove","value":4,"call":3,"return":4,"result":RESULT}
 {"client":1,"op":"contains","value":4,"call":5,"return":6,"result":false}"#;
@@ -325,6 +320,11 @@ fn no_file_is_written_over_another() {
         assert_eq!(output.status.code(), Some(status), "{said}");
         assert!(said.contains(words) && said.lines().count() == 2, "{words:?} is not in {said}");
     };
+    // What is thrown away may be thrown away twice.
+    let lost =
+        ["linearize", &history, "--spec", "queue", "--json", "/dev/null", "--html", "/dev/null"];
+    let output = Command::new(env!("CARGO_BIN_EXE_unc")).args(lost).output().expect("unc starts");
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
     let roundabout = at("../") + folder.file_name().unwrap().to_str().unwrap() + "/o";
     for same in [&history, &link, &hard] {
         for flag in ["--json", "--html"] {
@@ -377,6 +377,10 @@ fn values_that_begin_with_a_hyphen_are_values() {
     refused(&["compare", "--margin", "-3%", "true", "true"], "'-3%'");
     refused(&["compare", "--max-time", "-1s", "true", "true"], "'-1s'");
     refused(&["compare", "--block", "-1", "true", "true"], "'-1'");
+    refused(&["power", "slo", "--rate", "98%", "--at", "-1"], "'-1'");
+    refused(&["power", "compare", "--ratio", "-1", "--spread", "5%"], "-1");
+    refused(&["power", "compare", "--ratio", "0.9", "--spread", "-5%"], "'-5%'");
+    refused(&["power", "permute", "--size", "-1", "--shift", "1"], "'-1'");
     refused(&["slo", "--rate", "98%", "--counts", "-1/4"], "-1/4");
     refused(&["slo", "--rate", "-3%", "--counts", "1/4"], "'-3%'");
     refused(&["slo", "--rate", "98%", "--max-runs", "-3", "--at-most", "1s", "true"], "'-3'");

@@ -1,29 +1,17 @@
 //! `unc litmus` end to end: what it prints, its JSON, its exit statuses, and what it says of bad input.
 
+mod common;
+
+use common::{text, unc_reads};
 use serde_json::Value;
-use std::io::Write as _;
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 
 const SB: &str = "X86_64 SB\n{ uint64_t x; uint64_t y; }\n P0 | P1 ;\n movq $1,(x) | movq $1,(y) ;\n \
                   movq (y),%rax | movq (x),%rax ;\nexists (0:rax=0 /\\ 1:rax=0)\n";
 
 fn unc(arguments: &[&str], input: &str) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_unc"))
-        .arg("litmus")
-        .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("unc starts");
-    // A child that refuses its arguments does not read its input.
-    let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
-    child.wait_with_output().expect("unc ends")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8(bytes.to_vec()).expect("UTF-8")
+    unc_reads(&[&["litmus"][..], arguments].concat(), input)
 }
 
 fn scratch(name: &str) -> PathBuf {

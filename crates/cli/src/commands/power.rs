@@ -42,10 +42,11 @@ enum Question {
 #[derive(Debug, Clone, Args)]
 struct Common {
     /// Largest chance of a wrong verdict, over all looks together
-    #[arg(long, value_name = "E", default_value = "0.001", value_parser = value::rate)]
+    #[arg(long, value_name = "E", default_value = "0.001", value_parser = value::rate, allow_hyphen_values = true)]
     max_error: f64,
     /// Simulated trials
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 1000,
+          value_parser = clap::value_parser!(u64).range(1..=1_000_000), allow_hyphen_values = true)]
     simulations: u64,
     /// Seed of the simulation [default: from the system]
     #[arg(long)]
@@ -58,19 +59,20 @@ struct Common {
 #[derive(Debug, Clone, Args)]
 struct SloFlags {
     /// The share of runs that must have the property
-    #[arg(long, value_name = "R", value_parser = value::rate)]
+    #[arg(long, value_name = "R", value_parser = value::rate, allow_hyphen_values = true)]
     rate: f64,
     /// Between R2 and R either answer is right
-    #[arg(long, value_name = "R2", value_parser = value::rate)]
+    #[arg(long, value_name = "R2", value_parser = value::rate, allow_hyphen_values = true)]
     or_below: Option<f64>,
     /// The test that decides
     #[arg(long, value_enum, default_value_t)]
     method: MethodFlag,
     /// The assumed true rate
-    #[arg(long, value_name = "P", value_parser = value::rate)]
+    #[arg(long, value_name = "P", value_parser = value::rate, allow_hyphen_values = true)]
     at: f64,
     /// The budget, in runs
-    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 10_000,
+          value_parser = clap::value_parser!(u64).range(1..), allow_hyphen_values = true)]
     max_runs: u64,
     #[command(flatten)]
     common: Common,
@@ -82,16 +84,17 @@ struct CompareFlags {
     #[arg(long, value_enum, default_value_t)]
     claim: ClaimFlag,
     /// Differences up to this share do not count
-    #[arg(long, value_name = "M", default_value = "2%", value_parser = value::margin)]
+    #[arg(long, value_name = "M", default_value = "2%", value_parser = value::margin, allow_hyphen_values = true)]
     margin: f64,
     /// The assumed true median ratio, candidate over baseline (lower is better)
-    #[arg(long, value_name = "RATIO")]
+    #[arg(long, value_name = "RATIO", allow_hyphen_values = true)]
     ratio: f64,
     /// The relative spread of single runs: standard deviation over mean
-    #[arg(long, value_name = "CV", value_parser = read::share)]
+    #[arg(long, value_name = "CV", value_parser = spread, allow_hyphen_values = true)]
     spread: f64,
     /// The budget, in runs of each command
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 1000,
+          value_parser = clap::value_parser!(u64).range(1..), allow_hyphen_values = true)]
     max_runs: u64,
     #[command(flatten)]
     common: Common,
@@ -100,7 +103,8 @@ struct CompareFlags {
 #[derive(Debug, Clone, Args)]
 struct PermuteFlags {
     /// Values in each group
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(2..=1_000_000))]
+    #[arg(long, value_name = "N",
+          value_parser = clap::value_parser!(u64).range(2..=1_000_000), allow_hyphen_values = true)]
     size: u64,
     /// The assumed true shift of B above A, in standard deviations
     #[arg(long, value_name = "D", allow_hyphen_values = true)]
@@ -112,16 +116,25 @@ struct PermuteFlags {
     #[arg(long)]
     two_sided: bool,
     /// A p-value below this is significant
-    #[arg(long, value_name = "P", default_value = "5%", value_parser = value::rate)]
+    #[arg(long, value_name = "P", default_value = "5%", value_parser = value::rate, allow_hyphen_values = true)]
     level: f64,
     /// Between this and the level either answer is right
-    #[arg(long, value_name = "P2", value_parser = value::rate)]
+    #[arg(long, value_name = "P2", value_parser = value::rate, allow_hyphen_values = true)]
     or_below: Option<f64>,
     /// The budget, in resamples
-    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 10_000,
+          value_parser = clap::value_parser!(u64).range(1..), allow_hyphen_values = true)]
     max_runs: u64,
     #[command(flatten)]
     common: Common,
+}
+
+fn spread(text: &str) -> Result<f64, String> {
+    let share = read::share(text)?;
+    let is_spread = share >= 0.0;
+    is_spread
+        .then_some(share)
+        .ok_or_else(|| format!("'{text}' is negative; a spread is a share such as 5%"))
 }
 
 /// The value of `schema`.

@@ -2,8 +2,9 @@
 #![allow(clippy::disallowed_types, clippy::disallowed_methods)] // Atomics of the user's own.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// `unc run` with `flags`, then `--`, ready for the program.
@@ -16,6 +17,25 @@ pub(crate) fn unc_run(flags: &[&str]) -> Command {
 /// `unc`.
 pub(crate) fn unc() -> Command {
     Command::new(env!("CARGO_BIN_EXE_unc"))
+}
+
+/// `unc` with `input` on its standard input.
+pub(crate) fn unc_reads(arguments: &[&str], input: &str) -> Output {
+    let mut child = unc()
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("unc starts");
+    // A child that refuses its arguments or its input does not read it all.
+    let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
+    child.wait_with_output().expect("unc ends")
+}
+
+/// What was printed.
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("UTF-8")
 }
 
 /// A shell script under `unc run`.

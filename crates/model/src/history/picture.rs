@@ -28,15 +28,22 @@ pub struct Bar {
 pub struct Picture {
     /// The operations.
     pub bars: Vec<Bar>,
+    /// What times are counted in, such as `us`; nothing if that is not known.
+    pub unit: String,
 }
 
-/// Steps and heights of the drawing, in user units.
+/// Steps and heights of the drawing, in user units. A row is a label and the bar below it.
 const STEP: usize = 44;
-const ROW: usize = 30;
+const ROW: usize = 44;
+const BAR: usize = 14;
+/// The axis: a line that says where it begins, and two of times.
+const AXIS: usize = 58;
 /// Columns behind the last time, for what did not return.
 const TAIL: usize = 3;
 /// Width of a character of the monospaced font, rounded up.
 const CHARACTER: usize = 8;
+/// The least width: what a telephone shows of a page.
+const LEAST: usize = 300;
 
 impl Picture {
     /// The times that occur, ascending.
@@ -80,60 +87,110 @@ impl Picture {
             let row = format!("  {:who$}  {line}  {:what$}  {}", bar.who, bar.what, bar.note);
             let _ = writeln!(text, "{}", row.trim_end());
         }
+        if let [first, .., last] = times[..] {
+            // The two ends of the axis.
+            let (start, end) = ("0", format!("+{}", last - first));
+            let end_column = column(times.len() - 1) + 1;
+            let gap = end_column.saturating_sub(start.len() + end.len()).max(1);
+            let _ = writeln!(text, "  {:who$}  {start}{:gap$}{end}  {}", "", "", self.axis(&times));
+        }
         text
     }
 
-    /// As an SVG element. Colours follow the reader's light or dark setting.
+    /// Where the axis begins, and in what it counts.
+    fn axis(&self, times: &[u64]) -> String {
+        let space = if self.unit.is_empty() { "" } else { " " };
+        let first = times.first().copied().unwrap_or(0);
+        format!("time from {first}{space}{}, not to scale", self.unit)
+    }
+
+    /// Times for an axis, each as what it is later than the first: where, in which of two lines, and the text. What has
+    /// no room is left out.
+    fn ticks(times: &[u64], left: usize) -> Vec<(usize, usize, String)> {
+        let first = times.first().copied().unwrap_or(0);
+        let mut ends = [0; 2];
+        let mut ticks = Vec::new();
+        for (step, time) in times.iter().enumerate() {
+            let text = if step == 0 { "0".to_owned() } else { format!("+{}", time - first) };
+            let (x, half) = (left + step * STEP, text.len() * CHARACTER / 2);
+            let line =
+                (0..2).find(|line| ends[*line] + CHARACTER <= (x + CHARACTER).saturating_sub(half));
+            if let Some(line) = line {
+                ends[line] = x + CHARACTER + half;
+                ticks.push((x, line, text));
+            }
+        }
+        ticks
+    }
+
+    /// As an SVG element, 300 units wide or more. Colours follow the reader's light or dark setting.
     pub fn svg(&self) -> String {
         let times = self.times();
-        let widest = |text: fn(&Bar) -> &String| {
-            self.bars.iter().map(|bar| text(bar).chars().count()).max().unwrap_or(0) * CHARACTER
+        let label = |bar: &Bar| match bar.note.is_empty() {
+            true => format!("{}: {}", bar.who, bar.what),
+            false => format!("{}: {} ({})", bar.who, bar.what, bar.note),
         };
-        let left = widest(|bar| &bar.who) + 16;
-        let axis = times.len().max(2) * STEP;
-        let labels = left + axis + 16;
-        let notes = labels + widest(|bar| &bar.what) + 16;
-        let (width, height) = (notes + widest(|bar| &bar.note) + 8, self.bars.len() * ROW + 8);
+        let left = 16;
+        let labels = self.bars.iter().map(|bar| label(bar).chars().count() * CHARACTER).max();
+        let end_of_axis = left + times.len().saturating_sub(1) * STEP;
+        let is_open = self.bars.iter().any(|bar| bar.to.is_none());
+        let end_of_bars = end_of_axis + if is_open { STEP } else { 0 };
+        let last_time = times.last().map_or(0, |last| (last - times[0]).to_string().len() + 1);
+        let width = [
+            LEAST,
+            labels.unwrap_or(0) + 8,
+            end_of_bars + 20,
+            end_of_axis + last_time * CHARACTER / 2 + 4,
+        ];
+        let width = width.into_iter().max().unwrap_or(LEAST);
+        let bottom = self.bars.len() * ROW + 4;
+        let height = bottom + AXIS;
         let mut out = format!(
             "<svg class=\"operations\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
              width=\"{width}\" height=\"{height}\" role=\"img\" font-family=\"ui-monospace, monospace\" font-size=\"13\">\n\
              <style>.operations{{color-scheme:light dark;width:{width}px;height:{height}px;max-width:none}}.operations text{{fill:light-dark(#1b1f24,#e6e6e6)}}\
              .operations rect{{fill:light-dark(#2f6fb0,#6aa9e8)}}.operations .faint text{{opacity:.65}}.operations .faint rect{{fill:none;stroke:light-dark(#2f6fb0,#6aa9e8);stroke-width:2;stroke-dasharray:2 4}}\
              .operations line{{stroke:light-dark(#b8c0c8,#555);stroke-dasharray:2 4}}\
-             .operations polygon{{fill:light-dark(#2f6fb0,#6aa9e8)}}.operations .note{{opacity:.65}}</style>\n\
+             .operations polygon{{fill:light-dark(#2f6fb0,#6aa9e8)}}.operations .axis{{opacity:.75;font-size:12px}}</style>\n\
              <title>Operations from call to return, time running to the right, not to scale</title>\n"
         );
         for step in 0..times.len() {
-            let x = left + step * STEP + 8;
-            let _ = writeln!(out, "<line x1=\"{x}\" y1=\"0\" x2=\"{x}\" y2=\"{height}\"/>");
+            let x = left + step * STEP;
+            let _ = writeln!(out, "<line x1=\"{x}\" y1=\"0\" x2=\"{x}\" y2=\"{bottom}\"/>");
         }
         for (at, bar) in self.bars.iter().enumerate() {
             let (from, to) = Self::steps(bar, &times);
-            let (top, x) = (at * ROW + 8, left + from * STEP + 8);
-            let end = to.map_or(left + axis - 8, |to| left + to * STEP + 8);
+            let (top, x) = (at * ROW + 22, left + from * STEP);
+            let end = to.map_or(end_of_bars, |to| left + to * STEP);
             let _ = write!(
                 out,
-                "<g{}><text x=\"8\" y=\"{base}\">{}</text>\
-                 <rect x=\"{x}\" y=\"{top}\" width=\"{}\" height=\"16\" rx=\"3\"/>",
+                "<g{}><text x=\"0\" y=\"{}\">{}</text>\
+                 <rect x=\"{x}\" y=\"{top}\" width=\"{}\" height=\"{BAR}\" rx=\"3\"/>",
                 if bar.is_faint { " class=\"faint\"" } else { "" },
-                escaped(&bar.who),
+                top - 5,
+                escaped(&label(bar)),
                 (end - x).max(4),
-                base = top + 13,
             );
             if to.is_none() {
-                let (bottom, tip, middle) = (top + 16, end + 12, top + 8);
+                let (base, tip, middle) = (top + BAR, end + 12, top + BAR / 2);
                 let _ =
-                    write!(out, "<polygon points=\"{end},{top} {tip},{middle} {end},{bottom}\"/>");
+                    write!(out, "<polygon points=\"{end},{top} {tip},{middle} {end},{base}\"/>");
             }
+            out.push_str("</g>\n");
+        }
+        for (x, line, text) in Self::ticks(&times, left) {
+            let y = bottom + 14 + line * 15;
             let _ = writeln!(
                 out,
-                "<text x=\"{labels}\" y=\"{base}\">{}</text>\
-                 <text class=\"note\" x=\"{notes}\" y=\"{base}\">{}</text></g>",
-                escaped(&bar.what),
-                escaped(&bar.note),
-                base = top + 13,
+                "<text class=\"axis\" x=\"{x}\" y=\"{y}\" text-anchor=\"middle\">{text}</text>"
             );
         }
+        let _ = writeln!(
+            out,
+            "<text class=\"axis\" x=\"0\" y=\"{}\">{}</text>",
+            bottom + AXIS - 8,
+            escaped(&self.axis(&times))
+        );
         out + "</svg>\n"
     }
 }
@@ -158,20 +215,41 @@ mod tests {
             bar("client 1", "dequeue", 20, None),
             bar("client 0", "a < b", 2000, Some(2000)),
         ];
-        let picture = Picture { bars };
+        let picture = Picture { bars, unit: "us".to_owned() };
         let expected = "  client 0  |-------|         enqueue 5\n  \
                           client 1      |---------->  dequeue\n  \
-                          client 0              |     a < b\n";
+                          client 0              |     a < b\n            \
+                                    0       +1990  time from 10 us, not to scale\n";
         assert_eq!(picture.text(42), expected);
         let svg = picture.svg();
         assert_eq!(svg.matches("<polygon").count(), 1);
-        assert!(svg.contains("a &lt; b"), "{svg}");
+        assert!(svg.contains("client 0: a &lt; b</text>"), "{svg}");
+        for tick in [">0<", ">+10<", ">+990<", ">+1990<", ">time from 10 us, not to scale<"] {
+            assert!(svg.contains(tick), "{tick} is not in {svg}");
+        }
+        assert!(svg.contains("viewBox=\"0 0 300 "), "a telephone shows all of it: {svg}");
+    }
+
+    #[test]
+    fn times_on_the_axis_never_overlap() {
+        let times: Vec<u64> = (0..40).map(|at| at * at * 77_777).collect();
+        let ticks = Picture::ticks(&times, 16);
+        assert_eq!((ticks[0].2.as_str(), ticks[1].2.as_str()), ("0", "+77777"));
+        assert!(ticks.len() > 20, "{ticks:?}");
+        for line in 0..2 {
+            let of_line: Vec<_> = ticks.iter().filter(|tick| tick.1 == line).collect();
+            for pair in of_line.windows(2) {
+                let halves = (pair[0].2.len() + pair[1].2.len()) * super::CHARACTER / 2;
+                assert!(pair[1].0 - pair[0].0 >= halves, "{pair:?}");
+            }
+        }
     }
 
     #[test]
     fn what_is_called_last_and_does_not_return_still_has_dots() {
         let late = Bar { is_faint: true, ..bar("b", "pop", 2000, None) };
-        let picture = Picture { bars: vec![bar("a", "push 1", 10, Some(1000)), late] };
+        let bars = vec![bar("a", "push 1", 10, Some(1000)), late];
+        let picture = Picture { bars, unit: String::new() };
         let lines: Vec<String> = picture.text(42).lines().map(str::to_owned).collect();
         assert!(lines[1].contains("|..>"), "{lines:?}");
         assert!(picture.svg().contains("<g class=\"faint\">"));

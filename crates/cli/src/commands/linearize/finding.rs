@@ -122,7 +122,10 @@ impl Finding {
             faint: drawn.iter().filter(|shown| !shown.matters()).count(),
             undrawn,
             far,
-            picture: Picture { bars: drawn.into_iter().map(Shown::bar).collect() },
+            picture: Picture {
+                bars: drawn.into_iter().map(Shown::bar).collect(),
+                unit: if recorded.unit == "ticks" { "" } else { recorded.unit }.to_owned(),
+            },
         });
     }
 

@@ -211,7 +211,37 @@ fn container(matter: &[&Shown], into: &str, out: &str) -> Option<String> {
             return Some(format!("{said}, but {} was called only at {called}.", put.call));
         }
     }
-    if into == "enqueue" { overtaken(matter, put, took) } else { None }
+    match into {
+        "enqueue" => overtaken(matter, put, took),
+        _ => buried(matter, put, took),
+    }
+}
+
+/// One value went in on top of another, which came out first.
+fn buried<'a>(
+    matter: &[&'a Shown],
+    put: impl Fn(&str) -> Option<&'a Shown>,
+    took: impl Fn(&str) -> Option<&'a Shown>,
+) -> Option<String> {
+    for pop in matter.iter().filter(|shown| shown.op() == "pop") {
+        let Some(below) = put(&pop.output) else { continue };
+        let pushes = matter.iter().filter(|shown| shown.op() == "push");
+        for above in pushes.filter(|above| below.is_before(above) && above.is_before(pop)) {
+            let (a, b) = (below.argument(), above.argument());
+            let then = match took(b) {
+                Some(took) if pop.is_before(took) => {
+                    format!("the pop that returned {b} was called only at {}", took.called())
+                }
+                None if matter.len() == 3 => "nobody had popped it by then".to_owned(),
+                _ => continue,
+            };
+            let (said, done, next) = (pop.sentence(), below.returned(), above.called());
+            return Some(format!(
+                "{said}, but {b} was pushed on top of {a} ({a} was in at {done}, {b} came from {next}) and {then}."
+            ));
+        }
+    }
+    None
 }
 
 /// One value went in before another but came out after it.
