@@ -4,8 +4,9 @@
 #![allow(clippy::disallowed_types)] // State that explorations share.
 
 use std::cell::Cell;
+use std::io::{BufRead, BufReader};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::{Arc, OnceLock};
 use uncontended_model::real::{
@@ -280,6 +281,44 @@ fn code_that_makes_no_step_is_told() {
     let told = String::from_utf8_lossy(&again.stderr);
     assert!(told.contains("code_that_makes_no_step_is_told: thread 0 of an exploration"), "{told}");
     assert!(told.contains("has made no step for 20 s"), "{told}");
+}
+
+#[test]
+fn a_lock_of_std_that_is_held_over_a_step_is_told_with_its_place() {
+    const TEST: &str = "a_lock_of_std_that_is_held_over_a_step_is_told_with_its_place";
+    if std::env::var_os("UNC_TEST_LOCKED").is_some() {
+        let report = explorer().explore(|| {
+            let count = Arc::new((std::sync::Mutex::new(0), AtomicU32::new(0)));
+            let threads = [0, 1].map(|_| {
+                let count = Arc::clone(&count);
+                spawn(move || {
+                    let mut held = count.0.lock().unwrap();
+                    while count.1.load(Acquire) == 0 {
+                        spin_loop();
+                    }
+                    *held += 1;
+                })
+            });
+            threads.into_iter().for_each(|thread| thread.join().unwrap());
+        });
+        panic!("{report:?}");
+    }
+    let mut stuck = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", TEST])
+        .env("UNC_TEST_LOCKED", "1")
+        .stderr(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(stuck.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let told = lines.find(|line| line.contains("of an exploration"));
+    stuck.kill().unwrap();
+    stuck.wait().unwrap();
+    let told = told.expect("it is told, and goes on waiting");
+    for part in [TEST, "sleeps at ", "real_bad.rs:", "a lock of `std`", "use the checker's `Mutex`"]
+    {
+        assert!(told.contains(part), "{part}: {told}");
+    }
 }
 
 #[inline(never)]

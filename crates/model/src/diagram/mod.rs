@@ -12,6 +12,7 @@ pub mod interleavings;
 mod page;
 mod pen;
 mod svg;
+mod text;
 
 pub(crate) use pen::Pen;
 
@@ -100,36 +101,6 @@ impl Diagram {
     /// What a row is called.
     pub(crate) fn number(&self, row: usize) -> String {
         format!("#{}", row + 1)
-    }
-
-    /// The diagram in plain text, lines ending in `\n`.
-    pub fn text(&self) -> String {
-        let width = |column: usize| {
-            let cells = self.rows.iter().map(|row| row.cells[column].chars().count());
-            cells.chain([self.heads[column].chars().count()]).max().unwrap_or(0)
-        };
-        let widths: Vec<_> = (0..self.heads.len()).map(width).collect();
-        let digits = if self.numbered { self.rows.len().to_string().len() + 2 } else { 0 };
-        let line = |cells: &[String], note: &str, mark: &str, number: &str| {
-            let cells: Vec<_> =
-                cells.iter().zip(&widths).map(|(cell, &width)| format!("{cell:width$}")).collect();
-            let line = format!("{mark} {number:digits$}{}   {note}", cells.join(" | "));
-            line.trim_end().to_owned() + "\n"
-        };
-        let mut out =
-            if self.title.is_empty() { String::new() } else { format!("{}\n", self.title) };
-        out += &line(&self.heads, "", " ", "");
-        let rule: Vec<_> = widths.iter().map(|&width| "-".repeat(width)).collect();
-        out += &format!("  {}{}\n", " ".repeat(digits), rule.join("-+-"));
-        for (at, row) in self.rows.iter().enumerate() {
-            let number = if self.numbered { self.number(at) } else { String::new() };
-            out += &line(&row.cells, &row.note, if row.marked { ">" } else { " " }, &number);
-        }
-        for line in [&self.result].into_iter().chain(&self.reasons).filter(|line| !line.is_empty())
-        {
-            out += &format!("  => {line}\n");
-        }
-        out
     }
 }
 

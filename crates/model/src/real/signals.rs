@@ -35,13 +35,22 @@ pub(crate) fn install() {
 
 /// Puts a handler in; what was there.
 fn handle(signal: i32, handler: *const ()) -> libc::sigaction {
+    // A handler that is left by a switch of stacks leaves its signal open, and the other stack free.
+    handle_with(signal, handler, libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER)
+}
+
+/// Puts a handler in that runs on the stack of the code that it interrupts, whose system call goes on.
+pub(crate) fn handle_here(signal: i32, handler: extern "C" fn(i32)) {
+    handle_with(signal, handler as *const (), libc::SA_RESTART);
+}
+
+fn handle_with(signal: i32, handler: *const (), flags: i32) -> libc::sigaction {
     // SAFETY: all zeroes are a `sigaction` without a handler, which is put in before it is used (S2).
     let mut new: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
     let mut old = new;
     new.sa_sigaction = handler as usize;
-    // A handler that is left by a switch of stacks leaves its signal open, and the other stack free.
-    new.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
-    // SAFETY: both are valid, and the handler is a function of the type that SA_SIGINFO asks for (S1).
+    new.sa_flags = flags;
+    // SAFETY: both are valid, and the handler is a function of the type that the flags ask for (S1).
     let failed = unsafe { libc::sigaction(signal, &raw const new, &raw mut old) };
     assert_eq!(failed, 0, "a handler of signal {signal}");
     old

@@ -2,14 +2,26 @@
 //!
 //! # Contract
 //! An OS thread, one in a process, looks at every exploration that goes on once a second. Where the same thread of one
-//! has been running for longer than `PATIENCE` without coming back to the checker, it says so on stderr, once: code in
-//! a loop without atomics, or in a real wait, can be neither interrupted nor given a verdict.
+//! has not come back to the checker for so long, it says so on stderr, once, with the place in the code: after
+//! `PATIENCE` where it computes, after `LOOKS_ASLEEP` looks in a row where its OS thread sleeps. It can be neither
+//! interrupted nor given a verdict.
+//!
+//! # Invariants
+//! H1: the signal is sent where the OS thread has slept for seconds, and only then. It holds no lock of the allocator
+//!     or of the unwinder while it sleeps, so its handler may use both, on the stack of the code that waits.
+//!
+//! # Evidence
+//! tests/real_bad.rs.
+#![allow(unsafe_code)]
 
+use super::signals::{handle_here, say};
+use std::backtrace::Backtrace;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Once, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(20);
+const LOOKS_ASLEEP: u32 = 5;
 
 /// What shows that an exploration goes on.
 pub(crate) struct Beat {
@@ -18,15 +30,21 @@ pub(crate) struct Beat {
     thread: AtomicUsize,
     /// Of the OS thread: in a test, the name of that.
     name: String,
+    os_thread: i32,
 }
 
 static BEATS: Mutex<Vec<Weak<Beat>>> = Mutex::new(Vec::new());
+
+/// Where the OS thread sleeps that was asked last.
+static PLACE: Mutex<Option<String>> = Mutex::new(None);
 
 impl Beat {
     pub(crate) fn new() -> Arc<Beat> {
         let name = std::thread::current().name().unwrap_or("an OS thread").to_owned();
         let (turns, thread) = Default::default();
-        let beat = Arc::new(Beat { turns, thread, name });
+        // SAFETY: it asks for a number, and nothing is sent yet (H1).
+        let os_thread = unsafe { libc::gettid() };
+        let beat = Arc::new(Beat { turns, thread, name, os_thread });
         let mut beats = BEATS.lock().unwrap_or_else(PoisonError::into_inner);
         beats.retain(|beat| beat.strong_count() > 0);
         beats.push(Arc::downgrade(&beat));
@@ -41,39 +59,134 @@ impl Beat {
         self.thread.store(thread, Ordering::Relaxed);
         self.turns.store(self.turns.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
+
+    /// Whether the OS thread sleeps, as the kernel has it.
+    fn is_asleep(&self) -> bool {
+        let stat = std::fs::read_to_string(format!("/proc/self/task/{}/stat", self.os_thread));
+        let state =
+            stat.ok().and_then(|stat| stat.rsplit_once(") ").map(|(_, rest)| rest.to_owned()));
+        state.is_some_and(|state| state.starts_with('S'))
+    }
 }
 
-fn watch() {
-    // Of each beat: where it stood, since when, and whether that was told.
-    let mut seen: Vec<(Weak<Beat>, u64, Instant, bool)> = Vec::new();
-    loop {
-        std::thread::sleep(Duration::from_secs(1));
-        let beats = BEATS.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        seen.retain(|(beat, ..)| beat.strong_count() > 0);
-        for beat in beats {
-            let Some(alive) = beat.upgrade() else { continue };
-            let turns = alive.turns.load(Ordering::Relaxed);
-            let Some(entry) = seen.iter_mut().find(|entry| entry.0.ptr_eq(&beat)) else {
-                seen.push((beat, turns, Instant::now(), false));
-                continue;
-            };
-            if entry.1 != turns {
-                (entry.1, entry.2, entry.3) = (turns, Instant::now(), false);
-            } else if turns % 2 == 1 && !entry.3 && entry.2.elapsed() > PATIENCE {
-                entry.3 = true;
-                tell(&alive);
+/// A beat that is looked at.
+struct Watched {
+    beat: Weak<Beat>,
+    turns: u64,
+    since: Instant,
+    looks_asleep: u32,
+    is_told: bool,
+}
+
+impl Watched {
+    fn new(beat: &Weak<Beat>, turns: u64) -> Watched {
+        Watched {
+            beat: beat.clone(),
+            turns,
+            since: Instant::now(),
+            looks_asleep: 0,
+            is_told: false,
+        }
+    }
+
+    fn look(&mut self, beat: &Beat, turns: u64) {
+        if self.turns != turns {
+            *self = Watched::new(&self.beat, turns);
+        } else if turns % 2 == 1 && !self.is_told {
+            self.looks_asleep = if beat.is_asleep() { self.looks_asleep + 1 } else { 0 };
+            let is_asleep = self.looks_asleep >= LOOKS_ASLEEP;
+            if is_asleep || self.since.elapsed() > PATIENCE {
+                self.is_told = true;
+                say(&told(beat, is_asleep));
             }
         }
     }
 }
 
-fn tell(beat: &Beat) {
-    let text = format!(
-        "\n{}: thread {} of an exploration has made no step for {} s: an endless loop without atomics, or a real wait \
-         (a lock of `std`, a sleep, input)? It can't be interrupted; explored code waits through the stand-ins alone.\n",
-        beat.name,
-        beat.thread.load(Ordering::Relaxed),
-        PATIENCE.as_secs()
-    );
-    super::signals::say(&text);
+fn watch() {
+    let mut seen: Vec<Watched> = Vec::new();
+    loop {
+        std::thread::sleep(Duration::from_secs(1));
+        let beats = BEATS.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        seen.retain(|watched| watched.beat.strong_count() > 0);
+        for beat in beats {
+            let Some(alive) = beat.upgrade() else { continue };
+            let turns = alive.turns.load(Ordering::Relaxed);
+            match seen.iter_mut().find(|watched| watched.beat.ptr_eq(&beat)) {
+                Some(watched) => watched.look(&alive, turns),
+                None => seen.push(Watched::new(&beat, turns)),
+            }
+        }
+    }
+}
+
+fn told(beat: &Beat, is_asleep: bool) -> String {
+    let (name, thread) = (&beat.name, beat.thread.load(Ordering::Relaxed));
+    if !is_asleep {
+        return format!(
+            "\n{name}: thread {thread} of an exploration has made no step for {} s: an endless loop without atomics, or \
+             much to compute? It can't be interrupted.\n",
+            PATIENCE.as_secs()
+        );
+    }
+    let place = asked(beat).map_or_else(String::new, |place| format!(" at {place}"));
+    format!(
+        "\n{name}: thread {thread} of an exploration sleeps{place}, outside of the checker, for {LOOKS_ASLEEP} s: in a \
+         lock of `std` that another explored thread holds over a step of its own, a sleep, or input. All explored \
+         threads run on one OS thread, so nobody frees that lock: use the checker's `Mutex`, or free it before the step. \
+         It can't be interrupted.\n"
+    )
+}
+
+/// Asks the OS thread of `beat`, which sleeps, for its place in the code.
+fn asked(beat: &Beat) -> Option<String> {
+    static HANDLED: Once = Once::new();
+    HANDLED.call_once(|| handle_here(libc::SIGURG, on_asked));
+    let process = std::process::id();
+    // SAFETY: the thread belongs to this process, and the signal has a handler (H1).
+    unsafe { libc::syscall(libc::SYS_tgkill, process, beat.os_thread, libc::SIGURG) };
+    for _ in 0..40 {
+        std::thread::sleep(Duration::from_millis(50));
+        let place = PLACE.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if place.is_some() {
+            return place;
+        }
+    }
+    None
+}
+
+extern "C" fn on_asked(_signal: i32) {
+    let stack = Backtrace::force_capture().to_string();
+    *PLACE.lock().unwrap_or_else(PoisonError::into_inner) = place_in(&stack);
+}
+
+/// The innermost place of a stack that is of Rust code, and neither std's nor the checker's.
+fn place_in(stack: &str) -> Option<String> {
+    let mut name = "";
+    for line in stack.lines().map(str::trim_start) {
+        let Some(place) = line.strip_prefix("at ") else {
+            name = line.split_once(": ").map_or(line, |(_, name)| name);
+            continue;
+        };
+        let is_explored = name.contains("::") && !name.starts_with("uncontended_model::");
+        if is_explored && !place.contains("/library/") {
+            return Some(place.to_owned());
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_innermost_place_of_the_explored_code_is_told() {
+        let stack = "   0: uncontended_model::real::watch::on_asked\n             at ./src/real/watch.rs:1:1\n   \
+                     0: syscall\n             at ./misc/syscall.S:36\n   1: std::sync::Mutex<T>::lock\n             at /rustc/0/library/std/src/sync/mutex.rs:2:2\n   \
+                     2: x::test::{{closure}}\n             at ./tests/x.rs:3:3\n   3: y\n             at \
+                     ./tests/y.rs:4:4\n";
+        assert_eq!(place_in(stack).as_deref(), Some("./tests/x.rs:3:3"));
+        assert_eq!(place_in("   0: <unknown>\n"), None);
+    }
 }

@@ -1,0 +1,184 @@
+//! A diagram in plain text, within the width of a terminal where that can be.
+//!
+//! # Contract
+//! What fits into `WIDTH` columns stands in a table. Where it does not, columns become narrower, and a cell runs on
+//! into columns that are empty in its row; then the part of a cell in parentheses goes on a line of its own. Nothing is
+//! left out: what is still wider stays so.
+
+use super::{Diagram, Row};
+
+/// The columns of a terminal.
+const WIDTH: usize = 80;
+
+/// The narrowest that a column becomes.
+const NARROWEST: usize = 3;
+
+impl Diagram {
+    /// The diagram in plain text, lines ending in `\n`.
+    pub fn text(&self) -> String {
+        let table = Table::fitting(self);
+        let mut out =
+            if self.title.is_empty() { String::new() } else { format!("{}\n", self.title) };
+        out += &table.head();
+        for (at, row) in self.rows.iter().enumerate() {
+            out += &table.row(at, row);
+        }
+        for line in [&self.result].into_iter().chain(&self.reasons).filter(|line| !line.is_empty())
+        {
+            out += &wrapped("  => ", line);
+        }
+        out
+    }
+}
+
+/// Where the columns stand.
+struct Table<'d> {
+    diagram: &'d Diagram,
+    widths: Vec<usize>,
+    /// Columns of the rows' numbers.
+    digits: usize,
+    /// What stands in parentheses has a line of its own.
+    folds: bool,
+}
+
+fn length(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// A cell, and the part of it in parentheses that may stand on the next line.
+fn parts(cell: &str) -> (&str, &str) {
+    cell.find(" (").map_or((cell, ""), |at| (&cell[..at], &cell[at + 1..]))
+}
+
+impl<'d> Table<'d> {
+    /// The widest that fits; if none does, the narrowest.
+    fn fitting(diagram: &'d Diagram) -> Table<'d> {
+        let digits = if diagram.numbered { diagram.rows.len().to_string().len() + 2 } else { 0 };
+        let natural = |column: usize| {
+            let cells = diagram.rows.iter().map(|row| length(&row.cells[column]));
+            cells.chain([length(&diagram.heads[column])]).max().unwrap_or(0)
+        };
+        let widths: Vec<_> = (0..diagram.heads.len()).map(natural).collect();
+        let whole = Table { diagram, widths, digits, folds: false };
+        if whole.line_length() <= WIDTH {
+            return whole;
+        }
+        let widest = whole.widths.iter().copied().max().unwrap_or(0);
+        let narrowed = [false, true].into_iter().flat_map(|folds| {
+            let whole = &whole;
+            (NARROWEST..widest).rev().map(move |most| {
+                let least = |column| whole.least(column, folds);
+                let narrow = |(column, &width): (usize, &usize)| width.min(most.max(least(column)));
+                let widths = whole.widths.iter().enumerate().map(narrow).collect();
+                Table { widths, folds, ..*whole }
+            })
+        });
+        let mut last = None;
+        for table in narrowed {
+            let fits = table.line_length() <= WIDTH;
+            last = Some(table);
+            if fits {
+                break;
+            }
+        }
+        last.unwrap_or(whole)
+    }
+
+    /// The narrowest that a column may be: what stands to the left of something else in its row has to fit.
+    fn least(&self, column: usize, folds: bool) -> usize {
+        let is_left = |row: &&Row| row.cells[column + 1..].iter().any(|cell| !cell.is_empty());
+        let shown = |row: &Row| {
+            length(if folds { parts(&row.cells[column]).0 } else { &row.cells[column] })
+        };
+        let cells = self.diagram.rows.iter().filter(is_left).map(shown);
+        cells.chain([length(&self.diagram.heads[column])]).max().unwrap_or(0)
+    }
+
+    /// Columns before the first cell.
+    fn margin(&self) -> usize {
+        2 + self.digits
+    }
+
+    /// Where a column begins, within the table.
+    fn begin(&self, column: usize) -> usize {
+        self.widths[..column].iter().map(|width| width + 3).sum()
+    }
+
+    /// The columns of the table itself: to the end of its last column, or of the cell that reaches furthest.
+    fn table_length(&self) -> usize {
+        let cells = self.diagram.rows.iter().flat_map(|row| row.cells.iter().enumerate());
+        let ends = cells.filter(|(_, cell)| !cell.is_empty()).map(|(column, cell)| {
+            let (first, rest) = self.folded(cell);
+            self.begin(column) + length(first).max(length(rest))
+        });
+        let last = self.begin(self.widths.len()).saturating_sub(3);
+        ends.chain([last]).max().unwrap_or(0)
+    }
+
+    fn line_length(&self) -> usize {
+        let note = self.diagram.rows.iter().map(|row| length(&row.note)).max().unwrap_or(0);
+        let gap = if note > 0 { 3 } else { 0 };
+        self.margin() + self.table_length() + gap + note
+    }
+
+    fn folded<'c>(&self, cell: &'c str) -> (&'c str, &'c str) {
+        if self.folds { parts(cell) } else { (cell, "") }
+    }
+
+    /// Cells in their columns, each running on as far as it must.
+    fn cells<'c>(&self, cells: impl Iterator<Item = &'c str>) -> String {
+        let mut line = String::new();
+        for (column, cell) in cells.enumerate() {
+            let begin = self.begin(column);
+            if column > 0 && length(&line) + 3 <= begin {
+                line += &" ".repeat(begin - 3 - length(&line));
+                line += " | ";
+            }
+            if !cell.is_empty() {
+                line += &" ".repeat(begin.saturating_sub(length(&line)));
+                line += cell;
+            }
+        }
+        let width = self.table_length();
+        format!("{line:width$}")
+    }
+
+    fn head(&self) -> String {
+        let margin = " ".repeat(self.margin());
+        let heads = self.cells(self.diagram.heads.iter().map(String::as_str));
+        let rule: Vec<_> = self.widths.iter().map(|&width| "-".repeat(width)).collect();
+        format!("{}\n{margin}{}\n", format!("{margin}{heads}").trim_end(), rule.join("-+-"))
+    }
+
+    fn row(&self, at: usize, row: &Row) -> String {
+        let (mark, digits) = (if row.marked { ">" } else { " " }, self.digits);
+        let number = if self.diagram.numbered { self.diagram.number(at) } else { String::new() };
+        let first = self.cells(row.cells.iter().map(|cell| self.folded(cell).0));
+        let line = format!("{mark} {number:digits$}{first}   {}", row.note);
+        let mut out = line.trim_end().to_owned() + "\n";
+        if row.cells.iter().any(|cell| !self.folded(cell).1.is_empty()) {
+            let rest = self.cells(row.cells.iter().map(|cell| self.folded(cell).1));
+            out += &format!("{}{}\n", " ".repeat(self.margin()), rest.trim_end());
+        }
+        out
+    }
+}
+
+/// A line of words within the width, under `lead`.
+fn wrapped(lead: &str, text: &str) -> String {
+    let mut out = lead.to_owned();
+    let mut at = length(lead);
+    for (number, word) in text.split(' ').enumerate() {
+        if number > 0 && at + 1 + length(word) > WIDTH {
+            out += "\n";
+            out += &" ".repeat(length(lead));
+            at = length(lead);
+        } else if number > 0 {
+            out += " ";
+            at += 1;
+        }
+        out += word;
+        at += length(word);
+    }
+    out + "\n"
+}
