@@ -14,7 +14,7 @@ use uncontended_events::{generations, stacks};
 use uncontended_model::real::{AtomicU32, Explorer, Ordering, spawn};
 use uncontended_testkit::explored::{self, BOTH};
 use uncontended_trace::arena::Arena;
-use uncontended_trace::layout::{Lock, Process, Stack, attention, kind::MUTEX};
+use uncontended_trace::layout::{Cold, Lock, Process, Stack, attention, kind::MUTEX};
 
 /// Made before the exploration, so that every execution starts from the same state.
 struct Scene {
@@ -166,7 +166,11 @@ fn contended() -> impl Fn() + 'static {
         assert!(took.contains(&true));
         for (row, took) in rows.iter().zip(took) {
             assert_eq!(row.cell.acquisitions.load(Relaxed), u64::from(took));
-            assert_eq!(row.cell.try_failed.load(Relaxed), u64::from(!took));
+            let timed_out = match row.cell.cold.load(Relaxed) {
+                0 => 0,
+                unit => scene.arena.at::<Cold>(unit).timed_out.load(Relaxed),
+            };
+            assert_eq!(timed_out, u64::from(!took), "a wait without the lock is counted as one");
             assert_eq!(row.cell.depth.load(Relaxed), 0, "not held");
         }
         let changes = rows.map(|row| row.cell.owner_changes.load(Relaxed)).iter().sum::<u64>();
