@@ -314,7 +314,7 @@ fn a_lock_of_std_that_is_held_over_a_step_is_told_with_its_place() {
     let told = lines.find(|line| line.contains("of an exploration"));
     stuck.kill().unwrap();
     stuck.wait().unwrap();
-    let told = told.expect("it is told, and goes on waiting");
+    let told = told.expect("it is reported, and waits on");
     for part in [TEST, "sleeps at ", "real_bad.rs:", "a lock of `std`", "use the checker's `Mutex`"]
     {
         assert!(told.contains(part), "{part}: {told}");

@@ -2,7 +2,7 @@
 //!
 //! # Contract
 //! What fits into `WIDTH` columns stands in a table. Where it does not, columns become narrower, and a cell runs on
-//! into columns that are empty in its row; then the part of a cell in parentheses goes on a line of its own. Nothing is
+//! into columns that are empty in its row; then the part of a cell in parentheses takes a line of its own. Nothing is
 //! left out: what is still wider stays so.
 
 use super::{Diagram, Row};

@@ -34,15 +34,15 @@ pub enum Coverage {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Limit {
-    /// At most so many preemptions ([`Explorer::preemptions`](super::Explorer::preemptions)).
+    /// At most this many preemptions ([`Explorer::preemptions`](super::Explorer::preemptions)).
     Preemptions(u32),
-    /// At most so many rounds without effect in a row, of each loop that gives hints
+    /// At most this many rounds without effect in a row, of each loop that gives hints
     /// ([`Explorer::rounds`](super::Explorer::rounds)): what such a loop does that finds news later is not explored.
     /// The loops left waiting there go on for 200 rounds at least; one that gives up after more was not seen to.
     Rounds(u32),
-    /// At most so many time-outs of each thread ([`Explorer::timeouts`](super::Explorer::timeouts)).
+    /// At most this many time-outs of each thread ([`Explorer::timeouts`](super::Explorer::timeouts)).
     Timeouts(u32),
-    /// At most so many failures and wake-ups without a cause of each thread
+    /// At most this many failures and wakeups without a cause of each thread
     /// ([`Explorer::spurious`](super::Explorer::spurious)).
     Spurious(u32),
 }
@@ -54,14 +54,14 @@ impl fmt::Display for Limit {
             Limit::Rounds(most) => write!(f, "at most {most} rounds of waiting"),
             Limit::Timeouts(most) => write!(f, "at most {most} time-outs a thread"),
             Limit::Spurious(most) => {
-                write!(f, "at most {most} failures or wake-ups without a cause a thread")
+                write!(f, "at most {most} failures or wakeups without a cause a thread")
             }
         }
     }
 }
 
 impl Report {
-    /// Which executions the verdict is about. Whoever relies on "holds" without a "but" asks for
+    /// Which executions the verdict is about. Code that relies on "holds" without a "but" asks for
     /// [`Coverage::Complete`].
     pub fn coverage(&self) -> Coverage {
         match self.verdict {

@@ -16,7 +16,7 @@ use super::waiting::Waiting;
 /// Rounds for which a loop is followed.
 pub(super) const PROBED_ROUNDS: u32 = 200;
 
-/// A loop that was left waiting, and whether it goes on for so many rounds.
+/// A loop that was left waiting, and whether it continues for that many rounds.
 pub(super) struct Probe {
     waiting: Waiting,
     waits: bool,

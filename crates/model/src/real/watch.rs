@@ -1,7 +1,7 @@
-//! Explored code that makes no step for a long time is told: nobody else could.
+//! Explored code that makes no step for a long time is reported: nothing else could.
 //!
 //! # Contract
-//! An OS thread, one in a process, looks at every exploration that goes on once a second. Where the same thread of one
+//! An OS thread, one in a process, looks at every running exploration once a second. Where the same thread of one
 //! has not come back to the checker for so long, it says so on stderr, once, with the place in the code: after
 //! `PATIENCE` where it computes, after `LOOKS_ASLEEP` looks in a row where its OS thread sleeps. It can be neither
 //! interrupted nor given a verdict.
@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(20);
 const LOOKS_ASLEEP: u32 = 5;
 
-/// What shows that an exploration goes on.
+/// What shows that an exploration advances.
 pub(crate) struct Beat {
     /// Odd while explored code runs.
     turns: AtomicU64,
@@ -131,9 +131,9 @@ fn told(beat: &Beat, is_asleep: bool) -> String {
     }
     let place = asked(beat).map_or_else(String::new, |place| format!(" at {place}"));
     format!(
-        "\n{name}: thread {thread} of an exploration sleeps{place}, outside of the checker, for {LOOKS_ASLEEP} s: in a \
+        "\n{name}: thread {thread} of an exploration sleeps{place}, not in the checker, for {LOOKS_ASLEEP} s: in a \
          lock of `std` that another explored thread holds over a step of its own, a sleep, or input. All explored \
-         threads run on one OS thread, so nobody frees that lock: use the checker's `Mutex`, or free it before the step. \
+         threads run on one OS thread, so that lock is never freed: use the checker's `Mutex`, or free it before the step. \
          It can't be interrupted.\n"
     )
 }

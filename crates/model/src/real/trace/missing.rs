@@ -73,7 +73,7 @@ struct Search<'g> {
 }
 
 impl Search<'_> {
-    /// Goes on from where `after` is known, with `most` orderings at most.
+    /// Continues from where `after` is known, with `most` orderings at most.
     fn go_on(&mut self, after: EventId, most: usize, lacks: &[Lack], links: &mut Vec<Link>) {
         for link in self.links(after) {
             self.trials += 1;
