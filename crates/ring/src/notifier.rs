@@ -13,7 +13,7 @@
 
 use std::ops::Deref;
 use std::ptr::NonNull;
-use uncontended_atomic::{AtomicU32, Ordering::Relaxed};
+use uncontended_atomic::{AtomicU32, Named, Ordering::Relaxed};
 use uncontended_wait::{Deadline, Sleepers, TimedOut};
 
 mod sealed {
@@ -52,10 +52,16 @@ pub(crate) unsafe fn sleep<S, R>(
 ///
 /// `gone` orders nothing: where the sides stood when they went, and what they had read, is in their positions.
 #[repr(C)]
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Listeners<B> {
     notifier: B,
     gone: AtomicU32,
+}
+
+impl<B: Default> Default for Listeners<B> {
+    fn default() -> Listeners<B> {
+        Listeners { notifier: B::default(), gone: AtomicU32::new(0).named("gone") }
+    }
 }
 
 impl<B> Listeners<B> {

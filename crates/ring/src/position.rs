@@ -9,7 +9,7 @@
 //! I1: a [`Position`] is even; one step is 2. It wraps around after 2^63 steps, and distances are right across that.
 //! I2: a [`Cursor`] is written by one side only, so that moving it is a store, not a read-modify-write.
 
-use uncontended_atomic::{AtomicU64, Ordering};
+use uncontended_atomic::{AtomicU64, Named, Ordering};
 
 const GONE: u64 = 1;
 const STEP: u64 = 2;
@@ -106,8 +106,9 @@ impl Mark {
 pub(crate) struct Cursor(AtomicU64);
 
 impl Cursor {
-    pub(crate) fn new(position: Position) -> Cursor {
-        Cursor(AtomicU64::new(position.0))
+    /// One at `position`, called `name` in the checker's traces.
+    pub(crate) fn new(name: &'static str, position: Position) -> Cursor {
+        Cursor(AtomicU64::new(position.0).named(name))
     }
 
     #[inline(always)]
@@ -155,7 +156,7 @@ mod tests {
 
     #[test]
     fn who_has_gone_left_its_position() {
-        let cursor = Cursor::new(Position::new(7));
+        let cursor = Cursor::new("cursor", Position::new(7));
         assert!(!cursor.load(Relaxed).is_gone());
         cursor.store_gone(Position::new(8), Relaxed);
         let mark = cursor.load(Relaxed);

@@ -15,7 +15,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
-use uncontended_atomic::UnsafeCell;
+use uncontended_atomic::{Named, UnsafeCell};
 
 /// The largest capacity of any ring: 2^31.
 pub const MAX_CAPACITY: usize = 1 << 31;
@@ -105,7 +105,7 @@ unsafe impl<T: Send> Sync for Slot<T> {}
 
 impl<T> Slot<T> {
     pub(crate) fn new() -> Slot<T> {
-        Slot(UnsafeCell::new(MaybeUninit::uninit()))
+        Slot(UnsafeCell::new(MaybeUninit::uninit()).named("slot"))
     }
 
     /// Puts a value here.

@@ -38,7 +38,7 @@ use crate::spin::{AdaptiveSpin, SleepBackoff};
 use crate::width::Width;
 use std::time::Duration;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
-use uncontended_atomic::{AtomicU32, Scope, Wait, futex_wait, futex_wake};
+use uncontended_atomic::{AtomicU32, Named, Scope, Wait, futex_wait, futex_wake};
 use uncontended_fence::{Refused, bare};
 
 pub(crate) const SHARED: u32 = 1;
@@ -87,7 +87,11 @@ impl<W: Width> Flagged<W> {
 
     pub(crate) fn new(scope: Scope) -> Flagged<W> {
         let mode = if scope == Scope::Shared { SHARED } else { 0 };
-        Flagged { word: W::atomic(W::ZERO), mode: AtomicU32::new(mode), spin: AdaptiveSpin::new() }
+        Flagged {
+            word: W::atomic(W::ZERO),
+            mode: AtomicU32::new(mode).named("mode"),
+            spin: AdaptiveSpin::new(),
+        }
     }
 
     pub(crate) fn scope(&self) -> Scope {

@@ -16,7 +16,7 @@
 use crate::deadline::{Deadline, TimedOut};
 use std::fmt;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
-use uncontended_atomic::{Arc, AtomicU32, Scope, Wait, futex_wait, futex_wake};
+use uncontended_atomic::{Arc, AtomicU32, Named, Scope, Wait, futex_wait, futex_wake};
 
 const NONE: u32 = 0;
 const TOKEN: u32 = 1;
@@ -51,7 +51,7 @@ pub struct Unparker(Arc<AtomicU32>);
 impl Parker {
     /// A parker without a token.
     pub fn new() -> Parker {
-        Parker(Arc::new(AtomicU32::new(NONE)))
+        Parker(Arc::new(AtomicU32::new(NONE).named("parker")))
     }
 
     /// A handle that hands over tokens.

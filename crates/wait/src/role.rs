@@ -16,7 +16,7 @@
 
 use std::fmt;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
-use uncontended_atomic::{AtomicU64, Scope};
+use uncontended_atomic::{AtomicU64, Named, Scope};
 
 const FREE: u64 = 0;
 const GIVEN_UP: u64 = u64::MAX;
@@ -73,7 +73,7 @@ pub struct Role(AtomicU64);
 impl Role {
     /// A role without a holder.
     pub fn new() -> Role {
-        Role(AtomicU64::new(FREE))
+        Role(AtomicU64::new(FREE).named("role"))
     }
 
     /// The current holder.

@@ -1,7 +1,7 @@
 //! Counts of 32 and of 64 bits behind one trait: a word whose bit 0 is a flag and whose upper bits count.
 
 use std::fmt::Debug;
-use uncontended_atomic::{AtomicU32, AtomicU64, FutexWord, Ordering};
+use uncontended_atomic::{AtomicU32, AtomicU64, FutexWord, Named, Ordering};
 
 /// The type of an event count's value: `u32`, with a count of 31 bits, or `u64`, with one of 63.
 pub trait Width: Copy + Eq + Ord + Debug + Send + Sync + Sealed + 'static {}
@@ -54,7 +54,7 @@ macro_rules! width {
             #[inline(always)]
             #[track_caller]
             fn atomic(value: Self) -> $atomic {
-                $atomic::new(value)
+                $atomic::new(value).named("word")
             }
 
             #[inline(always)]

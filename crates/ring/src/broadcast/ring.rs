@@ -9,7 +9,7 @@ use crate::position::{Cursor, Mark, Position};
 use crate::slots::{Slot, Slots};
 use uncontended_atomic::CachePadded;
 use uncontended_atomic::Ordering::{Acquire, Relaxed};
-use uncontended_atomic::{Arc, AtomicU64, AtomicUsize};
+use uncontended_atomic::{Arc, AtomicU64, AtomicUsize, Named};
 
 /// All sides of a broadcast.
 pub type Sides<T, B = Silent> = (Producer<T, B>, Consumers<T, B>);
@@ -66,9 +66,9 @@ impl Plan {
             Stage::new(stage, group)
         });
         let stages: Box<[Stage]> = stages.collect();
-        let living = AtomicUsize::new(stages.iter().map(Stage::readers).sum());
+        let living = AtomicUsize::new(stages.iter().map(Stage::readers).sum()).named("living");
         let ring = Arc::new(Ring {
-            published: CachePadded::new(Cursor::new(Position::new(0))),
+            published: CachePadded::new(Cursor::new("published", Position::new(0))),
             values: CachePadded::new(Listeners::default()),
             room: CachePadded::new(B::default()),
             groups: groups.into_boxed_slice(),
@@ -76,7 +76,7 @@ impl Plan {
             living,
             slots,
             capacity: self.capacity as u64,
-            written: AtomicU64::new(0),
+            written: AtomicU64::new(0).named("written"),
         });
         Ok((Producer::new(Arc::clone(&ring)), Consumers::new(&ring)))
     }
@@ -90,10 +90,12 @@ impl Stage {
         };
         Stage {
             name: stage.name,
-            front: CachePadded::new(Cursor::new(Position::new(0))),
-            held: (0..members).map(|_| CachePadded::new(Cursor::new(Position::END))).collect(),
+            front: CachePadded::new(Cursor::new("front", Position::new(0))),
+            held: (0..members)
+                .map(|_| CachePadded::new(Cursor::new("held", Position::END)))
+                .collect(),
             group,
-            living: AtomicUsize::new(members),
+            living: AtomicUsize::new(members).named("living"),
             after: stage.after,
             is_followed: stage.is_followed,
         }

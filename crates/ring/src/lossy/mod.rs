@@ -47,7 +47,7 @@ use crate::position::{Cursor, Position};
 use crate::slots::slots_for;
 use std::marker::PhantomData;
 use uncontended_atomic::CachePadded;
-use uncontended_atomic::{Arc, AtomicU64};
+use uncontended_atomic::{Arc, AtomicU64, Named};
 
 /// Both sides of a lossy ring.
 pub type Sides<T, B = Silent> = (Producer<T, B>, Observer<T, B>);
@@ -76,9 +76,9 @@ fn build<T: Plain, B: Notifier>(capacity: usize) -> Result<Sides<T, B>, Capacity
     let mut memory = Vec::new();
     let count = slots.checked_mul(1 + words::<T>()).ok_or(CapacityError::TooLarge)?;
     memory.try_reserve_exact(count).map_err(|_| CapacityError::TooLarge)?;
-    memory.extend((0..count).map(|_| AtomicU64::new(0)));
+    memory.extend((0..count).map(|_| AtomicU64::new(0).named("words")));
     let ring = Arc::new(Ring {
-        published: CachePadded::new(Cursor::new(Position::new(0))),
+        published: CachePadded::new(Cursor::new("published", Position::new(0))),
         values: CachePadded::new(B::default()),
         memory: memory.into_boxed_slice(),
         mask: slots as u64 - 1,

@@ -54,7 +54,7 @@ use crate::position::{Cursor, Position};
 use crate::slots::{Slot, Slots};
 use uncontended_atomic::CachePadded;
 use uncontended_atomic::Ordering::Relaxed;
-use uncontended_atomic::{Arc, AtomicUsize};
+use uncontended_atomic::{Arc, AtomicUsize, Named};
 
 /// A producer, to be cloned, and the consumer.
 pub type Sides<T, B = Silent> = (Producer<T, B>, Consumer<T, B>);
@@ -124,14 +124,14 @@ struct Sequenced<T> {
 /// A ring whose first value is at `start`.
 fn ring_at<T, B: Notifier>(capacity: usize, start: Position) -> Result<Sides<T, B>, CapacityError> {
     // Nothing is published: the sequence of the first value in each slot is at least `start + 1`.
-    let empty = |_| Sequenced { sequence: Cursor::new(start), slot: Slot::new() };
+    let empty = |_| Sequenced { sequence: Cursor::new("sequence", start), slot: Slot::new() };
     let ring = Arc::new(Ring {
-        tail: CachePadded::new(Cursor::new(start)),
-        head: CachePadded::new(Cursor::new(start)),
+        tail: CachePadded::new(Cursor::new("tail", start)),
+        head: CachePadded::new(Cursor::new("head", start)),
         values: CachePadded::new(Listeners::default()),
         room: CachePadded::new(Room::default()),
-        producers: AtomicUsize::new(1),
-        end: Cursor::new(start),
+        producers: AtomicUsize::new(1).named("producers"),
+        end: Cursor::new("end", start),
         slots: Slots::new(capacity, empty)?,
         capacity: capacity as u64,
     });

@@ -45,7 +45,7 @@ use std::fmt;
 use std::ptr::NonNull;
 use uncontended_atomic::CachePadded;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
-use uncontended_atomic::{Arc, AtomicU64, fence};
+use uncontended_atomic::{Arc, AtomicU64, Named, fence};
 use uncontended_wait::Sleepers;
 
 /// A first producer, to be cloned, and the consumer.
@@ -152,11 +152,11 @@ fn build<B: Notifier>(capacity: usize) -> Result<Sides<B>, CapacityError> {
     let words = Words::new(capacity)?;
     let start = Position::new(0);
     let control = Box::new(Control {
-        tail: CachePadded::new(Cursor::new(start)),
-        head: CachePadded::new(Cursor::new(start)),
+        tail: CachePadded::new(Cursor::new("tail", start)),
+        head: CachePadded::new(Cursor::new("head", start)),
         values: CachePadded::new(Listeners::default()),
         room: CachePadded::new(B::default()),
-        living: CachePadded::new(AtomicU64::new(0)),
+        living: CachePadded::new(AtomicU64::new(0).named("living")),
     });
     let control = NonNull::from(Box::leak(control));
     let ring = Arc::new(Ring { control, words, keep: None });

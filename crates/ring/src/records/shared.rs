@@ -47,7 +47,7 @@ use std::fmt;
 use std::ptr::NonNull;
 use uncontended_atomic::CachePadded;
 use uncontended_atomic::Ordering::{Relaxed, Release};
-use uncontended_atomic::{Arc, AtomicU64, Scope};
+use uncontended_atomic::{Arc, AtomicU64, Named, Scope};
 use uncontended_wait::Sleepers;
 use uncontended_wait::role::{Holder, Role};
 
@@ -108,11 +108,11 @@ pub unsafe fn create(
             consumer: Role::new(),
         },
         control: Aligned(Control {
-            tail: CachePadded::new(Cursor::new(Position::new(0))),
-            head: CachePadded::new(Cursor::new(Position::new(0))),
+            tail: CachePadded::new(Cursor::new("tail", Position::new(0))),
+            head: CachePadded::new(Cursor::new("head", Position::new(0))),
             values: CachePadded::new(Listeners::at(Sleepers::shared())),
             room: CachePadded::new(Sleepers::shared()),
-            living: CachePadded::new(AtomicU64::new(OPEN)),
+            living: CachePadded::new(AtomicU64::new(OPEN).named("living")),
         }),
     };
     // SAFETY: the memory is large enough and aligned, as was checked, and the caller's to give (I1).

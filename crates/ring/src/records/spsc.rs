@@ -81,8 +81,8 @@ impl<B> Ring<B> {
 fn build<B: Notifier>(capacity: usize) -> Result<Sides<B>, CapacityError> {
     let start = Position::new(0);
     let ring = Arc::new(Ring {
-        tail: CachePadded::new(Cursor::new(start)),
-        head: CachePadded::new(Cursor::new(start)),
+        tail: CachePadded::new(Cursor::new("tail", start)),
+        head: CachePadded::new(Cursor::new("head", start)),
         values: CachePadded::new(Listeners::default()),
         room: CachePadded::new(B::default()),
         words: Words::new(capacity)?,

@@ -14,7 +14,7 @@ use crate::position::Position;
 use crate::slots::MAX_CAPACITY;
 use std::fmt;
 use std::ptr::NonNull;
-use uncontended_atomic::{AtomicU64, Ordering};
+use uncontended_atomic::{AtomicU64, Named, Ordering};
 
 /// The fewest words: less would hold no record that is worth it.
 const LEAST: usize = 4;
@@ -52,13 +52,15 @@ impl Words {
         let count = count_for(capacity)?;
         let mut words = Vec::new();
         words.try_reserve_exact(count).map_err(|_| CapacityError::TooLarge)?;
-        words.extend((0..count).map(|_| AtomicU64::new(0)));
+        words.extend((0..count).map(|_| AtomicU64::new(0).named("words")));
         Ok(Words {
             base: NonNull::from(Box::leak(words.into_boxed_slice())).cast(),
             mask: count as u64 - 1,
             is_owned: true,
             #[cfg(unc_model)]
-            owners: (0..count).map(|_| uncontended_atomic::UnsafeCell::new(())).collect(),
+            owners: (0..count)
+                .map(|_| uncontended_atomic::UnsafeCell::new(()).named("owner"))
+                .collect(),
         })
     }
 

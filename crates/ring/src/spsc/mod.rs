@@ -103,8 +103,8 @@ pub(crate) struct Control<B> {
 impl<B: Notifier> Control<B> {
     fn new(start: Position) -> Control<B> {
         Control {
-            tail: CachePadded::new(Cursor::new(start)),
-            head: CachePadded::new(Cursor::new(start)),
+            tail: CachePadded::new(Cursor::new("tail", start)),
+            head: CachePadded::new(Cursor::new("head", start)),
             values: CachePadded::new(Listeners::default()),
             room: CachePadded::new(B::default()),
         }

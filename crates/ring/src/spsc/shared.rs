@@ -126,8 +126,8 @@ pub unsafe fn create<T: Plain>(
             consumer: Role::new(),
         },
         control: ControlBlock(Control {
-            tail: uncontended_atomic::CachePadded::new(Cursor::new(start)),
-            head: uncontended_atomic::CachePadded::new(Cursor::new(start)),
+            tail: uncontended_atomic::CachePadded::new(Cursor::new("tail", start)),
+            head: uncontended_atomic::CachePadded::new(Cursor::new("head", start)),
             values: uncontended_atomic::CachePadded::new(Listeners::at(Sleepers::shared())),
             room: uncontended_atomic::CachePadded::new(Sleepers::shared()),
         }),

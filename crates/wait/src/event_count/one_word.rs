@@ -35,7 +35,7 @@ use crate::flagged::{Flagged, Publishers};
 use crate::width::Width;
 use std::marker::PhantomData;
 use uncontended_atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use uncontended_atomic::{AtomicU32, Scope};
+use uncontended_atomic::{AtomicU32, Named, Scope};
 
 /// The form with version and flag in one word. `A` says how to add: [`Locked`], or `Unlocked` on x86-64.
 #[derive(Debug)]
@@ -74,7 +74,11 @@ impl<W: Width, A: Addition> Layout for OneWord<W, A> {
     type Word = W;
 
     fn new(scope: Scope) -> OneWord<W, A> {
-        OneWord { flagged: Flagged::new(scope), wakes: AtomicU32::new(0), addition: PhantomData }
+        OneWord {
+            flagged: Flagged::new(scope),
+            wakes: AtomicU32::new(0).named("wakes"),
+            addition: PhantomData,
+        }
     }
 
     #[inline(always)]
