@@ -1,8 +1,8 @@
 //! Question: is the search for linearizations as fast as Porcupine's, and are the verdicts the same?
 //!
-//! On the histories of Porcupine's own tests, which lie in its checkout and not here, and on random ones, written next to
-//! them in the form that Porcupine reads. Both sides take turns, a process of Porcupine's for each round of ours; a ratio
-//! is of one round. `--go BINARY` is a test binary made of the checkout and `oracles/porcupine_times_test.go`.
+//! On the histories of Porcupine's own tests, which lie in its checkout and not here, and on random ones, written next
+//! to them in the form that Porcupine reads. Both sides take turns, a process of Porcupine's for each round of ours; a
+//! ratio is of one round. `--go BINARY` is a test binary made of the checkout and `oracles/porcupine_times_test.go`.
 //!
 //!     cargo run --release --manifest-path compare/Cargo.toml -- histories CHECKOUT --go BINARY
 

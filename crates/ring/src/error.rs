@@ -1,39 +1,39 @@
-//! What can go wrong: small enums, each with what the caller gave.
+//! Errors: small enums. A failed push hands the value back.
 
 use std::error::Error;
 use std::fmt;
 
-/// Why a ring cannot have this capacity.
+/// Why a ring cannot have the requested capacity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CapacityError {
-    /// A ring holds at least one value.
+    /// The capacity is zero.
     Zero,
-    /// More than [`MAX_CAPACITY`](crate::MAX_CAPACITY), or more memory than there is.
+    /// The capacity exceeds [`MAX_CAPACITY`](crate::MAX_CAPACITY) or the available memory.
     TooLarge,
 }
 
 impl fmt::Display for CapacityError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            CapacityError::Zero => "a ring needs a capacity of at least one",
-            CapacityError::TooLarge => "a ring of that capacity needs more memory than there is",
+            CapacityError::Zero => "the capacity of a ring must be at least 1",
+            CapacityError::TooLarge => "the capacity exceeds 2^31 or the available memory",
         })
     }
 }
 
 impl Error for CapacityError {}
 
-/// Why a value was not pushed; it comes back.
+/// Why a value was not pushed. It contains the value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum PushError<T> {
     /// There is no room now.
     Full(T),
-    /// Nobody will ever pop it.
+    /// No consumer is left.
     Closed(T),
 }
 
 impl<T> PushError<T> {
-    /// The value.
+    /// Returns the value.
     pub fn into_inner(self) -> T {
         match self {
             PushError::Full(value) | PushError::Closed(value) => value,
@@ -54,24 +54,24 @@ impl<T> fmt::Display for PushError<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             PushError::Full(_) => "the ring is full",
-            PushError::Closed(_) => "the ring's other side has gone",
+            PushError::Closed(_) => "the ring is closed: no consumer is left",
         })
     }
 }
 
 impl<T> Error for PushError<T> {}
 
-/// Why room was not given out.
+/// Why room could not be claimed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ClaimError {
-    /// There is not that much room now.
+    /// There is not enough room now.
     Full,
-    /// More than the ring ever has room for.
+    /// The claim is larger than the ring can ever satisfy.
     TooLong {
         /// The most that can be claimed at once.
         most: usize,
     },
-    /// Nobody will ever read it.
+    /// No consumer is left.
     Closed,
 }
 
@@ -80,9 +80,9 @@ impl fmt::Display for ClaimError {
         match self {
             ClaimError::Full => f.write_str("the ring is full"),
             ClaimError::TooLong { most } => {
-                write!(f, "the ring never has room for more than {most}")
+                write!(f, "the claim is too long: the ring has room for at most {most}")
             }
-            ClaimError::Closed => f.write_str("the ring's other side has gone"),
+            ClaimError::Closed => f.write_str("the ring is closed: no consumer is left"),
         }
     }
 }
@@ -92,9 +92,9 @@ impl Error for ClaimError {}
 /// Why no value was popped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PopError {
-    /// There is none now.
+    /// There is no value now.
     Empty,
-    /// There is none, and none will ever come.
+    /// There is no value, and none will ever come.
     Closed,
 }
 
@@ -102,7 +102,7 @@ impl fmt::Display for PopError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             PopError::Empty => "the ring is empty",
-            PopError::Closed => "the ring is empty and its other side has gone",
+            PopError::Closed => "the ring is empty and closed: no more values will come",
         })
     }
 }

@@ -1,27 +1,28 @@
-//! Rings: bounded queues over a fixed array, each written by one side at a time, without a lock and without a copy.
+//! Rings: lock-free bounded queues over a fixed array.
 //!
 //! # Contract
-//! - [`spsc`]: one producer, one consumer. Wait-free; no atomic read-modify-write anywhere.
+//! - [`spsc`]: one producer, one consumer. Wait-free, without an atomic read-modify-write.
 //! - [`mpsc`]: many producers, one consumer. A push claims its slot by a compare-and-swap.
-//! - [`broadcast`]: one producer; consumers who each see every value, or share, some of them after others.
-//! - [`lossy`]: one producer that never waits; observers who are told what they lost.
+//! - [`broadcast`]: one producer; consumers that each see every value or share them, some after others.
+//! - [`lossy`]: one producer that never waits; observers that learn how many values they lost.
 //! - [`records`]: byte records of any length, written and read in place, from one producer or many to one consumer.
 //!
-//! A ring of capacity n takes n values, whatever n is; its slots are rounded up to a power of two. A push that fails
-//! gives the value back. Sides are handles that cannot be cloned unless the ring allows many of them. When a side goes
-//! (it is dropped, by a panic too), the other is told: what was pushed can still be popped, then comes `Closed`.
+//! A ring of capacity n holds n values, for any n; the number of slots is rounded up to a power of two. A push that
+//! fails hands the value back. A side is a handle; it can be cloned only where the ring allows many of its kind. When a
+//! side is dropped (by a panic, too), the others learn of it: values already pushed can still be popped, then comes
+//! `Closed`.
 //!
 //! Rings never sleep. After each change that a side may wait for, they call a [`notifier`]: [`Silent`] for sides that
 //! poll, [`Sleepers`](uncontended_wait::Sleepers) for sides that sleep.
 //!
 //! # State
-//! The pieces that all rings share: `position` (where in the stream, and whether its writer has gone), `slots` (the
-//! array), `view` (how a side finds and fetches slots), `pace` (how a consumer keeps out of the way), [`notifier`],
-//! `given` (memory that several processes share), `error`.
+//! Shared by all rings: `position` (a place in the stream, and whether its writer has gone), `slots` (the array),
+//! `view` (how a side indexes and prefetches slots), `pace` (how a consumer backs off), [`notifier`], `given` (memory
+//! that several processes share), `error`.
 //!
 //! # Evidence
-//! Unit tests, also under Miri and on AArch64. tests/model.rs and others: every execution of the very code that C11 or
-//! x86-TSO allows; tests/mutants: the bugs that they find.
+//! Unit tests, also under Miri and on AArch64. tests/model.rs and others: every execution of this code that C11 or
+//! x86-TSO allows; tests/mutants: seeded bugs that they find.
 
 pub mod broadcast;
 mod error;

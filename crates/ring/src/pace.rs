@@ -1,25 +1,25 @@
-//! How a consumer that is faster than its producer keeps out of the producer's way.
+//! Pacing: a consumer that catches up with its producer backs off briefly.
 //!
 //! # Contract
-//! A consumer that looks at once again whenever it has popped all it saw takes the line of `tail`, and those of the
-//! last values, away from the producer after every few values, and both wait for lines to come and go: such a stream
-//! runs at a fraction of its speed. So in the middle of a stream, and only there, a look that finds little is followed
-//! by a short pause and a second look. The pause is bounded, so `pop` stays wait-free; nothing is ever reported
-//! otherwise than it is.
+//! A consumer that polls again as soon as it has popped what it saw takes the cache lines of `tail` and of the newest
+//! values from the producer after every few values. Both sides then wait for lines to move back and forth, and the
+//! stream runs at a fraction of its speed. So in the middle of a stream, and only there, a check that finds little is
+//! followed by a short pause and a second check. The pause is bounded, so `pop` stays wait-free, and it never changes
+//! what is reported.
 //!
-//! In the middle of a stream means: the last few looks all found some values, more than one and fewer than a quarter of
-//! the ring, and hardly any found none. Values that come one by one, and short bursts, are never kept waiting.
+//! A stream is recognised by its last few checks: each found more than one value and fewer than a quarter of the ring,
+//! and hardly any found none. Single values and short bursts are never delayed.
 
 use uncontended_atomic::spin_for_ns;
 
-/// So many looks in a row that find little are a stream.
+/// This many checks in a row that find little make a stream.
 const STREAM: u32 = 8;
-/// So many looks in a row that find nothing are its end.
+/// This many checks in a row that find nothing end it.
 const END: u32 = 4;
-/// The pause: in it a producer fills a few lines.
+/// The pause: long enough for a producer to fill a few cache lines.
 const PAUSE_NS: u32 = 200;
 
-/// What a consumer's last looks found.
+/// What a consumer's last checks found.
 #[derive(Debug, Default)]
 pub(crate) struct Pace {
     found_little: u32,
@@ -27,7 +27,7 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// A look found nothing.
+    /// Records a check that found nothing.
     #[inline]
     pub(crate) fn found_nothing(&mut self) {
         self.found_nothing += 1;
@@ -36,7 +36,7 @@ impl Pace {
         }
     }
 
-    /// A look found `count` values: whether to linger before the next.
+    /// Records a check that found `count` values. Returns whether to pause before the next one.
     #[inline]
     pub(crate) fn is_too_close(&mut self, count: u64, capacity: u64) -> bool {
         self.found_nothing = 0;
@@ -45,9 +45,9 @@ impl Pace {
         self.found_little == STREAM
     }
 
-    /// Lets the producer get ahead.
+    /// Pauses, so that the producer gets ahead.
     #[cold]
-    pub(crate) fn linger(&self) {
+    pub(crate) fn pause(&self) {
         spin_for_ns(PAUSE_NS);
     }
 }
@@ -56,24 +56,27 @@ impl Pace {
 mod tests {
     use super::*;
 
-    /// What `found` looks that found so many values each, after each other, say at last.
+    /// The last result after checks that found the given numbers of values.
     fn after(pace: &mut Pace, found: &[u64]) -> bool {
         found.iter().fold(false, |_, &count| pace.is_too_close(count, 64))
     }
 
     #[test]
-    fn a_stream_is_known_by_many_looks_that_find_little() {
+    fn many_checks_that_find_little_make_a_stream() {
         let mut pace = Pace::default();
         assert!(!after(&mut pace, &[5; STREAM as usize - 1]));
         pace.found_nothing();
-        assert!(after(&mut pace, &[5]), "a look in vain now and then is part of it");
-        pace.linger();
-        assert!(after(&mut pace, &[15]) && !after(&mut pace, &[16]), "no need where there is much");
-        assert!(!after(&mut pace, &[5]), "and it begins anew");
+        assert!(after(&mut pace, &[5]), "an occasional empty check is part of a stream");
+        pace.pause();
+        assert!(
+            after(&mut pace, &[15]) && !after(&mut pace, &[16]),
+            "no pause where there is much"
+        );
+        assert!(!after(&mut pace, &[5]), "the count starts over");
     }
 
     #[test]
-    fn single_values_and_bursts_are_no_stream() {
+    fn single_values_and_bursts_are_not_a_stream() {
         let mut pace = Pace::default();
         assert!(!after(&mut pace, &[1; 100]));
         for _ in 0..100 {

@@ -1,13 +1,13 @@
-//! Positions: where in the stream a side stands, and whether it has gone, in one word.
+//! Positions: one word that holds how far a side has come and whether it has gone.
 //!
 //! # Contract
-//! A position runs freely and never comes back to zero by itself: slot = position modulo the number of slots, distance
-//! = the difference. Bit 0 of the word says that the side that writes it has gone. So who sees it gone sees its last
-//! position too, with one load: there is no window between the last push and the closing.
+//! Positions count up and are not reduced to the array: slot = position modulo the number of slots, distance = the
+//! difference. Bit 0 of the word is set once the side that writes it has gone. One load returns that bit together with
+//! the last position, so there is no window between the last push and the close.
 //!
 //! # State
-//! I1: a [`Position`] is even; one step is 2. It wraps around after 2^63 steps, and distances are right across that.
-//! I2: a [`Cursor`] is written by one side only, so that moving it is a store, not a read-modify-write.
+//! I1: a [`Position`] is even; one step is 2. It wraps around after 2^63 steps, and distances stay right across that.
+//! I2: each [`Cursor`] is written by one side only, so moving it is a store, not a read-modify-write.
 
 use uncontended_atomic::{AtomicU64, Named, Ordering};
 
@@ -19,45 +19,45 @@ const STEP: u64 = 2;
 pub(crate) struct Position(u64);
 
 impl Position {
-    /// The position after `steps` steps from the beginning.
+    /// The position `steps` steps after the beginning.
     pub(crate) const fn new(steps: u64) -> Position {
         Position(steps.wrapping_mul(STEP))
     }
 
-    /// `steps` further on.
+    /// The position `steps` steps later.
     #[inline(always)]
     pub(crate) const fn plus(self, steps: u64) -> Position {
         Position(self.0.wrapping_add(steps * STEP))
     }
 
-    /// The place of one that holds nobody up: behind every other.
+    /// Later than every other position: a side here holds up no other.
     pub(crate) const END: Position = Position(u64::MAX ^ GONE);
 
-    /// `steps` back.
+    /// The position `steps` steps earlier.
     #[inline(always)]
     pub(crate) const fn minus(self, steps: u64) -> Position {
         Position(self.0.wrapping_sub(steps * STEP))
     }
 
-    /// The nearest position from here back whose steps are a multiple of `unit`, a power of two.
+    /// The latest position up to here whose steps are a multiple of `unit`, a power of two.
     pub(crate) const fn aligned_down(self, unit: u64) -> Position {
         Position(self.0 & !(unit * STEP - 1))
     }
 
-    /// The earlier of this and `bound`, which are at most 2^62 steps apart. There is no branch in it, so that a CPU
-    /// that guesses how later branches go cannot get past the bound either.
+    /// The earlier of this and `bound`, which are at most 2^62 steps apart. It is branchless, so the bound holds under
+    /// speculative execution too.
     #[inline(always)]
     pub(crate) fn at_most(self, bound: Position) -> Position {
         Position(std::hint::select_unpredictable(self.is_after(bound), bound.0, self.0))
     }
 
-    /// Whether it comes after `bound`, from which it is at most 2^62 steps away.
+    /// Whether this is later than `bound`; the two are at most 2^62 steps apart.
     #[inline(always)]
     pub(crate) const fn is_after(self, bound: Position) -> bool {
         (bound.0.wrapping_sub(self.0) as i64) < 0
     }
 
-    /// How many steps it is from `earlier` to here.
+    /// The steps from `earlier` to here.
     #[inline(always)]
     pub(crate) const fn since(self, earlier: Position) -> u64 {
         self.0.wrapping_sub(earlier.0) / STEP
@@ -70,37 +70,37 @@ impl Position {
     }
 }
 
-/// What a load of a cursor found.
+/// The loaded value of a cursor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Mark(u64);
 
 impl Mark {
-    /// Of one that has not moved.
+    /// The mark of a side that has not moved.
     pub(crate) const START: Mark = Mark(0);
 
-    /// Of one that holds nobody up.
+    /// The mark of a side that holds up no other.
     pub(crate) const END: Mark = Mark(Position::END.0);
 
-    /// Where the side stood.
+    /// The position of the side.
     #[inline(always)]
     pub(crate) const fn position(self) -> Position {
         Position(self.0 & !GONE)
     }
 
-    /// Whether it had gone, for ever.
+    /// Whether the side has gone; it does not come back.
     #[inline(always)]
     pub(crate) const fn is_gone(self) -> bool {
         self.0 & GONE != 0
     }
 
-    /// The one that holds up those behind it more: the earlier, and of two at the same place the one that has gone.
+    /// The mark that holds up more: the earlier one, and at equal positions the one that has gone.
     #[inline(always)]
     pub(crate) fn least(self, other: Mark) -> Mark {
         Mark((self.0 ^ GONE).min(other.0 ^ GONE) ^ GONE)
     }
 }
 
-/// Where a side stands, for the other sides to see.
+/// The position of a side, shared with the other sides.
 #[derive(Debug)]
 #[repr(transparent)]
 pub(crate) struct Cursor(AtomicU64);
@@ -116,20 +116,20 @@ impl Cursor {
         Mark(self.0.load(order))
     }
 
-    /// Moves from one position to another, if nobody else of a side of several did before.
+    /// Moves from `from` to `to`, for a cursor that several threads move; false: another one was faster.
     #[inline(always)]
     pub(crate) fn advance(&self, from: Position, to: Position, order: Ordering) -> bool {
         self.0.compare_exchange(from.0, to.0, order, Ordering::Relaxed).is_ok()
     }
 
-    /// Moves to `position`; only the side whose cursor it is may (I2).
+    /// Moves to `position`. Only the side that owns the cursor may call this (I2).
     #[inline(always)]
     pub(crate) fn store(&self, position: Position, order: Ordering) {
         debug_assert_eq!(position.0 & GONE, 0, "I1");
         self.0.store(position.0, order);
     }
 
-    /// The last store of the side whose cursor it is: it stood at `position`, and has gone.
+    /// The last store of the owning side: its position, and that it has gone.
     pub(crate) fn store_gone(&self, position: Position, order: Ordering) {
         self.0.store(position.0 | GONE, order);
     }
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_gone_left_its_position() {
+    fn a_side_that_has_gone_leaves_its_position() {
         let cursor = Cursor::new("cursor", Position::new(7));
         assert!(!cursor.load(Relaxed).is_gone());
         cursor.store_gone(Position::new(8), Relaxed);

@@ -1,12 +1,12 @@
-//! The array of a ring: a power of two of slots, found by position without a branch.
+//! The array of a ring: a power of two of slots, indexed by position without a branch.
 //!
 //! # Contract
-//! `Slots<S>` is generic over what a slot is: [`Slot`] is memory for one value and nothing else; rings that keep a
-//! sequence next to each value bring a struct of their own.
+//! `Slots<S>` is generic over the slot type. [`Slot`] is memory for one value and nothing else; a ring that keeps a
+//! sequence next to each value defines a struct of its own.
 //!
 //! # State
-//! I1: the view has all slots, made by `new` and freed by `drop`.
-//! I2: whoever reads or writes a slot's value has it from the ring's own rules; nothing here says whose it is.
+//! I1: the view covers all slots; `new` allocates them and `drop` frees them.
+//! I2: the ring's own rules decide which side may read or write a slot's value; this module does not track it.
 
 use crate::CapacityError;
 use crate::position::Position;
@@ -29,20 +29,20 @@ pub(crate) const fn slots_for(capacity: usize) -> Result<usize, CapacityError> {
     }
 }
 
-/// A power of two of slots, owned.
+/// An owned array of slots; their number is a power of two.
 pub(crate) struct Slots<S> {
     view: View<S>,
-    /// It drops slots.
+    /// `drop` drops slots.
     holds: PhantomData<S>,
 }
 
-// SAFETY: `Slots` is the array that `base` points to (I1) and no more; sharing it is sharing slots.
+// SAFETY: `Slots` owns the array of the view (I1) and nothing else, so sending it sends slots.
 unsafe impl<S: Send> Send for Slots<S> {}
 // SAFETY: as for `Send` (I1).
 unsafe impl<S: Sync> Sync for Slots<S> {}
 
 impl<S> Slots<S> {
-    /// Slots for `capacity` values; `make` makes each, given its index.
+    /// Allocates slots for `capacity` values. `make` builds each one from its index.
     pub(crate) fn new(
         capacity: usize,
         make: impl FnMut(usize) -> S,
@@ -52,17 +52,17 @@ impl<S> Slots<S> {
         slots.try_reserve_exact(count).map_err(|_| CapacityError::TooLarge)?;
         slots.extend((0..count).map(make));
         let base = NonNull::from(Box::leak(slots.into_boxed_slice())).cast();
-        // SAFETY: so many slots were leaked just now (I1).
+        // SAFETY: `count` slots were leaked just now (I1).
         let view = unsafe { View::new(base, count) };
         Ok(Slots { view, holds: PhantomData })
     }
 
-    /// How many slots there are.
+    /// The number of slots.
     pub(crate) fn len(&self) -> usize {
         self.view.len()
     }
 
-    /// Where they are.
+    /// A pointer to the slots, with their number.
     pub(crate) fn view(&self) -> View<S> {
         self.view
     }
@@ -74,7 +74,7 @@ impl<S> Slots<S> {
         unsafe { self.view.at(position) }
     }
 
-    /// The `count` slots from `position` on: up to the end of the array, and the rest from its beginning.
+    /// The `count` slots from `position` on: those up to the end of the array, then the rest from its start.
     #[inline]
     #[cfg(not(unc_model))]
     pub(crate) fn run(&self, position: Position, count: usize) -> (&[S], &[S]) {
@@ -85,7 +85,7 @@ impl<S> Slots<S> {
 
 impl<S> Drop for Slots<S> {
     fn drop(&mut self) {
-        // SAFETY: `new` leaked a box of that many (I1).
+        // SAFETY: `new` leaked a box of this length (I1).
         drop(unsafe { Box::from_raw(self.view.as_slice_ptr()) });
     }
 }
@@ -96,11 +96,11 @@ impl<S> fmt::Debug for Slots<S> {
     }
 }
 
-/// Memory for one value, of which the ring knows whether it is there.
+/// Memory for one value. The ring knows whether it holds one.
 #[repr(transparent)]
 pub(crate) struct Slot<T>(UnsafeCell<MaybeUninit<T>>);
 
-// SAFETY: a slot moves values between threads; which of them may touch it when, the ring's rules say (I2).
+// SAFETY: a slot moves values between threads; the ring's rules give each access to one side at a time (I2).
 unsafe impl<T: Send> Sync for Slot<T> {}
 
 impl<T> Slot<T> {
@@ -108,59 +108,59 @@ impl<T> Slot<T> {
         Slot(UnsafeCell::new(MaybeUninit::uninit()).named("slot"))
     }
 
-    /// Puts a value here.
+    /// Writes a value into an empty slot.
     ///
     /// # Safety
-    /// The slot is the caller's, and empty.
+    /// The slot belongs to the caller and is empty.
     #[inline(always)]
     pub(crate) unsafe fn write(&self, value: T) {
-        // SAFETY: the slot is the caller's (I2).
+        // SAFETY: the slot belongs to the caller (I2).
         self.0.with_mut(|slot| unsafe { slot.cast::<T>().write(value) });
     }
 
-    /// Puts a value in the place of another, which is dropped.
+    /// Replaces the value, and drops the old one.
     ///
     /// # Safety
-    /// The slot is the caller's, and full.
+    /// The slot belongs to the caller and is full.
     #[inline(always)]
     pub(crate) unsafe fn replace(&self, value: T) {
-        // SAFETY: the slot is the caller's, and its value is there (I2).
+        // SAFETY: the slot belongs to the caller and holds a value (I2).
         self.0.with_mut(|slot| unsafe { *slot.cast::<T>() = value });
     }
 
-    /// Takes the value out.
+    /// Moves the value out.
     ///
     /// # Safety
-    /// The slot is the caller's, and full; it is empty afterwards.
+    /// The slot belongs to the caller and is full; it is empty afterwards.
     #[inline(always)]
     pub(crate) unsafe fn read(&self) -> T {
-        // SAFETY: the slot is the caller's, and its value is there (I2).
+        // SAFETY: the slot belongs to the caller and holds a value (I2).
         self.0.with(|slot| unsafe { slot.cast::<T>().read() })
     }
 
-    /// Where the value is.
+    /// A pointer to the value.
     #[inline(always)]
     pub(crate) fn as_ptr(&self) -> *const T {
         self.0.with(|slot| slot.cast())
     }
 }
 
-/// The values in slots, as memory.
+/// The values in the slots, as a slice.
 ///
 /// # Safety
-/// All slots are full, and nobody writes them as long as the result lives.
+/// All slots are full, and none is written while the result lives.
 #[cfg(not(unc_model))]
 #[inline]
 pub(crate) unsafe fn values<T>(slots: &[Slot<T>]) -> &[T] {
-    // SAFETY: a slot is laid out as its value, which is there (I2).
+    // SAFETY: a slot has the layout of its value, and holds one (I2).
     unsafe { std::slice::from_raw_parts(slots.as_ptr().cast(), slots.len()) }
 }
 
-/// The memory of slots.
+/// The memory of the slots.
 #[cfg(not(unc_model))]
 #[inline]
 pub(crate) fn as_memory<T>(slots: &[Slot<T>]) -> *mut [MaybeUninit<T>] {
-    // A slot is laid out as a cell of its memory.
+    // A slot has the layout of its memory.
     std::ptr::slice_from_raw_parts_mut(slots.as_ptr().cast_mut().cast(), slots.len())
 }
 
@@ -169,17 +169,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn any_capacity_is_rounded_up_and_wrong_ones_are_told() {
+    fn capacities_are_rounded_up_and_impossible_ones_refused() {
         assert_eq!(slots_for(0), Err(CapacityError::Zero));
         assert_eq!((slots_for(1), slots_for(5)), (Ok(1), Ok(8)));
         assert_eq!(slots_for(MAX_CAPACITY), Ok(MAX_CAPACITY));
         assert_eq!(slots_for(MAX_CAPACITY + 1), Err(CapacityError::TooLarge));
-        let huge = Slots::<[u64; 1 << 40]>::new(1 << 20, |_| unreachable!("no memory for it"));
+        let huge =
+            Slots::<[u64; 1 << 40]>::new(1 << 20, |_| unreachable!("allocation fails first"));
         assert_eq!(huge.err(), Some(CapacityError::TooLarge));
     }
 
     #[test]
-    fn positions_find_slots_round_and_round() {
+    fn positions_wrap_around_the_slots() {
         let slots = Slots::new(3, |index| index).unwrap();
         assert_eq!(slots.len(), 4);
         let start = Position::new((1 << 63) - 2);

@@ -1,4 +1,4 @@
-//! Values read in place, and released.
+//! Values read in place and released.
 
 use super::Consumer;
 use crate::notifier::{Notifier, Silent};
@@ -9,8 +9,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use uncontended_atomic::Ordering::Release;
 
-/// Values that a consumer may read, from [`Consumer::read`]; at least one. What is not released, by
-/// [`release`](Batch::release) or in part, is there again at the next read.
+/// One or more values to read in place, from [`Consumer::read`]. Values that are not released
+/// ([`release`](Batch::release), [`release_first`](Batch::release_first)) are returned again by the next read.
 ///
 /// ```
 /// use uncontended_ring::broadcast::Plan;
@@ -24,20 +24,20 @@ use uncontended_atomic::Ordering::Release;
 /// assert!(a.read(9)?.iter().eq(&[11, 12]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[must_use = "what is not released is read again, and holds the producer up"]
+#[must_use = "values that are not released are read again, and hold up the producer"]
 pub struct Batch<'c, T, B: Notifier = Silent> {
     pub(super) consumer: &'c mut Consumer<T, B>,
     pub(super) len: usize,
 }
 
 impl<T, B: Notifier> Batch<'_, T, B> {
-    /// How many values there are.
+    /// The number of values.
     #[allow(clippy::len_without_is_empty, reason = "a batch is never empty")]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// The number of the first value, counted from the beginning of the broadcast.
+    /// The index of the first value since the start of the broadcast.
     pub fn first(&self) -> u64 {
         self.consumer.from.steps()
     }
@@ -55,12 +55,12 @@ impl<T, B: Notifier> Batch<'_, T, B> {
         }
     }
 
-    /// The values as memory: up to the end of the ring's array, and the rest from its beginning.
+    /// The values as slices: those up to the end of the ring's array, then the rest from its start.
     #[cfg(not(unc_model))]
     pub fn as_slices(&self) -> (&[T], &[T]) {
         let (one, two) = self.consumer.ring.slots.run(self.consumer.from, self.len);
-        // SAFETY: these slots are written, and held by this consumer until it releases them, which takes the batch (I1,
-        // I2).
+        // SAFETY: these slots are written (I1), and the consumer holds them until it releases them, which consumes the
+        // batch (I2).
         let one = unsafe { crate::slots::values(one) };
         // SAFETY: the consumer may read them until they are released (I1, I2).
         (one, unsafe { crate::slots::values(two) })
@@ -73,7 +73,7 @@ impl<T, B: Notifier> Batch<'_, T, B> {
         unsafe { self.consumer.release(self.len as u64) };
     }
 
-    /// Releases the oldest `count` values, or all if there are no more; the others are there again at the next read.
+    /// Releases the oldest `count` values, or all if there are fewer. The next read returns the others again.
     pub fn release_first(self, count: usize) {
         let count = count.min(self.len);
         if count > 0 {
@@ -103,7 +103,7 @@ pub struct Iter<'b, T, B: Notifier = Silent> {
     slots: View<Slot<T>>,
     next: Position,
     end: Position,
-    /// How far ahead of `next`, and how far at most, slots are fetched to be read.
+    /// How far ahead of `next` slots are prefetched for reading, and the last slot that may be.
     ahead: u64,
     fetch: Position,
     batch: PhantomData<&'b Consumer<T, B>>,
@@ -117,12 +117,12 @@ impl<'b, T, B: Notifier> Iterator for Iter<'b, T, B> {
         if self.next == self.end {
             return None;
         }
-        // The bound is for what a CPU does ahead of the check (`view`).
+        // The bound holds under speculation, ahead of the check (`view`).
         // SAFETY: the batch's consumer keeps the slots (I6).
         let slot = unsafe { self.slots.at(self.next.at_most(self.end.minus(1))) };
         self.slots.prefetch_to_read(self.next.plus(self.ahead).at_most(self.fetch));
         self.next = self.next.plus(1);
-        // SAFETY: the slot is written, and held by this consumer as long as the batch is borrowed (I1, I2).
+        // SAFETY: the slot is written, and this consumer holds it while the batch is borrowed (I1, I2).
         Some(unsafe { &*slot.as_ptr() })
     }
 
@@ -141,14 +141,14 @@ impl<T, B: Notifier> fmt::Debug for Iter<'_, T, B> {
 }
 
 impl<T, B: Notifier> Consumer<T, B> {
-    /// Releases the oldest `count` values that were handed out, at least one.
+    /// Releases the oldest `count` values that this consumer holds; `count` is at least 1.
     ///
     /// # Safety
-    /// So many are held, and nobody has references to them any more.
+    /// The consumer holds that many, and no references to them are left.
     #[inline]
     unsafe fn release(&mut self, count: u64) {
         self.from = self.from.plus(count);
-        // EDGE broadcast-release (release): what is before has been read.
+        // EDGE broadcast-release (release): everything before has been read.
         match self.held() {
             None => self.stage().front.store(self.from, Release),
             Some(held) if self.from == self.to => held.store(Position::END, Release),

@@ -15,7 +15,7 @@ use crate::{ClaimError, PopError, PushError};
 use uncontended_wait::{Deadline, Sleepers};
 
 impl Plan {
-    /// A broadcast by this plan whose sides may sleep.
+    /// Builds the broadcast. Its sides may sleep.
     ///
     /// ```
     /// use uncontended_ring::broadcast::Plan;
@@ -51,19 +51,19 @@ impl Plan {
 }
 
 impl<T> Producer<T, Sleepers> {
-    /// Publishes `value`, and sleeps until there is room for it.
+    /// Publishes `value`. Sleeps until there is room for it.
     ///
     /// # Errors
-    /// The value, when all consumers have gone.
+    /// The value, if all consumers have gone.
     #[inline]
     pub fn push_wait(&mut self, value: T) -> Result<(), T> {
         self.push_deadline(value, Deadline::NEVER).map_err(PushError::into_inner)
     }
 
-    /// The same, but not longer than to `deadline`.
+    /// Like [`push_wait`](Self::push_wait), but gives up at `deadline`.
     ///
     /// # Errors
-    /// The value: the ring is still full, or all consumers have gone.
+    /// The value, if the ring is still full or all consumers have gone.
     #[inline]
     pub fn push_deadline(&mut self, value: T, deadline: Deadline) -> Result<(), PushError<T>> {
         if self.find(1) == Err(ClaimError::Full) {
@@ -72,7 +72,7 @@ impl<T> Producer<T, Sleepers> {
         self.push(value)
     }
 
-    /// Claims room for exactly `count` values, and sleeps until there is so much.
+    /// Claims room for exactly `count` values. Sleeps until there is enough.
     ///
     /// # Errors
     /// As for [`claim`](Producer::claim), but never [`ClaimError::Full`].
@@ -81,7 +81,7 @@ impl<T> Producer<T, Sleepers> {
         self.claim_deadline(count, Deadline::NEVER)
     }
 
-    /// The same, but not longer than to `deadline`.
+    /// Like [`claim_wait`](Self::claim_wait), but gives up at `deadline`.
     ///
     /// # Errors
     /// As for [`claim`](Producer::claim).
@@ -97,29 +97,28 @@ impl<T> Producer<T, Sleepers> {
         self.claim(count)
     }
 
-    /// Sleeps until there is room for `count` values, or never will be; the caller's next try tells which, or that the
-    /// deadline has passed.
+    /// Sleeps until there is room for `count` values, or there never will be, or the deadline passes. The caller's next
+    /// try returns which.
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
     fn wait_for_room(&mut self, count: usize, deadline: Deadline) {
         let look = |side: &mut Self| (side.find(count) != Err(ClaimError::Full)).then_some(());
-        // SAFETY: the notifier is in the ring, which this side keeps (I6 of `broadcast`).
+        // SAFETY: the notifier lies in the ring, which this side keeps (I6 of `broadcast`).
         let _ = unsafe { sleep(self, |side| &side.ring.room, look, deadline) };
     }
 }
 
 impl<T> Consumer<T, Sleepers> {
-    /// The oldest values that this consumer has not released, as by [`read`](Consumer::read); sleeps until there is
-    /// one. `None`: there will never be one.
+    /// Like [`read`](Consumer::read), but sleeps until there is a value. `None`: there will never be one.
     #[inline]
     pub fn read_wait(&mut self, most: usize) -> Option<Batch<'_, T, Sleepers>> {
         self.read_deadline(most, Deadline::NEVER).ok()
     }
 
-    /// The same, but not longer than to `deadline`.
+    /// Like [`read_wait`](Self::read_wait), but gives up at `deadline`.
     ///
     /// # Errors
-    /// There are still none, or there will never be any.
+    /// There is still no value, or there will never be one.
     #[inline]
     pub fn read_deadline(
         &mut self,
@@ -132,12 +131,12 @@ impl<T> Consumer<T, Sleepers> {
         self.read(most)
     }
 
-    /// Sleeps until there is a value, or never will be.
+    /// Sleeps until there is a value, or there never will be one.
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
     fn wait_for_values(&mut self, most: usize, deadline: Deadline) {
         let look = |side: &mut Self| (side.find(most) != Err(PopError::Empty)).then_some(());
-        // SAFETY: the notifier is in the ring, which this side keeps (I6 of `broadcast`).
+        // SAFETY: the notifier lies in the ring, which this side keeps (I6 of `broadcast`).
         let _ = unsafe { sleep(self, |side| side.ring.notifier(side.stage()), look, deadline) };
     }
 }

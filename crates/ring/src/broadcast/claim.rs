@@ -1,11 +1,11 @@
-//! Room claimed for several values, published at once.
+//! Room claimed for several values, which are published together.
 
 use super::Producer;
 use crate::notifier::{Notifier, Silent};
 use std::fmt;
 
-/// Room for values, from [`Producer::claim`]. Values put here are seen by nobody until [`Claim::publish`]; dropped
-/// without that, none of them ever is.
+/// Room for several values, from [`Producer::claim`]. Consumers see the values after [`Claim::publish`]; they never see
+/// those of a claim that was dropped instead.
 ///
 /// ```
 /// use uncontended_ring::broadcast::Plan;
@@ -22,10 +22,10 @@ use std::fmt;
 /// batch.release();
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[must_use = "values are seen only after `publish`"]
+#[must_use = "nothing is published before `publish`"]
 pub struct Claim<'p, T, B: Notifier = Silent> {
     producer: &'p mut Producer<T, B>,
-    /// How many values there is room for, and how many have been put there.
+    /// How many values there is room for, and how many have been written.
     count: u64,
     filled: u64,
 }
@@ -35,10 +35,10 @@ impl<'p, T, B: Notifier> Claim<'p, T, B> {
         Claim { producer, count, filled: 0 }
     }
 
-    /// Puts `value` in the next slot of the claim.
+    /// Writes `value` into the next slot of the claim.
     ///
     /// # Errors
-    /// The value, when the claim is filled.
+    /// The value, if the claim is full.
     #[inline]
     pub fn push(&mut self, value: T) -> Result<(), T> {
         if self.filled == self.count {
@@ -51,12 +51,12 @@ impl<'p, T, B: Notifier> Claim<'p, T, B> {
         Ok(())
     }
 
-    /// For how many more values there is room.
+    /// How many more values the claim has room for.
     pub fn room(&self) -> usize {
         (self.count - self.filled) as usize
     }
 
-    /// Publishes what was put here, filled or not, and returns how many values that is.
+    /// Publishes the values written so far and returns their number. The claim need not be full.
     pub fn publish(self) -> usize {
         if self.filled > 0 {
             // SAFETY: `filled` slots have been written (I1).

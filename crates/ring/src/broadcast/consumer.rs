@@ -1,4 +1,4 @@
-//! A side that reads: a stage by itself, or a member of a group.
+//! A consumer: a stage by itself, or a member of a group.
 
 use super::Batch;
 use super::ring::{Ring, Stage};
@@ -10,8 +10,8 @@ use uncontended_atomic::Arc;
 use uncontended_atomic::CachePadded;
 use uncontended_atomic::Ordering::{AcqRel, Relaxed, Release};
 
-/// The consumers of a broadcast, to be taken by the names of their stages. Those that are left when this is dropped
-/// have gone: nobody waits for them, and who comes after them sees nothing.
+/// The consumers of a broadcast; take each by the name of its stage. The ones left when this is dropped have gone: the
+/// producer does not wait for them, and stages that follow them see nothing.
 ///
 /// ```
 /// use uncontended_ring::broadcast::Plan;
@@ -39,8 +39,8 @@ impl<T, B: Notifier> Consumers<T, B> {
         Consumers(all.map(consumer).collect())
     }
 
-    /// The consumer of the stage of this name, or the next member of the group. None: there is no such stage, or all of
-    /// its consumers have been taken.
+    /// Takes the consumer of the stage of this name, or the next member of the group. `None`: there is no such stage,
+    /// or all its consumers have been taken.
     pub fn take(&mut self, stage: &str) -> Option<Consumer<T, B>> {
         let index = self.0.iter().position(|consumer| consumer.stage().name == stage)?;
         Some(self.0.remove(index))
@@ -53,7 +53,7 @@ impl<T, B: Notifier> fmt::Debug for Consumers<T, B> {
     }
 }
 
-/// A side that reads: the consumer of a stage, or a member of a group. It cannot be cloned.
+/// A consumer: a stage by itself, or a member of a group. It cannot be cloned.
 ///
 /// ```
 /// use uncontended_ring::PopError;
@@ -73,26 +73,26 @@ pub struct Consumer<T, B: Notifier = Silent> {
     pub(super) ring: Arc<Ring<T, B>>,
     pub(super) stage: usize,
     member: usize,
-    /// From where to where values were handed to this consumer and are not released.
+    /// The range of values that this consumer has and has not released.
     pub(super) from: Position,
     pub(super) to: Position,
-    /// What a member last saw of how far its group may read.
+    /// For a member: the last load of how far its group may read.
     reach: Mark,
 }
 
 impl<T, B: Notifier> Consumer<T, B> {
     /// The oldest values that this consumer has not released, at most `most` (0 counts as 1). A member of a group
-    /// claims that many at once, and others claim others.
+    /// claims up to `most` values for itself.
     ///
     /// # Errors
-    /// There are none, or there will never be any.
+    /// There is no value now, or there will never be one.
     #[inline]
     pub fn read(&mut self, most: usize) -> Result<Batch<'_, T, B>, PopError> {
         let len = self.find(most)?;
         Ok(Batch { consumer: self, len })
     }
 
-    /// Makes sure that there is a value, and says how many there are, up to `most`.
+    /// Makes sure that there is a value to read. Returns how many there are, up to `most`.
     #[inline]
     pub(super) fn find(&mut self, most: usize) -> Result<usize, PopError> {
         let most = most.max(1) as u64;
@@ -105,7 +105,7 @@ impl<T, B: Notifier> Consumer<T, B> {
         Ok(self.to.since(self.from).min(most) as usize)
     }
 
-    /// Sees how far a stage of one may read.
+    /// Loads how far a single consumer may read.
     #[inline]
     fn look(&mut self) -> Result<(), PopError> {
         let reach = self.ring.reach(self.stage());
@@ -134,16 +134,16 @@ impl<T, B: Notifier> Consumer<T, B> {
         }
     }
 
-    /// Says what this member is about to hold, then claims it (I3). If another was faster, that is taken back, and
-    /// told: it may have held up somebody for a moment.
+    /// Stores what this member is about to hold, then claims it (I3). If another member was faster, takes `held` back
+    /// and notifies all, since it may have held up others for a moment.
     fn hold_and_claim(&self, front: Position, to: Position) -> bool {
-        let (stage, held) = (self.stage(), self.held().expect("a member"));
-        // EDGE broadcast-release (release): what this member read before. EDGE broadcast-claim carries this store on.
+        let (stage, held) = (self.stage(), self.held().expect("only a member of a group claims"));
+        // EDGE broadcast-release (release): this member's earlier reads. EDGE broadcast-claim carries this store on.
         held.store(front, Release);
-        // EDGE broadcast-claim (release): who sees this claim sees what is held.
+        // EDGE broadcast-claim (release): a side that sees this claim sees `held`.
         let is_claimed = stage.front.advance(front, to, Release);
         if !is_claimed {
-            // EDGE broadcast-release (release): this member reads nothing.
+            // EDGE broadcast-release (release): this member holds nothing.
             held.store(Position::END, Release);
             self.notify_all();
         }
@@ -155,27 +155,26 @@ impl<T, B: Notifier> Consumer<T, B> {
         &self.ring.stages[self.stage]
     }
 
-    /// Where a member of a group says what it holds.
+    /// The cursor in which a member of a group announces what it holds.
     #[inline]
     pub(super) fn held(&self) -> Option<&CachePadded<Cursor>> {
         self.stage().held.get(self.member)
     }
 
-    /// Tells those who wait for this consumer that it released `count` values.
+    /// Notifies the sides that wait for this consumer that it released `count` values.
     #[inline]
     pub(super) fn notify(&self, count: u64) {
         self.ring.room.notify();
         if self.stage().is_followed {
             match self.held() {
                 None => self.ring.notify_readers(count),
-                // What others of the group released before may have waited for this: nobody knows how many values that
-                // makes.
+                // Values that other members released earlier may become readable too, so the number is unknown.
                 Some(_) => self.ring.notify_all_readers(),
             }
         }
     }
 
-    /// Tells them that it holds up nobody, or has gone: whatever that means to each.
+    /// Notifies them that this consumer holds nothing or has gone.
     fn notify_all(&self) {
         self.ring.room.notify();
         if self.stage().is_followed {
@@ -188,21 +187,21 @@ impl<T, B: Notifier> Consumer<T, B> {
         &self.stage().name
     }
 
-    /// How many values have been published that its stage has not released (a group: not claimed) yet.
+    /// How many published values its stage has not released yet (a group: not claimed).
     pub fn lag(&self) -> usize {
         let published = self.ring.published.load(Relaxed).position();
         let front = self.stage().front.load(Relaxed).position();
-        // A group's `front` may be newer than what is seen here of `published`.
+        // A group's `front` may be newer than this load of `published`.
         published.max(front).since(front) as usize
     }
 
-    /// Whether the producer has gone. What it left can still be read.
+    /// Whether the producer has gone. The values that it left can still be read.
     pub fn is_closed(&self) -> bool {
         self.ring.published.load(Relaxed).is_gone()
     }
 }
 
-/// Why there is nothing behind what one may read.
+/// Why nothing can be read past `reach`.
 fn none_before(reach: Mark) -> PopError {
     if reach.is_gone() { PopError::Closed } else { PopError::Empty }
 }
@@ -210,20 +209,20 @@ fn none_before(reach: Mark) -> PopError {
 impl<T, B: Notifier> Drop for Consumer<T, B> {
     fn drop(&mut self) {
         let stage = self.stage();
-        // EDGE broadcast-release (release): what was read before it went.
+        // EDGE broadcast-release (release): all reads of this consumer.
         match self.held() {
             None => stage.front.store_gone(self.from, Release),
             Some(held) => {
                 let holds = if self.from == self.to { Position::END } else { self.from };
                 held.store_gone(holds, Release);
-                // EDGE broadcast-last (acq-rel): the last member to go sees where the others moved `front`.
+                // EDGE broadcast-last (acq-rel): the last member sees where the others moved `front`.
                 if stage.living.fetch_sub(1, AcqRel) == 1 {
-                    // EDGE broadcast-release (release): nobody will claim more.
+                    // EDGE broadcast-release (release): no member will claim more.
                     stage.front.store_gone(stage.front.load(Relaxed).position(), Release);
                 }
             }
         }
-        // Relaxed: it is a count, and what was read is in the cursors.
+        // Relaxed: a plain count. The cursors carry the reads.
         if self.ring.living.fetch_sub(1, Relaxed) == 1 {
             self.ring.values.go();
         }

@@ -1,45 +1,47 @@
-//! One producer, several consumers who each see every value, or share; some of them after others.
+//! One producer, and consumers that each see every value or share them; some may follow others.
 //!
 //! # Contract
-//! The producer pushes values, or claims room for several and publishes them at once. Each stage of the [`Plan`] sees
-//! every value, in order: a consumer all by itself, a group by one of its members each. A consumer reads a [`Batch`] in
-//! place, by shared reference, and releases it. A stage that comes after others sees a value once each of those has
-//! released it.
+//! The producer pushes values, or claims room for several and publishes them together. Each stage of the [`Plan`] sees
+//! every value in order. A stage is a single consumer, or a group whose members share the values. A consumer reads a
+//! [`Batch`] in place, by shared reference, and releases it. A stage that follows others sees a value once all of them
+//! have released it.
 //!
-//! The producer waits for the slowest: a ring of capacity n is full when some stage has not released the value n
-//! before. Values stay in the ring until others take their place, or the last handle goes: each is dropped once, there.
+//! The producer waits for the slowest stage: a ring of capacity n is full while a stage has not released the value n
+//! positions back. Values stay in the ring until they are overwritten or the last handle is dropped; each is dropped
+//! once, there.
 //!
-//! A consumer that goes (is dropped, by a panic too) is no longer waited for by the producer. But whoever comes after
-//! it sees what it released, and then [`PopError::Closed`](crate::PopError): a promise that a value was released is
-//! never broken. Of a group this holds once all members have gone, or at the first value that a member took with it
-//! unreleased. When the producer goes, everybody sees what is there, then `Closed`. When all consumers have gone, the
-//! producer is told `Closed` from then on.
+//! The producer no longer waits for a consumer that was dropped (by a panic, too). But a stage that follows it sees
+//! only what it released, then [`PopError::Closed`](crate::PopError): no value passes a stage unreleased. For a group
+//! this applies once all members have gone, or at the first value that a dropped member left unreleased. After the
+//! producer is dropped, all consumers see what is there, then `Closed`. After the last consumer is dropped, the
+//! producer gets `Closed`.
 //!
 //! # State
-//! `published`, written by the producer; of each stage `front`, and of each member of a group `held`. All are cursors.
+//! Cursors: `published`, written by the producer; `front` of each stage; `held` of each member of a group.
 //!
-//! I1: slots of positions before `published` are written; only the producer writes slots, and only of positions from
-//!     `published` to `gate + capacity`, where `gate` is some value that the least of what all living stages hold had.
+//! I1: slots before `published` are written. Only the producer writes slots, and only at positions from `published` to
+//!     `gate + capacity`, where `gate` is a past or present minimum of the positions that living stages hold.
 //! I2: a consumer's `front` is the oldest position that it may still read.
-//! I3: a group's `front` is the oldest position that nobody has claimed. A member that may still read a position has
-//!     said so in its `held` before it moved `front` past that position; `held` is `END` while it may read none.
-//! I4: each cursor has one writer at a time, but the `front` of a group, which its members move by compare-and-swap.
-//! I5: a slot holds a value once one of its positions was written, published or not; `written` tells how many were.
+//! I3: a group's `front` is the oldest unclaimed position. A member stores each position that it may read in its `held`
+//!     before it moves `front` past that position; `held` is `END` while it may read none.
+//! I4: each cursor has one writer at a time, except the `front` of a group, which its members move by compare-and-swap.
+//! I5: a slot holds a value once one of its positions was written, published or not; `written` counts these positions.
 //! I6: the slots live as long as the ring, which every side keeps.
 //!
 //! # Edges
 //! broadcast-publish: the producer stores `published` -> a consumer loads it. Carries the values.
-//! broadcast-release: a consumer stores its `front`, or a member its `held` -> the producer, and who comes after, load
-//!     it. Carries the end of the last read.
-//! broadcast-claim: a member moves its group's `front` -> the same load it. Carries the member's `held`.
-//! broadcast-last: a member of a group goes -> the last one of it goes. Carries the group's `front`.
+//! broadcast-release: a consumer stores its `front`, or a member its `held` -> the producer and later stages load it.
+//!     Carries the end of the last read.
+//! broadcast-claim: a member moves its group's `front` -> the producer and later stages load it. Carries the member's
+//!     `held`.
+//! broadcast-last: a member of a group is dropped -> the group's last member is dropped. Carries the group's `front`.
 //!
 //! # Evidence
 //! Tests below and in `plan`; tests/model_broadcast.rs, tests/model_turns.rs; compare/: `r8_idle_workers`.
 //!
 //! # Sources
-//! Thompson, Farley, Barker, Gee, Stewart: Disruptor, 2011 (positions, gating, stages). Hazard pointers, Michael 2004,
-//! for the way of a group: say what you hold, then claim it.
+//! Thompson, Farley, Barker, Gee, Stewart: Disruptor, 2011 (positions, gating, stages). Hazard pointers, Michael 2004:
+//! a member of a group announces what it holds, then claims it.
 
 mod batch;
 mod blocking;

@@ -1,4 +1,4 @@
-//! Which consumer reads what after which: the stages of a broadcast, checked before anything runs.
+//! The plan of a broadcast: its stages and their order, checked before anything runs.
 
 use crate::CapacityError;
 use std::fmt;
@@ -19,7 +19,7 @@ pub struct Plan {
     stages: Vec<Planned>,
 }
 
-/// A stage as it was asked for.
+/// A stage as planned.
 #[derive(Clone, Debug)]
 struct Planned {
     name: String,
@@ -30,43 +30,43 @@ struct Planned {
 /// The consumers of a stage.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Readers {
-    /// One, who sees everything.
+    /// A single consumer, which sees every value.
     One,
-    /// So many, who share.
+    /// This many consumers, which share the values.
     Group(usize),
 }
 
-/// A stage as it was checked.
+/// A stage after the check.
 #[derive(Debug)]
 pub(super) struct Checked {
     pub(super) name: String,
     pub(super) readers: Readers,
-    /// The stages that come before, by index.
+    /// The stages that this one follows, by index.
     pub(super) after: Box<[usize]>,
-    /// Whether a stage comes after.
+    /// Whether another stage follows this one.
     pub(super) is_followed: bool,
 }
 
-/// Why a plan cannot be carried out.
+/// Why a plan is invalid.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum PlanError {
     /// The capacity is zero or too large.
     Capacity(CapacityError),
-    /// Nobody would read.
+    /// The plan has no stage.
     NoStage,
     /// Two stages have this name.
     Twice(String),
     /// The group of this name has no members.
     NoMember(String),
-    /// A stage comes after one that the plan does not have.
+    /// A stage follows one that is not in the plan.
     Unknown {
         /// The stage.
         stage: String,
-        /// The name that no stage has.
+        /// The missing name.
         after: String,
     },
-    /// The stage of this name comes, at once or by way of others, after itself.
+    /// The stage of this name follows itself, directly or through others.
     Cycle(String),
 }
 
@@ -74,13 +74,13 @@ impl fmt::Display for PlanError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             PlanError::Capacity(error) => error.fmt(f),
-            PlanError::NoStage => f.write_str("a broadcast needs at least one stage that reads"),
+            PlanError::NoStage => f.write_str("a broadcast needs at least one stage"),
             PlanError::Twice(name) => write!(f, "two stages are named {name:?}"),
             PlanError::NoMember(name) => write!(f, "the group {name:?} has no members"),
             PlanError::Unknown { stage, after } => {
-                write!(f, "stage {stage:?} comes after {after:?}, which the plan does not have")
+                write!(f, "stage {stage:?} follows {after:?}, which is not in the plan")
             }
-            PlanError::Cycle(name) => write!(f, "stage {name:?} comes after itself"),
+            PlanError::Cycle(name) => write!(f, "stage {name:?} follows itself"),
         }
     }
 }
@@ -88,20 +88,20 @@ impl fmt::Display for PlanError {
 impl std::error::Error for PlanError {}
 
 impl Plan {
-    /// A plan for a ring of at most `capacity` values, without stages yet.
+    /// Starts a plan for a ring of at most `capacity` values, without stages.
     #[must_use]
     pub fn new(capacity: usize) -> Plan {
         Plan { capacity, stages: Vec::new() }
     }
 
-    /// Adds a stage of one consumer, which sees every value, each once all stages of `after` have released it.
+    /// Adds a single consumer. It sees every value, once all stages in `after` have released it.
     #[must_use]
     pub fn consumer(self, name: &str, after: &[&str]) -> Plan {
         self.stage(name, Readers::One, after)
     }
 
-    /// Adds a stage of several consumers who share: each value goes to one of them, once all stages of `after` have
-    /// released it.
+    /// Adds a group of consumers that share: each value goes to one of them, once all stages in `after` have released
+    /// it.
     #[must_use]
     pub fn group(self, name: &str, members: usize, after: &[&str]) -> Plan {
         self.stage(name, Readers::Group(members), after)
@@ -113,7 +113,7 @@ impl Plan {
         self
     }
 
-    /// The stages, with names resolved.
+    /// Checks the stages and resolves their names.
     pub(super) fn check(&self) -> Result<Vec<Checked>, PlanError> {
         if self.stages.is_empty() {
             return Err(PlanError::NoStage);
@@ -150,7 +150,7 @@ impl Plan {
     }
 }
 
-/// The first stage that comes after itself, or after one that does.
+/// The first stage that follows itself, or follows one that does.
 fn on_a_cycle(stages: &[Checked]) -> Option<usize> {
     let mut is_settled = vec![false; stages.len()];
     // Each round settles at least one more stage, if any can be.
@@ -167,11 +167,11 @@ mod tests {
     use super::*;
 
     fn error(plan: Plan) -> PlanError {
-        plan.check().expect_err("a plan that cannot be carried out")
+        plan.check().expect_err("an invalid plan")
     }
 
     #[test]
-    fn plans_that_cannot_be_carried_out_are_told() {
+    fn invalid_plans_are_refused() {
         let plan = || Plan::new(4);
         assert_eq!(error(plan()), PlanError::NoStage);
         assert_eq!(error(plan().group("a", 0, &[])), PlanError::NoMember("a".into()));

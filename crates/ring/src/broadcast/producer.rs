@@ -1,4 +1,4 @@
-//! The side that publishes.
+//! The producer: the side that publishes.
 
 use super::Claim;
 use super::ring::Ring;
@@ -11,7 +11,7 @@ use std::fmt;
 use uncontended_atomic::Arc;
 use uncontended_atomic::Ordering::{Relaxed, Release};
 
-/// The side that publishes. There is one, and it cannot be cloned.
+/// The producer: the side that publishes. There is one, and it cannot be cloned.
 ///
 /// ```
 /// use uncontended_ring::PushError;
@@ -26,24 +26,24 @@ use uncontended_atomic::Ordering::{Relaxed, Release};
 /// assert_eq!(producer.push(2), Ok(()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-// Aligned so that two sides made together, and used by two threads where they are, share no line.
+// Aligned, so that two sides created together and used in place by two threads share no cache line.
 #[repr(align(128))]
 pub struct Producer<T, B: Notifier = Silent> {
     pub(super) ring: Arc<Ring<T, B>>,
-    /// What `ring.published` is: nobody else stores it (I4).
+    /// `ring.published`, which only this side stores (I4).
     pub(super) next: Position,
-    /// Where the ring is full, by what was last seen of the stages. It only refuses too early, never too late.
+    /// Where the ring is full, according to the last look at the stages. A stale limit refuses too early, never too
+    /// late.
     pub(super) limit: Position,
     slots: View<Slot<T>>,
-    /// How far ahead of `next`, and how far at most, slots are fetched to be written.
+    /// How far ahead of `next` slots are prefetched for writing, and the last slot that may be.
     ahead: u64,
     fetch: Position,
-    /// How many positions have been written, published or not (I5).
+    /// The number of positions written, published or not (I5).
     written: u64,
 }
 
-// SAFETY: only values of types that threads may send and share get in (`Plan::build`), and what is shared is atomics,
-// and slots by the rules of I1.
+// SAFETY: `Plan::build` admits only values that are `Send + Sync`. Shared are atomics, and slots by the rules of I1.
 unsafe impl<T, B: Notifier> Send for Producer<T, B> {}
 
 impl<T, B: Notifier> Producer<T, B> {
@@ -57,7 +57,7 @@ impl<T, B: Notifier> Producer<T, B> {
     /// Publishes `value`, if there is room.
     ///
     /// # Errors
-    /// The value, when the ring is full, or all consumers have gone.
+    /// The value, if the ring is full or all consumers have gone.
     #[inline]
     pub fn push(&mut self, value: T) -> Result<(), PushError<T>> {
         match self.find(1) {
@@ -72,10 +72,10 @@ impl<T, B: Notifier> Producer<T, B> {
         Ok(())
     }
 
-    /// Claims room for exactly `count` values, to be published at once.
+    /// Claims room for exactly `count` values, to be published together.
     ///
     /// # Errors
-    /// There is not that much room now or, beyond the capacity, ever; or all consumers have gone.
+    /// There is not enough room now; or `count` exceeds the capacity; or all consumers have gone.
     pub fn claim(&mut self, count: usize) -> Result<Claim<'_, T, B>, ClaimError> {
         self.find(count)?;
         Ok(Claim::new(self, count as u64))
@@ -93,7 +93,7 @@ impl<T, B: Notifier> Producer<T, B> {
         Ok(())
     }
 
-    /// Sees how far the stages have come.
+    /// Loads how far the stages have come.
     fn look(&mut self, count: usize) -> Result<(), ClaimError> {
         if count > self.capacity() {
             return Err(ClaimError::TooLong { most: self.capacity() });
@@ -102,29 +102,29 @@ impl<T, B: Notifier> Producer<T, B> {
         if gate == Position::END {
             return Err(ClaimError::Closed);
         }
-        // A member that fails to claim an old position says for a moment that it holds it: what was free stays free.
+        // A member that fails to claim an old position holds it for a moment. The limit never moves back.
         self.limit = self.limit.max(gate.plus(self.ring.capacity));
         self.fetch = self.slots.last_whole_line(self.limit);
         if self.limit.since(self.next) < count as u64 { Err(ClaimError::Full) } else { Ok(()) }
     }
 
-    /// Writes the slot of a position.
+    /// Writes the slot at `position`.
     ///
     /// # Safety
-    /// It was found free (`find`), is not published yet, and all positions before it have been written.
+    /// `find` found the slot free, it is not published yet, and all positions before it have been written.
     #[inline]
     pub(super) unsafe fn write(&mut self, position: Position, value: T) {
         debug_assert!(self.limit.is_after(position), "I1: there is room");
-        // The bound is for what a CPU does ahead of the check (`view`).
+        // The bound holds under speculation, ahead of the check (`view`).
         // SAFETY: the ring keeps the slots (I6).
         let slot = unsafe { self.slots.at(position.at_most(self.limit.minus(1))) };
         let step = position.steps();
         let is_full = step < self.written || step >= self.slots.len() as u64;
         if std::mem::needs_drop::<T>() && is_full {
-            // SAFETY: the slot is the producer's (I1), and holds a value (I5).
+            // SAFETY: the slot belongs to the producer (I1) and holds a value (I5).
             unsafe { slot.replace(value) };
         } else {
-            // SAFETY: the slot is the producer's (I1), and is empty (I5), or its value needs no drop.
+            // SAFETY: the slot belongs to the producer (I1), and is empty (I5) or its value needs no drop.
             unsafe { slot.write(value) };
         }
         self.written = self.written.max(step + 1);
@@ -139,12 +139,12 @@ impl<T, B: Notifier> Producer<T, B> {
     pub(super) unsafe fn publish(&mut self, count: u64) {
         self.next = self.next.plus(count);
         debug_assert!(!self.next.is_after(self.limit), "I1: no more than there was room for");
-        // EDGE broadcast-publish (release): who sees this sees the values.
+        // EDGE broadcast-publish (release): a consumer that sees this sees the values.
         self.ring.published.store(self.next, Release);
         self.ring.notify_readers(count);
     }
 
-    /// How many values there is room for now; there can only be more later. 0 when all consumers have gone.
+    /// How many values there is room for now. Room only grows until the next push; 0 once all consumers have gone.
     pub fn room(&mut self) -> usize {
         match self.look(0) {
             Ok(()) => self.limit.since(self.next) as usize,
@@ -158,7 +158,7 @@ impl<T, B: Notifier> Producer<T, B> {
         if gate == Position::END { 0 } else { self.next.since(gate) as usize }
     }
 
-    /// How many values the ring takes.
+    /// The capacity, in values.
     pub fn capacity(&self) -> usize {
         self.ring.capacity as usize
     }
@@ -172,7 +172,7 @@ impl<T, B: Notifier> Producer<T, B> {
 impl<T, B: Notifier> Drop for Producer<T, B> {
     fn drop(&mut self) {
         self.ring.written.store(self.written, Relaxed);
-        // EDGE broadcast-publish (release): who sees that the producer has gone sees all its values.
+        // EDGE broadcast-publish (release): a consumer that sees that the producer has gone sees all its values.
         self.ring.published.store_gone(self.next, Release);
         self.ring.notify_all_readers();
     }

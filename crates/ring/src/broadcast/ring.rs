@@ -1,4 +1,4 @@
-//! What all sides of a broadcast share, and the two questions asked of a stage.
+//! The shared state of a broadcast, and how far each stage lets others go.
 //!
 //! The header of [`broadcast`](super) has the invariants and the edges.
 
@@ -14,43 +14,43 @@ use uncontended_atomic::{Arc, AtomicU64, AtomicUsize, Named};
 /// All sides of a broadcast.
 pub type Sides<T, B = Silent> = (Producer<T, B>, Consumers<T, B>);
 
-/// What all sides share.
+/// The state that all sides share.
 pub(super) struct Ring<T, B> {
     pub(super) published: CachePadded<Cursor>,
-    /// For the consumers of stages of one who wait for values, and for the producer that waits for room.
+    /// Notifiers for single consumers, which wait for values, and for the producer, which waits for room.
     pub(super) values: CachePadded<Listeners<B>>,
     pub(super) room: CachePadded<B>,
-    /// For the members of each group who wait for values: a value is for one of them.
+    /// For the members of each group: a value is for one of them.
     groups: Box<[CachePadded<B>]>,
     pub(super) stages: Box<[Stage]>,
-    /// How many consumers have not gone.
+    /// The number of consumers that have not gone.
     pub(super) living: AtomicUsize,
     pub(super) slots: Slots<Slot<T>>,
     pub(super) capacity: u64,
-    /// How many positions have been written; stored when the producer goes (I5).
+    /// The number of positions written; stored when the producer is dropped (I5).
     pub(super) written: AtomicU64,
 }
 
-/// A consumer, or a group.
+/// A single consumer, or a group.
 pub(super) struct Stage {
     pub(super) name: String,
     pub(super) front: CachePadded<Cursor>,
-    /// What each member holds; empty for a consumer.
+    /// The position that each member holds; empty for a single consumer.
     pub(super) held: Box<[CachePadded<Cursor>]>,
-    /// Which of the groups it is.
+    /// Its index among the groups.
     group: Option<usize>,
-    /// How many members have not gone.
+    /// The number of members that have not gone.
     pub(super) living: AtomicUsize,
-    /// The stages that come before.
+    /// The stages that this one follows.
     after: Box<[usize]>,
     pub(super) is_followed: bool,
 }
 
 impl Plan {
-    /// A broadcast by this plan whose sides poll.
+    /// Builds the broadcast. Its sides poll.
     ///
     /// # Errors
-    /// The plan cannot be carried out, or there is no memory for its capacity.
+    /// The plan is invalid, or its capacity exceeds the available memory.
     pub fn polling<T: Send + Sync>(&self) -> Result<Sides<T>, PlanError> {
         self.build::<T, Silent>()
     }
@@ -101,34 +101,34 @@ impl Stage {
         }
     }
 
-    /// How many consumers read at it.
+    /// The number of consumers of this stage.
     pub(super) fn readers(&self) -> usize {
         self.held.len().max(1)
     }
 
-    /// The least of what the stage holds back. `front` comes first: whoever moved it past a position that is still read
-    /// has said so in `held`, and that is seen then (I3).
+    /// The minimum of the positions that the stage holds. `front` is loaded first: a member that moved it past a
+    /// position that it still reads has stored that position in `held` before, so the loads of `held` see it (I3).
     #[inline]
     fn least(&self, of: impl Fn(Mark) -> Mark) -> Mark {
-        // EDGE broadcast-release (acquire): a consumer has read what is before.
-        // EDGE broadcast-claim (acquire): a member that claimed what is before says what it holds.
+        // EDGE broadcast-release (acquire): the consumer has read everything before.
+        // EDGE broadcast-claim (acquire): the `held` of each member that claimed positions before.
         let front = of(self.front.load(Acquire));
         front.least(self.least_held(&of))
     }
 
     #[inline]
     fn least_held(&self, of: &impl Fn(Mark) -> Mark) -> Mark {
-        // EDGE broadcast-release (acquire): the member has read what it does not hold any more.
+        // EDGE broadcast-release (acquire): the member has read what it no longer holds.
         self.held.iter().fold(Mark::END, |least, held| least.least(of(held.load(Acquire))))
     }
 
-    /// Up to where those who come after may read.
+    /// How far stages that follow may read.
     #[inline]
     fn released(&self) -> Mark {
         self.least(|mark| mark)
     }
 
-    /// Up to where the producer may take slots again: who has gone holds nothing up.
+    /// How far the producer may reuse slots. Members that have gone hold nothing up.
     #[inline]
     fn gate(&self) -> Mark {
         self.least(|mark| if mark.is_gone() { Mark::END } else { mark })
@@ -136,16 +136,16 @@ impl Stage {
 }
 
 impl<T, B> Ring<T, B> {
-    /// Up to where the consumers of `stage` may read.
+    /// How far the consumers of `stage` may read.
     #[inline]
     pub(super) fn reach(&self, stage: &Stage) -> Mark {
-        // EDGE broadcast-publish (acquire): the values up to there have been written.
+        // EDGE broadcast-publish (acquire): the values before have been written.
         let published = self.published.load(Acquire);
         let before = stage.after.iter().map(|&before| self.stages[before].released());
         before.fold(published, Mark::least)
     }
 
-    /// What the slowest living stage holds back; `END` when none lives.
+    /// The position of the slowest living stage; `END` if none lives.
     #[inline]
     pub(super) fn gate(&self) -> Mark {
         self.stages.iter().fold(Mark::END, |least, stage| least.least(stage.gate()))
@@ -153,7 +153,7 @@ impl<T, B> Ring<T, B> {
 }
 
 impl<T, B: Notifier> Ring<T, B> {
-    /// Where the consumers of `stage` wait for values.
+    /// The notifier of the consumers of `stage`.
     pub(super) fn notifier(&self, stage: &Stage) -> &B {
         match stage.group {
             None => &self.values,
@@ -161,15 +161,14 @@ impl<T, B: Notifier> Ring<T, B> {
         }
     }
 
-    /// Tells that there are `count` values more to read: every consumer of a stage of one, and as many members of each
-    /// group.
+    /// Notifies the readers of `count` new values: every single consumer, and up to `count` members of each group.
     #[inline]
     pub(super) fn notify_readers(&self, count: u64) {
         self.values.notify();
         self.groups.iter().for_each(|group| group.notify_for(count as usize));
     }
 
-    /// Tells everybody who waits for values that something changed.
+    /// Notifies all consumers of a change.
     pub(super) fn notify_all_readers(&self) {
         self.values.notify();
         self.groups.iter().for_each(|group| group.notify());
@@ -182,7 +181,7 @@ impl<T, B> Drop for Ring<T, B> {
             return;
         }
         for step in 0..self.written.load(Relaxed).min(self.slots.len() as u64) {
-            // SAFETY: slots of written positions hold values (I5); each is taken once, by the last who can reach them.
+            // SAFETY: slots of written positions hold values (I5); the last handle takes each once.
             drop(unsafe { self.slots.at(Position::new(step)).read() });
         }
     }

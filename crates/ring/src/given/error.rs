@@ -1,45 +1,45 @@
-//! What can be wrong with given memory, and with a role.
+//! Errors of attaching to memory and of claiming a role in it.
 
 use crate::CapacityError;
 use std::error::Error;
 use std::fmt;
 use uncontended_wait::role::Holder;
 
-/// Why there is no ring in the memory.
+/// Why the memory cannot be used as this ring.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AttachError {
-    /// It takes more bytes.
+    /// The memory is too small.
     TooSmall {
-        /// So many.
+        /// Bytes that the ring needs.
         needed: usize,
     },
-    /// The memory has to be aligned.
+    /// The memory is not aligned.
     Misaligned {
-        /// To so many bytes.
+        /// Required alignment, in bytes.
         to: usize,
     },
-    /// There has never been a ring here, or it is not finished yet.
+    /// The memory holds no ring, or one whose creation is not complete.
     NoRing,
-    /// The ring has another layout: it was made by another version of this library.
+    /// Another version of this library created the ring, with another layout.
     Version {
         /// The layout found.
         found: u32,
     },
-    /// It is another kind of ring.
+    /// The ring is of another kind.
     Kind {
         /// The kind found.
         found: u32,
     },
-    /// The ring is for other elements.
+    /// The ring holds elements of another size or alignment.
     Element {
         /// The size of its elements, in bytes.
         size: u64,
         /// Their alignment, in bytes.
         align: u64,
     },
-    /// A ring cannot have that capacity.
+    /// A ring cannot have this capacity.
     Capacity(CapacityError),
-    /// Producer and consumer stand further apart than they can.
+    /// The size or the positions in the header are impossible.
     Corrupt,
 }
 
@@ -47,41 +47,41 @@ impl fmt::Display for AttachError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             AttachError::TooSmall { needed } => {
-                write!(f, "the ring takes {needed} bytes of memory")
+                write!(f, "the memory is too small: the ring needs {needed} bytes")
             }
-            AttachError::Misaligned { to } => write!(f, "memory has to be aligned to {to} bytes"),
-            AttachError::NoRing => f.write_str("there is no ring in the memory"),
+            AttachError::Misaligned { to } => write!(f, "the memory must be aligned to {to} bytes"),
+            AttachError::NoRing => f.write_str("the memory holds no ring"),
             AttachError::Version { found } => {
-                write!(f, "the ring has layout {found}, not {}", super::VERSION)
+                write!(f, "the ring has layout {found}; this library reads {}", super::VERSION)
             }
-            AttachError::Kind { found } => write!(f, "it is a ring of another kind ({found})"),
+            AttachError::Kind { found } => write!(f, "the ring is of another kind ({found})"),
             AttachError::Element { size, align } => {
-                write!(f, "the ring is for elements of {size} bytes aligned to {align}")
+                write!(f, "the ring holds elements of {size} bytes, aligned to {align}")
             }
             AttachError::Capacity(error) => error.fmt(f),
-            AttachError::Corrupt => f.write_str("the ring's positions cannot be"),
+            AttachError::Corrupt => f.write_str("the ring's header is corrupt"),
         }
     }
 }
 
 impl Error for AttachError {}
 
-/// Why a role was not given.
+/// Why a role could not be claimed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RoleError {
-    /// Somebody holds it.
+    /// Another holder has the role.
     Held {
-        /// The process that does.
+        /// The process that holds it.
         pid: u32,
     },
-    /// The process that held it is no more. The role can be taken over.
+    /// The process that held the role died. The role can be taken over.
     Died {
-        /// Its number.
+        /// The process that died.
         pid: u32,
     },
-    /// Its holder has given it up, which closed that side for ever.
+    /// The holder gave the role up, which closed this side for good.
     GivenUp,
-    /// Producer and consumer stand further apart than they can.
+    /// The role's word or the positions in the header are impossible.
     Corrupt,
 }
 
@@ -91,7 +91,7 @@ impl From<Holder> for RoleError {
             Holder::Lives { pid } => RoleError::Held { pid },
             Holder::Died { pid } => RoleError::Died { pid },
             Holder::GaveUp => RoleError::GivenUp,
-            // No process of this library leaves such a word in a ring.
+            // This library never leaves such a word in a ring.
             Holder::Here | Holder::Nobody => RoleError::Corrupt,
         }
     }
@@ -100,10 +100,12 @@ impl From<Holder> for RoleError {
 impl fmt::Display for RoleError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            RoleError::Held { pid } => write!(f, "process {pid} has that role"),
-            RoleError::Died { pid } => write!(f, "process {pid} died with that role: take it over"),
-            RoleError::GivenUp => f.write_str("that side of the ring has been closed"),
-            RoleError::Corrupt => f.write_str("the ring's positions cannot be"),
+            RoleError::Held { pid } => write!(f, "process {pid} holds this role"),
+            RoleError::Died { pid } => {
+                write!(f, "process {pid} died holding this role: take it over")
+            }
+            RoleError::GivenUp => f.write_str("this side of the ring is closed"),
+            RoleError::Corrupt => f.write_str("the ring's header is corrupt"),
         }
     }
 }

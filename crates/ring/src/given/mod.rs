@@ -1,17 +1,18 @@
-//! Memory that the caller gives, mapped by several processes or by one: what all rings in such memory have in common.
+//! Rings in memory that the caller provides, mapped by one process or by several: what they have in common.
 //!
 //! # Contract
-//! Such memory begins with a [`Stamp`], which says what kind of ring it is. A ring is laid out first and stamped last,
-//! and found only by its stamp. Sides of which there is one are roles in that memory, [`Held`] by one process.
+//! The memory begins with a [`Stamp`], which names the kind of ring. The creator lays out the ring first and stamps it
+//! last; `attach` accepts only stamped memory. A side that exists once is a role in that memory, [`Held`] by one
+//! process.
 //!
 //! # State
 //! ```text
 //! 0    magic u64 | version u32 | kind u32
 //! ```
-//! I1: the memory is there as long as its keeper, and roles lie in it.
+//! I1: the memory stays mapped as long as its keeper lives, and roles lie in it.
 //!
 //! # Edges
-//! made: `Stamp::set` stores the magic, last -> `Stamp::check` loads it, first. Carries all that was laid out.
+//! made: `Stamp::set` stores the magic, last -> `Stamp::check` loads it, first. Carries the whole layout.
 
 mod error;
 
@@ -26,14 +27,14 @@ use uncontended_wait::role::Role;
 const MAGIC: u64 = u64::from_ne_bytes(*b"unc ring");
 pub(super) const VERSION: u32 = 2;
 
-/// The kinds of rings in given memory.
+/// The kinds of rings in provided memory.
 #[derive(Clone, Copy)]
 pub(crate) enum Kind {
     Spsc = 1,
     Records = 2,
 }
 
-/// What such memory begins with.
+/// The start of the memory.
 #[repr(C)]
 pub(crate) struct Stamp {
     magic: AtomicU64,
@@ -42,21 +43,21 @@ pub(crate) struct Stamp {
 }
 
 impl Stamp {
-    /// Of a ring that is being laid out.
+    /// The stamp of a ring that is being laid out.
     pub(crate) fn unset(kind: Kind) -> Stamp {
         let (version, kind) = (AtomicU32::new(VERSION), AtomicU32::new(kind as u32));
         Stamp { magic: AtomicU64::new(0), version, kind }
     }
 
-    /// The ring is laid out.
+    /// Marks the ring as laid out.
     pub(crate) fn set(&self) {
-        // EDGE made (release): who sees the magic sees all of it.
+        // EDGE made (release): a thread that sees the magic sees the whole layout.
         self.magic.store(MAGIC, Release);
     }
 
-    /// Whether there is a ring of that kind.
+    /// Checks that the memory holds a ring of this kind and layout.
     pub(crate) fn check(&self, kind: Kind) -> Result<(), AttachError> {
-        // EDGE made (acquire): all that was laid out.
+        // EDGE made (acquire): the whole layout.
         if self.magic.load(Acquire) != MAGIC {
             return Err(AttachError::NoRing);
         }
@@ -68,7 +69,7 @@ impl Stamp {
     }
 }
 
-/// Whether a ring that takes so many bytes, aligned so, can be there.
+/// Checks that the `bytes` bytes at `base` can hold a ring of `needed` bytes with alignment `align`.
 pub(crate) fn check_memory(
     base: NonNull<u8>,
     bytes: usize,
@@ -84,22 +85,22 @@ pub(crate) fn check_memory(
     }
 }
 
-/// A role that this process holds, and gives up in the end; and what keeps the memory.
+/// A role that this process holds until it is dropped, and the keeper of its memory.
 pub(crate) struct Held {
     role: NonNull<Role>,
     _keep: Arc<dyn Send + Sync>,
 }
 
-// SAFETY: a role is an atomic in memory that is kept (I1).
+// SAFETY: a role is an atomic in memory that `_keep` keeps (I1).
 unsafe impl Send for Held {}
 // SAFETY: as for `Send` (I1).
 unsafe impl Sync for Held {}
 
 impl Held {
-    /// For a role just claimed.
+    /// Wraps a role that was claimed just now.
     ///
     /// # Safety
-    /// It lies in memory that `keep` keeps.
+    /// The role lies in memory that `keep` keeps.
     pub(crate) unsafe fn new(role: NonNull<Role>, keep: Arc<dyn Send + Sync>) -> Held {
         Held { role, _keep: keep }
     }
@@ -107,7 +108,7 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        // SAFETY: the memory is kept (I1).
+        // SAFETY: `_keep` keeps the memory (I1).
         let role = unsafe { self.role.as_ref() };
         role.give_up();
     }

@@ -1,4 +1,4 @@
-//! Observers that sleep. The producer never waits, with these either.
+//! Observers that sleep. The producer still never waits.
 //!
 //! # Evidence
 //! tests/model_lossy.rs. Tests below.
@@ -8,7 +8,7 @@ use crate::notifier::sleep;
 use crate::{CapacityError, Plain};
 use uncontended_wait::{Deadline, Sleepers};
 
-/// A lossy ring whose observers may be `capacity` values behind, and may sleep. Clone the observer for more.
+/// Makes a lossy ring whose observers may sleep and may be `capacity` values behind. Clone the observer for more.
 ///
 /// ```
 /// use uncontended_ring::lossy::{self, ObserveError};
@@ -35,19 +35,19 @@ pub fn blocking<T: Plain>(capacity: usize) -> Result<Sides<T, Sleepers>, Capacit
 }
 
 impl<T: Plain> Observer<T, Sleepers> {
-    /// The next value, as by [`read`](Observer::read); sleeps until there is one.
+    /// Like [`read`](Observer::read), but sleeps until there is a value.
     ///
     /// # Errors
-    /// There will never be one, or some were lost; never [`ObserveError::Empty`].
+    /// There will never be a value, or values were lost; never [`ObserveError::Empty`].
     #[inline]
     pub fn read_wait(&mut self) -> Result<T, ObserveError> {
         self.read_deadline(Deadline::NEVER)
     }
 
-    /// The same, but not longer than to `deadline`.
+    /// Like [`read_wait`](Self::read_wait), but gives up at `deadline`.
     ///
     /// # Errors
-    /// There is still none, or will never be one, or some were lost.
+    /// There is still no value, or there never will be one, or values were lost.
     #[inline]
     pub fn read_deadline(&mut self, deadline: Deadline) -> Result<T, ObserveError> {
         match self.read() {
@@ -61,9 +61,9 @@ impl<T: Plain> Observer<T, Sleepers> {
     fn wait_for_value(&mut self, deadline: Deadline) -> Result<T, ObserveError> {
         let look = |side: &mut Self| match side.read() {
             Err(ObserveError::Empty) => None,
-            news => Some(news),
+            done => Some(done),
         };
-        // SAFETY: the notifier is in the ring, which this side keeps (I4 of `lossy`).
+        // SAFETY: the notifier lies in the ring, which this side keeps (I4 of `lossy`).
         let slept = unsafe { sleep(self, |side| &side.ring.values, look, deadline) };
         slept.unwrap_or(Err(ObserveError::Empty))
     }

@@ -1,31 +1,31 @@
-//! One producer that never waits; observers who are told what they lost.
+//! One producer that never waits, and observers that learn how many values they lost.
 //!
 //! # Contract
-//! [`Producer::push`] is wait-free: it overwrites the oldest value, seen or not. Any number of observers read, each at
-//! its own pace. One that is less than the capacity behind loses nothing. One that was lapped is told by
-//! [`ObserveError::Lost`] how many values it missed, and goes on in the middle of what is there, so that it is not
-//! lapped at once again. Loss is normal here. A value is never torn: it is seen as it was pushed, or lost.
+//! [`Producer::push`] is wait-free: it overwrites the oldest value, read or not. Any number of observers read, each at
+//! its own pace. An observer loses nothing while it is less than the capacity behind. An observer that was lapped gets
+//! [`ObserveError::Lost`] with the number of values that it missed, and continues in the middle of the stored values,
+//! so that it is not lapped again at once. Loss is normal here. A value is never torn: it is read as it was pushed, or
+//! lost.
 //!
-//! Values are [`Plain`]: an observer may copy words while they are overwritten. The copy is thrown away then.
+//! Values are [`Plain`]: an observer may copy words while they are overwritten. It then discards the copy.
 //!
 //! # State
-//! Each slot: `sequence`, then the words of a value. All are atomics, so there is no data race. `published`: how many
-//! values there have been, and whether the producer has gone.
+//! Each slot is `sequence`, then the words of a value; all are atomics, so there is no data race. `published`: the
+//! number of values pushed, and whether the producer has gone.
 //!
-//! I1: `sequence` is `2 p + 1` while value number p is written, `2 p + 2` while it is there. It only grows.
-//! I2: the producer alone stores; there is one.
-//! I3: between two loads of the same even `sequence`, none of the words loaded was another value's.
+//! I1: `sequence` is `2 p + 1` while value p is written, and `2 p + 2` while the slot holds it. It only grows.
+//! I2: only the producer stores, and there is one.
+//! I3: words loaded between two loads of the same even `sequence` all belong to that value.
 //! I4: a side keeps its ring until it is dropped.
 //!
 //! # Edges
 //! lossy-publish: `push` stores the even `sequence` -> an observer's first load of it. Carries the words.
 //! lossy-overwrite: `push` fences after the odd `sequence` -> an observer fences after it loaded the words. Carries the
-//!     odd
-//!     one: who saw a word of the next value sees that it was begun. This is I3.
+//!     odd `sequence`: an observer that read a word of the next value sees that its write has begun. This is I3.
 //! None for `published`: it is a count, and carries nothing.
 //!
 //! # Evidence
-//! Tests below; tests/model_lossy.rs. tests/mutants/lossy.toml: each step left out, and each order weakened, is caught.
+//! Tests below; tests/model_lossy.rs. tests/mutants/lossy.toml: each omitted step and each weakened ordering is caught.
 //!
 //! # Sources
 //! Boehm, Can seqlocks get along with programming language memory models?, MSPC 2012. Lapping receivers: Agrona.
@@ -52,7 +52,7 @@ use uncontended_atomic::{Arc, AtomicU64, Named};
 /// Both sides of a lossy ring.
 pub type Sides<T, B = Silent> = (Producer<T, B>, Observer<T, B>);
 
-/// A lossy ring whose observers may be `capacity` values behind; its observers poll. Clone the observer for more.
+/// Makes a lossy ring whose observers poll and may be `capacity` values behind. Clone the observer for more.
 ///
 /// ```
 /// use uncontended_ring::lossy::{self, ObserveError};
@@ -66,7 +66,7 @@ pub type Sides<T, B = Silent> = (Producer<T, B>, Observer<T, B>);
 /// ```
 ///
 /// # Errors
-/// Zero, or more than [`MAX_CAPACITY`](crate::MAX_CAPACITY) or than there is memory for.
+/// The capacity is zero, or exceeds [`MAX_CAPACITY`](crate::MAX_CAPACITY) or the available memory.
 pub fn ring<T: Plain>(capacity: usize) -> Result<Sides<T>, CapacityError> {
     build(capacity)
 }
@@ -88,10 +88,10 @@ fn build<T: Plain, B: Notifier>(capacity: usize) -> Result<Sides<T, B>, Capacity
     Ok((Producer::new(Arc::clone(&ring)), Observer::new(ring, Position::new(0))))
 }
 
-/// What all sides share.
+/// The state that all sides share.
 struct Ring<T, B> {
     published: CachePadded<Cursor>,
-    /// For those who wait for values.
+    /// Notifier of the observers.
     values: CachePadded<B>,
     /// The slots, one after the other.
     memory: Box<[AtomicU64]>,
@@ -111,7 +111,7 @@ impl<T: Plain, B> Ring<T, B> {
     }
 }
 
-/// The sequence of a slot while the value at `position` is written, and while it is there.
+/// The sequences of a slot while the value at `position` is being written, and while the slot holds it.
 #[inline(always)]
 const fn sequences(position: Position) -> (u64, u64) {
     let begun = position.steps() * 2 + 1;

@@ -1,4 +1,4 @@
-//! A side that reads at its own pace, and may be lapped.
+//! An observer, which reads at its own pace and may be lapped.
 
 use super::{Ring, sequences};
 use crate::notifier::{Notifier, Silent};
@@ -8,30 +8,32 @@ use std::fmt;
 use uncontended_atomic::Ordering::{Acquire, Relaxed};
 use uncontended_atomic::{Arc, fence};
 
-/// Why no value was seen.
+/// Why no value was read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ObserveError {
-    /// There is none now.
+    /// There is no new value now.
     Empty,
-    /// There is none, and none will ever come.
+    /// There is no new value, and none will ever come.
     Closed,
-    /// So many values were overwritten before they were seen; those after them can be read.
+    /// This many values were overwritten before they were read. The next read continues after them.
     Lost(u64),
 }
 
 impl fmt::Display for ObserveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ObserveError::Empty => f.write_str("there is nothing new"),
-            ObserveError::Closed => f.write_str("there is nothing new, and the producer has gone"),
-            ObserveError::Lost(count) => write!(f, "{count} values were overwritten unseen"),
+            ObserveError::Empty => f.write_str("there is no new value"),
+            ObserveError::Closed => f.write_str("there is no new value, and the producer has gone"),
+            ObserveError::Lost(count) => {
+                write!(f, "{count} values were overwritten before they were read")
+            }
         }
     }
 }
 
 impl std::error::Error for ObserveError {}
 
-/// A side that sees values as long as they are there. Clones go on from the same value, each at its own pace.
+/// An observer reads values while the ring holds them. A clone starts at the same value and reads at its own pace.
 ///
 /// ```
 /// let (mut producer, mut fast) = uncontended_ring::lossy::ring(8)?;
@@ -53,10 +55,11 @@ impl<T: Plain, B: Notifier> Observer<T, B> {
         Observer { ring, next, lost: 0 }
     }
 
-    /// The next value, as it was pushed.
+    /// Reads the next value.
     ///
     /// # Errors
-    /// There is none now, or will never be one; or some were lost, and the next read goes on after them.
+    /// There is no new value now, or there never will be one; or values were lost, and the next read continues after
+    /// them.
     #[inline]
     pub fn read(&mut self) -> Result<T, ObserveError> {
         let (sequence, words) = self.ring.at(self.next);
@@ -68,7 +71,7 @@ impl<T: Plain, B: Notifier> Observer<T, B> {
         }
         if first == there {
             let value = plain::value(|index| words[index].load(Relaxed));
-            // EDGE lossy-overwrite (acquire): if a word was the next value's, that one is seen to be begun.
+            // EDGE lossy-overwrite (acquire): if a word belongs to the next value, the load below sees its write begun.
             fence(Acquire);
             if sequence.load(Relaxed) == there {
                 self.next = self.next.plus(1);
@@ -78,19 +81,19 @@ impl<T: Plain, B: Notifier> Observer<T, B> {
         Err(self.lapped())
     }
 
-    /// Why the value that is next is not there.
+    /// Why the next value is not there.
     #[cold]
     fn nothing_yet(&self) -> ObserveError {
-        // Whatever it was when: if it says that there are no more than were seen, there are none.
+        // `published` may be stale. If it is gone, it is final.
         let published = self.ring.published.load(Relaxed);
         let is_all = published.position() == self.next;
         if published.is_gone() && is_all { ObserveError::Closed } else { ObserveError::Empty }
     }
 
-    /// Goes on in the middle of what is there.
+    /// Skips to the middle of the stored values.
     #[cold]
     fn lapped(&mut self) -> ObserveError {
-        // Old news makes this go on too early at worst, and be lapped again.
+        // A stale load starts too early at worst, and the observer is lapped again.
         let published = self.ring.published.load(Relaxed).position();
         let behind = self.ring.capacity.div_ceil(2);
         let middle = published.steps().saturating_sub(behind);
@@ -104,26 +107,26 @@ impl<T: Plain, B: Notifier> Observer<T, B> {
         count
     }
 
-    /// Goes on with the newest value, and returns how many unseen ones were left out; they count as lost.
+    /// Skips to the newest value. Returns how many unread values were skipped; they count as lost.
     pub fn skip_to_newest(&mut self) -> u64 {
         let published = self.ring.published.load(Relaxed).position().steps();
         self.skip_to(published.saturating_sub(1).max(self.next.steps()))
     }
 
-    /// How many values were there to see so far: seen or lost.
+    /// The number of values read or lost so far.
     pub fn count(&self) -> u64 {
         self.next.steps()
     }
 
-    /// How many values it has lost so far.
+    /// The number of values lost so far.
     pub fn lost(&self) -> u64 {
         self.lost
     }
 
-    /// How many values there are that it has not seen, lost ones among them.
+    /// How many pushed values it has not read yet, including any that are already overwritten.
     pub fn lag(&self) -> u64 {
         let published = self.ring.published.load(Relaxed).position();
-        // What was read may be newer than what is seen here of `published`.
+        // The last value read may be newer than this load of `published`.
         published.max(self.next).since(self.next)
     }
 }

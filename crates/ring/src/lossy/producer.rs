@@ -1,4 +1,4 @@
-//! The side that never waits.
+//! The producer, which never waits.
 
 use super::{Observer, Ring, sequences};
 use crate::notifier::{Notifier, Silent};
@@ -8,11 +8,11 @@ use std::fmt;
 use uncontended_atomic::Ordering::{Relaxed, Release};
 use uncontended_atomic::{Arc, fence};
 
-/// The side that pushes, and never waits. There is one, and it cannot be cloned.
+/// The producer: the side that pushes and never waits. There is one, and it cannot be cloned.
 ///
 /// ```
 /// let (mut producer, observer) = uncontended_ring::lossy::ring(2)?;
-/// drop(observer); // nobody looks, and nothing waits
+/// drop(observer); // nothing reads, and nothing waits
 /// (0..5u64).for_each(|value| producer.push(value));
 /// let mut late = producer.observer();
 /// producer.push(5);
@@ -29,35 +29,35 @@ impl<T: Plain, B: Notifier> Producer<T, B> {
         Producer { ring, next: Position::new(0) }
     }
 
-    /// Puts `value` in the place of the oldest.
+    /// Pushes `value`, which overwrites the oldest one.
     #[inline]
     pub fn push(&mut self, value: T) {
         let (sequence, words) = self.ring.at(self.next);
         let (begun, there) = sequences(self.next);
         sequence.store(begun, Relaxed);
-        // EDGE lossy-overwrite (release): who sees a word of this value sees that it was begun.
+        // EDGE lossy-overwrite (release): an observer that reads a word of this value sees that its write has begun.
         fence(Release);
         for (index, slot) in words.iter().enumerate() {
             slot.store(word(&value, index), Relaxed);
         }
-        // EDGE lossy-publish (release): who sees this sees all words, or later ones.
+        // EDGE lossy-publish (release): an observer that sees this sees all words, or later ones.
         sequence.store(there, Release);
         self.next = self.next.plus(1);
         self.ring.published.store(self.next, Relaxed);
         self.ring.values.notify();
     }
 
-    /// Another observer, who begins with the next value.
+    /// Makes an observer that starts with the next value.
     pub fn observer(&self) -> Observer<T, B> {
         Observer::new(Arc::clone(&self.ring), self.next)
     }
 
-    /// How many values there have been.
+    /// The number of values pushed so far.
     pub fn count(&self) -> u64 {
         self.next.steps()
     }
 
-    /// How far an observer may be behind.
+    /// How many values an observer may be behind.
     pub fn capacity(&self) -> usize {
         self.ring.capacity as usize
     }

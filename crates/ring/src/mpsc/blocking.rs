@@ -6,7 +6,7 @@ use crate::position::Position;
 use crate::{CapacityError, ClaimError, PopError, PushError};
 use uncontended_wait::{Deadline, Sleepers};
 
-/// A ring for at most `capacity` values, whose sides may sleep.
+/// Makes a ring for at most `capacity` values whose sides may sleep.
 ///
 /// ```
 /// let (mut producer, mut consumer) = uncontended_ring::mpsc::blocking(2)?;
@@ -24,24 +24,24 @@ use uncontended_wait::{Deadline, Sleepers};
 /// ```
 ///
 /// # Errors
-/// Zero, or more than [`MAX_CAPACITY`](crate::MAX_CAPACITY) or than there is memory for.
+/// The capacity is zero, or exceeds [`MAX_CAPACITY`](crate::MAX_CAPACITY) or the available memory.
 pub fn blocking<T>(capacity: usize) -> Result<Sides<T, Sleepers>, CapacityError> {
     ring_at(capacity, Position::new(0))
 }
 
 impl<T> Producer<T, Sleepers> {
-    /// Puts `value` in, and sleeps until there is room for it.
+    /// Pushes `value`. Sleeps until there is room for it.
     ///
     /// # Errors
-    /// The value, when the consumer has gone.
+    /// The value, if the consumer has gone.
     pub fn push_wait(&mut self, value: T) -> Result<(), T> {
         self.push_deadline(value, Deadline::NEVER).map_err(PushError::into_inner)
     }
 
-    /// The same, but not longer than to `deadline`.
+    /// Like [`push_wait`](Self::push_wait), but gives up at `deadline`.
     ///
     /// # Errors
-    /// The value: the ring is still full, or its consumer has gone.
+    /// The value, if the ring is still full or its consumer has gone.
     pub fn push_deadline(&mut self, mut value: T, deadline: Deadline) -> Result<(), PushError<T>> {
         loop {
             match self.push(value) {
@@ -52,10 +52,10 @@ impl<T> Producer<T, Sleepers> {
         }
     }
 
-    /// Puts all `values` in, as [`push_all`](Producer::push_all) does, and sleeps until there is room for all.
+    /// Like [`push_all`](Producer::push_all), but sleeps until there is room for all, or gives up at `deadline`.
     ///
     /// # Errors
-    /// As for [`push_all`](Producer::push_all); [`ClaimError::Full`] when `deadline` has passed.
+    /// As for [`push_all`](Producer::push_all); [`ClaimError::Full`] if `deadline` has passed.
     pub fn push_all_deadline(
         &mut self,
         values: &mut Vec<T>,
@@ -70,27 +70,27 @@ impl<T> Producer<T, Sleepers> {
         }
     }
 
-    /// Sleeps until there is room for `count` values, or never will be; another producer may be faster to take it.
+    /// Sleeps until there is room for `count` values, or there never will be. Another producer may take the room first.
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
     fn wait_for_room(&mut self, count: u64, deadline: Deadline) {
         let look = |side: &mut Self| side.has_room(count).then_some(());
-        // After a deadline that passed, the caller's next try says how things stand.
-        // SAFETY: the notifier is in the ring, which this side keeps (I6 of `mpsc`).
+        // If the deadline passed, the caller's next try returns the reason.
+        // SAFETY: the notifier lies in the ring, which this side keeps (I6 of `mpsc`).
         let _ = unsafe { sleep(self, |side| side.ring.room.notifier(count), look, deadline) };
     }
 }
 
 impl<T> Consumer<T, Sleepers> {
-    /// Takes the oldest value out, and sleeps until there is one. `None`: there will never be one.
+    /// Pops the oldest value. Sleeps until there is one. `None`: there will never be one.
     pub fn pop_wait(&mut self) -> Option<T> {
         self.pop_deadline(Deadline::NEVER).ok()
     }
 
-    /// The same, but not longer than to `deadline`.
+    /// Like [`pop_wait`](Self::pop_wait), but gives up at `deadline`.
     ///
     /// # Errors
-    /// There is still none, or there will never be one.
+    /// There is still no value, or there will never be one.
     pub fn pop_deadline(&mut self, deadline: Deadline) -> Result<T, PopError> {
         match self.pop() {
             Err(PopError::Empty) => {
@@ -101,13 +101,13 @@ impl<T> Consumer<T, Sleepers> {
         }
     }
 
-    /// Sleeps until there is a value, or will never be one.
+    /// Sleeps until there is a value, or there never will be one.
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
     fn wait_for_values(&mut self, deadline: Deadline) {
         let look = |side: &mut Self| side.has_values().then_some(());
-        // After a deadline that passed, the caller's next try says how things stand.
-        // SAFETY: the notifier is in the ring, which this side keeps (I6 of `mpsc`).
+        // If the deadline passed, the caller's next try returns the reason.
+        // SAFETY: the notifier lies in the ring, which this side keeps (I6 of `mpsc`).
         let _ = unsafe { sleep(self, |side| &side.ring.values, look, deadline) };
     }
 }

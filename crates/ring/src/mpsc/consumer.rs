@@ -1,4 +1,4 @@
-//! The side that pops. The header of [`mpsc`](super) has the invariants and the edges.
+//! The consumer. The header of [`mpsc`](super) has the invariants and the edges.
 
 use super::Ring;
 use crate::PopError;
@@ -9,7 +9,7 @@ use std::fmt;
 use uncontended_atomic::Arc;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 
-/// The side that pops.
+/// The consumer: the side that pops.
 ///
 /// ```
 /// use uncontended_ring::{PopError, PushError};
@@ -22,15 +22,15 @@ use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 /// assert_eq!(producer.push("late"), Err(PushError::Closed("late")));
 /// # Ok::<(), uncontended_ring::CapacityError>(())
 /// ```
-// Aligned so that sides made together share no line.
+// Aligned, so that sides created together share no cache line.
 #[repr(align(128))]
 pub struct Consumer<T, B: Notifier = Silent> {
     pub(super) ring: Arc<Ring<T, B>>,
-    /// What the ring's `head` is: nobody else stores it.
+    /// The ring's `head`, which only this side stores.
     head: Position,
-    /// What was last seen of `tail`: slots before have been claimed, and are published or will be.
+    /// The last load of `tail`: slots before it have been claimed, and are published or will be.
     seen: Position,
-    /// How far ahead of `head`, and how far at most, slots are fetched to be read.
+    /// How far ahead of `head` slots are prefetched for reading, and the last slot that may be.
     ahead: u64,
     fetch: Position,
     pace: Pace,
@@ -43,10 +43,10 @@ impl<T, B: Notifier> Consumer<T, B> {
         Consumer { ring, head, seen: head, ahead, fetch, pace: Pace::default() }
     }
 
-    /// Takes the oldest value out.
+    /// Pops the oldest value.
     ///
     /// # Errors
-    /// There is none: its claimer has not published it yet, or nobody has claimed it, or nobody ever will.
+    /// There is no value: the next slot is not claimed, or not published yet, or never will be.
     #[inline]
     pub fn pop(&mut self) -> Result<T, PopError> {
         self.find()?;
@@ -57,22 +57,21 @@ impl<T, B: Notifier> Consumer<T, B> {
         Ok(value)
     }
 
-    /// The oldest value, left where it is.
+    /// The oldest value, which stays in the ring.
     ///
     /// # Errors
     /// As for [`pop`](Consumer::pop).
     pub fn peek(&mut self) -> Result<&T, PopError> {
         self.find()?;
         let slot = &self.ring.slots.at(self.head).slot;
-        // SAFETY: `find` found a value, which stays (I2) until `head` moves, and that takes `&mut self` (I4).
+        // SAFETY: `find` found a value, which stays (I2) until `head` moves; that needs `&mut self` (I4).
         Ok(unsafe { &*slot.as_ptr() })
     }
 
-    /// Pops values as long as there are any, but at most `most`, onto the end of `into`; gives their slots back at
-    /// once, and returns how many they are.
+    /// Pops up to `most` values and appends them to `into`. Gives their slots back together, and returns their number.
     ///
     /// # Errors
-    /// There are none, as for [`pop`](Consumer::pop).
+    /// There is no value, as for [`pop`](Consumer::pop).
     pub fn pop_into(&mut self, into: &mut Vec<T>, most: usize) -> Result<usize, PopError> {
         self.find()?;
         let mut batch = Popped { consumer: self, count: 0 };
@@ -81,16 +80,16 @@ impl<T, B: Notifier> Consumer<T, B> {
             if at == batch.consumer.seen || !batch.consumer.is_published(at) {
                 break;
             }
-            // Makes room first: to grow may panic, and then this value stays in the ring.
+            // Reserve first: growing may panic, and the value must then stay in the ring.
             into.reserve(1);
-            // SAFETY: it is published, and was not taken before (I2).
+            // SAFETY: the slot is published, and its value was not taken before (I2).
             into.push(unsafe { batch.consumer.take(at) });
             batch.count += 1;
         }
         Ok(batch.count as usize)
     }
 
-    /// Makes sure that there is a value.
+    /// Makes sure that there is a value to read.
     #[inline(always)]
     fn find(&mut self) -> Result<(), PopError> {
         let is_published = self.is_published(self.head);
@@ -103,7 +102,7 @@ impl<T, B: Notifier> Consumer<T, B> {
         }
         self.look();
         if self.pace.is_too_close(self.seen.since(self.head), self.ring.capacity) {
-            self.pace.linger();
+            self.pace.pause();
             self.look();
         }
         Ok(())
@@ -115,35 +114,34 @@ impl<T, B: Notifier> Consumer<T, B> {
         self.ring.slots.at(at).sequence.load(Acquire).position() == at.plus(1)
     }
 
-    /// Sees how far producers have claimed. Only after a value was found: producers swap that word, and wait for its
-    /// line.
+    /// Loads how far producers have claimed. Only after a value was found: producers compete for that cache line.
     fn look(&mut self) {
-        // Relaxed: claims carry nothing; the one that was found is among them, since its value came after it.
+        // Relaxed: claims carry nothing. The found value is published after its claim, so the load sees that claim.
         self.seen = self.ring.tail.load(Relaxed).position();
         self.fetch = self.ring.slots.view().last_whole_line(self.seen);
     }
 
     /// Whether the next value will never come.
     fn is_end(&self) -> bool {
-        // Relaxed: who has popped up to the end has seen all there was.
+        // Relaxed: at `end`, this consumer has popped every value.
         let end = self.ring.end.load(Relaxed);
         end.is_gone() && end.position() == self.head
     }
 
-    /// Takes the value at `at` out.
+    /// Moves the value at `at` out.
     ///
     /// # Safety
-    /// It is published, and not taken before.
+    /// The slot is published, and its value was not taken before.
     #[inline(always)]
     unsafe fn take(&self, at: Position) -> T {
-        // SAFETY: the slot holds a value and is the consumer's (I2).
+        // SAFETY: the slot holds a value and belongs to the consumer (I2).
         let value = unsafe { self.ring.slots.at(at).slot.read() };
         let later = at.plus(self.ahead).at_most(self.fetch);
         self.ring.slots.view().prefetch_to_read(later);
         value
     }
 
-    /// Gives the `count` slots from `head` on back.
+    /// Gives the `count` slots from `head` on back to the producers.
     ///
     /// # Safety
     /// Their values have been taken.
@@ -156,23 +154,23 @@ impl<T, B: Notifier> Consumer<T, B> {
         self.ring.room.notify(count);
     }
 
-    /// Whether there is a value, or will never be one: no more waiting.
+    /// Whether to stop waiting for a value: there is one, or there never will be.
     pub(super) fn has_values(&mut self) -> bool {
         self.find() != Err(PopError::Empty)
     }
 
-    /// How many values the ring takes.
+    /// The capacity, in values.
     pub fn capacity(&self) -> usize {
         self.ring.capacity as usize
     }
 
-    /// Whether all producers have gone. What they left can still be popped.
+    /// Whether all producers have gone. The values that they left can still be popped.
     pub fn is_closed(&self) -> bool {
         self.ring.end.load(Relaxed).is_gone()
     }
 }
 
-/// Values taken out but not given back yet: that happens when this goes, by a panic too.
+/// Values taken out whose slots are given back when this is dropped, by a panic too.
 struct Popped<'c, T, B: Notifier> {
     consumer: &'c mut Consumer<T, B>,
     count: u64,
@@ -192,19 +190,19 @@ impl<T, B: Notifier> Drop for Consumer<T, B> {
         self.ring.values.go();
         let last = Last(self);
         if std::mem::needs_drop::<T>() {
-            // No more than that, if producers have not heard of it yet.
+            // At most the capacity: producers that have not seen `gone` yet may still push.
             (0..last.0.ring.capacity).map_while(|_| last.0.pop().ok()).for_each(drop);
         }
     }
 }
 
-/// What a consumer does last of all, even if the drop of what was queued panics.
+/// Closes the ring when it is dropped, even if the drop of a queued value panics.
 struct Last<'c, T, B: Notifier>(&'c mut Consumer<T, B>);
 
 impl<T, B: Notifier> Drop for Last<'_, T, B> {
     fn drop(&mut self) {
         let ring = &self.0.ring;
-        // EDGE mpsc-vacate (release): who sees that the consumer has gone sees what it took.
+        // EDGE mpsc-vacate (release): a producer that sees that the consumer has gone sees all its reads done.
         ring.head.store_gone(self.0.head, Release);
         ring.room.one.notify();
         ring.room.several.notify();

@@ -1,30 +1,30 @@
 //! Many producers, one consumer.
 //!
 //! # Contract
-//! Producers are cloned and used by as many threads; values of one producer come out in the order in which it pushed
-//! them. `push` is lock-free: a try that another producer's came before is made again. `pop` is wait-free.
+//! Each thread that pushes has its own clone of the producer. The values of one producer come out in the order in which
+//! it pushed them. `push` is lock-free: it retries if another producer was faster. `pop` is wait-free.
 //!
-//! A producer first claims a slot, then writes and publishes it, and the consumer waits for the oldest claim. Between
-//! claiming and publishing only moves of values happen, no code of the user's: so nothing can panic there, and the
-//! consumer is never left waiting for a value that does not come. (A thread stopped there, by a debugger or for want of
-//! a CPU, does hold the consumer up.) Batches are given as a whole for the same reason: [`Producer::push_all`].
+//! A producer claims a slot, then writes and publishes it; the consumer waits for the oldest claim. Between claim and
+//! publication the producer only moves values and runs no user code, so it cannot panic there and leave the consumer
+//! waiting for a value that never comes. (A thread stopped there, by a debugger or by preemption, does hold up the
+//! consumer.) For the same reason a batch is passed as a whole: [`Producer::push_all`].
 //!
-//! When the last producer goes, the consumer pops what is left, then sees
-//! [`PopError::Closed`](crate::PopError::Closed). When the consumer goes, pushes fail from then on, with
-//! [`PushError::Closed`](crate::PushError::Closed), and what is in the ring is dropped by the consumer's drop; what was
-//! being pushed at that moment is dropped when the last producer goes.
+//! After the last producer is dropped, the consumer pops what is left, then gets
+//! [`PopError::Closed`](crate::PopError::Closed). After the consumer is dropped, pushes fail with
+//! [`PushError::Closed`](crate::PushError::Closed). The consumer's drop drops the queued values; a value that was being
+//! pushed at that moment is dropped with the last producer.
 //!
 //! # State
-//! `tail`: the next slot to be claimed; `head`: the next to be popped, written by the consumer; `end`: where the values
-//! end, once the last producer has gone. Each slot has a sequence: the position after the value that was last published
-//! in it.
+//! `tail`: the next slot to claim. `head`: the next slot to pop, written by the consumer. `end`: where the values end,
+//! once the last producer has gone. Each slot has a sequence: one more than the position of the value last published in
+//! it.
 //!
 //! I1: `0 <= tail - head <= capacity`.
-//! I2: a slot between `head` and `tail` is its claimer's until its sequence says that it is published, then the
-//!     consumer's; the others are empty.
-//! I3: a position is claimed once: by a compare-and-swap of `tail`, which never comes back to a value.
+//! I2: a slot between `head` and `tail` belongs to the producer that claimed it until its sequence says that it is
+//!     published, then to the consumer; the others are empty.
+//! I3: a position is claimed once: by a compare-and-swap of `tail`, which never takes the same value twice.
 //! I4: there is one consumer, and it needs `&mut self`.
-//! I5: `producers` counts the handles; who takes it to zero is the last who reads `tail`.
+//! I5: `producers` counts the handles; the producer that takes it to zero is the last one to read `tail`.
 //! I6: a side keeps its ring until it is dropped.
 //!
 //! # Edges
@@ -36,7 +36,7 @@
 //! Tests below; tests/model_mpsc.rs, tests/model_turns.rs; compare/: `r7_many_producers`.
 //!
 //! # Sources
-//! Vyukov's bounded queue, 2010 (a sequence in each slot); here the consumer is one, and capacity is any number.
+//! Vyukov's bounded queue, 2010 (a sequence in each slot); here with one consumer and any capacity.
 
 mod blocking;
 mod consumer;
@@ -56,10 +56,10 @@ use uncontended_atomic::CachePadded;
 use uncontended_atomic::Ordering::Relaxed;
 use uncontended_atomic::{Arc, AtomicUsize, Named};
 
-/// A producer, to be cloned, and the consumer.
+/// The first producer, to be cloned, and the consumer.
 pub type Sides<T, B = Silent> = (Producer<T, B>, Consumer<T, B>);
 
-/// A ring for at most `capacity` values, whose sides poll.
+/// Makes a ring for at most `capacity` values whose sides poll.
 ///
 /// ```
 /// let (producer, mut consumer) = uncontended_ring::mpsc::ring(8)?;
@@ -73,16 +73,16 @@ pub type Sides<T, B = Silent> = (Producer<T, B>, Consumer<T, B>);
 /// ```
 ///
 /// # Errors
-/// Zero, or more than [`MAX_CAPACITY`](crate::MAX_CAPACITY) or than there is memory for.
+/// The capacity is zero, or exceeds [`MAX_CAPACITY`](crate::MAX_CAPACITY) or the available memory.
 pub fn ring<T>(capacity: usize) -> Result<Sides<T>, CapacityError> {
     ring_at(capacity, Position::new(0))
 }
 
-/// What all sides share.
+/// The state that all sides share.
 struct Ring<T, B> {
     tail: CachePadded<Cursor>,
     head: CachePadded<Cursor>,
-    /// For who waits for values, and for those who wait for room.
+    /// Notifiers for the consumer, which waits for values, and for producers, which wait for room.
     values: CachePadded<Listeners<B>>,
     room: CachePadded<Room<B>>,
     producers: AtomicUsize,
@@ -92,8 +92,8 @@ struct Ring<T, B> {
     capacity: u64,
 }
 
-/// For those who wait for room: for one slot, of whom a slot that is free wakes one, and for several at once, who all
-/// are woken because nobody knows for which of them it is enough.
+/// The notifiers of producers that wait for room. A free slot wakes one of those that wait for one slot, and all that
+/// wait for several, since the ring does not know how many each of them needs.
 #[derive(Default)]
 struct Room<B> {
     one: B,
@@ -101,12 +101,12 @@ struct Room<B> {
 }
 
 impl<B: Notifier> Room<B> {
-    /// Where to wait for `count` slots.
+    /// The notifier of a producer that waits for `count` slots.
     fn notifier(&self, count: u64) -> &B {
         if count == 1 { &self.one } else { &self.several }
     }
 
-    /// `count` slots are free.
+    /// Notifies producers of `count` free slots.
     #[inline(always)]
     #[cfg_attr(unc_model, track_caller)]
     fn notify(&self, count: u64) {
@@ -115,15 +115,15 @@ impl<B: Notifier> Room<B> {
     }
 }
 
-/// A slot, and the position after the value last published in it.
+/// A slot and its sequence: one more than the position of the value last published in it.
 struct Sequenced<T> {
     sequence: Cursor,
     slot: Slot<T>,
 }
 
-/// A ring whose first value is at `start`.
+/// Makes a ring whose first value is at `start`.
 fn ring_at<T, B: Notifier>(capacity: usize, start: Position) -> Result<Sides<T, B>, CapacityError> {
-    // Nothing is published: the sequence of the first value in each slot is at least `start + 1`.
+    // Nothing is published: the first value in each slot has a sequence of at least `start + 1`.
     let empty = |_| Sequenced { sequence: Cursor::new("sequence", start), slot: Slot::new() };
     let ring = Arc::new(Ring {
         tail: CachePadded::new(Cursor::new("tail", start)),
@@ -140,11 +140,11 @@ fn ring_at<T, B: Notifier>(capacity: usize, start: Position) -> Result<Sides<T, 
 
 impl<T, B> Drop for Ring<T, B> {
     fn drop(&mut self) {
-        // All sides have gone, so what was claimed is published, and nobody moves these any more.
+        // All sides have gone, so every claim is published, and these no longer change.
         let tail = self.tail.load(Relaxed).position();
         let mut head = self.head.load(Relaxed).position();
         while std::mem::needs_drop::<T>() && head != tail {
-            // SAFETY: slots from `head` to `tail` hold values (I2), each taken once.
+            // SAFETY: slots from `head` to `tail` hold values (I2), and each is taken once.
             drop(unsafe { self.slots.at(head).slot.read() });
             head = head.plus(1);
         }

@@ -1,4 +1,4 @@
-//! A side that pushes. The header of [`mpsc`](super) has the invariants and the edges.
+//! A producer. The header of [`mpsc`](super) has the invariants and the edges.
 
 use super::{Ring, Sequenced};
 use crate::notifier::{Notifier, Silent};
@@ -9,7 +9,7 @@ use uncontended_atomic::Arc;
 use uncontended_atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use uncontended_atomic::spin_loop;
 
-/// A side that pushes; a clone is one more.
+/// A producer: a side that pushes. Each clone is another producer.
 ///
 /// ```
 /// use uncontended_ring::{PopError, PushError};
@@ -23,13 +23,14 @@ use uncontended_atomic::spin_loop;
 /// assert_eq!([consumer.pop(), consumer.pop(), consumer.pop()], [Ok(1), Ok(2), Err(PopError::Closed)]);
 /// # Ok::<(), uncontended_ring::CapacityError>(())
 /// ```
-// Aligned so that sides made together share no line.
+// Aligned, so that sides created together share no cache line.
 #[repr(align(128))]
 pub struct Producer<T, B: Notifier = Silent> {
     pub(super) ring: Arc<Ring<T, B>>,
-    /// Where the ring is full, by what this producer last saw of `head`. It only refuses too early, never too late.
+    /// Where the ring is full, according to this producer's last load of `head`. A stale limit refuses too early, never
+    /// too late.
     limit: Position,
-    /// How far ahead of a claim, and how far at most, slots are fetched to be written.
+    /// How far ahead of a claim slots are prefetched for writing, and the last slot that may be.
     ahead: u64,
     fetch: Position,
 }
@@ -41,16 +42,16 @@ impl<T, B: Notifier> Producer<T, B> {
         Producer { ring, limit, ahead, fetch }
     }
 
-    /// Puts `value` in, if there is room.
+    /// Pushes `value`, if there is room.
     ///
     /// # Errors
-    /// The value, when the ring is full, or its consumer has gone.
+    /// The value, if the ring is full or its consumer has gone.
     #[inline]
     pub fn push(&mut self, value: T) -> Result<(), PushError<T>> {
-        // SAFETY: what is claimed is published below (I2).
+        // SAFETY: the claim is published below (I2).
         match unsafe { self.claim(1) } {
             Ok(at) => {
-                // SAFETY: the slot was claimed just now, for this value (I2, I3).
+                // SAFETY: the slot was claimed just now for this value (I2, I3).
                 unsafe { self.publish(at, value) };
                 self.notify_consumer();
                 Ok(())
@@ -60,8 +61,8 @@ impl<T, B: Notifier> Producer<T, B> {
         }
     }
 
-    /// Puts all `values` in, one behind the other with none of another producer's between them, if there is room for
-    /// all: then `values` is empty afterwards, with its memory. Otherwise it is as before.
+    /// Pushes all `values`, with no other producer's values in between, if there is room for all of them. `values` is
+    /// then empty but keeps its allocation; otherwise it is unchanged.
     ///
     /// ```
     /// let (mut producer, mut consumer) = uncontended_ring::mpsc::ring(4)?;
@@ -73,12 +74,12 @@ impl<T, B: Notifier> Producer<T, B> {
     /// ```
     ///
     /// # Errors
-    /// There is not that much room now or, beyond the capacity, ever; or the consumer has gone.
+    /// There is not enough room now; or `count` exceeds the capacity; or the consumer has gone.
     pub fn push_all(&mut self, values: &mut Vec<T>) -> Result<(), ClaimError> {
         if values.is_empty() {
             return Ok(());
         }
-        // SAFETY: what is claimed is published below (I2).
+        // SAFETY: the claim is published below (I2).
         let first = unsafe { self.claim(values.len()) }?;
         for (offset, value) in values.drain(..).enumerate() {
             // SAFETY: each claimed slot gets one value (I2, I3). Draining a vector only moves values.
@@ -88,10 +89,10 @@ impl<T, B: Notifier> Producer<T, B> {
         Ok(())
     }
 
-    /// Claims `count` slots, at least one, and gives the first.
+    /// Claims `count` slots, at least one. Returns the first.
     ///
     /// # Safety
-    /// The caller publishes them all, without a chance to panic: the consumer waits for them, and the ring's drop
+    /// The caller publishes them all and cannot panic before that: the consumer waits for them, and the ring's drop
     /// relies on it.
     #[inline]
     unsafe fn claim(&mut self, count: usize) -> Result<Position, ClaimError> {
@@ -108,11 +109,11 @@ impl<T, B: Notifier> Producer<T, B> {
             if next.is_after(self.limit) {
                 self.look();
                 if next.is_after(self.limit) {
-                    // If others have come before meanwhile, there is even less room.
+                    // If other producers have claimed slots since, there is even less room.
                     return Err(ClaimError::Full);
                 }
             }
-            // What the slots held has been read: `look` saw that. The claim itself carries nothing.
+            // `look` saw that the slots have been read. The claim itself carries nothing.
             if self.ring.tail.advance(tail, next, Relaxed) {
                 return Ok(tail);
             }
@@ -123,13 +124,13 @@ impl<T, B: Notifier> Producer<T, B> {
     /// Writes and publishes a slot.
     ///
     /// # Safety
-    /// It is claimed by this producer, and not published yet.
+    /// This producer has claimed the slot and not published it yet.
     #[inline]
     unsafe fn publish(&self, at: Position, value: T) {
         let Sequenced { sequence, slot } = self.ring.slots.at(at);
-        // SAFETY: the slot is this producer's, and empty (I2).
+        // SAFETY: the slot belongs to this producer and is empty (I2).
         unsafe { slot.write(value) };
-        // EDGE mpsc-publish (release): who sees this sequence sees the value.
+        // EDGE mpsc-publish (release): a pop that sees this sequence sees the value.
         sequence.store(at.plus(1), Release);
         self.ring.slots.view().prefetch_to_write(at.plus(self.ahead).at_most(self.fetch));
     }
@@ -139,23 +140,23 @@ impl<T, B: Notifier> Producer<T, B> {
         self.ring.values.notify();
     }
 
-    /// Sees how far the consumer has come.
+    /// Loads how far the consumer has come.
     fn look(&mut self) -> Mark {
-        // EDGE mpsc-vacate (acquire): the slots before have been read.
+        // EDGE mpsc-vacate (acquire): the slots before `head` have been read.
         let head = self.ring.head.load(Acquire);
         self.limit = head.position().plus(self.ring.capacity);
         self.fetch = self.ring.slots.view().last_whole_line(self.limit);
         head
     }
 
-    /// Whether there is room for `count` values just now, or will never be: no more waiting.
+    /// Whether to stop waiting for room for `count` values: there is room now, or there never will be.
     pub(super) fn has_room(&mut self, count: u64) -> bool {
         let head = self.look();
         let tail = self.ring.tail.load(Relaxed).position();
         head.is_gone() || self.is_closed() || !tail.plus(count).is_after(self.limit)
     }
 
-    /// How many values the ring takes.
+    /// The capacity, in values.
     pub fn capacity(&self) -> usize {
         self.ring.capacity as usize
     }
@@ -169,7 +170,7 @@ impl<T, B: Notifier> Producer<T, B> {
 
 impl<T, B: Notifier> Clone for Producer<T, B> {
     fn clone(&self) -> Producer<T, B> {
-        // There is one already, `self`, so the count is not zero (I5).
+        // Relaxed: `self` is counted, so the count is not zero (I5).
         self.ring.producers.fetch_add(1, Relaxed);
         let ring = Arc::clone(&self.ring);
         Producer { ring, limit: self.limit, ahead: self.ahead, fetch: self.fetch }
@@ -178,12 +179,12 @@ impl<T, B: Notifier> Clone for Producer<T, B> {
 
 impl<T, B: Notifier> Drop for Producer<T, B> {
     fn drop(&mut self) {
-        // EDGE mpsc-last (acq-rel): what the others claimed is known to the last who goes.
+        // EDGE mpsc-last (acq-rel): the last producer sees the claims of the others.
         if self.ring.producers.fetch_sub(1, AcqRel) > 1 {
             return;
         }
         let tail = self.ring.tail.load(Relaxed).position();
-        // Nobody claims any more (I5). Relaxed: it says how many values there are in all, and carries none.
+        // No producer is left to claim (I5). Relaxed: `end` is the number of values, and carries none.
         self.ring.end.store_gone(tail, Relaxed);
         self.ring.values.notify();
     }

@@ -15,7 +15,7 @@ use uncontended_wait::{Deadline, Sleepers};
 macro_rules! sleeping_sides {
     ($kind:ident) => {
         impl $kind::Producer<Sleepers> {
-            /// Claims room for a record of `len` bytes, and sleeps until there is so much.
+            /// Like [`claim`](Self::claim), but sleeps until there is room.
             ///
             /// # Errors
             /// As for [`claim`](Self::claim), but never [`ClaimError::Full`].
@@ -24,7 +24,7 @@ macro_rules! sleeping_sides {
                 self.claim_deadline(len, Deadline::NEVER)
             }
 
-            /// The same, but not longer than to `deadline`.
+            /// Like [`claim_wait`](Self::claim_wait), but gives up at `deadline`.
             ///
             /// # Errors
             /// As for [`claim`](Self::claim).
@@ -40,17 +40,17 @@ macro_rules! sleeping_sides {
                             Err(ClaimError::Full) => None,
                             found => Some(found),
                         };
-                        // SAFETY: the notifier is in the ring, which this side keeps (R1).
+                        // SAFETY: the notifier lies in the ring, which this side keeps (R1).
                         let slept = unsafe { sleep(self, |one| one.ring.room(), look, deadline) };
                         slept.unwrap_or(Err(ClaimError::Full))?
                     }
                     found => found?,
                 };
-                // SAFETY: it was claimed just now (R2).
+                // SAFETY: the range was claimed just now (R2).
                 Ok(unsafe { Chunk::new(self, claimed) })
             }
 
-            /// Puts a copy of `bytes` in, and sleeps until there is room for it.
+            /// Like [`push`](Self::push), but sleeps until there is room.
             ///
             /// # Errors
             /// As for [`claim_wait`](Self::claim_wait).
@@ -64,19 +64,19 @@ macro_rules! sleeping_sides {
         }
 
         impl $kind::Consumer<Sleepers> {
-            /// The oldest record that was not released; sleeps until there is one.
+            /// Like [`read`](Self::read), but sleeps until there is a record.
             ///
             /// # Errors
-            /// There will never be one; never [`RecordError::Empty`].
+            /// There will never be a record; never [`RecordError::Empty`].
             #[inline]
             pub fn read_wait(&mut self) -> Result<Record<'_, Self>, RecordError> {
                 self.read_deadline(Deadline::NEVER)
             }
 
-            /// The same, but not longer than to `deadline`.
+            /// Like [`read_wait`](Self::read_wait), but gives up at `deadline`.
             ///
             /// # Errors
-            /// There is still none, or will never be one.
+            /// There is still no record, or there will never be one.
             #[inline]
             pub fn read_deadline(
                 &mut self,
@@ -88,13 +88,13 @@ macro_rules! sleeping_sides {
                             Err(RecordError::Empty) => None,
                             found => Some(found),
                         };
-                        // SAFETY: the notifier is in the ring, which this side keeps (R1).
+                        // SAFETY: the notifier lies in the ring, which this side keeps (R1).
                         let slept = unsafe { sleep(self, |one| one.ring.values(), look, deadline) };
                         slept.unwrap_or(Err(RecordError::Empty))?
                     }
                     found => found?,
                 };
-                // SAFETY: it was found just now (R2).
+                // SAFETY: the record was found just now (R2).
                 Ok(unsafe { Record::new(self, place) })
             }
         }

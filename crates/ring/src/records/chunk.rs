@@ -1,9 +1,9 @@
-//! Room for a record, being filled.
+//! Room for a record that is being filled.
 
 use super::sides::{Claimed, Writer};
 use std::fmt;
 
-/// Room for a record, to be filled in place: it is a slice of bytes. Dropped without [`Chunk::commit`] it is aborted.
+/// Room for a record, filled in place as a slice of bytes. A chunk dropped without [`Chunk::commit`] is aborted.
 ///
 /// ```
 /// let (mut producer, mut consumer) = uncontended_ring::records::spsc::ring(4096)?;
@@ -25,12 +25,12 @@ pub struct Chunk<'p, P: Writer> {
 
 impl<'p, P: Writer> Chunk<'p, P> {
     /// # Safety
-    /// It was claimed from this producer just now, and is nobody else's.
+    /// `claimed` was claimed from this producer just now, for this chunk alone.
     pub(super) unsafe fn new(producer: &'p mut P, claimed: Claimed) -> Chunk<'p, P> {
         Chunk { producer, claimed }
     }
 
-    /// Lets the consumer see the record.
+    /// Publishes the record to the consumer.
     #[inline]
     pub fn commit(self) {
         let mut chunk = std::mem::ManuallyDrop::new(self);
@@ -39,7 +39,7 @@ impl<'p, P: Writer> Chunk<'p, P> {
         unsafe { chunk.producer.commit(claimed) };
     }
 
-    /// Copies as many bytes as the chunk has.
+    /// Fills the chunk with a copy of `bytes`, which must have its length.
     #[inline]
     pub(super) fn fill(&mut self, bytes: &[u8]) {
         assert_eq!(bytes.len(), self.claimed.len);
@@ -48,10 +48,10 @@ impl<'p, P: Writer> Chunk<'p, P> {
     }
 }
 
-/// The checker's part of the slice.
+/// Under the checker: the part of the slice interface that the tests need.
 #[cfg(unc_model)]
 impl<P: Writer> Chunk<'_, P> {
-    /// As that of a slice.
+    /// As for a slice.
     pub fn copy_from_slice(&mut self, bytes: &[u8]) {
         self.fill(bytes);
     }

@@ -1,25 +1,25 @@
-//! The word before each record: what it is, and how long.
+//! The header: a word before each record with its kind and length.
 //!
 //! ```text
 //! bits 0..32: length of the payload in bytes | bits 32..64: kind; a word of zeros is none
 //! ```
-//! A record takes its header and its payload, rounded up to whole words. What is skipped has a length too.
+//! A record takes its header and its payload, rounded up to whole words. A skipped range has a length too.
 
-/// Bytes in a word; records begin at multiples of it.
+/// Bytes in a word. Records begin at multiples of it.
 pub(super) const WORD: usize = 8;
 
-/// What a header says.
+/// A decoded header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Header {
-    /// Nothing yet.
+    /// No header yet.
     None,
-    /// A producer fills it.
+    /// A record that its producer is filling.
     Claimed(u32),
-    /// A record.
+    /// A committed record.
     Record(u32),
-    /// Aborted, recovered, or padding at the end of the memory.
+    /// An aborted or recovered claim, or padding at the end of the memory.
     Skip(u32),
-    /// No producer wrote this.
+    /// A word that no producer writes.
     Foreign,
 }
 
@@ -48,14 +48,14 @@ impl Header {
         }
     }
 
-    /// A header that makes `words` words, itself among them, be skipped.
+    /// A header that skips `words` words, including itself.
     #[inline(always)]
     pub(super) const fn skip(words: u64) -> Header {
         Header::Skip((words as u32 - 1) * WORD as u32)
     }
 }
 
-/// How many words a record of `len` bytes takes.
+/// The words that a record of `len` bytes takes.
 #[inline(always)]
 pub(super) const fn words_for(len: usize) -> u64 {
     1 + len.div_ceil(WORD) as u64

@@ -1,22 +1,23 @@
 //! Byte records of any length, written and read in place.
 //!
 //! # Contract
-//! A producer claims room for a record, fills the [`Chunk`] in place, and commits it; dropped instead, it is aborted
-//! and nobody sees it. The consumer reads each [`Record`] in place, in the order of the claims, and releases it; what
-//! is not released is read again. [`spsc`] for one producer, [`mpsc`] for many.
+//! A producer claims room for a record, fills the [`Chunk`] in place, and commits it. A chunk that is dropped instead
+//! is aborted, and the consumer never sees it. The consumer reads each [`Record`] in place, in the order of the claims,
+//! and releases it; a record that is not released is read again. [`spsc`] has one producer, [`mpsc`] many; [`shared`]
+//! is for memory that several processes map.
 //!
-//! The capacity is in bytes, rounded up to a power of two. A record takes 8 bytes and its own, rounded up to 8, all in
-//! one piece: if there is less than that to the end of the memory, that is skipped. So the longest record is a little
-//! less than half of the capacity; a longer one is told at once ([`ClaimError::TooLong`](crate::ClaimError)). In memory
-//! that several processes map: [`shared`].
+//! The capacity is in bytes, rounded up to a power of two. A record takes 8 bytes plus its length, rounded up to a
+//! multiple of 8, in one piece: if it does not fit before the end of the memory, the rest there is skipped. So the
+//! longest record is a little less than half of the capacity; a claim for a longer one fails with
+//! [`ClaimError::TooLong`](crate::ClaimError).
 //!
-//! A chunk is not cleared: there may be bytes of earlier records in it.
+//! A chunk is not cleared: it may contain bytes of earlier records.
 //!
 //! # Invariants
-//! R1: a notifier lies in the ring, which each side keeps.
-//! R2: a claimed range is its chunk's alone until that is committed or aborted; a record is its consumer's until it is
-//!     released.
-//! R3: the words of a ring are initialised, and there as long as a side is.
+//! R1: the notifiers lie in the ring, which each side keeps.
+//! R2: a claimed range belongs to its chunk alone until the chunk is committed or aborted; a record belongs to its
+//!     consumer until it is released.
+//! R3: the words of a ring are initialised, and live as long as a side.
 
 mod blocking;
 #[cfg(all(test, not(unc_model)))]

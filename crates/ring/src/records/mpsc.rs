@@ -1,35 +1,36 @@
 //! Byte records from many producers to one consumer.
 //!
 //! # Contract
-//! A claim is one compare-and-swap when nobody else claims at that moment; producers fill their chunks at the same
-//! time, and each commits its own. Records come in the order of the claims, so one that is claimed and not yet
-//! committed or aborted holds up those behind it. The rest is said in [`records`](super).
+//! An uncontended claim is one compare-and-swap. Producers fill their chunks concurrently, and each commits its own.
+//! Records arrive in the order of the claims, so a claim that is neither committed nor aborted holds up those after it.
+//! For the rest see [`records`](super).
 //!
-//! A chunk that is leaked (`mem::forget`), or whose process died, holds them up for ever: [`Consumer::unblock`] passes
-//! over it. When all producers have gone, that happens by itself.
+//! A chunk that was leaked (`mem::forget`), or whose process died, holds up the others forever;
+//! [`Consumer::unblock`] skips it. Once all producers have gone, the consumer skips it by itself.
 //!
 //! # State
 //! `tail`, moved by the producers, and `head`, written by the consumer, in words; a header before each record.
 //!
 //! I1: `0 <= tail - head <= words`.
-//! I2: a range between `head` and `tail` is its producer's from the claim to the commit or abort, then the consumer's.
-//! I3: words that nobody has claimed are zeros: no header is found where none was stored.
+//! I2: a range between `head` and `tail` belongs to its producer from the claim to the commit or abort, then to the
+//!     consumer.
+//! I3: unclaimed words are zeros, so no header is found where none was stored.
 //! I4: there is one consumer, and it needs `&mut self`.
-//! I5: the control block and the words live as long as the ring: they are its own, or kept. A side keeps its ring until
-//!     it is dropped.
+//! I5: the control block and the words live as long as the ring, which owns them or keeps their keeper. A side keeps
+//!     its ring until it is dropped.
 //!
 //! # Edges
 //! records-commit: `commit` and `abort` store a header -> the consumer loads it. Carries the record.
 //! records-free: the consumer stores `head` -> a producer loads it. Carries the end of the last read, and the zeros.
-//! records-last: a producer goes -> the consumer sees that there is none left. Carries all that it committed.
-//! None for `tail`: who claims after another learns nothing of it.
+//! records-last: a producer is dropped -> the consumer sees that none is left. Carries all that it committed.
+//! None for `tail`: a claim carries nothing to later claims.
 //!
 //! # Evidence
 //! Tests in `records`; tests/model_records.rs; fuzz target `records`.
 //!
 //! # Sources
-//! Agrona's many-to-one ring buffer for the shape, and `unblock`; its issue 160 (a full ring) does not arise: positions
-//! do not wrap.
+//! Agrona's many-to-one ring buffer, for its interface and `unblock`. Its issue 160 (a full ring) does not arise:
+//! positions do not wrap.
 
 use super::header::{Header, words_for};
 use super::record::{Found, judge};
@@ -48,10 +49,10 @@ use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 use uncontended_atomic::{Arc, AtomicU64, Named, fence};
 use uncontended_wait::Sleepers;
 
-/// A first producer, to be cloned, and the consumer.
+/// The first producer, to be cloned, and the consumer.
 pub type Sides<B = Silent> = (Producer<B>, Consumer<B>);
 
-/// A ring of at least `capacity` bytes, whose sides poll.
+/// Makes a ring of at least `capacity` bytes whose sides poll.
 ///
 /// ```
 /// let (producer, mut consumer) = uncontended_ring::records::mpsc::ring(4096)?;
@@ -67,12 +68,12 @@ pub type Sides<B = Silent> = (Producer<B>, Consumer<B>);
 /// ```
 ///
 /// # Errors
-/// Zero, or more than [`MAX_CAPACITY`](crate::MAX_CAPACITY) or than there is memory for.
+/// The capacity is zero, or exceeds [`MAX_CAPACITY`](crate::MAX_CAPACITY) or the available memory.
 pub fn ring(capacity: usize) -> Result<Sides, CapacityError> {
     build(capacity)
 }
 
-/// The same, whose sides may sleep.
+/// Like [`ring`], but with sides that may sleep.
 ///
 /// # Errors
 /// As for [`ring`].
@@ -80,39 +81,39 @@ pub fn blocking(capacity: usize) -> Result<Sides<Sleepers>, CapacityError> {
     build(capacity)
 }
 
-/// What all sides see of each other.
+/// The state that all sides share.
 #[repr(C)]
 pub(super) struct Control<B> {
     pub(super) tail: CachePadded<Cursor>,
     pub(super) head: CachePadded<Cursor>,
-    /// For those who wait for records, and for room.
+    /// Notifiers for the consumer, which waits for records, and for producers, which wait for room.
     pub(super) values: CachePadded<Listeners<B>>,
     pub(super) room: CachePadded<B>,
-    /// How many producers have not gone; and whether others may come, [`OPEN`].
+    /// The number of producers that have not gone, plus [`OPEN`] if others may join.
     pub(super) living: CachePadded<AtomicU64>,
 }
 
-/// Besides the number of producers: the ring is where others may find it, and has not been closed.
+/// Set next to the number of producers in a shared ring that has not been closed: others may join.
 pub(super) const OPEN: u64 = 1 << 63;
 
-/// A ring, as one process has it.
+/// One process's handle to a ring.
 pub(super) struct Ring<B> {
     control: NonNull<Control<B>>,
     pub(super) words: Words,
-    /// What keeps memory that was given; none: the memory is the ring's own.
+    /// The keeper of provided memory; `None`: the ring owns its memory.
     keep: Option<Box<dyn Send + Sync>>,
 }
 
-// SAFETY: it is a control block of atomics and `Words`; both are there as long as `self` (I5).
+// SAFETY: a ring is a control block of atomics and `Words`; both live as long as `self` (I5).
 unsafe impl<B: Notifier> Send for Ring<B> {}
 // SAFETY: as for `Send` (I5).
 unsafe impl<B: Notifier> Sync for Ring<B> {}
 
 impl<B> Ring<B> {
-    /// A ring in memory that `keep` keeps.
+    /// Makes a ring in memory that `keep` keeps.
     ///
     /// # Safety
-    /// I5 holds as long as `keep` is not dropped.
+    /// I5 holds until `keep` is dropped.
     #[cfg(not(unc_model))]
     pub(super) unsafe fn given(
         control: NonNull<Control<B>>,
@@ -122,19 +123,19 @@ impl<B> Ring<B> {
         Ring { control, words, keep: Some(Box::new(keep)) }
     }
 
-    /// Where consumers sleep.
+    /// The notifier of the consumer.
     pub(super) fn values(&self) -> &Listeners<B> {
         &self.control().values
     }
 
-    /// Where producers sleep.
+    /// The notifier of the producers.
     pub(super) fn room(&self) -> &B {
         &self.control().room
     }
 
     #[inline(always)]
     pub(super) fn control(&self) -> &Control<B> {
-        // SAFETY: the control block is there (I5), and reached by shared references only.
+        // SAFETY: the control block lives (I5), and only shared references to it exist.
         unsafe { self.control.as_ref() }
     }
 }
@@ -161,11 +162,11 @@ fn build<B: Notifier>(capacity: usize) -> Result<Sides<B>, CapacityError> {
     let control = NonNull::from(Box::leak(control));
     let ring = Arc::new(Ring { control, words, keep: None });
     let producer = Producer::join(Arc::clone(&ring));
-    // SAFETY: it is the first of a new ring (I4).
+    // SAFETY: this is the first consumer of a new ring (I4).
     Ok((producer, unsafe { Consumer::go_on(ring) }))
 }
 
-/// A side that writes records. Clone it for more.
+/// A producer: a side that writes records. Each clone is another producer.
 ///
 /// ```
 /// use uncontended_ring::ClaimError;
@@ -185,30 +186,30 @@ fn build<B: Notifier>(capacity: usize) -> Result<Sides<B>, CapacityError> {
 /// ```
 pub struct Producer<B: Notifier = Silent> {
     pub(super) ring: Arc<Ring<B>>,
-    /// Up to where there was room when this producer last saw `head`.
+    /// Where the ring is full, according to this producer's last load of `head`.
     limit: Position,
 }
 
 impl<B: Notifier> Producer<B> {
-    /// One more producer.
+    /// Adds a producer.
     pub(super) fn join(ring: Arc<Ring<B>>) -> Producer<B> {
         ring.control().living.fetch_add(1, Relaxed);
-        // It has not looked for room yet.
+        // It has not loaded `head` yet.
         Producer { limit: Position::new(0), ring }
     }
 
     /// Claims room for a record of `len` bytes.
     ///
     /// # Errors
-    /// There is not that much room now or, beyond the longest record, ever; or the consumer has gone.
+    /// There is not enough room now; or `len` exceeds the longest record; or the consumer has gone.
     #[inline]
     pub fn claim(&mut self, len: usize) -> Result<Chunk<'_, Self>, ClaimError> {
         let claimed = self.find(len)?;
-        // SAFETY: it was claimed just now (I2).
+        // SAFETY: the range was claimed just now (I2).
         Ok(unsafe { Chunk::new(self, claimed) })
     }
 
-    /// Puts a copy of `bytes` in.
+    /// Pushes a record with a copy of `bytes`.
     ///
     /// # Errors
     /// As for [`claim`](Producer::claim).
@@ -241,7 +242,7 @@ impl<B: Notifier> Producer<B> {
         loop {
             let tail = self.ring.control().tail.load(Relaxed);
             if tail.is_gone() {
-                // No side of this ring says that of all producers: somebody else wrote it, and no claim can succeed.
+                // No side of this ring stores that in `tail`: another program did, and no claim can succeed.
                 return Err(ClaimError::Closed);
             }
             let tail = tail.position();
@@ -249,10 +250,10 @@ impl<B: Notifier> Producer<B> {
             let padding = if span > to_end { to_end } else { 0 };
             let end = tail.plus(padding + span);
             if end > self.limit {
-                // EDGE records-free (acquire): the consumer has read what was there, and cleared it.
+                // EDGE records-free (acquire): the consumer has read what the room held, and cleared it.
                 let head = self.ring.control().head.load(Acquire);
                 self.limit = head.position().plus(words.len());
-                // `tail` may be older than that; then it passes here, and the claim fails.
+                // `tail` may be older than `head`. Then this check passes, and the compare-and-swap fails.
                 if end > self.limit {
                     return Err(ClaimError::Full);
                 }
@@ -263,20 +264,20 @@ impl<B: Notifier> Producer<B> {
         }
     }
 
-    /// Says what was claimed, so that it can be passed over if this producer dies.
+    /// Stores headers for the claim, so that it can be skipped if this producer dies.
     #[inline]
     fn mark(&self, claimed: Claimed) {
         let words = &self.ring.words;
         if claimed.padding > 0 {
             let at = claimed.at.minus(claimed.padding);
-            // EDGE records-commit (release): this store comes before the consumer clears the word.
+            // EDGE records-commit (release): orders this store before the consumer clears the word.
             words.store(at, Header::skip(claimed.padding), Release);
         }
-        // EDGE records-commit (release): as above, if it is the last.
+        // EDGE records-commit (release): as above, if this store is the last.
         words.store(claimed.at, Header::Claimed(claimed.len as u32), Release);
     }
 
-    /// The longest record, in bytes.
+    /// The length of the longest record, in bytes.
     pub fn longest(&self) -> usize {
         self.ring.words.longest()
     }
@@ -296,15 +297,15 @@ impl<B: Notifier> Writer for Producer<B> {
 
     #[inline]
     unsafe fn commit(&mut self, claimed: Claimed) {
-        // EDGE records-commit (release): who sees this sees the record.
+        // EDGE records-commit (release): a consumer that sees this sees the record.
         self.ring.words.store(claimed.at, Header::Record(claimed.len as u32), Release);
         self.ring.control().values.notify();
     }
 
     unsafe fn abort(&mut self, claimed: Claimed) {
-        // EDGE records-commit (release): this producer writes there no more.
+        // EDGE records-commit (release): this producer no longer writes there.
         self.ring.words.store(claimed.at, Header::Skip(claimed.len as u32), Release);
-        // The consumer passes over it, which may be what others wait for.
+        // The consumer skips it, and may wait for that.
         self.ring.control().values.notify();
     }
 }
@@ -317,7 +318,7 @@ impl<B: Notifier> Clone for Producer<B> {
 
 impl<B: Notifier> Drop for Producer<B> {
     fn drop(&mut self) {
-        // EDGE records-last (release): all that this one committed.
+        // EDGE records-last (release): all that this producer committed.
         self.ring.control().living.fetch_sub(1, Release);
         self.ring.control().values.notify();
     }
@@ -329,7 +330,7 @@ impl<B: Notifier> fmt::Debug for Producer<B> {
     }
 }
 
-/// The side that reads records.
+/// The consumer: the side that reads records.
 ///
 /// ```
 /// use uncontended_ring::records::RecordError;
@@ -345,7 +346,7 @@ impl<B: Notifier> fmt::Debug for Producer<B> {
 /// ```
 pub struct Consumer<B: Notifier = Silent> {
     pub(super) ring: Arc<Ring<B>>,
-    /// What `ring.head` is: nobody else stores it.
+    /// `ring.head`, which only this side stores.
     head: Position,
     /// In memory that was given: the role, given up last.
     #[cfg(not(unc_model))]
@@ -353,12 +354,12 @@ pub struct Consumer<B: Notifier = Silent> {
 }
 
 impl<B: Notifier> Consumer<B> {
-    /// The consumer, where the last one left off.
+    /// Makes the consumer, which continues where the last one stopped.
     ///
     /// # Safety
-    /// There is no other (I4).
+    /// There is no other consumer (I4).
     pub(super) unsafe fn go_on(ring: Arc<Ring<B>>) -> Consumer<B> {
-        // Only a consumer that was here before has stored it, or one that died.
+        // Only consumers that have gone or died have stored it.
         let head = ring.control().head.load(Relaxed).position();
         Consumer {
             ring,
@@ -368,14 +369,14 @@ impl<B: Notifier> Consumer<B> {
         }
     }
 
-    /// The oldest record that was not released.
+    /// Reads the oldest record that was not released.
     ///
     /// # Errors
-    /// There is none now, or will never be one.
+    /// There is no record now, or there will never be one.
     #[inline]
     pub fn read(&mut self) -> Result<Record<'_, Self>, RecordError> {
         let place = self.find()?;
-        // SAFETY: it was found just now (I2).
+        // SAFETY: the record was found just now (I2).
         Ok(unsafe { Record::new(self, place) })
     }
 
@@ -385,13 +386,13 @@ impl<B: Notifier> Consumer<B> {
         loop {
             match self.look()? {
                 Found::Record(len) => return Ok(Place { at: self.head, len }),
-                // SAFETY: its header was found, so the range is the consumer's (I2).
+                // SAFETY: its header was found, so the range belongs to the consumer (I2).
                 Found::Skip(span) => unsafe { self.free(span) },
-                // SAFETY: no producer is left to commit what is claimed (I2).
+                // SAFETY: no producer is left to commit the claim (I2).
                 Found::Claimed(span) if is_last => unsafe { self.free(span) },
                 Found::Nothing if is_last => return Err(RecordError::Closed),
                 Found::Nothing | Found::Claimed(_) => {
-                    // EDGE records-last (acquire): all that the producers committed is seen by the next look.
+                    // EDGE records-last (acquire): the next `look` sees all that the producers committed.
                     if self.ring.control().living.load(Acquire) > 0 {
                         return Err(RecordError::Empty);
                     }
@@ -401,41 +402,41 @@ impl<B: Notifier> Consumer<B> {
         }
     }
 
-    /// What is next.
+    /// Loads what is at `head`.
     #[inline]
     fn look(&self) -> Result<Found, RecordError> {
         let words = &self.ring.words;
-        // EDGE records-commit (acquire): the record has been written, or its producer has done with it.
+        // EDGE records-commit (acquire): the record has been written, or its producer is done with it.
         judge(words, self.head, words.load(self.head, Acquire), words.len())
     }
 
-    /// Gives `span` words back, cleared (I3).
+    /// Clears `span` words and gives them back (I3).
     ///
     /// # Safety
-    /// They are the consumer's: a header of that span was found, or nobody will ever commit them.
+    /// They belong to the consumer: it found a header of that span, or no producer will ever commit them.
     #[inline]
     unsafe fn free(&mut self, span: u64) {
         let words = &self.ring.words;
-        // Whenever this process dies, the next consumer finds something to pass over, or zeros up to the next header.
+        // If this process dies at any point, the next consumer finds a range to skip, or zeros up to the next header.
         words.store(self.head, Header::skip(span), Relaxed);
-        // EDGE records-commit (release): the header says so before the payload goes.
+        // EDGE records-commit (release): orders the header before the clearing of the payload.
         fence(Release);
-        // SAFETY: the range is the consumer's since it found its header (I2), and `look` saw it lie in the memory.
+        // SAFETY: the range belongs to the consumer, which found its header (I2), and `look` checked its bounds.
         unsafe { words.clear(self.head.plus(1), span - 1) };
-        // EDGE records-commit (release): the payload has gone before the header does.
+        // EDGE records-commit (release): orders the clearing of the payload before that of the header.
         words.store(self.head, Header::None, Release);
         self.head = self.head.plus(span);
-        // EDGE records-free (release): this has been read and cleared.
+        // EDGE records-free (release): the range has been read and cleared.
         self.ring.control().head.store(self.head, Release);
         self.ring.control().room.notify();
     }
 
-    /// Passes over what a producer that died or leaked its chunk has claimed, if the next record is such a one. Returns
-    /// how many bytes that gave back; 0: no claim is in the way.
+    /// Skips the next claim, whose producer died or leaked its chunk. Returns the number of bytes given back; 0: no
+    /// claim is in the way.
     ///
     /// # Safety
-    /// The claim that is next will never be committed or aborted, nor written to, and no living producer is inside of
-    /// `claim` or `push` now. Producers may hold other chunks.
+    /// The next claim will never be committed, aborted, or written to, and no living producer is inside `claim` or
+    /// `push` now. Producers may hold other chunks.
     pub unsafe fn unblock(&mut self) -> Result<usize, RecordError> {
         let span = match self.look()? {
             Found::Record(_) | Found::Skip(_) => return Ok(0),
@@ -443,14 +444,14 @@ impl<B: Notifier> Consumer<B> {
             Found::Nothing => self.unmarked(),
         };
         if span > 0 {
-            // SAFETY: nobody will commit what is claimed there, as the caller promises (I2).
+            // SAFETY: the claim will never be committed, as the caller promises (I2).
             unsafe { self.free(span) };
         }
         Ok(span as usize * super::header::WORD)
     }
 
-    /// How many words from `head` on were claimed by one who died before it could say so: up to the next header, the
-    /// end of the memory, or `tail`. It wrote nothing else there.
+    /// How many words from `head` on were claimed by a producer that died before it stored a header: up to the next
+    /// header, the end of the memory, or `tail`. It wrote nothing else there.
     fn unmarked(&self) -> u64 {
         let words = &self.ring.words;
         let claimed = self.ring.control().tail.load(Relaxed).position().since(self.head);
@@ -459,7 +460,7 @@ impl<B: Notifier> Consumer<B> {
         (0..most).take_while(is_none).count() as u64
     }
 
-    /// Whether all producers have gone. What they left can still be read.
+    /// Whether all producers have gone. The records that they left can still be read.
     pub fn is_closed(&self) -> bool {
         self.ring.control().living.load(Relaxed) == 0
     }
@@ -473,7 +474,7 @@ impl<B: Notifier> Reader for Consumer<B> {
 
     #[inline]
     unsafe fn release(&mut self, record: Place) {
-        // SAFETY: the record's words are the consumer's, which has done with them (I2).
+        // SAFETY: the record's words belong to the consumer, which is done with them (I2).
         unsafe { self.free(words_for(record.len)) };
     }
 }
@@ -481,7 +482,7 @@ impl<B: Notifier> Reader for Consumer<B> {
 impl<B: Notifier> Drop for Consumer<B> {
     fn drop(&mut self) {
         self.ring.control().values.go();
-        // EDGE records-free (release): who sees that the consumer has gone sees what it read.
+        // EDGE records-free (release): a producer that sees that the consumer has gone sees all its reads done.
         self.ring.control().head.store_gone(self.head, Release);
         self.ring.control().room.notify();
     }

@@ -1,4 +1,4 @@
-//! A record, being read.
+//! A record that is being read.
 
 use super::header::{Header, words_for};
 use super::sides::{Place, Reader};
@@ -6,7 +6,7 @@ use super::words::Words;
 use crate::position::Position;
 use std::fmt;
 
-/// A record, read in place: it is a slice of bytes. What is not released is read again.
+/// A record, read in place as a slice of bytes. A record that is not released is read again.
 ///
 /// ```
 /// let (mut producer, mut consumer) = uncontended_ring::records::spsc::ring(64)?;
@@ -16,7 +16,7 @@ use std::fmt;
 /// line.release();
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[must_use = "what is not released is read again, and holds the producers up"]
+#[must_use = "a record that is not released is read again, and holds up the producers"]
 pub struct Record<'c, C: Reader> {
     consumer: &'c mut C,
     place: Place,
@@ -24,22 +24,22 @@ pub struct Record<'c, C: Reader> {
 
 impl<'c, C: Reader> Record<'c, C> {
     /// # Safety
-    /// This consumer found it just now.
+    /// This consumer found the record just now.
     pub(super) unsafe fn new(consumer: &'c mut C, place: Place) -> Record<'c, C> {
         Record { consumer, place }
     }
 
-    /// Gives its room back.
+    /// Gives the room of the record back to the producers.
     #[inline]
     pub fn release(self) {
         // SAFETY: this consumer found the record, which ends here (R2).
         unsafe { self.consumer.release(self.place) };
     }
 
-    /// A copy.
+    /// Copies the record.
     #[cfg(unc_model)]
     pub fn to_vec(&self) -> Vec<u8> {
-        // SAFETY: the record is the consumer's until it is released (R2).
+        // SAFETY: the record belongs to the consumer until it is released (R2).
         unsafe { self.consumer.words().read(self.place.at, self.place.len) }
     }
 }
@@ -51,7 +51,7 @@ impl<C: Reader> std::ops::Deref for Record<'_, C> {
     #[inline]
     fn deref(&self) -> &[u8] {
         let payload = self.consumer.words().payload(self.place.at).as_ptr();
-        // SAFETY: `len` initialised bytes lie in the memory, the consumer's until released (R2, R3).
+        // SAFETY: these `len` bytes are initialised (R3), and belong to the consumer until released (R2).
         unsafe { std::slice::from_raw_parts(payload, self.place.len) }
     }
 }
@@ -65,11 +65,11 @@ impl<C: Reader> fmt::Debug for Record<'_, C> {
 /// Why no record was read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RecordError {
-    /// There is none now.
+    /// There is no record now.
     Empty,
-    /// There is none, and none will ever come.
+    /// There is no record, and none will ever come.
     Closed,
-    /// The memory was written by somebody other than a producer of this ring: nothing in it can be trusted.
+    /// Something other than this ring's producers wrote to its memory: none of its contents can be trusted.
     Corrupt,
 }
 
@@ -77,9 +77,9 @@ impl fmt::Display for RecordError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             RecordError::Empty => "there is no record",
-            RecordError::Closed => "there is no record, and the other side has gone",
+            RecordError::Closed => "there is no record, and none will come",
             RecordError::Corrupt => {
-                "the ring's memory was written by somebody other than its producers"
+                "the ring is corrupt: something other than its producers wrote to it"
             }
         })
     }
@@ -87,19 +87,19 @@ impl fmt::Display for RecordError {
 
 impl std::error::Error for RecordError {}
 
-/// What a consumer does about a header.
+/// What a consumer found at its position.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Found {
     Nothing,
-    /// Being filled; so many words.
+    /// A record of this many words that is being filled.
     Claimed(u64),
-    /// A record of so many bytes.
+    /// A record of this many bytes.
     Record(usize),
-    /// So many words to pass over.
+    /// This many words to skip.
     Skip(u64),
 }
 
-/// Judges a header found at a position: what it spans must lie within the memory, and within `most` words.
+/// Interprets the header found at `at`. Its range must lie within the memory and span at most `most` words.
 #[inline]
 pub(super) fn judge(
     words: &Words,

@@ -1,37 +1,37 @@
-//! Byte records from many producers to one consumer in memory that the caller gives: mapped by several processes, or by
-//! one.
+//! Byte records from many producers to one consumer, in memory that the caller provides, mapped by one process or by
+//! several.
 //!
 //! # Contract
-//! [`create`] lays a ring out, [`attach`] finds it there and checks all that its header says. A [`Shared`] gives out
-//! any number of producers, and the one consumer's role, to one holder in any process. Sides are those of
-//! [`mpsc`](super::mpsc), polling or sleeping. The ring is open until somebody calls [`Shared::close`]: only then, when
-//! no producer is left, is the consumer told [`RecordError::Closed`](super::RecordError).
+//! [`create`] lays out a ring, and [`attach`] accepts it after checking its header. A [`Shared`] hands out any number
+//! of producers, and the consumer's role to one holder in any process. They are the sides of [`mpsc`](super::mpsc),
+//! polling or sleeping. The ring is open until a process calls [`Shared::close`]; after that, the consumer gets
+//! [`RecordError::Closed`](super::RecordError) once no producer is left.
 //!
-//! A producer that dies in a claim holds the consumer up, until it calls [`unblock`](super::mpsc::Consumer::unblock).
-//! One that dies without that is only missed at the end, as one that has not gone. A consumer that died has its role
-//! taken over; its successor reads again what was not released, and calls `unblock` first: the dead may have been about
-//! to give room back. Nobody sleeps for ever because a process died in the middle of waking it: who takes over wakes
-//! all, and in any case a sleeper looks again by itself after
-//! [`LONGEST_SHARED_SLEEP`](uncontended_wait::LONGEST_SHARED_SLEEP).
+//! A producer that dies in a claim blocks the consumer until the consumer calls
+//! [`unblock`](super::mpsc::Consumer::unblock). A producer that dies outside a claim matters only at the end: it still
+//! counts as a producer, so the ring does not close. The role of a consumer that died can be taken over. The new
+//! consumer reads again what was not released, and must call `unblock` first: the dead one may have been in the middle
+//! of giving room back. No thread sleeps forever because a process died while waking it: taking over the role wakes all
+//! sleepers, and each checks again after [`LONGEST_SHARED_SLEEP`](uncontended_wait::LONGEST_SHARED_SLEEP) in any case.
 //!
-//! Whatever another process writes there, nothing outside of the memory is touched: positions are masked, the size is
-//! this process's own after `attach`, and a record that would go over the end is
-//! [`RecordError::Corrupt`](super::RecordError). Whether its bytes are what was committed is up to the others'
+//! Whatever another process writes into the memory, nothing outside it is accessed: positions are masked, after
+//! `attach` this process uses its own copy of the size, and a record that would exceed the end is
+//! [`RecordError::Corrupt`](super::RecordError). That its bytes are the committed ones depends on the other processes
 //! following the same rules.
 //!
 //! # State
 //! ```text
-//! 0    magic u64 | version u32 | kind u32 | words u64 | consumer u64: who holds the role
+//! 0    magic u64 | version u32 | kind u32 | words u64 | consumer u64: holder of the role
 //! 128  tail | 256  head | 384  sleepers for records, consumer gone u32 | 512  sleepers for room
 //! 640  producers, and whether open
 //! 768  words
 //! ```
-//! All in the machine's own byte order: it is memory, not a file.
-//! I1: the memory is there, aligned, and large enough for the layout, as long as its keeper.
+//! All in native byte order: this is memory, not a file.
+//! I1: as long as its keeper lives, the memory is mapped, aligned, and large enough for the layout.
 //! I2: the consumer's role lies in that memory, which the ring keeps.
 //!
 //! # Edges
-//! made: that of the stamp (`given`).
+//! made: the edge of the stamp (`given`).
 //!
 //! # Evidence
 //! Tests in `records`; fuzz/fuzz_targets/records.rs.
@@ -69,13 +69,13 @@ struct Aligned(Control<Sleepers>);
 
 const _: () = assert!(size_of::<Memory>() == 768 && std::mem::offset_of!(Memory, control) == 128);
 
-/// To what the memory has to be aligned; pages always are.
+/// The alignment that the memory needs; pages always have it.
 pub const ALIGN: usize = align_of::<Memory>();
 
-/// How many bytes of memory a ring of at least `capacity` bytes takes.
+/// The bytes of memory that a ring of at least `capacity` bytes needs.
 ///
 /// # Errors
-/// Zero, or more than [`MAX_CAPACITY`](crate::MAX_CAPACITY).
+/// The capacity is zero, or exceeds [`MAX_CAPACITY`](crate::MAX_CAPACITY).
 pub const fn bytes_for(capacity: usize) -> Result<usize, CapacityError> {
     match count_for(capacity) {
         Ok(words) => Ok(size_of::<Memory>() + words * size_of::<u64>()),
@@ -83,15 +83,15 @@ pub const fn bytes_for(capacity: usize) -> Result<usize, CapacityError> {
     }
 }
 
-/// Lays out an empty ring of at least `capacity` bytes in the `bytes` bytes at `base`, and attaches to it. `keep` is
-/// dropped when the last that was made of it is: what unmaps the memory, say.
+/// Lays out an empty ring of at least `capacity` bytes in the `bytes` bytes at `base`, and attaches to it. `keep` (the
+/// owner of the mapping, say) is dropped together with the last handle made from the result.
 ///
 /// # Errors
-/// The memory is too small or not aligned, or the capacity cannot be.
+/// The memory is too small or not aligned, or the capacity is impossible.
 ///
 /// # Safety
-/// The memory can be read and written until `keep` is dropped, and nobody uses it as a ring yet, nor as anything else
-/// ever.
+/// The memory can be read and written until `keep` is dropped. It is not in use as a ring yet, and is never used as
+/// anything else.
 pub unsafe fn create(
     base: NonNull<u8>,
     bytes: usize,
@@ -115,23 +115,24 @@ pub unsafe fn create(
             living: CachePadded::new(AtomicU64::new(OPEN).named("living")),
         }),
     };
-    // SAFETY: the memory is large enough and aligned, as was checked, and the caller's to give (I1).
+    // SAFETY: the memory is large enough and aligned, as checked above, and the caller provides it for this (I1).
     unsafe { memory.write(made) };
-    // SAFETY: the words are behind that, as was checked too (I1).
+    // SAFETY: the words follow the header, and the size was checked above (I1).
     unsafe { words_of(memory).cast::<u64>().write_bytes(0, words) };
-    // SAFETY: as for the write (I1); from now on it is reached by shared references only.
+    // SAFETY: as for the write (I1); from now on only shared references to it exist.
     let header = unsafe { &memory.as_ref().header };
     header.stamp.set();
     Ok(Shared::new(memory, words, keep))
 }
 
-/// Attaches to the ring in the `bytes` bytes at `base`. `keep` is dropped when the last that was made of it is.
+/// Attaches to the ring in the `bytes` bytes at `base`. `keep` is dropped together with the last handle made from the
+/// result.
 ///
 /// # Errors
-/// There is no ring, or one of another kind or layout, or it does not fit into the memory.
+/// The memory holds no ring, a ring of another kind or layout, or one that exceeds the memory.
 ///
 /// # Safety
-/// The memory can be read and written until `keep` is dropped, and is used by nobody but as a ring.
+/// The memory can be read and written until `keep` is dropped, and is used only as a ring.
 pub unsafe fn attach(
     base: NonNull<u8>,
     bytes: usize,
@@ -139,8 +140,8 @@ pub unsafe fn attach(
 ) -> Result<Shared, AttachError> {
     check_memory(base, bytes, 1)?;
     let memory = base.cast::<Memory>();
-    // SAFETY: it is large enough and aligned, as was checked, any bytes are a header, and it is reached by atomics only
-    // (I1).
+    // SAFETY: the memory is large enough and aligned, as checked above; any bytes are a valid header; and all accesses
+    // are atomic (I1).
     let header = unsafe { &memory.as_ref().header };
     header.stamp.check(Kind::Records)?;
     let words = usize::try_from(header.words.load(Relaxed)).unwrap_or(usize::MAX);
@@ -152,18 +153,18 @@ pub unsafe fn attach(
     Ok(Shared::new(memory, words, keep))
 }
 
-/// Where the words are.
+/// The words, which follow the header.
 fn words_of(memory: NonNull<Memory>) -> NonNull<AtomicU64> {
-    NonNull::new(memory.as_ptr().wrapping_add(1).cast()).expect("memory is behind it")
+    NonNull::new(memory.as_ptr().wrapping_add(1).cast()).expect("the words follow the header")
 }
 
-/// Whether a ring can be there.
+/// Checks that the memory can hold a ring of this capacity.
 fn check_memory(base: NonNull<u8>, bytes: usize, capacity: usize) -> Result<(), AttachError> {
     let needed = bytes_for(capacity).map_err(AttachError::Capacity)?;
     crate::given::check_memory(base, bytes, needed, ALIGN)
 }
 
-/// A ring in given memory, as this process has attached to it.
+/// This process's attachment to a ring in provided memory.
 ///
 /// ```
 /// use std::ptr::NonNull;
@@ -173,7 +174,7 @@ fn check_memory(base: NonNull<u8>, bytes: usize, capacity: usize) -> Result<(), 
 /// struct Memory([u8; 4096]);
 /// let memory = Box::leak(Box::new(Memory([0; 4096])));
 /// let base = NonNull::from(&mut memory.0).cast();
-/// // SAFETY: the memory is never given back, and a ring and nothing else.
+/// // SAFETY: the memory is never freed, and is used only as a ring.
 /// let (made, found) = unsafe { (create(base, 4096, 1024, ())?, attach(base, 4096, ())?) };
 /// made.producer().push(b"hello")?;
 /// let mut consumer = found.consumer()?;
@@ -186,7 +187,7 @@ pub struct Shared {
     consumer: NonNull<Role>,
 }
 
-// SAFETY: a role is an atomic in memory that is kept (I2).
+// SAFETY: a role is an atomic in memory that the ring keeps (I2).
 unsafe impl Send for Shared {}
 // SAFETY: as for `Send` (I2).
 unsafe impl Sync for Shared {}
@@ -198,34 +199,34 @@ impl Shared {
             let memory = memory.as_ref();
             (NonNull::from(&memory.control.0), NonNull::from(&memory.header.consumer))
         };
-        // SAFETY: so many words are behind the header (I1), any bytes are one, and nobody has them but rings.
+        // SAFETY: `words` words follow the header (I1), any bytes are a valid word, and only rings use them.
         let words = unsafe { Words::given(words_of(memory), words) };
-        // SAFETY: all of it is there as long as `keep` (I1).
+        // SAFETY: all of it lives as long as `keep` (I1).
         let ring = unsafe { Ring::given(control, words, keep) };
-        // Where the fence that reaches other processes is refused, sleepers wake up by themselves now and then.
+        // If the kernel refuses the fence that reaches other processes, sleepers use bounded sleeps.
         let _ = ring.values().attach();
         let _ = ring.room().attach();
         Shared { ring: Arc::new(ring), consumer }
     }
 
-    /// One more producer.
+    /// Adds a producer.
     pub fn producer(&self) -> Producer<Sleepers> {
         Producer::join(Arc::clone(&self.ring))
     }
 
-    /// Takes the consumer's role.
+    /// Claims the consumer's role.
     ///
     /// # Errors
-    /// Somebody holds it, or died with it, or has given it up, which closed the ring.
+    /// Another holder has the role, died holding it, or gave it up, which closed the ring.
     pub fn consumer(&self) -> Result<Consumer<Sleepers>, RoleError> {
         self.role().claim(Scope::Shared)?;
         self.make_consumer()
     }
 
-    /// Takes the consumer's role over from who died with it.
+    /// Takes over the consumer's role from a holder that died.
     ///
     /// # Errors
-    /// Somebody lives who holds it, or it has been given up. One that nobody holds is taken.
+    /// A living holder has the role, or it was given up. A role that was never held is claimed.
     pub fn take_over_consumer(&self) -> Result<Consumer<Sleepers>, RoleError> {
         self.role().take_over(Scope::Shared)?;
         self.ring.values().wake_after_a_death();
@@ -233,7 +234,7 @@ impl Shared {
         self.make_consumer()
     }
 
-    /// By who has just come to hold the role.
+    /// Makes the consumer, for the process that has just claimed the role.
     fn make_consumer(&self) -> Result<Consumer<Sleepers>, RoleError> {
         // SAFETY: the role lies in the memory that the ring keeps (I2).
         let role = unsafe { Held::new(self.consumer, Arc::clone(&self.ring) as _) };
@@ -246,24 +247,24 @@ impl Shared {
         Ok(consumer)
     }
 
-    /// The holder of the consumer's role. Producers are as many as like, and nobody knows them.
+    /// The holder of the consumer's role. Producers are only counted.
     pub fn consumer_holder(&self) -> Holder {
         self.role().holder()
     }
 
     fn role(&self) -> &Role {
-        // SAFETY: it lies in the memory that the ring keeps (I2), and is reached by shared references only.
+        // SAFETY: the role lies in the memory that the ring keeps (I2), and only shared references to it exist.
         unsafe { self.consumer.as_ref() }
     }
 
-    /// Says that there will be no more producers than there are. When they have gone, the ring is closed.
+    /// Announces that no more producers will join. The ring closes once the existing ones have gone.
     pub fn close(&self) {
-        // EDGE records-last (release): as when the last producer goes.
+        // EDGE records-last (release): as when the last producer is dropped.
         self.ring.control().living.fetch_and(!OPEN, Release);
         self.ring.values().wake();
     }
 
-    /// The longest record, in bytes.
+    /// The length of the longest record, in bytes.
     pub fn longest(&self) -> usize {
         self.ring.words.longest()
     }

@@ -1,4 +1,4 @@
-//! What chunks and records ask of the sides that they came from.
+//! The interface through which chunks and records reach their sides.
 
 use super::words::Words;
 use crate::position::Position;
@@ -6,30 +6,29 @@ use crate::position::Position;
 /// Room for a record.
 #[derive(Clone, Copy, Debug)]
 pub struct Claimed {
-    /// Where its header goes.
+    /// The position of its header.
     pub(super) at: Position,
-    /// How many words of padding are before that.
+    /// The words of padding before the header.
     pub(super) padding: u64,
     /// Its length in bytes.
     pub(super) len: usize,
 }
 
-/// Where a record is.
+/// The place of a record.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
-    /// Where its header is.
+    /// The position of its header.
     pub(super) at: Position,
     /// Its length in bytes.
     pub(super) len: usize,
 }
 
-/// A side that chunks go back to. Sealed: nobody outside can name it.
+/// A producer, as its chunks see it. Sealed: its module is private.
 pub trait Writer {
     #[doc(hidden)]
     fn words(&self) -> &Words;
     /// # Safety
-    /// It was claimed from this side, and has been neither committed nor aborted; nobody has references into it any
-    /// more.
+    /// `claimed` was claimed from this side and is neither committed nor aborted, and no references into it are left.
     #[doc(hidden)]
     unsafe fn commit(&mut self, claimed: Claimed);
     /// # Safety
@@ -38,12 +37,12 @@ pub trait Writer {
     unsafe fn abort(&mut self, claimed: Claimed);
 }
 
-/// A side that records go back to. Sealed: nobody outside can name it.
+/// A consumer, as its records see it. Sealed: its module is private.
 pub trait Reader {
     #[doc(hidden)]
     fn words(&self) -> &Words;
     /// # Safety
-    /// It is what this side found last, and nobody has references into it any more.
+    /// `place` is what this side found last, and no references into it are left.
     #[doc(hidden)]
     unsafe fn release(&mut self, place: Place);
 }

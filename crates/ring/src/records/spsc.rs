@@ -1,27 +1,27 @@
 //! Byte records from one producer to one consumer.
 //!
 //! # Contract
-//! Wait-free on both sides; no atomic read-modify-write. A claim moves nothing that the consumer sees, so an aborted
-//! one leaves no trace. The rest is said in [`records`](super).
+//! Wait-free on both sides, without an atomic read-modify-write. A claim changes nothing that the consumer sees, so an
+//! aborted claim leaves no trace. For the rest see [`records`](super).
 //!
 //! # State
 //! `tail`, written by the producer, and `head`, written by the consumer, in words.
 //!
 //! I1: `0 <= tail - head <= words`.
-//! I2: words from `head` to `tail` are whole records and are the consumer's; the others are the producer's.
+//! I2: words from `head` to `tail` are whole records and belong to the consumer; the others belong to the producer.
 //! I3: there is one producer and one consumer; both need `&mut self`.
 //! I4: a side keeps its ring until it is dropped.
 //!
 //! # Edges
 //! records-publish: `commit` stores `tail` -> the consumer loads it. Carries the record, its header and the padding
-//! before it.
+//!     before it.
 //! records-vacate: the consumer stores `head` -> the producer loads it. Carries the end of the last read.
 //!
 //! # Evidence
 //! Tests in `records`; tests/model_records.rs; fuzz target `records`.
 //!
 //! # Sources
-//! Agrona's one-to-one ring buffer for the shape: claim, commit, abort, padding.
+//! Agrona's one-to-one ring buffer, for its interface: claim, commit, abort, padding.
 
 use super::header::{Header, words_for};
 use super::record::{Found, judge};
@@ -40,15 +40,15 @@ use uncontended_wait::Sleepers;
 /// Both sides of a ring.
 pub type Sides<B = Silent> = (Producer<B>, Consumer<B>);
 
-/// A ring of at least `capacity` bytes, whose sides poll.
+/// Makes a ring of at least `capacity` bytes whose sides poll.
 ///
 /// # Errors
-/// Zero, or more than [`MAX_CAPACITY`](crate::MAX_CAPACITY) or than there is memory for.
+/// The capacity is zero, or exceeds [`MAX_CAPACITY`](crate::MAX_CAPACITY) or the available memory.
 pub fn ring(capacity: usize) -> Result<Sides, CapacityError> {
     build(capacity)
 }
 
-/// The same, whose sides may sleep.
+/// Like [`ring`], but with sides that may sleep.
 ///
 /// # Errors
 /// As for [`ring`].
@@ -56,23 +56,23 @@ pub fn blocking(capacity: usize) -> Result<Sides<Sleepers>, CapacityError> {
     build(capacity)
 }
 
-/// What both sides share.
+/// The state that both sides share.
 pub(super) struct Ring<B> {
     tail: CachePadded<Cursor>,
     head: CachePadded<Cursor>,
-    /// For those who wait for records, and for room.
+    /// Notifiers for the consumer, which waits for records, and for the producer, which waits for room.
     values: CachePadded<Listeners<B>>,
     room: CachePadded<B>,
     words: Words,
 }
 
 impl<B> Ring<B> {
-    /// Where the consumer sleeps.
+    /// The notifier of the consumer.
     pub(super) fn values(&self) -> &B {
         &self.values
     }
 
-    /// Where the producer sleeps.
+    /// The notifier of the producer.
     pub(super) fn room(&self) -> &B {
         &self.room
     }
@@ -92,7 +92,7 @@ fn build<B: Notifier>(capacity: usize) -> Result<Sides<B>, CapacityError> {
     Ok((producer, Consumer { ring, head: start, seen: start }))
 }
 
-/// The side that writes records.
+/// The producer: the side that writes records.
 ///
 /// ```
 /// use uncontended_ring::ClaimError;
@@ -112,9 +112,9 @@ fn build<B: Notifier>(capacity: usize) -> Result<Sides<B>, CapacityError> {
 /// ```
 pub struct Producer<B: Notifier = Silent> {
     pub(super) ring: Arc<Ring<B>>,
-    /// What `ring.tail` is: nobody else stores it.
+    /// `ring.tail`, which only this side stores.
     tail: Position,
-    /// Up to where there was room when `head` was last seen.
+    /// Where the ring is full, according to the last load of `head`.
     limit: Position,
 }
 
@@ -122,15 +122,15 @@ impl<B: Notifier> Producer<B> {
     /// Claims room for a record of `len` bytes.
     ///
     /// # Errors
-    /// There is not that much room now or, beyond the longest record, ever; or the consumer has gone.
+    /// There is not enough room now; or `len` exceeds the longest record; or the consumer has gone.
     #[inline]
     pub fn claim(&mut self, len: usize) -> Result<Chunk<'_, Self>, ClaimError> {
         let claimed = self.find(len)?;
-        // SAFETY: it was claimed just now (I2).
+        // SAFETY: the range was claimed just now (I2).
         Ok(unsafe { Chunk::new(self, claimed) })
     }
 
-    /// Puts a copy of `bytes` in.
+    /// Pushes a record with a copy of `bytes`.
     ///
     /// # Errors
     /// As for [`claim`](Producer::claim).
@@ -154,7 +154,7 @@ impl<B: Notifier> Producer<B> {
         let (span, to_end) = (words_for(len), words.to_end(self.tail));
         let padding = if span > to_end { to_end } else { 0 };
         if self.limit.since(self.tail) < padding + span {
-            // EDGE records-vacate (acquire): the consumer has read what was there.
+            // EDGE records-vacate (acquire): the consumer has read what the room held.
             let head = self.ring.head.load(Acquire);
             self.limit = head.position().plus(words.len());
             if self.limit.since(self.tail) < padding + span {
@@ -164,7 +164,7 @@ impl<B: Notifier> Producer<B> {
         Ok(Claimed { at: self.tail.plus(padding), padding, len })
     }
 
-    /// The longest record, in bytes.
+    /// The length of the longest record, in bytes.
     pub fn longest(&self) -> usize {
         self.ring.words.longest()
     }
@@ -193,7 +193,7 @@ impl<B: Notifier> Writer for Producer<B> {
         unsafe { words.put(claimed.at, Header::Record(claimed.len as u32)) };
         self.tail = claimed.at.plus(words_for(claimed.len));
         debug_assert!(!self.tail.is_after(self.limit), "I1: no more than there was room for");
-        // EDGE records-publish (release): who sees this sees the record.
+        // EDGE records-publish (release): a consumer that sees this sees the record.
         self.ring.tail.store(self.tail, Release);
         self.ring.values.notify();
     }
@@ -203,7 +203,7 @@ impl<B: Notifier> Writer for Producer<B> {
 
 impl<B: Notifier> Drop for Producer<B> {
     fn drop(&mut self) {
-        // EDGE records-publish (release): who sees that the producer has gone sees all its records.
+        // EDGE records-publish (release): a consumer that sees that the producer has gone sees all its records.
         self.ring.tail.store_gone(self.tail, Release);
         self.ring.values.notify();
     }
@@ -215,7 +215,7 @@ impl<B: Notifier> fmt::Debug for Producer<B> {
     }
 }
 
-/// The side that reads records.
+/// The consumer: the side that reads records.
 ///
 /// ```
 /// use uncontended_ring::records::RecordError;
@@ -231,21 +231,21 @@ impl<B: Notifier> fmt::Debug for Producer<B> {
 /// ```
 pub struct Consumer<B: Notifier = Silent> {
     pub(super) ring: Arc<Ring<B>>,
-    /// What `ring.head` is, or further on by padding: nobody else stores it.
+    /// `ring.head`, which only this side stores; or past the padding after it.
     head: Position,
-    /// What was last seen of `tail`.
+    /// The last load of `tail`.
     seen: Position,
 }
 
 impl<B: Notifier> Consumer<B> {
-    /// The oldest record that was not released.
+    /// Reads the oldest record that was not released.
     ///
     /// # Errors
-    /// There is none now, or will never be one.
+    /// There is no record now, or there will never be one.
     #[inline]
     pub fn read(&mut self) -> Result<Record<'_, Self>, RecordError> {
         let place = self.find()?;
-        // SAFETY: it was found just now (I2).
+        // SAFETY: the record was found just now (I2).
         Ok(unsafe { Record::new(self, place) })
     }
 
@@ -264,27 +264,27 @@ impl<B: Notifier> Consumer<B> {
             }
             let words = &self.ring.words;
             let left = self.seen.since(self.head);
-            // SAFETY: `head` is before `tail`, so there is a record, or padding and a record, which are the consumer's
-            // (I2).
+            // SAFETY: `head` is before `tail`, so a record, or padding and a record, is there and belongs to the
+            // consumer (I2).
             let header = unsafe { words.get(self.head) };
             match judge(words, self.head, header, left)? {
                 Found::Record(len) => return Ok(Place { at: self.head, len }),
-                // A record follows; its release frees this too.
+                // A record follows. Its release frees the padding too.
                 Found::Skip(span) => self.head = self.head.plus(span),
                 Found::Nothing | Found::Claimed(_) => return Err(RecordError::Corrupt),
             }
         }
     }
 
-    /// Sees how far the producer has come.
+    /// Loads how far the producer has come.
     fn look(&mut self) -> Mark {
-        // EDGE records-publish (acquire): the records up to there have been written.
+        // EDGE records-publish (acquire): the records before `tail` have been written.
         let tail = self.ring.tail.load(Acquire);
         self.seen = tail.position();
         tail
     }
 
-    /// Whether the producer has gone. What it left can still be read.
+    /// Whether the producer has gone. The values that it left can still be read.
     pub fn is_closed(&self) -> bool {
         self.ring.tail.load(Relaxed).is_gone()
     }
@@ -309,7 +309,7 @@ impl<B: Notifier> Reader for Consumer<B> {
 impl<B: Notifier> Drop for Consumer<B> {
     fn drop(&mut self) {
         self.ring.values.go();
-        // EDGE records-vacate (release): who sees that the consumer has gone sees what it read.
+        // EDGE records-vacate (release): a producer that sees that the consumer has gone sees all its reads done.
         self.ring.head.store_gone(self.head, Release);
         self.ring.room.notify();
     }

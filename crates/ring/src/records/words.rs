@@ -1,12 +1,12 @@
-//! The memory of a byte ring: words, of which any may be a header and any part of a payload.
+//! The memory of a byte ring: words, each of which may be a header or part of a payload.
 //!
 //! # State
-//! I1: `base` points to `mask + 1` words, a power of two, all of them initialised, for as long as `self` lives.
-//! I2: a range of words is the caller's by the ring's own rules, except for its header where the other side may look at
-//!     that: then both use atomics for it.
+//! I1: `base` points to `mask + 1` initialised words, a power of two, as long as `self` lives.
+//! I2: the ring's own rules give a range of words to one side. Where the other side may read its header, both access
+//!     the header atomically.
 //!
-//! Under the checker a payload is stored in the same atomics word by word, so that what is left of it is found where a
-//! header is looked for; and whose the range is, is held against cells.
+//! Under the checker, payloads are stored word by word in the same atomics, so that a stale payload can be mistaken for
+//! a header; and a cell per word lets the checker detect accesses to a range that belongs to the other side.
 
 use super::header::{Header, WORD};
 use crate::CapacityError;
@@ -16,25 +16,25 @@ use std::fmt;
 use std::ptr::NonNull;
 use uncontended_atomic::{AtomicU64, Named, Ordering};
 
-/// The fewest words: less would hold no record that is worth it.
+/// The fewest words: fewer would hold no useful record.
 const LEAST: usize = 4;
 
 /// The memory of a ring.
 pub struct Words {
     base: NonNull<AtomicU64>,
     mask: u64,
-    /// Whether the memory is ours to give back.
+    /// Whether `drop` frees the memory.
     is_owned: bool,
     #[cfg(unc_model)]
     owners: Box<[uncontended_atomic::UnsafeCell<()>]>,
 }
 
-// SAFETY: words are atomics, and whose a payload is, the ring's rules say (I2).
+// SAFETY: words are atomics, and the ring's rules give each payload to one side (I2).
 unsafe impl Send for Words {}
-// SAFETY: as above (I2).
+// SAFETY: as for `Send` (I2).
 unsafe impl Sync for Words {}
 
-/// How many words a capacity of so many bytes is rounded up to.
+/// The number of words to which a capacity in bytes is rounded up.
 pub(super) const fn count_for(capacity: usize) -> Result<usize, CapacityError> {
     match capacity {
         0 => Err(CapacityError::Zero),
@@ -47,7 +47,7 @@ pub(super) const fn count_for(capacity: usize) -> Result<usize, CapacityError> {
 }
 
 impl Words {
-    /// Memory of at least `capacity` bytes.
+    /// Allocates at least `capacity` bytes.
     pub(super) fn new(capacity: usize) -> Result<Words, CapacityError> {
         let count = count_for(capacity)?;
         let mut words = Vec::new();
@@ -64,10 +64,10 @@ impl Words {
         })
     }
 
-    /// The `count` words at `base`.
+    /// Uses the `count` words at `base`.
     ///
     /// # Safety
-    /// They are there and initialised as long as the result, a power of two of them (I1), and used by nobody but as a
+    /// They are initialised and live as long as the result; `count` is a power of two (I1); and they are used only as a
     /// ring.
     #[cfg(not(unc_model))]
     pub(super) unsafe fn given(base: NonNull<AtomicU64>, count: usize) -> Words {
@@ -75,19 +75,19 @@ impl Words {
         Words { base, mask: count as u64 - 1, is_owned: false }
     }
 
-    /// How many words there are.
+    /// The number of words.
     #[inline(always)]
     pub(super) fn len(&self) -> u64 {
         self.mask + 1
     }
 
-    /// The longest record: one of which there is room for wherever the ring stands, with the padding before it.
+    /// The longest record that fits at any position, including the padding before it.
     #[inline(always)]
     pub(super) fn longest(&self) -> usize {
         (self.len() as usize / 2 - 1) * WORD
     }
 
-    /// The words from `at` to the end of the memory.
+    /// The number of words from `at` to the end of the memory.
     #[inline(always)]
     pub(super) fn to_end(&self, at: Position) -> u64 {
         self.len() - self.index(at) as u64
@@ -98,12 +98,12 @@ impl Words {
         (at.steps() & self.mask) as usize
     }
 
-    /// The header at a position.
+    /// The header word at a position.
     #[inline(always)]
     fn word(&self, at: Position) -> &AtomicU64 {
         // SAFETY: the index is at most `mask` (I1).
         let word = unsafe { self.base.add(self.index(at)) };
-        // SAFETY: the word is initialised (I1), and shared only as an atomic as long as it may be a header (I2).
+        // SAFETY: the word is initialised (I1), and accessed only as an atomic while it may be a header (I2).
         unsafe { word.as_ref() }
     }
 
@@ -112,7 +112,7 @@ impl Words {
         Header::of(self.word(at).load(order))
     }
 
-    /// Writes what no producer writes into the first word.
+    /// Writes a header that no producer writes into the first word.
     #[cfg(all(test, not(unc_model)))]
     pub(super) fn scribble(&self, word: u64) {
         // SAFETY: there is a first word (I1), and nobody else looks at it while the test writes it (I2).
@@ -127,47 +127,47 @@ impl Words {
 
 #[cfg(not(unc_model))]
 impl Words {
-    /// Where the payload behind the header at a position begins.
+    /// The payload after the header at a position.
     #[inline(always)]
     pub(super) fn payload(&self, at: Position) -> NonNull<u8> {
         // SAFETY: the index is at most `mask`, so this is at most one past the last word (I1).
         unsafe { self.base.add(self.index(at) + 1) }.cast()
     }
 
-    /// Writes the header of a range that is the caller's alone, header included.
+    /// Writes the header of a range that belongs to the caller alone, header included.
     ///
     /// # Safety
     /// As for [`write`](Words::write).
     #[inline(always)]
     pub(super) unsafe fn put(&self, at: Position, header: Header) {
         let target = self.word(at).as_ptr();
-        // SAFETY: the word is the caller's (I2).
+        // SAFETY: the word belongs to the caller (I2).
         unsafe { target.write(header.word()) };
     }
 
-    /// Reads the header of a range that is the caller's alone.
+    /// Reads the header of a range that belongs to the caller alone.
     ///
     /// # Safety
     /// As for [`write`](Words::write).
     #[inline(always)]
     pub(super) unsafe fn get(&self, at: Position) -> Header {
         let source = self.word(at).as_ptr();
-        // SAFETY: the word is the caller's (I2), and initialised (I1).
+        // SAFETY: the word belongs to the caller (I2) and is initialised (I1).
         Header::of(unsafe { source.read() })
     }
 
-    /// Copies `bytes` behind the header at a position.
+    /// Copies `bytes` to the payload after the header at a position.
     ///
     /// # Safety
-    /// The range belongs to the caller, and does not go beyond the end of the memory.
+    /// The range belongs to the caller and does not exceed the end of the memory.
     #[inline(always)]
     pub(super) unsafe fn write(&self, at: Position, bytes: &[u8]) {
         let target = self.payload(at).as_ptr();
-        // SAFETY: so many bytes there are the caller's (I2).
+        // SAFETY: these `bytes.len()` bytes belong to the caller (I2).
         unsafe { target.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
     }
 
-    /// Fills words with zeros, so that none looks like a header when the next round comes.
+    /// Zeroes words, so that none is taken for a header in the next round.
     ///
     /// # Safety
     /// As for [`write`](Words::write).
@@ -175,12 +175,12 @@ impl Words {
     pub(super) unsafe fn clear(&self, at: Position, words: u64) {
         // SAFETY: the index is at most `mask` (I1).
         let target = unsafe { self.base.add(self.index(at)) }.as_ptr();
-        // SAFETY: so many words there are the caller's (I2); a word of zeros is an atomic of zero.
+        // SAFETY: these `words` words belong to the caller (I2); all zeros is a valid atomic.
         unsafe { target.write_bytes(0, words as usize) };
     }
 }
 
-/// The checker's part: the same, word by word.
+/// Under the checker: the same, word by word.
 #[cfg(unc_model)]
 impl Words {
     fn own(&self, at: Position) {
@@ -230,7 +230,7 @@ impl Drop for Words {
     fn drop(&mut self) {
         let words = std::ptr::slice_from_raw_parts_mut(self.base.as_ptr(), self.mask as usize + 1);
         if self.is_owned {
-            // SAFETY: `new` leaked a box of that many (I1).
+            // SAFETY: `new` leaked a box of this length (I1).
             drop(unsafe { Box::from_raw(words) });
         }
     }

@@ -1,12 +1,12 @@
-//! Values read in place, and released at once. The header of [`spsc`](super) has the invariants and the edges.
+//! Values read in place and released together. The header of [`spsc`](super) has the invariants and the edges.
 
 use super::Consumer;
 use crate::notifier::{Notifier, Silent};
 use crate::position::Position;
 use std::fmt;
 
-/// Values that a consumer may read, from [`Consumer::read`]; at least one. What is not released or taken out is there
-/// again at the next read.
+/// One or more values to read in place, from [`Consumer::read`]. Values that are neither released nor taken out are
+/// returned again by the next read.
 ///
 /// ```
 /// let (mut producer, mut consumer) = uncontended_ring::spsc::ring(4)?;
@@ -17,7 +17,7 @@ use std::fmt;
 /// assert!(consumer.read(9)?.iter().eq(&[2, 3]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[must_use = "what is neither released nor taken out stays in the ring"]
+#[must_use = "values that are neither released nor taken out stay in the ring"]
 pub struct Batch<'c, T, B: Notifier = Silent> {
     pub(super) consumer: &'c mut Consumer<T, B>,
     /// How many slots from `head` on hold values (I6).
@@ -25,7 +25,7 @@ pub struct Batch<'c, T, B: Notifier = Silent> {
 }
 
 impl<'c, T, B: Notifier> Batch<'c, T, B> {
-    /// How many values there are.
+    /// The number of values.
     #[allow(clippy::len_without_is_empty, reason = "a batch is never empty")]
     pub fn len(&self) -> usize {
         self.len as usize
@@ -37,23 +37,23 @@ impl<'c, T, B: Notifier> Batch<'c, T, B> {
         Iter { consumer: self.consumer, next, end: next.plus(self.len) }
     }
 
-    /// The values as memory: up to the end of the ring's array, and the rest from its beginning.
+    /// The values as slices: those up to the end of the ring's array, then the rest from its start.
     #[cfg(not(unc_model))]
     pub fn as_slices(&self) -> (&[T], &[T]) {
         let (one, two) = self.consumer.full_slots(self.len);
-        // SAFETY: these slots hold values, which stay until the batch is gone (I6, I3).
+        // SAFETY: these slots hold values, which stay while the batch exists (I6, I3).
         let one = unsafe { crate::slots::values(one) };
         // SAFETY: as for the first (I2).
         (one, unsafe { crate::slots::values(two) })
     }
 
-    /// Drops all values, and gives their slots back.
+    /// Drops all values and gives their slots back.
     pub fn release(self) {
         let len = self.len();
         self.release_first(len);
     }
 
-    /// Drops the oldest `count` values, or all if there are no more, and gives their slots back at once.
+    /// Drops the oldest `count` values, or all if there are fewer, and gives their slots back together.
     pub fn release_first(self, count: usize) {
         let mut taken = self.into_iter();
         for _ in 0..count {
@@ -73,7 +73,7 @@ impl<'b, T, B: Notifier> IntoIterator for &'b Batch<'_, T, B> {
     }
 }
 
-/// Takes values out; the slots of those taken are given back when the iterator goes.
+/// Takes values out. The iterator gives the slots of the taken ones back when it is dropped.
 impl<'c, T, B: Notifier> IntoIterator for Batch<'c, T, B> {
     type Item = T;
     type IntoIter = Taken<'c, T, B>;
@@ -105,7 +105,7 @@ impl<'b, T, B: Notifier> Iterator for Iter<'b, T, B> {
         if self.next == self.end {
             return None;
         }
-        // SAFETY: the batch has the values up to `end`, which stay as long as it is borrowed (I6).
+        // SAFETY: the batch has the values up to `end`, which stay while it is borrowed (I6).
         let value = unsafe { self.consumer.value(self.next) };
         self.next = self.next.plus(1);
         Some(value)
@@ -125,8 +125,8 @@ impl<T, B: Notifier> fmt::Debug for Iter<'_, T, B> {
     }
 }
 
-/// The values of a [`Batch`] taken out, oldest first. What is left when it goes stays in the ring; if it is leaked, all
-/// of them are.
+/// An iterator that takes the values of a [`Batch`] out, oldest first. Values left when it is dropped stay in the ring;
+/// if the iterator is leaked, so are all its values.
 pub struct Taken<'c, T, B: Notifier = Silent> {
     /// Its `head` is `end` (I7).
     consumer: &'c mut Consumer<T, B>,
@@ -158,7 +158,7 @@ impl<T, B: Notifier> ExactSizeIterator for Taken<'_, T, B> {}
 
 impl<T, B: Notifier> Drop for Taken<'_, T, B> {
     fn drop(&mut self) {
-        // SAFETY: the values before `next` have been taken, those from there on not (I7).
+        // SAFETY: the values before `next` have been taken, those from `next` on have not (I7).
         unsafe { self.consumer.settle(self.next) };
     }
 }

@@ -14,7 +14,7 @@ use crate::position::Position;
 use crate::{CapacityError, ClaimError, PopError, PushError};
 use uncontended_wait::{Deadline, Sleepers};
 
-/// A ring for at most `capacity` values, whose sides may sleep.
+/// Makes a ring for at most `capacity` values whose sides may sleep.
 ///
 /// ```
 /// let (mut producer, mut consumer) = uncontended_ring::spsc::blocking(2)?;
@@ -29,35 +29,35 @@ use uncontended_wait::{Deadline, Sleepers};
 /// ```
 ///
 /// # Errors
-/// Zero, or more than [`MAX_CAPACITY`](crate::MAX_CAPACITY) or than there is memory for.
+/// The capacity is zero, or exceeds [`MAX_CAPACITY`](crate::MAX_CAPACITY) or the available memory.
 pub fn blocking<T>(capacity: usize) -> Result<Sides<T, Sleepers>, CapacityError> {
     ring_at(capacity, Position::new(0))
 }
 
 impl<T> Producer<T, Sleepers> {
-    /// Puts `value` in, and sleeps until there is room for it.
+    /// Pushes `value`. Sleeps until there is room for it.
     ///
     /// # Errors
-    /// The value, when the consumer has gone.
+    /// The value, if the consumer has gone.
     #[inline]
     pub fn push_wait(&mut self, value: T) -> Result<(), T> {
         self.push_deadline(value, Deadline::NEVER).map_err(PushError::into_inner)
     }
 
-    /// The same, but not longer than to `deadline`.
+    /// Like [`push_wait`](Self::push_wait), but gives up at `deadline`.
     ///
     /// # Errors
-    /// The value: the ring is still full, or its consumer has gone.
+    /// The value, if the ring is still full or its consumer has gone.
     #[inline]
     pub fn push_deadline(&mut self, value: T, deadline: Deadline) -> Result<(), PushError<T>> {
-        // Waits before the value is given away, so that it moves once.
+        // Wait before passing the value on, so that it moves once.
         if !self.has_room(1) {
             self.wait_for_room(1, deadline);
         }
         self.push(value)
     }
 
-    /// Claims room for exactly `count` values, and sleeps until there is so much.
+    /// Claims room for exactly `count` values. Sleeps until there is enough.
     ///
     /// # Errors
     /// As for [`claim`](Producer::claim), but never [`ClaimError::Full`].
@@ -65,7 +65,7 @@ impl<T> Producer<T, Sleepers> {
         self.claim_deadline(count, Deadline::NEVER)
     }
 
-    /// The same, but not longer than to `deadline`.
+    /// Like [`claim_wait`](Self::claim_wait), but gives up at `deadline`.
     ///
     /// # Errors
     /// As for [`claim`](Producer::claim).
@@ -80,28 +80,28 @@ impl<T> Producer<T, Sleepers> {
         self.claim(count)
     }
 
-    /// Sleeps until there is room for `count` values, or never will be.
+    /// Sleeps until there is room for `count` values, or there never will be.
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
     fn wait_for_room(&mut self, count: u64, deadline: Deadline) {
         let look = |side: &mut Self| side.has_room(count).then_some(());
-        // After a deadline that passed, the caller's next try says how things stand.
-        // SAFETY: the notifier is in the control block, which the keeper keeps (I4 of `spsc`).
+        // If the deadline passed, the caller's next try returns the reason.
+        // SAFETY: the notifier lies in the control block, which the keeper keeps (I4 of `spsc`).
         let _ = unsafe { sleep(self, |side| &side.control().room, look, deadline) };
     }
 }
 
 impl<T> Consumer<T, Sleepers> {
-    /// Takes the oldest value out, and sleeps until there is one. `None`: there will never be one.
+    /// Pops the oldest value. Sleeps until there is one. `None`: there will never be one.
     #[inline]
     pub fn pop_wait(&mut self) -> Option<T> {
         self.pop_deadline(Deadline::NEVER).ok()
     }
 
-    /// The same, but not longer than to `deadline`.
+    /// Like [`pop_wait`](Self::pop_wait), but gives up at `deadline`.
     ///
     /// # Errors
-    /// There is still none, or there will never be one.
+    /// There is still no value, or there will never be one.
     #[inline]
     pub fn pop_deadline(&mut self, deadline: Deadline) -> Result<T, PopError> {
         if !self.has_values() {
@@ -110,16 +110,15 @@ impl<T> Consumer<T, Sleepers> {
         self.pop()
     }
 
-    /// The oldest values, at most `most` of them (0 counts as 1); sleeps until there is one. `None`: there will never
-    /// be one.
+    /// Like [`read`](Consumer::read), but sleeps until there is a value. `None`: there will never be one.
     pub fn read_wait(&mut self, most: usize) -> Option<Batch<'_, T, Sleepers>> {
         self.read_deadline(most, Deadline::NEVER).ok()
     }
 
-    /// The same, but not longer than to `deadline`.
+    /// Like [`read_wait`](Self::read_wait), but gives up at `deadline`.
     ///
     /// # Errors
-    /// There are still none, or there will never be any.
+    /// There is still no value, or there will never be one.
     pub fn read_deadline(
         &mut self,
         most: usize,
@@ -131,13 +130,13 @@ impl<T> Consumer<T, Sleepers> {
         self.read(most)
     }
 
-    /// Sleeps until there is a value, or will never be one.
+    /// Sleeps until there is a value, or there never will be one.
     #[cold]
     #[cfg_attr(unc_model, track_caller)]
     fn wait_for_values(&mut self, deadline: Deadline) {
         let look = |side: &mut Self| side.has_values().then_some(());
-        // After a deadline that passed, the caller's next try says how things stand.
-        // SAFETY: the notifier is in the control block, which the keeper keeps (I4 of `spsc`).
+        // If the deadline passed, the caller's next try returns the reason.
+        // SAFETY: the notifier lies in the control block, which the keeper keeps (I4 of `spsc`).
         let _ = unsafe { sleep(self, |side| &side.control().values, look, deadline) };
     }
 }

@@ -1,4 +1,4 @@
-//! Slots written in place, and published at once. The header of [`spsc`](super) has the invariants and the edges.
+//! Slots written in place and published together. The header of [`spsc`](super) has the invariants and the edges.
 
 use super::Producer;
 use crate::notifier::{Notifier, Silent};
@@ -11,8 +11,8 @@ use std::mem::MaybeUninit;
 #[cfg(not(unc_model))]
 pub(super) type Pair<'c, T> = (&'c [Slot<T>], &'c [Slot<T>]);
 
-/// Room for some values, from [`Producer::claim`]. What is put here is published by [`publish`](Claim::publish), and
-/// dropped with the claim otherwise: nobody sees it.
+/// Room for several values, from [`Producer::claim`]. [`publish`](Claim::publish) publishes the values written to it;
+/// a claim that is dropped instead drops them.
 ///
 /// ```
 /// use uncontended_ring::PopError;
@@ -41,10 +41,10 @@ impl<'p, T, B: Notifier> Claim<'p, T, B> {
         Claim { producer, len: len as u64, written: 0 }
     }
 
-    /// Puts `value` in the next slot of the claim.
+    /// Writes `value` into the next slot of the claim.
     ///
     /// # Errors
-    /// The value, when the claim is filled.
+    /// The value, if the claim is full.
     #[inline]
     pub fn push(&mut self, value: T) -> Result<(), T> {
         if self.written == self.len {
@@ -56,22 +56,22 @@ impl<'p, T, B: Notifier> Claim<'p, T, B> {
         Ok(())
     }
 
-    /// For how many more values there is room.
+    /// How many more values the claim has room for.
     pub fn room(&self) -> usize {
         (self.len - self.written) as usize
     }
 
-    /// That room as memory: up to the end of the ring's array, and the rest from its beginning.
+    /// That room as slices: the part up to the end of the ring's array, then the rest from its start.
     #[cfg(not(unc_model))]
     pub fn as_uninit(&mut self) -> (&mut [MaybeUninit<T>], &mut [MaybeUninit<T>]) {
         let (one, two) = self.producer.free_slots(self.written, self.room());
-        // SAFETY: these slots are the producer's (I2), which this claim has borrowed mutably (I3).
+        // SAFETY: these slots belong to the producer (I2), which this claim borrows mutably (I3).
         let one = unsafe { &mut *crate::slots::as_memory(one) };
         // SAFETY: as for the first (I2).
         (one, unsafe { &mut *crate::slots::as_memory(two) })
     }
 
-    /// Takes the next `count` slots for written by way of [`as_uninit`](Claim::as_uninit).
+    /// Declares the next `count` slots written, through [`as_uninit`](Claim::as_uninit).
     ///
     /// # Safety
     /// They hold values, and `count` is at most [`room`](Claim::room).
@@ -81,13 +81,13 @@ impl<'p, T, B: Notifier> Claim<'p, T, B> {
         self.written += count as u64;
     }
 
-    /// Publishes what was put here, filled or not, and returns how many values that is.
+    /// Publishes the values written so far and returns their number. The claim need not be full.
     #[inline]
     pub fn publish(mut self) -> usize {
-        // From here on they are the ring's, so that the drop below has none left.
+        // They belong to the ring from here on, so `drop` must find none left.
         let written = std::mem::take(&mut self.written);
         if written > 0 {
-            // SAFETY: so many have been written (I5).
+            // SAFETY: the first `written` slots hold values (I5).
             unsafe { self.producer.publish(written) };
         }
         written as usize
@@ -98,7 +98,7 @@ impl<T, B: Notifier> Drop for Claim<'_, T, B> {
     fn drop(&mut self) {
         while std::mem::needs_drop::<T>() && self.written > 0 {
             self.written -= 1;
-            // SAFETY: this slot holds a value that nobody else has seen (I5).
+            // SAFETY: this slot holds a value that was never published (I5).
             drop(unsafe { self.producer.take_back(self.written) });
         }
     }

@@ -1,4 +1,4 @@
-//! The side that pops. The header of [`spsc`](super) has the invariants and the edges.
+//! The consumer. The header of [`spsc`](super) has the invariants and the edges.
 
 use super::{Batch, Control, Keeper, Place};
 use crate::PopError;
@@ -9,7 +9,7 @@ use crate::slots::Slot;
 use std::fmt;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 
-/// The side that pops.
+/// The consumer: the side that pops.
 ///
 /// ```
 /// use uncontended_ring::PopError;
@@ -22,51 +22,51 @@ use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 /// assert_eq!(consumer.pop(), Err(PopError::Closed));
 /// # Ok::<(), uncontended_ring::CapacityError>(())
 /// ```
-// Aligned so that two sides made together, and used by two threads where they are, share no line.
+// Aligned, so that two sides created together and used in place by two threads share no cache line.
 #[repr(align(128))]
 pub struct Consumer<T, B: Notifier = Silent> {
     place: Place<T, B>,
-    /// What the ring's `head` is: nobody else stores it.
+    /// The ring's `head`, which only this side stores.
     pub(super) head: Position,
-    /// What was last seen of `tail`.
+    /// The last load of `tail`.
     seen: Position,
-    /// How far ahead of `head`, and how far at most, slots are fetched to be read.
+    /// How far ahead of `head` slots are prefetched for reading, and the last slot that may be.
     ahead: u64,
     fetch: Position,
-    /// `head` went past values that were set aside, and the ring has not been told: their iterator may have been
-    /// leaked.
-    is_owing: bool,
+    /// `head` is past values that were set aside and not vacated yet; their iterator may have been leaked.
+    has_set_aside: bool,
     pace: Pace,
     _keeper: Keeper<T, B>,
 }
 
-// SAFETY: it is the only consumer (I3), and what it shares with the producer it shares by atomics, so it may move to
-// another thread with the values it pops.
+// SAFETY: it is the only consumer (I3), and shares only atomics with the producer, so it may move to another thread
+// together with the values that it pops.
 unsafe impl<T: Send, B: Notifier> Send for Consumer<T, B> {}
 
 impl<T, B: Notifier> Consumer<T, B> {
     /// # Safety
-    /// The place is there as long as the keeper (I4), its `head` is this, and there is no other consumer (I3).
+    /// The place is valid as long as the keeper lives (I4), `head` is its position, and there is no other consumer
+    /// (I3).
     pub(super) unsafe fn new(
         place: Place<T, B>,
         head: Position,
         keeper: Keeper<T, B>,
     ) -> Consumer<T, B> {
         let (ahead, fetch) = (place.slots.ahead(), place.slots.last_whole_line(head));
-        let (is_owing, pace) = (false, Pace::default());
-        Consumer { place, head, seen: head, ahead, fetch, is_owing, pace, _keeper: keeper }
+        let (has_set_aside, pace) = (false, Pace::default());
+        Consumer { place, head, seen: head, ahead, fetch, has_set_aside, pace, _keeper: keeper }
     }
 
     #[inline(always)]
     pub(super) fn control(&self) -> &Control<B> {
-        // SAFETY: the keeper is ours, and goes last (I4).
+        // SAFETY: this side holds the keeper, and drops it last (I4).
         unsafe { self.place.control() }
     }
 
-    /// Takes the oldest value out.
+    /// Pops the oldest value.
     ///
     /// # Errors
-    /// There is none, or there will never be one.
+    /// There is no value now, or there will never be one.
     #[inline]
     pub fn pop(&mut self) -> Result<T, PopError> {
         self.find()?;
@@ -77,39 +77,39 @@ impl<T, B: Notifier> Consumer<T, B> {
         Ok(value)
     }
 
-    /// The oldest value, left where it is.
+    /// The oldest value, which stays in the ring.
     ///
     /// # Errors
-    /// There is none, or there will never be one.
+    /// There is no value now, or there will never be one.
     pub fn peek(&mut self) -> Result<&T, PopError> {
         self.find()?;
-        // SAFETY: `find` found a value, which stays (I2) until `head` moves, and that takes `&mut self` (I3).
+        // SAFETY: `find` found a value, which stays (I2) until `head` moves; that needs `&mut self` (I3).
         Ok(unsafe { self.value(self.head) })
     }
 
-    /// The oldest values, at most `most` of them (0 counts as 1), to be read in place; they stay until they are
-    /// released.
+    /// The oldest values, at most `most` of them (0 counts as 1), to be read in place. They stay in the ring until they
+    /// are released.
     ///
     /// # Errors
-    /// There are none, or there will never be any.
+    /// There is no value now, or there will never be one.
     pub fn read(&mut self, most: usize) -> Result<Batch<'_, T, B>, PopError> {
         if self.seen.since(self.head) < most as u64 {
             self.look();
         }
         self.find()?;
-        // Whatever a faulty producer in another process wrote, no more than all slots.
+        // A faulty producer in another process may have written anything: at most all slots.
         let there = self.seen.since(self.head).min(self.place.capacity);
         Ok(Batch { len: (most.max(1) as u64).min(there), consumer: self })
     }
 
-    /// Pops as many values as there are and `into` has room for, and returns how many that is.
+    /// Pops as many values as there are and fit into `into`, and returns their number.
     pub fn pop_slice(&mut self, into: &mut [T]) -> usize
     where
         T: Copy,
     {
         let count = into.len().min(self.available());
         for (offset, value) in into[..count].iter_mut().enumerate() {
-            // SAFETY: so many values are there (I2).
+            // SAFETY: at least `count` values are available (I2).
             *value = unsafe { self.take(self.head.plus(offset as u64)) };
         }
         if count > 0 {
@@ -119,7 +119,7 @@ impl<T, B: Notifier> Consumer<T, B> {
         count
     }
 
-    /// Makes sure that there is a value.
+    /// Makes sure that there is a value to read.
     #[inline(always)]
     fn find(&mut self) -> Result<(), PopError> {
         if self.head == self.seen {
@@ -129,14 +129,14 @@ impl<T, B: Notifier> Consumer<T, B> {
                 return Err(if tail.is_gone() { PopError::Closed } else { PopError::Empty });
             }
             if self.pace.is_too_close(self.seen.since(self.head), self.place.capacity) {
-                self.pace.linger();
+                self.pace.pause();
                 self.look();
             }
         }
         Ok(())
     }
 
-    /// Whether there is a value, or will never be one: no more waiting.
+    /// Whether to stop waiting for a value: there is one, or there never will be.
     #[inline]
     pub(super) fn has_values(&mut self) -> bool {
         self.find() != Err(PopError::Empty)
@@ -145,29 +145,29 @@ impl<T, B: Notifier> Consumer<T, B> {
     /// The slot at `at`.
     ///
     /// # Safety
-    /// A value is there.
+    /// The slot holds a value.
     #[inline(always)]
     unsafe fn slot(&self, at: Position) -> &Slot<T> {
-        // The bound is for what a CPU does ahead of the check.
+        // The bound holds under speculation, ahead of the check (`view`).
         // SAFETY: the slots live (I4).
         unsafe { self.place.slots.at(at.at_most(self.seen.minus(1))) }
     }
 
-    /// Fetches a slot that comes later than the one at `at`.
+    /// Prefetches a slot later than the one at `at`.
     #[inline(always)]
     fn fetch_ahead_of(&self, at: Position) {
         self.place.slots.prefetch_to_read(at.plus(self.ahead).at_most(self.fetch));
     }
 
-    /// Takes the value at `at` out.
+    /// Moves the value at `at` out.
     ///
     /// # Safety
-    /// It is there, and is not used again.
+    /// The slot holds a value, which is not used again.
     #[inline(always)]
     pub(super) unsafe fn take(&self, at: Position) -> T {
-        // SAFETY: a value is there (I2).
+        // SAFETY: the slot holds a value (I2).
         let slot = unsafe { self.slot(at) };
-        // SAFETY: the slot holds a value and is the consumer's (I2).
+        // SAFETY: the slot holds a value and belongs to the consumer (I2).
         let value = unsafe { slot.read() };
         self.fetch_ahead_of(at);
         value
@@ -176,41 +176,41 @@ impl<T, B: Notifier> Consumer<T, B> {
     /// The value at `at`.
     ///
     /// # Safety
-    /// It is there, and stays as long as the caller says.
+    /// The slot holds a value, which stays for the lifetime that the caller chooses.
     #[inline(always)]
     pub(super) unsafe fn value<'v>(&self, at: Position) -> &'v T {
-        // SAFETY: a value is there (I2).
+        // SAFETY: the slot holds a value (I2).
         let slot = unsafe { self.slot(at) };
         self.fetch_ahead_of(at);
-        // SAFETY: the slot holds a value and is the consumer's (I2).
+        // SAFETY: the slot holds a value and belongs to the consumer (I2).
         unsafe { &*slot.as_ptr() }
     }
 
-    /// Hands the `count` oldest values over to an iterator, which takes some of them and calls
-    /// [`settle`](Consumer::settle) when it goes. Until then they are not this side's: if the iterator is leaked, so
-    /// are they, and the next look says so.
+    /// Transfers the `count` oldest values to an iterator, which takes some of them and calls
+    /// [`settle`](Consumer::settle) when it is dropped. If the iterator is leaked, so are they; the next `look` then
+    /// vacates their slots.
     #[inline(always)]
     pub(super) fn set_aside(&mut self, count: u64) -> Position {
         let from = self.head;
         self.head = from.plus(count);
-        self.is_owing = true;
+        self.has_set_aside = true;
         from
     }
 
-    /// Vacates what an iterator for which values were set aside has taken or leaked.
+    /// Vacates the slots of values that were set aside, once their iterator has taken or leaked them.
     ///
     /// # Safety
-    /// As for [`vacate`](Consumer::vacate), and the iterator is gone.
+    /// As for [`vacate`](Consumer::vacate); and the iterator no longer exists.
     pub(super) unsafe fn settle(&mut self, head: Position) {
-        self.is_owing = false;
+        self.has_set_aside = false;
         // SAFETY: the caller keeps the same contract (I2).
         unsafe { self.vacate(head) };
     }
 
-    /// Makes `head` the oldest value that is left, and gives the slots before back.
+    /// Advances `head` and gives the slots before it back to the producer.
     ///
     /// # Safety
-    /// What is before has been taken or leaked, what is from there on has not.
+    /// The values before `head` have been taken or leaked; those from `head` on have not.
     #[inline(always)]
     pub(super) unsafe fn vacate(&mut self, head: Position) {
         debug_assert!(!head.is_after(self.seen), "I1: no more than was seen to be published");
@@ -221,11 +221,11 @@ impl<T, B: Notifier> Consumer<T, B> {
         control.room.notify();
     }
 
-    /// Sees how far the producer has come.
+    /// Loads how far the producer has come.
     #[inline]
     fn look(&mut self) -> Mark {
-        if self.is_owing {
-            // SAFETY: the iterator that `head` went ahead for was leaked, and its values with it (I7).
+        if self.has_set_aside {
+            // SAFETY: the iterator was leaked, and the values set aside for it with it (I7).
             unsafe { self.settle(self.head) };
         }
         // EDGE publish (acquire): the values up to there have been written.
@@ -235,18 +235,18 @@ impl<T, B: Notifier> Consumer<T, B> {
         tail
     }
 
-    /// How many values are there now; there can only be more later.
+    /// How many values can be popped now. The number only grows until the next pop.
     pub fn available(&mut self) -> usize {
         self.look();
         self.seen.since(self.head).min(self.place.capacity) as usize
     }
 
-    /// How many values the ring takes.
+    /// The capacity, in values.
     pub fn capacity(&self) -> usize {
         self.place.capacity as usize
     }
 
-    /// Whether the producer has gone. What it left can still be popped.
+    /// Whether the producer has gone. The values that it left can still be popped.
     pub fn is_closed(&self) -> bool {
         self.control().tail.load(Relaxed).is_gone()
     }
@@ -270,13 +270,13 @@ impl<T, B: Notifier> Drop for Consumer<T, B> {
     }
 }
 
-/// What a consumer does last of all, even if the drop of what was queued panics.
+/// Closes the ring when it is dropped, even if the drop of a queued value panics.
 struct Last<'c, T, B: Notifier>(&'c mut Consumer<T, B>);
 
 impl<T, B: Notifier> Drop for Last<'_, T, B> {
     fn drop(&mut self) {
         let (control, head) = (self.0.control(), self.0.head);
-        // EDGE vacate (release): who sees that the consumer has gone sees what it took.
+        // EDGE vacate (release): a producer that sees that the consumer has gone sees all its reads done.
         control.head.store_gone(head, Release);
         control.room.notify();
     }

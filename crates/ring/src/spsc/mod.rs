@@ -1,28 +1,28 @@
 //! One producer, one consumer.
 //!
 //! # Contract
-//! [`Producer::push`] and [`Consumer::pop`] are wait-free: no loop, no lock, no atomic read-modify-write. Values come
-//! out once each, in the order in which they went in. A ring of capacity n is full when n values are in it, no sooner.
-//! Several values at once: [`Producer::claim`] and [`Consumer::read`], in place; one store publishes or releases them
-//! all.
+//! [`Producer::push`] and [`Consumer::pop`] are wait-free: no loop, no lock, no atomic read-modify-write. Each value
+//! comes out once, in FIFO order. A ring of capacity n is full when it holds n values, no sooner. [`Producer::claim`]
+//! and [`Consumer::read`] handle several values in place; one store publishes or releases all of them.
 //!
-//! When the producer goes, the consumer pops what is left, then sees [`PopError::Closed`](crate::PopError). When the
-//! consumer goes, pushes fail from then on, with [`PushError::Closed`](crate::PushError), and what is in the ring is
-//! dropped by the consumer's drop; what was being pushed at that moment is dropped when the producer goes.
+//! After the producer is dropped, the consumer pops what is left, then gets [`PopError::Closed`](crate::PopError).
+//! After the consumer is dropped, pushes fail with [`PushError::Closed`](crate::PushError). The consumer's drop drops
+//! the queued values; a value that was being pushed at that moment is dropped with the producer.
 //!
 //! # State
-//! `tail`, written by the producer, and `head`, written by the consumer, each on lines of its own. Each side keeps what
-//! it last saw of the other's, and looks again only when that says full or empty; a consumer in a stream not at once
+//! `tail`, written by the producer, and `head`, written by the consumer, on separate cache lines. Each side caches the
+//! other's position and reloads it only when the cached one says full or empty; a consumer in a stream pauses first
 //! (`pace`).
 //!
 //! I1: `0 <= tail - head <= capacity`.
-//! I2: slots from `head` to `tail` hold values and are the consumer's; the others are empty and the producer's.
+//! I2: slots from `head` to `tail` hold values and belong to the consumer; the others are empty and belong to the
+//!     producer.
 //! I3: there is one producer and one consumer; both need `&mut self`.
-//! I4: the control block and the slots live as long as the keeper, which both sides have.
+//! I4: the control block and the slots live as long as the keeper, which both sides hold.
 //! I5: the first `written` slots of a [`Claim`] hold values.
-//! I6: the first `len` slots from `head` on of a [`Batch`] hold values.
-//! I7: the consumer's `head` is the `end` of the iterator for which values were set aside, as long as that is there, so
-//!     that nobody comes upon values that were taken, whether the iterator is leaked or not.
+//! I6: in a [`Batch`], the first `len` slots from `head` on hold values.
+//! I7: while an iterator owns values that were set aside, the consumer's `head` equals its `end`. So no value is read
+//!     after it was taken, even if the iterator is leaked.
 //!
 //! # Edges
 //! publish: `Producer::publish` stores `tail` -> `Consumer::look` loads it. Carries the values.
@@ -32,7 +32,7 @@
 //! Tests below; tests/model.rs.
 //!
 //! # Sources
-//! Lamport, 1983; the cached opposite index: Lee, Bu, Chandranmenon, MCRingBuffer, 2010. Fetching ahead: `view`.
+//! Lamport, 1983. The cached opposite index: Lee, Bu, Chandranmenon, MCRingBuffer, 2010. Prefetching: `view`.
 
 mod batch;
 mod blocking;
@@ -67,7 +67,7 @@ use uncontended_atomic::Ordering::Relaxed;
 /// Both sides of a ring.
 pub type Sides<T, B = Silent> = (Producer<T, B>, Consumer<T, B>);
 
-/// A ring for at most `capacity` values, whose sides poll.
+/// Makes a ring for at most `capacity` values whose sides poll.
 ///
 /// ```
 /// let (mut producer, mut consumer) = uncontended_ring::spsc::ring(2)?;
@@ -83,19 +83,19 @@ pub type Sides<T, B = Silent> = (Producer<T, B>, Consumer<T, B>);
 /// ```
 ///
 /// # Errors
-/// Zero, or more than [`MAX_CAPACITY`](crate::MAX_CAPACITY) or than there is memory for.
+/// The capacity is zero, or exceeds [`MAX_CAPACITY`](crate::MAX_CAPACITY) or the available memory.
 pub fn ring<T>(capacity: usize) -> Result<Sides<T>, CapacityError> {
     ring_at(capacity, Position::new(0))
 }
 
-/// What both sides see of each other.
+/// The state that both sides share.
 #[repr(C)]
 pub(crate) struct Control<B> {
-    /// Where the next value goes; only the producer stores it.
+    /// The position of the next value to push; only the producer stores it.
     pub(crate) tail: CachePadded<Cursor>,
-    /// Where the next value is; only the consumer stores it.
+    /// The position of the next value to pop; only the consumer stores it.
     pub(crate) head: CachePadded<Cursor>,
-    /// For those who wait for values, and for room.
+    /// Notifiers for the consumer, which waits for values, and for the producer, which waits for room.
     pub(crate) values: CachePadded<Listeners<B>>,
     pub(crate) room: CachePadded<B>,
 }
@@ -111,22 +111,22 @@ impl<B: Notifier> Control<B> {
     }
 }
 
-/// What keeps a ring's memory.
+/// Owner of a ring's memory.
 enum Keeper<T, B> {
     /// The heap.
     Owned { _ring: Arc<Owned<T, B>> },
-    /// The caller, as long as the role is held.
+    /// The caller, while the role is held.
     #[cfg(not(unc_model))]
-    Given(#[allow(dead_code, reason = "it is for its drop")] crate::given::Held),
+    Given(#[allow(dead_code, reason = "kept for its drop")] crate::given::Held),
 }
 
-/// A ring in memory of its own.
+/// A ring in its own memory.
 struct Owned<T, B> {
     control: Control<B>,
     slots: Slots<Slot<T>>,
 }
 
-/// A ring whose first value is at `start`.
+/// Makes a ring whose first value is at `start`.
 fn ring_at<T, B: Notifier>(capacity: usize, start: Position) -> Result<Sides<T, B>, CapacityError> {
     let slots = Slots::new(capacity, |_| Slot::new())?;
     let ring = Arc::new(Owned { control: Control::new(start), slots });
@@ -136,7 +136,7 @@ fn ring_at<T, B: Notifier>(capacity: usize, start: Position) -> Result<Sides<T, 
         capacity: capacity as u64,
     };
     let keeper = Keeper::Owned { _ring: Arc::clone(&ring) };
-    // SAFETY: the ring is new, and kept by both (I4).
+    // SAFETY: the ring is new, and both sides keep it (I4).
     let producer = unsafe { Producer::new(place, start, start, keeper) };
     // SAFETY: as for the producer (I4).
     Ok((producer, unsafe { Consumer::new(place, start, Keeper::Owned { _ring: ring }) }))
@@ -144,18 +144,18 @@ fn ring_at<T, B: Notifier>(capacity: usize, start: Position) -> Result<Sides<T, 
 
 impl<T, B> Drop for Owned<T, B> {
     fn drop(&mut self) {
-        // Both sides have gone, so nobody moves these any more.
+        // Both sides have gone, so these no longer change.
         let tail = self.control.tail.load(Relaxed).position();
         let mut head = self.control.head.load(Relaxed).position();
         while std::mem::needs_drop::<T>() && head != tail {
-            // SAFETY: slots from `head` to `tail` hold values (I2), each taken once.
+            // SAFETY: slots from `head` to `tail` hold values (I2), and each is taken once.
             drop(unsafe { self.slots.at(head).read() });
             head = head.plus(1);
         }
     }
 }
 
-/// Where a ring is, for a side to keep at hand; good as long as its keeper (I4).
+/// Pointers into a ring, which each side keeps for itself. They are valid as long as the keeper lives (I4).
 struct Place<T, B> {
     control: NonNull<Control<B>>,
     slots: View<Slot<T>>,
@@ -163,10 +163,10 @@ struct Place<T, B> {
 }
 
 impl<T, B> Place<T, B> {
-    /// The control block, for as long as the caller has the keeper (I4).
+    /// The control block. The caller must hold the keeper (I4).
     #[inline(always)]
     unsafe fn control(&self) -> &Control<B> {
-        // SAFETY: the caller has the keeper (I4).
+        // SAFETY: the caller holds the keeper (I4).
         unsafe { self.control.as_ref() }
     }
 }

@@ -1,4 +1,4 @@
-//! The side that pushes. The header of [`spsc`](super) has the invariants and the edges.
+//! The producer. The header of [`spsc`](super) has the invariants and the edges.
 
 use super::{Claim, Control, Keeper, Place};
 use crate::notifier::{Notifier, Silent};
@@ -7,7 +7,7 @@ use crate::{ClaimError, PushError};
 use std::fmt;
 use uncontended_atomic::Ordering::{Acquire, Release};
 
-/// The side that pushes.
+/// The producer: the side that pushes.
 ///
 /// ```
 /// use uncontended_ring::PushError;
@@ -18,28 +18,28 @@ use uncontended_atomic::Ordering::{Acquire, Release};
 /// assert_eq!(producer.push(2), Err(PushError::Closed(2)));
 /// # Ok::<(), uncontended_ring::CapacityError>(())
 /// ```
-// Aligned so that two sides made together, and used by two threads where they are, share no line.
+// Aligned, so that two sides created together and used in place by two threads share no cache line.
 #[repr(align(128))]
 pub struct Producer<T, B: Notifier = Silent> {
     place: Place<T, B>,
-    /// What the ring's `tail` is: nobody else stores it.
+    /// The ring's `tail`, which only this side stores.
     pub(super) tail: Position,
-    /// Where the ring is full, by what was last seen of `head`. It only refuses too early, never too late.
+    /// Where the ring is full, according to the last load of `head`. A stale limit refuses too early, never too late.
     limit: Position,
-    /// How far ahead of `tail`, and how far at most, slots are fetched to be written.
+    /// How far ahead of `tail` slots are prefetched for writing, and the last slot that may be.
     ahead: u64,
     fetch: Position,
     _keeper: Keeper<T, B>,
 }
 
-// SAFETY: it is the only producer (I3), and what it shares with the consumer it shares by atomics, so it may move to
-// another thread with the values it pushes.
+// SAFETY: it is the only producer (I3), and shares only atomics with the consumer, so it may move to another thread
+// together with the values that it pushes.
 unsafe impl<T: Send, B: Notifier> Send for Producer<T, B> {}
 
 impl<T, B: Notifier> Producer<T, B> {
     /// # Safety
-    /// The place is there as long as the keeper (I4), its `tail` and `head` are these, and there is no other producer
-    /// (I3).
+    /// The place is valid as long as the keeper lives (I4), `tail` and `head` are its positions, and there is no other
+    /// producer (I3).
     pub(super) unsafe fn new(
         place: Place<T, B>,
         tail: Position,
@@ -53,14 +53,14 @@ impl<T, B: Notifier> Producer<T, B> {
 
     #[inline(always)]
     pub(super) fn control(&self) -> &Control<B> {
-        // SAFETY: the keeper is ours, and goes last (I4).
+        // SAFETY: this side holds the keeper, and drops it last (I4).
         unsafe { self.place.control() }
     }
 
-    /// Puts `value` in, if there is room.
+    /// Pushes `value`, if there is room.
     ///
     /// # Errors
-    /// The value, when the ring is full, or its consumer has gone.
+    /// The value, if the ring is full or its consumer has gone.
     #[inline]
     pub fn push(&mut self, value: T) -> Result<(), PushError<T>> {
         if self.is_closed() {
@@ -76,7 +76,7 @@ impl<T, B: Notifier> Producer<T, B> {
         Ok(())
     }
 
-    /// Writes `value` into the slot `offset` after `tail`, and fetches a later one.
+    /// Writes `value` into the slot `offset` after `tail`, and prefetches a later one.
     ///
     /// # Safety
     /// There is room for more than `offset` values.
@@ -84,11 +84,11 @@ impl<T, B: Notifier> Producer<T, B> {
     pub(super) unsafe fn write(&mut self, offset: u64, value: T) {
         let at = self.tail.plus(offset);
         debug_assert!(self.limit.is_after(at), "I1: there is room");
-        // The bound is for what a CPU does ahead of the check.
+        // The bound holds under speculation, ahead of the check (`view`).
         let slot = at.at_most(self.limit.minus(1));
         // SAFETY: the slots live (I4).
         let slot = unsafe { self.place.slots.at(slot) };
-        // SAFETY: there is room, so the slot is empty and the producer's (I1, I2), and there is one producer (I3).
+        // SAFETY: there is room, so the slot is empty and belongs to the producer (I1, I2), of which there is one (I3).
         unsafe { slot.write(value) };
         self.place.slots.prefetch_to_write(at.plus(self.ahead).at_most(self.fetch));
     }
@@ -102,29 +102,29 @@ impl<T, B: Notifier> Producer<T, B> {
         self.tail = self.tail.plus(count);
         debug_assert!(!self.tail.is_after(self.limit), "I1: no more than there was room for");
         let control = self.control();
-        // EDGE publish (release): who sees this tail sees the values.
+        // EDGE publish (release): a pop that sees this tail sees the values.
         control.tail.store(self.tail, Release);
         control.values.notify();
     }
 
-    /// Whether there is room after all, by another look.
+    /// Whether there is room after a reload of `head`.
     #[cold]
     fn finds_room(&mut self) -> bool {
         self.look();
         self.tail != self.limit
     }
 
-    /// Sees how far the consumer has come.
+    /// Loads how far the consumer has come.
     #[inline]
     fn look(&mut self) -> Mark {
-        // EDGE vacate (acquire): whoever freed those slots has read them.
+        // EDGE vacate (acquire): the consumer that freed these slots has read them.
         let head = self.control().head.load(Acquire);
         self.limit = head.position().plus(self.place.capacity);
         self.fetch = self.place.slots.last_whole_line(self.limit);
         head
     }
 
-    /// Whether there is room for `count` values, or will never be: no more waiting.
+    /// Whether to stop waiting for room for `count` values: there is room, or there never will be.
     #[inline]
     pub(super) fn has_room(&mut self, count: u64) -> bool {
         self.limit.since(self.tail) >= count
@@ -133,7 +133,7 @@ impl<T, B: Notifier> Producer<T, B> {
             || self.limit.since(self.tail) >= count
     }
 
-    /// Claims room for exactly `count` values, to be written in place and published at once.
+    /// Claims room for exactly `count` values, to be written in place and published together.
     ///
     /// ```
     /// let (mut producer, mut consumer) = uncontended_ring::spsc::ring(4)?;
@@ -145,7 +145,7 @@ impl<T, B: Notifier> Producer<T, B> {
     /// ```
     ///
     /// # Errors
-    /// There is not that much room now or, beyond the capacity, ever; or the consumer has gone.
+    /// There is not enough room now; or `count` exceeds the capacity; or the consumer has gone.
     pub fn claim(&mut self, count: usize) -> Result<Claim<'_, T, B>, ClaimError> {
         if count > self.capacity() {
             return Err(ClaimError::TooLong { most: self.capacity() });
@@ -162,7 +162,7 @@ impl<T, B: Notifier> Producer<T, B> {
         Ok(Claim::new(self, count))
     }
 
-    /// Pushes as many of `values` as there is room for, and returns how many that is.
+    /// Pushes as many of `values` as there is room for, and returns their number.
     pub fn push_slice(&mut self, values: &[T]) -> usize
     where
         T: Copy,
@@ -179,18 +179,17 @@ impl<T, B: Notifier> Producer<T, B> {
         count
     }
 
-    /// How many values there is room for now; there can only be more later, until the consumer goes: then there is
-    /// none.
+    /// How many values there is room for now. Room only grows until the next push; 0 once the consumer has gone.
     pub fn room(&mut self) -> usize {
         if self.is_closed() {
             return 0;
         }
         self.look();
-        // Whatever a faulty consumer in another process wrote, no more than all slots.
+        // A faulty consumer in another process may have written anything: at most all slots.
         self.limit.since(self.tail).min(self.place.capacity) as usize
     }
 
-    /// How many values the ring takes.
+    /// The capacity, in values.
     pub fn capacity(&self) -> usize {
         self.place.capacity as usize
     }
@@ -201,14 +200,14 @@ impl<T, B: Notifier> Producer<T, B> {
         self.control().values.have_gone()
     }
 
-    /// Takes the value `offset` after `tail` back, before it is published.
+    /// Takes back the value `offset` after `tail`, which is not published yet.
     ///
     /// # Safety
-    /// It has been written, and is not taken back twice.
+    /// The value has been written, and is taken back once.
     pub(super) unsafe fn take_back(&self, offset: u64) -> T {
         // SAFETY: the slots live (I4).
         let slot = unsafe { self.place.slots.at(self.tail.plus(offset)) };
-        // SAFETY: it holds a value that is still the producer's (I2).
+        // SAFETY: the slot holds a value that still belongs to the producer (I2).
         unsafe { slot.read() }
     }
 
@@ -221,7 +220,7 @@ impl<T, B: Notifier> Producer<T, B> {
 
 impl<T, B: Notifier> Drop for Producer<T, B> {
     fn drop(&mut self) {
-        // EDGE publish (release): who sees that the producer has gone sees all its values.
+        // EDGE publish (release): a consumer that sees that the producer has gone sees all its values.
         self.control().tail.store_gone(self.tail, Release);
         self.control().values.notify();
     }

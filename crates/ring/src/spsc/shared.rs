@@ -1,35 +1,35 @@
-//! Rings in memory that the caller gives: mapped by several processes, or by one.
+//! Rings in memory that the caller provides, mapped by one process or by several.
 //!
 //! # Contract
-//! [`create`] lays a ring out in memory, [`attach`] finds it there and checks all that its header says: what kind of
-//! ring it is, of what layout, for which element and capacity. A [`Shared`] then gives out the two roles, each to one
-//! holder in any process. They are the usual [`Producer`] and [`Consumer`], polling or sleeping.
+//! [`create`] lays out a ring in memory. [`attach`] accepts it after checking its header: the kind of ring, layout,
+//! element and capacity. The resulting [`Shared`] hands out the two roles, each to one holder in any process. They are
+//! the usual [`Producer`] and [`Consumer`], polling or sleeping.
 //!
-//! A holder that dies without giving its role up (killed, say) can be found out ([`Shared::producer_holder`],
-//! [`Shared::consumer_holder`]; how, says [`role`](uncontended_wait::role)), and its role taken over; nothing of that
-//! happens by itself. A producer's successor goes on after what was published; a consumer's pops again what was not
-//! given back. To close for one who died: take its role over and drop it.
+//! A holder that dies without giving up its role (killed, say) is reported by [`Shared::producer_holder`] and
+//! [`Shared::consumer_holder`] ([`role`](uncontended_wait::role) explains how), and its role can be taken over. Both
+//! are up to the caller. A new producer continues after the last published value; a new consumer pops again what was
+//! not given back. To close a dead side, take over its role and drop it.
 //!
-//! Nobody sleeps for ever because a process died in the middle of waking it: who takes over wakes all, and until then a
-//! sleeper looks again by itself after [`LONGEST_SHARED_SLEEP`](uncontended_wait::LONGEST_SHARED_SLEEP). To hear of a
-//! death nobody has to follow, wait to a deadline and ask.
+//! No thread sleeps forever because a process died while waking it: taking over a role wakes all sleepers, and until
+//! then each checks again after [`LONGEST_SHARED_SLEEP`](uncontended_wait::LONGEST_SHARED_SLEEP). To detect a death
+//! without taking over, wait with a deadline and ask for the holder.
 //!
-//! Whatever another process writes there, nothing outside of the memory is touched: positions are masked, and capacity
-//! and offsets are this process's own after `attach`. Values are [`Plain`], so that any bytes are one; whether they are
-//! what was pushed is up to the other processes' following the same rules.
+//! Whatever another process writes into the memory, nothing outside it is accessed: positions are masked, and after
+//! `attach` this process uses its own copy of the capacity and the offsets. Values are [`Plain`], so any bytes are a
+//! valid value; that they are the bytes that were pushed depends on the other processes following the same rules.
 //!
 //! # State
 //! ```text
 //! 0    magic u64 | version u32 | kind u32 | element size u64 | element alignment u64 | capacity u64
-//! 40   producer u64 | consumer u64      who holds the role: 0 nobody yet, all ones given up, else process and start
+//! 40   producer u64 | consumer u64      holder of the role: 0 not yet held, all ones given up, else process and start
 //! 128  tail | 256  head | 384  sleepers for values, consumer gone u32 | 512  sleepers for room
 //! 640  slots, from the next multiple of the element's alignment on
 //! ```
-//! All in the machine's own byte order: it is memory, not a file.
-//! I1: the memory is there, aligned, and large enough for the layout, as long as its keeper.
+//! All in native byte order: this is memory, not a file.
+//! I1: as long as its keeper lives, the memory is mapped, aligned, and large enough for the layout.
 //!
 //! # Edges
-//! made: that of the stamp (`given`).
+//! made: the edge of the stamp (`given`).
 //!
 //! # Evidence
 //! Tests in `spsc`; tests/processes.rs; tests/killed.rs; fuzz/fuzz_targets/ring_header.rs.
@@ -73,10 +73,10 @@ struct ControlBlock(Control<Sleepers>);
 const _: () = assert!(size_of::<Memory>() == 640 && std::mem::offset_of!(Memory, control) == 128);
 const _: () = assert!(std::mem::offset_of!(Header, producer) == 40);
 
-/// How many bytes a ring takes in memory.
+/// The bytes of memory that a ring needs.
 ///
 /// # Errors
-/// Zero, or more than [`MAX_CAPACITY`](crate::MAX_CAPACITY) or than can be addressed.
+/// The capacity is zero, or exceeds [`MAX_CAPACITY`](crate::MAX_CAPACITY) or the address space.
 pub const fn bytes_for<T: Plain>(capacity: usize) -> Result<usize, crate::CapacityError> {
     match slots_for(capacity) {
         Err(error) => Err(error),
@@ -89,7 +89,7 @@ pub const fn bytes_for<T: Plain>(capacity: usize) -> Result<usize, crate::Capaci
     }
 }
 
-/// To what the memory has to be aligned; pages always are.
+/// The alignment that the memory needs; pages always have it.
 pub const fn align_for<T: Plain>() -> usize {
     if align_of::<T>() > align_of::<Memory>() { align_of::<T>() } else { align_of::<Memory>() }
 }
@@ -98,15 +98,15 @@ const fn slots_at<T>() -> usize {
     size_of::<Memory>().next_multiple_of(align_of::<T>())
 }
 
-/// Lays out an empty ring for at most `capacity` values in the `bytes` bytes at `base`, and attaches to it. `keep` is
-/// dropped when the last that was made of it is: what unmaps the memory, say.
+/// Lays out an empty ring for at most `capacity` values in the `bytes` bytes at `base`, and attaches to it. `keep` (the
+/// owner of the mapping, say) is dropped together with the last handle made from the result.
 ///
 /// # Errors
-/// The memory is too small or not aligned, or the capacity cannot be.
+/// The memory is too small or not aligned, or the capacity is impossible.
 ///
 /// # Safety
-/// The memory can be read and written until `keep` is dropped, and nobody uses it as a ring yet, nor as anything else
-/// ever.
+/// The memory can be read and written until `keep` is dropped. It is not in use as a ring yet, and is never used as
+/// anything else.
 pub unsafe fn create<T: Plain>(
     base: NonNull<u8>,
     bytes: usize,
@@ -132,21 +132,22 @@ pub unsafe fn create<T: Plain>(
             room: uncontended_atomic::CachePadded::new(Sleepers::shared()),
         }),
     };
-    // SAFETY: the memory is large enough and aligned, as was checked, and the caller's to give (I1).
+    // SAFETY: the memory is large enough and aligned, as checked above, and the caller provides it for this (I1).
     unsafe { memory.write(made) };
-    // SAFETY: as for the write (I1); from now on it is reached by shared references only.
+    // SAFETY: as for the write (I1); from now on only shared references to it exist.
     let header = unsafe { &memory.as_ref().header };
     header.stamp.set();
     Ok(Shared::new(memory, capacity, keep))
 }
 
-/// Attaches to the ring in the `bytes` bytes at `base`. `keep` is dropped when the last that was made of it is.
+/// Attaches to the ring in the `bytes` bytes at `base`. `keep` is dropped together with the last handle made from the
+/// result.
 ///
 /// # Errors
-/// There is no ring, or not one for `T`, or one of another layout, or it does not fit into the memory.
+/// The memory holds no ring, a ring for another type than `T` or of another layout, or one that exceeds the memory.
 ///
 /// # Safety
-/// The memory can be read and written until `keep` is dropped, and is used by nobody but as a ring.
+/// The memory can be read and written until `keep` is dropped, and is used only as a ring.
 pub unsafe fn attach<T: Plain>(
     base: NonNull<u8>,
     bytes: usize,
@@ -154,8 +155,8 @@ pub unsafe fn attach<T: Plain>(
 ) -> Result<Shared<T>, AttachError> {
     check_memory::<T>(base, bytes, 1)?;
     let memory = base.cast::<Memory>();
-    // SAFETY: it is large enough and aligned, as was checked, any bytes are a header, and it is reached by atomics only
-    // (I1).
+    // SAFETY: the memory is large enough and aligned, as checked above; any bytes are a valid header; and all accesses
+    // are atomic (I1).
     let header = unsafe { &memory.as_ref().header };
     header.stamp.check(Kind::Spsc)?;
     let (size, align) = (header.element_size.load(Relaxed), header.element_align.load(Relaxed));
@@ -169,7 +170,7 @@ pub unsafe fn attach<T: Plain>(
     Ok(shared)
 }
 
-/// Whether a ring can be there.
+/// Checks that the memory can hold a ring of this capacity.
 fn check_memory<T: Plain>(
     base: NonNull<u8>,
     bytes: usize,
@@ -179,7 +180,7 @@ fn check_memory<T: Plain>(
     crate::given::check_memory(base, bytes, needed, align_for::<T>())
 }
 
-/// A ring in given memory, as this process has attached to it.
+/// This process's attachment to a ring in provided memory.
 pub struct Shared<T: Plain> {
     memory: NonNull<Memory>,
     capacity: usize,
@@ -187,8 +188,8 @@ pub struct Shared<T: Plain> {
     elements: PhantomData<T>,
 }
 
-// SAFETY: the memory is reached by atomics alone, except for slots, whose values may move between threads; and it is
-// there as long as `keep`, which may too (I1).
+// SAFETY: all accesses to the memory are atomic, except to slots, whose values may move between threads. The memory
+// lives as long as `keep`, which may move too (I1).
 unsafe impl<T: Plain> Send for Shared<T> {}
 // SAFETY: as for `Send` (I1).
 unsafe impl<T: Plain> Sync for Shared<T> {}
@@ -201,14 +202,14 @@ impl<T: Plain> Shared<T> {
     ) -> Shared<T> {
         let shared = Shared { memory, capacity, keep: Arc::new(keep), elements: PhantomData };
         let control = shared.control();
-        // Where the fence that reaches other processes is refused, sleepers wake up by themselves now and then.
+        // If the kernel refuses the fence that reaches other processes, sleepers use bounded sleeps.
         let _ = control.values.attach();
         let _ = control.room.attach();
         shared
     }
 
     fn header(&self) -> &Header {
-        // SAFETY: the memory is there as long as `keep` (I1).
+        // SAFETY: the memory lives as long as `keep` (I1).
         unsafe { &self.memory.as_ref().header }
     }
 
@@ -217,16 +218,17 @@ impl<T: Plain> Shared<T> {
         unsafe { &self.memory.as_ref().control.0 }
     }
 
-    /// Where producer and consumer stand, and that they can. While others run, both go on: if `head` has not moved
-    /// around the look at `tail`, the two were so at one time; if it always has, somebody gets on with them.
+    /// Loads both positions, `tail` and `head`, and checks that they are consistent. Other processes may move both in
+    /// the meantime: if `head` is the same before and after the load of `tail`, the pair existed at one time. If `head`
+    /// moved at every try, a consumer is making progress with them.
     fn check_positions(&self) -> Result<(Position, Position), AttachError> {
         const TRIES: usize = 8;
         let control = self.control();
         let mut found = (Position::new(0), Position::new(0));
         for _ in 0..TRIES {
-            // EDGE vacate (acquire): slots before have been read, for a producer that comes after another.
+            // EDGE vacate (acquire): the slots before `head` have been read; for a producer that succeeds another.
             let head = control.head.load(Acquire).position();
-            // EDGE publish (acquire): and before the second look at `head`.
+            // EDGE publish (acquire): the values; and orders this load before the second load of `head`.
             let tail = control.tail.load(Acquire).position();
             found = (tail, head);
             if control.head.load(Relaxed).position() == head {
@@ -237,19 +239,19 @@ impl<T: Plain> Shared<T> {
         Ok(found)
     }
 
-    /// Takes the producer's role.
+    /// Claims the producer's role.
     ///
     /// # Errors
-    /// Somebody holds it, or died with it, or has given it up, which closed the ring.
+    /// Another holder has the role, died holding it, or gave it up, which closed the ring.
     pub fn producer(&self) -> Result<Producer<T, Sleepers>, RoleError> {
         self.header().producer.claim(Scope::Shared)?;
         self.make_producer()
     }
 
-    /// Takes the producer's role over from who died with it.
+    /// Takes over the producer's role from a holder that died.
     ///
     /// # Errors
-    /// Somebody lives who holds it, or it has been given up. One that nobody holds is taken.
+    /// A living holder has the role, or it was given up. A role that was never held is claimed.
     pub fn take_over_producer(&self) -> Result<Producer<T, Sleepers>, RoleError> {
         self.take_over(&self.header().producer)?;
         self.make_producer()
@@ -262,23 +264,23 @@ impl<T: Plain> Shared<T> {
             return Err(RoleError::GivenUp);
         }
         let (tail, head) = self.check_positions().map_err(|_| RoleError::Corrupt)?;
-        // SAFETY: the role is this one's, and keeps the memory (I1); the positions were read just now.
+        // SAFETY: this process holds the role, which keeps the memory (I1); the positions were loaded just now.
         Ok(unsafe { Producer::new(self.place(), tail, head, Keeper::Given(role)) })
     }
 
-    /// Takes the consumer's role.
+    /// Claims the consumer's role.
     ///
     /// # Errors
-    /// Somebody holds it, or died with it, or has given it up, which closed the ring.
+    /// Another holder has the role, died holding it, or gave it up, which closed the ring.
     pub fn consumer(&self) -> Result<Consumer<T, Sleepers>, RoleError> {
         self.header().consumer.claim(Scope::Shared)?;
         self.make_consumer()
     }
 
-    /// Takes the consumer's role over from who died with it.
+    /// Takes over the consumer's role from a holder that died.
     ///
     /// # Errors
-    /// Somebody lives who holds it, or it has been given up. One that nobody holds is taken.
+    /// A living holder has the role, or it was given up. A role that was never held is claimed.
     pub fn take_over_consumer(&self) -> Result<Consumer<T, Sleepers>, RoleError> {
         self.take_over(&self.header().consumer)?;
         self.make_consumer()
@@ -286,7 +288,7 @@ impl<T: Plain> Shared<T> {
 
     fn make_consumer(&self) -> Result<Consumer<T, Sleepers>, RoleError> {
         let role = self.held(&self.header().consumer);
-        // The flag comes first: who died after it had begun to close.
+        // Check the flag first: a consumer that died after setting it had begun to close.
         if self.control().values.have_gone() {
             return Err(RoleError::GivenUp);
         }
@@ -305,7 +307,7 @@ impl<T: Plain> Shared<T> {
         self.header().consumer.holder()
     }
 
-    /// Takes a role over, and wakes whom the dead may have been about to wake.
+    /// Takes over a role, and wakes all sleepers: the dead holder may have been about to wake them.
     fn take_over(&self, role: &Role) -> Result<(), RoleError> {
         role.take_over(Scope::Shared)?;
         self.control().values.wake_after_a_death();
@@ -314,15 +316,15 @@ impl<T: Plain> Shared<T> {
     }
 
     fn held(&self, role: &Role) -> Held {
-        // SAFETY: the role is in the memory that `keep` keeps (I1).
+        // SAFETY: the role lies in the memory that `keep` keeps (I1).
         unsafe { Held::new(NonNull::from(role), Arc::clone(&self.keep)) }
     }
 
     fn place(&self) -> Place<T, Sleepers> {
-        let slots = slots_for(self.capacity).expect("it was checked when the ring was found");
-        // SAFETY: there is room for so many behind the header (I1).
+        let slots = slots_for(self.capacity).expect("`create` or `attach` checked the capacity");
+        // SAFETY: the slots follow the header, and the memory has room for them (I1).
         let base = unsafe { self.memory.cast::<u8>().add(slots_at::<T>()) };
-        // SAFETY: `base` is aligned for slots, any bytes are one, and they are there as long as `keep` (I1).
+        // SAFETY: `base` is aligned for slots, any bytes are a valid slot, and they live as long as `keep` (I1).
         let view = unsafe { View::new(base.cast::<Slot<T>>(), slots) };
         Place {
             control: NonNull::from(self.control()),
@@ -331,7 +333,7 @@ impl<T: Plain> Shared<T> {
         }
     }
 
-    /// How many values the ring takes.
+    /// The capacity, in values.
     pub fn capacity(&self) -> usize {
         self.capacity
     }
