@@ -1,5 +1,5 @@
-//! A consumer that goes: pushes fail from then on, however much room there is, and what was queued is dropped at once,
-//! or, in a broadcast, when the last side goes.
+//! A consumer that goes: pushes then fail whatever room there is, and queued values are dropped at once (in a
+//! broadcast, when the last side goes).
 #![cfg(not(unc_model))]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -34,7 +34,7 @@ fn no_value_goes_to_a_consumer_that_has_gone_and_what_was_queued_is_dropped_then
     let mut values = vec![Arc::clone(&value)];
     assert_eq!(other.push_all(&mut values), Err(ClaimError::Closed));
     assert_eq!(other.push_all_deadline(&mut values, Deadline::NEVER), Err(ClaimError::Closed));
-    assert_eq!(values.len(), 1, "they stay the caller's");
+    assert_eq!(values.len(), 1, "they stay with the caller");
 }
 
 #[test]

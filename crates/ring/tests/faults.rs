@@ -1,7 +1,8 @@
 //! Rings whose threads are disturbed: all on one CPU, in a real-time class, hit by signals, without membarrier, or
-//! stopped for up to 50 ms between any two steps. Nothing is lost, doubled, torn, out of order, or asleep for ever.
+//! stopped for up to 50 ms between any two steps. No value is lost, duplicated, torn or out of order, and no thread
+//! sleeps forever.
 //!
-//! Under `--cfg unc_pause` nobody spins before a sleep, so that each hand-off wakes somebody.
+//! Under `--cfg unc_pause` no thread spins before it sleeps, so each hand-off wakes a thread.
 //!
 //!     UNC_DEPTH=full cargo test --release -p uncontended-ring --test faults -- --nocapture --test-threads=1
 //!     RUSTFLAGS="--cfg unc_pause" UNC_DEPTH=full cargo test --release -p uncontended-ring --test faults \
@@ -16,7 +17,7 @@ use uncontended_ring::broadcast::Plan;
 use uncontended_ring::{mpsc, records, spsc};
 use uncontended_sys::{affinity, filter, membarrier};
 
-/// What a disturbance does to a thread that takes part; called by it first.
+/// Disturbs the calling thread. Each participating thread calls it first.
 type Disturb = fn();
 /// Hands `count` values over through a small ring and checks them.
 type Pipeline = fn(u64, Disturb);
@@ -118,7 +119,7 @@ fn by_group(count: u64, disturb: Disturb) {
     assert_eq!(all, (count, count * (count - 1) / 2));
 }
 
-/// The record with this number: of some length, each byte of which tells the number.
+/// The record with this number: its length varies, and each byte encodes the number.
 fn record(value: u64) -> Vec<u8> {
     vec![value as u8; value as usize % 13]
 }
@@ -164,7 +165,7 @@ fn by_many_records(count: u64, disturb: Disturb) {
     });
 }
 
-/// How many there shall be: `UNC_DEPTH=full` and `UNC_DEPTH=tenth` do `full` and a tenth of it.
+/// The number of hand-offs: `UNC_DEPTH=full` does `full` of them, `UNC_DEPTH=tenth` a tenth.
 fn count(short: u64, full: u64) -> u64 {
     match std::env::var("UNC_DEPTH").as_deref() {
         Ok("full") => full,
@@ -176,7 +177,7 @@ fn count(short: u64, full: u64) -> u64 {
     }
 }
 
-/// So many hand-offs, by all rings in turn.
+/// Runs this many hand-offs through each ring in turn.
 fn all(hand_offs: u64, disturb: Disturb) {
     let count = hand_offs / PIPELINES.len() as u64;
     for (name, pipeline) in PIPELINES {
@@ -186,7 +187,7 @@ fn all(hand_offs: u64, disturb: Disturb) {
     }
 }
 
-/// Runs `case` in a process of its own, for what can't be undone.
+/// Runs `case` in its own process, because its effects cannot be undone.
 fn in_a_process_of_its_own(test: &str, case: impl FnOnce()) {
     const CASE: &str = "UNC_RING_CASE";
     if std::env::var(CASE).is_ok_and(|case| case == test) {
@@ -199,13 +200,13 @@ fn in_a_process_of_its_own(test: &str, case: impl FnOnce()) {
     assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// One test at a time: pauses are for all threads of the process, and what is disturbed needs CPUs.
+/// One test at a time: pauses affect all threads of the process, and disturbed threads need CPUs.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Onto the first CPU that this thread may use.
+/// Moves to the first CPU that this thread may use.
 fn to_one_cpu() {
     affinity::pin(affinity::allowed().unwrap()[0]).unwrap();
 }
@@ -216,10 +217,10 @@ fn all_on_one_cpu() {
     all(count(12_000, 10_000_000), to_one_cpu);
 }
 
-/// Into the class SCHED_FIFO, where nobody of the same priority is ever preempted. False: not allowed.
+/// Enters the class SCHED_FIFO, in which threads of equal priority do not preempt each other. False: not permitted.
 fn to_real_time() -> bool {
     let parameters = libc::sched_param { sched_priority: 1 };
-    // SAFETY: 0 names the calling thread; the parameters live until the call returns.
+    // SAFETY: 0 is the calling thread; the parameters live until the call returns.
     unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) == 0 }
 }
 
@@ -241,17 +242,17 @@ fn in_a_real_time_class_on_one_cpu() {
 
 static DISTURBED: Mutex<Vec<libc::c_long>> = Mutex::new(Vec::new());
 
-/// From now on the calling thread gets signals.
+/// Registers the calling thread to receive signals.
 fn get_signals() {
-    // SAFETY: asks for this thread's number.
+    // SAFETY: returns the ID of this thread.
     DISTURBED.lock().unwrap().push(unsafe { libc::syscall(libc::SYS_gettid) });
 }
 
 extern "C" fn ignore(_: libc::c_int) {}
 
-/// From now on a signal interrupts whatever call its thread is in.
+/// Installs a handler, so that a signal interrupts the call its thread is in.
 fn handle_signals() {
-    // SAFETY: plain data for which all zeroes is a value: no flags, so that calls are interrupted.
+    // SAFETY: plain data for which all zeros is a value: no flags, so calls are interrupted.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     action.sa_sigaction = ignore as extern "C" fn(libc::c_int) as libc::sighandler_t;
     let nothing = std::ptr::null_mut();
@@ -260,7 +261,7 @@ fn handle_signals() {
     assert_eq!(done, 0);
 }
 
-/// False: the thread has ended.
+/// Sends a signal. False: the thread has ended.
 fn send_signal(thread: libc::c_long) -> bool {
     let process = std::process::id();
     // SAFETY: a signal with a handler, to a thread of this process or to none.
@@ -284,7 +285,7 @@ fn hit_by_signals_that_interrupt_every_call() {
             });
             let hand_offs = threads.spawn(|| {
                 all(count(12_000, 10_000_000), get_signals);
-                // On a busy machine all may have come to their end before the first signal.
+                // On a busy machine all threads may have ended before the first signal.
                 while sent.load(Relaxed) == 0 {
                     all(120, get_signals);
                 }
@@ -309,7 +310,7 @@ fn without_membarrier() {
     });
 }
 
-/// Many pipelines at once, since they mostly sleep.
+/// Runs many pipelines at once, since they mostly sleep.
 #[cfg(unc_pause)]
 #[test]
 fn stopped_between_any_two_steps() {

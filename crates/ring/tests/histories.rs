@@ -1,7 +1,7 @@
-//! What threads see of a ring is what they would see of a queue whose operations run one at a time: recorded on the
-//! machine, polled and blocking, and held against the specification of a queue.
+//! Rings are linearizable: recorded histories of polling and blocking rings are checked against the specification of a
+//! queue.
 #![cfg(not(unc_model))]
-#![allow(clippy::disallowed_types, clippy::disallowed_methods)] // A broken queue needs atomics of its own.
+#![allow(clippy::disallowed_types, clippy::disallowed_methods)] // A broken queue needs its own atomics.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +12,7 @@ use uncontended_testkit::repetitions;
 
 type Recorded = Client<Put, Took>;
 
-/// Pushes until there is room. A push that finds none changes nothing, so it is not recorded.
+/// Retries a push until there is room. A push that finds none changes nothing, so it is not recorded.
 fn push(
     client: &mut Recorded,
     value: i64,
@@ -21,14 +21,14 @@ fn push(
     let done = |pushed: &Result<(), PushError<i64>>| match pushed {
         Ok(()) => Some(Took::Done),
         Err(PushError::Full(_)) => None,
-        Err(PushError::Closed(_)) => panic!("the consumer went"),
+        Err(PushError::Closed(_)) => panic!("the consumer is gone"),
     };
     while client.record_some(Put::In(value), || push(value), done).is_err() {
         std::hint::spin_loop();
     }
 }
 
-/// Pops until the producers have gone. `empty` is what a pop that finds nothing is recorded as.
+/// Pops until the producers have gone. A pop that finds nothing is recorded as `empty`.
 fn drain(
     client: &mut Recorded,
     empty: Option<Took>,
@@ -49,7 +49,7 @@ fn drain(
     }
 }
 
-/// The same where a pop waits; closed is the end.
+/// The same with blocking pops; `Closed` is the end.
 fn drain_waiting(client: &mut Recorded, mut pop: impl FnMut() -> Option<i64>) -> u64 {
     let mut taken = 0;
     while client.record_some(Put::Out, &mut pop, |value| value.map(Took::Value)).is_some() {
@@ -58,7 +58,7 @@ fn drain_waiting(client: &mut Recorded, mut pop: impl FnMut() -> Option<i64>) ->
     taken
 }
 
-/// It is a queue, and search was not needed to tell.
+/// Asserts that the history is linearizable, and that no search was needed.
 #[track_caller]
 fn is_queue(history: &[Operation<Put, Took>], pushed: u64) {
     let is_push = |operation: &&Operation<Put, Took>| matches!(operation.call(), Put::In(_));
@@ -111,8 +111,8 @@ fn spsc_blocking_is_a_queue() {
     }
 }
 
-/// Empty is not recorded: it also means that the oldest value is not published yet, while a younger one may be. That is
-/// less than a queue promises, and documented so.
+/// Empty is not recorded: it also means that the oldest value is not published yet, while a newer one may be. That is
+/// weaker than a queue, and documented.
 #[test]
 fn mpsc_polled_is_a_queue() {
     let each = repetitions("mpsc_polled_is_a_queue", 8_000, 500_000);
@@ -161,8 +161,7 @@ fn mpsc_blocking_is_a_queue() {
     }
 }
 
-/// A queue with a place for every value. A push takes the next place and fills it; with a turn to wait for between the
-/// two, so that others come between.
+/// A queue with a place for every value. A push takes the next place, yields so that others interleave, and fills it.
 struct Tickets {
     next: AtomicU64,
     places: Vec<Mutex<Option<i64>>>,
@@ -179,7 +178,7 @@ impl Tickets {
         *self.places[place as usize].lock().unwrap() = Some(value);
     }
 
-    /// Broken: passes places that are not filled yet, and comes back to them later.
+    /// Broken: skips places that are not filled yet, and returns to them later.
     fn pop(&self) -> Option<i64> {
         self.places.iter().find_map(|place| place.lock().unwrap().take())
     }
@@ -218,5 +217,5 @@ fn a_queue_that_passes_unfilled_places_is_caught() {
             return;
         }
     }
-    panic!("three producers that yield never came between each other");
+    panic!("three producers that yield never interleaved");
 }

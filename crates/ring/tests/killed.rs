@@ -1,9 +1,9 @@
-//! A process killed after every single instruction of a hand-over: whoever slept on the other side comes back, and what
-//! was published arrives once.
+//! A process is killed after every single instruction of a hand-off: the sleeper on the other side wakes, and published
+//! values arrive once.
 //!
-//! The child stops, is led on instruction by instruction (ptrace), and killed: first after one, then after two, and so
-//! on until it gets to its end. Between clearing a flag and the wake-up that belongs to it there are some dozens. In
-//! the short form it is every eleventh:
+//! The child is single-stepped with ptrace and killed: first after one instruction, then after two, and so on until it
+//! completes. Dozens of instructions lie between clearing a flag and the wake-up that belongs to it. The short form
+//! tests every eleventh; the full form is:
 //!
 //!     UNC_DEPTH=full cargo test -p uncontended-ring --test killed
 #![cfg(all(target_arch = "x86_64", not(any(unc_model, miri))))]
@@ -21,38 +21,38 @@ use uncontended_atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use uncontended_ring::{records, spsc};
 use uncontended_wait::Deadline;
 
-/// Nobody sleeps that long whose wake-up was lost: the test's patience, not a promise.
+/// Longer than any sleep after a lost wake-up. The test's timeout, not a guarantee of the library.
 const FAR_TOO_LONG: Duration = Duration::from_secs(10);
-/// Where the two bells are in memory, as the headers of both `shared` say: bit 0 tells that somebody sleeps.
+/// The offsets of the two notifiers, from the headers of both `shared` modules. Bit 0 is set while a thread sleeps.
 const VALUES: usize = 384;
 const ROOM: usize = 512;
 
 /// What became of a child.
 #[derive(PartialEq)]
 enum Child {
-    /// It was killed after so many instructions.
+    /// It was killed after this many instructions.
     Killed,
-    /// It had come to its end before.
+    /// It had ended before.
     Ended,
-    /// Nobody may lead it.
+    /// The kernel does not permit tracing it.
     Refused,
 }
 
-/// Forks a child that prepares itself, then stops, and is led through so many instructions of `act`; then it is killed.
+/// Forks a child that prepares itself and stops, single-steps it through this many instructions of `act`, and kills it.
 fn lead<T>(prepare: impl FnOnce() -> T, act: impl FnOnce(&mut T), instructions: usize) -> Child {
-    // SAFETY: the child goes on with a copy of this thread alone; what it runs takes no lock that another thread could
-    // hold but the allocator's, which the C library takes care of.
+    // SAFETY: the child has a copy of this thread only. It takes no lock that another thread could hold, except the
+    // allocator's, which the C library handles.
     let pid = unsafe { libc::fork() };
     assert!(pid >= 0, "{}", std::io::Error::last_os_error());
     if pid == 0 {
         let mut prepared = prepare();
-        // SAFETY: it lets the parent lead this process, and takes no memory.
+        // SAFETY: lets the parent trace this process; accesses no memory.
         if unsafe { libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) } == 0 {
-            // SAFETY: the signal goes to this process alone.
+            // SAFETY: the signal goes to this process only.
             unsafe { libc::raise(libc::SIGSTOP) };
             act(&mut prepared);
         }
-        // SAFETY: ends the child at once, without what the parent has to do at its own end.
+        // SAFETY: ends the child at once, without running the parent's exit handlers.
         unsafe { libc::_exit(7) };
     }
     let next = || {
@@ -71,13 +71,14 @@ fn lead<T>(prepare: impl FnOnce() -> T, act: impl FnOnce(&mut T), instructions: 
             return Child::Ended;
         }
     }
-    // SAFETY: the child has not been waited for, so that nobody else has its number.
+    // SAFETY: the child has not been waited for, so its ID is not reused.
     assert_eq!(unsafe { libc::kill(pid, libc::SIGKILL) }, 0);
     assert!(libc::WIFSIGNALED(next()));
     Child::Killed
 }
 
-/// Kills after each instruction: `case` sets the stage, leads a child so far, and checks how the others get on.
+/// Kills after each instruction: `case` prepares the scene, steps a child that far, and checks that the others
+/// continue.
 fn after_each_instruction(case: impl Fn(usize) -> Child) {
     let is_full = std::env::var_os("UNC_DEPTH").is_some_and(|depth| depth == "full");
     let step = if is_full { 1 } else { 11 };
@@ -93,19 +94,19 @@ fn after_each_instruction(case: impl Fn(usize) -> Child) {
         }
     }
     println!("killed after each {step} of {instructions} instructions");
-    assert!(instructions > 20, "that is not a hand-over");
+    assert!(instructions > 20, "too few instructions for a hand-off");
 }
 
-/// Waits until somebody sleeps at the bell there.
-fn until_asleep(base: NonNull<u8>, bell: usize) {
-    // SAFETY: the bell is in the mapping, which lives as long as its rings, and is only accessed atomically.
-    let word = unsafe { AtomicU32::from_ptr(base.as_ptr().wrapping_add(bell).cast()) };
+/// Waits until a thread sleeps on the notifier at this offset.
+fn until_asleep(base: NonNull<u8>, notifier: usize) {
+    // SAFETY: the notifier lies in the mapping, which outlives its rings, and all accesses are atomic.
+    let word = unsafe { AtomicU32::from_ptr(base.as_ptr().wrapping_add(notifier).cast()) };
     while word.load(Relaxed) & 1 == 0 {
         thread::yield_now();
     }
 }
 
-/// A side that sleeps in a thread of its own; what it got.
+/// Runs a side that sleeps in its own thread, and returns what it received.
 fn asleep<T: Send + 'static>(side: impl FnOnce() -> T + Send + 'static) -> Receiver<T> {
     let (sender, receiver) = channel();
     thread::spawn(move || sender.send(side()));
@@ -114,13 +115,13 @@ fn asleep<T: Send + 'static>(side: impl FnOnce() -> T + Send + 'static) -> Recei
 
 fn awake<T: Debug>(side: &Receiver<T>, after: usize) -> T {
     side.recv_timeout(FAR_TOO_LONG)
-        .unwrap_or_else(|_| panic!("killed after {after} instructions: who slept does so for ever"))
+        .unwrap_or_else(|_| panic!("killed after {after} instructions: the sleeper never woke"))
 }
 
 fn spsc_ring(capacity: usize) -> (NonNull<u8>, spsc::shared::Shared<u64>) {
     let (mapping, _) = memory(spsc::shared::bytes_for::<u64>(capacity).unwrap());
     let Mapping { base, bytes, .. } = mapping;
-    // SAFETY: the mapping is kept, and a ring and nothing else (I1 of `spsc::shared`).
+    // SAFETY: the mapping is kept, and used only as a ring (I1 of `spsc::shared`).
     (base, unsafe { spsc::shared::create(base, bytes, capacity, mapping) }.unwrap())
 }
 
@@ -197,7 +198,7 @@ fn a_side_is_killed_while_it_closes() {
 fn record_ring() -> (NonNull<u8>, records::shared::Shared) {
     let (mapping, _) = memory(records::shared::bytes_for(32).unwrap());
     let Mapping { base, bytes, .. } = mapping;
-    // SAFETY: the mapping is kept, and a ring and nothing else (I1 of `records::shared`).
+    // SAFETY: the mapping is kept, and used only as a ring (I1 of `records::shared`).
     (base, unsafe { records::shared::create(base, bytes, 32, mapping) }.unwrap())
 }
 
@@ -227,11 +228,11 @@ fn a_producer_of_records_is_killed_in_a_push_and_another_goes_on() {
     });
 }
 
-/// What `unblock` does, by a consumer that sleeps in another thread: a claim of the one who died is a record to be
-/// skipped.
+/// Does what `unblock` does, for a consumer that sleeps in another thread: the claim of the dead producer becomes a
+/// record to skip.
 fn pass_over_a_claim(base: NonNull<u8>) {
     let (tail, words) = (128, 768);
-    // SAFETY: both are in the mapping, which lives as long as its rings, and are only accessed atomically.
+    // SAFETY: both lie in the mapping, which outlives its rings, and all accesses are atomic.
     let at = |at: usize| unsafe { AtomicU64::from_ptr(base.as_ptr().wrapping_add(at).cast()) };
     let (record, skip) = (2 << 32 | 1, 3 << 32 | 1);
     if at(tail).load(Relaxed) != 0 && at(words).load(Relaxed) >> 32 < record >> 32 {
@@ -256,7 +257,7 @@ fn a_consumer_of_records_is_killed_in_a_release_and_followed() {
             let mut seen = Vec::new();
             while seen.last() != Some(&b'3') {
                 if seen.is_empty() {
-                    // SAFETY: the one other process is no more, and the only other producer waits for room, in no
+                    // SAFETY: the one other process is dead, and the only other producer waits for room, outside any
                     // claim.
                     unsafe { successor.unblock() }.unwrap();
                 }

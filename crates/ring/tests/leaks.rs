@@ -1,12 +1,11 @@
-//! Every guard, claim, batch, iterator and handle leaked (`mem::forget`) at every stage: no value is dropped twice,
-//! none is read after it was dropped, and whoever is left goes on. A leak costs memory, and room that a leaked claim of
-//! many producers holds.
+//! Leaks (`mem::forget`) every guard, claim, batch, iterator and handle at every stage: no value is dropped twice or
+//! read after its drop, and the remaining sides continue. A leak costs memory, and the room of a leaked `mpsc` claim.
 //!
-//! Under Miri too, where a value taken twice is a use of freed memory:
+//! Also under Miri, which reports a value taken twice as a use after free:
 //!
 //!     MIRIFLAGS="-Zmiri-ignore-leaks" cargo +nightly miri test -p uncontended-ring --test leaks
 #![cfg(not(unc_model))]
-#![allow(clippy::forget_non_drop)] // Whether what is leaked has a drop is the library's business.
+#![allow(clippy::forget_non_drop)] // Whether a leaked type has a drop is up to the library.
 
 use std::cell::Cell;
 use std::mem::forget;
@@ -16,8 +15,8 @@ use uncontended_ring::broadcast::{self, Plan};
 use uncontended_ring::records::{self, RecordError};
 use uncontended_ring::{ClaimError, PopError, PushError, lossy, mpsc, spsc};
 
-/// A value on the heap that counts its drops: a second drop is a double free, which Miri sees, and a count above one,
-/// which the test sees without.
+/// A value on the heap that counts its drops. A second drop is a double free, which Miri reports, and a count above
+/// one, which the test reports without Miri.
 #[derive(Debug)]
 struct Value {
     number: usize,
@@ -74,7 +73,7 @@ fn the_room_of_what_a_leaked_iterator_took_out_comes_back() {
         let mut all = consumer.read(1).unwrap().into_iter();
         assert_eq!(all.next(), Some(number));
         forget(all);
-        assert_eq!(consumer.pop(), Err(PopError::Empty), "this look gives the room back");
+        assert_eq!(consumer.pop(), Err(PopError::Empty), "this check gives the room back");
     }
 }
 
@@ -96,7 +95,7 @@ fn leaked_batches_and_claims_of_spsc_leave_the_ring_as_it_was() {
     producer.push(value(&drops, 4)).unwrap();
     producer.push(value(&drops, 5)).unwrap();
     drop((producer, consumer));
-    assert_eq!(counts(&drops), [0, 1, 1, 1, 1, 1], "what was in the leaked claim is leaked");
+    assert_eq!(counts(&drops), [0, 1, 1, 1, 1, 1], "the contents of the leaked claim are leaked");
 }
 
 #[test]
@@ -148,14 +147,14 @@ fn what_a_broadcast_leaks_is_dropped_at_most_once() {
     drop((producer, a, consumers));
     let leaked = counts(&drops);
     assert!(leaked.iter().all(|&drops| drops <= 1));
-    assert_eq!(leaked[..7], [1; 7], "those whose slots were written again");
+    assert_eq!(leaked[..7], [1; 7], "values whose slots were overwritten");
 }
 
-/// The test has one thread; a broadcast asks for values that threads share.
+/// The test has one thread, but a broadcast requires `Send + Sync` values.
 #[derive(Debug)]
 struct Shared(Box<Value>);
 
-// SAFETY: only the test's one thread ever has it.
+// SAFETY: the test has only one thread.
 unsafe impl Send for Shared {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Shared {}
@@ -176,7 +175,7 @@ fn leaked_records_are_read_again_and_leaked_chunks_are_passed_over() {
     forget(producer.claim(9).unwrap());
     other.push(b"two").unwrap();
     assert_eq!(consumer.read().err(), Some(RecordError::Empty), "it is in the way");
-    // SAFETY: the claim was leaked just now, and this thread alone uses the ring.
+    // SAFETY: the claim was leaked just now, and only this thread uses the ring.
     assert_eq!(unsafe { consumer.unblock() }, Ok(24));
     forget(consumer.read().unwrap());
     let record = consumer.read().unwrap();
@@ -184,7 +183,11 @@ fn leaked_records_are_read_again_and_leaked_chunks_are_passed_over() {
     record.release();
     forget(producer.claim(1).unwrap());
     drop((producer, other));
-    assert_eq!(consumer.read().err(), Some(RecordError::Closed), "nobody is left to commit it");
+    assert_eq!(
+        consumer.read().err(),
+        Some(RecordError::Closed),
+        "no producer is left to commit it"
+    );
 }
 
 #[test]
@@ -201,7 +204,7 @@ fn leaked_observers_and_producers_hold_nobody_up() {
     );
 }
 
-/// Panics when it is dropped, if it says so; counts in any case.
+/// Counts its drops, and panics in them if `panics` is set.
 struct Fragile {
     value: Option<Box<Value>>,
     panics: bool,
@@ -214,7 +217,7 @@ impl Drop for Fragile {
     }
 }
 
-// SAFETY: only the test's one thread ever has it.
+// SAFETY: the test has only one thread.
 unsafe impl Send for Fragile {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Fragile {}
@@ -225,7 +228,7 @@ fn fragile(drops: &Drops, number: usize, panics: bool) -> Fragile {
 
 #[test]
 fn a_drop_that_panics_happens_once_wherever_it_does() {
-    // In a released batch, a claim, and the ring's own end.
+    // In a released batch, a claim, and the drop of the ring.
     let all = drops(8);
     let (mut producer, mut consumer) = spsc::ring(4).unwrap();
     (0..3).for_each(|n| producer.push(fragile(&all, n, n == 1)).ok().unwrap());
@@ -246,7 +249,7 @@ fn a_drop_that_panics_happens_once_wherever_it_does() {
     assert_eq!(counts(&all)[..3], [1; 3]);
     assert!(counts(&all).iter().all(|&drops| drops <= 1));
 
-    // Under a broadcast's next value.
+    // Overwritten by a broadcast's next value.
     let all = drops(4);
     let (mut producer, mut consumers) = Plan::new(1).consumer("a", &[]).polling().unwrap();
     let mut a = consumers.take("a").unwrap();

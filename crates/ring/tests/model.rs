@@ -1,4 +1,4 @@
-//! The very code of the rings, explored: every execution that C11 or x86-TSO allows of a few operations a side.
+//! The rings, explored: every execution that C11 or x86-TSO allows of a few operations per side.
 //!
 //!     RUSTFLAGS="--cfg unc_model" cargo test -p uncontended-ring --test model --target-dir target/model
 #![cfg(unc_model)]
@@ -13,12 +13,12 @@ use uncontended_ring::{PopError, PushError};
 
 fn push(producer: &mut Producer<u32>, value: u32) {
     while let Err(error) = producer.push(value) {
-        assert_eq!(error, PushError::Full(value), "nobody went");
+        assert_eq!(error, PushError::Full(value), "no side has gone");
         spin_loop();
     }
 }
 
-/// Values through a ring, in order; then the consumer is told that the producer went.
+/// Values pass through a ring in order; then the consumer learns that the producer has gone.
 fn pass<const CAPACITY: usize, const VALUES: u32>() {
     let (mut producer, mut consumer) = spsc::ring(CAPACITY).unwrap();
     let sender = spawn(move || (1..=VALUES).for_each(|value| push(&mut producer, value)));
@@ -33,7 +33,7 @@ fn pass<const CAPACITY: usize, const VALUES: u32>() {
             Err(PopError::Closed) => break,
         }
     }
-    assert_eq!(expected, VALUES + 1, "all came before the end was told");
+    assert_eq!(expected, VALUES + 1, "all values arrive before `Closed`");
     sender.join().unwrap();
 }
 
@@ -52,7 +52,7 @@ fn values_pass_however_often_the_sides_ask() {
     holds_patiently(pass::<1, 2>);
 }
 
-/// Claims and batches: two values published at once, read in place, released at once.
+/// Claims and batches: two values are published together, read in place, and released together.
 fn batches() {
     let (mut producer, mut consumer) = spsc::ring(2).unwrap();
     let sender = spawn(move || {
@@ -90,7 +90,7 @@ fn claims_and_batches_are_seen_as_a_whole() {
 }
 
 thread_local! {
-    // Explored threads share it.
+    // Shared by the explored threads.
     static DROPPED: Cell<u32> = const { Cell::new(0) };
 }
 
@@ -102,7 +102,7 @@ impl Drop for Counted {
     }
 }
 
-/// Each of three values is dropped once, whoever goes first and wherever it is then.
+/// Each of three values is dropped once, whichever side goes first and wherever the value is then.
 fn drops() {
     DROPPED.set(0);
     let (mut producer, mut consumer) = spsc::ring(2).unwrap();
@@ -122,7 +122,7 @@ fn every_value_is_dropped_once() {
     holds(drops);
 }
 
-/// Values through a ring whose sides sleep; then the end.
+/// Values pass through a ring whose sides sleep; then the end.
 fn sleep_and_pass<const CAPACITY: usize, const VALUES: u32>() {
     let (mut producer, mut consumer) = spsc::blocking(CAPACITY).unwrap();
     let sender = spawn(move || (1..=VALUES).for_each(|value| producer.push_wait(value).unwrap()));
@@ -133,12 +133,12 @@ fn sleep_and_pass<const CAPACITY: usize, const VALUES: u32>() {
     sender.join().unwrap();
 }
 
-/// A producer that sleeps for room is told that the consumer went.
+/// A producer that sleeps for room learns that the consumer has gone.
 fn nobody_sleeps_for_who_went() {
     let (mut producer, mut consumer) = spsc::blocking(1).unwrap();
     let sender = spawn(move || {
         let pushed = (1..=3).take_while(|&value| producer.push_wait(value).is_ok()).count();
-        assert!((1..=2).contains(&pushed), "one, or a second into the place of the first");
+        assert!((1..=2).contains(&pushed), "one value, or a second in the slot of the first");
     });
     assert_eq!(consumer.pop_wait(), Some(1));
     drop(consumer);

@@ -1,4 +1,4 @@
-//! The broadcast ring, explored: every execution that C11 or x86-TSO allows of a few operations a side.
+//! The broadcast ring, explored: every execution that C11 or x86-TSO allows of a few operations per side.
 //!
 //!     RUSTFLAGS="--cfg unc_model" cargo test -p uncontended-ring --test model_broadcast --target-dir target/model
 #![cfg(unc_model)]
@@ -15,13 +15,13 @@ use uncontended_wait::Sleepers;
 fn feed(mut producer: Producer<u32>, count: u32) {
     for value in 1..=count {
         while let Err(error) = producer.push(value) {
-            assert_eq!(error, PushError::Full(value), "nobody went");
+            assert_eq!(error, PushError::Full(value), "no side has gone");
             spin_loop();
         }
     }
 }
 
-/// The values that a consumer sees until none will come.
+/// The values that a consumer sees until the end.
 fn drain(consumer: Consumer<u32>, most: usize) -> Vec<u32> {
     drain_with(consumer, most, |_| ())
 }
@@ -62,8 +62,8 @@ fn one_sees_all<const CAPACITY: usize, const VALUES: u32>() {
     reader.join().unwrap();
 }
 
-/// One consumer after another: what the first did with a value is done when the second sees it. The ring is full when
-/// they begin.
+/// One consumer follows another: what the first did with a value is done when the second sees it. The ring is full at
+/// the start.
 fn one_after_the_other() {
     let plan = Plan::new(1).consumer("a", &[]).consumer("b", &["a"]);
     let (mut producer, mut consumers) = plan.polling().unwrap();
@@ -85,7 +85,7 @@ fn shared<T>(value: T) -> (Arc<T>, Arc<T>) {
     (Arc::clone(&value), value)
 }
 
-/// Each of two values goes to one of two members, through a ring of one that is full when they begin.
+/// Each of two values goes to one of two members, through a ring of one that is full at the start.
 fn each_goes_to_one() {
     let (mut producer, mut consumers) = Plan::new(1).group("g", 2, &[]).polling().unwrap();
     let members = [consumers.take("g").unwrap(), consumers.take("g").unwrap()];
@@ -105,14 +105,14 @@ fn each_goes_to_one() {
     while producer.push(2).is_err() {
         spin_loop();
     }
-    // Into the place of the second, if that was read.
+    // Into the slot of the second value, if that was read.
     let _ = producer.push(3);
     let mut all = members.map(|member| member.join().unwrap().0);
     all.sort_unstable();
     assert_eq!(all, [1, 2]);
 }
 
-/// The only member of a group releases the first of two values, which a third takes the place of.
+/// The only member of a group releases the first of two values, which a third overwrites.
 fn one_member_releases_in_part() {
     let (mut producer, mut consumers) = Plan::new(2).group("g", 1, &[]).polling().unwrap();
     let mut member = consumers.take("g").unwrap();
@@ -128,7 +128,7 @@ fn one_member_releases_in_part() {
     drop(reader.join().unwrap());
 }
 
-/// A value for one of two members, who ask once each. The slower one keeps nothing from the producer.
+/// A value for one of two members, each of which reads once. The slower one does not hold up the producer.
 fn one_of_two_fails() {
     let (mut producer, mut consumers) = Plan::new(1).group("g", 2, &[]).polling().unwrap();
     let members = [consumers.take("g").unwrap(), consumers.take("g").unwrap()];
@@ -158,8 +158,7 @@ fn one_of_two_fails_beside_a_sleeper() {
     members.into_iter().for_each(|member| drop(member.join().unwrap()));
 }
 
-/// The only member of a group says what it holds next before the producer has seen that it released what it held
-/// before.
+/// The only member of a group announces what it holds next before the producer has seen its previous release.
 fn one_member_goes_on() {
     let (mut producer, mut consumers) = Plan::new(2).group("g", 1, &[]).polling().unwrap();
     let member = consumers.take("g").unwrap();
@@ -176,7 +175,7 @@ fn one_member_goes_on() {
     reader.join().unwrap();
 }
 
-/// A consumer after a group sees what both members released.
+/// A consumer that follows a group sees what both members released.
 fn one_after_a_group() {
     let plan = Plan::new(2).group("g", 2, &[]).consumer("after", &["g"]);
     let (mut producer, mut consumers) = plan.polling().unwrap();
@@ -203,7 +202,7 @@ fn one_after_a_group() {
     assert_eq!(all, [1, 2]);
 }
 
-/// A consumer that goes with what it read is waited for no more, and not passed by who comes after it.
+/// The producer no longer waits for a consumer that went with a value unreleased, and a later stage does not pass it.
 fn who_goes_is_waited_for_no_more() {
     let plan = Plan::new(1).consumer("a", &[]).consumer("b", &["a"]);
     let (mut producer, mut consumers) = plan.polling().unwrap();
@@ -282,7 +281,7 @@ fn what_a_member_holds_next_is_seen_after_what_it_released() {
     holds(one_member_goes_on);
 }
 
-/// Sleeps for a value, and looks at it.
+/// Sleeps for a value, and reads it.
 fn read(consumer: &mut Consumer<u32, Sleepers>, expected: u32) {
     let batch = consumer.read_wait(1).unwrap();
     assert!(batch.iter().eq(&[expected]));
@@ -336,7 +335,7 @@ fn sleep_after_the_other() {
     first.join().unwrap();
 }
 
-/// A producer that sleeps for room is told that the last consumer went.
+/// A producer that sleeps for room learns that the last consumer has gone.
 fn nobody_sleeps_for_who_went() {
     let (mut producer, mut consumers) = Plan::new(1).consumer("a", &[]).blocking().unwrap();
     let a = consumers.take("a").unwrap();

@@ -1,4 +1,4 @@
-//! Sides that go, explored: what they did before is done for whoever sees that they have gone.
+//! Sides that go, explored: a side that sees that another has gone sees everything that it did.
 //!
 //!     RUSTFLAGS="--cfg unc_model" cargo test -p uncontended-ring --test model_departures --target-dir target/model
 #![cfg(unc_model)]
@@ -11,7 +11,7 @@ use uncontended_model::real::{Arc, AtomicU32, spawn, spin_loop};
 use uncontended_ring::broadcast::Plan;
 use uncontended_ring::{PopError, mpsc, records, spsc};
 
-/// A value into the place of one that the consumer took before it went.
+/// A push into the slot of a value that the consumer took before it went.
 #[test]
 fn the_consumer_of_one_has_read_before_it_goes() {
     holds(|| {
@@ -63,7 +63,7 @@ fn the_consumer_of_records_of_many_has_read_before_it_goes() {
     });
 }
 
-/// One of two consumers goes; the other one has released already.
+/// One of two consumers goes; the other one has already released.
 #[test]
 fn a_consumer_of_a_broadcast_has_read_before_it_goes() {
     holds(|| {
@@ -125,7 +125,7 @@ fn a_member_that_fails_to_claim_has_read_what_it_had() {
     });
 }
 
-/// Both members of a group go, one of them with a value read: who comes after sees that value, and what was done.
+/// Both members of a group go, one with a value read: the later stage sees that value, and what was done to it.
 #[test]
 fn who_comes_after_a_group_that_has_gone_sees_what_it_read() {
     holds(|| {

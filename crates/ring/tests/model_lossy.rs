@@ -1,4 +1,4 @@
-//! The lossy broadcast, explored: every execution that C11 or x86-TSO allows of a few operations a side.
+//! The lossy broadcast, explored: every execution that C11 or x86-TSO allows of a few operations per side.
 //!
 //!     RUSTFLAGS="--cfg unc_model" cargo test -p uncontended-ring --test model_lossy --target-dir target/model
 #![cfg(unc_model)]
@@ -9,7 +9,7 @@ use exploring::{begins, holds, holds_patiently};
 use uncontended_model::real::{spawn, spin_loop};
 use uncontended_ring::lossy::{self, ObserveError};
 
-/// Values of two words through a ring of `CAPACITY`: whole, in order, seen or counted as lost.
+/// Values of two words pass through a ring of `CAPACITY`: whole, in order, read or counted as lost.
 fn observe<const CAPACITY: usize, const COUNT: u64>() {
     let (mut producer, mut observer) = lossy::ring::<[u64; 2]>(CAPACITY).unwrap();
     let sender = spawn(move || (1..=COUNT).for_each(|value| producer.push([value; 2])));
@@ -25,7 +25,7 @@ fn observe<const CAPACITY: usize, const COUNT: u64>() {
             Err(ObserveError::Closed) => break,
         }
     }
-    assert_eq!(next, COUNT + 1, "all were seen or lost");
+    assert_eq!(next, COUNT + 1, "all were read or lost");
     sender.join().unwrap();
 }
 

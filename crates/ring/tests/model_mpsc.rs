@@ -1,4 +1,4 @@
-//! Many producers, explored: every execution that C11 or x86-TSO allows of a few operations a side.
+//! The `mpsc` ring, explored: every execution that C11 or x86-TSO allows of a few operations per side.
 //!
 //!     RUSTFLAGS="--cfg unc_model" cargo test -p uncontended-ring --test model_mpsc --target-dir target/model
 #![cfg(unc_model)]
@@ -13,13 +13,13 @@ use uncontended_ring::{PopError, PushError};
 fn push(mut producer: Producer<u32>, values: &[u32]) {
     for &value in values {
         while let Err(error) = producer.push(value) {
-            assert_eq!(error, PushError::Full(value), "nobody went");
+            assert_eq!(error, PushError::Full(value), "no side has gone");
             spin_loop();
         }
     }
 }
 
-/// All that comes, to the end.
+/// All values, to the end.
 fn drain(consumer: &mut Consumer<u32>) -> Vec<u32> {
     let mut seen = Vec::new();
     loop {
@@ -31,7 +31,7 @@ fn drain(consumer: &mut Consumer<u32>) -> Vec<u32> {
     }
 }
 
-/// Two producers, three values; each value once, those of one producer in order.
+/// Two producers and three values: each value arrives once, those of one producer in order.
 fn two_producers<const CAPACITY: usize>() {
     let (one, mut consumer) = mpsc::ring(CAPACITY).unwrap();
     let other = one.clone();
@@ -46,7 +46,7 @@ fn two_producers<const CAPACITY: usize>() {
     second.join().unwrap();
 }
 
-/// One producer, against the consumer alone: more rounds.
+/// One producer and the consumer: more rounds.
 fn one_producer<const VALUES: u32>() {
     let (producer, mut consumer) = mpsc::ring(1).unwrap();
     let values = (1..=VALUES).collect::<Vec<_>>();
@@ -67,7 +67,7 @@ fn three_against_one() {
     assert_eq!(seen, [1, 2, 3, 10]);
 }
 
-/// A batch goes in as a whole: nothing of another producer's is between its values.
+/// A batch stays together: no other producer's values come in between.
 fn batches() {
     let (mut producer, mut consumer) = mpsc::ring(2).unwrap();
     let other = producer.clone();
@@ -120,7 +120,7 @@ fn a_batch_goes_in_as_a_whole() {
     holds(batches);
 }
 
-/// A consumer that sleeps for a value, and nobody goes.
+/// A consumer that sleeps for a value; no side goes.
 fn consumer_sleeps() {
     let (mut producer, mut consumer) = mpsc::blocking(1).unwrap();
     let another = producer.clone();
@@ -149,7 +149,7 @@ fn producer_sleeps() {
     assert_eq!(consumer.pop(), Ok(2));
 }
 
-/// Both sides sleep, each for the other.
+/// Both sides sleep, each waiting for the other.
 fn both_sleep() {
     let (mut producer, mut consumer) = mpsc::blocking(1).unwrap();
     let sender = spawn(move || (1..=2).for_each(|value| producer.push_wait(value).unwrap()));
@@ -157,7 +157,7 @@ fn both_sleep() {
     sender.join().unwrap();
 }
 
-/// Producers who sleep for room are told that the consumer went, all of them.
+/// All producers that sleep for room learn that the consumer has gone.
 fn nobody_sleeps_for_who_went<const PRODUCERS: usize>() {
     let (mut producer, consumer) = mpsc::blocking(1).unwrap();
     producer.push(1).unwrap();

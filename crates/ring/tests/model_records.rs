@@ -1,4 +1,4 @@
-//! The byte rings, explored: every execution that C11 or x86-TSO allows of a few operations a side.
+//! The byte rings, explored: every execution that C11 or x86-TSO allows of a few operations per side.
 //!
 //!     RUSTFLAGS="--cfg unc_model" cargo test -p uncontended-ring --test model_records --target-dir target/model
 #![cfg(unc_model)]
@@ -13,10 +13,10 @@ use uncontended_ring::records::{RecordError, mpsc, spsc};
 /// Four words: a record of eight bytes takes two, an empty one takes one.
 const CAPACITY: usize = 32;
 
-/// What a header would be that says: a record of eight bytes. Whoever takes a payload for a header falls for it.
+/// A payload that equals the header of a record of eight bytes, to catch code that takes a payload for a header.
 const FORGED: [u8; 8] = (2u64 << 32 | 8).to_ne_bytes();
 
-/// Reads all records until none will come.
+/// Reads all records, to the end.
 macro_rules! drain {
     ($consumer:expr) => {{
         let mut seen = Vec::new();
@@ -24,7 +24,7 @@ macro_rules! drain {
             match $consumer.read() {
                 Ok(record) => {
                     seen.push(record.to_vec());
-                    assert!(seen.len() < 6, "more than there are");
+                    assert!(seen.len() < 6, "more records than were written");
                     record.release();
                 }
                 Err(RecordError::Empty) => spin_loop(),
@@ -46,7 +46,7 @@ macro_rules! push {
     };
 }
 
-/// A record that leaves one word to the end, one that does not fit there, and an aborted one.
+/// A record that leaves one word before the end, one that does not fit there, and an aborted one.
 fn from_one() {
     let (mut producer, mut consumer) = spsc::ring(CAPACITY).unwrap();
     let sender = spawn(move || {
@@ -59,7 +59,7 @@ fn from_one() {
     sender.join().unwrap();
 }
 
-/// The same, where one word of room is missing.
+/// The same with one word of room too few.
 fn from_one_tightly() {
     let (mut producer, mut consumer) = spsc::ring(CAPACITY).unwrap();
     let sender = spawn(move || {
@@ -71,7 +71,7 @@ fn from_one_tightly() {
     sender.join().unwrap();
 }
 
-/// Three records, of which two fill the ring before its consumer begins.
+/// Three records; two fill the ring before its consumer starts.
 macro_rules! three {
     ($name:ident, $kind:ident) => {
         fn $name() {
@@ -97,7 +97,7 @@ fn records_of_many_pass_however_often_the_sides_ask() {
     holds_patiently(three_from_one_of_many);
 }
 
-/// Two producers, a record each.
+/// Two producers with one record each.
 fn from_two() {
     let (mut one, mut consumer) = mpsc::ring(CAPACITY).unwrap();
     let mut two = one.clone();
@@ -122,7 +122,7 @@ fn from_one_of_many() {
     sender.join().unwrap();
 }
 
-/// A record that is aborted after it was written: who passes over it clears it.
+/// A record that is aborted after it was written: the consumer that skips it clears it.
 fn written_and_aborted() {
     let (mut producer, mut consumer) = mpsc::ring(CAPACITY).unwrap();
     let sender = spawn(move || {
@@ -232,7 +232,7 @@ macro_rules! asleep {
             reader.join().unwrap();
         }
 
-        /// A producer that sleeps for room is told that the consumer went.
+        /// A producer that sleeps for room learns that the consumer has gone.
         fn $go() {
             let (mut producer, consumer) = $kind::blocking(CAPACITY).unwrap();
             producer.push(&[1; 8]).unwrap();
@@ -247,7 +247,7 @@ macro_rules! asleep {
 asleep!(spsc, one_for_a_record, one_for_the_end, one_for_room, one_told);
 asleep!(mpsc, many_for_a_record, many_for_the_end, many_for_room, many_told);
 
-/// What is in the way is aborted while the consumer sleeps for what comes after it.
+/// A claim that is in the way is aborted while the consumer sleeps for the record after it.
 fn an_abort_wakes() {
     let (mut one, mut consumer) = mpsc::blocking(CAPACITY).unwrap();
     let mut two = one.clone();

@@ -1,5 +1,4 @@
-//! Waiters of whom a change wakes as many as can make use of it, explored: nobody sleeps next to a value, or room, that
-//! is left.
+//! A change wakes as many waiters as can use it, explored: no waiter sleeps while a value or room is left for it.
 //!
 //!     RUSTFLAGS="--cfg unc_model" cargo test -p uncontended-ring --test model_turns --target-dir target/model
 #![cfg(unc_model)]
@@ -12,7 +11,7 @@ use uncontended_ring::broadcast::Plan;
 use uncontended_ring::mpsc;
 use uncontended_wait::Deadline;
 
-/// Several slots given back at once, and as many producers who sleep for one each.
+/// Several slots given back together, and as many producers that sleep for one each.
 fn two_slots_for_two() {
     let (mut first, mut consumer) = mpsc::blocking(2).unwrap();
     first.push_all(&mut vec![1, 2]).unwrap();
@@ -35,7 +34,7 @@ fn two_slots_for_one() {
     assert_eq!((consumer.pop(), consumer.pop()), (Ok(3), Ok(4)));
 }
 
-/// Several values published at once, and as many members of a group, each of whom takes one and goes on with something
+/// Several values published together, and as many members of a group, each of which takes one and then does something
 /// else.
 fn two_values_for_two() {
     let plan = Plan::new(2).group("workers", 2, &[]);

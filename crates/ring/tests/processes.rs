@@ -1,4 +1,4 @@
-//! Rings between processes: streams, a second holder, one that is killed, by children that are this very program again.
+//! Rings between processes: streams, a second holder, a killed holder. The children run this test program.
 #![cfg(not(unc_model))]
 
 mod mapped;
@@ -13,16 +13,16 @@ const VALUES: u64 = 5_000;
 fn ring(capacity: usize) -> (Shared<u64>, i32) {
     let (mapping, fd) = memory(shared::bytes_for::<u64>(capacity).unwrap());
     let (base, bytes) = (mapping.base, mapping.bytes);
-    // SAFETY: the mapping is kept, and a ring and nothing else (I1 of `spsc::shared`).
+    // SAFETY: the mapping is kept, and used only as a ring (I1 of `spsc::shared`).
     (unsafe { shared::create(base, bytes, capacity, mapping) }.unwrap(), fd)
 }
 
-/// What children do; in the test's own process, nothing.
+/// The work of child processes. In the test's own process it does nothing.
 #[test]
 fn as_a_child() {
     let Some((child, mapping)) = as_child() else { return };
     let (base, bytes) = (mapping.base, mapping.bytes);
-    // SAFETY: the mapping is kept, and a ring and nothing else (I1 of `spsc::shared`).
+    // SAFETY: the mapping is kept, and used only as a ring (I1 of `spsc::shared`).
     let ring: Shared<u64> = unsafe { shared::attach(base, bytes, mapping) }.unwrap();
     match child.as_str() {
         "consume" => {
@@ -33,7 +33,7 @@ fn as_a_child() {
             assert_eq!(consumer.pop_wait(), None);
         }
         "second" => {
-            // SAFETY: the call takes nothing and only returns a number.
+            // SAFETY: takes no argument and returns a number.
             let parent = unsafe { libc::getppid() } as u32;
             let held = Some(RoleError::Held { pid: parent });
             assert_eq!((ring.producer().err(), ring.take_over_producer().err()), (held, held));
@@ -84,7 +84,7 @@ fn a_producer_that_was_killed_is_found_out_and_followed() {
     assert_eq!((consumer.pop_wait(), consumer.pop_wait()), (Some(1), Some(2)));
     let pid = child.id();
     assert!(killed(child.wait().unwrap()));
-    assert_eq!(consumer.pop(), Err(PopError::Empty), "nobody closed it");
+    assert_eq!(consumer.pop(), Err(PopError::Empty), "no side closed it");
     assert_eq!(ring.producer().err(), Some(RoleError::Died { pid }));
     let mut successor = ring.take_over_producer().unwrap();
     assert_eq!(ring.producer().err(), Some(RoleError::Held { pid: std::process::id() }));

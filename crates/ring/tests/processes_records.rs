@@ -1,4 +1,4 @@
-//! Byte rings between processes: many producers, one killed in a claim, a consumer killed before it released.
+//! Byte rings between processes: many producers, one killed in a claim, and a consumer killed before it released.
 #![cfg(not(unc_model))]
 
 mod mapped;
@@ -14,16 +14,16 @@ const RECORDS: u32 = 5_000;
 fn ring(capacity: usize) -> (Shared, i32) {
     let (mapping, fd) = memory(shared::bytes_for(capacity).unwrap());
     let (base, bytes) = (mapping.base, mapping.bytes);
-    // SAFETY: the mapping is kept, and a ring and nothing else (I1 of `records::shared`).
+    // SAFETY: the mapping is kept, and used only as a ring (I1 of `records::shared`).
     (unsafe { shared::create(base, bytes, capacity, mapping) }.unwrap(), fd)
 }
 
-/// What children do; in the test's own process, nothing.
+/// The work of child processes. In the test's own process it does nothing.
 #[test]
 fn as_a_child() {
     let Some((child, mapping)) = as_child() else { return };
     let (base, bytes) = (mapping.base, mapping.bytes);
-    // SAFETY: the mapping is kept, and a ring and nothing else (I1 of `records::shared`).
+    // SAFETY: the mapping is kept, and used only as a ring (I1 of `records::shared`).
     let ring = unsafe { shared::attach(base, bytes, mapping) }.unwrap();
     match child.as_str() {
         "produce" => {
@@ -84,7 +84,7 @@ fn a_producer_that_was_killed_in_a_claim_is_passed_over() {
     record.release();
     let soon = Deadline::after(Duration::from_millis(5));
     assert_eq!(consumer.read_deadline(soon).err(), Some(RecordError::Empty), "it is in the way");
-    // SAFETY: the process that claimed it is no more, and the only other producer is this thread's.
+    // SAFETY: the process that claimed it is dead, and the only other producer belongs to this thread.
     assert_eq!(unsafe { consumer.unblock() }, Ok(24));
     assert_eq!(&*consumer.read().unwrap(), b"after");
 }
@@ -99,7 +99,7 @@ fn a_consumer_that_was_killed_is_followed_by_one_that_reads_again_what_was_not_r
     assert!(killed(child.wait().unwrap()));
     assert_eq!(ring.consumer().err(), Some(RoleError::Died { pid }));
     let mut successor = ring.take_over_consumer().unwrap();
-    // SAFETY: there is no claim in the way, and nobody else uses the ring.
+    // SAFETY: no claim is in the way, and no other thread uses the ring.
     assert_eq!(unsafe { successor.unblock() }, Ok(0));
     for text in ["two", "three"] {
         let record = successor.read().unwrap();

@@ -1,4 +1,4 @@
-//! Sides that sleep: every hand-off, every end, every deadline.
+//! Sides that sleep: hand-offs, departures and deadlines.
 
 use super::*;
 use crate::{ClaimError, PopError, PushError};
@@ -14,7 +14,7 @@ fn sleeping(plan: &Plan, names: &[&str]) -> Sleeping {
     (producer, names.iter().map(|name| consumers.take(name).unwrap()).collect())
 }
 
-/// How many values a consumer sees until none will come, and their sum.
+/// The number and the sum of the values that a consumer sees until the end.
 fn drain(mut consumer: Consumer<u64, Sleepers>, most: usize) -> (u64, u64) {
     let (mut count, mut sum) = (0, 0);
     while let Some(batch) = consumer.read_wait(most) {
@@ -74,7 +74,7 @@ fn deadlines_are_kept_and_one_that_has_passed_is_one_try() {
     assert_eq!(producer.claim_wait(1).unwrap().publish(), 0);
 }
 
-/// Lets `sleeper` fall asleep, then does `event`, which ends its sleep.
+/// Waits until `sleeper` sleeps, then runs `event`, which must wake it.
 fn ends<R: Send + 'static>(
     sleeper: impl FnOnce() -> R + Send + 'static,
     event: impl FnOnce(),
@@ -93,12 +93,12 @@ fn who_sleeps_is_told_that_others_went() {
     assert!(ends(move || member.read_wait(1).is_none(), || drop(producer)));
     drop((other, b, all));
 
-    // A consumer after one that goes.
+    // A consumer that follows one that goes.
     let (mut producer, mut all) = sleeping(&plan, &["a", "b", "g", "g"]);
     producer.push(1).unwrap();
     let mut b = all.remove(1);
     assert!(ends(move || b.read_wait(1).is_none(), || drop(all.remove(0))));
-    // And the producer, for the last one that it waits for.
+    // The producer, when the last consumer that it waits for goes.
     assert_eq!(ends(move || producer.push_wait(2), || drop(all)), Err(2));
 }
 

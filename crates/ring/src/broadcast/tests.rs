@@ -145,7 +145,7 @@ fn members_go_one_by_one() {
     drop(all[1].read(1).unwrap()); // 1 is held
     drop(all.pop()); // and goes with its holder
     producer.push(2).unwrap();
-    assert_eq!(producer.push(3), Err(PushError::Full(3)), "1 is waited for by who comes after");
+    assert_eq!(producer.push(3), Err(PushError::Full(3)), "the later stage has not read 1");
     assert_eq!(next(&mut after), Err(PopError::Closed), "and was never released");
     drop(after);
     producer.push(3).unwrap();
@@ -233,7 +233,7 @@ fn values_of_any_size_and_alignment() {
     assert!(consumers.take("a").is_none());
 }
 
-/// Reads values until none will come, and hands each to `see`.
+/// Reads values to the end, and passes each to `see`.
 fn drain(mut consumer: Consumer<u64>, most: usize, mut see: impl FnMut(u64)) {
     loop {
         match consumer.read(most) {

@@ -64,7 +64,7 @@ fn a_producer_that_panics_has_gone() {
     assert_eq!((observer.read(), observer.read()), (Ok(1), Err(ObserveError::Closed)));
 }
 
-/// Values whose words all say the same: a torn one would not.
+/// Values whose words are all equal, so that a torn one is recognised.
 #[test]
 fn nothing_is_torn_and_everything_is_seen_or_counted() {
     let count = if cfg!(miri) { 30 } else { 100_000 };

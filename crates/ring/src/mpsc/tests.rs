@@ -1,4 +1,5 @@
-//! Exactly once, in each producer's order, one drop a value, for any capacity and across the wrap of positions.
+//! Each value arrives once, in its producer's order, and is dropped once, for any capacity and across the wrap of
+//! positions.
 
 use super::*;
 use crate::{ClaimError, PopError, PushError};

@@ -1,4 +1,4 @@
-//! Sides that sleep: every hand-off, every end, every deadline.
+//! Sides that sleep: hand-offs, departures and deadlines.
 
 use super::{RecordError, mpsc, spsc};
 use crate::ClaimError;
@@ -77,7 +77,7 @@ macro_rules! both {
 both!(spsc, one_producer);
 both!(mpsc, many_producers);
 
-/// A producer sleeps for room that an aborted record takes, and the consumer for a record: the abort must wake it.
+/// A producer sleeps for room that an aborted record takes, and the consumer for a record. The abort must wake it.
 #[test]
 fn an_abort_in_a_full_ring_wakes_the_consumer() {
     for _ in 0..if cfg!(miri) { 2 } else { 50 } {

@@ -348,7 +348,7 @@ pub struct Consumer<B: Notifier = Silent> {
     pub(super) ring: Arc<Ring<B>>,
     /// `ring.head`, which only this side stores.
     head: Position,
-    /// In memory that was given: the role, given up last.
+    /// In provided memory: the role, given up last.
     #[cfg(not(unc_model))]
     pub(super) role: Option<Held>,
 }

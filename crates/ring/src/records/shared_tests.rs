@@ -1,4 +1,4 @@
-//! Rings in memory that is given: found, refused, shared, closed.
+//! Rings in provided memory: attached, refused, shared, closed.
 
 use super::RecordError;
 use super::shared::{AttachError, RoleError, Shared, attach, create};
@@ -12,7 +12,7 @@ struct Memory {
     _bytes: [u8; BYTES],
 }
 
-/// Memory that lives longer than what a test makes of it, which is rings and nothing else (I1 of `shared`).
+/// Memory that outlives the rings of a test, and is used only for rings (I1 of `shared`).
 struct Given(NonNull<Memory>);
 
 impl Given {
@@ -29,7 +29,7 @@ impl Drop for Given {
 }
 
 fn make(base: NonNull<u8>, bytes: usize, capacity: usize) -> Result<Shared, AttachError> {
-    // SAFETY: the memory is a `Given`'s (I1 of `shared`).
+    // SAFETY: the memory belongs to a `Given` (I1 of `shared`).
     unsafe { create(base, bytes, capacity, ()) }
 }
 
@@ -128,7 +128,7 @@ fn positions_that_no_side_wrote_do_no_harm() {
                 assert!(record.len() <= 24);
                 record.release();
             }
-            // SAFETY: this thread alone uses the ring, and holds no chunk.
+            // SAFETY: only this thread uses the ring, and it holds no chunk.
             let _ = unsafe { consumer.unblock() };
         }
     }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::thread;
 
 impl mpsc::Producer {
-    /// Claims so many words and goes no further.
+    /// Claims this many words and stops there.
     fn claim_and_die(&mut self, span: usize) {
         self.reserve((span - 1) * 8).unwrap();
     }
@@ -21,7 +21,7 @@ impl spsc::Producer {
     }
 }
 
-/// Numbers that look random, the same in every run.
+/// Pseudorandom numbers, the same in every run.
 struct Numbers(u64);
 
 impl Numbers {
@@ -32,7 +32,7 @@ impl Numbers {
     }
 }
 
-/// The tests that both kinds of ring pass.
+/// The tests that both kinds of ring must pass.
 macro_rules! both {
     ($kind:ident, $module:ident) => {
         mod $module {
@@ -46,8 +46,7 @@ macro_rules! both {
                 Ok(bytes)
             }
 
-            /// Random lengths, aborts and reads, held against a queue: what is claimed must fit, and what fits is
-            /// claimed.
+            /// Random lengths, aborts and reads, compared with a queue: a claim succeeds exactly when it fits.
             #[test]
             fn what_goes_in_comes_out() {
                 let rounds = if cfg!(miri) { 60 } else { 20_000 };
@@ -138,7 +137,7 @@ macro_rules! both {
 both!(spsc, one_producer);
 both!(mpsc, many_producers);
 
-/// Records of random lengths that say who wrote them and which they are: none is torn, lost, doubled or out of order.
+/// Records of random lengths that carry their producer and number: none is torn, lost, duplicated or out of order.
 #[test]
 fn streams_of_several_producers_keep_their_orders() {
     const PRODUCERS: usize = 3;
@@ -184,10 +183,10 @@ fn streams_of_several_producers_keep_their_orders() {
     }
 }
 
-/// Reads a byte ring's next record while a claim is in the way, after it was passed over.
+/// Skips a claim that is in the way, and reads the record after it.
 fn passes_over(consumer: &mut mpsc::Consumer, freed: usize, then: &[u8]) {
     assert_eq!(consumer.read().err(), Some(RecordError::Empty));
-    // SAFETY: the claims in the way were leaked by this thread, and no other writes.
+    // SAFETY: this thread leaked the claims in the way, and no other thread writes.
     assert_eq!(unsafe { consumer.unblock() }, Ok(freed));
     let record = consumer.read().unwrap();
     assert_eq!(&*record, then);
@@ -203,7 +202,7 @@ fn a_leaked_claim_is_passed_over() {
         std::mem::forget(chunk);
         producer.push(&[round; 3]).unwrap();
         passes_over(&mut consumer, 24, &[round; 3]);
-        // SAFETY: there is no claim, so none is in use and nobody writes.
+        // SAFETY: there is no claim, so no producer writes.
         assert_eq!(unsafe { consumer.unblock() }, Ok(0));
     }
     std::mem::forget(producer.claim(10).unwrap());
@@ -242,9 +241,9 @@ fn a_producer_that_died_before_it_said_what_it_claimed_is_passed_over() {
             producer.push(&[7; 8]).unwrap();
             passes_over(&mut consumer, 24, &[7; 8]);
         } else {
-            // Its padding and its record are two stretches.
+            // Its padding and its record are two ranges.
             assert_eq!(consumer.read().err(), Some(RecordError::Empty));
-            // SAFETY: the claim was left by this thread, and no other writes.
+            // SAFETY: this thread left the claim, and no other thread writes.
             assert_eq!(unsafe { consumer.unblock() }, Ok(to_end * 8));
             producer.push(&[7; 8]).unwrap();
             passes_over(&mut consumer, 24, &[7; 8]);
@@ -259,7 +258,7 @@ fn a_producer_that_died_like_that_is_passed_over_in_a_full_ring() {
         producer.claim_and_die(4);
         producer.claim_and_die(4);
         assert_eq!(producer.push(&[]), Err(ClaimError::Full));
-        // SAFETY: the claims were left by this thread, and no other writes.
+        // SAFETY: this thread left the claims, and no other thread writes.
         assert_eq!(unsafe { consumer.unblock() }, Ok(64));
         producer.push(&[round]).unwrap();
         let record = consumer.read().unwrap();

@@ -115,7 +115,7 @@ impl Words {
     /// Writes a header that no producer writes into the first word.
     #[cfg(all(test, not(unc_model)))]
     pub(super) fn scribble(&self, word: u64) {
-        // SAFETY: there is a first word (I1), and nobody else looks at it while the test writes it (I2).
+        // SAFETY: there is a first word (I1), and only this thread accesses it while the test writes it (I2).
         unsafe { self.base.as_ptr().cast::<u64>().write(word) };
     }
 

@@ -1,4 +1,4 @@
-//! Sides that sleep: every hand-off, every end, every deadline.
+//! Sides that sleep: hand-offs, departures and deadlines.
 
 use super::*;
 use crate::{ClaimError, PopError, PushError};

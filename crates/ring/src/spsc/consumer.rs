@@ -70,7 +70,7 @@ impl<T, B: Notifier> Consumer<T, B> {
     #[inline]
     pub fn pop(&mut self) -> Result<T, PopError> {
         self.find()?;
-        // SAFETY: `find` found a value (I2), which is the ring's no more from here on.
+        // SAFETY: `find` found a value (I2), which leaves the ring here.
         let value = unsafe { self.take(self.head) };
         // SAFETY: it was taken just now (I2).
         unsafe { self.vacate(self.head.plus(1)) };

@@ -69,7 +69,7 @@ impl<T, B: Notifier> Producer<T, B> {
         if self.tail == self.limit && !self.finds_room() {
             return Err(PushError::Full(value));
         }
-        // SAFETY: there is room, so the slot is the producer's, and empty (I1, I2).
+        // SAFETY: there is room, so the slot belongs to the producer and is empty (I1, I2).
         unsafe { self.write(0, value) };
         // SAFETY: it was written just now (I2).
         unsafe { self.publish(1) };

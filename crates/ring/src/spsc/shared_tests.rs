@@ -1,4 +1,4 @@
-//! Given memory, checked; roles, held and given up. What takes processes is in tests/processes.rs.
+//! Provided memory is checked; roles are held and given up. Tests with several processes are in tests/processes.rs.
 
 use super::shared::*;
 use crate::Plain;
@@ -9,17 +9,17 @@ use std::ptr::NonNull;
 #[repr(C, align(4096))]
 struct Page([u8; 4096]);
 
-/// A page of the heap, reached by its address alone.
+/// A page of the heap, accessed only by its address.
 struct Heap(NonNull<Page>);
 
-// SAFETY: whoever has the address may use the page as long as this lives (I1).
+// SAFETY: any thread with the address may use the page as long as this lives (I1).
 unsafe impl Send for Heap {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Heap {}
 
 impl Drop for Heap {
     fn drop(&mut self) {
-        // SAFETY: it was boxed by `page`, and what was kept by it is gone (I1).
+        // SAFETY: `page` boxed it, and everything that it kept is gone (I1).
         drop(unsafe { Box::from_raw(self.0.as_ptr()) });
     }
 }
@@ -29,7 +29,7 @@ fn page(byte: u8) -> (NonNull<u8>, Heap) {
     (page.cast(), Heap(page))
 }
 
-/// A ring of `capacity` numbers, and where it is.
+/// A ring of `capacity` numbers, and its address.
 fn ring(capacity: usize) -> (NonNull<u8>, Shared<u64>) {
     let (base, heap) = page(0xff);
     // SAFETY: the page is kept (I1).
@@ -117,7 +117,7 @@ fn memory_that_is_no_such_ring_is_told_from_one() {
     let garble = |offset: usize, byte: u8| {
         // SAFETY: within the page (I1).
         let at = unsafe { base.add(offset) };
-        // SAFETY: within the page (I1), which nobody else reaches now.
+        // SAFETY: within the page (I1), which only this thread accesses now.
         let byte = unsafe { at.replace(byte) };
         let found = attach_again::<u64>(base).err();
         // SAFETY: as for the replacement.

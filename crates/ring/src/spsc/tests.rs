@@ -1,4 +1,4 @@
-//! Exactly once, in order, one drop a value, for any capacity and across the wrap of positions.
+//! Each value arrives once, in order, and is dropped once, for any capacity and across the wrap of positions.
 
 use super::*;
 use crate::{ClaimError, PopError, PushError};
@@ -6,7 +6,7 @@ use std::mem::MaybeUninit;
 use std::sync::Arc as Count;
 use std::thread;
 
-/// Rings that begin at zero and just before positions wrap.
+/// Rings that start at zero and just before positions wrap.
 const STARTS: [u64; 3] = [0, (1 << 63) - 1, (1 << 63) - 3];
 
 fn small<T>(capacity: usize, start: u64) -> (Producer<T>, Consumer<T>) {
@@ -193,7 +193,7 @@ fn a_batch_drops_every_value_once_wherever_it_ends() {
     assert_eq!(Count::strong_count(&value), 1);
 }
 
-/// Streams boxed numbers through a ring; each must come once, in order.
+/// Streams boxed numbers through a ring. Each must arrive once, in order.
 fn stream(capacity: usize, start: u64, count: u64) {
     let (mut producer, mut consumer) = small(capacity, start);
     let sender = thread::spawn(move || {

@@ -1,27 +1,27 @@
-//! What the explorations have in common.
+//! Shared by the explorations.
 
 use uncontended_model::real::{Explorer, Memory};
 use uncontended_testkit::explored::{self, BOTH};
 
-/// A poll that finds nothing, or no room, is repeated: once in every way, then it waits for news (`Report::rounds` says
-/// so).
+/// A poll that finds no value or no room is repeated: once in every way, then it waits for a change (`Report::rounds`
+/// reports that).
 fn explorer(memory: Memory) -> Explorer {
     Explorer::new(memory).rounds(1).spins(12)
 }
 
-/// Holds under both memory models.
+/// Asserts that the scenario holds under both memory models.
 pub(crate) fn holds(scenario: fn()) {
     explored::holds(&BOTH, explorer, || scenario);
 }
 
-/// The same where polls are in vain up to three times, each in every way: for bugs that only the second or third one
-/// meets.
+/// The same with polls that fail up to three times, each in every way: for bugs that only the second or third failure
+/// reveals.
 #[allow(dead_code, reason = "not every test file has such a one")]
 pub(crate) fn holds_patiently(scenario: fn()) {
     explored::holds(&BOTH, |memory| explorer(memory).rounds(3), || scenario);
 }
 
-/// Holds under both; of a scenario of this name that is too large for a short test, the first executions do.
+/// The same for a large scenario: the short form explores only its first executions.
 #[allow(dead_code, reason = "not every test file has such a one")]
 pub(crate) fn begins(name: &str, scenario: fn()) {
     explored::begins(name, (10_000, None), &BOTH, explorer, || scenario);

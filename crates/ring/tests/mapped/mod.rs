@@ -1,4 +1,4 @@
-//! Memory that several processes map, and children that are the test program again.
+//! Memory that several processes map, and children that run the test program.
 
 use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd};
@@ -8,14 +8,14 @@ use std::ptr::NonNull;
 const CHILD: &str = "UNC_RING_CHILD";
 const FD: &str = "UNC_RING_FD";
 
-/// A mapping of a file, which it keeps.
+/// A mapping of a file, and the file.
 pub(crate) struct Mapping {
     pub(crate) base: NonNull<u8>,
     pub(crate) bytes: usize,
     _file: File,
 }
 
-// SAFETY: the memory is mapped as long as this lives, for whoever has the address (I1 of `shared`).
+// SAFETY: the memory is mapped as long as this lives, for any thread with the address (I1 of `shared`).
 unsafe impl Send for Mapping {}
 // SAFETY: as for `Send`.
 unsafe impl Sync for Mapping {}
@@ -24,7 +24,7 @@ impl Mapping {
     fn of(file: File) -> Mapping {
         let bytes = file.metadata().unwrap().len() as usize;
         let access = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: a new mapping, at an address of the kernel's choice, disturbs no other memory.
+        // SAFETY: a new mapping, at an address that the kernel chooses, affects no other memory.
         let base = unsafe {
             libc::mmap(std::ptr::null_mut(), bytes, access, libc::MAP_SHARED, file.as_raw_fd(), 0)
         };
@@ -35,40 +35,40 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the mapping made above; what was kept by it is gone (I1 of `shared`).
+        // SAFETY: the mapping made above; everything that it kept is gone (I1 of `shared`).
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
     }
 }
 
-/// So much memory in a file that children inherit.
+/// Maps this much memory of a file that children inherit.
 pub(crate) fn memory(bytes: usize) -> (Mapping, i32) {
     // SAFETY: the name ends in NUL.
     let fd = unsafe { libc::memfd_create(c"ring".as_ptr(), 0) };
     assert!(fd >= 0, "{}", std::io::Error::last_os_error());
-    // SAFETY: the descriptor is new, so nobody else owns it.
+    // SAFETY: the descriptor is new, so nothing else owns it.
     let file = unsafe { File::from_raw_fd(fd) };
     file.set_len(bytes as u64).unwrap();
     (Mapping::of(file), fd)
 }
 
-/// In a child: what it is to do, and the memory that it inherited.
+/// In a child: its task, and the memory that it inherited.
 pub(crate) fn as_child() -> Option<(String, Mapping)> {
     let child = std::env::var(CHILD).ok()?;
     let fd = std::env::var(FD).unwrap().parse().unwrap();
-    // SAFETY: the descriptor was inherited for this, and nobody else here owns it.
+    // SAFETY: the descriptor was inherited for this, and nothing else in this process owns it.
     Some((child, Mapping::of(unsafe { File::from_raw_fd(fd) })))
 }
 
-/// Starts a child, which runs the test `as_a_child` alone.
+/// Starts a child that runs only the test `as_a_child`.
 pub(crate) fn start(child: &str, fd: i32) -> Child {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "as_a_child", "--nocapture", "--test-threads=1"]);
     command.env(CHILD, child).env(FD, fd.to_string()).spawn().unwrap()
 }
 
-/// Ends this process as from outside.
+/// Kills this process, as another one would.
 pub(crate) fn die() -> ! {
-    // SAFETY: the signal goes to this process alone.
+    // SAFETY: the signal goes to this process only.
     unsafe { libc::raise(libc::SIGKILL) };
     unreachable!("killed")
 }
