@@ -245,7 +245,7 @@ impl Runner<'_> {
         }
     }
 
-    /// One block; none if it failed, which is recorded.
+    /// One block; `None` if it failed, which is recorded.
     fn block(&self, case: &mut Case, contender: &mut Contender) -> Option<Measured> {
         let subject = &mut case.subjects[contender.subject];
         let Some(work) = subject.work.take() else {

@@ -69,8 +69,8 @@ pub fn id(recorder: &Recorder, cell: &Cell) -> u32 {
     recorder.arena.unit_of(cell)
 }
 
-/// When the lock was released before it was taken now: 0 if no other thread was concerned, none if the release was not
-/// seen.
+/// When the lock was released before it was taken now: 0 if no other thread was concerned, `None` if the release was
+/// not seen.
 fn last_release(recorder: &Recorder, lock: &Lock) -> Option<u64> {
     let stamp = lock.release.load(Relaxed);
     let owner = lock.owner.load(Relaxed);
@@ -192,7 +192,7 @@ fn keep_extreme(at: impl Site, worst: &[Extreme; 4], lock: &Lock, fresh: Fresh) 
     debug_assert!(worst.is_sorted_by_key(|kept| std::cmp::Reverse(kept.ticks.load(Relaxed))));
 }
 
-/// The part of a cell for contended acquisitions, made at the first wait; none if there is no room.
+/// The part of a cell for contended acquisitions, made at the first wait; `None` if there is no room.
 pub fn cold(recorder: &Recorder, cell: &Cell) -> Option<&'static Cold> {
     let mut unit = cell.cold.load(Relaxed);
     if unit == 0 {
@@ -429,7 +429,7 @@ pub struct Unlock {
     stack_known: bool,
 }
 
-/// Records the time of the release that is about to happen; none if a recursive lock stays held.
+/// Records the time of the release that is about to happen; `None` if a recursive lock stays held.
 pub fn releasing(at: impl Site, row: Row) -> Option<Unlock> {
     let Row { cell, lock } = row;
     let depth = cell.depth.load(Relaxed);

@@ -21,7 +21,7 @@ use uncontended_trace::layout::{Cell, LEVELS, Lock, attention::DEAD, level_slots
 /// Slots of one level in which an address may be found.
 const PROBES: usize = 16;
 
-/// The calling thread's row for the current generation of `key`; none if there is no room.
+/// The calling thread's row for the current generation of `key`; `None` if there is no room.
 pub fn enter(at: impl Site, key: u64, kind: u8) -> Option<Row> {
     let recorder = at.recorder();
     let lock = match known(recorder, key, kind) {
@@ -108,7 +108,7 @@ fn begin(recorder: &Recorder, key: u64, kind: u8, created: u32) -> Option<&'stat
 }
 
 /// Puts the lock `fresh` into the index. Returns the number in its slot afterwards: another thread's, if both began the
-/// same generation; none if the index is full.
+/// same generation; `None` if the index is full.
 fn claim(recorder: &Recorder, key: u64, kind: u8, created: u32, fresh: u32) -> Option<u32> {
     let lock: &Lock = recorder.arena.at(fresh);
     debug_assert_eq!(lock.address.load(Relaxed), key, "I1");
@@ -142,7 +142,7 @@ fn claim(recorder: &Recorder, key: u64, kind: u8, created: u32, fresh: u32) -> O
     None
 }
 
-/// The table of a level, made when it is first needed; none if there is no room.
+/// The table of a level, made when it is first needed; `None` if there is no room.
 fn level_table(recorder: &Recorder, level: usize) -> Option<u32> {
     let place = &recorder.process.index[level];
     let table = place.load(Relaxed);

@@ -89,7 +89,7 @@ pub fn count(lock: &Lock) -> u32 {
     lock.attention.load(Relaxed) & attention::WAITERS
 }
 
-/// The waiter list of a lock, made when it is first needed; none if there is no room.
+/// The waiter list of a lock, made when it is first needed; `None` if there is no room.
 pub fn list_of(recorder: &Recorder, lock: &'static Lock) -> Option<&'static WaiterList> {
     let unit = lock.waiters.load(Relaxed);
     if unit != 0 {

@@ -126,17 +126,20 @@ mod real {
     /// Asks the kernel whatever was decided: the decision may come from before a fork.
     pub(crate) fn register(scope: Scope) -> Result<(), Refused> {
         decide(scope)?;
-        decision(scope).1.register().map_err(said)
+        decision(scope).1.register().map_err(refusal)
     }
 
     pub(crate) fn barrier(scope: Scope) -> Result<(), Refused> {
         decide(scope)?;
         let (_, reach) = decision(scope);
         // In a forked process without the registration, the error is the one that a filter gives.
-        reach.barrier().or_else(|_| reach.register().and_then(|()| reach.barrier())).map_err(said)
+        reach
+            .barrier()
+            .or_else(|_| reach.register().and_then(|()| reach.barrier()))
+            .map_err(refusal)
     }
 
-    fn said(error: io::Error) -> Refused {
+    fn refusal(error: io::Error) -> Refused {
         refused(error.raw_os_error().unwrap_or(0))
     }
 

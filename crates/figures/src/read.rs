@@ -241,7 +241,7 @@ fn below_zero(text: &str) -> String {
     format!("'{}' is below zero, which a time or size cannot be", text.trim())
 }
 
-/// The number at the start of `text`, and the unit after it; none if there is no number.
+/// The number at the start of `text`, and the unit after it; `None` if there is no number.
 fn split(text: &str) -> Option<(&str, &str)> {
     let text = text.trim();
     let rest = text.strip_prefix(['+', '-']).unwrap_or(text);

@@ -32,7 +32,7 @@ struct Begun {
     call: Moment,
 }
 
-/// Ends the mutex's hold. Returns none if the wait is not recorded.
+/// Ends the mutex's hold. Returns `None` if the wait is not recorded.
 fn begin(condition: *mut Object, mutex: *mut Object, caller: Caller) -> Option<Begun> {
     let (at, mutex) = mutex::row(mutex, caller)?;
     let (_, condition) = here::row(condition as u64, CONDITION, caller)?;

@@ -54,7 +54,7 @@ pub(crate) unsafe extern "C-unwind" fn other(
     e: usize,
     f: usize,
 ) -> c_long {
-    seccomp::look_at(number, a);
+    seccomp::inspect(number, a);
     // SAFETY: the program's own call (P1).
     unsafe { host::syscall(number, a, b, c, d, e, f) }
 }

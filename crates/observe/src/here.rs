@@ -71,7 +71,7 @@ pub(crate) fn find(key: u64, kind: u8, caller: Caller) -> Option<(Here, Row)> {
     Some((Here { local, caller }, row))
 }
 
-/// The calling thread's row for the current generation of the lock of `kind` at `key`; none if the thread may not
+/// The calling thread's row for the current generation of the lock of `kind` at `key`; `None` if the thread may not
 /// record now or there is no room.
 #[inline(always)]
 pub(crate) fn row(key: u64, kind: u8, caller: Caller) -> Option<(Here, Row)> {

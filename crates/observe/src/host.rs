@@ -2,7 +2,7 @@
 //!
 //! # Contract
 //! Each function here is the one that the program would have called without us. All are looked up at start, because a
-//! look-up takes the loader's lock, which another thread may hold while it waits for this one. A function called
+//! lookup takes the loader's lock, which another thread may hold while it waits for this one. A function called
 //! earlier (another preloaded library may lock before our constructor runs) is looked up then.
 //! # Invariants
 //! I1: an address in a slot is that of the function with the slot's name (`lookup`), whose type the C library declares.

@@ -45,7 +45,7 @@ fn process_word() -> Option<&'static AtomicU32> {
     Some(unsafe { word.as_ref() })
 }
 
-/// This image's entry, made at the first call; none if there is no room for it.
+/// This image's entry, made at the first call; `None` if there is no room for it.
 pub(crate) fn process(arena: Arena) -> Option<&'static Process> {
     let word = process_word()?;
     // EDGE entered (acquire): the entry behind the number.
@@ -113,7 +113,7 @@ fn map(file: &Descriptor) -> Option<()> {
 
 /// Adds memory to the record by a system call: touching it could end the program when there is none left.
 fn populate(base: NonNull<u8>, bytes: usize) -> bool {
-    if sandbox::shut() {
+    if sandbox::is_filtered() {
         return false;
     }
     uncontended_sys::memfd::populate(base, bytes)

@@ -74,7 +74,7 @@ pub(crate) fn write_error(text: &[u8]) {
     let _ = unsafe { call(libc::SYS_write, arguments) };
 }
 
-/// Anonymous memory, private to this process; none if the kernel refuses.
+/// Anonymous memory, private to this process; `None` if the kernel refuses.
 pub(crate) fn private_memory(bytes: usize) -> Option<NonNull<u8>> {
     map(bytes, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1)
 }
@@ -141,7 +141,7 @@ pub(crate) fn thread_usage() -> libc::rusage {
     used
 }
 
-/// The signal stack of the calling thread, and whether a handler runs on it; none if that is unknown.
+/// The signal stack of the calling thread, and whether a handler runs on it; `None` if that is unknown.
 pub(crate) fn signal_stack() -> Option<libc::stack_t> {
     // SAFETY: plain numbers (L5).
     let mut stack: libc::stack_t = unsafe { std::mem::zeroed() };
@@ -159,7 +159,7 @@ pub(crate) fn thread_cpu_ns() -> u64 {
     cpu.tv_sec as u64 * 1_000_000_000 + cpu.tv_nsec as u64
 }
 
-/// The value at an address, copied by the kernel; none if nothing is mapped there or the kernel cannot do this.
+/// The value at an address, copied by the kernel; `None` if nothing is mapped there or the kernel cannot do this.
 ///
 /// # Safety
 /// Any bytes are a valid `T`.

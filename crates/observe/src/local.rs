@@ -19,7 +19,7 @@
 //! I3: while `ready` is false, one frame of the thread changes the table and the cache of stacks; handlers that
 //!     interrupt it leave them alone.
 //! I4: a table is `mask + 1` slots after its head in one mapping. One word refers to it, and it stays until its thread
-//!     ends: whatever a signal handler does, a look-up that it interrupted ends in the table where it began. `recent`
+//!     ends: whatever a signal handler does, a lookup that it interrupted ends in the table where it began. `recent`
 //!     is one word for the same reason.
 //! I5: `alive` is always 1, except in the copy of a forked child, all of which is zero.
 //! I6: recording, once switched on, stays on, and `recent` is set only then.
@@ -142,7 +142,7 @@ fn unready(local: &'static Local) -> Option<&'static Local> {
     if local.alive == 0 {
         return attach(0);
     }
-    if is_left(local.busy_at.get(), stack_here()) {
+    if was_abandoned(local.busy_at.get(), stack_here()) {
         local.ready.set(true);
         return current();
     }
@@ -178,7 +178,7 @@ fn key(address: u64, kind: u8) -> u64 {
 }
 
 /// Whether the frame at `place` is gone without having returned, now that the stack ends at `here`.
-fn is_left(place: usize, here: usize) -> bool {
+fn was_abandoned(place: usize, here: usize) -> bool {
     here > place && !on_signal_stack()
 }
 
@@ -191,7 +191,7 @@ pub(crate) fn stack_here() -> usize {
 
 /// Whether a signal handler runs on its own stack; true if that is unknown.
 fn on_signal_stack() -> bool {
-    if sandbox::shut() {
+    if sandbox::is_filtered() {
         return true;
     }
     kernel::signal_stack().is_none_or(|stack| stack.ss_flags & libc::SS_ONSTACK != 0)
@@ -206,7 +206,7 @@ fn attach(word: usize) -> Option<&'static Local> {
     }
     let here = stack_here();
     // A handler may have jumped out of attaching as well.
-    if word == CLOSED || (word != 0 && !is_left(word & !ATTACHING, here)) {
+    if word == CLOSED || (word != 0 && !was_abandoned(word & !ATTACHING, here)) {
         arena.header().dropped_busy.fetch_add(1, Relaxed);
         return None;
     }
@@ -389,7 +389,7 @@ fn fresh_table(slots: usize, older: Option<NonNull<Table>>) -> Option<NonNull<Ta
 /// Frees a table and all its predecessors.
 ///
 /// # Safety
-/// No look-up uses any of them.
+/// No lookup uses any of them.
 unsafe fn free_tables(newest: NonNull<Table>) {
     let mut next = Some(newest);
     while let Some(table) = next {
@@ -415,7 +415,7 @@ fn enter_thread(arena: Arena, process: &Process, unit: Unit, thread: &Thread) {
 }
 
 fn write_name(thread: &Thread) {
-    if sandbox::shut() {
+    if sandbox::is_filtered() {
         return;
     }
     for (to, from) in thread.name.iter().zip(kernel::thread_name()) {
@@ -450,14 +450,14 @@ extern "C" fn ended(local: *mut libc::c_void) {
     }
     let table = this.table.get();
     tls::set(CLOSED);
-    // SAFETY: no look-up uses the tables (I1).
+    // SAFETY: no lookup uses the tables (I1).
     unsafe { free_tables(table) };
     // SAFETY: the `Local`'s own mapping (M1), which nothing reaches after this (I1).
     unsafe { kernel::unmap(NonNull::from(this).cast(), size_of::<Local>()) };
 }
 
 fn note_end(thread: &Thread) {
-    if sandbox::shut() {
+    if sandbox::is_filtered() {
         return; // The kernel may not be asked.
     }
     let used = kernel::thread_usage();

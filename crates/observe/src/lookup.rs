@@ -39,11 +39,11 @@ struct Wanted {
 pub(crate) fn next(name: &'static CStr, version: &'static CStr) -> Option<usize> {
     let mut wanted = Wanted { name, version, is_behind: false, found: None };
     // SAFETY: a callback of the type (L9), and its argument lives as long (I2).
-    unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut wanted).cast()) };
+    unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut wanted).cast()) };
     wanted.found
 }
 
-unsafe extern "C" fn look(info: *mut dl_phdr_info, _: usize, wanted: *mut c_void) -> c_int {
+unsafe extern "C" fn visit(info: *mut dl_phdr_info, _: usize, wanted: *mut c_void) -> c_int {
     // SAFETY: the loader's description, there until we return (I1).
     let info = unsafe { &*info };
     // SAFETY: what `next` passed (I2).
@@ -53,7 +53,7 @@ unsafe extern "C" fn look(info: *mut dl_phdr_info, _: usize, wanted: *mut c_void
     let headers =
         unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
     if !wanted.is_behind {
-        wanted.is_behind = holds(base, headers, look as *const () as usize);
+        wanted.is_behind = holds(base, headers, visit as *const () as usize);
     } else if let Some(dynamic) = headers.iter().find(|header| header.p_type == libc::PT_DYNAMIC) {
         let tables = Tables::of(base, base + dynamic.p_vaddr as usize);
         wanted.found = tables.and_then(|tables| tables.find(wanted.name, wanted.version));

@@ -74,7 +74,7 @@ pub(crate) fn prepare() {
     }
 }
 
-/// The module that contains `pc`; none if it has no call frame information. See I1.
+/// The module that contains `pc`; `None` if it has no call frame information. See I1.
 pub(crate) fn find(pc: usize) -> Option<Object> {
     match FIND_OBJECT.load(Relaxed) {
         0 => in_table(pc),
@@ -218,7 +218,7 @@ fn in_table(pc: usize) -> Option<Object> {
 
 /// Asks the kernel what contains `pc`, and keeps the answer.
 fn learn(pc: usize, generation: u32) -> Option<&'static Facts> {
-    if sandbox::shut() {
+    if sandbox::is_filtered() {
         return None;
     }
     for_places(|place| {

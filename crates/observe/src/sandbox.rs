@@ -2,24 +2,24 @@
 //! not make itself.
 //!
 //! # Contract
-//! [`shut`] is true once the process asked for a filter of system calls (seccomp), which may kill it for a forbidden
-//! one. From then on facts about ending threads and forked children are missing, and events only if the record needs
-//! more memory than it got just before.
+//! [`is_filtered`] is true once the process asked for a filter of system calls (seccomp), which may kill it for a
+//! forbidden one. From then on facts about ending threads and forked children are missing, and events only if the
+//! record needs more memory than it got just before.
 //! # State
-//! `SHUT`: set before the filter takes effect, never cleared; forked children inherit it, as they do the filter.
+//! `FILTERED`: set before the filter takes effect, never cleared; forked children inherit it, as they do the filter.
 //! # Evidence
 //! `tests/programs/sandbox.c`.
 
 use uncontended_atomic::{AtomicBool, Ordering::Relaxed};
 
-static SHUT: AtomicBool = AtomicBool::new(false);
+static FILTERED: AtomicBool = AtomicBool::new(false);
 
 /// Whether system calls may be forbidden.
-pub(crate) fn shut() -> bool {
-    SHUT.load(Relaxed)
+pub(crate) fn is_filtered() -> bool {
+    FILTERED.load(Relaxed)
 }
 
 /// Called just before they may be.
-pub(crate) fn shut_now() {
-    SHUT.store(true, Relaxed);
+pub(crate) fn set_filtered() {
+    FILTERED.store(true, Relaxed);
 }

@@ -89,7 +89,7 @@ impl Arena {
             && header.version.load(Relaxed) == layout::VERSION
     }
 
-    /// Allocates consecutive units, zeroed; none if there is no room, which is counted.
+    /// Allocates consecutive units, zeroed; `None` if there is no room, which is counted.
     pub fn allocate(&self, units: u32) -> Option<Unit> {
         let header = self.header();
         let mut first = header.allocated.load(Relaxed);
