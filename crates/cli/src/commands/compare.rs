@@ -12,14 +12,14 @@ use uncontended_decide::plan::{ComparePlan, Plan as _};
 use uncontended_decide::question::Claim;
 use uncontended_decide::value;
 
-/// Compare commands by fresh processes in randomised blocks, and stop as soon as the claim is settled
+/// Decide whether one command is better or worse than another
 ///
-/// The claim is about each candidate against the baseline, which is the first command. The default claim is
-/// `no-worse`: not worse by more than the margin. Exit status: 0 the claim holds, 1 it is refuted, 3 undecided within
-/// the budget, 2 could not run.
+/// Runs fresh processes in randomised blocks, and stops as soon as the claim is settled. The claim is about each
+/// candidate against the baseline, which is the first command. The default claim is `no-worse`: not worse by more than
+/// the margin. Exit status: 0 the claim holds, 1 it is refuted, 3 undecided within the budget, 2 could not run.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "Examples:
-  unc compare -- './old' './new'                           is the new one no worse (by more than 2%)?
+  unc compare -- './old' './new'                           is ./new at most 2% worse?
   unc compare --claim better --margin 5% -- './old' './new'
   unc compare --metric max-rss -- 'prog' 'env LD_PRELOAD=liballoc.so prog'
   unc compare --parameter-list threads 1,2,4 -- './prog {threads}'   each against the first
@@ -85,7 +85,7 @@ pub(crate) struct Flags {
     #[command(flatten)]
     output: OutputFlags,
     /// The commands, each quoted as one argument
-    #[arg(value_name = "COMMANDS")]
+    #[arg(value_name = "COMMANDS", help_heading = "Arguments")]
     commands: Vec<String>,
 }
 

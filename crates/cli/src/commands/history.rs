@@ -15,8 +15,9 @@ Examples:
   unc history show 12 --html a.html  the report of run 12, as a page
   unc history diff 12 last           what changed since run 12
 
-Runs are kept in $XDG_STATE_HOME/uncontended/runs (~/.local/state by default), one file of JSON lines each, readable only
-by you: at most 1000 runs and 512 MiB, after which the oldest are removed. `unc run --no-history` keeps none.
+Runs are kept in $XDG_STATE_HOME/uncontended/runs (~/.local/state by default), one file of JSON \
+lines each, readable only by you: at most 1000 runs and 512 MiB, after which the oldest are removed. \
+`unc run --no-history` keeps none.
 
 Exit status: 0; 2 if a run does not exist or cannot be read.";
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use uncontended_decide::plan::{PermutePlan, Plan as _};
 use uncontended_decide::value;
 
-/// Test whether B exceeds A by more than chance, by an exact permutation test.
+/// Test whether B exceeds A by more than chance, by an exact permutation test
 ///
 /// Resamples the labels until the answer is certain enough. Each value must come from its own process or block:
 /// timings from one process are not exchangeable. Exit status: 0 the p-value is below the level, 1 it is not, 3
@@ -18,9 +18,9 @@ use uncontended_decide::value;
 #[command(after_help = "Example:
   unc permute before.txt after.txt --statistic median --level 1% --or-below 0.5%")]
 pub(crate) struct Flags {
-    /// Values of A, one a line
+    /// The file with the values of A, one per line
     a: PathBuf,
-    /// Values of B, one a line
+    /// The file with the values of B, one per line
     b: PathBuf,
     /// What is compared: mean, median, max, or a percentile such as p99
     #[arg(long, default_value = "mean")]

@@ -19,10 +19,10 @@ use uncontended_figures::{given_number, given_percent, number, percent, share, w
 use uncontended_stats::power::{self, Expected, Power};
 use uncontended_stats::{Counts, Invalid, Limits, Margin, MaxError, Paired};
 
-/// Plan a question before measuring: expected runs, the chance of ending undecided, the smallest decidable difference
+/// Estimate how many runs a question will take, and whether a budget can decide it
 ///
-/// Simulates runs of the same test. A plan for a truth far from the threshold says nothing about one near it, so try
-/// several.
+/// Simulates the test: expected runs, the chance of ending undecided, and the smallest decidable difference. A plan for
+/// a truth far from the threshold says nothing about one near it, so try several.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Flags {
     #[command(subcommand)]

@@ -12,14 +12,14 @@ use uncontended_decide::plan::{Plan as _, SloPlan};
 use uncontended_decide::value;
 use uncontended_figures::Quantity;
 
-/// Ask whether a property holds in at least a share of all runs, and stop as soon as the answer is certain enough
+/// Decide whether a property holds in at least a share of all runs
 ///
-/// Exit status: 0 yes, 1 no, 3 undecided within the budget, 2 could not run.
+/// Stops as soon as the answer is certain enough. Exit status: 0 yes, 1 no, 3 undecided within the budget, 2 could not run.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "Examples:
   unc slo --at-most 5ms --rate 99% -- ./request          is it fast enough, 99 times in 100?
   unc slo --quantile p99 --at-most 5ms -- ./request      the same, stated as a percentile
-  unc slo --at-least 0.975 --rate .98 --from -           values from a pipe, which is closed at the verdict
+  unc slo --at-least 0.975 --rate .98 --from -           values from a pipe
   unc slo --rate .98 --counts 3972/4000                  counts from an earlier experiment")]
 pub(crate) struct Flags {
     /// The property: the metric is at most X (5ms, 200MiB, 42)
@@ -65,7 +65,7 @@ pub(crate) struct Flags {
     #[command(flatten)]
     output: OutputFlags,
     /// The command and its arguments; a single word is taken as a command line
-    #[arg(trailing_var_arg = true, value_name = "COMMAND")]
+    #[arg(trailing_var_arg = true, value_name = "COMMAND", help_heading = "Arguments")]
     command: Vec<String>,
 }
 

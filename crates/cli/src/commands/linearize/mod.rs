@@ -37,7 +37,8 @@ Examples:
   unc linearize run.jsonl --spec map --html no.html  if not, draw the operations that matter
   unc linearize run.jsonl --spec register --initial 0 --max-time 1m
 
-A line is an operation, or its call and later its return; what never returned may have taken effect or not:
+A line is an operation, or its call and later its return; an operation that never returned may have \
+taken effect or not:
   {\"client\":1,\"op\":\"enqueue\",\"value\":7,\"call\":100,\"return\":180}
   {\"client\":2,\"op\":\"dequeue\",\"call\":120}
   {\"client\":2,\"return\":200,\"result\":7}
@@ -46,8 +47,8 @@ queue: enqueue VALUE; dequeue, result VALUE or null     stack: push VALUE; pop, 
 set: insert, remove, contains VALUE, result true/false  register: read, write VALUE, cas OLD NEW
 map: get, put VALUE, cas OLD NEW, delete, each with KEY
 
-Times are whole numbers of one clock. What returned at a smaller number than another's call came before it; equal numbers
-order nothing. docs/json.md has the whole form.
+Times are integers from one clock. One operation precedes another if its return is smaller than the \
+other's call; equal numbers order nothing. docs/json.md describes the whole format.
 
 Exit status: 0 yes, 1 no, 3 undecided (a limit, or Ctrl-C), 2 the file could not be read.";
 

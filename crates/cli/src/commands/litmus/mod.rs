@@ -23,7 +23,7 @@ use uncontended_model::litmus::{Answer, Memory, Observation, Test, parse};
 use uncontended_model::outcome::{Bound, Limits};
 use uncontended_model::search::Verdict;
 
-/// Enumerate what a small concurrent program can do under SC and x86-TSO, and run it on this machine
+/// Enumerate the outcomes of a small concurrent program, in theory and on this machine
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   unc litmus --builtin SB --trace               a classic, explained and shown
@@ -81,7 +81,9 @@ pub(crate) struct Litmus {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Model {
+    /// Sequential consistency.
     Sc,
+    /// x86-TSO: stores wait in a buffer.
     Tso,
     /// Real runs on pinned threads.
     Machine,
