@@ -68,7 +68,7 @@ fn created_again() -> impl Fn() + 'static {
         made.join().unwrap();
         let alive: Vec<_> =
             scene.locks().into_iter().filter(|lock| !generations::is_dead(lock)).collect();
-        let [lock] = alive[..] else { panic!("{} lives at once", alive.len()) };
+        let [lock] = alive[..] else { panic!("{} generations at once", alive.len()) };
         assert_eq!(lock.created.load(Relaxed), 7, "the one that was made");
         assert!(std::ptr::eq(generations::known(user.recorder, 64, MUTEX).unwrap(), lock));
         let before = !std::ptr::eq(used.lock, lock);
