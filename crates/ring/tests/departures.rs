@@ -57,7 +57,7 @@ fn a_slice_or_a_record_does_not_go_there_either() {
 }
 
 #[test]
-fn a_broadcast_is_told_when_the_last_of_its_consumers_went() {
+fn a_broadcast_learns_that_its_last_consumer_has_gone() {
     let value = Arc::new(7);
     let plan = Plan::new(8).consumer("a", &[]).group("g", 2, &[]);
     let (mut producer, mut consumers) = plan.blocking().unwrap();
@@ -85,7 +85,7 @@ impl Drop for Bomb {
 }
 
 #[test]
-fn a_value_whose_drop_panics_does_not_keep_the_news_from_the_producer() {
+fn a_value_whose_drop_panics_does_not_keep_the_ring_open() {
     let (mut producer, consumer) = spsc::blocking(1).unwrap();
     producer.push(Some(Bomb)).ok().unwrap();
     assert!(catch_unwind(AssertUnwindSafe(|| drop(consumer))).is_err());

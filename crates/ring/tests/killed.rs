@@ -2,7 +2,7 @@
 //! values arrive once.
 //!
 //! The child is single-stepped with ptrace and killed: first after one instruction, then after two, and so on until it
-//! completes. Dozens of instructions lie between clearing a flag and the wake-up that belongs to it. The short form
+//! completes. Dozens of instructions lie between clearing a flag and the wakeup that belongs to it. The short form
 //! tests every eleventh; the full form is:
 //!
 //!     UNC_DEPTH=full cargo test -p uncontended-ring --test killed
@@ -21,7 +21,7 @@ use uncontended_atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use uncontended_ring::{records, spsc};
 use uncontended_wait::Deadline;
 
-/// Longer than any sleep after a lost wake-up. The test's timeout, not a guarantee of the library.
+/// Longer than any sleep after a lost wakeup. The test's timeout, not a guarantee of the library.
 const FAR_TOO_LONG: Duration = Duration::from_secs(10);
 /// The offsets of the two notifiers, from the headers of both `shared` modules. Bit 0 is set while a thread sleeps.
 const VALUES: usize = 384;
@@ -203,7 +203,7 @@ fn record_ring() -> (NonNull<u8>, records::shared::Shared) {
 }
 
 #[test]
-fn a_producer_of_records_is_killed_in_a_push_and_another_goes_on() {
+fn a_producer_of_records_is_killed_in_a_push_and_another_continues() {
     after_each_instruction(|instructions| {
         let (base, ring) = record_ring();
         let mut consumer = ring.consumer().unwrap();

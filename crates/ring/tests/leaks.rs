@@ -191,7 +191,7 @@ fn leaked_records_are_read_again_and_leaked_chunks_are_passed_over() {
 }
 
 #[test]
-fn leaked_observers_and_producers_hold_nobody_up() {
+fn leaked_observers_and_producers_hold_up_none() {
     let (mut producer, mut observer) = lossy::ring(2).unwrap();
     forget(observer.clone());
     (0..5u64).for_each(|number| producer.push(number));

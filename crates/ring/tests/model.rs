@@ -5,7 +5,7 @@
 
 mod exploring;
 
-use exploring::{begins, holds, holds_patiently};
+use exploring::{begins, holds, holds_in_three_rounds};
 use std::cell::Cell;
 use uncontended_model::real::{spawn, spin_loop};
 use uncontended_ring::spsc::{self, Producer};
@@ -49,7 +49,7 @@ fn two_slots_pass_all_in_order() {
 
 #[test]
 fn values_pass_however_often_the_sides_ask() {
-    holds_patiently(pass::<1, 2>);
+    holds_in_three_rounds(pass::<1, 2>);
 }
 
 /// Claims and batches: two values are published together, read in place, and released together.
@@ -134,7 +134,7 @@ fn sleep_and_pass<const CAPACITY: usize, const VALUES: u32>() {
 }
 
 /// A producer that sleeps for room learns that the consumer has gone.
-fn nobody_sleeps_for_who_went() {
+fn no_side_sleeps_for_one_that_has_gone() {
     let (mut producer, mut consumer) = spsc::blocking(1).unwrap();
     let sender = spawn(move || {
         let pushed = (1..=3).take_while(|&value| producer.push_wait(value).is_ok()).count();
@@ -161,6 +161,6 @@ fn three_values_pass_through_two_slots_asleep() {
 }
 
 #[test]
-fn a_sleeping_producer_is_told_that_the_consumer_went() {
-    holds(nobody_sleeps_for_who_went);
+fn a_sleeping_producer_learns_that_the_consumer_has_gone() {
+    holds(no_side_sleeps_for_one_that_has_gone);
 }

@@ -5,7 +5,7 @@
 
 mod exploring;
 
-use exploring::{begins, holds, holds_patiently};
+use exploring::{begins, holds, holds_in_three_rounds};
 use std::sync::atomic::Ordering::Relaxed;
 use uncontended_model::real::{Arc, AtomicU32, spawn, spin_loop};
 use uncontended_ring::broadcast::{Consumer, Plan, Producer};
@@ -159,7 +159,7 @@ fn one_of_two_fails_beside_a_sleeper() {
 }
 
 /// The only member of a group announces what it holds next before the producer has seen its previous release.
-fn one_member_goes_on() {
+fn one_member_continues() {
     let (mut producer, mut consumers) = Plan::new(2).group("g", 1, &[]).polling().unwrap();
     let member = consumers.take("g").unwrap();
     producer.push(1).unwrap();
@@ -203,7 +203,7 @@ fn one_after_a_group() {
 }
 
 /// The producer no longer waits for a consumer that went with a value unreleased, and a later stage does not pass it.
-fn who_goes_is_waited_for_no_more() {
+fn a_consumer_that_goes_is_not_waited_for() {
     let plan = Plan::new(1).consumer("a", &[]).consumer("b", &["a"]);
     let (mut producer, mut consumers) = plan.polling().unwrap();
     let (mut a, b) = (consumers.take("a").unwrap(), consumers.take("b").unwrap());
@@ -233,7 +233,7 @@ fn a_consumer_sees_all() {
 
 #[test]
 fn a_consumer_sees_all_however_often_the_sides_ask() {
-    holds_patiently(one_sees_all::<1, 2>);
+    holds_in_three_rounds(one_sees_all::<1, 2>);
 }
 
 #[test]
@@ -242,13 +242,13 @@ fn two_consumers_both_see_all() {
 }
 
 #[test]
-fn who_comes_after_is_held_back() {
+fn a_later_stage_is_held_back() {
     holds(one_after_the_other);
 }
 
 #[test]
-fn who_goes_holds_nobody_up() {
-    holds(who_goes_is_waited_for_no_more);
+fn a_consumer_that_goes_holds_up_none() {
+    holds(a_consumer_that_goes_is_not_waited_for);
 }
 
 #[test]
@@ -262,23 +262,23 @@ fn what_a_member_releases_in_part_has_been_read() {
 }
 
 #[test]
-fn who_fails_to_claim_holds_nobody_up() {
+fn a_failed_claim_holds_up_none() {
     holds(one_of_two_fails);
 }
 
 #[test]
-fn who_fails_to_claim_wakes_who_was_held_up() {
+fn a_failed_claim_wakes_those_it_held_up() {
     begins("a producer asleep, and two members", one_of_two_fails_beside_a_sleeper);
 }
 
 #[test]
-fn who_comes_after_a_group_sees_what_it_released() {
+fn a_stage_after_a_group_sees_what_it_released() {
     holds(one_after_a_group);
 }
 
 #[test]
 fn what_a_member_holds_next_is_seen_after_what_it_released() {
-    holds(one_member_goes_on);
+    holds(one_member_continues);
 }
 
 /// Sleeps for a value, and reads it.
@@ -336,7 +336,7 @@ fn sleep_after_the_other() {
 }
 
 /// A producer that sleeps for room learns that the last consumer has gone.
-fn nobody_sleeps_for_who_went() {
+fn no_side_sleeps_for_one_that_has_gone() {
     let (mut producer, mut consumers) = Plan::new(1).consumer("a", &[]).blocking().unwrap();
     let a = consumers.take("a").unwrap();
     producer.push(1).unwrap();
@@ -366,6 +366,6 @@ fn a_consumer_sleeps_for_one_before_it() {
 }
 
 #[test]
-fn a_sleeping_producer_is_told_that_all_went() {
-    holds(nobody_sleeps_for_who_went);
+fn a_sleeping_producer_learns_that_all_have_gone() {
+    holds(no_side_sleeps_for_one_that_has_gone);
 }

@@ -127,7 +127,7 @@ fn a_member_that_fails_to_claim_has_read_what_it_had() {
 
 /// Both members of a group go, one with a value read: the later stage sees that value, and what was done to it.
 #[test]
-fn who_comes_after_a_group_that_has_gone_sees_what_it_read() {
+fn a_stage_after_a_group_that_has_gone_sees_what_it_read() {
     holds(|| {
         let plan = Plan::new(1).group("g", 2, &[]).consumer("after", &["g"]);
         let (mut producer, mut consumers) = plan.polling().unwrap();

@@ -5,7 +5,7 @@
 
 mod exploring;
 
-use exploring::{begins, holds, holds_patiently};
+use exploring::{begins, holds, holds_in_three_rounds};
 use uncontended_model::real::{spawn, spin_loop};
 use uncontended_ring::lossy::{self, ObserveError};
 
@@ -46,7 +46,7 @@ fn nothing_is_torn_or_forgotten_in_the_third_round_of_a_slot() {
 
 #[test]
 fn nothing_is_torn_or_forgotten_however_often_an_observer_asks() {
-    holds_patiently(observe::<1, 1>);
+    holds_in_three_rounds(observe::<1, 1>);
 }
 
 /// An observer that sleeps for the end.

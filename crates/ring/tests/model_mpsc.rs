@@ -5,7 +5,7 @@
 
 mod exploring;
 
-use exploring::{begins, holds, holds_patiently};
+use exploring::{begins, holds, holds_in_three_rounds};
 use uncontended_model::real::{spawn, spin_loop};
 use uncontended_ring::mpsc::{self, Consumer, Producer};
 use uncontended_ring::{PopError, PushError};
@@ -107,7 +107,7 @@ fn one_producer_passes_all_in_order() {
 
 #[test]
 fn values_pass_however_often_the_sides_ask() {
-    holds_patiently(one_producer::<2>);
+    holds_in_three_rounds(one_producer::<2>);
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn one_producer_competes_with_three_values_of_another() {
 }
 
 #[test]
-fn a_batch_goes_in_as_a_whole() {
+fn a_batch_goes_in_whole() {
     holds(batches);
 }
 
@@ -158,7 +158,7 @@ fn both_sleep() {
 }
 
 /// All producers that sleep for room learn that the consumer has gone.
-fn nobody_sleeps_for_who_went<const PRODUCERS: usize>() {
+fn no_side_sleeps_for_one_that_has_gone<const PRODUCERS: usize>() {
     let (mut producer, consumer) = mpsc::blocking(1).unwrap();
     producer.push(1).unwrap();
     let sleepers = [(); PRODUCERS].map(|()| {
@@ -192,11 +192,11 @@ fn both_sides_sleep() {
 }
 
 #[test]
-fn a_sleeping_producer_is_told_that_the_consumer_went() {
-    holds(nobody_sleeps_for_who_went::<1>);
+fn a_sleeping_producer_learns_that_the_consumer_has_gone() {
+    holds(no_side_sleeps_for_one_that_has_gone::<1>);
 }
 
 #[test]
-fn two_sleeping_producers_are_told_that_the_consumer_went() {
-    begins("two producers asleep", nobody_sleeps_for_who_went::<2>);
+fn two_sleeping_producers_learn_that_the_consumer_has_gone() {
+    begins("two producers asleep", no_side_sleeps_for_one_that_has_gone::<2>);
 }

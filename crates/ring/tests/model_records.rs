@@ -5,7 +5,7 @@
 
 mod exploring;
 
-use exploring::{holds, holds_patiently};
+use exploring::{holds, holds_in_three_rounds};
 use uncontended_model::real::{spawn, spin_loop};
 use uncontended_ring::ClaimError;
 use uncontended_ring::records::{RecordError, mpsc, spsc};
@@ -89,12 +89,12 @@ three!(three_from_one_of_many, mpsc);
 
 #[test]
 fn records_of_one_pass_however_often_the_sides_ask() {
-    holds_patiently(three_from_one);
+    holds_in_three_rounds(three_from_one);
 }
 
 #[test]
 fn records_of_many_pass_however_often_the_sides_ask() {
-    holds_patiently(three_from_one_of_many);
+    holds_in_three_rounds(three_from_one_of_many);
 }
 
 /// Two producers with one record each.
@@ -279,7 +279,7 @@ fn the_only_producer_sleeps_for_room() {
 }
 
 #[test]
-fn the_only_producer_asleep_is_told_that_the_consumer_went() {
+fn the_only_sleeping_producer_learns_that_the_consumer_has_gone() {
     holds(one_told);
 }
 
@@ -299,7 +299,7 @@ fn one_of_many_sleeps_for_room() {
 }
 
 #[test]
-fn one_of_many_asleep_is_told_that_the_consumer_went() {
+fn one_of_many_sleeping_producers_learns_that_the_consumer_has_gone() {
     holds(many_told);
 }
 

@@ -58,7 +58,7 @@ fn two_values_for_two() {
 }
 
 #[test]
-fn who_sleeps_for_two_slots_is_woken_by_each() {
+fn a_sleeper_for_two_slots_is_woken_by_each() {
     holds(two_slots_for_one);
 }
 

@@ -86,7 +86,7 @@ fn ends<R: Send + 'static>(
 }
 
 #[test]
-fn who_sleeps_is_told_that_others_went() {
+fn sleepers_learn_that_others_have_gone() {
     let plan = Plan::new(1).consumer("a", &[]).consumer("b", &["a"]).group("g", 2, &[]);
     let (producer, mut all) = sleeping(&plan, &["a", "b", "g", "g"]);
     let (mut member, other, b) = (all.pop().unwrap(), all.pop().unwrap(), all.remove(1));
@@ -103,7 +103,7 @@ fn who_sleeps_is_told_that_others_went() {
 }
 
 #[test]
-fn a_panic_wakes_who_sleeps() {
+fn a_panic_wakes_the_sleeper() {
     let (producer, mut all) =
         sleeping(&Plan::new(1).consumer("a", &[]).consumer("b", &[]), &["a", "b"]);
     let (mut a, mut b) = (all.remove(0), all.remove(0));

@@ -82,7 +82,7 @@ fn claims_are_exact_and_unpublished_values_are_never_seen() {
 }
 
 #[test]
-fn who_comes_after_reads_only_what_was_released() {
+fn a_later_stage_reads_only_what_was_released() {
     let plan = Plan::new(4).consumer("a", &[]).consumer("b", &[]).consumer("c", &["a", "b"]);
     let (mut producer, mut all) = sides(&plan, &["a", "b", "c"]);
     producer.push(1).unwrap();
@@ -113,7 +113,7 @@ fn each_value_goes_to_one_member_and_is_held_until_released() {
 }
 
 #[test]
-fn who_goes_is_waited_for_no_more_but_never_passed_by_those_after_it() {
+fn a_stage_that_goes_is_not_waited_for_but_never_passed() {
     let plan = Plan::new(2).consumer("a", &[]).consumer("b", &["a"]).consumer("c", &[]);
     let (mut producer, mut all) = sides(&plan, &["a", "b", "c"]);
     producer.push(0).unwrap();
@@ -156,7 +156,7 @@ fn members_go_one_by_one() {
 }
 
 #[test]
-fn what_was_published_is_read_after_the_producer_went() {
+fn published_values_are_read_after_the_producer_has_gone() {
     let plan = Plan::new(4).consumer("a", &[]).consumer("b", &["a"]).group("g", 2, &["a"]);
     let (mut producer, mut all) = sides(&plan, &["a", "b", "g", "g"]);
     producer.push(1).unwrap();

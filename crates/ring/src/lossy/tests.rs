@@ -4,7 +4,7 @@ use std::time::Duration;
 use uncontended_wait::Deadline;
 
 #[test]
-fn who_keeps_up_sees_everything() {
+fn an_observer_that_keeps_up_sees_everything() {
     for capacity in 1..5 {
         let (mut producer, mut observer) = ring::<u64>(capacity).unwrap();
         for value in 0..20 {
@@ -19,7 +19,7 @@ fn who_keeps_up_sees_everything() {
 }
 
 #[test]
-fn who_is_lapped_is_told_how_many_and_goes_on_in_the_middle() {
+fn a_lapped_observer_learns_its_loss_and_continues_in_the_middle() {
     for (capacity, left) in [(1, 1), (2, 1), (3, 2), (4, 2), (8, 4)] {
         let (mut producer, mut observer) = ring::<u32>(capacity).unwrap();
         (0..100).for_each(|value| producer.push(value));
@@ -36,7 +36,7 @@ fn who_is_lapped_is_told_how_many_and_goes_on_in_the_middle() {
 }
 
 #[test]
-fn a_clone_goes_on_by_itself_and_may_skip() {
+fn a_clone_reads_on_its_own_and_may_skip() {
     let (mut producer, mut observer) = ring::<u8>(8).unwrap();
     (0..5).for_each(|value| producer.push(value));
     assert_eq!(observer.read(), Ok(0));
@@ -47,7 +47,7 @@ fn a_clone_goes_on_by_itself_and_may_skip() {
 }
 
 #[test]
-fn wrong_capacities_are_told() {
+fn impossible_capacities_are_refused() {
     assert_eq!(ring::<u8>(0).err(), Some(CapacityError::Zero));
     assert_eq!(ring::<u8>(usize::MAX).err(), Some(CapacityError::TooLarge));
     assert_eq!(ring::<[u64; 1 << 40]>(1 << 24).err(), Some(CapacityError::TooLarge));
@@ -104,7 +104,7 @@ fn nothing_is_torn_and_everything_is_seen_or_counted() {
 }
 
 #[test]
-fn who_sleeps_sees_all_that_is_not_lost_and_the_end() {
+fn a_sleeping_observer_sees_all_that_is_not_lost_and_the_end() {
     let count = if cfg!(miri) { 16 } else { 20_000 };
     for capacity in [1, 64] {
         let (mut producer, observer) = blocking::<[u64; 2]>(capacity).unwrap();

@@ -19,7 +19,7 @@ fn sleeping<T>(capacity: usize, start: u64) -> Sides<T, Sleepers> {
 }
 
 #[test]
-fn every_capacity_takes_so_many_and_no_more() {
+fn every_capacity_is_exact() {
     for start in STARTS {
         for capacity in 1..10 {
             let (mut producer, mut consumer) = small(capacity, start);
@@ -42,7 +42,7 @@ fn every_capacity_takes_so_many_and_no_more() {
 }
 
 #[test]
-fn batches_go_in_as_a_whole_and_come_out_at_once() {
+fn batches_go_in_whole_and_come_out_together() {
     for start in STARTS {
         let (mut producer, mut consumer) = small(5, start);
         let mut values = vec![1, 2, 3, 4, 5, 6];
@@ -129,7 +129,7 @@ fn all_come_once_in_each_producers_order_however_often_sides_sleep() {
 }
 
 #[test]
-fn deadlines_are_kept_and_who_sleeps_is_told_of_the_end() {
+fn deadlines_are_kept_and_sleepers_learn_of_the_end() {
     let (mut producer, mut consumer) = sleeping(2, 0);
     let soon = || Deadline::after(Duration::from_millis(2));
     let deadline = soon();

@@ -13,7 +13,7 @@ macro_rules! both {
             use $kind::blocking;
 
             #[test]
-            fn a_stream_comes_whole_however_often_sides_sleep() {
+            fn a_stream_arrives_whole_however_often_sides_sleep() {
                 let count = if cfg!(miri) { 8u32 } else { 10_000 };
                 for capacity in [32, 256] {
                     let (mut producer, mut consumer) = blocking(capacity).unwrap();
@@ -55,7 +55,7 @@ macro_rules! both {
             }
 
             #[test]
-            fn who_sleeps_is_told_that_the_other_went() {
+            fn a_sleeper_learns_that_the_other_side_has_gone() {
                 let (producer, mut consumer) = blocking(32).unwrap();
                 let sleeper = thread::spawn(move || consumer.read_wait().err());
                 thread::sleep(Duration::from_millis(5));

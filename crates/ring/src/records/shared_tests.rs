@@ -39,7 +39,7 @@ fn find(base: NonNull<u8>, bytes: usize) -> Result<Shared, AttachError> {
 }
 
 #[test]
-fn wrong_memory_is_told() {
+fn unsuitable_memory_is_refused() {
     let given = Given::new();
     let base = given.0.cast();
     assert_eq!(find(base, BYTES).err(), Some(AttachError::NoRing));

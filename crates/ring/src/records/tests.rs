@@ -101,7 +101,7 @@ macro_rules! both {
             }
 
             #[test]
-            fn a_full_ring_is_told_and_takes_more_after_a_release() {
+            fn a_full_ring_refuses_and_takes_more_after_a_release() {
                 let (mut producer, mut consumer) = ring(64).unwrap();
                 (0..4).for_each(|value| producer.push(&[value; 8]).unwrap());
                 assert_eq!(producer.push(&[]), Err(ClaimError::Full));
@@ -113,7 +113,7 @@ macro_rules! both {
             }
 
             #[test]
-            fn wrong_capacities_are_told() {
+            fn impossible_capacities_are_refused() {
                 assert_eq!(ring(0).err(), Some(CapacityError::Zero));
                 assert_eq!(ring(usize::MAX).err(), Some(CapacityError::TooLarge));
             }
@@ -194,7 +194,7 @@ fn passes_over(consumer: &mut mpsc::Consumer, freed: usize, then: &[u8]) {
 }
 
 #[test]
-fn a_leaked_claim_is_passed_over() {
+fn a_leaked_claim_is_skipped() {
     let (mut producer, mut consumer) = mpsc::ring(128).unwrap();
     for round in 0..6 {
         let mut chunk = producer.claim(10).unwrap();
@@ -272,7 +272,7 @@ fn a_producer_that_died_like_that_is_passed_over_in_a_full_ring() {
 }
 
 #[test]
-fn words_that_no_producer_wrote_are_told() {
+fn words_that_no_producer_wrote_are_reported() {
     let foreign =
         [1, 5 << 32, u64::MAX, 2 << 32 | 57, 3 << 32 | 57, 1 << 32 | 57, 2 << 32 | 0xFFFF_FFFF];
     for word in foreign {

@@ -75,7 +75,7 @@ fn deadlines_are_kept_and_one_that_has_passed_is_one_try() {
 }
 
 #[test]
-fn who_sleeps_is_told_that_the_other_went() {
+fn a_sleeper_learns_that_the_other_side_has_gone() {
     let (producer, mut consumer) = sleeping::<u32>(1, 0);
     let sleeper = thread::spawn(move || consumer.pop_wait());
     thread::sleep(Duration::from_millis(5));
@@ -91,7 +91,7 @@ fn who_sleeps_is_told_that_the_other_went() {
 }
 
 #[test]
-fn a_panic_wakes_who_sleeps() {
+fn a_panic_wakes_the_sleeper() {
     let (mut producer, mut consumer) = sleeping(2, 0);
     let sleeper = thread::spawn(move || (consumer.pop_wait(), consumer.pop_wait()));
     let panicked = thread::spawn(move || {

@@ -100,7 +100,7 @@ fn what_is_kept_goes_with_the_last_that_needs_it() {
 }
 
 #[test]
-fn memory_that_is_no_such_ring_is_told_from_one() {
+fn memory_without_such_a_ring_is_refused() {
     let (base, _page) = page(0);
     // SAFETY: in all these, a page that lives to the end of this test (I1).
     let try_create = |at, bytes, capacity| unsafe { create::<u64>(at, bytes, capacity, ()) }.err();

@@ -14,7 +14,7 @@ fn small<T>(capacity: usize, start: u64) -> (Producer<T>, Consumer<T>) {
 }
 
 #[test]
-fn every_capacity_takes_so_many_and_no_more() {
+fn every_capacity_is_exact() {
     for start in STARTS {
         for capacity in 1..10 {
             let (mut producer, mut consumer) = small(capacity, start);
@@ -62,7 +62,7 @@ fn every_value_is_dropped_once_wherever_it_ends() {
 }
 
 #[test]
-fn what_was_pushed_comes_out_after_the_producer_went() {
+fn pushed_values_are_popped_after_the_producer_has_gone() {
     let (mut producer, mut consumer) = small(2, 0);
     producer.push(1).unwrap();
     assert!(!consumer.is_closed());
@@ -73,7 +73,7 @@ fn what_was_pushed_comes_out_after_the_producer_went() {
 }
 
 #[test]
-fn a_push_is_told_that_the_consumer_went() {
+fn a_push_learns_that_the_consumer_has_gone() {
     let (mut producer, consumer) = small(1, 0);
     drop(consumer);
     assert!(producer.is_closed());

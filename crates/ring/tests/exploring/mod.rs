@@ -17,7 +17,7 @@ pub(crate) fn holds(scenario: fn()) {
 /// The same with polls that fail up to three times, each in every way: for bugs that only the second or third failure
 /// reveals.
 #[allow(dead_code, reason = "not every test file has such a one")]
-pub(crate) fn holds_patiently(scenario: fn()) {
+pub(crate) fn holds_in_three_rounds(scenario: fn()) {
     explored::holds(&BOTH, |memory| explorer(memory).rounds(3), || scenario);
 }
 
