@@ -97,14 +97,15 @@ impl Word {
         location
     }
 
-    /// Carries out `op` and returns the value found.
-    #[inline]
-    pub(crate) fn perform(&self, op: Op, address: bool, site: &'static Site<'static>) -> u64 {
-        runtime::again(self, &op).unwrap_or_else(|| self.perform_anew(op, address, site))
+    /// The same as [`Word::perform`], for a load or a store: most of those are only made again.
+    #[inline(always)]
+    fn access(&self, op: Op, address: bool, site: &'static Site<'static>) -> u64 {
+        runtime::again(self, &op).unwrap_or_else(|| self.perform(op, address, site))
     }
 
+    /// Carries out `op` and returns the value found.
     #[inline(never)]
-    fn perform_anew(&self, op: Op, address: bool, site: &'static Site<'static>) -> u64 {
+    pub(crate) fn perform(&self, op: Op, address: bool, site: &'static Site<'static>) -> u64 {
         if let Some(run) = runtime::current() {
             return run.access(self, op, address, site);
         }
@@ -178,7 +179,7 @@ macro_rules! stand_in {
             #[track_caller]
             pub fn load(&self, order: Ordering) -> $value {
                 assert!(!matches!(order, Ordering::Release | Ordering::AcqRel), "a load can't release");
-                $from(self.word.perform(Op::Load { order: Order::new(order) }, $address, Site::caller()))
+                $from(self.word.access(Op::Load { order: Order::new(order) }, $address, Site::caller()))
             }
 
             /// See `std`.
@@ -186,7 +187,7 @@ macro_rules! stand_in {
             pub fn store(&self, value: $value, order: Ordering) {
                 assert!(!matches!(order, Ordering::Acquire | Ordering::AcqRel), "a store can't acquire");
                 let op = Op::Store { value: $to(value), order: Order::new(order) };
-                self.word.perform(op, $address, Site::caller());
+                self.word.access(op, $address, Site::caller());
             }
 
             /// See `std`.

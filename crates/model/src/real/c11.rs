@@ -88,11 +88,11 @@ struct Summary {
     before: Vec<Option<Rank>>,
 }
 
-fn happens_before(a: EventId, b: EventId, b_event: &Event) -> bool {
-    a != b && b_event.hb.knows(a)
-}
-
 impl<'g> View<'g> {
+    fn happens_before(&self, a: EventId, b: EventId) -> bool {
+        a != b && self.graph.clocks(b).hb.knows(a)
+    }
+
     fn new(graph: &'g Graph) -> View<'g> {
         let mut ranks: Vec<Vec<_>> =
             graph.threads.iter().map(|events| vec![None; events.len()]).collect();
@@ -125,10 +125,10 @@ impl<'g> View<'g> {
         let mut summary = Summary { after: vec![None; locations], before: vec![None; locations] };
         for &(id, event, rank) in &self.accesses {
             let at = event.location as usize;
-            if happens_before(node.id, id, event) {
+            if self.happens_before(node.id, id) {
                 summary.after[at] = Some(summary.after[at].map_or(rank, |low| low.min(rank)));
             }
-            if happens_before(id, node.id, node.event) {
+            if self.happens_before(id, node.id) {
                 summary.before[at] = Some(summary.before[at].map_or(rank, |high| high.max(rank)));
             }
         }
@@ -141,11 +141,11 @@ impl<'g> View<'g> {
             (Role::Access, Role::Access) => self.scb((x.id, x.event), (y.id, y.event)),
             (Role::Light, Role::Access) | (Role::Access, Role::Light) => false,
             (Role::Access, _) => self.graph.iter().any(|(id, event)| {
-                (id == y.id || happens_before(id, y.id, y.event))
+                (id == y.id || self.happens_before(id, y.id))
                     && self.scb((x.id, x.event), (id, event))
             }),
             (_, Role::Access) => self.graph.iter().any(|(id, event)| {
-                (id == x.id || happens_before(x.id, id, event))
+                (id == x.id || self.happens_before(x.id, id))
                     && self.scb((id, event), (y.id, y.event))
             }),
             (a, b) => {
@@ -157,7 +157,7 @@ impl<'g> View<'g> {
                         .into_iter()
                         .any(|pair| matches!(pair, (Some(low), Some(high)) if low < high))
                 };
-                happens_before(x.id, y.id, y.event) || (strong && crossed())
+                self.happens_before(x.id, y.id) || (strong && crossed())
             }
         }
     }
@@ -170,7 +170,7 @@ impl<'g> View<'g> {
             let ranks = (self.rank(a), self.rank(b));
             let ordered = b_event.kind == Kind::Write
                 && matches!(ranks, (Some(low), Some(high)) if low < high);
-            if ordered || happens_before(a, b, b_event) {
+            if ordered || self.happens_before(a, b) {
                 return true;
             }
         }
@@ -183,7 +183,8 @@ impl<'g> View<'g> {
         match (elsewhere_after, elsewhere_before) {
             (Some(after), Some(before)) => {
                 let after = EventId { index: a.index + 1 + after as u16, ..a };
-                events(b)[before].hb.knows(after)
+                let before = EventId { index: 1 + before as u16, ..b };
+                self.graph.clocks(before).hb.knows(after)
             }
             _ => false,
         }

@@ -8,6 +8,9 @@ pub const MAX_THREADS: usize = 16;
 pub(crate) struct Clock([u16; MAX_THREADS]);
 
 impl Clock {
+    /// Knows nothing but the initial values.
+    pub(crate) const NONE: Clock = Clock([0; MAX_THREADS]);
+
     pub(crate) fn get(&self, thread: usize) -> usize {
         usize::from(self.0[thread])
     }

@@ -40,8 +40,9 @@ pub(crate) struct Request {
     pub(crate) site: &'static Site<'static>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum State {
+    #[default]
     Ready,
     Joining(u8),
     /// In a wait that the graph says goes on.
@@ -56,7 +57,7 @@ pub(crate) enum State {
 }
 
 /// A thread in this run.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct ThreadRun {
     pub(crate) executed: usize,
     pub(crate) state: State,
@@ -74,7 +75,7 @@ pub(crate) struct ThreadRun {
     /// It has given a hint and done nothing since.
     pub(crate) hinted: bool,
     /// Where its `park` waits.
-    pub(crate) token: Option<std::sync::Arc<super::atomics::Word>>,
+    pub(crate) token: Option<u32>,
 }
 
 /// Why a run ends early.
@@ -111,13 +112,15 @@ pub(crate) struct Core {
     pub(crate) growth: Growth,
     pub(crate) graph: Graph,
     pub(crate) limits: Limits,
-    pub(crate) threads: Vec<ThreadRun>,
+    #[expect(clippy::vec_box, reason = "they are taken out and put back in every run")]
+    pub(crate) threads: Vec<Box<ThreadRun>>,
     /// Creating thread and how many events it had, per location of this run.
     born: Vec<Option<(u8, usize)>>,
     /// Where the next location probably is.
     next_location: usize,
     /// Of earlier runs, for their memory.
-    spare: Vec<Rounds>,
+    #[expect(clippy::vec_box, reason = "as `threads`")]
+    spare: Vec<Box<ThreadRun>>,
     /// Memory that the run took.
     pub(crate) heap: Heap,
     /// Events in the order in which this run answered them.
@@ -170,10 +173,10 @@ impl Core {
     pub(crate) fn begin(&mut self, graph: Graph, epoch: u32) {
         self.graph = graph;
         if self.graph.threads.is_empty() {
-            self.graph.threads.push(Vec::new());
+            self.graph.add_thread();
         }
-        self.spare.extend(self.threads.drain(..).map(|run| run.rounds));
-        self.add_thread(0);
+        self.spare.append(&mut self.threads);
+        self.add_thread();
         self.born.clear();
         self.next_location = 0;
         self.heap.clear();
@@ -185,10 +188,10 @@ impl Core {
         self.epoch = epoch;
     }
 
-    fn add_thread(&mut self, executed: usize) {
-        let mut rounds = self.spare.pop().unwrap_or_default();
-        rounds.clear();
-        self.threads.push(ThreadRun::new(executed, rounds));
+    fn add_thread(&mut self) {
+        let mut run = self.spare.pop().unwrap_or_default();
+        run.clear();
+        self.threads.push(run);
     }
 
     /// A new location, named by its creator and its count, so that it is the same one in every run.
@@ -247,7 +250,7 @@ impl Core {
     pub(crate) fn known(&self, thread: usize) -> Clock {
         match self.threads[thread].executed {
             0 => Clock::default(),
-            executed => self.graph.threads[thread][executed - 1].hb,
+            executed => self.graph.clocks(EventId::new(thread, executed)).hb,
         }
     }
 
@@ -319,9 +322,9 @@ impl Core {
     /// Answers with a new event.
     fn extend(&mut self, thread: usize, request: &Request) -> Option<u64> {
         let id = EventId::new(thread, self.graph.threads[thread].len() + 1);
-        let mut draft = self.graph.draft(thread, request.op, request.location, request.site);
+        let mut draft = Event::draft(request.op, request.location, request.site);
         draft.after_hint = self.threads[thread].hinted;
-        let scripted = self.scripted(thread, request, &draft)?;
+        let scripted = self.scripted(thread, request)?;
         if !self.is_granted(thread, request) {
             return None;
         }
@@ -338,14 +341,8 @@ impl Core {
                 let order = self.growth.memory.effective(order);
                 self.fence(thread, draft, order);
             }
-            Op::Heavy => {
-                draft.hb.join(&self.graph.announced(thread, Op::Light));
-                self.fence(thread, draft, Order { sc: true, ..Order::ACQ_REL });
-            }
-            Op::Light => {
-                draft.hb.join(&self.graph.announced(thread, Op::Heavy));
-                self.fence(thread, draft, Order::RELAXED);
-            }
+            Op::Heavy => self.fence(thread, draft, Order { sc: true, ..Order::ACQ_REL }),
+            Op::Light => self.fence(thread, draft, Order::RELAXED),
             Op::Choice { options } => {
                 let taken = if let Some(Find::Choice(taken)) = found { taken } else { 0 };
                 self.growth.choose(&mut self.graph, thread, &draft, options, taken);
@@ -358,8 +355,6 @@ impl Core {
                 }
                 self.threads[thread].state = State::Ready;
                 draft.from = end;
-                draft.hb.join(&self.graph.get(end).hb);
-                draft.prefix.join(&self.graph.get(end).prefix);
                 self.graph.push(thread, draft);
             }
             Op::Spawn { .. } | Op::Begin | Op::End => {
@@ -406,17 +401,8 @@ impl Core {
         self.graph.threads[thread][at].kind != Kind::Blocked
     }
 
-    fn fence(&mut self, thread: usize, mut draft: Event, order: Order) {
-        draft.kind = Kind::Fence;
-        draft.order = order;
-        if order.acquire {
-            let pending = draft.pending;
-            draft.hb.join(&pending);
-        }
-        if order.release {
-            draft.fenced = draft.hb;
-        }
-        self.graph.push(thread, draft);
+    fn fence(&mut self, thread: usize, draft: Event, order: Order) {
+        self.graph.push(thread, Event { kind: Kind::Fence, order, ..draft });
     }
 
     /// Books the event `id` as answered, with its write half if it has one, and returns the value for the code.
@@ -460,8 +446,14 @@ impl Core {
         value
     }
 
-    /// Adds a thread: its spawn in `parent`, its begin in itself. `None`: not now, or no room.
-    pub(crate) fn spawn(&mut self, parent: usize, site: &'static Site<'static>) -> Option<usize> {
+    /// Adds a thread whose `park` waits at `token`: its spawn in `parent`, its begin in itself. `None`: not now, or no
+    /// room.
+    pub(crate) fn spawn(
+        &mut self,
+        parent: usize,
+        token: u32,
+        site: &'static Site<'static>,
+    ) -> Option<usize> {
         let executed = self.threads[parent].executed;
         let replayed = self.graph.threads[parent].get(executed).map(|event| event.op);
         let child = match replayed {
@@ -474,31 +466,26 @@ impl Core {
         let op = Op::Spawn { child: child as u8 };
         self.step(parent, &Request { op, location: NOWHERE, address: false, site })?;
         while self.graph.threads.len() <= child {
-            self.graph.threads.push(Vec::new());
+            self.graph.add_thread();
         }
         while self.threads.len() <= child {
-            self.add_thread(0);
+            self.add_thread();
             self.threads.last_mut().expect("just pushed").state = State::Finished;
         }
         if replayed.is_none() {
             let spawn = self.graph.last(parent);
-            let mut draft = self.graph.draft(child, Op::Begin, NOWHERE, site);
-            draft.from = spawn;
-            draft.hb.join(&self.graph.get(spawn).hb);
-            draft.prefix.join(&self.graph.get(spawn).prefix);
-            self.graph.push(child, draft);
+            let begin = Event { from: spawn, ..Event::draft(Op::Begin, NOWHERE, site) };
+            self.graph.push(child, begin);
         }
-        self.threads[child].executed = 1;
-        self.threads[child].state = State::Ready;
+        let run = &mut self.threads[child];
+        (run.executed, run.state, run.token) = (1, State::Ready, Some(token));
         self.log.push(EventId::new(child, 1));
         Some(child)
     }
 
     /// Threads that have not ended.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = usize> {
-        let unfinished =
-            |(thread, run): (usize, &ThreadRun)| (run.state != State::Finished).then_some(thread);
-        self.threads.iter().enumerate().filter_map(unfinished)
+        (0..self.threads.len()).filter(|&thread| self.threads[thread].state != State::Finished)
     }
 
     /// Whether every event of the graph has been answered, waits apart.
@@ -531,18 +518,11 @@ impl Core {
 }
 
 impl ThreadRun {
-    fn new(executed: usize, rounds: Rounds) -> ThreadRun {
-        ThreadRun {
-            executed,
-            state: State::Ready,
-            created: 0,
-            rounds,
-            effects: 0,
-            condition: None,
-            timeouts: 0,
-            spurious: 0,
-            hinted: false,
-            token: None,
-        }
+    /// Makes ready for another thread.
+    fn clear(&mut self) {
+        self.rounds.clear();
+        (self.executed, self.state, self.token) = (0, State::Ready, None);
+        (self.created, self.effects, self.condition) = (0, 0, None);
+        (self.timeouts, self.spurious, self.hinted) = (0, 0, false);
     }
 }

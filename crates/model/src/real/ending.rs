@@ -59,7 +59,7 @@ impl Core {
         let mut needed = Clock::default();
         let mut add = |thread: usize, events: usize| {
             if events > 0 {
-                needed.join(&self.graph.get(EventId::new(thread, events)).prefix);
+                needed.join(&self.graph.clocks(EventId::new(thread, events)).prefix);
             }
         };
         let mut now = |thread: usize| add(thread, self.threads[thread].executed);

@@ -6,7 +6,8 @@
 //! G2: `stamp` grows along program order, and is the order in which events entered the graph.
 //! G3: program order and reads-from together are acyclic; a prefix of them is itself a graph.
 //! G4: `Location::order` lists the writes of a location from first to last, the initial value left out.
-//! G5: the clocks of an event are a function of its prefix, so they stay valid when later events are cut off.
+//! G5: the clocks of an event are a function of its prefix, so they stay valid when later events are cut off. They lie
+//!     beside the events, one for one: a run that goes along the graph does not look at them.
 //! G6: `Location::accesses` lists the reads and writes of a location by thread; `sc_events`, `forced` and `joined`
 //!     count and find events of their kinds. All follow from the events, so that no step looks at all of them.
 
@@ -52,9 +53,7 @@ pub(crate) enum Kind {
 /// No location: fences, threads, choices.
 pub(crate) const NOWHERE: u32 = u32::MAX;
 
-/// What a run that goes along the graph looks at comes first.
 #[derive(Clone, Copy, Debug)]
-#[repr(C)]
 pub(crate) struct Event {
     pub(crate) op: Op,
     /// Read or written; the option taken by a choice.
@@ -72,19 +71,51 @@ pub(crate) struct Event {
     pub(crate) forced: bool,
     /// Its thread had given a hint just before.
     pub(crate) after_hint: bool,
+}
+
+/// What an event knows of others (G5).
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Clocks {
     /// What happens before this event and the event itself.
     pub(crate) hb: Clock,
     /// Program order and reads-from before this event and the event itself.
     pub(crate) prefix: Clock,
     /// What an acquire fence after this event would add.
-    pub(crate) pending: Clock,
+    pending: Clock,
     /// What happens before the last release fence.
-    pub(crate) fenced: Clock,
+    fenced: Clock,
     /// Of a write: what an acquire read of it learns.
     pub(crate) message: Clock,
 }
 
+impl Clocks {
+    const NONE: Clocks = Clocks {
+        hb: Clock::NONE,
+        prefix: Clock::NONE,
+        pending: Clock::NONE,
+        fenced: Clock::NONE,
+        message: Clock::NONE,
+    };
+}
+
 impl Event {
+    /// An event that is not yet in a graph.
+    pub(crate) fn draft(op: Op, location: u32, site: &'static Site<'static>) -> Event {
+        Event {
+            stamp: 0,
+            kind: Kind::Thread,
+            op,
+            order: Order::RELAXED,
+            location,
+            value: 0,
+            from: EventId::INITIAL,
+            exclusive: false,
+            forced: false,
+            after_hint: false,
+            site,
+        }
+    }
+
     /// Reads or writes a location, waits included.
     fn is_access(&self) -> bool {
         matches!(self.kind, Kind::Read | Kind::Blocked | Kind::Write)
@@ -156,6 +187,8 @@ fn count_known(indices: &[u16], thread: usize, known: &Clock) -> usize {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Graph {
     pub(crate) threads: Vec<Vec<Event>>,
+    /// Of each event (G5).
+    clocks: Vec<Vec<Clocks>>,
     pub(crate) locations: Vec<Location>,
     pub(crate) next_stamp: u32,
     /// How many events the order of SeqCst is about (G6).
@@ -173,6 +206,15 @@ impl Graph {
 
     pub(crate) fn get_mut(&mut self, id: EventId) -> &mut Event {
         &mut self.threads[usize::from(id.thread)][usize::from(id.index) - 1]
+    }
+
+    pub(crate) fn clocks(&self, id: EventId) -> &Clocks {
+        &self.clocks[usize::from(id.thread)][usize::from(id.index) - 1]
+    }
+
+    /// What `thread` knows at its end.
+    pub(crate) fn known(&self, thread: usize) -> &Clocks {
+        self.clocks[thread].last().unwrap_or(&Clocks::NONE)
     }
 
     /// Whether there is such an event.
@@ -210,20 +252,21 @@ impl Graph {
 
     /// What an acquire read of `write` learns.
     pub(crate) fn message_of(&self, write: EventId) -> Clock {
-        if write.is_initial() { Clock::default() } else { self.get(write).message }
+        if write.is_initial() { Clock::default() } else { self.clocks(write).message }
     }
 
     /// What an asymmetric fence at the end of `thread` learns from fences of its counterpart `kind`: those before
     /// writes that the thread has read, or before writes that lead to one of them by read-modify-writes.
-    pub(crate) fn announced(&self, thread: usize, kind: Op) -> Clock {
+    fn announced(&self, thread: usize, kind: Op) -> Clock {
         let mut known = Clock::default();
         for read in self.threads[thread].iter().filter(|event| event.kind == Kind::Read) {
             let mut write = read.from;
             while !write.is_initial() {
-                let before =
-                    &self.threads[usize::from(write.thread)][..usize::from(write.index) - 1];
-                let fence = before.iter().rev().find(|event| event.op == kind);
-                fence.into_iter().for_each(|fence| known.join(&fence.hb));
+                let fence = (1..write.index)
+                    .rev()
+                    .map(|index| EventId { index, ..write })
+                    .find(|&id| self.get(id).op == kind);
+                fence.into_iter().for_each(|fence| known.join(&self.clocks(fence).hb));
                 let Some(half) = self.read_half(write) else { break };
                 write = self.get(half).from;
             }
@@ -267,9 +310,10 @@ impl Graph {
         self.get(write).exclusive.then(|| EventId { index: write.index - 1, ..write })
     }
 
-    /// The first position in a location's order that an event knowing `known` may still read, or may be put after.
-    pub(crate) fn floor(&self, location: u32, known: &Clock) -> usize {
+    /// The first position in a location's order that `thread` may still read, or may put a write after.
+    pub(crate) fn floor(&self, location: u32, thread: usize) -> usize {
         let Location { order, accesses, .. } = &self.locations[location as usize];
+        let known = &self.known(thread).hb;
         // A thread's later accesses have the later writes: its last known one decides.
         let mut seen = [EventId::INITIAL; MAX_THREADS];
         for (thread, indices) in accesses.iter().enumerate() {
@@ -288,49 +332,69 @@ impl Graph {
         order.iter().rposition(|write| seen.contains(write)).map_or(0, |at| at + 1)
     }
 
-    /// An event at the end of `thread`, not yet in the graph, with the clocks that program order gives it.
-    pub(crate) fn draft(
-        &self,
-        thread: usize,
-        op: Op,
-        location: u32,
-        site: &'static Site<'static>,
-    ) -> Event {
+    /// Adds a thread without events.
+    pub(crate) fn add_thread(&mut self) {
+        self.threads.push(Vec::new());
+        self.clocks.push(Vec::new());
+    }
+
+    /// What `event` knows at the end of `thread`.
+    fn learnt(&self, thread: usize, event: &Event) -> Clocks {
         let index = self.threads[thread].len() + 1;
-        let (mut hb, mut prefix, pending, fenced) = match self.threads[thread].last() {
-            Some(last) => (last.hb, last.prefix, last.pending, last.fenced),
-            None => Default::default(),
-        };
-        hb.set(thread, index);
-        prefix.set(thread, index);
-        Event {
-            stamp: self.next_stamp,
-            kind: Kind::Thread,
-            op,
-            order: Order::RELAXED,
-            location,
-            value: 0,
-            from: EventId::INITIAL,
-            exclusive: false,
-            forced: false,
-            after_hint: false,
-            hb,
-            prefix,
-            pending,
-            fenced,
-            message: Clock::default(),
-            site,
+        let mut clocks = Clocks { message: Clock::default(), ..*self.known(thread) };
+        clocks.hb.set(thread, index);
+        clocks.prefix.set(thread, index);
+        match event.kind {
+            Kind::Read => {
+                let message = self.message_of(event.from);
+                clocks.pending.join(&message);
+                if event.order.acquire {
+                    clocks.hb.join(&message);
+                }
+                if !event.from.is_initial() {
+                    clocks.prefix.join(&self.clocks(event.from).prefix);
+                }
+            }
+            Kind::Write => {
+                clocks.message = if event.order.release { clocks.hb } else { clocks.fenced };
+                if event.exclusive {
+                    // A read-modify-write carries on the release sequence of what it reads.
+                    let read = self.get(self.last(thread));
+                    clocks.message.join(&self.message_of(read.from));
+                }
+            }
+            Kind::Fence => {
+                match event.op {
+                    Op::Heavy => clocks.hb.join(&self.announced(thread, Op::Light)),
+                    Op::Light => clocks.hb.join(&self.announced(thread, Op::Heavy)),
+                    _ => {}
+                }
+                if event.order.acquire {
+                    clocks.hb.join(&clocks.pending);
+                }
+                if event.order.release {
+                    clocks.fenced = clocks.hb;
+                }
+            }
+            Kind::Thread if !event.from.is_initial() => {
+                let Clocks { hb, prefix, .. } = self.clocks(event.from);
+                clocks.hb.join(hb);
+                clocks.prefix.join(prefix);
+            }
+            Kind::Thread | Kind::Blocked | Kind::Choice => {}
         }
+        clocks
     }
 
     pub(crate) fn push(&mut self, thread: usize, mut event: Event) -> EventId {
         event.stamp = self.next_stamp;
         self.next_stamp += 1;
-        self.put(thread, event)
+        let clocks = self.learnt(thread, &event);
+        self.put(thread, event, clocks)
     }
 
-    /// Adds an event that keeps its stamp.
-    pub(crate) fn put(&mut self, thread: usize, event: Event) -> EventId {
+    /// Adds an event that keeps its stamp and its clocks.
+    pub(crate) fn put(&mut self, thread: usize, event: Event, clocks: Clocks) -> EventId {
         let id = EventId::new(thread, self.threads[thread].len() + 1);
         if event.is_access() {
             let accesses = &mut self.locations[event.location as usize].accesses;
@@ -345,12 +409,14 @@ impl Graph {
             self.joined[usize::from(child)] = Some(id);
         }
         self.threads[thread].push(event);
+        self.clocks[thread].push(clocks);
         id
     }
 
     /// Takes the last event of `thread` away, out of its location's order too.
     pub(crate) fn pop(&mut self, thread: usize) -> Option<Event> {
         let event = self.threads[thread].pop()?;
+        self.clocks[thread].pop();
         let id = EventId::new(thread, self.threads[thread].len() + 1);
         if event.is_access() {
             let location = &mut self.locations[event.location as usize];

@@ -28,7 +28,7 @@
 //! Kokologiannakis, Marmanis, Gladstein, Vafeiadis: Truly stateless, optimal dynamic partial order reduction, POPL
 //! 2022.
 
-use super::graph::{Event, EventId, Graph, Kind};
+use super::graph::{Clocks, Event, EventId, Graph, Kind};
 use super::maximal::leaves_most_open;
 use super::memory::Memory;
 use super::op::{Effect, Op, Order};
@@ -83,7 +83,7 @@ struct Frame {
     /// Items from here on belong to the frame.
     first: usize,
     /// Events to put back, each thread's in program order.
-    cut: Vec<(usize, Event)>,
+    cut: Vec<(usize, Event, Clocks)>,
     /// Orders of writes as they were.
     orders: Vec<(u32, Vec<EventId>)>,
 }
@@ -264,12 +264,15 @@ impl Growth {
                 let (read, old) = frame.read.expect("a revisit has a read");
                 let reader = usize::from(read.thread);
                 let write = insert(graph, thread, event, place);
-                let draft = graph.draft(reader, old.op, old.location, old.site);
-                if graph.floor(old.location, &draft.hb) > place + 1 {
+                if graph.floor(old.location, reader) > place + 1 {
                     self.barren += self.share;
                     return false;
                 }
-                let draft = Event { value: event.value, after_hint: old.after_hint, ..draft };
+                let draft = Event {
+                    value: event.value,
+                    after_hint: old.after_hint,
+                    ..Event::draft(old.op, old.location, old.site)
+                };
                 let read = self.place_read(graph, reader, draft, write);
                 graph.get_mut(read).stamp = old.stamp;
                 self.admits(graph, &[write, read]) && self.finish(graph, read)
@@ -316,11 +319,12 @@ impl Growth {
             first: self.items.len(),
             ..Frame::default()
         };
+        let prefix = graph.known(thread).prefix;
         for thread in 0..graph.threads.len() {
             let begin = frame.cut.len();
             while let Some(&last) = graph.threads[thread].last() {
                 let id = graph.last(thread);
-                if id != read && (last.stamp <= old.stamp || event.prefix.knows(id)) {
+                if id != read && (last.stamp <= old.stamp || prefix.knows(id)) {
                     break;
                 }
                 if last.kind == Kind::Write
@@ -329,10 +333,10 @@ impl Growth {
                     let order = graph.locations[last.location as usize].order.clone();
                     frame.orders.push((last.location, order));
                 }
-                graph.pop(thread);
                 if last.stamp < kept_before {
-                    frame.cut.push((thread, last));
+                    frame.cut.push((thread, last, *graph.clocks(id)));
                 }
+                graph.pop(thread);
             }
             frame.cut[begin..].reverse();
         }
@@ -353,8 +357,8 @@ impl Growth {
         let base = self.frames.last().expect("more than one").base;
         self.cut_back(graph, base);
         let frame = self.frames.pop().expect("more than one");
-        for (thread, event) in frame.cut {
-            graph.put(thread, event);
+        for (thread, event, clocks) in frame.cut {
+            graph.put(thread, event, clocks);
         }
         for (location, mut order) in frame.orders {
             order.retain(|&write| graph.has(write));
@@ -390,7 +394,7 @@ impl Growth {
         let chosen = only.map_or(newest, |write| graph.position(draft.location, write));
         if only.is_none() && !self.single {
             let before = self.items.len();
-            for position in graph.floor(draft.location, &draft.hb)..newest {
+            for position in graph.floor(draft.location, thread)..newest {
                 let from = graph.write_at(draft.location, position);
                 // An end that waits on an old value while a new one stands is nobody's.
                 let value = graph.value_of(draft.location, from);
@@ -408,9 +412,9 @@ impl Growth {
         assert!(is_whole, "the newest write has no successor, and to write after it is consistent");
     }
 
-    /// A request that writes. `draft` holds the value; its clocks are those of program order.
+    /// A request that writes. `draft` holds the value.
     pub(crate) fn write(&mut self, graph: &mut Graph, thread: usize, draft: Event, order: Order) {
-        let event = self.as_write(graph, draft, order, None);
+        let event = self.as_write(draft, order, false);
         let is_whole = self.place_write(graph, thread, &event);
         assert!(
             is_whole,
@@ -459,33 +463,11 @@ impl Growth {
         event.exclusive =
             matches!(effect, Effect::Write { .. }) && !matches!(event.op, Op::Unlocked { .. });
         event.order = self.memory.effective(order);
-        let message = graph.message_of(from);
-        event.pending.join(&message);
-        if event.order.acquire {
-            event.hb.join(&message);
-        }
-        if !from.is_initial() {
-            event.prefix.join(&graph.get(from).prefix);
-        }
         graph.push(thread, event)
     }
 
-    pub(super) fn as_write(
-        &self,
-        graph: &Graph,
-        mut event: Event,
-        order: Order,
-        read: Option<&Event>,
-    ) -> Event {
-        event.kind = Kind::Write;
-        event.order = self.memory.effective(order);
-        event.message = if event.order.release { event.hb } else { event.fenced };
-        event.exclusive = read.is_some_and(|read| read.exclusive);
-        if let (true, Some(read)) = (event.exclusive, read) {
-            // A read-modify-write carries on the release sequence of what it reads.
-            event.message.join(&graph.message_of(read.from));
-        }
-        event
+    pub(super) fn as_write(&self, draft: Event, order: Order, exclusive: bool) -> Event {
+        Event { kind: Kind::Write, order: self.memory.effective(order), exclusive, ..draft }
     }
 
     /// Adds the write half if `read` begins a read-modify-write. False: there is no place for it.
@@ -497,9 +479,8 @@ impl Growth {
             return true;
         };
         let thread = usize::from(read.thread);
-        let mut draft = graph.draft(thread, half.op, half.location, half.site);
-        draft.value = value;
-        let event = self.as_write(graph, draft, order, Some(half));
+        let draft = Event { value, ..Event::draft(half.op, half.location, half.site) };
+        let event = self.as_write(draft, order, half.exclusive);
         self.place_write(graph, thread, &event)
     }
 
@@ -535,17 +516,18 @@ impl Growth {
             return if taken { Vec::new() } else { vec![from] };
         }
         let free = |&place: &usize| graph.successor(event.location, place).is_none();
-        (graph.floor(event.location, &event.hb)..=newest).filter(free).collect()
+        (graph.floor(event.location, thread)..=newest).filter(free).collect()
     }
 
     /// Lets every earlier read that can do so read from the new write instead.
     fn revisit(&mut self, graph: &Graph, thread: usize, event: &Event) {
         let location = &graph.locations[event.location as usize];
-        for read in location.accesses_beyond(&event.prefix) {
+        let prefix = &graph.known(thread).prefix;
+        for read in location.accesses_beyond(prefix) {
             let old = graph.get(read);
             if matches!(old.kind, Kind::Read | Kind::Blocked)
                 && !old.forced
-                && leaves_most_open(graph, event, read)
+                && leaves_most_open(graph, prefix, read)
             {
                 self.note(graph.next_stamp, thread, *event, Way::Revisit(read, old.op));
             }

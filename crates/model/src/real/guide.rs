@@ -7,7 +7,6 @@
 //! that it waits, gives way until another one has changed something.
 
 use super::core::{Core, Request, State};
-use super::graph::Event;
 use super::memory::Memory;
 use super::op::{Effect, Op};
 use super::order::Cost;
@@ -124,15 +123,10 @@ impl Core {
     }
 
     /// What a request finds in a run that is guided; see [`Core::scripted`].
-    pub(crate) fn guided(
-        &mut self,
-        thread: usize,
-        request: &Request,
-        draft: &Event,
-    ) -> Option<Option<Find>> {
+    pub(crate) fn guided(&mut self, thread: usize, request: &Request) -> Option<Option<Find>> {
         let movable = self.movable();
         let is_wait = self.waits(request);
-        let others = self.alternatives(request, draft);
+        let others = self.alternatives(thread, request);
         let guide = self.guide.as_mut()?;
         while let Some(turn) = guide.turns.front() {
             let is_own = turn.thread == thread;
@@ -162,7 +156,7 @@ impl Core {
             _ => None,
         };
         let wanted = turn.and_then(|turn| turn.find);
-        let find = wanted.filter(|&find| self.is_possible(find, request, draft)).or(option);
+        let find = wanted.filter(|&find| self.is_possible(find, thread, request)).or(option);
         let guide = self.guide.as_mut()?;
         guide.running = thread;
         if !matches!(request.op, Op::Load { .. } | Op::Fence { .. } | Op::Light | Op::Choice { .. })
@@ -190,12 +184,12 @@ impl Core {
 
     /// What the request could find instead of what is newest. Under SC nothing: what reads an old value could as well
     /// have run earlier.
-    fn alternatives(&self, request: &Request, draft: &Event) -> Vec<Find> {
+    fn alternatives(&self, thread: usize, request: &Request) -> Vec<Find> {
         let is_sc = self.growth.memory == Memory::Sc;
         let (graph, at) = (&self.graph, request.location);
         let older = || {
             let newest = graph.locations[at as usize].order.len();
-            graph.floor(at, &draft.hb)..newest
+            graph.floor(at, thread)..newest
         };
         let finds: Vec<Find> = match request.op {
             Op::Choice { options } => (0..options).map(Find::Choice).collect(),
@@ -209,6 +203,6 @@ impl Core {
             }
             _ => Vec::new(),
         };
-        finds.into_iter().filter(|&find| self.is_possible(find, request, draft)).collect()
+        finds.into_iter().filter(|&find| self.is_possible(find, thread, request)).collect()
     }
 }

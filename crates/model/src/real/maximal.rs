@@ -1,18 +1,20 @@
 //! What a revisit may cut off: events that had been added in the way that leaves most open (see `growth`).
 
+use super::clock::Clock;
 use super::graph::{Event, EventId, Graph, Kind};
 
-/// Whether `read` and all that a revisit of it by `cause` cuts off had been added in the way that leaves most open.
-pub(super) fn leaves_most_open(graph: &Graph, cause: &Event, read: EventId) -> bool {
+/// Whether `read` and all that a revisit of it by a write with this prefix cuts off had been added in the way that leaves
+/// most open.
+pub(super) fn leaves_most_open(graph: &Graph, prefix: &Clock, read: EventId) -> bool {
     let old = graph.get(read);
     (0..graph.threads.len()).all(|thread| {
         let mut id = graph.last(thread);
         while !id.is_initial() {
             let event = graph.get(id);
-            if id != read && (event.stamp <= old.stamp || cause.prefix.knows(id)) {
+            if id != read && (event.stamp <= old.stamp || prefix.knows(id)) {
                 break;
             }
-            if !is_maximal(graph, cause, id, event) {
+            if !is_maximal(graph, prefix, id, event) {
                 return false;
             }
             id.index -= 1;
@@ -22,10 +24,10 @@ pub(super) fn leaves_most_open(graph: &Graph, cause: &Event, read: EventId) -> b
 }
 
 /// Whether `event` had been added in the way that leaves most open, seen from what came before it and from what leads
-/// to the write `cause`.
-fn is_maximal(graph: &Graph, cause: &Event, id: EventId, event: &Event) -> bool {
+/// to the write with this prefix.
+fn is_maximal(graph: &Graph, prefix: &Clock, id: EventId, event: &Event) -> bool {
     let before = |other: EventId| {
-        other.is_initial() || graph.get(other).stamp <= event.stamp || cause.prefix.knows(other)
+        other.is_initial() || graph.get(other).stamp <= event.stamp || prefix.knows(other)
     };
     let newest_before = || {
         let order = &graph.locations[event.location as usize].order;

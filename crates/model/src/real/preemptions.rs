@@ -77,7 +77,7 @@ pub(crate) fn whole(graph: &Graph) -> Clock {
 /// What all graphs explored from this one keep.
 pub(crate) fn settled(graph: &Graph) -> Clock {
     let mut kept = Clock::default();
-    let mut keep = |id: EventId| kept.join(&graph.get(id).prefix);
+    let mut keep = |id: EventId| kept.join(&graph.clocks(id).prefix);
     for (id, event) in graph.iter() {
         let is_late = |other: EventId| !other.is_initial() && graph.get(other).stamp > event.stamp;
         match event.kind {

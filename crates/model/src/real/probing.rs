@@ -67,7 +67,7 @@ impl<T: Ord + 'static> Exploration<T> {
             (core.growth.single, core.alone) = (true, Some(thread));
             let last = core.graph.last(thread);
             let mut led = core.graph.clone();
-            led.keep(&core.graph.get(last).prefix);
+            led.keep(&core.graph.clocks(last).prefix);
             (core.graph.clone(), led)
         };
         panics::quietly(|| self.execute(led));

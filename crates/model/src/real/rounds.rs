@@ -107,13 +107,14 @@ impl Rounds {
     }
 
     /// The thread has changed something: what it reads from now on is new to it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn changed(&mut self) {
         if !self.seen.is_empty() || !self.loops.is_empty() {
             self.forget();
         }
     }
 
+    #[inline(never)]
     fn forget(&mut self) {
         self.seen.clear();
         self.loops.clear();

@@ -217,11 +217,16 @@ impl Run {
 
     /// Ends the run of a thread that goes on after it has unwound through steps of the execution: they were not
     /// explored.
+    #[inline]
     fn refuse_caught_panic(&self) {
-        let thread = self.running.get();
-        if self.unwound.get() >> thread & 1 == 0 {
-            return;
+        if self.unwound.get() >> self.running.get() & 1 == 1 {
+            self.caught_panic();
         }
+    }
+
+    #[cold]
+    fn caught_panic(&self) {
+        let thread = self.running.get();
         let why = format!(
             "thread {thread} catches a panic that has unwound through its steps ({}): those are not explored. Let the \
              panic end the thread, or catch it before it drops what is shared",
@@ -229,6 +234,22 @@ impl Run {
         );
         self.core.borrow_mut().stop.get_or_insert(Stop::Diverged(why));
         self.until::<()>(|_| None);
+    }
+
+    /// Starts a thread of the exploration: its number, and where its `park` waits.
+    pub(crate) fn spawn(
+        &self,
+        body: Box<dyn FnOnce()>,
+        site: &'static Site<'static>,
+    ) -> (usize, Token) {
+        let parent = self.running.get();
+        let token = {
+            let mut core = self.core.borrow_mut();
+            Token { epoch: core.epoch, location: core.create(parent, 0, site) }
+        };
+        let child = self.until(|core| core.spawn(parent, token.location, site));
+        self.me.upgrade().expect("R2").start(child, body);
+        (child, token)
     }
 
     /// The answer to a request of the running thread.
@@ -312,7 +333,7 @@ impl std::ops::Deref for Here {
 
 /// The answer to a request about `word` that only takes up what the graph holds. This is what long executions spend
 /// their time on.
-#[inline]
+#[inline(always)]
 pub(crate) fn again(word: &Word, op: &Op) -> Option<u64> {
     let run = here()?;
     if run.over.get() || run.unwound.get() != 0 || std::thread::panicking() {
@@ -398,30 +419,32 @@ pub(crate) fn with_core<R>(f: impl FnOnce(&mut Core, usize) -> R) -> Option<R> {
     Some(f(&mut core, thread))
 }
 
-/// Starts a thread of the exploration and returns its number.
-pub(crate) fn spawn(body: Box<dyn FnOnce()>, site: &'static Site<'static>) -> usize {
-    let run = current().expect("only explored code starts explored threads");
-    let parent = run.running.get();
-    let child = run.until(|core| core.spawn(parent, site));
-    let run = run.me.upgrade().expect("R2");
-    run.start(child, body);
-    child
+/// Where a thread's `park` waits, in the run with this number.
+#[derive(Clone, Copy)]
+pub(crate) struct Token {
+    epoch: u32,
+    location: u32,
 }
 
-/// Gives the running thread the place where its `park` waits.
-pub(crate) fn set_token(token: Arc<Word>) {
-    with_core(|core, thread| core.threads[thread].token = Some(token));
+impl Token {
+    /// Carries out `op` there, in that run.
+    pub(crate) fn perform(self, op: Op, site: &'static Site<'static>) {
+        let Token { epoch, location } = self;
+        if with_core(|core, _| core.epoch) == Some(epoch) {
+            request(Request { op, location, address: false, site });
+        }
+    }
 }
 
 /// Where the running thread's `park` waits.
-pub(crate) fn token() -> Option<Arc<Word>> {
-    let known = with_core(|core, thread| core.threads[thread].token.clone())?;
-    Some(known.unwrap_or_else(|| {
+pub(crate) fn token(site: &'static Site<'static>) -> Option<Token> {
+    with_core(|core, thread| {
         // Thread 0 alone begins without one.
-        let token = Arc::new(Word::new(0));
-        set_token(Arc::clone(&token));
-        token
-    }))
+        let known = core.threads[thread].token;
+        let location = known.unwrap_or_else(|| core.create(thread, 0, site));
+        core.threads[thread].token = Some(location);
+        Token { epoch: core.epoch, location }
+    })
 }
 
 /// Whether a timed wait runs out here: both are explored, as often as the bound on time-outs allows.

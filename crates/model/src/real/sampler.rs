@@ -231,7 +231,7 @@ impl Core {
             {
                 let at = request.location;
                 let newest = self.graph.locations[at as usize].order.len();
-                let floor = self.graph.floor(at, &draft.hb);
+                let floor = self.graph.floor(at, thread);
                 let mut writes: Vec<EventId> =
                     (floor..newest).map(|position| self.graph.write_at(at, position)).collect();
                 writes.retain(|&from| self.growth.may_read(&mut self.graph, thread, draft, from));

@@ -11,7 +11,7 @@
 //! Where the text ends the run goes on by itself, reading the newest writes.
 
 use super::core::{Core, Request, Stop};
-use super::graph::{Event, EventId, Graph, Kind};
+use super::graph::{EventId, Graph, Kind};
 use super::op::{Effect, Op};
 use std::collections::VecDeque;
 use std::fmt::Write;
@@ -120,21 +120,16 @@ fn step(word: &str) -> Option<Step> {
 impl Core {
     /// What the schedule says that this request finds; `Some(None)` where it has ended. `None`: it is another thread's
     /// turn, or the schedule does not fit.
-    pub(crate) fn scripted(
-        &mut self,
-        thread: usize,
-        request: &Request,
-        draft: &Event,
-    ) -> Option<Option<Find>> {
+    pub(crate) fn scripted(&mut self, thread: usize, request: &Request) -> Option<Option<Find>> {
         if self.guide.is_some() {
-            return self.guided(thread, request, draft);
+            return self.guided(thread, request);
         }
         let Some(&step) = self.script.front() else { return Some(None) };
         if step.thread != thread {
             return None;
         }
         self.script.pop_front();
-        if !self.is_possible(step.find, request, draft) {
+        if !self.is_possible(step.find, thread, request) {
             let what = format!("{:?} at {} cannot find {:?}", request.op, request.site, step.find);
             self.stop = Some(Stop::Misfit(what));
             return None;
@@ -143,10 +138,10 @@ impl Core {
         Some(Some(step.find))
     }
 
-    pub(super) fn is_possible(&self, find: Find, request: &Request, draft: &Event) -> bool {
+    pub(super) fn is_possible(&self, find: Find, thread: usize, request: &Request) -> bool {
         let graph = &self.graph;
         let is_free = |place: usize| {
-            place >= graph.floor(request.location, &draft.hb)
+            place >= graph.floor(request.location, thread)
                 && place <= graph.locations[request.location as usize].order.len()
                 && graph.successor(request.location, place).is_none()
         };
@@ -170,7 +165,7 @@ impl Core {
                     (Some(Effect::Read(_)), _) => true,
                     _ => false,
                 };
-                fits && position >= graph.floor(request.location, &draft.hb)
+                fits && position >= graph.floor(request.location, thread)
             }
             (
                 Op::Fence { .. }

@@ -5,11 +5,10 @@
 //! say the same: a round of a waiting loop is over (`rounds`). They change nothing in what can be read, up to the bound
 //! on rounds ([`Explorer::rounds`](super::Explorer::rounds)). [`wait_until`] needs no bound.
 
-use super::atomics::Word;
 use super::core::Request;
 use super::graph::NOWHERE;
 use super::op::{Function, Op, Order};
-use super::runtime;
+use super::runtime::{self, Token};
 use std::fmt;
 use std::panic::Location as Site;
 use std::sync::{Arc, Mutex};
@@ -21,7 +20,7 @@ pub struct Thread(Handle);
 
 #[derive(Clone)]
 enum Handle {
-    Explored(Arc<Word>),
+    Explored(Token),
     Std(std::thread::Thread),
 }
 
@@ -38,7 +37,7 @@ impl Thread {
                     bits: 1,
                     order: Order::RELEASE,
                 };
-                token.perform(op, false, Site::caller());
+                token.perform(op, Site::caller());
             }
         }
     }
@@ -99,26 +98,24 @@ impl<T> fmt::Debug for JoinHandle<T> {
 /// Starts a thread.
 #[track_caller]
 pub fn spawn<T: Send + 'static>(body: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
-    if runtime::current().is_none() {
+    let Some(run) = runtime::current() else {
         let handle = std::thread::spawn(body);
         let thread = Thread(Handle::Std(handle.thread().clone()));
         return JoinHandle(Joined::Std { handle, thread });
-    }
+    };
     let result = Arc::new(Mutex::new(None));
-    let token = Arc::new(Word::new(0));
-    let (slot, own) = (Arc::clone(&result), Arc::clone(&token));
+    let slot = Arc::clone(&result);
     let body = move || {
-        runtime::set_token(own);
         let value = body();
         *slot.lock().expect("one OS thread") = Some(value);
     };
-    let child = runtime::spawn(Box::new(body), Site::caller());
+    let (child, token) = run.spawn(Box::new(body), Site::caller());
     JoinHandle(Joined::Explored { child, result, thread: Thread(Handle::Explored(token)) })
 }
 
 /// The calling thread.
 pub fn current() -> Thread {
-    match runtime::token() {
+    match runtime::token(Site::caller()) {
         Some(token) => Thread(Handle::Explored(token)),
         None => Thread(Handle::Std(std::thread::current())),
     }
@@ -134,11 +131,11 @@ pub fn park() {
 }
 
 fn park_or_end(timed: bool, site: &'static Site<'static>) {
-    match runtime::token() {
+    match runtime::token(site) {
         None => std::thread::park(),
         Some(token) => {
             let op = Op::AwaitCas { expected: 1, new: 0, order: Order::ACQUIRE, timed };
-            token.perform(op, false, site);
+            token.perform(op, site);
         }
     }
 }
@@ -146,12 +143,12 @@ fn park_or_end(timed: bool, site: &'static Site<'static>) {
 /// [`park`] that may also return by itself at any time.
 #[track_caller]
 pub fn park_timeout(limit: Duration) {
-    match runtime::token() {
+    match runtime::token(Site::caller()) {
         None => std::thread::park_timeout(limit),
         Some(token) if runtime::times_out(Site::caller()) => {
             let op =
                 Op::Rmw { function: Function::Swap, operand: 0, bits: 1, order: Order::ACQUIRE };
-            token.perform(op, false, Site::caller());
+            token.perform(op, Site::caller());
         }
         Some(_) => park_or_end(true, Site::caller()),
     }

@@ -38,7 +38,7 @@ impl Growth {
         draft: &Event,
         order: Order,
     ) -> Vec<usize> {
-        let event = self.as_write(graph, *draft, order, None);
+        let event = self.as_write(*draft, order, false);
         let stamp = graph.next_stamp;
         let mut places = self.places(graph, thread, &event);
         places.retain(|&place| {

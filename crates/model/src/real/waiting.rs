@@ -3,7 +3,7 @@
 //! # Contract
 //! What is bounded here the report states (`explorer`): rounds of waiting loops, and time-outs of a thread.
 
-use super::core::{Core, Request, State, Stop, ThreadRun};
+use super::core::{Core, Request, State, Stop};
 use super::graph::{Event, EventId, NOWHERE};
 use super::op::{Effect, Op};
 use super::rounds::{EMPTY_ROUNDS, Seen, What};
@@ -79,7 +79,7 @@ impl Core {
         let at = request.location;
         let value = self.graph.value_of(at, from);
         let is_possible = matches!(request.op.effect(value), Some(Effect::Read(_)))
-            && self.graph.floor(at, &draft.hb) <= self.graph.position(at, from)
+            && self.graph.floor(at, thread) <= self.graph.position(at, from)
             && (from == self.graph.newest(at)
                 || self.growth.may_read(&mut self.graph, thread, draft, from));
         is_possible.then_some(from)
@@ -143,15 +143,15 @@ impl Core {
 
     /// Threads left in a waiting loop, with what it is.
     pub(crate) fn spinning(&self) -> Vec<(usize, Waiting)> {
-        let threads =
-            self.threads.iter().enumerate().filter(|(_, run)| run.state == State::Spinning);
-        let waiting = |(thread, run): (usize, &ThreadRun)| {
-            let name = |at: u32| self.graph.locations.get(at as usize).map(|found| found.name);
-            let reads = run.rounds.last().iter().map(|seen| (seen.site, name(seen.location)));
-            let (hint, begun) = run.rounds.hinted()?;
-            let rewrites = run.rounds.last_rewrites();
+        let name = |at: u32| self.graph.locations.get(at as usize).map(|found| found.name);
+        let waiting = |thread: usize| {
+            let rounds = &self.threads[thread].rounds;
+            let reads = rounds.last().iter().map(|seen| (seen.site, name(seen.location)));
+            let (hint, begun) = rounds.hinted()?;
+            let rewrites = rounds.last_rewrites();
             Some((thread, Waiting { hint, begun, rewrites, reads: reads.collect() }))
         };
-        threads.filter_map(waiting).collect()
+        let is_spinning = |&thread: &usize| self.threads[thread].state == State::Spinning;
+        (0..self.threads.len()).filter(is_spinning).filter_map(waiting).collect()
     }
 }

@@ -34,13 +34,11 @@ pub(crate) fn arrows(core: &Core, rows: &RowOf) -> Vec<Arrow> {
     };
     for (&id, &row) in rows {
         let event = graph.get(id);
-        let before = id
-            .index
-            .checked_sub(2)
-            .map(|at| &graph.threads[usize::from(id.thread)][usize::from(at)]);
+        let hb = &graph.clocks(id).hb;
+        let before = Some(EventId { index: id.index - 1, ..id }).filter(|id| !id.is_initial());
         match (event.kind, event.op) {
             (Kind::Read, _) if event.from.thread != id.thread && !event.from.is_initial() => {
-                add(rows.get(&event.from).copied(), Some(row), event.hb.knows(event.from));
+                add(rows.get(&event.from).copied(), Some(row), hb.knows(event.from));
             }
             (_, Op::Spawn { child }) => {
                 let begin = EventId::new(usize::from(child), 1);
@@ -50,9 +48,9 @@ pub(crate) fn arrows(core: &Core, rows: &RowOf) -> Vec<Arrow> {
             (_, Op::Join { .. }) => add(last_row(event.from), Some(row), true),
             (Kind::Fence, _) => {
                 for thread in (0..graph.threads.len()).filter(|&t| t != usize::from(id.thread)) {
-                    let knew = before.map_or(0, |before| before.hb.get(thread));
-                    if event.hb.get(thread) > knew {
-                        let last = EventId::new(thread, event.hb.get(thread));
+                    let knew = before.map_or(0, |before| graph.clocks(before).hb.get(thread));
+                    if hb.get(thread) > knew {
+                        let last = EventId::new(thread, hb.get(thread));
                         add(last_row(last), Some(row), true);
                     }
                 }
@@ -78,7 +76,7 @@ pub(crate) fn reasons(
     let told = Told { core, diagram, rows };
     let repairs = missing::repairs(core, one, other);
     let last = EventId::new(other.thread, other.events);
-    let is_led = !last.is_initial() && core.graph.get(last).prefix.get(one.thread) > one.events;
+    let is_led = !last.is_initial() && core.graph.clocks(last).prefix.get(one.thread) > one.events;
     let mut lines = vec![format!("no release/acquire pair orders {earlier} before {later}")];
     let mut sets = repairs.iter();
     match (sets.next(), sets.next()) {

@@ -90,7 +90,7 @@ impl Search<'_> {
                 continue;
             }
             links.push(link);
-            if self.graph.get(self.goal).hb.knows(link.learned) {
+            if self.graph.clocks(self.goal).hb.knows(link.learned) {
                 all.sort_unstable();
                 self.found.entry(all).or_insert_with(|| links.clone());
             } else {
@@ -103,16 +103,16 @@ impl Search<'_> {
     /// The reads before the goal through which `after` could be learned of.
     fn links(&self, after: EventId) -> Vec<Link> {
         let graph = self.graph;
-        let way = graph.get(self.goal).prefix;
+        let way = graph.clocks(self.goal).prefix;
         let mut links = Vec::new();
         for (read, event) in graph.iter().filter(|(id, event)| {
-            event.kind == Kind::Read && way.knows(*id) && !event.hb.knows(after)
+            event.kind == Kind::Read && way.knows(*id) && !graph.clocks(*id).hb.knows(after)
         }) {
             let (write, mut head) = (event.from, event.from);
             let releases = graph.message_of(write).knows(after);
             let fence = self.fence_after(read);
             while !head.is_initial() {
-                if releases || graph.get(head).hb.knows(after) {
+                if releases || graph.clocks(head).hb.knows(after) {
                     for learned in [Some(read), fence].into_iter().flatten() {
                         links.push(Link { head, write, read, releases, learned });
                     }
