@@ -42,7 +42,11 @@ fn the_document_keeps_its_contract() {
     assert_eq!(test["cond"], "exists (0:rax=0 /\\ 1:rax=0)");
     let states =
         ["0:rax=0; 1:rax=0;", "0:rax=0; 1:rax=1;", "0:rax=1; 1:rax=0;", "0:rax=1; 1:rax=1;"];
-    let answer = |states: &[&str], obs: &str, pos: u64, neg: u64| serde_json::json!({ "states": states, "obs": obs, "pos": pos, "neg": neg, "bound": null, "blocked": 0 });
+    let answer = |states: &[&str], obs: &str, pos: u64, neg: u64| {
+        serde_json::json!({
+            "states": states, "obs": obs, "pos": pos, "neg": neg, "bound": null, "blocked": 0
+        })
+    };
     assert_eq!(test["sc"], answer(&states[1..], "Never", 0, 3));
     assert_eq!(test["tso"], answer(&states, "Sometimes", 1, 3));
     assert_eq!(document["refused"][0]["path"], "/no/such/file");

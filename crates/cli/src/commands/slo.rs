@@ -14,7 +14,8 @@ use uncontended_figures::Quantity;
 
 /// Decide whether a property holds in at least a share of all runs
 ///
-/// Stops as soon as the answer is certain enough. Exit status: 0 yes, 1 no, 3 undecided within the budget, 2 could not run.
+/// Stops as soon as the answer is certain enough. Exit status: 0 yes, 1 no, 3 undecided within the budget,
+/// 2 could not run.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "Examples:
   unc slo --at-most 5ms --rate 99% -- ./request          is it fast enough, 99 times in 100?

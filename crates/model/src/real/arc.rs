@@ -93,7 +93,7 @@ impl<T> Arc<T> {
         let this = ManuallyDrop::new(this);
         heap::unwatch(&raw const *this.0 as usize);
         this.0.gone.set(true);
-        // SAFETY: `this` is never dropped, so its share of the memory is this one's.
+        // SAFETY: `this` is never dropped, so its share of the memory passes on (A1).
         let shared = unsafe { std::ptr::read(&this.0) };
         // SAFETY: nobody else has the value (A1).
         let value = unsafe { &mut *shared.value.get() };

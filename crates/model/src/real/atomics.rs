@@ -263,7 +263,13 @@ macro_rules! stand_in {
                 $from(self.word.perform(Op::Load { order: Order::RELAXED }, $address, Site::caller()))
             }
 
-            fn update(&self, function: Function, operand: u64, order: Ordering, site: &'static Site<'static>) -> $value {
+            fn update(
+                &self,
+                function: Function,
+                operand: u64,
+                order: Ordering,
+                site: &'static Site<'static>,
+            ) -> $value {
                 let op = Op::Rmw { function, operand, bits: $bits, order: Order::new(order) };
                 $from(self.word.perform(op, $address, site))
             }
@@ -289,7 +295,8 @@ macro_rules! integer {
     ($name:ident $value:ident $unsigned:ident $signed:expr) => {
         stand_in! {
             #[doc = concat!("Stands in for `std::sync::atomic::", stringify!($name), "`.")]
-            $name (), $value, $unsigned::BITS, false, |value| value as $unsigned as u64, |bits: u64| bits as $unsigned as $value
+            $name (), $value, $unsigned::BITS, false,
+            |value| value as $unsigned as u64, |bits: u64| bits as $unsigned as $value
         }
 
         impl $name {
@@ -309,7 +316,8 @@ macro_rules! integer {
             #[track_caller]
             pub fn fetch_add_unlocked(&self, value: $value, order: Ordering) -> $value {
                 let operand = value as $unsigned as u64;
-                let op = Op::Unlocked { function: Function::Add, operand, bits: $unsigned::BITS, order: Order::new(order) };
+                let (function, bits) = (Function::Add, $unsigned::BITS);
+                let op = Op::Unlocked { function, operand, bits, order: Order::new(order) };
                 self.word.perform(op, false, Site::caller()) as $unsigned as $value
             }
         }

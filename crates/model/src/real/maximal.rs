@@ -3,8 +3,8 @@
 use super::clock::Clock;
 use super::graph::{Event, EventId, Graph, Kind};
 
-/// Whether `read` and all that a revisit of it by a write with this prefix cuts off had been added in the way that leaves
-/// most open.
+/// Whether `read` and all that a revisit of it by a write with this prefix cuts off had been added in the way that
+/// leaves most open.
 pub(super) fn leaves_most_open(graph: &Graph, prefix: &Clock, read: EventId) -> bool {
     let old = graph.get(read);
     (0..graph.threads.len()).all(|thread| {
