@@ -53,21 +53,21 @@ pub(crate) unsafe fn sleep<S, R>(
 /// `gone` orders nothing: where the sides stood when they went, and what they had read, is in their positions.
 #[repr(C)]
 #[derive(Debug)]
-pub(crate) struct Listeners<B> {
-    notifier: B,
+pub(crate) struct Listeners<N> {
+    notifier: N,
     gone: AtomicU32,
 }
 
-impl<B: Default> Default for Listeners<B> {
-    fn default() -> Listeners<B> {
-        Listeners { notifier: B::default(), gone: AtomicU32::new(0).named("gone") }
+impl<N: Default> Default for Listeners<N> {
+    fn default() -> Listeners<N> {
+        Listeners { notifier: N::default(), gone: AtomicU32::new(0).named("gone") }
     }
 }
 
-impl<B> Listeners<B> {
+impl<N> Listeners<N> {
     /// The listeners that wait on `notifier`.
     #[cfg(not(unc_model))]
-    pub(crate) fn at(notifier: B) -> Listeners<B> {
+    pub(crate) fn at(notifier: N) -> Listeners<N> {
         Listeners { notifier, gone: AtomicU32::new(0) }
     }
 
@@ -83,11 +83,11 @@ impl<B> Listeners<B> {
     }
 }
 
-impl<B> Deref for Listeners<B> {
-    type Target = B;
+impl<N> Deref for Listeners<N> {
+    type Target = N;
 
     #[inline(always)]
-    fn deref(&self) -> &B {
+    fn deref(&self) -> &N {
         &self.notifier
     }
 }

@@ -25,12 +25,12 @@ use uncontended_atomic::Ordering::Release;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use = "values that are not released are read again, and hold up the producer"]
-pub struct Batch<'c, T, B: Notifier = Silent> {
-    pub(super) consumer: &'c mut Consumer<T, B>,
+pub struct Batch<'c, T, N: Notifier = Silent> {
+    pub(super) consumer: &'c mut Consumer<T, N>,
     pub(super) len: usize,
 }
 
-impl<T, B: Notifier> Batch<'_, T, B> {
+impl<T, N: Notifier> Batch<'_, T, N> {
     /// The number of values.
     #[allow(clippy::len_without_is_empty, reason = "a batch is never empty")]
     pub fn len(&self) -> usize {
@@ -43,7 +43,7 @@ impl<T, B: Notifier> Batch<'_, T, B> {
     }
 
     /// The values, oldest first.
-    pub fn iter(&self) -> Iter<'_, T, B> {
+    pub fn iter(&self) -> Iter<'_, T, N> {
         let (slots, from) = (self.consumer.ring.slots.view(), self.consumer.from);
         Iter {
             slots,
@@ -83,33 +83,33 @@ impl<T, B: Notifier> Batch<'_, T, B> {
     }
 }
 
-impl<'b, T, B: Notifier> IntoIterator for &'b Batch<'_, T, B> {
+impl<'b, T, N: Notifier> IntoIterator for &'b Batch<'_, T, N> {
     type Item = &'b T;
-    type IntoIter = Iter<'b, T, B>;
+    type IntoIter = Iter<'b, T, N>;
 
-    fn into_iter(self) -> Iter<'b, T, B> {
+    fn into_iter(self) -> Iter<'b, T, N> {
         self.iter()
     }
 }
 
-impl<T, B: Notifier> fmt::Debug for Batch<'_, T, B> {
+impl<T, N: Notifier> fmt::Debug for Batch<'_, T, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Batch").field("first", &self.first()).field("len", &self.len).finish()
     }
 }
 
 /// The values of a [`Batch`], oldest first.
-pub struct Iter<'b, T, B: Notifier = Silent> {
+pub struct Iter<'b, T, N: Notifier = Silent> {
     slots: View<Slot<T>>,
     next: Position,
     end: Position,
     /// How far ahead of `next` slots are prefetched for reading, and the last slot that may be.
     ahead: u64,
     fetch: Position,
-    batch: PhantomData<&'b Consumer<T, B>>,
+    batch: PhantomData<&'b Consumer<T, N>>,
 }
 
-impl<'b, T, B: Notifier> Iterator for Iter<'b, T, B> {
+impl<'b, T, N: Notifier> Iterator for Iter<'b, T, N> {
     type Item = &'b T;
 
     #[inline]
@@ -132,15 +132,15 @@ impl<'b, T, B: Notifier> Iterator for Iter<'b, T, B> {
     }
 }
 
-impl<T, B: Notifier> ExactSizeIterator for Iter<'_, T, B> {}
+impl<T, N: Notifier> ExactSizeIterator for Iter<'_, T, N> {}
 
-impl<T, B: Notifier> fmt::Debug for Iter<'_, T, B> {
+impl<T, N: Notifier> fmt::Debug for Iter<'_, T, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Iter").field("left", &self.len()).finish_non_exhaustive()
     }
 }
 
-impl<T, B: Notifier> Consumer<T, B> {
+impl<T, N: Notifier> Consumer<T, N> {
     /// Releases the oldest `count` values that this consumer holds; `count` is at least 1.
     ///
     /// # Safety

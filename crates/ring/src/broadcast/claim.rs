@@ -23,15 +23,15 @@ use std::fmt;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use = "nothing is published before `publish`"]
-pub struct Claim<'p, T, B: Notifier = Silent> {
-    producer: &'p mut Producer<T, B>,
+pub struct Claim<'p, T, N: Notifier = Silent> {
+    producer: &'p mut Producer<T, N>,
     /// How many values there is room for, and how many have been written.
     count: u64,
     filled: u64,
 }
 
-impl<'p, T, B: Notifier> Claim<'p, T, B> {
-    pub(super) fn new(producer: &'p mut Producer<T, B>, count: u64) -> Claim<'p, T, B> {
+impl<'p, T, N: Notifier> Claim<'p, T, N> {
+    pub(super) fn new(producer: &'p mut Producer<T, N>, count: u64) -> Claim<'p, T, N> {
         Claim { producer, count, filled: 0 }
     }
 
@@ -66,7 +66,7 @@ impl<'p, T, B: Notifier> Claim<'p, T, B> {
     }
 }
 
-impl<T, B: Notifier> fmt::Debug for Claim<'_, T, B> {
+impl<T, N: Notifier> fmt::Debug for Claim<'_, T, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Claim").field("room", &self.room()).finish_non_exhaustive()
     }

@@ -22,10 +22,10 @@ use uncontended_atomic::Ordering::{AcqRel, Relaxed, Release};
 /// assert!(consumers.take("idlers").is_none());
 /// # Ok::<(), uncontended_ring::broadcast::PlanError>(())
 /// ```
-pub struct Consumers<T, B: Notifier = Silent>(Vec<Consumer<T, B>>);
+pub struct Consumers<T, N: Notifier = Silent>(Vec<Consumer<T, N>>);
 
-impl<T, B: Notifier> Consumers<T, B> {
-    pub(super) fn new(ring: &Arc<Ring<T, B>>) -> Consumers<T, B> {
+impl<T, N: Notifier> Consumers<T, N> {
+    pub(super) fn new(ring: &Arc<Ring<T, N>>) -> Consumers<T, N> {
         let readers = |index: usize| (0..ring.stages[index].readers()).map(move |m| (index, m));
         let all = (0..ring.stages.len()).flat_map(readers);
         let consumer = |(stage, member)| Consumer {
@@ -41,13 +41,13 @@ impl<T, B: Notifier> Consumers<T, B> {
 
     /// Takes the consumer of the stage of this name, or the next member of the group. `None`: there is no such stage,
     /// or all its consumers have been taken.
-    pub fn take(&mut self, stage: &str) -> Option<Consumer<T, B>> {
+    pub fn take(&mut self, stage: &str) -> Option<Consumer<T, N>> {
         let index = self.0.iter().position(|consumer| consumer.stage().name == stage)?;
         Some(self.0.remove(index))
     }
 }
 
-impl<T, B: Notifier> fmt::Debug for Consumers<T, B> {
+impl<T, N: Notifier> fmt::Debug for Consumers<T, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(&self.0).finish()
     }
@@ -69,8 +69,8 @@ impl<T, B: Notifier> fmt::Debug for Consumers<T, B> {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[repr(align(128))]
-pub struct Consumer<T, B: Notifier = Silent> {
-    pub(super) ring: Arc<Ring<T, B>>,
+pub struct Consumer<T, N: Notifier = Silent> {
+    pub(super) ring: Arc<Ring<T, N>>,
     pub(super) stage: usize,
     member: usize,
     /// The range of values that this consumer has and has not released.
@@ -80,14 +80,14 @@ pub struct Consumer<T, B: Notifier = Silent> {
     reach: Mark,
 }
 
-impl<T, B: Notifier> Consumer<T, B> {
+impl<T, N: Notifier> Consumer<T, N> {
     /// The oldest values that this consumer has not released, at most `most` (0 counts as 1). A member of a group
     /// claims up to `most` values for itself.
     ///
     /// # Errors
     /// There is no value now, or there will never be one.
     #[inline]
-    pub fn read(&mut self, most: usize) -> Result<Batch<'_, T, B>, PopError> {
+    pub fn read(&mut self, most: usize) -> Result<Batch<'_, T, N>, PopError> {
         let len = self.find(most)?;
         Ok(Batch { consumer: self, len })
     }
@@ -206,7 +206,7 @@ fn none_before(reach: Mark) -> PopError {
     if reach.is_gone() { PopError::Closed } else { PopError::Empty }
 }
 
-impl<T, B: Notifier> Drop for Consumer<T, B> {
+impl<T, N: Notifier> Drop for Consumer<T, N> {
     fn drop(&mut self) {
         let stage = self.stage();
         // EDGE broadcast-release (release): all reads of this consumer.
@@ -230,7 +230,7 @@ impl<T, B: Notifier> Drop for Consumer<T, B> {
     }
 }
 
-impl<T, B: Notifier> fmt::Debug for Consumer<T, B> {
+impl<T, N: Notifier> fmt::Debug for Consumer<T, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Consumer").field("stage", &self.name()).finish_non_exhaustive()
     }

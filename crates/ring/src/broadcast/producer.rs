@@ -28,8 +28,8 @@ use uncontended_atomic::Ordering::{Relaxed, Release};
 /// ```
 // Aligned, so that two sides created together and used in place by two threads share no cache line.
 #[repr(align(128))]
-pub struct Producer<T, B: Notifier = Silent> {
-    pub(super) ring: Arc<Ring<T, B>>,
+pub struct Producer<T, N: Notifier = Silent> {
+    pub(super) ring: Arc<Ring<T, N>>,
     /// `ring.published`, which only this side stores (I4).
     pub(super) next: Position,
     /// Where the ring is full, according to the last look at the stages. A stale limit refuses too early, never too
@@ -44,10 +44,10 @@ pub struct Producer<T, B: Notifier = Silent> {
 }
 
 // SAFETY: `Plan::build` admits only values that are `Send + Sync`. Shared are atomics, and slots by the rules of I1.
-unsafe impl<T, B: Notifier> Send for Producer<T, B> {}
+unsafe impl<T, N: Notifier> Send for Producer<T, N> {}
 
-impl<T, B: Notifier> Producer<T, B> {
-    pub(super) fn new(ring: Arc<Ring<T, B>>) -> Producer<T, B> {
+impl<T, N: Notifier> Producer<T, N> {
+    pub(super) fn new(ring: Arc<Ring<T, N>>) -> Producer<T, N> {
         let next = Position::new(0);
         let (limit, slots) = (next.plus(ring.capacity), ring.slots.view());
         let (ahead, fetch) = (slots.ahead(), slots.last_whole_line(limit));
@@ -76,7 +76,7 @@ impl<T, B: Notifier> Producer<T, B> {
     ///
     /// # Errors
     /// There is not enough room now; or `count` exceeds the capacity; or all consumers have gone.
-    pub fn claim(&mut self, count: usize) -> Result<Claim<'_, T, B>, ClaimError> {
+    pub fn claim(&mut self, count: usize) -> Result<Claim<'_, T, N>, ClaimError> {
         self.find(count)?;
         Ok(Claim::new(self, count as u64))
     }
@@ -169,7 +169,7 @@ impl<T, B: Notifier> Producer<T, B> {
     }
 }
 
-impl<T, B: Notifier> Drop for Producer<T, B> {
+impl<T, N: Notifier> Drop for Producer<T, N> {
     fn drop(&mut self) {
         self.ring.written.store(self.written, Relaxed);
         // EDGE broadcast-publish (release): a consumer that sees that the producer has gone sees all its values.
@@ -178,7 +178,7 @@ impl<T, B: Notifier> Drop for Producer<T, B> {
     }
 }
 
-impl<T, B: Notifier> fmt::Debug for Producer<T, B> {
+impl<T, N: Notifier> fmt::Debug for Producer<T, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Producer").field("capacity", &self.capacity()).finish_non_exhaustive()
     }

@@ -12,16 +12,16 @@ use uncontended_atomic::Ordering::{Acquire, Relaxed};
 use uncontended_atomic::{Arc, AtomicU64, AtomicUsize, Named};
 
 /// All sides of a broadcast.
-pub type Sides<T, B = Silent> = (Producer<T, B>, Consumers<T, B>);
+pub type Sides<T, N = Silent> = (Producer<T, N>, Consumers<T, N>);
 
 /// The state that all sides share.
-pub(super) struct Ring<T, B> {
+pub(super) struct Ring<T, N> {
     pub(super) published: CachePadded<Cursor>,
     /// Notifiers for single consumers, which wait for values, and for the producer, which waits for room.
-    pub(super) values: CachePadded<Listeners<B>>,
-    pub(super) room: CachePadded<B>,
+    pub(super) values: CachePadded<Listeners<N>>,
+    pub(super) room: CachePadded<N>,
     /// For the members of each group: a value is for one of them.
-    groups: Box<[CachePadded<B>]>,
+    groups: Box<[CachePadded<N>]>,
     pub(super) stages: Box<[Stage]>,
     /// The number of consumers that have not gone.
     pub(super) living: AtomicUsize,
@@ -55,14 +55,14 @@ impl Plan {
         self.build::<T, Silent>()
     }
 
-    pub(super) fn build<T: Send + Sync, B: Notifier>(&self) -> Result<Sides<T, B>, PlanError> {
+    pub(super) fn build<T: Send + Sync, N: Notifier>(&self) -> Result<Sides<T, N>, PlanError> {
         let stages = self.check()?;
         let slots = Slots::new(self.capacity, |_| Slot::new()).map_err(PlanError::Capacity)?;
         let mut groups = Vec::new();
         let stages = stages.into_iter().map(|stage| {
             let is_group = stage.readers != Readers::One;
             let group = is_group.then_some(groups.len());
-            groups.extend(is_group.then(|| CachePadded::new(B::default())));
+            groups.extend(is_group.then(|| CachePadded::new(N::default())));
             Stage::new(stage, group)
         });
         let stages: Box<[Stage]> = stages.collect();
@@ -70,7 +70,7 @@ impl Plan {
         let ring = Arc::new(Ring {
             published: CachePadded::new(Cursor::new("published", Position::new(0))),
             values: CachePadded::new(Listeners::default()),
-            room: CachePadded::new(B::default()),
+            room: CachePadded::new(N::default()),
             groups: groups.into_boxed_slice(),
             stages,
             living,
@@ -135,7 +135,7 @@ impl Stage {
     }
 }
 
-impl<T, B> Ring<T, B> {
+impl<T, N> Ring<T, N> {
     /// How far the consumers of `stage` may read.
     #[inline]
     pub(super) fn reach(&self, stage: &Stage) -> Mark {
@@ -152,9 +152,9 @@ impl<T, B> Ring<T, B> {
     }
 }
 
-impl<T, B: Notifier> Ring<T, B> {
+impl<T, N: Notifier> Ring<T, N> {
     /// The notifier of the consumers of `stage`.
-    pub(super) fn notifier(&self, stage: &Stage) -> &B {
+    pub(super) fn notifier(&self, stage: &Stage) -> &N {
         match stage.group {
             None => &self.values,
             Some(group) => &self.groups[group],
@@ -175,7 +175,7 @@ impl<T, B: Notifier> Ring<T, B> {
     }
 }
 
-impl<T, B> Drop for Ring<T, B> {
+impl<T, N> Drop for Ring<T, N> {
     fn drop(&mut self) {
         if !std::mem::needs_drop::<T>() {
             return;

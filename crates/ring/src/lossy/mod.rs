@@ -50,7 +50,7 @@ use uncontended_atomic::CachePadded;
 use uncontended_atomic::{Arc, AtomicU64, Named};
 
 /// Both sides of a lossy ring.
-pub type Sides<T, B = Silent> = (Producer<T, B>, Observer<T, B>);
+pub type Sides<T, N = Silent> = (Producer<T, N>, Observer<T, N>);
 
 /// Makes a lossy ring whose observers poll and may be `capacity` values behind. Clone the observer for more.
 ///
@@ -71,7 +71,7 @@ pub fn ring<T: Plain>(capacity: usize) -> Result<Sides<T>, CapacityError> {
     build(capacity)
 }
 
-fn build<T: Plain, B: Notifier>(capacity: usize) -> Result<Sides<T, B>, CapacityError> {
+fn build<T: Plain, N: Notifier>(capacity: usize) -> Result<Sides<T, N>, CapacityError> {
     let slots = slots_for(capacity)?;
     let mut memory = Vec::new();
     let count = slots.checked_mul(1 + words::<T>()).ok_or(CapacityError::TooLarge)?;
@@ -79,7 +79,7 @@ fn build<T: Plain, B: Notifier>(capacity: usize) -> Result<Sides<T, B>, Capacity
     memory.extend((0..count).map(|_| AtomicU64::new(0).named("words")));
     let ring = Arc::new(Ring {
         published: CachePadded::new(Cursor::new("published", Position::new(0))),
-        values: CachePadded::new(B::default()),
+        values: CachePadded::new(N::default()),
         memory: memory.into_boxed_slice(),
         mask: slots as u64 - 1,
         capacity: capacity as u64,
@@ -89,10 +89,10 @@ fn build<T: Plain, B: Notifier>(capacity: usize) -> Result<Sides<T, B>, Capacity
 }
 
 /// The state that all sides share.
-struct Ring<T, B> {
+struct Ring<T, N> {
     published: CachePadded<Cursor>,
     /// Notifier of the observers.
-    values: CachePadded<B>,
+    values: CachePadded<N>,
     /// The slots, one after the other.
     memory: Box<[AtomicU64]>,
     mask: u64,
@@ -100,7 +100,7 @@ struct Ring<T, B> {
     holds: PhantomData<T>,
 }
 
-impl<T: Plain, B> Ring<T, B> {
+impl<T: Plain, N> Ring<T, N> {
     /// The slot at `position`: its sequence and its words.
     #[inline(always)]
     fn at(&self, position: Position) -> (&AtomicU64, &[AtomicU64]) {

@@ -44,14 +44,14 @@ impl std::error::Error for ObserveError {}
 /// assert_eq!((slow.read(), slow.lost()), (Ok(2), 2));
 /// # Ok::<(), uncontended_ring::CapacityError>(())
 /// ```
-pub struct Observer<T: Plain, B: Notifier = Silent> {
-    pub(super) ring: Arc<Ring<T, B>>,
+pub struct Observer<T: Plain, N: Notifier = Silent> {
+    pub(super) ring: Arc<Ring<T, N>>,
     next: Position,
     lost: u64,
 }
 
-impl<T: Plain, B: Notifier> Observer<T, B> {
-    pub(super) fn new(ring: Arc<Ring<T, B>>, next: Position) -> Observer<T, B> {
+impl<T: Plain, N: Notifier> Observer<T, N> {
+    pub(super) fn new(ring: Arc<Ring<T, N>>, next: Position) -> Observer<T, N> {
         Observer { ring, next, lost: 0 }
     }
 
@@ -131,13 +131,13 @@ impl<T: Plain, B: Notifier> Observer<T, B> {
     }
 }
 
-impl<T: Plain, B: Notifier> Clone for Observer<T, B> {
-    fn clone(&self) -> Observer<T, B> {
+impl<T: Plain, N: Notifier> Clone for Observer<T, N> {
+    fn clone(&self) -> Observer<T, N> {
         Observer { ring: Arc::clone(&self.ring), next: self.next, lost: self.lost }
     }
 }
 
-impl<T: Plain, B: Notifier> fmt::Debug for Observer<T, B> {
+impl<T: Plain, N: Notifier> fmt::Debug for Observer<T, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let counts = (self.count(), self.lost);
         f.debug_struct("Observer")

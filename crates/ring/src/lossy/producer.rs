@@ -19,13 +19,13 @@ use uncontended_atomic::{Arc, fence};
 /// assert_eq!((producer.count(), late.read()), (6, Ok(5)));
 /// # Ok::<(), uncontended_ring::CapacityError>(())
 /// ```
-pub struct Producer<T: Plain, B: Notifier = Silent> {
-    ring: Arc<Ring<T, B>>,
+pub struct Producer<T: Plain, N: Notifier = Silent> {
+    ring: Arc<Ring<T, N>>,
     next: Position,
 }
 
-impl<T: Plain, B: Notifier> Producer<T, B> {
-    pub(super) fn new(ring: Arc<Ring<T, B>>) -> Producer<T, B> {
+impl<T: Plain, N: Notifier> Producer<T, N> {
+    pub(super) fn new(ring: Arc<Ring<T, N>>) -> Producer<T, N> {
         Producer { ring, next: Position::new(0) }
     }
 
@@ -48,7 +48,7 @@ impl<T: Plain, B: Notifier> Producer<T, B> {
     }
 
     /// Makes an observer that starts with the next value.
-    pub fn observer(&self) -> Observer<T, B> {
+    pub fn observer(&self) -> Observer<T, N> {
         Observer::new(Arc::clone(&self.ring), self.next)
     }
 
@@ -63,14 +63,14 @@ impl<T: Plain, B: Notifier> Producer<T, B> {
     }
 }
 
-impl<T: Plain, B: Notifier> Drop for Producer<T, B> {
+impl<T: Plain, N: Notifier> Drop for Producer<T, N> {
     fn drop(&mut self) {
         self.ring.published.store_gone(self.next, Relaxed);
         self.ring.values.notify();
     }
 }
 
-impl<T: Plain, B: Notifier> fmt::Debug for Producer<T, B> {
+impl<T: Plain, N: Notifier> fmt::Debug for Producer<T, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Producer").field("count", &self.count()).finish_non_exhaustive()
     }

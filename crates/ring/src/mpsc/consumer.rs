@@ -24,8 +24,8 @@ use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 /// ```
 // Aligned, so that sides created together share no cache line.
 #[repr(align(128))]
-pub struct Consumer<T, B: Notifier = Silent> {
-    pub(super) ring: Arc<Ring<T, B>>,
+pub struct Consumer<T, N: Notifier = Silent> {
+    pub(super) ring: Arc<Ring<T, N>>,
     /// The ring's `head`, which only this side stores.
     head: Position,
     /// The last load of `tail`: slots before it have been claimed, and are published or will be.
@@ -36,8 +36,8 @@ pub struct Consumer<T, B: Notifier = Silent> {
     pace: Pace,
 }
 
-impl<T, B: Notifier> Consumer<T, B> {
-    pub(super) fn new(ring: Arc<Ring<T, B>>, head: Position) -> Consumer<T, B> {
+impl<T, N: Notifier> Consumer<T, N> {
+    pub(super) fn new(ring: Arc<Ring<T, N>>, head: Position) -> Consumer<T, N> {
         let view = ring.slots.view();
         let (ahead, fetch) = (view.ahead(), view.last_whole_line(head));
         Consumer { ring, head, seen: head, ahead, fetch, pace: Pace::default() }
@@ -171,12 +171,12 @@ impl<T, B: Notifier> Consumer<T, B> {
 }
 
 /// Values taken out whose slots are given back when this is dropped, by a panic too.
-struct Popped<'c, T, B: Notifier> {
-    consumer: &'c mut Consumer<T, B>,
+struct Popped<'c, T, N: Notifier> {
+    consumer: &'c mut Consumer<T, N>,
     count: u64,
 }
 
-impl<T, B: Notifier> Drop for Popped<'_, T, B> {
+impl<T, N: Notifier> Drop for Popped<'_, T, N> {
     fn drop(&mut self) {
         if self.count > 0 {
             // SAFETY: `count` values have been taken (I2).
@@ -185,7 +185,7 @@ impl<T, B: Notifier> Drop for Popped<'_, T, B> {
     }
 }
 
-impl<T, B: Notifier> Drop for Consumer<T, B> {
+impl<T, N: Notifier> Drop for Consumer<T, N> {
     fn drop(&mut self) {
         self.ring.values.go();
         let last = Last(self);
@@ -197,9 +197,9 @@ impl<T, B: Notifier> Drop for Consumer<T, B> {
 }
 
 /// Closes the ring when it is dropped, even if the drop of a queued value panics.
-struct Last<'c, T, B: Notifier>(&'c mut Consumer<T, B>);
+struct Last<'c, T, N: Notifier>(&'c mut Consumer<T, N>);
 
-impl<T, B: Notifier> Drop for Last<'_, T, B> {
+impl<T, N: Notifier> Drop for Last<'_, T, N> {
     fn drop(&mut self) {
         let ring = &self.0.ring;
         // EDGE mpsc-vacate (release): a producer that sees that the consumer has gone sees all its reads done.
@@ -209,7 +209,7 @@ impl<T, B: Notifier> Drop for Last<'_, T, B> {
     }
 }
 
-impl<T, B: Notifier> fmt::Debug for Consumer<T, B> {
+impl<T, N: Notifier> fmt::Debug for Consumer<T, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Consumer").field("capacity", &self.capacity()).finish_non_exhaustive()
     }

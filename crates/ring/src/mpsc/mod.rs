@@ -57,7 +57,7 @@ use uncontended_atomic::Ordering::Relaxed;
 use uncontended_atomic::{Arc, AtomicUsize, Named};
 
 /// The first producer, to be cloned, and the consumer.
-pub type Sides<T, B = Silent> = (Producer<T, B>, Consumer<T, B>);
+pub type Sides<T, N = Silent> = (Producer<T, N>, Consumer<T, N>);
 
 /// Makes a ring for at most `capacity` values whose sides poll.
 ///
@@ -79,12 +79,12 @@ pub fn ring<T>(capacity: usize) -> Result<Sides<T>, CapacityError> {
 }
 
 /// The state that all sides share.
-struct Ring<T, B> {
+struct Ring<T, N> {
     tail: CachePadded<Cursor>,
     head: CachePadded<Cursor>,
     /// Notifiers for the consumer, which waits for values, and for producers, which wait for room.
-    values: CachePadded<Listeners<B>>,
-    room: CachePadded<Room<B>>,
+    values: CachePadded<Listeners<N>>,
+    room: CachePadded<Room<N>>,
     producers: AtomicUsize,
     /// Where the values end, once the last producer has gone.
     end: Cursor,
@@ -95,14 +95,14 @@ struct Ring<T, B> {
 /// The notifiers of producers that wait for room. A free slot wakes one of those that wait for one slot, and all that
 /// wait for several, since the ring does not know how many each of them needs.
 #[derive(Default)]
-struct Room<B> {
-    one: B,
-    several: B,
+struct Room<N> {
+    one: N,
+    several: N,
 }
 
-impl<B: Notifier> Room<B> {
+impl<N: Notifier> Room<N> {
     /// The notifier of a producer that waits for `count` slots.
-    fn notifier(&self, count: u64) -> &B {
+    fn notifier(&self, count: u64) -> &N {
         if count == 1 { &self.one } else { &self.several }
     }
 
@@ -122,7 +122,7 @@ struct Sequenced<T> {
 }
 
 /// Makes a ring whose first value is at `start`.
-fn ring_at<T, B: Notifier>(capacity: usize, start: Position) -> Result<Sides<T, B>, CapacityError> {
+fn ring_at<T, N: Notifier>(capacity: usize, start: Position) -> Result<Sides<T, N>, CapacityError> {
     // Nothing is published: the first value in each slot has a sequence of at least `start + 1`.
     let empty = |_| Sequenced { sequence: Cursor::new("sequence", start), slot: Slot::new() };
     let ring = Arc::new(Ring {
@@ -138,7 +138,7 @@ fn ring_at<T, B: Notifier>(capacity: usize, start: Position) -> Result<Sides<T, 
     Ok((Producer::new(Arc::clone(&ring), start), Consumer::new(ring, start)))
 }
 
-impl<T, B> Drop for Ring<T, B> {
+impl<T, N> Drop for Ring<T, N> {
     fn drop(&mut self) {
         // All sides have gone, so every claim is published, and these no longer change.
         let tail = self.tail.load(Relaxed).position();

@@ -25,8 +25,8 @@ use uncontended_atomic::spin_loop;
 /// ```
 // Aligned, so that sides created together share no cache line.
 #[repr(align(128))]
-pub struct Producer<T, B: Notifier = Silent> {
-    pub(super) ring: Arc<Ring<T, B>>,
+pub struct Producer<T, N: Notifier = Silent> {
+    pub(super) ring: Arc<Ring<T, N>>,
     /// Where the ring is full, according to this producer's last load of `head`. A stale limit refuses too early, never
     /// too late.
     limit: Position,
@@ -35,8 +35,8 @@ pub struct Producer<T, B: Notifier = Silent> {
     fetch: Position,
 }
 
-impl<T, B: Notifier> Producer<T, B> {
-    pub(super) fn new(ring: Arc<Ring<T, B>>, head: Position) -> Producer<T, B> {
+impl<T, N: Notifier> Producer<T, N> {
+    pub(super) fn new(ring: Arc<Ring<T, N>>, head: Position) -> Producer<T, N> {
         let (view, limit) = (ring.slots.view(), head.plus(ring.capacity));
         let (ahead, fetch) = (view.ahead(), view.last_whole_line(limit));
         Producer { ring, limit, ahead, fetch }
@@ -168,8 +168,8 @@ impl<T, B: Notifier> Producer<T, B> {
     }
 }
 
-impl<T, B: Notifier> Clone for Producer<T, B> {
-    fn clone(&self) -> Producer<T, B> {
+impl<T, N: Notifier> Clone for Producer<T, N> {
+    fn clone(&self) -> Producer<T, N> {
         // Relaxed: `self` is counted, so the count is not zero (I5).
         self.ring.producers.fetch_add(1, Relaxed);
         let ring = Arc::clone(&self.ring);
@@ -177,7 +177,7 @@ impl<T, B: Notifier> Clone for Producer<T, B> {
     }
 }
 
-impl<T, B: Notifier> Drop for Producer<T, B> {
+impl<T, N: Notifier> Drop for Producer<T, N> {
     fn drop(&mut self) {
         // EDGE mpsc-last (acq-rel): the last producer sees the claims of the others.
         if self.ring.producers.fetch_sub(1, AcqRel) > 1 {
@@ -190,7 +190,7 @@ impl<T, B: Notifier> Drop for Producer<T, B> {
     }
 }
 
-impl<T, B: Notifier> fmt::Debug for Producer<T, B> {
+impl<T, N: Notifier> fmt::Debug for Producer<T, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Producer").field("capacity", &self.capacity()).finish_non_exhaustive()
     }

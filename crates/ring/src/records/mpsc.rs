@@ -50,7 +50,7 @@ use uncontended_atomic::{Arc, AtomicU64, Named, fence};
 use uncontended_wait::Sleepers;
 
 /// The first producer, to be cloned, and the consumer.
-pub type Sides<B = Silent> = (Producer<B>, Consumer<B>);
+pub type Sides<N = Silent> = (Producer<N>, Consumer<N>);
 
 /// Makes a ring of at least `capacity` bytes whose sides poll.
 ///
@@ -83,12 +83,12 @@ pub fn blocking(capacity: usize) -> Result<Sides<Sleepers>, CapacityError> {
 
 /// The state that all sides share.
 #[repr(C)]
-pub(super) struct Control<B> {
+pub(super) struct Control<N> {
     pub(super) tail: CachePadded<Cursor>,
     pub(super) head: CachePadded<Cursor>,
     /// Notifiers for the consumer, which waits for records, and for producers, which wait for room.
-    pub(super) values: CachePadded<Listeners<B>>,
-    pub(super) room: CachePadded<B>,
+    pub(super) values: CachePadded<Listeners<N>>,
+    pub(super) room: CachePadded<N>,
     /// The number of producers that have not gone, plus [`OPEN`] if others may join.
     pub(super) living: CachePadded<AtomicU64>,
 }
@@ -97,50 +97,50 @@ pub(super) struct Control<B> {
 pub(super) const OPEN: u64 = 1 << 63;
 
 /// One process's handle to a ring.
-pub(super) struct Ring<B> {
-    control: NonNull<Control<B>>,
+pub(super) struct Ring<N> {
+    control: NonNull<Control<N>>,
     pub(super) words: Words,
     /// The keeper of provided memory; `None`: the ring owns its memory.
     keep: Option<Box<dyn Send + Sync>>,
 }
 
 // SAFETY: a ring is a control block of atomics and `Words`; both live as long as `self` (I5).
-unsafe impl<B: Notifier> Send for Ring<B> {}
+unsafe impl<N: Notifier> Send for Ring<N> {}
 // SAFETY: as for `Send` (I5).
-unsafe impl<B: Notifier> Sync for Ring<B> {}
+unsafe impl<N: Notifier> Sync for Ring<N> {}
 
-impl<B> Ring<B> {
+impl<N> Ring<N> {
     /// Makes a ring in memory that `keep` keeps.
     ///
     /// # Safety
     /// I5 holds until `keep` is dropped.
     #[cfg(not(unc_model))]
     pub(super) unsafe fn given(
-        control: NonNull<Control<B>>,
+        control: NonNull<Control<N>>,
         words: Words,
         keep: impl Send + Sync + 'static,
-    ) -> Ring<B> {
+    ) -> Ring<N> {
         Ring { control, words, keep: Some(Box::new(keep)) }
     }
 
     /// The notifier of the consumer.
-    pub(super) fn values(&self) -> &Listeners<B> {
+    pub(super) fn values(&self) -> &Listeners<N> {
         &self.control().values
     }
 
     /// The notifier of the producers.
-    pub(super) fn room(&self) -> &B {
+    pub(super) fn room(&self) -> &N {
         &self.control().room
     }
 
     #[inline(always)]
-    pub(super) fn control(&self) -> &Control<B> {
+    pub(super) fn control(&self) -> &Control<N> {
         // SAFETY: the control block lives (I5), and only shared references to it exist.
         unsafe { self.control.as_ref() }
     }
 }
 
-impl<B> Drop for Ring<B> {
+impl<N> Drop for Ring<N> {
     fn drop(&mut self) {
         if self.keep.is_none() {
             // SAFETY: `build` leaked it from a box (I5).
@@ -149,14 +149,14 @@ impl<B> Drop for Ring<B> {
     }
 }
 
-fn build<B: Notifier>(capacity: usize) -> Result<Sides<B>, CapacityError> {
+fn build<N: Notifier>(capacity: usize) -> Result<Sides<N>, CapacityError> {
     let words = Words::new(capacity)?;
     let start = Position::new(0);
     let control = Box::new(Control {
         tail: CachePadded::new(Cursor::new("tail", start)),
         head: CachePadded::new(Cursor::new("head", start)),
         values: CachePadded::new(Listeners::default()),
-        room: CachePadded::new(B::default()),
+        room: CachePadded::new(N::default()),
         living: CachePadded::new(AtomicU64::new(0).named("living")),
     });
     let control = NonNull::from(Box::leak(control));
@@ -184,15 +184,15 @@ fn build<B: Notifier>(capacity: usize) -> Result<Sides<B>, CapacityError> {
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Producer<B: Notifier = Silent> {
-    pub(super) ring: Arc<Ring<B>>,
+pub struct Producer<N: Notifier = Silent> {
+    pub(super) ring: Arc<Ring<N>>,
     /// Where the ring is full, according to this producer's last load of `head`.
     limit: Position,
 }
 
-impl<B: Notifier> Producer<B> {
+impl<N: Notifier> Producer<N> {
     /// Adds a producer.
-    pub(super) fn join(ring: Arc<Ring<B>>) -> Producer<B> {
+    pub(super) fn join(ring: Arc<Ring<N>>) -> Producer<N> {
         ring.control().living.fetch_add(1, Relaxed);
         // It has not loaded `head` yet.
         Producer { limit: Position::new(0), ring }
@@ -289,7 +289,7 @@ impl<B: Notifier> Producer<B> {
     }
 }
 
-impl<B: Notifier> Writer for Producer<B> {
+impl<N: Notifier> Writer for Producer<N> {
     #[inline(always)]
     fn words(&self) -> &Words {
         &self.ring.words
@@ -310,13 +310,13 @@ impl<B: Notifier> Writer for Producer<B> {
     }
 }
 
-impl<B: Notifier> Clone for Producer<B> {
-    fn clone(&self) -> Producer<B> {
+impl<N: Notifier> Clone for Producer<N> {
+    fn clone(&self) -> Producer<N> {
         Producer::join(Arc::clone(&self.ring))
     }
 }
 
-impl<B: Notifier> Drop for Producer<B> {
+impl<N: Notifier> Drop for Producer<N> {
     fn drop(&mut self) {
         // EDGE records-last (release): all that this producer committed.
         self.ring.control().living.fetch_sub(1, Release);
@@ -324,7 +324,7 @@ impl<B: Notifier> Drop for Producer<B> {
     }
 }
 
-impl<B: Notifier> fmt::Debug for Producer<B> {
+impl<N: Notifier> fmt::Debug for Producer<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Producer").field("longest", &self.longest()).finish_non_exhaustive()
     }
@@ -344,8 +344,8 @@ impl<B: Notifier> fmt::Debug for Producer<B> {
 /// assert_eq!(consumer.read().err(), Some(RecordError::Closed));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Consumer<B: Notifier = Silent> {
-    pub(super) ring: Arc<Ring<B>>,
+pub struct Consumer<N: Notifier = Silent> {
+    pub(super) ring: Arc<Ring<N>>,
     /// `ring.head`, which only this side stores.
     head: Position,
     /// In provided memory: the role, given up last.
@@ -353,12 +353,12 @@ pub struct Consumer<B: Notifier = Silent> {
     pub(super) role: Option<Held>,
 }
 
-impl<B: Notifier> Consumer<B> {
+impl<N: Notifier> Consumer<N> {
     /// Makes the consumer, which continues where the last one stopped.
     ///
     /// # Safety
     /// There is no other consumer (I4).
-    pub(super) unsafe fn go_on(ring: Arc<Ring<B>>) -> Consumer<B> {
+    pub(super) unsafe fn go_on(ring: Arc<Ring<N>>) -> Consumer<N> {
         // Only consumers that have gone or died have stored it.
         let head = ring.control().head.load(Relaxed).position();
         Consumer {
@@ -466,7 +466,7 @@ impl<B: Notifier> Consumer<B> {
     }
 }
 
-impl<B: Notifier> Reader for Consumer<B> {
+impl<N: Notifier> Reader for Consumer<N> {
     #[inline(always)]
     fn words(&self) -> &Words {
         &self.ring.words
@@ -479,7 +479,7 @@ impl<B: Notifier> Reader for Consumer<B> {
     }
 }
 
-impl<B: Notifier> Drop for Consumer<B> {
+impl<N: Notifier> Drop for Consumer<N> {
     fn drop(&mut self) {
         self.ring.control().values.go();
         // EDGE records-free (release): a producer that sees that the consumer has gone sees all its reads done.
@@ -488,7 +488,7 @@ impl<B: Notifier> Drop for Consumer<B> {
     }
 }
 
-impl<B: Notifier> fmt::Debug for Consumer<B> {
+impl<N: Notifier> fmt::Debug for Consumer<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Consumer").finish_non_exhaustive()
     }

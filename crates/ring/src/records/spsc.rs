@@ -38,7 +38,7 @@ use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 use uncontended_wait::Sleepers;
 
 /// Both sides of a ring.
-pub type Sides<B = Silent> = (Producer<B>, Consumer<B>);
+pub type Sides<N = Silent> = (Producer<N>, Consumer<N>);
 
 /// Makes a ring of at least `capacity` bytes whose sides poll.
 ///
@@ -57,34 +57,34 @@ pub fn blocking(capacity: usize) -> Result<Sides<Sleepers>, CapacityError> {
 }
 
 /// The state that both sides share.
-pub(super) struct Ring<B> {
+pub(super) struct Ring<N> {
     tail: CachePadded<Cursor>,
     head: CachePadded<Cursor>,
     /// Notifiers for the consumer, which waits for records, and for the producer, which waits for room.
-    values: CachePadded<Listeners<B>>,
-    room: CachePadded<B>,
+    values: CachePadded<Listeners<N>>,
+    room: CachePadded<N>,
     words: Words,
 }
 
-impl<B> Ring<B> {
+impl<N> Ring<N> {
     /// The notifier of the consumer.
-    pub(super) fn values(&self) -> &B {
+    pub(super) fn values(&self) -> &N {
         &self.values
     }
 
     /// The notifier of the producer.
-    pub(super) fn room(&self) -> &B {
+    pub(super) fn room(&self) -> &N {
         &self.room
     }
 }
 
-fn build<B: Notifier>(capacity: usize) -> Result<Sides<B>, CapacityError> {
+fn build<N: Notifier>(capacity: usize) -> Result<Sides<N>, CapacityError> {
     let start = Position::new(0);
     let ring = Arc::new(Ring {
         tail: CachePadded::new(Cursor::new("tail", start)),
         head: CachePadded::new(Cursor::new("head", start)),
         values: CachePadded::new(Listeners::default()),
-        room: CachePadded::new(B::default()),
+        room: CachePadded::new(N::default()),
         words: Words::new(capacity)?,
     });
     let limit = start.plus(ring.words.len());
@@ -110,15 +110,15 @@ fn build<B: Notifier>(capacity: usize) -> Result<Sides<B>, CapacityError> {
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Producer<B: Notifier = Silent> {
-    pub(super) ring: Arc<Ring<B>>,
+pub struct Producer<N: Notifier = Silent> {
+    pub(super) ring: Arc<Ring<N>>,
     /// `ring.tail`, which only this side stores.
     tail: Position,
     /// Where the ring is full, according to the last load of `head`.
     limit: Position,
 }
 
-impl<B: Notifier> Producer<B> {
+impl<N: Notifier> Producer<N> {
     /// Claims room for a record of `len` bytes.
     ///
     /// # Errors
@@ -176,7 +176,7 @@ impl<B: Notifier> Producer<B> {
     }
 }
 
-impl<B: Notifier> Writer for Producer<B> {
+impl<N: Notifier> Writer for Producer<N> {
     #[inline(always)]
     fn words(&self) -> &Words {
         &self.ring.words
@@ -201,7 +201,7 @@ impl<B: Notifier> Writer for Producer<B> {
     unsafe fn abort(&mut self, _: Claimed) {}
 }
 
-impl<B: Notifier> Drop for Producer<B> {
+impl<N: Notifier> Drop for Producer<N> {
     fn drop(&mut self) {
         // EDGE records-publish (release): a consumer that sees that the producer has gone sees all its records.
         self.ring.tail.store_gone(self.tail, Release);
@@ -209,7 +209,7 @@ impl<B: Notifier> Drop for Producer<B> {
     }
 }
 
-impl<B: Notifier> fmt::Debug for Producer<B> {
+impl<N: Notifier> fmt::Debug for Producer<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Producer").field("longest", &self.longest()).finish_non_exhaustive()
     }
@@ -229,15 +229,15 @@ impl<B: Notifier> fmt::Debug for Producer<B> {
 /// assert_eq!(consumer.read().err(), Some(RecordError::Closed));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Consumer<B: Notifier = Silent> {
-    pub(super) ring: Arc<Ring<B>>,
+pub struct Consumer<N: Notifier = Silent> {
+    pub(super) ring: Arc<Ring<N>>,
     /// `ring.head`, which only this side stores; or past the padding after it.
     head: Position,
     /// The last load of `tail`.
     seen: Position,
 }
 
-impl<B: Notifier> Consumer<B> {
+impl<N: Notifier> Consumer<N> {
     /// Reads the oldest record that was not released.
     ///
     /// # Errors
@@ -290,7 +290,7 @@ impl<B: Notifier> Consumer<B> {
     }
 }
 
-impl<B: Notifier> Reader for Consumer<B> {
+impl<N: Notifier> Reader for Consumer<N> {
     #[inline(always)]
     fn words(&self) -> &Words {
         &self.ring.words
@@ -306,7 +306,7 @@ impl<B: Notifier> Reader for Consumer<B> {
     }
 }
 
-impl<B: Notifier> Drop for Consumer<B> {
+impl<N: Notifier> Drop for Consumer<N> {
     fn drop(&mut self) {
         self.ring.values.go();
         // EDGE records-vacate (release): a producer that sees that the consumer has gone sees all its reads done.
@@ -315,7 +315,7 @@ impl<B: Notifier> Drop for Consumer<B> {
     }
 }
 
-impl<B: Notifier> fmt::Debug for Consumer<B> {
+impl<N: Notifier> fmt::Debug for Consumer<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Consumer").finish_non_exhaustive()
     }

@@ -18,13 +18,13 @@ use std::fmt;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use = "values that are neither released nor taken out stay in the ring"]
-pub struct Batch<'c, T, B: Notifier = Silent> {
-    pub(super) consumer: &'c mut Consumer<T, B>,
+pub struct Batch<'c, T, N: Notifier = Silent> {
+    pub(super) consumer: &'c mut Consumer<T, N>,
     /// How many slots from `head` on hold values (I6).
     pub(super) len: u64,
 }
 
-impl<'c, T, B: Notifier> Batch<'c, T, B> {
+impl<'c, T, N: Notifier> Batch<'c, T, N> {
     /// The number of values.
     #[allow(clippy::len_without_is_empty, reason = "a batch is never empty")]
     pub fn len(&self) -> usize {
@@ -32,7 +32,7 @@ impl<'c, T, B: Notifier> Batch<'c, T, B> {
     }
 
     /// The values, oldest first.
-    pub fn iter(&self) -> Iter<'_, T, B> {
+    pub fn iter(&self) -> Iter<'_, T, N> {
         let next = self.consumer.head;
         Iter { consumer: self.consumer, next, end: next.plus(self.len) }
     }
@@ -64,40 +64,40 @@ impl<'c, T, B: Notifier> Batch<'c, T, B> {
     }
 }
 
-impl<'b, T, B: Notifier> IntoIterator for &'b Batch<'_, T, B> {
+impl<'b, T, N: Notifier> IntoIterator for &'b Batch<'_, T, N> {
     type Item = &'b T;
-    type IntoIter = Iter<'b, T, B>;
+    type IntoIter = Iter<'b, T, N>;
 
-    fn into_iter(self) -> Iter<'b, T, B> {
+    fn into_iter(self) -> Iter<'b, T, N> {
         self.iter()
     }
 }
 
 /// Takes values out. The iterator gives the slots of the taken ones back when it is dropped.
-impl<'c, T, B: Notifier> IntoIterator for Batch<'c, T, B> {
+impl<'c, T, N: Notifier> IntoIterator for Batch<'c, T, N> {
     type Item = T;
-    type IntoIter = Taken<'c, T, B>;
+    type IntoIter = Taken<'c, T, N>;
 
-    fn into_iter(self) -> Taken<'c, T, B> {
+    fn into_iter(self) -> Taken<'c, T, N> {
         let next = self.consumer.set_aside(self.len);
         Taken { next, end: next.plus(self.len), consumer: self.consumer }
     }
 }
 
-impl<T, B: Notifier> fmt::Debug for Batch<'_, T, B> {
+impl<T, N: Notifier> fmt::Debug for Batch<'_, T, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Batch").field("len", &self.len).finish_non_exhaustive()
     }
 }
 
 /// The values of a [`Batch`], oldest first.
-pub struct Iter<'b, T, B: Notifier = Silent> {
-    consumer: &'b Consumer<T, B>,
+pub struct Iter<'b, T, N: Notifier = Silent> {
+    consumer: &'b Consumer<T, N>,
     next: Position,
     end: Position,
 }
 
-impl<'b, T, B: Notifier> Iterator for Iter<'b, T, B> {
+impl<'b, T, N: Notifier> Iterator for Iter<'b, T, N> {
     type Item = &'b T;
 
     #[inline]
@@ -117,9 +117,9 @@ impl<'b, T, B: Notifier> Iterator for Iter<'b, T, B> {
     }
 }
 
-impl<T, B: Notifier> ExactSizeIterator for Iter<'_, T, B> {}
+impl<T, N: Notifier> ExactSizeIterator for Iter<'_, T, N> {}
 
-impl<T, B: Notifier> fmt::Debug for Iter<'_, T, B> {
+impl<T, N: Notifier> fmt::Debug for Iter<'_, T, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Iter").field("left", &self.len()).finish_non_exhaustive()
     }
@@ -127,14 +127,14 @@ impl<T, B: Notifier> fmt::Debug for Iter<'_, T, B> {
 
 /// An iterator that takes the values of a [`Batch`] out, oldest first. Values left when it is dropped stay in the ring;
 /// if the iterator is leaked, so are all its values.
-pub struct Taken<'c, T, B: Notifier = Silent> {
+pub struct Taken<'c, T, N: Notifier = Silent> {
     /// Its `head` is `end` (I7).
-    consumer: &'c mut Consumer<T, B>,
+    consumer: &'c mut Consumer<T, N>,
     next: Position,
     end: Position,
 }
 
-impl<T, B: Notifier> Iterator for Taken<'_, T, B> {
+impl<T, N: Notifier> Iterator for Taken<'_, T, N> {
     type Item = T;
 
     #[inline]
@@ -154,16 +154,16 @@ impl<T, B: Notifier> Iterator for Taken<'_, T, B> {
     }
 }
 
-impl<T, B: Notifier> ExactSizeIterator for Taken<'_, T, B> {}
+impl<T, N: Notifier> ExactSizeIterator for Taken<'_, T, N> {}
 
-impl<T, B: Notifier> Drop for Taken<'_, T, B> {
+impl<T, N: Notifier> Drop for Taken<'_, T, N> {
     fn drop(&mut self) {
         // SAFETY: the values before `next` have been taken, those from `next` on have not (I7).
         unsafe { self.consumer.settle(self.next) };
     }
 }
 
-impl<T, B: Notifier> fmt::Debug for Taken<'_, T, B> {
+impl<T, N: Notifier> fmt::Debug for Taken<'_, T, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Taken").field("left", &self.len()).finish_non_exhaustive()
     }

@@ -29,15 +29,15 @@ pub(super) type Pair<'c, T> = (&'c [Slot<T>], &'c [Slot<T>]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use = "nothing is published before `publish`"]
-pub struct Claim<'p, T, B: Notifier = Silent> {
-    producer: &'p mut Producer<T, B>,
+pub struct Claim<'p, T, N: Notifier = Silent> {
+    producer: &'p mut Producer<T, N>,
     len: u64,
     /// How many slots hold values (I5).
     written: u64,
 }
 
-impl<'p, T, B: Notifier> Claim<'p, T, B> {
-    pub(super) fn new(producer: &'p mut Producer<T, B>, len: usize) -> Claim<'p, T, B> {
+impl<'p, T, N: Notifier> Claim<'p, T, N> {
+    pub(super) fn new(producer: &'p mut Producer<T, N>, len: usize) -> Claim<'p, T, N> {
         Claim { producer, len: len as u64, written: 0 }
     }
 
@@ -94,7 +94,7 @@ impl<'p, T, B: Notifier> Claim<'p, T, B> {
     }
 }
 
-impl<T, B: Notifier> Drop for Claim<'_, T, B> {
+impl<T, N: Notifier> Drop for Claim<'_, T, N> {
     fn drop(&mut self) {
         while std::mem::needs_drop::<T>() && self.written > 0 {
             self.written -= 1;
@@ -104,7 +104,7 @@ impl<T, B: Notifier> Drop for Claim<'_, T, B> {
     }
 }
 
-impl<T, B: Notifier> fmt::Debug for Claim<'_, T, B> {
+impl<T, N: Notifier> fmt::Debug for Claim<'_, T, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Claim").field("len", &self.len).field("written", &self.written).finish()
     }

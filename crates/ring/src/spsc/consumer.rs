@@ -24,8 +24,8 @@ use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 /// ```
 // Aligned, so that two sides created together and used in place by two threads share no cache line.
 #[repr(align(128))]
-pub struct Consumer<T, B: Notifier = Silent> {
-    place: Place<T, B>,
+pub struct Consumer<T, N: Notifier = Silent> {
+    place: Place<T, N>,
     /// The ring's `head`, which only this side stores.
     pub(super) head: Position,
     /// The last load of `tail`.
@@ -36,29 +36,29 @@ pub struct Consumer<T, B: Notifier = Silent> {
     /// `head` is past values that were set aside and not vacated yet; their iterator may have been leaked.
     has_set_aside: bool,
     pace: Pace,
-    _keeper: Keeper<T, B>,
+    _keeper: Keeper<T, N>,
 }
 
 // SAFETY: it is the only consumer (I3), and shares only atomics with the producer, so it may move to another thread
 // together with the values that it pops.
-unsafe impl<T: Send, B: Notifier> Send for Consumer<T, B> {}
+unsafe impl<T: Send, N: Notifier> Send for Consumer<T, N> {}
 
-impl<T, B: Notifier> Consumer<T, B> {
+impl<T, N: Notifier> Consumer<T, N> {
     /// # Safety
     /// The place is valid as long as the keeper lives (I4), `head` is its position, and there is no other consumer
     /// (I3).
     pub(super) unsafe fn new(
-        place: Place<T, B>,
+        place: Place<T, N>,
         head: Position,
-        keeper: Keeper<T, B>,
-    ) -> Consumer<T, B> {
+        keeper: Keeper<T, N>,
+    ) -> Consumer<T, N> {
         let (ahead, fetch) = (place.slots.ahead(), place.slots.last_whole_line(head));
         let (has_set_aside, pace) = (false, Pace::default());
         Consumer { place, head, seen: head, ahead, fetch, has_set_aside, pace, _keeper: keeper }
     }
 
     #[inline(always)]
-    pub(super) fn control(&self) -> &Control<B> {
+    pub(super) fn control(&self) -> &Control<N> {
         // SAFETY: this side holds the keeper, and drops it last (I4).
         unsafe { self.place.control() }
     }
@@ -92,7 +92,7 @@ impl<T, B: Notifier> Consumer<T, B> {
     ///
     /// # Errors
     /// There is no value now, or there will never be one.
-    pub fn read(&mut self, most: usize) -> Result<Batch<'_, T, B>, PopError> {
+    pub fn read(&mut self, most: usize) -> Result<Batch<'_, T, N>, PopError> {
         if self.seen.since(self.head) < most as u64 {
             self.look();
         }
@@ -258,7 +258,7 @@ impl<T, B: Notifier> Consumer<T, B> {
     }
 }
 
-impl<T, B: Notifier> Drop for Consumer<T, B> {
+impl<T, N: Notifier> Drop for Consumer<T, N> {
     fn drop(&mut self) {
         self.control().values.go();
         let last = Last(self);
@@ -271,9 +271,9 @@ impl<T, B: Notifier> Drop for Consumer<T, B> {
 }
 
 /// Closes the ring when it is dropped, even if the drop of a queued value panics.
-struct Last<'c, T, B: Notifier>(&'c mut Consumer<T, B>);
+struct Last<'c, T, N: Notifier>(&'c mut Consumer<T, N>);
 
-impl<T, B: Notifier> Drop for Last<'_, T, B> {
+impl<T, N: Notifier> Drop for Last<'_, T, N> {
     fn drop(&mut self) {
         let (control, head) = (self.0.control(), self.0.head);
         // EDGE vacate (release): a producer that sees that the consumer has gone sees all its reads done.
@@ -282,7 +282,7 @@ impl<T, B: Notifier> Drop for Last<'_, T, B> {
     }
 }
 
-impl<T, B: Notifier> fmt::Debug for Consumer<T, B> {
+impl<T, N: Notifier> fmt::Debug for Consumer<T, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Consumer").field("capacity", &self.capacity()).finish_non_exhaustive()
     }

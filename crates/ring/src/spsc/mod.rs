@@ -65,7 +65,7 @@ use uncontended_atomic::CachePadded;
 use uncontended_atomic::Ordering::Relaxed;
 
 /// Both sides of a ring.
-pub type Sides<T, B = Silent> = (Producer<T, B>, Consumer<T, B>);
+pub type Sides<T, N = Silent> = (Producer<T, N>, Consumer<T, N>);
 
 /// Makes a ring for at most `capacity` values whose sides poll.
 ///
@@ -90,44 +90,44 @@ pub fn ring<T>(capacity: usize) -> Result<Sides<T>, CapacityError> {
 
 /// The state that both sides share.
 #[repr(C)]
-pub(crate) struct Control<B> {
+pub(crate) struct Control<N> {
     /// The position of the next value to push; only the producer stores it.
     pub(crate) tail: CachePadded<Cursor>,
     /// The position of the next value to pop; only the consumer stores it.
     pub(crate) head: CachePadded<Cursor>,
     /// Notifiers for the consumer, which waits for values, and for the producer, which waits for room.
-    pub(crate) values: CachePadded<Listeners<B>>,
-    pub(crate) room: CachePadded<B>,
+    pub(crate) values: CachePadded<Listeners<N>>,
+    pub(crate) room: CachePadded<N>,
 }
 
-impl<B: Notifier> Control<B> {
-    fn new(start: Position) -> Control<B> {
+impl<N: Notifier> Control<N> {
+    fn new(start: Position) -> Control<N> {
         Control {
             tail: CachePadded::new(Cursor::new("tail", start)),
             head: CachePadded::new(Cursor::new("head", start)),
             values: CachePadded::new(Listeners::default()),
-            room: CachePadded::new(B::default()),
+            room: CachePadded::new(N::default()),
         }
     }
 }
 
 /// Owner of a ring's memory.
-enum Keeper<T, B> {
+enum Keeper<T, N> {
     /// The heap.
-    Owned { _ring: Arc<Owned<T, B>> },
+    Owned { _ring: Arc<Owned<T, N>> },
     /// The caller, while the role is held.
     #[cfg(not(unc_model))]
     Given(#[allow(dead_code, reason = "kept for its drop")] crate::given::Held),
 }
 
 /// A ring in its own memory.
-struct Owned<T, B> {
-    control: Control<B>,
+struct Owned<T, N> {
+    control: Control<N>,
     slots: Slots<Slot<T>>,
 }
 
 /// Makes a ring whose first value is at `start`.
-fn ring_at<T, B: Notifier>(capacity: usize, start: Position) -> Result<Sides<T, B>, CapacityError> {
+fn ring_at<T, N: Notifier>(capacity: usize, start: Position) -> Result<Sides<T, N>, CapacityError> {
     let slots = Slots::new(capacity, |_| Slot::new())?;
     let ring = Arc::new(Owned { control: Control::new(start), slots });
     let place = Place {
@@ -142,7 +142,7 @@ fn ring_at<T, B: Notifier>(capacity: usize, start: Position) -> Result<Sides<T, 
     Ok((producer, unsafe { Consumer::new(place, start, Keeper::Owned { _ring: ring }) }))
 }
 
-impl<T, B> Drop for Owned<T, B> {
+impl<T, N> Drop for Owned<T, N> {
     fn drop(&mut self) {
         // Both sides have gone, so these no longer change.
         let tail = self.control.tail.load(Relaxed).position();
@@ -156,25 +156,25 @@ impl<T, B> Drop for Owned<T, B> {
 }
 
 /// Pointers into a ring, which each side keeps for itself. They are valid as long as the keeper lives (I4).
-struct Place<T, B> {
-    control: NonNull<Control<B>>,
+struct Place<T, N> {
+    control: NonNull<Control<N>>,
     slots: View<Slot<T>>,
     capacity: u64,
 }
 
-impl<T, B> Place<T, B> {
+impl<T, N> Place<T, N> {
     /// The control block. The caller must hold the keeper (I4).
     #[inline(always)]
-    unsafe fn control(&self) -> &Control<B> {
+    unsafe fn control(&self) -> &Control<N> {
         // SAFETY: the caller holds the keeper (I4).
         unsafe { self.control.as_ref() }
     }
 }
 
-impl<T, B> Clone for Place<T, B> {
-    fn clone(&self) -> Place<T, B> {
+impl<T, N> Clone for Place<T, N> {
+    fn clone(&self) -> Place<T, N> {
         *self
     }
 }
 
-impl<T, B> Copy for Place<T, B> {}
+impl<T, N> Copy for Place<T, N> {}

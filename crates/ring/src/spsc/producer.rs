@@ -20,8 +20,8 @@ use uncontended_atomic::Ordering::{Acquire, Release};
 /// ```
 // Aligned, so that two sides created together and used in place by two threads share no cache line.
 #[repr(align(128))]
-pub struct Producer<T, B: Notifier = Silent> {
-    place: Place<T, B>,
+pub struct Producer<T, N: Notifier = Silent> {
+    place: Place<T, N>,
     /// The ring's `tail`, which only this side stores.
     pub(super) tail: Position,
     /// Where the ring is full, according to the last load of `head`. A stale limit refuses too early, never too late.
@@ -29,30 +29,30 @@ pub struct Producer<T, B: Notifier = Silent> {
     /// How far ahead of `tail` slots are prefetched for writing, and the last slot that may be.
     ahead: u64,
     fetch: Position,
-    _keeper: Keeper<T, B>,
+    _keeper: Keeper<T, N>,
 }
 
 // SAFETY: it is the only producer (I3), and shares only atomics with the consumer, so it may move to another thread
 // together with the values that it pushes.
-unsafe impl<T: Send, B: Notifier> Send for Producer<T, B> {}
+unsafe impl<T: Send, N: Notifier> Send for Producer<T, N> {}
 
-impl<T, B: Notifier> Producer<T, B> {
+impl<T, N: Notifier> Producer<T, N> {
     /// # Safety
     /// The place is valid as long as the keeper lives (I4), `tail` and `head` are its positions, and there is no other
     /// producer (I3).
     pub(super) unsafe fn new(
-        place: Place<T, B>,
+        place: Place<T, N>,
         tail: Position,
         head: Position,
-        keeper: Keeper<T, B>,
-    ) -> Producer<T, B> {
+        keeper: Keeper<T, N>,
+    ) -> Producer<T, N> {
         let limit = head.plus(place.capacity);
         let (ahead, fetch) = (place.slots.ahead(), place.slots.last_whole_line(limit));
         Producer { place, tail, limit, ahead, fetch, _keeper: keeper }
     }
 
     #[inline(always)]
-    pub(super) fn control(&self) -> &Control<B> {
+    pub(super) fn control(&self) -> &Control<N> {
         // SAFETY: this side holds the keeper, and drops it last (I4).
         unsafe { self.place.control() }
     }
@@ -146,7 +146,7 @@ impl<T, B: Notifier> Producer<T, B> {
     ///
     /// # Errors
     /// There is not enough room now; or `count` exceeds the capacity; or the consumer has gone.
-    pub fn claim(&mut self, count: usize) -> Result<Claim<'_, T, B>, ClaimError> {
+    pub fn claim(&mut self, count: usize) -> Result<Claim<'_, T, N>, ClaimError> {
         if count > self.capacity() {
             return Err(ClaimError::TooLong { most: self.capacity() });
         }
@@ -218,7 +218,7 @@ impl<T, B: Notifier> Producer<T, B> {
     }
 }
 
-impl<T, B: Notifier> Drop for Producer<T, B> {
+impl<T, N: Notifier> Drop for Producer<T, N> {
     fn drop(&mut self) {
         // EDGE publish (release): a consumer that sees that the producer has gone sees all its values.
         self.control().tail.store_gone(self.tail, Release);
@@ -226,7 +226,7 @@ impl<T, B: Notifier> Drop for Producer<T, B> {
     }
 }
 
-impl<T, B: Notifier> fmt::Debug for Producer<T, B> {
+impl<T, N: Notifier> fmt::Debug for Producer<T, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Producer").field("capacity", &self.capacity()).finish_non_exhaustive()
     }
