@@ -1,6 +1,6 @@
 //! Question: is the evidence of any prior ever above the truth, and how far below is it where a decision is near?
 //!
-//! Writes random cases with the crate's answers, a line each, for `compare/oracles/evidence.py`:
+//! Writes random cases with the crate's answers, one per line, for `compare/oracles/evidence.py`:
 //! `cargo run --release --manifest-path compare/Cargo.toml -- evidence 100000 SEED | python3
 //! compare/oracles/evidence.py` (the oracle needs python-flint).
 

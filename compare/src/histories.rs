@@ -1,8 +1,9 @@
 //! Question: is the search for linearizations as fast as Porcupine's, and are the verdicts the same?
 //!
-//! On the histories of Porcupine's own tests, which lie in its checkout and not here, and on random ones, written next
-//! to them in the form that Porcupine reads. Both sides take turns, a process of Porcupine's for each round of ours; a
-//! ratio is of one round. `--go BINARY` is a test binary made of the checkout and `oracles/porcupine_times_test.go`.
+//! The inputs are the histories of Porcupine's own tests, which are in its checkout and not here, and random ones,
+//! which are written next to them in Porcupine's format. Both sides alternate, one process of Porcupine's per round of
+//! ours; each ratio is of one round. `--go BINARY` is a test binary made of the checkout and
+//! `oracles/porcupine_times_test.go`.
 //!
 //!     cargo run --release --manifest-path compare/Cargo.toml -- histories CHECKOUT --go BINARY
 
@@ -19,7 +20,7 @@ use uncontended_model::history::{
 };
 use uncontended_model::random::Random;
 
-/// What a check of one history gave, and what it took.
+/// The verdict on one history, and its cost.
 #[derive(Debug, Clone, Copy)]
 struct Taken {
     is_linearizable: bool,
@@ -65,7 +66,7 @@ pub(crate) fn main(flags: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// A line of the table: sums over the files of a round, medians over rounds, the extremes of the ratio.
+/// A row of the table: sums over the files of a round, medians over rounds, extremes of the ratio.
 fn row(name: &str, all: &[(Round, Option<Round>)], is_in: impl Fn(&str) -> bool) {
     let sum = |round: &Round, time: fn(&Taken) -> f64| {
         let taken = round.iter().filter(|(file, _)| is_in(file)).map(|(_, taken)| time(taken));

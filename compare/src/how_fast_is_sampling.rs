@@ -1,10 +1,9 @@
-//! Question: what does a sample without replacement cost, against the sparse set and the crate `rand`?
+//! Question: what does a sample without replacement cost, compared with the sparse set and the crate `rand`?
 //!
-//! Population 10,000, the sample sizes of the original measurement; every way visits its sample once, from the same
-//! kind of generator. Interleaved round by round; the median of the rounds' ratios, with the anytime-valid interval of
-//! that median.
-//! Not measured: cold caches, larger populations.
-//! `cargo run --release --manifest-path compare/Cargo.toml -- how_fast_is_sampling [ROUNDS]`
+//! Population 10,000, with the sample sizes of the original measurement. Each method visits its sample once and uses
+//! the same kind of generator. Rounds are interleaved; the result is the median of their ratios, with its anytime-valid
+//! interval. Not measured: cold caches, larger populations. `cargo run --release --manifest-path compare/Cargo.toml --
+//! how_fast_is_sampling [ROUNDS]`
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -51,7 +50,7 @@ pub fn main(arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// Nanoseconds a call.
+/// Nanoseconds per call.
 fn time(samples: u32, mut sample: impl FnMut() -> u64) -> f64 {
     let start = Instant::now();
     for _ in 0..samples {

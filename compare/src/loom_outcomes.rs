@@ -1,9 +1,10 @@
-//! Question: does the model checker admit every execution that loom admits, and which does loom lose; and how long does
+//! Question: does the model checker admit every execution that loom admits, which does loom miss, and how long does
 //! each take?
 //!
 //! Every program is written once and compiled against both. Loom's documented examples come first. The binary fails if
-//! loom finds an outcome that ours does not (but for one that C11 forbids); outcomes that loom loses are printed. Times
-//! are of whole explorations, taken in turns in one run; they depend on the machine, the numbers of executions do not.
+//! loom finds an outcome that ours does not (except for one that C11 forbids); outcomes that loom misses are printed.
+//! Times are of whole explorations that alternate in one run. They depend on the machine; the numbers of executions do
+//! not.
 //!
 //!     cargo run --release --manifest-path compare/Cargo.toml -- loom_outcomes
 

@@ -1,4 +1,5 @@
-//! Our code beside its rivals, one file a question: `-- --list` lists the questions, `-- QUESTION [flags]` answers one.
+//! Our code next to its rivals, one file per question: `-- --list` lists the questions, `-- QUESTION [flags]` answers
+//! one.
 
 mod evidence;
 mod histories;
@@ -20,7 +21,7 @@ mod u2_wake;
 use std::process::ExitCode;
 use uncontended_bench::{Bench, Options};
 
-/// A question's name, what it answers, and its code.
+/// A question: its name, what it answers, and its code.
 type Question = (&'static str, &'static str, fn(&[String]) -> Result<(), String>);
 
 #[rustfmt::skip]
@@ -67,7 +68,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Measures and prints. A rival that fails is a row that says so; one of ours that fails is an error.
+/// Measures and prints. A rival that fails becomes a row that says so; a subject of ours that fails is an error.
 fn answer(bench: Bench, options: &Options) -> Result<(), String> {
     let report = bench.show(options)?;
     let tables = report.tables.iter().filter_map(|table| table.outcome.as_ref().ok());

@@ -1,7 +1,7 @@
-//! Question: how many items a second does a stream from one thread to another carry?
+//! Question: how many items per second does a stream from one thread to another carry?
 //!
 //! Rivals: rtrb, ringbuf, crossbeam's queue and channel, kanal, flume, crossfire, the disruptor, std's bounded channel.
-//! Those that do not block are polled with the processor's spin hint. Every item is written in full, read in full and
+//! Rivals that do not block are polled with the processor's spin hint. Every item is written in full, read in full and
 //! checksummed.
 //! Not measured: more than one producer or consumer, idle time (r4), wake-ups (r3), one CPU (r6).
 
@@ -49,8 +49,8 @@ fn subjects<T: Payload>(bench: Bench, capacity: usize) -> Bench {
         .subject("std sync_channel", stream::<T, pipes::Std>(capacity))
 }
 
-/// One block: a fresh queue, filled and emptied once, then as many items as the block asks for, at least four times its
-/// capacity.
+/// One block: a fresh queue, filled and emptied once, then the number of items that the block asks for, but at least
+/// four times its capacity.
 pub fn stream<T: Payload, P: Pipe<T>>(capacity: usize) -> impl FnMut(&mut Block) + Send + 'static {
     move |block| {
         let n = block.at_least(4 * capacity as u64);

@@ -1,9 +1,9 @@
-//! Question: what does an item cost when items come in bursts, with pauses between them, in time and in CPU time?
+//! Question: what does an item cost, in time and in CPU time, when items come in bursts with pauses in between?
 //!
-//! A burst of 1, 10 or 100 items of 8 bytes goes through a queue of 128; then the producer pauses for 0, 1 or 10 ms.
-//! The time of an item is from the start of its burst until the consumer has taken the last of it, divided by their
-//! number; CPU time is of the whole block, pauses included, divided by the number of items. Rivals: as in r1; those
-//! that do not block burn a CPU in the pauses.
+//! A burst of 1, 10 or 100 items of 8 bytes passes through a queue of 128; then the producer pauses for 0, 1 or 10 ms.
+//! The time per item runs from the start of its burst until the consumer has taken the last item, divided by their
+//! number. CPU time is that of the whole block, pauses included, divided by the number of items. Rivals: as in r1;
+//! those that do not block burn a CPU in the pauses.
 //! Not measured: a full queue (r1), several producers.
 
 use std::sync::atomic::AtomicU64;
@@ -51,7 +51,7 @@ fn subjects(bench: Bench, burst: u64, pause: Duration) -> Bench {
 
 fn bursts<P: Pipe<Item>>(burst: u64, pause: Duration) -> impl FnMut(&mut Block) + Send + 'static {
     move |block| {
-        // At least one burst, and whole ones only.
+        // At least one burst, and only whole ones.
         let count = block.operations().div_ceil(burst);
         let (mut sender, mut receiver) = sides::<Item, P>(CAPACITY);
         let first = warm::<Item, P>(&mut sender, &mut receiver, CAPACITY);

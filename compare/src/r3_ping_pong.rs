@@ -1,8 +1,8 @@
-//! Question: how long does a message take there and back, when both sides block?
+//! Question: how long is a round trip when both sides block?
 //!
 //! Two queues of 64 items of 8 bytes; one thread sends an item and waits for its echo. Rivals: the blocking ones of r1;
-//! rtrb polled on both ends as the floor that burns two CPUs.
-//! Not measured: several messages under way (r1), pauses between them (r2).
+//! and rtrb, polled at both ends, as the lower bound that burns two CPUs.
+//! Not measured: several messages in flight (r1), pauses between them (r2).
 
 use uncontended_bench::{Bench, Block, Options, Place};
 use uncontended_sys::clock::{Moment, ticks};

@@ -1,7 +1,7 @@
-//! Question: what does a consumer cost that has nothing to do?
+//! Question: what does an idle consumer cost?
 //!
-//! A block is 200 ms in which a consumer waits for an item that comes after them. The baseline is such a block without
-//! any consumer: what the measurement itself takes. CPU time is the column "CPUs" (1 is one CPU busy), wake-ups are
+//! In a block of 200 ms, a consumer waits for an item that arrives at the end. The baseline is such a block without any
+//! consumer, the cost of the measurement itself. CPU time is the column "CPUs" (1 is one CPU busy), wake-ups are
 //! "sleeps/s".
 //! Rivals: as in r1, with the disruptor's managed consumer in each of its strategies.
 //! Not measured: memory; a producer that waits for room.
@@ -50,7 +50,7 @@ pub fn main(flags: &[String]) -> Result<(), String> {
 fn wait(block: &mut Block) {
     std::thread::sleep(SETTLE);
     block.measure(|| std::thread::sleep(IDLE));
-    // One wait, however many the block was asked for.
+    // One wait, whatever number of operations the block asks for.
     block.counts(IDLE.as_nanos() as u64, 1);
 }
 

@@ -1,8 +1,8 @@
-//! Question: how many items a second reach two consumers that each see all of them, three threads on two CPUs?
+//! Question: how many items per second reach two consumers that each see all of them, with three threads on two CPUs?
 //!
 //! Items of 64 bytes, capacity 1,024. Rivals: the disruptor with consumers that it manages, in each of its strategies,
-//! and with pollers. "lag" is how far the slowest consumer was behind, at most, as the producer saw it every 256 items.
-//! Not measured: consumers that depend on each other, or that share the items.
+//! and with pollers. "lag" is the maximum distance of the slowest consumer, which the producer samples every 256 items.
+//! Not measured: consumers that follow each other, or that share the items.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;

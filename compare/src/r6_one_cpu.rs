@@ -1,8 +1,8 @@
 //! Question: how much slower is a stream when both of its ends share one CPU?
 //!
-//! For each rival the same stream on two CPUs and on one, interleaved: the ratio is the slowdown. 64-byte items,
-//! capacity 1,024. Those that spin wait for the scheduler to take turns; a yield in their loop is what their users add
-//! for that.
+//! Each rival runs the same stream on two CPUs and on one, interleaved: the ratio is the slowdown. 64-byte items,
+//! capacity 1,024. Rivals that spin wait for the scheduler to switch threads; their users add a yield to the loop for
+//! that.
 //! Not measured: other work on that CPU.
 
 use std::time::Duration;

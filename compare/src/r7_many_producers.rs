@@ -1,6 +1,6 @@
-//! Question: how many items a second do many producers hand to one consumer, when all of them sleep while they wait?
+//! Question: how many items per second do many producers hand to one consumer, if all of them sleep while they wait?
 //!
-//! Items of 64 bytes. Producers take turns as the kernel lets them; the ring is full most of the time. Rivals:
+//! Items of 64 bytes. Producers take turns as the kernel schedules them; the ring is full most of the time. Rivals:
 //! crossbeam's channel, kanal, flume, std's bounded channel.
 //! Not measured: producers that poll, one-way latency.
 
@@ -12,7 +12,7 @@ use crate::rivals::payload::{Payload, Words, checksum};
 
 type Item = Words<8>;
 
-/// A queue from many to one.
+/// A queue from many producers to one consumer.
 trait Queue: 'static {
     type Sender: Clone + Send;
     type Receiver: Send;
@@ -39,7 +39,7 @@ impl Queue for Ours {
 
     #[inline(always)]
     fn receive(receiver: &mut Self::Receiver) -> Item {
-        receiver.pop_wait().expect("producers are there")
+        receiver.pop_wait().expect("a producer lives")
     }
 }
 
@@ -62,7 +62,7 @@ macro_rules! channel {
 
             #[inline(always)]
             fn receive(receiver: &mut Self::Receiver) -> Item {
-                receiver.recv().expect("producers are there")
+                receiver.recv().expect("a producer lives")
             }
         }
     };
@@ -107,7 +107,7 @@ pub fn main(flags: &[String]) -> Result<(), String> {
     crate::answer(bench, &options)
 }
 
-/// One block: a fresh queue; each producer sends its part, the consumer checks the sum of all.
+/// One block: with a fresh queue, each producer sends its part, and the consumer checks the sum.
 fn many<Q: Queue>(producers: u64, capacity: usize) -> impl FnMut(&mut Block) + Send + 'static {
     move |block| {
         let each = block.at_least(4 * capacity as u64 * producers) / producers;

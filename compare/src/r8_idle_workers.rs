@@ -1,7 +1,7 @@
-//! Question: what does an item cost that goes to one of many workers who have nothing to do?
+//! Question: what does it cost to hand an item to one of many idle workers?
 //!
-//! A producer hands over an item every 200 µs; the workers sleep. Look at the CPU time of an item: all that is more
-//! than one worker woken and one item handed over is waste. Rivals: crossbeam's channel, kanal, flume.
+//! A producer hands over an item every 200 µs; the workers sleep. The CPU time per item shows the waste: everything
+//! beyond waking one worker and handing over one item. Rivals: crossbeam's channel, kanal, flume.
 //! Not measured: work, throughput.
 
 use std::sync::Arc;
@@ -34,7 +34,7 @@ pub fn main(flags: &[String]) -> Result<(), String> {
 
 type Work = Box<dyn FnOnce() + Send>;
 
-/// One block: `push` hands every item over, after a pause, and ends the workers when it is dropped.
+/// One block: `push` hands over each item after a pause, and ends the workers when it is dropped.
 fn hand_out(block: &mut Block, seen: &AtomicU64, mut push: impl FnMut(u64), workers: Vec<Work>) {
     let n = block.at_least(50);
     block.team(

@@ -1,9 +1,9 @@
 //! Question: is the certified bound of Robbins' criterion ever below the truth, and how far above is it?
 //!
-//! Writes random cases with the crate's answer, a line each, for `compare/oracles/robbins.py` to judge in ball
-//! arithmetic of any precision: `cargo run --release --manifest-path compare/Cargo.toml -- robbins 1000000 SEED |
-//! python3 compare/oracles/robbins.py` (the oracle needs python-flint). Numbers are written in hexadecimal, so that
-//! nothing is rounded on the way.
+//! Writes random cases with the crate's answer, one per line, for `compare/oracles/robbins.py`, which checks them in
+//! ball arithmetic of any precision: `cargo run --release --manifest-path compare/Cargo.toml -- robbins 1000000 SEED |
+//! python3 compare/oracles/robbins.py` (the oracle needs python-flint). Numbers are hexadecimal, so none is
+//! rounded.
 
 use std::io::{BufWriter, Write, stdout};
 
@@ -27,7 +27,7 @@ fn write(arguments: &[String]) -> std::io::Result<()> {
     out.flush()
 }
 
-/// Sizes spread over all powers of two, rates down to the subnormal and up to 1 - 2^-53, counts near the mean, near the
+/// Sizes spread over all powers of two; rates down to the subnormal and up to 1 - 2^-53; counts near the mean, near the
 /// ends, and anywhere.
 fn case(rng: &mut Rng) -> (u64, f64, u64) {
     let bits = rng.below(54);

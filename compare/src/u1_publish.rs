@@ -1,10 +1,9 @@
-//! Question: what does it cost to publish when nobody waits, the payload included?
+//! Question: what does it cost to publish, payload included, when no thread waits?
 //!
 //! Every operation writes an item into a slot of a small ring, then publishes it. Rivals: a bare release store (the
-//! floor: it can wake nobody); the pieces that an event count can be made of, by hand; Concurrency Kit's event count in
-//! C, its loop compiled with its inline functions; event-listener; a mutex with a condition variable; ours in all
-//! forms.
-//! Not measured: a consumer that reads along (r1), somebody to wake (u2), cold caches.
+//! lower bound: it wakes no thread); the building blocks of event counts, written by hand; Concurrency Kit's event
+//! count in C, with the loop compiled together with its inline functions; event-listener; a mutex with a condition
+//! variable; ours in all forms. Not measured: a concurrent consumer (r1), a thread to wake (u2), cold caches.
 
 use event_listener::Event;
 use std::hint::black_box;
@@ -97,20 +96,20 @@ fn subjects<const WORDS: usize>(mut bench: Bench) -> Bench {
         .subject(
             "Mutex and Condvar",
             publish::<WORDS>(move |i| {
-                *locked.0.lock().expect("nobody panics") = i;
+                *locked.0.lock().expect("no thread panics") = i;
                 locked.1.notify_all();
             }),
         )
 }
 
-/// Ours in all forms, each behind an address that no compiler sees through.
+/// Ours in all forms, each behind an address that is opaque to the compiler.
 fn ours<const WORDS: usize>(bench: Bench) -> Bench {
     macro_rules! single {
         ($count:ty) => {{
             let count = &*black_box(Box::leak(Box::<Alone<$count>>::default()));
             let slots = slots();
             move |block: &mut Block| {
-                // A local, as in a loop that publishes.
+                // A local variable, as in a real publishing loop.
                 let producer = count.0.producer().expect("the only one");
                 run::<WORDS, _>(block, &slots, producer, |producer, _| producer.increment())
                     .release();
@@ -142,7 +141,7 @@ fn ours<const WORDS: usize>(bench: Bench) -> Bench {
 #[repr(align(128))]
 struct Alone<T>(T);
 
-/// A word to publish and a flag, alone on their cache lines, where no compiler can see who else has them.
+/// A word to publish and a flag, alone on their cache lines; the compiler must assume other users.
 #[derive(Default)]
 #[repr(align(128))]
 struct Line {
@@ -150,11 +149,11 @@ struct Line {
     flag: AtomicU32,
 }
 
-/// What would wake somebody.
+/// The slow path, which would wake a thread.
 #[cold]
 #[inline(never)]
 fn unexpected() {
-    panic!("nobody waits here");
+    panic!("no thread waits here");
 }
 
 type Slots<const WORDS: usize> = Box<[[AtomicU64; WORDS]; SLOTS]>;
@@ -163,7 +162,7 @@ fn slots<const WORDS: usize>() -> Slots<WORDS> {
     Box::new(std::array::from_fn(|_| std::array::from_fn(|_| AtomicU64::new(0))))
 }
 
-/// Blocks of writing an item and publishing it.
+/// Blocks in which each operation writes an item and publishes it.
 fn publish<const WORDS: usize>(
     publish: impl FnMut(u64) + Send + Copy + 'static,
 ) -> impl FnMut(&mut Block) + Send + 'static {
@@ -173,7 +172,7 @@ fn publish<const WORDS: usize>(
     }
 }
 
-/// One block: `publish` with a state of its own, which stays in registers if it can.
+/// One block: `publish` with its own state, which stays in registers if possible.
 #[inline(always)]
 fn run<const WORDS: usize, S>(
     block: &mut Block,
@@ -206,7 +205,7 @@ fn from_c<const WORDS: usize>(count: Count) -> impl FnMut(&mut Block) + Send + '
     }
 }
 
-/// Single instructions that nobody else may interleave with on this CPU, but that are not atomic to others.
+/// Single instructions: no other thread on this CPU can interleave with one, but it is not atomic to other CPUs.
 #[cfg(target_arch = "x86_64")]
 fn by_instruction<const WORDS: usize>(bench: Bench) -> Bench {
     use std::arch::asm;
@@ -216,7 +215,7 @@ fn by_instruction<const WORDS: usize>(bench: Bench) -> Bench {
         .subject(
             "inc, by hand",
             publish::<WORDS>(move |_| {
-                // SAFETY: the word is never freed, and nobody else writes it; a jump leads to a call that panics.
+                // SAFETY: the word is never freed, and no other thread writes it; a jump leads to a call that panics.
                 unsafe {
                     asm!("inc dword ptr [{word}]", "jle {cold}", word = in(reg) inc, cold = label { unexpected() })
                 }

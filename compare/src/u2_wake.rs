@@ -1,8 +1,8 @@
-//! Question: what does it cost to publish when one thread sleeps, and how long does that take to run again?
+//! Question: what does it cost to publish when one thread sleeps, and how long until that thread runs again?
 //!
-//! Before every publish the waiter is asleep in the kernel, by the kernel's own word for it. The publisher's call is
-//! timed by the processor's counter; the percentiles are from just before that call until the waiter is back. Rivals:
-//! the futex call by itself, unpark, Condvar, event-listener, Concurrency Kit, ours.
+//! Before every publish, the kernel reports the waiter as asleep. The processor's counter times the publisher's call;
+//! the percentiles run from just before that call until the waiter runs. Rivals: the futex call by itself, unpark,
+//! Condvar, event-listener, Concurrency Kit, ours.
 //! Not measured: waiters that are still spinning; more than one sleeper.
 
 use std::fs::File;
@@ -52,7 +52,7 @@ pub fn main(flags: &[String]) -> Result<(), String> {
     crate::answer(bench, &options)
 }
 
-/// A block of wakes of one sleeper.
+/// One block: wakes one sleeper again and again.
 fn wake<S: Signal>(
     new: impl Fn() -> S + Send + 'static,
 ) -> impl FnMut(&mut Block) + Send + 'static {
@@ -65,7 +65,7 @@ fn wake<S: Signal>(
         block.pair(
             || {
                 let mut publish = signal.publisher();
-                let sleeper = Sleeper::new(names.recv().expect("the waiter says who it is"));
+                let sleeper = Sleeper::new(names.recv().expect("the waiter sends its thread ID"));
                 for value in 1..=n {
                     while back.load(Acquire) < value - 1 || !sleeper.sleeps() {
                         std::thread::yield_now();
@@ -93,7 +93,7 @@ fn wake<S: Signal>(
     }
 }
 
-/// A thread, seen by the kernel.
+/// A thread, as the kernel reports it.
 struct Sleeper(File);
 
 impl Sleeper {
@@ -112,7 +112,7 @@ impl Sleeper {
 }
 
 fn thread_id() -> i32 {
-    // The link's target ends in the thread's number.
+    // The target of the link ends in the thread ID.
     let link = std::fs::read_link("/proc/thread-self").expect("/proc is there");
     let number = link.file_name().and_then(|name| name.to_str()?.parse().ok());
     number.expect("the link's target ends in a number")

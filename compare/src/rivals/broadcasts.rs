@@ -1,4 +1,4 @@
-//! One producer whose items every consumer sees.
+//! Broadcasts: one producer, whose items every consumer sees.
 
 use disruptor::wait_strategies::WaitStrategy;
 use disruptor::{
@@ -50,7 +50,7 @@ pub struct Seen {
 /// Publishes the items of a range.
 type Publish = Box<dyn FnMut(u64, u64) + Send>;
 
-/// A disruptor with consumers in threads that it manages: how it wants to be used.
+/// A disruptor with consumers in threads that it manages, the intended use.
 pub struct Managed {
     publish: Publish,
     pub seen: Arc<Vec<Seen>>,
@@ -106,7 +106,7 @@ fn start<T: Payload, W: WaitStrategy + 'static>(
         let (seen, pinning, mut sum, mut count) = (seen.clone(), pinning.clone(), 0u64, 0u64);
         move |item: &T, _: Sequence, end_of_batch: bool| {
             if count == 0 {
-                // Its own pinning looks at what the thread that builds may use, which is one CPU.
+                // Its own pinning checks the CPUs that the building thread may use, which is one.
                 pinning.pin(consumer + 1);
             }
             sum = sum.wrapping_add(item.sum());
@@ -134,20 +134,21 @@ fn start<T: Payload, W: WaitStrategy + 'static>(
     }
 }
 
-/// A broadcast whose consumers are threads of one's own.
+/// A broadcast whose consumers run in the caller's threads.
 pub trait Broadcast<T: Payload>: 'static {
     /// The producer's side.
     type Sender: Send;
     /// A consumer's side.
     type Receiver: Send;
 
-    /// A ring with two consumers that each see everything.
+    /// A ring with two consumers that each see every item.
     fn new(capacity: usize) -> (Self::Sender, [Self::Receiver; 2]);
 
     /// Publishes the items numbered `from..to`, waiting for room in the rival's own way.
     fn send(sender: &mut Self::Sender, from: u64, to: u64);
 
-    /// Sees `count` items, in batches as they come; gives their checksum, and their number to `seen` after every batch.
+    /// Reads `count` items in batches as they come, and returns their checksum. Reports their number to `seen` after
+    /// each batch.
     fn receive(receiver: &mut Self::Receiver, count: u64, seen: &AtomicU64) -> u64;
 }
 

@@ -3,12 +3,12 @@
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
-/// Why there may be no such rows.
+/// Explains missing rows.
 pub const MISSING: &str = "SKIPPED Concurrency Kit: ck_ec.h was not found when this was built; install libck-dev, or name its folders in CK_INCLUDE and CK_LIB";
 
 type Publish = unsafe extern "C" fn(*mut c_void, *mut u64, u64, u64, u64);
 
-/// One form of it.
+/// One form of the event count.
 #[derive(Clone, Copy)]
 pub struct Form {
     pub name: &'static str,
@@ -19,7 +19,7 @@ pub struct Form {
     wait: unsafe extern "C" fn(*mut c_void, u64),
 }
 
-/// An event count. Never freed: a waiter may still look at it.
+/// An event count. It is never freed: a waiter may still access it.
 #[derive(Clone, Copy)]
 pub struct Count {
     form: Form,
@@ -59,7 +59,7 @@ mod shim {
     }
 }
 
-/// Its forms; none where it is missing.
+/// The available forms; none if Concurrency Kit is missing.
 pub fn forms() -> &'static [Form] {
     #[cfg(ck)]
     {
@@ -73,31 +73,31 @@ pub fn forms() -> &'static [Form] {
 
 impl Count {
     pub fn new(form: Form) -> Count {
-        // SAFETY: takes nothing, and gives a count or null.
+        // SAFETY: takes no argument, and returns a count or null.
         let count = unsafe { (form.new)() };
         Count { form, count: NonNull::new(count).expect("memory for a count") }
     }
 
-    /// Writes `n` items into `slots`, each of `words` words (1 or 8), and publishes each: the whole loop is C.
+    /// Writes `n` items into `slots`, each of `words` words (1 or 8), and publishes each. The whole loop is C.
     pub fn publish(&self, slots: &mut [u64], words: u64, n: u64) {
         let mask = slots.len() as u64 / words - 1;
         assert!((mask + 1).is_power_of_two() && (words == 1 || words == 8));
-        // SAFETY: every index is below `words * (mask + 1)`, the length; the count lives for ever.
+        // SAFETY: every index is below `words * (mask + 1)`, the length; the count is never freed.
         unsafe { (self.form.publish)(self.count.as_ptr(), slots.as_mut_ptr(), words, mask, n) }
     }
 
     pub fn increment(&self) {
-        // SAFETY: the count lives for ever.
+        // SAFETY: the count is never freed.
         unsafe { (self.form.increment)(self.count.as_ptr()) }
     }
 
     pub fn value(&self) -> u64 {
-        // SAFETY: the count lives for ever.
+        // SAFETY: the count is never freed.
         unsafe { (self.form.value)(self.count.as_ptr()) }
     }
 
     pub fn wait(&self, old: u64) {
-        // SAFETY: the count lives for ever.
+        // SAFETY: the count is never freed.
         unsafe { (self.form.wait)(self.count.as_ptr(), old) }
     }
 }

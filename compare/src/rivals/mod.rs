@@ -1,5 +1,4 @@
-//! The code that is compared, behind interfaces small enough that nothing is added to it: every use is compiled for its
-//! rival.
+//! The compared code, behind interfaces that add no overhead: every use is compiled for its rival.
 
 pub mod broadcasts;
 pub mod concurrency_kit;

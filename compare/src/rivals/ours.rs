@@ -1,4 +1,4 @@
-//! Ours, behind the same interfaces.
+//! Our rings, behind the same interfaces.
 
 use std::marker::PhantomData;
 use std::sync::atomic::AtomicU64;
@@ -13,7 +13,7 @@ use super::pipe::{Pipe, spin};
 use super::pipes::{BATCH, insist, pipe};
 
 pipe!(
-    /// The ring that is polled, item by item.
+    /// The polled ring, item by item.
     Polled,
     spsc::Producer<T>,
     spsc::Consumer<T>,
@@ -24,7 +24,7 @@ pipe!(
     |from: &mut spsc::Consumer<T>| spin(|| from.pop().ok())
 );
 
-/// The ring that is polled, item by item; between two looks, the strategy `I`.
+/// The polled ring, item by item, with the idle strategy `I` between two polls.
 pub struct Idling<I>(PhantomData<I>);
 
 impl<T: Payload, I: Idle + Default + Send + 'static> Pipe<T> for Idling<I> {
@@ -57,7 +57,7 @@ impl<T: Payload, I: Idle + Default + Send + 'static> Pipe<T> for Idling<I> {
     }
 }
 
-/// The ring that is polled, by batches of what is there, at most as many as the rivals' chunks.
+/// The polled ring, in batches of the available items, at most as large as the rivals' chunks.
 pub struct PolledBatches;
 
 impl<T: Payload> Pipe<T> for PolledBatches {
@@ -74,9 +74,9 @@ impl<T: Payload> Pipe<T> for PolledBatches {
         while next < to {
             let room = spin(|| Some(sender.room() as u64).filter(|&room| room > 0));
             let count = room.min(BATCH).min(to - next);
-            let mut claim = sender.claim(count as usize).expect("as much room as there is");
+            let mut claim = sender.claim(count as usize).expect("the room was available");
             for number in next..next + count {
-                assert!(claim.push(T::new(number)).is_ok(), "as much as was claimed");
+                assert!(claim.push(T::new(number)).is_ok(), "within the claim");
             }
             claim.publish();
             next += count;
@@ -99,7 +99,7 @@ impl<T: Payload> Pipe<T> for PolledBatches {
     }
 }
 
-/// The ring whose sides sleep, by batches.
+/// The blocking ring, in batches.
 pub struct BlockingBatches;
 
 impl<T: Payload> Pipe<T> for BlockingBatches {
@@ -118,7 +118,7 @@ impl<T: Payload> Pipe<T> for BlockingBatches {
             let count = room.min(BATCH).min(to - next);
             let mut claim = sender.claim_wait(count as usize).expect("the consumer lives");
             for number in next..next + count {
-                assert!(claim.push(T::new(number)).is_ok(), "as much as was claimed");
+                assert!(claim.push(T::new(number)).is_ok(), "within the claim");
             }
             claim.publish();
             next += count;
@@ -138,7 +138,7 @@ impl<T: Payload> Pipe<T> for BlockingBatches {
     }
 }
 
-/// The broadcast that is polled.
+/// The polled broadcast.
 pub struct PolledBroadcast;
 
 impl<T: Payload> Broadcast<T> for PolledBroadcast {
@@ -177,7 +177,7 @@ impl<T: Payload> Broadcast<T> for PolledBroadcast {
 }
 
 pipe!(
-    /// The ring whose sides sleep, item by item.
+    /// The blocking ring, item by item.
     Blocking,
     spsc::Producer<T, Sleepers>,
     spsc::Consumer<T, Sleepers>,
@@ -186,7 +186,7 @@ pipe!(
     |from: &mut spsc::Consumer<T, Sleepers>| from.pop_wait().expect("the producer lives")
 );
 
-/// The broadcast whose sides sleep.
+/// The blocking broadcast.
 pub struct BlockingBroadcast;
 
 impl<T: Payload> Broadcast<T> for BlockingBroadcast {

@@ -1,14 +1,14 @@
-//! What is handed over: items of 8, 64 and 256 bytes, written in full and read in full.
+//! The payload: items of 8, 64 and 256 bytes, written in full and read in full.
 
-/// An item made from its number, that gives a checksum when it arrives.
+/// An item that is made from its number and returns a checksum on arrival.
 pub trait Payload: Send + Sync + Clone + Default + 'static {
-    /// The item of that number.
+    /// Makes the item of this number.
     fn new(number: u64) -> Self;
     /// The sum of all its words.
     fn sum(&self) -> u64;
 }
 
-/// `WORDS` times eight bytes.
+/// `WORDS` words of eight bytes.
 #[derive(Clone)]
 pub struct Words<const WORDS: usize>([u64; WORDS]);
 

@@ -12,15 +12,15 @@ pub trait Pipe<T: Payload>: 'static {
     /// A queue for `capacity` items.
     fn new(capacity: usize) -> (Self::Sender, Self::Receiver);
 
-    /// Hands over the items numbered `from..to`, waiting for room in the rival's own way.
+    /// Sends the items numbered `from..to`, waiting for room in the rival's own way.
     fn send(sender: &mut Self::Sender, from: u64, to: u64);
 
     /// Takes `count` items, waiting for each in the rival's own way, and adds up their checksums.
     fn receive(receiver: &mut Self::Receiver, count: u64) -> u64;
 }
 
-/// On cache lines of its own, as a side is that its thread owns. Side by side in one stack frame two small handles
-/// share a line, which makes rtrb, say, some times slower than it is.
+/// A handle on its own cache lines, as if its thread owned it. Next to each other in one stack frame, two small handles
+/// share a line, which makes rtrb, for one, several times slower.
 #[repr(align(128))]
 pub struct Apart<S>(pub S);
 
@@ -40,13 +40,13 @@ impl<S> std::ops::DerefMut for Apart<S> {
     }
 }
 
-/// A queue for `capacity` items whose sides are apart.
+/// A queue for `capacity` items whose handles share no cache line.
 pub fn sides<T: Payload, P: Pipe<T>>(capacity: usize) -> (Apart<P::Sender>, Apart<P::Receiver>) {
     let (sender, receiver) = P::new(capacity);
     (Apart(sender), Apart(receiver))
 }
 
-/// Fills and empties a queue once, so that its memory is there before anything is timed. Gives the number of items.
+/// Fills and empties a queue once, so that its memory is resident before timing. Returns the number of items.
 pub fn warm<T: Payload, P: Pipe<T>>(
     sender: &mut P::Sender,
     receiver: &mut P::Receiver,
@@ -58,7 +58,7 @@ pub fn warm<T: Payload, P: Pipe<T>>(
     count
 }
 
-/// Tries until `attempt` gives something, with the processor's hint for such loops.
+/// Retries `attempt` until it returns a value, with the processor's spin hint.
 #[inline(always)]
 pub fn spin<R>(mut attempt: impl FnMut() -> Option<R>) -> R {
     loop {

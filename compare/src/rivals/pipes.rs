@@ -9,7 +9,7 @@ use std::sync::{Arc, mpsc};
 use super::payload::Payload;
 use super::pipe::{Pipe, spin};
 
-/// A pipe whose calls are given item by item.
+/// A pipe that is used item by item.
 macro_rules! pipe {
     ($(#[$doc:meta])* $name:ident, $sender:ty, $receiver:ty, $new:expr, $send:expr, $receive:expr) => {
         $(#[$doc])*
@@ -37,7 +37,7 @@ macro_rules! pipe {
 }
 pub(crate) use pipe;
 
-/// Pushes until there is room.
+/// Retries a push until there is room.
 #[inline(always)]
 pub fn insist<T>(value: T, mut push: impl FnMut(T) -> Result<(), T>) {
     let mut left = Some(value);
@@ -61,7 +61,7 @@ pipe!(
 );
 
 pipe!(
-    /// rtrb, item by item, polled without the processor's hint: here faster for it, though not for the CPU's other
+    /// rtrb, item by item, polled without the processor's spin hint: faster here, at the expense of the CPU's other
     /// thread.
     RtrbUnhinted,
     rtrb::Producer<T>,
@@ -137,7 +137,7 @@ pipe!(
     crossfire::Tx<crossfire::spsc::Array<T>>,
     crossfire::Rx<crossfire::spsc::Array<T>>,
     |capacity| {
-        // What its documentation advises at the start of a program.
+        // As its documentation advises, at the start of a program.
         crossfire::detect_backoff_cfg();
         crossfire::spsc::bounded_blocking(capacity)
     },
@@ -155,7 +155,7 @@ pipe!(
     |from: &mut mpsc::Receiver<T>| from.recv().expect("the sender lives")
 );
 
-/// The disruptor's poller, with batches as they come: what it recommends for threads of one's own.
+/// The disruptor's poller, with batches as they come, as its documentation recommends for the caller's threads.
 pub struct Disruptor;
 
 impl<T: Payload> Pipe<T> for Disruptor {
@@ -190,10 +190,10 @@ impl<T: Payload> Pipe<T> for Disruptor {
     }
 }
 
-/// rtrb, by chunks of what is there, at most 64: its interface for many items.
+/// rtrb, in chunks of the available items, at most 64: its interface for many items.
 pub struct RtrbChunks;
 
-/// How many items a chunk or batch has at most.
+/// The maximum number of items in a chunk or batch.
 pub const BATCH: u64 = 64;
 
 impl<T: Payload> Pipe<T> for RtrbChunks {
@@ -210,8 +210,7 @@ impl<T: Payload> Pipe<T> for RtrbChunks {
         while next < to {
             let count = spin(|| Some(sender.slots()).filter(|&slots| slots > 0));
             let count = (count as u64).min(BATCH).min(to - next);
-            let chunk =
-                sender.write_chunk_uninit(count as usize).expect("as many slots as there are");
+            let chunk = sender.write_chunk_uninit(count as usize).expect("the slots are available");
             chunk.fill_from_iter((next..next + count).map(T::new));
             next += count;
         }
@@ -223,7 +222,7 @@ impl<T: Payload> Pipe<T> for RtrbChunks {
         while left > 0 {
             let count = spin(|| Some(receiver.slots()).filter(|&slots| slots > 0));
             let count = (count as u64).min(BATCH).min(left);
-            let chunk = receiver.read_chunk(count as usize).expect("as many items as there are");
+            let chunk = receiver.read_chunk(count as usize).expect("the items are available");
             sum = chunk.into_iter().fold(sum, |sum, item| sum.wrapping_add(item.sum()));
             left -= count;
         }

@@ -1,4 +1,4 @@
-//! Ways to tell a sleeping thread that a count has moved on.
+//! Ways to notify a sleeping thread that a count has advanced.
 
 use event_listener::{Event, Listener};
 use std::sync::atomic::Ordering::{Acquire, Release, SeqCst};
@@ -12,7 +12,7 @@ use uncontended_wait::{Parker, Sleepers, Unparker, many, single};
 pub trait Signal: Send + Sync + 'static {
     /// Called by the waiter before anything else.
     fn enlist(&self) {}
-    /// What makes the count a value, the next one, and wakes the waiter; asked for once.
+    /// Returns the function that sets the count to the next value and wakes the waiter. Called once.
     fn publisher(&self) -> impl FnMut(u64) + Send;
     /// Sleeps until the count is at least `value`.
     fn wait_for(&self, value: u64);
@@ -42,7 +42,7 @@ impl Signal for BareFutex {
     }
 }
 
-/// The same with a waiter that looks again every 2 ms, as Concurrency Kit's does at first.
+/// The same with a waiter that polls every 2 ms, as Concurrency Kit's does at first.
 #[derive(Default)]
 #[repr(align(128))]
 pub struct TimedFutex(AtomicU32);
@@ -94,7 +94,7 @@ impl Signal for Unpark {
     }
 }
 
-/// Our parker: the same, with a handle that needs no thread.
+/// Our parker: the same, with a handle that is not tied to a thread.
 #[repr(align(128))]
 pub struct OurParker {
     count: AtomicU64,
@@ -122,7 +122,7 @@ impl Signal for OurParker {
     }
 
     fn wait_for(&self, value: u64) {
-        let mut parker = self.parker.lock().expect("nobody panics");
+        let mut parker = self.parker.lock().expect("no thread panics");
         while self.count.load(Acquire) < value {
             parker.park();
         }
@@ -137,14 +137,14 @@ pub struct Condition(Mutex<u64>, Condvar);
 impl Signal for Condition {
     fn publisher(&self) -> impl FnMut(u64) + Send {
         |value| {
-            *self.0.lock().expect("nobody panics") = value;
+            *self.0.lock().expect("no thread panics") = value;
             self.1.notify_one();
         }
     }
 
     fn wait_for(&self, value: u64) {
-        let count = self.0.lock().expect("nobody panics");
-        drop(self.1.wait_while(count, |count| *count < value).expect("nobody panics"));
+        let count = self.0.lock().expect("no thread panics");
+        drop(self.1.wait_while(count, |count| *count < value).expect("no thread panics"));
     }
 }
 
@@ -174,7 +174,7 @@ impl Signal for Listened {
     }
 }
 
-/// Ours, for any condition.
+/// Ours: `Sleepers`, for any condition.
 #[derive(Default)]
 #[repr(align(128))]
 pub struct OurSleepers {
@@ -213,7 +213,7 @@ impl Signal for super::concurrency_kit::Count {
     }
 }
 
-/// Increments by the one producer, which is kept: it closes the count when it goes.
+/// Increments by the only producer, which is never dropped, since its drop would close the count.
 macro_rules! by_producer {
     ($count:expr) => {{
         let mut producer = std::mem::ManuallyDrop::new($count.producer().expect("the first one"));
