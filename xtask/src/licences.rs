@@ -18,7 +18,7 @@ const ALLOWED: [&str; 10] = [
     "0BSD",
 ];
 
-/// Tools of ours alone, which no user's build contains: their licence binds those who redistribute them.
+/// Tools of ours alone, which no user's build contains: their licence binds redistributors.
 const TOOLS: [&str; 1] = ["cbindgen"];
 
 /// Packages whose licence is not allowed, or that come from elsewhere than the registry or the workspace.

@@ -8,7 +8,7 @@
 //!
 //! Recorded histories of operations, instead of programs: [`history`].
 //!
-//! The very code of a library, instead of a program as a value: [`real`].
+//! To check the code of a library itself, instead of a program as a value: [`real`].
 #![allow(clippy::disallowed_types, clippy::disallowed_methods)] // Floor 0: below the door.
 #![deny(unsafe_code)] // Allowed in five files of `real`: `context`, `runtime`, `heap`, `arc`, `jobs`.
 

@@ -15,7 +15,7 @@ const fn tell(phrase: &'static str, instead: &'static str) -> Tell {
 }
 
 /// In lower case; at word boundaries.
-const TELLS: [Tell; 37] = [
+const TELLS: [Tell; 48] = [
     tell("but for", "except for"),
     tell("is had", "somebody has it"),
     tell("was had", "somebody had it"),
@@ -38,6 +38,17 @@ const TELLS: [Tell; 37] = [
     tell("naps", "sleeps, bounded sleeps"),
     tell("goes on", "continues"),
     tell("makes good", "repairs"),
+    tell("those who", "threads that, callers that"),
+    tell("one who", "a thread that, a side that"),
+    tell("who wait", "that wait"),
+    tell("who sleep", "that sleep"),
+    tell("the very code", "this code"),
+    tell("in the place of", "instead of, overwriting"),
+    tell("up to where", "how far"),
+    tell("comes upon", "finds"),
+    tell("than there is", "than available"),
+    tell("as was checked", "as checked above"),
+    tell("how things stand", "the reason, the state"),
     Tell {
         phrase: "nobody",
         instead: "no thread, no process, no caller",

@@ -1,4 +1,4 @@
-//! Stand-in for the futex calls: wait while a word holds a value, wake those who wait.
+//! Stand-in for the futex calls: wait while a word holds a value, wake its waiters.
 //!
 //! # Contract
 //! A word's waiting threads are a queue, changed by read-modify-writes that acquire and release, as the kernel's lock

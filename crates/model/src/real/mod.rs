@@ -1,4 +1,4 @@
-//! The very code of a library, explored: stand-ins for atomics, threads and waiting, under a checker that knows every
+//! Explores the code of a library itself: stand-ins for atomics, threads and waiting, under a checker that knows every
 //! execution the memory model allows.
 //!
 //! # Contract
