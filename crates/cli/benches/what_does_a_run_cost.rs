@@ -64,6 +64,6 @@ fn main() {
         outside.push(other);
         more.push(whole - loop_ns);
     }
-    println!("outside of the measured runs: {} a run", duration_f(median(outside)));
+    println!("outside the measured runs: {} a run", duration_f(median(outside)));
     println!("more than a plain loop:       {} a run", duration_f(median(more)));
 }

@@ -77,7 +77,7 @@ fn every_structure_has_its_operations() {
     verdict(&["--spec", "stack"], &stack.replace("RESULT", "a"), 1, "NOT linearizable");
     let said = text(&unc(&["--spec", "stack"], &stack.replace("RESULT", "a")).stdout);
     let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    let reason = r#"returned "a" at 6 ns, but "b" was pushed on top of "a" ("a" was in at 2 ns, "b" came from 3 ns) and nobody had popped it by then."#;
+    let reason = r#"returned "a" at 6 ns, but "b" was pushed on top of "a" ("a" was in at 2 ns, "b" came from 3 ns) and "b" had not been popped by then."#;
     assert!(words.contains(reason), "{said}");
     let set = r#"{"client":1,"op":"insert","value":4,"call":1,"return":2,"result":true}
 {"client":1,"op":"remove","value":4,"call":3,"return":4,"result":RESULT}

@@ -109,7 +109,7 @@ pub struct Blocks {
     pub rng: Rng,
     /// Runs of each command in a block.
     pub block: u64,
-    /// Whether the trial goes on after a run that fails.
+    /// Whether the trial continues after a run that fails.
     pub ignore_failure: bool,
 }
 

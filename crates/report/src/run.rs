@@ -154,7 +154,7 @@ pub struct Lock {
     pub moments: Vec<Moment>,
 }
 
-/// Waits that ended in vain: they timed out, or were interrupted or cancelled.
+/// Waits that ended without success: they timed out, or were interrupted or cancelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimedOut {
     /// How many.

@@ -109,7 +109,7 @@ fn the_worst_minute_of_an_hour_is_found() {
     let html = page("hour", report);
     assert!(html.contains("waited for 600 ms") && html.contains("waited for 500 ms"));
     assert!(!html.contains("waited for 900 ms"));
-    // Holds that nobody waited for make no minute the worst.
+    // Holds without waiters make no minute the worst.
     let mut calm = sort();
     calm.processes[0].locks[0].moments.retain(|moment| moment.what == Span::Hold);
     assert!(!page("calm", calm).contains("Worst minute"));

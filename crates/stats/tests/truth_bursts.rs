@@ -55,7 +55,7 @@ fn autoregressive(stream: &mut Stream) -> bool {
     stream.state <= level
 }
 
-/// A neighbour that disturbs a number of runs in a row once in every so many, from a random moment on.
+/// A neighbour that disturbs `length` runs in a row out of every `period`, from a random moment on.
 fn periodic(stream: &mut Stream) -> bool {
     let [length, period] = stream.parameter;
     if stream.state.is_nan() {

@@ -370,10 +370,10 @@ fn short_holds(subject: &Subject) -> Option<Said> {
     })
 }
 
-/// Most of the waiting was in vain if at least this share of it ended without the lock.
+/// Most of the waiting was without success if at least this share of it ended without the lock.
 const MOSTLY_LOST: f64 = 0.5;
 
-/// Most of the waiting was in vain: threads give up before they get the lock.
+/// Most of the waiting failed: threads give up before they get the lock.
 fn timed_out(subject: &Subject) -> Option<Said> {
     let lock = subject.lock;
     let (wait, lost) = (lock.wait_ns.as_ref()?, lock.timed_out?);

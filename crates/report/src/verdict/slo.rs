@@ -31,7 +31,7 @@ impl Form for Slo {
         let independent = ", or pass --bursts 1 if the runs are independent";
         let (cause, or) = match finding.rate().and_then(|rate| rate.dependence?.would_be) {
             Some(Answer::No) => (
-                "independent runs would give a no, but so many runs without the property may be bursts",
+                "independent runs would give a no, but this many runs without the property may be bursts",
                 independent,
             ),
             Some(_) => (

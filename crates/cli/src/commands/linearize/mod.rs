@@ -74,7 +74,7 @@ pub(crate) struct Flags {
     /// machine and the control group have free if that is less]
     #[arg(long, value_name = "SIZE", value_parser = size, allow_hyphen_values = true)]
     max_memory: Option<usize>,
-    /// Search so many keys at the same time, for sets and maps whose keys need a search [default: one a CPU]
+    /// Search this many keys at the same time, for sets and maps whose keys need a search [default: one per CPU]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = clap::value_parser!(u16).range(1..))]
     threads: Option<u16>,
     /// Write the result as JSON (`-` for stdout)

@@ -232,7 +232,7 @@ fn buried<'a>(
                 Some(took) if pop.is_before(took) => {
                     format!("the pop that returned {b} was called only at {}", took.called())
                 }
-                None if matter.len() == 3 => "nobody had popped it by then".to_owned(),
+                None if matter.len() == 3 => format!("{b} had not been popped by then"),
                 _ => continue,
             };
             let (said, done, next) = (pop.sentence(), below.returned(), above.called());
