@@ -6,7 +6,7 @@
 mod candidates;
 mod programs;
 
-use candidates::{Instruction, Model, Program, executions, executions_within};
+use candidates::{Instruction, Model, Program, Within, executions, executions_within};
 use programs::{LOCATIONS, instruction, run};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
@@ -31,7 +31,8 @@ fn check(program: &Program, memory: Memory, model: Model) -> u32 {
     let all = executions(program, LOCATIONS, model);
     let mut before = 0;
     for most in 0.. {
-        let expected = executions_within(program, LOCATIONS, model, Some(most));
+        let expected =
+            executions_within(program, LOCATIONS, model, Some(Within::Preemptions(most)));
         let explored = program.clone();
         let (found, report) = Explorer::new(memory)
             .preemptions(most)

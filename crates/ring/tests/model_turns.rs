@@ -6,7 +6,7 @@
 mod exploring;
 
 use exploring::{begins, holds};
-use uncontended_model::real::spawn;
+use uncontended_model::real::{spawn, spawn_symmetric};
 use uncontended_ring::broadcast::Plan;
 use uncontended_ring::mpsc;
 use uncontended_wait::Deadline;
@@ -15,11 +15,9 @@ use uncontended_wait::Deadline;
 fn two_slots_for_two() {
     let (mut first, mut consumer) = mpsc::blocking(2).unwrap();
     first.push_all(&mut vec![1, 2]).unwrap();
-    let mut other = first.clone();
-    let sleepers =
-        [spawn(move || first.push_wait(3).unwrap()), spawn(move || other.push_wait(3).unwrap())];
+    let sleepers = spawn_symmetric(2, move || first.push_wait(3).unwrap());
     assert_eq!(consumer.pop_into(&mut Vec::new(), 2), Ok(2));
-    sleepers.into_iter().for_each(|sleeper| sleeper.join().unwrap());
+    sleepers.join().unwrap();
 }
 
 /// A producer that sleeps for two slots, which come one by one.

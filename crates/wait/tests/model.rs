@@ -4,7 +4,7 @@
 
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 use uncontended_atomic::{Arc, AtomicU32, UnsafeCell, spawn};
-use uncontended_model::real::{Explorer, Memory};
+use uncontended_model::real::{Explorer, Memory, spawn_symmetric};
 use uncontended_testkit::explored::{self, BOTH};
 use uncontended_wait::role::Role;
 use uncontended_wait::{Deadline, Parker, Scope, Sleepers};
@@ -74,53 +74,44 @@ fn two_publishers_and_one_waiter() {
 /// Two waiters for one event.
 fn one_publisher_and_two_waiters() {
     let shared = Arc::new((Sleepers::new(), AtomicU32::new(0)));
-    let waiters = [(), ()].map(|()| {
-        let shared = Arc::clone(&shared);
-        spawn(move || shared.0.sleep_until(|| (shared.1.load(Acquire) == 1).then_some(())))
+    let theirs = Arc::clone(&shared);
+    let waiters = spawn_symmetric(2, move || {
+        theirs.0.sleep_until(|| (theirs.1.load(Acquire) == 1).then_some(()));
     });
     shared.1.store(1, Release);
     shared.0.wake();
-    for waiter in waiters {
-        waiter.join().unwrap();
-    }
+    waiters.join().unwrap();
 }
 
 /// Two tokens, each taken by one of two waiters, woken one at a time.
 fn one_wake_a_token() {
     let shared = Arc::new((Sleepers::new(), AtomicU32::new(0)));
-    let waiters = [(), ()].map(|()| {
-        let shared = Arc::clone(&shared);
-        spawn(move || {
-            // A check that lost a race tries again: "not now" would be taken for "not there".
-            let take =
-                || shared.1.fetch_update(Acquire, Relaxed, |tokens| tokens.checked_sub(1)).ok();
-            shared.0.sleep_until(take);
-        })
+    let theirs = Arc::clone(&shared);
+    let waiters = spawn_symmetric(2, move || {
+        // A check that lost a race tries again: "not now" would be taken for "not there".
+        let take = || theirs.1.fetch_update(Acquire, Relaxed, |tokens| tokens.checked_sub(1)).ok();
+        theirs.0.sleep_until(take);
     });
     for _ in 0..2 {
         shared.1.fetch_add(1, Release);
         shared.0.wake_one();
     }
-    for waiter in waiters {
-        waiter.join().unwrap();
-    }
+    waiters.join().unwrap();
 }
 
 /// An end for two waiters, while another thread wakes one of them spuriously.
 fn one_wake_and_an_end() {
     let shared = Arc::new((Sleepers::new(), AtomicU32::new(0)));
-    let waiters = [(), ()].map(|()| {
-        let shared = Arc::clone(&shared);
-        spawn(move || shared.0.sleep_until(|| (shared.1.load(Acquire) == 1).then_some(())))
+    let theirs = Arc::clone(&shared);
+    let waiters = spawn_symmetric(2, move || {
+        theirs.0.sleep_until(|| (theirs.1.load(Acquire) == 1).then_some(()));
     });
     let theirs = Arc::clone(&shared);
     let other = spawn(move || theirs.0.wake_one());
     shared.1.store(1, Release);
     shared.0.wake();
     other.join().unwrap();
-    for waiter in waiters {
-        waiter.join().unwrap();
-    }
+    waiters.join().unwrap();
 }
 
 /// Two waiters, each for its own event: the first may set the flag for both.

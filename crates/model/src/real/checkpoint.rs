@@ -28,10 +28,11 @@ impl<T: Ord + 'static> Exploration<T> {
     fn bounds_noted(&self) -> String {
         let b = &self.bounds;
         let (events, rounds, spins) = (b.events, b.rounds, b.spins);
-        let (timeouts, spurious, preemptions) = (b.timeouts, b.spurious, b.preemptions);
+        let (timeouts, spurious, turns) = (b.timeouts, b.spurious, b.turns);
         let (leaks, memory, stack) = (b.leaks, b.memory_bytes, b.stack_bytes);
+        let symmetry = b.symmetry;
         format!(
-            "{events} {rounds} {spins} {timeouts} {spurious} {preemptions:?} {leaks} {memory} {stack}"
+            "{events} {rounds} {spins} {timeouts} {spurious} {turns:?} {symmetry} {leaks} {memory} {stack}"
         )
     }
 

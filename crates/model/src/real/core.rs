@@ -21,7 +21,8 @@ use super::op::{EMPTY_QUEUE, Effect, Op, Order};
 use super::rounds::{Rounds, Seen, What};
 use super::sampler::Sampler;
 use super::schedule::{Find, Step};
-use super::verdict::{Bound, Failure};
+use super::symmetry;
+use super::verdict::{Bound, Failure, hidden};
 use std::collections::VecDeque;
 use std::panic::Location as Site;
 
@@ -74,6 +75,8 @@ pub(crate) struct ThreadRun {
     pub(crate) spurious: u32,
     /// It has given a hint and done nothing since.
     pub(crate) hinted: bool,
+    /// It is one of several that run the same code on the same values.
+    pub(crate) symmetric: bool,
     /// Where its `park` waits.
     pub(crate) token: Option<u32>,
 }
@@ -276,6 +279,9 @@ impl Core {
         if self.replaying {
             return None;
         }
+        if !self.is_symmetric(thread, request) {
+            return None;
+        }
         if request.op.is_wait() && self.refuses_wait(request.site) {
             return None;
         }
@@ -289,7 +295,7 @@ impl Core {
     /// Whether preemptions are bounded: then nothing is said of code that waits (see `preemptions`), and the run is
     /// over.
     pub(crate) fn refuses_wait(&mut self, site: &'static Site<'static>) -> bool {
-        let refuses = self.growth.preemptions.is_some();
+        let refuses = self.growth.turns.is_some_and(|bound| bound.preemptions().is_some());
         if refuses {
             self.stop = Some(Stop::Bound(Bound::Waits(site)));
         }
@@ -447,11 +453,12 @@ impl Core {
     }
 
     /// Adds a thread whose `park` waits at `token`: its spawn in `parent`, its begin in itself. `None`: not now, or no
-    /// room.
+    /// room. If `left` is given, it stands to the right of that (see `symmetry`).
     pub(crate) fn spawn(
         &mut self,
         parent: usize,
         token: u32,
+        left: Option<usize>,
         site: &'static Site<'static>,
     ) -> Option<usize> {
         let executed = self.threads[parent].executed;
@@ -474,13 +481,42 @@ impl Core {
         }
         if replayed.is_none() {
             let spawn = self.graph.last(parent);
-            let begin = Event { from: spawn, ..Event::draft(Op::Begin, NOWHERE, site) };
+            let value = symmetry::noted(left.filter(|&left| self.sorts() && left < child));
+            let begin = Event { from: spawn, value, ..Event::draft(Op::Begin, NOWHERE, site) };
             self.graph.push(child, begin);
         }
         let run = &mut self.threads[child];
         (run.executed, run.state, run.token) = (1, State::Ready, Some(token));
         self.log.push(EventId::new(child, 1));
         Some(child)
+    }
+
+    /// Whether symmetric threads are explored in one order alone: where the run goes by itself.
+    fn sorts(&self) -> bool {
+        self.growth.symmetry
+            && self.script.is_empty()
+            && self.guide.is_none()
+            && self.sampler.is_none()
+    }
+
+    /// Ends the run of a thread that does not do what its symmetric neighbour does.
+    fn is_symmetric(&mut self, thread: usize, request: &Request) -> bool {
+        let Request { op, mut location, address, site } = *request;
+        if self.threads[thread].token == Some(location) {
+            // Each parks at a place of its own.
+            let left = symmetry::left(&self.graph, thread);
+            location = left.and_then(|left| self.threads[left].token).unwrap_or(location);
+        }
+        let Some(why) = symmetry::differs(&self.graph, thread, (op, location), address) else {
+            return true;
+        };
+        let why = format!(
+            "symmetric threads do not do the same: thread {thread} does {op:?} at {site}, {why}, though they have found \
+             the same so far. {}",
+            hidden("nothing explored tells them apart")
+        );
+        self.stop = Some(Stop::Diverged(why));
+        false
     }
 
     /// Threads that have not ended.
@@ -524,5 +560,6 @@ impl ThreadRun {
         (self.executed, self.state, self.token) = (0, State::Ready, None);
         (self.created, self.effects, self.condition) = (0, 0, None);
         (self.timeouts, self.spurious, self.hinted) = (0, 0, false);
+        self.symmetric = false;
     }
 }

@@ -36,6 +36,8 @@ pub enum Coverage {
 pub enum Limit {
     /// At most this many preemptions ([`Explorer::preemptions`](super::Explorer::preemptions)).
     Preemptions(u32),
+    /// At most this many contexts ([`Explorer::contexts`](super::Explorer::contexts)).
+    Contexts(u32),
     /// At most this many rounds without effect in a row, of each loop that gives hints
     /// ([`Explorer::rounds`](super::Explorer::rounds)): what such a loop does that finds news later is not explored.
     /// The loops left waiting there go on for 200 rounds at least; one that gives up after more was not seen to.
@@ -51,6 +53,7 @@ impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Limit::Preemptions(most) => write!(f, "at most {most} preemptions"),
+            Limit::Contexts(most) => write!(f, "at most {most} contexts"),
             Limit::Rounds(most) => write!(f, "at most {most} rounds of waiting"),
             Limit::Timeouts(most) => write!(f, "at most {most} time-outs a thread"),
             Limit::Spurious(most) => {
@@ -76,6 +79,7 @@ impl Report {
     fn limits(&self) -> Vec<Limit> {
         let limits = [
             self.preemptions.map(Limit::Preemptions),
+            self.contexts.map(Limit::Contexts),
             self.rounds.map(Limit::Rounds),
             self.timeouts.map(Limit::Timeouts),
             self.spurious.map(Limit::Spurious),
@@ -95,6 +99,10 @@ impl Report {
                     write!(f, " (for {PROBED_ROUNDS} rounds and more)")?;
                 }
             }
+        }
+        if !self.symmetric.is_empty() {
+            let sizes: Vec<String> = self.symmetric.iter().map(usize::to_string).collect();
+            write!(f, ", up to the order of {} symmetric threads", sizes.join(" and of "))?;
         }
         Ok(())
     }

@@ -6,14 +6,14 @@ use super::graph::Graph;
 use super::growth::Growth;
 use super::jobs::Shared;
 use super::memory::Memory;
-use super::preemptions;
+use super::preemptions::{self, Turns};
 use super::probing::Probe;
 use super::runtime::Run;
 use super::schedule::{self, Step};
 use super::verdict::{
     Bound, Diverged, Failure, Misfit, Report, Sampled, Verdict, Violation, hidden,
 };
-use super::{panics, shrink, trace};
+use super::{panics, shrink, symmetry, trace};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
@@ -47,7 +47,7 @@ pub(super) struct Exploration<T> {
     pub(super) blocked: u64,
     /// Runs given up at a bound.
     pub(super) cut: u64,
-    /// Executions beyond the bound on preemptions.
+    /// Executions beyond the bound on preemptions or contexts.
     pub(super) beyond: u64,
     /// Reads that waiting loops had to repeat.
     pub(super) forced: u64,
@@ -81,6 +81,8 @@ pub(super) struct Exploration<T> {
     /// The part of the search that is done, by shares.
     pub(super) done: f64,
     pub(super) sampled: Option<Sampled>,
+    /// The sizes of groups of symmetric threads, the most of a run.
+    symmetric: Vec<usize>,
     /// Of the last run, if it was drawn at random.
     pub(super) steps: u64,
     /// Why no probability is stated for runs drawn at random.
@@ -97,7 +99,8 @@ impl<T: Ord + 'static> Exploration<T> {
     ) -> Exploration<T> {
         let limits = bounds.limits();
         let mut growth = Growth::new(bounds.memory);
-        growth.preemptions = bounds.preemptions;
+        growth.turns = bounds.turns;
+        growth.symmetry = bounds.symmetry && bounds.turns.is_none() && bounds.sampling.is_none();
         let run = Run::new(Core::new(growth, limits));
         let (outcomes, body) = (BTreeMap::new(), Rc::new(body));
         Exploration {
@@ -128,6 +131,7 @@ impl<T: Ord + 'static> Exploration<T> {
             told: std::env::var_os("UNC_PROGRESS").map(|_| Instant::now()),
             done: 0.0,
             sampled: None,
+            symmetric: Vec::new(),
             steps: 0,
             unstated: None,
             looping: None,
@@ -311,11 +315,15 @@ impl<T: Ord + 'static> Exploration<T> {
         let schedule = schedule::text(&self.name, &schedule::steps(&core.graph, &core.log));
         let all = preemptions::whole(&core.graph);
         let is_sc = self.bounds.memory == Memory::Sc;
-        let bounded = self.bounds.preemptions.is_some();
+        let least = self
+            .bounds
+            .turns
+            .and_then(|bound| preemptions::fewest(&core.graph, &all, is_sc, bound.unbounded()));
+        let counted =
+            |bound: fn(Turns) -> Option<u32>| self.bounds.turns.and_then(bound).and(least);
         Violation {
-            preemptions: bounded
-                .then(|| preemptions::fewest(&core.graph, &all, is_sc, u32::MAX))
-                .flatten(),
+            preemptions: counted(Turns::preemptions),
+            contexts: counted(Turns::contexts),
             trace: trace::diagram(&core, &failure),
             failure,
             after: self.executions,
@@ -343,7 +351,10 @@ impl<T: Ord + 'static> Exploration<T> {
             Verdict::Holds if self.is_out_of_time => {
                 Verdict::Unknown(Bound::Timeouts(self.bounds.timeouts))
             }
-            Verdict::Holds if self.executions == 0 => Verdict::Unknown(Bound::Assumptions),
+            Verdict::Holds if self.executions == 0 => {
+                let contexts = self.bounds.turns.and_then(Turns::contexts);
+                Verdict::Unknown(contexts.map_or(Bound::Assumptions, Bound::Contexts))
+            }
             verdict => verdict,
         };
         let done = match verdict {
@@ -359,10 +370,12 @@ impl<T: Ord + 'static> Exploration<T> {
             forced: self.forced,
             left_waiting: self.left_waiting,
             timeouts: (self.out_of_time > 0).then_some(self.bounds.timeouts),
-            preemptions: self.bounds.preemptions,
+            preemptions: self.bounds.turns.and_then(Turns::preemptions),
+            contexts: self.bounds.turns.and_then(Turns::contexts),
             spurious: Some(self.bounds.spurious).filter(|&most| most > 0),
             beyond: self.beyond,
             sampled: self.sampled,
+            symmetric: self.symmetric.clone(),
             done,
             looping: self.looping.clone(),
         }
@@ -384,13 +397,18 @@ impl<T: Ord + 'static> Exploration<T> {
     /// Books a run that was not ended early, and says what is wrong with where it ended.
     fn count(&mut self, result: Option<Rc<T>>) -> Option<Failure> {
         let core = self.run.core.borrow();
-        let is_beyond = self.bounds.preemptions.is_some_and(|most| {
+        let is_beyond = self.bounds.turns.is_some_and(|bound| {
             let all = preemptions::whole(&core.graph);
-            preemptions::fewest(&core.graph, &all, self.bounds.memory == Memory::Sc, most).is_none()
+            let is_sc = self.bounds.memory == Memory::Sc;
+            preemptions::fewest(&core.graph, &all, is_sc, bound).is_none()
         });
         self.forced += core.graph.forced as u64;
         self.left_waiting += u64::from(!core.spinning().is_empty());
         self.out_of_time += u64::from(core.out_of_time);
+        let groups = symmetry::groups(&core.graph);
+        if groups.len() > self.symmetric.len() {
+            self.symmetric = groups.iter().map(Vec::len).collect();
+        }
         let failure = core.ending(self.bounds.leaks);
         if failure.is_some() {
             return failure;
@@ -425,7 +443,11 @@ impl<T: Ord + 'static> Exploration<T> {
         let mut core = self.run.core.borrow_mut();
         core.growth.single = false;
         match core.stop.take() {
-            None if result.as_ref() == before && core.graph.len() == events => Ok(()),
+            None if result.as_ref() == before && core.graph.len() == events => {
+                let is_whole = core.waiting().next().is_none();
+                drop(core);
+                result.filter(|_| is_whole).map_or(Ok(()), |result| self.run_twin(&result))
+            }
             Some(Stop::Diverged(why)) => Err(Diverged(why)),
             Some(Stop::Failure(failure)) => Err(Diverged(hidden(format!(
                 "{failure}; but not when the same execution was run before"

@@ -4,6 +4,7 @@ use super::context::STACK_BYTES;
 use super::core::Limits;
 use super::exploration::Exploration;
 use super::memory::Memory;
+use super::preemptions::Turns;
 use super::sampling::Sampling;
 use super::schedule;
 use super::verdict::{Diverged, Estimate, Misfit, Report};
@@ -34,7 +35,8 @@ pub struct Explorer {
     pub(super) html: Option<PathBuf>,
     pub(super) memory_bytes: usize,
     pub(super) stack_bytes: usize,
-    pub(super) preemptions: Option<u32>,
+    pub(super) turns: Option<Turns>,
+    pub(super) symmetry: bool,
     pub(super) checkpoint: Option<PathBuf>,
     pub(super) jobs: Option<usize>,
 }
@@ -69,7 +71,8 @@ impl Explorer {
             time: None,
             sampling: None,
             depth: 2,
-            preemptions: None,
+            turns: None,
+            symmetry: true,
             checkpoint: None,
             jobs: None,
         }
@@ -169,10 +172,53 @@ impl Explorer {
     /// (a lock, a condition, a futex, `park`, [`wait_until`](super::wait_until)) ends the search with
     /// [`Bound::Waits`](super::Bound::Waits).
     ///
-    /// A violation beyond the bound that the search comes across is told too, with its own number.
+    /// A violation beyond the bound that the search comes across is told too, with its own number. Takes the place of a
+    /// bound on contexts.
     #[must_use]
     pub fn preemptions(mut self, most: u32) -> Explorer {
-        self.preemptions = Some(most);
+        self.turns = Some(Turns::Preemptions(most));
+        self
+    }
+
+    /// Explores the executions of at most so many contexts, and says so: "holds in all … executions with at most so
+    /// many contexts". At least 1. Takes the place of a bound on preemptions.
+    ///
+    /// A context is a stretch of steps of one thread: to have k of them is to switch threads k - 1 times. An
+    /// execution's contexts are the fewest with which its events can be put in a row, as for
+    /// [`Explorer::preemptions`]; but the first thread's beginning counts too, and so does every thread that ends or
+    /// waits: two threads that are started and joined need four. So the bound must grow with the threads, which one on
+    /// preemptions need not; but locks and other waits are counted exactly. A wait ends in one step; what a thread did
+    /// in vain before it is none.
+    ///
+    /// A violation beyond the bound that the search comes across is told too, with its own number.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use uncontended_model::real::{Explorer, Memory, Mutex, spawn};
+    ///
+    /// let program = || {
+    ///     let count = Arc::new(Mutex::new(0));
+    ///     let threads = [(); 2].map(|()| {
+    ///         let count = Arc::clone(&count);
+    ///         spawn(move || (0..2).for_each(|_| *count.lock().unwrap() += 1))
+    ///     });
+    ///     threads.into_iter().for_each(|thread| thread.join().unwrap());
+    /// };
+    /// let counted = |most| Explorer::new(Memory::Sc).contexts(most).explore(program).unwrap().executions;
+    /// // aabb and bbaa; with one more switch abba and baab too; then abab and baba.
+    /// assert_eq!([3, 4, 5, 6].map(counted), [0, 2, 4, 6]);
+    /// ```
+    #[must_use]
+    pub fn contexts(mut self, most: u32) -> Explorer {
+        self.turns = Some(Turns::Contexts(most.max(1)));
+        self
+    }
+
+    /// Explores executions that differ in the names of symmetric threads alone once
+    /// ([`spawn_symmetric`](super::spawn_symmetric)); it does unless this says otherwise.
+    #[must_use]
+    pub fn symmetry(mut self, reduces: bool) -> Explorer {
+        self.symmetry = reduces;
         self
     }
 
@@ -294,9 +340,9 @@ impl Explorer {
     }
 
     /// Guesses how many executions of `body` there are, from `probes` ways (at least one) drawn through the tree of
-    /// them: each guess is right on average. Blocked explorations are not counted. A bound on preemptions is left out:
-    /// the guess is of all executions. Where a few ways hold most executions, which few probes then miss, both the
-    /// guess and its error are most often too small.
+    /// them: each guess is right on average. Blocked explorations are not counted. Bounds on preemptions and
+    /// contexts are left out, and symmetry too: the guess is of all executions. Where a few ways hold most executions,
+    /// which few probes then miss, both the guess and its error are most often too small.
     ///
     /// # Errors
     /// [`Diverged`] where the code depends on what the checker can't see; a report where an execution breaks a rule.
@@ -307,7 +353,7 @@ impl Explorer {
         seed: u64,
         body: impl Fn() + 'static,
     ) -> Result<Result<Estimate, Box<Report>>, Diverged> {
-        let all = Explorer { preemptions: None, ..self.clone() };
+        let all = Explorer { turns: None, symmetry: false, ..self.clone() };
         Exploration::new(&all, self.name(Site::caller()), body).estimate(probes, seed)
     }
 

@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 struct Fingerprint(u64);
 
 /// Values from here on may be addresses, which the next process has elsewhere: all count as one.
-const ADDRESSES: u64 = 1 << 32;
+pub(super) const ADDRESSES: u64 = 1 << 32;
 
 /// Of the executable, read at a time.
 const PIECE_BYTES: usize = 1 << 16;

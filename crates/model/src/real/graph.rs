@@ -13,6 +13,7 @@
 
 use super::clock::{Clock, MAX_THREADS};
 use super::op::{Op, Order};
+use super::symmetry;
 use std::panic::Location as Site;
 
 /// An event: its thread and its number there (G1).
@@ -338,10 +339,20 @@ impl Graph {
         self.clocks.push(Vec::new());
     }
 
+    /// What comes before the next event of `thread` by program order, and by `symmetry`.
+    pub(crate) fn prefix_of_next(&self, thread: usize) -> Clock {
+        let mut prefix = self.known(thread).prefix;
+        if let Some(twin) = symmetry::ahead(self, thread) {
+            prefix.join(&self.clocks(twin).prefix);
+        }
+        prefix
+    }
+
     /// What `event` knows at the end of `thread`.
     fn learnt(&self, thread: usize, event: &Event) -> Clocks {
         let index = self.threads[thread].len() + 1;
-        let mut clocks = Clocks { message: Clock::default(), ..*self.known(thread) };
+        let prefix = self.prefix_of_next(thread);
+        let mut clocks = Clocks { message: Clock::default(), prefix, ..*self.known(thread) };
         clocks.hb.set(thread, index);
         clocks.prefix.set(thread, index);
         match event.kind {

@@ -32,7 +32,8 @@ use super::graph::{Clocks, Event, EventId, Graph, Kind};
 use super::maximal::leaves_most_open;
 use super::memory::Memory;
 use super::op::{Effect, Op, Order};
-use super::preemptions;
+use super::preemptions::Turns;
+use super::{preemptions, symmetry};
 
 /// An event to add instead of the one that was added when the graph had come so far. Its values are those of that run,
 /// where some may be addresses (C2 of `core`).
@@ -99,8 +100,10 @@ pub(crate) struct Growth {
     pub(crate) share: f64,
     /// The parts that turned out to be empty.
     pub(crate) barren: f64,
-    /// The bound on preemptions.
-    pub(crate) preemptions: Option<u32>,
+    /// The bound on preemptions or contexts.
+    pub(crate) turns: Option<Turns>,
+    /// Symmetric threads are explored in one order.
+    pub(crate) symmetry: bool,
     /// Goes on in one way only: no other is noted.
     pub(crate) single: bool,
     /// Where the next write goes, if that is not left to it: how many writes of its location are before it.
@@ -117,7 +120,8 @@ impl Growth {
             path: Vec::new(),
             share: 1.0,
             barren: 0.0,
-            preemptions: None,
+            turns: None,
+            symmetry: false,
             single: false,
             place: None,
         }
@@ -195,11 +199,11 @@ impl Growth {
         (self.come_to_top(graph) && self.items.len() == place + 1).then(|| self.take_top(graph))
     }
 
-    /// Whether the bound on preemptions leaves anything that follows the graph.
+    /// Whether the bound on turns leaves anything that follows the graph.
     fn is_within(&self, graph: &Graph) -> bool {
-        self.preemptions.is_none_or(|most| {
+        self.turns.is_none_or(|bound| {
             let part = preemptions::settled(graph);
-            preemptions::fewest(graph, &part, self.memory == Memory::Sc, most).is_some()
+            preemptions::fewest(graph, &part, self.memory == Memory::Sc, bound).is_some()
         })
     }
 
@@ -244,8 +248,8 @@ impl Growth {
         self.share = share;
         match way {
             Way::Choice => {
-                graph.push(thread, event);
-                true
+                let choice = graph.push(thread, event);
+                self.book(symmetry::keeps(graph, &[choice]))
             }
             Way::Read(from) => {
                 let read = self.place_read(graph, thread, event, from);
@@ -280,11 +284,16 @@ impl Growth {
         }
     }
 
-    /// Whether the memory model allows the graph with these events, the last ones of their threads, added.
+    /// Whether the memory model allows the graph with these events, the last ones of their threads, added, and
+    /// symmetric threads are sorted in it.
     fn admits(&mut self, graph: &Graph, added: &[EventId]) -> bool {
-        let admits = self.memory.admits(graph, added);
-        self.barren += if admits { 0.0 } else { self.share };
-        admits
+        self.book(symmetry::keeps(graph, added) && self.memory.admits(graph, added))
+    }
+
+    /// Books the present share as empty unless it has a graph.
+    fn book(&mut self, has_one: bool) -> bool {
+        self.barren += if has_one { 0.0 } else { self.share };
+        has_one
     }
 
     /// Cuts the graph back to what came before `stamp`, which belongs to the last frame.
@@ -319,7 +328,7 @@ impl Growth {
             first: self.items.len(),
             ..Frame::default()
         };
-        let prefix = graph.known(thread).prefix;
+        let prefix = graph.prefix_of_next(thread);
         for thread in 0..graph.threads.len() {
             let begin = frame.cut.len();
             while let Some(&last) = graph.threads[thread].last() {
@@ -391,6 +400,7 @@ impl Growth {
         only: Option<EventId>,
     ) {
         let newest = graph.locations[draft.location as usize].order.len();
+        let only = only.or_else(|| symmetry::followed(graph, thread, draft.location));
         let chosen = only.map_or(newest, |write| graph.position(draft.location, write));
         if only.is_none() && !self.single {
             let before = self.items.len();
@@ -522,7 +532,7 @@ impl Growth {
     /// Lets every earlier read that can do so read from the new write instead.
     fn revisit(&mut self, graph: &Graph, thread: usize, event: &Event) {
         let location = &graph.locations[event.location as usize];
-        let prefix = &graph.known(thread).prefix;
+        let prefix = &graph.prefix_of_next(thread);
         for read in location.accesses_beyond(prefix) {
             let old = graph.get(read);
             if matches!(old.kind, Kind::Read | Kind::Blocked)

@@ -2,6 +2,7 @@
 
 use super::clock::Clock;
 use super::graph::{Event, EventId, Graph, Kind};
+use super::symmetry;
 
 /// Whether `read` and all that a revisit of it by a write with this prefix cuts off had been added in the way that
 /// leaves most open.
@@ -34,7 +35,8 @@ fn is_maximal(graph: &Graph, prefix: &Clock, id: EventId, event: &Event) -> bool
         order.iter().rev().copied().find(|&write| before(write)).unwrap_or(EventId::INITIAL)
     };
     match event.kind {
-        Kind::Read | Kind::Blocked => event.forced || newest_before() == event.from,
+        Kind::Read => event.forced || newest_before() == event.from,
+        Kind::Blocked => newest_before() == event.from || symmetry::follows(graph, id),
         Kind::Write => {
             let location = &graph.locations[event.location as usize];
             let is_read = |read: EventId| {

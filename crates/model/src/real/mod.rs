@@ -61,15 +61,18 @@
 //! - What follows a panic that the program catches, if it unwound through stand-ins: an error.
 //! - Memory that does not come from [`alloc`], [`Box`] or an atomic, for [`Explorer::memory_bytes`].
 //! - At most 16 threads, 15 of them waiting on one word.
-//! - What is beyond a bound that was asked for: preemptions ([`Explorer::preemptions`]), time, executions; and with
-//!   [`Explorer::sample`] all that was not drawn.
+//! - What is beyond a bound that was asked for: preemptions ([`Explorer::preemptions`]), contexts
+//!   ([`Explorer::contexts`]), time, executions; and with [`Explorer::sample`] all that was not drawn.
+//! - Whether threads of [`spawn_symmetric`] are symmetric, where no sample shows that they are not.
 //!
 //! # Evidence
 //! tests/real_litmus.rs: outcome sets. tests/real_random.rs: every execution of random programs against an enumerator
 //! of all candidate graphs, count by count. tests/real_waiting.rs: every order under every kind of lock, and no other.
 //! tests/real_rounds.rs: waiting loops and `wait_until` against the same enumerator, with so many failed rounds; bugs
 //! that show after a failed round. tests/real_heap.rs: memory. tests/real_spurious.rs: what happens without a cause.
-//! tests/real_preemptions.rs: executions by preemptions, against the enumerator and every row of events.
+//! tests/real_preemptions.rs, real_contexts.rs: executions by preemptions and contexts, against the enumerator and
+//! every row of events. tests/real_symmetric.rs, symmetry/tests.rs: symmetric threads, against all executions in
+//! classes.
 //! tests/real_sampling.rs: how often drawn executions find bugs of depth 1 to 3. tests/real_checkpoint.rs: a search
 //! that is killed. tests/real_jobs.rs: a search that processes share. tests/real_threads.rs: waiting, bounds, hidden
 //! state. tests/real_shrink.rs, shrink/tests.rs, real_replay.rs, real_trace.rs: violations, shrunk, run again and told.
@@ -117,10 +120,13 @@ mod sampling;
 mod schedule;
 mod shrink;
 mod signals;
+mod symmetric;
+mod symmetry;
 mod sync;
 mod thread;
 mod trace;
 mod trial;
+mod twin;
 mod verdict;
 mod waiting;
 mod watch;
@@ -140,6 +146,7 @@ pub use self::heap::{Box, alloc, dealloc};
 pub use self::memory::Memory;
 pub use self::named::Named;
 pub use self::order::Cost;
+pub use self::symmetric::{SymmetricHandle, spawn_symmetric};
 pub use self::sync::{Condvar, Mutex, MutexGuard};
 pub use self::thread::{
     JoinHandle, Thread, assume, current, park, park_timeout, sleep, spawn, spin_loop, wait_until,

@@ -1,4 +1,4 @@
-//! How often an execution must take the processor from a thread that could go on.
+//! How often an execution must take the processor from a thread that could go on, or give it to another thread at all.
 //!
 //! # Contract
 //! An execution has a number of preemptions: the fewest with which its events can be put in a row that keeps program
@@ -17,8 +17,12 @@
 //!
 //! [`Core::refuses_wait`]: super::core::Core::refuses_wait
 //!
+//! Its contexts are the fewest stretches of one thread's steps that make up such a row. To let a thread go on as far as
+//! it can never adds a stretch, whatever others wait for: so they are counted for code that waits too. A complete
+//! execution has no steps for what a thread waited in vain.
+//!
 //! [`settled`] is the part of a graph that all graphs explored from it have in common, so none of them has fewer
-//! preemptions than this part. It is the prefix of
+//! preemptions or contexts than this part. It is the prefix of
 //! - writes that a read with a smaller stamp reads (a revisit added them): as long as the read is there they can't be
 //!   cut off, and what takes the read away has them in its prefix;
 //! - events added in another way than the one that leaves most open, seen from what was before them: they are never cut
@@ -34,30 +38,57 @@ use super::graph::{Event, EventId, Graph, Kind};
 use super::op::Op;
 use std::collections::{HashMap, VecDeque};
 
-/// The fewest preemptions of the first events of each thread, as many as `part` says. `None`: more than `most`.
-pub(crate) fn fewest(graph: &Graph, part: &Clock, is_sc: bool, most: u32) -> Option<u32> {
-    let row = Row { graph, part, is_sc };
+/// A bound on how often threads take turns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Turns {
+    Preemptions(u32),
+    Contexts(u32),
+}
+
+impl Turns {
+    /// What is counted, without a bound.
+    pub(crate) fn unbounded(self) -> Turns {
+        match self {
+            Turns::Preemptions(_) => Turns::Preemptions(u32::MAX),
+            Turns::Contexts(_) => Turns::Contexts(u32::MAX),
+        }
+    }
+
+    pub(crate) fn preemptions(self) -> Option<u32> {
+        if let Turns::Preemptions(most) = self { Some(most) } else { None }
+    }
+
+    pub(crate) fn contexts(self) -> Option<u32> {
+        if let Turns::Contexts(most) = self { Some(most) } else { None }
+    }
+}
+
+/// The fewest preemptions or contexts of the first events of each thread, as many as `part` says. `None`: more than the
+/// bound.
+pub(crate) fn fewest(graph: &Graph, part: &Clock, is_sc: bool, bound: Turns) -> Option<u32> {
+    let (Turns::Preemptions(most) | Turns::Contexts(most)) = bound;
+    let row = Row { graph, part, is_sc, counts_all: bound.contexts().is_some() };
     let mut best = HashMap::from([(Clock::default(), 0)]);
     let mut open = VecDeque::from([(Clock::default(), 0)]);
-    while let Some((done, preemptions)) = open.pop_front() {
-        if best[&done] < preemptions {
+    while let Some((done, turns)) = open.pop_front() {
+        if best[&done] < turns {
             continue;
         }
         if done == *part {
-            return Some(preemptions);
+            return Some(turns);
         }
         for thread in 0..graph.threads.len() {
             row.go_on(done, thread, &mut |next, is_free| {
-                let preemptions = preemptions + u32::from(!is_free);
+                let turns = turns + u32::from(!is_free);
                 let known = best.entry(next).or_insert(u32::MAX);
-                if preemptions > most || preemptions >= *known {
+                if turns > most || turns >= *known {
                     return;
                 }
-                *known = preemptions;
+                *known = turns;
                 if is_free {
-                    open.push_front((next, preemptions));
+                    open.push_front((next, turns));
                 } else {
-                    open.push_back((next, preemptions));
+                    open.push_back((next, turns));
                 }
             });
         }
@@ -108,6 +139,8 @@ struct Row<'g> {
     graph: &'g Graph,
     part: &'g Clock,
     is_sc: bool,
+    /// Every stretch counts, not only those that end in a preemption.
+    counts_all: bool,
 }
 
 impl Row<'_> {
@@ -118,11 +151,12 @@ impl Row<'_> {
             let index = done.get(thread);
             let next = (index < self.part.get(thread)).then(|| EventId::new(thread, index + 1));
             let is_possible = next.is_some_and(|next| self.is_possible(&done, next));
-            let is_hint = next.is_some_and(|next| self.graph.get(next).after_hint);
+            let after_hint = |next| self.graph.get(next).after_hint;
+            let is_hint = !self.counts_all && next.is_some_and(after_hint);
             if index > begin && (is_hint || !is_possible) {
                 let waits =
                     next.is_none_or(|next| matches!(self.graph.get(next).op, Op::Join { .. }));
-                stop(done, is_hint || waits);
+                stop(done, is_hint || (waits && !self.counts_all));
             }
             if !is_possible {
                 return;

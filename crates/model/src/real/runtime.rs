@@ -236,18 +236,21 @@ impl Run {
         self.until::<()>(|_| None);
     }
 
-    /// Starts a thread of the exploration: its number, and where its `park` waits.
+    /// Starts a thread of the exploration, to the right of `left` if it is symmetric with that: its number, and where
+    /// its `park` waits.
     pub(crate) fn spawn(
         &self,
         body: Box<dyn FnOnce()>,
+        left: Option<usize>,
         site: &'static Site<'static>,
     ) -> (usize, Token) {
+        refuse_in_symmetric("starts a thread", site);
         let parent = self.running.get();
         let token = {
             let mut core = self.core.borrow_mut();
             Token { epoch: core.epoch, location: core.create(parent, 0, site) }
         };
-        let child = self.until(|core| core.spawn(parent, token.location, site));
+        let child = self.until(|core| core.spawn(parent, token.location, left, site));
         self.me.upgrade().expect("R2").start(child, body);
         (child, token)
     }
@@ -433,6 +436,25 @@ impl Token {
         if with_core(|core, _| core.epoch) == Some(epoch) {
             request(Request { op, location, address: false, site });
         }
+    }
+}
+
+/// Notes that the running thread is symmetric with others.
+pub(crate) fn set_symmetric() {
+    with_core(|core, thread| core.threads[thread].symmetric = true);
+}
+
+/// Ends the run where a symmetric thread does what tells it from the others.
+pub(crate) fn refuse_in_symmetric(what: &str, site: &'static Site<'static>) {
+    let Some(run) = current() else { return };
+    let thread = run.running.get();
+    if run.core.borrow().threads[thread].symmetric {
+        let why = format!(
+            "thread {thread} was started by `spawn_symmetric` and {what} at {site}: symmetric threads must not be told \
+             apart. Start it by `spawn`"
+        );
+        run.core.borrow_mut().stop.get_or_insert(Stop::Diverged(why));
+        run.until::<()>(|_| None);
     }
 }
 

@@ -82,6 +82,14 @@ impl<T> JoinHandle<T> {
         }
     }
 
+    /// The number of an explored thread.
+    pub(crate) fn number(&self) -> Option<usize> {
+        match self.0 {
+            Joined::Explored { child, .. } => Some(child),
+            Joined::Std { .. } => None,
+        }
+    }
+
     /// The thread, to unpark it.
     pub fn thread(&self) -> &Thread {
         let (Joined::Explored { thread, .. } | Joined::Std { thread, .. }) = &self.0;
@@ -98,6 +106,15 @@ impl<T> fmt::Debug for JoinHandle<T> {
 /// Starts a thread.
 #[track_caller]
 pub fn spawn<T: Send + 'static>(body: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
+    start(body, None, Site::caller())
+}
+
+/// Starts a thread, to the right of `left` if that is given (see `symmetry`).
+pub(crate) fn start<T: Send + 'static>(
+    body: impl FnOnce() -> T + Send + 'static,
+    left: Option<usize>,
+    site: &'static Site<'static>,
+) -> JoinHandle<T> {
     let Some(run) = runtime::current() else {
         let handle = std::thread::spawn(body);
         let thread = Thread(Handle::Std(handle.thread().clone()));
@@ -109,12 +126,14 @@ pub fn spawn<T: Send + 'static>(body: impl FnOnce() -> T + Send + 'static) -> Jo
         let value = body();
         *slot.lock().expect("one OS thread") = Some(value);
     };
-    let (child, token) = run.spawn(Box::new(body), Site::caller());
+    let (child, token) = run.spawn(Box::new(body), left, site);
     JoinHandle(Joined::Explored { child, result, thread: Thread(Handle::Explored(token)) })
 }
 
 /// The calling thread.
+#[track_caller]
 pub fn current() -> Thread {
+    runtime::refuse_in_symmetric("asks which thread it is", Site::caller());
     match runtime::token(Site::caller()) {
         Some(token) => Thread(Handle::Explored(token)),
         None => Thread(Handle::Std(std::thread::current())),

@@ -34,6 +34,8 @@ pub enum Bound {
     Assumptions,
     /// Threads wait for ever, except for one whose timed waits have run out so often that no more do.
     Timeouts(u32),
+    /// No execution has so few contexts ([`Explorer::contexts`](super::Explorer::contexts)), or `assume` left them out.
+    Contexts(u32),
     /// An execution takes more memory than this, in bytes.
     Memory(usize),
     /// One schedule alone was followed, and breaks no rule.
@@ -71,6 +73,12 @@ impl fmt::Display for Bound {
             Bound::Sampled(runs) => write!(f, "{runs} executions drawn at random, not all"),
             Bound::Replayed => f.write_str("one schedule alone, which breaks no rule"),
             Bound::Assumptions => f.write_str("no execution is left by `assume`"),
+            Bound::Contexts(n) => {
+                write!(
+                    f,
+                    "no execution of at most {n} contexts (a thread needs one, a join another)"
+                )
+            }
             Bound::Waits(site) => write!(
                 f,
                 "preemptions are counted for programs of plain atomics only: this one waits at {site}"
@@ -215,6 +223,8 @@ pub struct Violation {
     pub page: Option<Result<PathBuf, String>>,
     /// Its preemptions, where they are bounded ([`Explorer::preemptions`](super::Explorer::preemptions)).
     pub preemptions: Option<u32>,
+    /// Its contexts, where those are ([`Explorer::contexts`](super::Explorer::contexts)).
+    pub contexts: Option<u32>,
 }
 
 /// How a violation became smaller.
@@ -367,8 +377,13 @@ pub struct Report {
     pub spurious: Option<u32>,
     /// The bound on preemptions, if there is one ([`Explorer::preemptions`](super::Explorer::preemptions)).
     pub preemptions: Option<u32>,
-    /// Executions that the search came across beyond that bound; they are not counted above.
+    /// The bound on contexts, if there is one ([`Explorer::contexts`](super::Explorer::contexts)).
+    pub contexts: Option<u32>,
+    /// Executions that the search came across beyond either bound; they are not counted above.
     pub beyond: u64,
+    /// The sizes of the groups of symmetric threads whose order was left out
+    /// ([`spawn_symmetric`](super::spawn_symmetric)): executions that differ in their names alone are counted as one.
+    pub symmetric: Vec<usize>,
     /// How the executions were drawn, if at random ([`Explorer::sample`](super::Explorer::sample)): not all of them are
     /// different then.
     pub sampled: Option<Sampled>,
@@ -469,6 +484,9 @@ impl fmt::Display for Report {
                 if let Some(preemptions) = violation.preemptions {
                     write!(f, ", with {preemptions} preemptions")?;
                 }
+                if let Some(contexts) = violation.contexts {
+                    write!(f, ", of {contexts} contexts")?;
+                }
                 write!(f, ": {violation}")?
             }
             Verdict::Unknown(bound) => {
@@ -485,7 +503,8 @@ impl fmt::Display for Report {
             }
         }
         if self.beyond > 0 {
-            write!(f, " ({} executions beyond the bound on preemptions)", self.beyond)?;
+            let bound = if self.contexts.is_some() { "contexts" } else { "preemptions" };
+            write!(f, " ({} executions beyond the bound on {bound})", self.beyond)?;
         }
         write!(f, " ({} blocked explorations)", self.blocked)
     }

@@ -3,6 +3,9 @@
 //!
 //! Shares no code with the checker that it judges.
 
+#[allow(dead_code)]
+pub(crate) mod classes;
+
 use std::collections::BTreeMap;
 
 /// An ordering: acquire, release, SeqCst.
@@ -146,46 +149,94 @@ pub(crate) fn executions(
 }
 
 /// The same for the executions whose events can be put in a row (that keeps program order and reads-from, under SC also
-/// the order of writes and what reads miss) in which a thread that is not at its end is left so often at most.
+/// the order of writes and what reads miss) within a bound.
 pub(crate) fn executions_within(
     program: &Program,
     locations: usize,
     model: Model,
-    preemptions: Option<u32>,
+    within: Option<Within>,
 ) -> BTreeMap<Vec<u32>, u64> {
-    let question = Question { model, preemptions };
+    let mut found = BTreeMap::new();
+    visit(program, locations, Question { model, within }, &mut |events, _, orders| {
+        let reads = reads(events).into_iter().flatten();
+        *found.entry(reads.chain(last(events, orders)).collect()).or_insert(0) += 1;
+    });
+    found
+}
+
+/// What each thread reads.
+fn reads(events: &[Event]) -> Vec<Vec<u32>> {
+    let mut reads = Vec::new();
+    for event in events.iter().filter(|event| event.thread != usize::MAX) {
+        reads.resize(reads.len().max(event.thread + 1), Vec::new());
+        if event.what == What::Read {
+            reads[event.thread].push(event.value);
+        }
+    }
+    reads
+}
+
+/// The final memory.
+fn last<'a>(events: &'a [Event], orders: &'a [Vec<usize>]) -> impl Iterator<Item = u32> + 'a {
+    orders.iter().map(|order| events[*order.last().expect("the initial write")].value)
+}
+
+/// Told of each execution: its events, what each reads from, and the orders of writes.
+type Visit<'a> = &'a mut dyn FnMut(&[Event], &[usize], &[Vec<usize>]);
+
+fn visit(program: &Program, locations: usize, question: Question, found: Visit) {
     let mut events: Vec<Event> = Vec::new();
     for location in 0..locations {
         events.push(initial(location));
     }
     for (thread, instructions) in program.iter().enumerate() {
         for &instruction in instructions {
-            push(&mut events, thread, instruction, model);
+            push(&mut events, thread, instruction, question.model);
         }
     }
     let reads: Vec<usize> = (0..events.len()).filter(|&e| events[e].what == What::Read).collect();
-    let mut found = BTreeMap::new();
     let mut from = vec![usize::MAX; events.len()];
-    choose_reads(&events, &reads, &mut from, locations, question, &mut found);
-    found
+    choose_reads(&events, &reads, &mut from, locations, question, found);
 }
 
 #[derive(Clone, Copy)]
 struct Question {
     model: Model,
-    preemptions: Option<u32>,
+    within: Option<Within>,
 }
 
-/// Whether the events `left` can follow, `thread` having gone on last, with so many preemptions: every order is tried.
-fn can_follow(events: &[Event], order: &Matrix, left: &[usize], thread: usize, most: u32) -> bool {
+/// A bound on a row of events.
+#[derive(Clone, Copy)]
+#[allow(dead_code)]
+pub(crate) enum Within {
+    /// So often at most is a thread left that is not at its end.
+    Preemptions(u32),
+    /// Of so many stretches of one thread's events at most.
+    Contexts(u32),
+}
+
+/// Whether the events `left` can follow, `thread` having gone on last, within the bound: every order is tried.
+fn can_follow(
+    events: &[Event],
+    order: &Matrix,
+    left: &[usize],
+    thread: usize,
+    within: Within,
+) -> bool {
     if left.is_empty() {
         return true;
     }
     left.iter().filter(|&&e| left.iter().all(|&other| !order.get(other, e))).any(|&e| {
-        let leaves = events[e].thread != thread && left.iter().any(|&e| events[e].thread == thread);
+        let changes = events[e].thread != thread;
+        let leaves = changes && left.iter().any(|&e| events[e].thread == thread);
         let rest: Vec<usize> = left.iter().copied().filter(|&other| other != e).collect();
-        (!leaves || most > 0)
-            && can_follow(events, order, &rest, events[e].thread, most - u32::from(leaves))
+        let follows = |within| can_follow(events, order, &rest, events[e].thread, within);
+        match within {
+            Within::Preemptions(0) if leaves => false,
+            Within::Contexts(0) if changes => false,
+            Within::Preemptions(most) => follows(Within::Preemptions(most - u32::from(leaves))),
+            Within::Contexts(most) => follows(Within::Contexts(most - u32::from(changes))),
+        }
     })
 }
 
@@ -247,7 +298,7 @@ fn choose_reads(
     from: &mut Vec<usize>,
     locations: usize,
     question: Question,
-    found: &mut BTreeMap<Vec<u32>, u64>,
+    found: Visit,
 ) {
     let Some((&read, rest)) = reads.split_first() else {
         if let Some(events) = evaluate(events, from) {
@@ -314,15 +365,14 @@ fn choose_orders(
     orders: &mut Vec<Vec<usize>>,
     location: usize,
     question: Question,
-    found: &mut BTreeMap<Vec<u32>, u64>,
+    found: Visit,
 ) {
     if location == orders.len() {
         if is_consistent(events, given, orders, question) {
-            let reads =
-                events.iter().filter(|event| event.what == What::Read).map(|event| event.value);
-            let last =
-                orders.iter().map(|order| events[*order.last().expect("the initial write")].value);
-            *found.entry(reads.chain(last).collect()).or_insert(0) += 1;
+            let source = |read| (0..events.len()).find(|&write| given.rf.get(write, read));
+            let from: Vec<usize> =
+                (0..events.len()).map(|e| source(e).unwrap_or(usize::MAX)).collect();
+            found(events, &from, orders);
         }
         return;
     }
@@ -390,7 +440,7 @@ fn is_consistent(
     events: &[Event],
     &Given { po, rf, rmw }: &Given,
     orders: &[Vec<usize>],
-    Question { model, preemptions }: Question,
+    Question { model, within }: Question,
 ) -> bool {
     let n = events.len();
     let place = |e: usize| {
@@ -410,13 +460,13 @@ fn is_consistent(
     let eco = rf.or(&mo).or(&rb).closure();
     let relations = Relations { po, rf, mo, rb, eco };
     let is_within = || {
-        let Some(most) = preemptions else { return true };
+        let Some(within) = within else { return true };
         let row = relations.po.or(&relations.rf);
         let row = if model == Model::Sc { row.or(&relations.mo).or(&relations.rb) } else { row };
         let all: Vec<usize> = (0..n)
             .filter(|&e| events[e].thread != usize::MAX && events[e].what != What::Nothing)
             .collect();
-        can_follow(events, &row, &all, usize::MAX, most)
+        can_follow(events, &row, &all, usize::MAX, within)
     };
     let is_consistent = match model {
         Model::C11 => c11(events, &relations, &rmw),

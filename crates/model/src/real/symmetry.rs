@@ -1,0 +1,178 @@
+//! Threads that run the same code on the same values: of executions that differ in their names alone, one is explored.
+//!
+//! # Contract
+//! Such threads stand in a row, each but the first with one to its *left* ([`left`]). Two neighbours are *tied* as long
+//! as they have found the same. At the first event at which they are not, an execution is explored only if the left one
+//! comes first ([`keeps`]): it reads a write that is earlier in the order of its location, or writes earlier there, or
+//! takes the higher option, or gets on where the right one waits. That sorts the threads: whatever a full execution
+//! is, to rename them gives one that is sorted, and under SC and TSO no other.
+//!
+//! Growth stays what it is because of this: an event of the right thread has the left one's event of the same number
+//! in its prefix as long as they are tied ([`ahead`]). So a revisit never leaves the one and cuts off the other, and
+//! what a new event finds in the way that leaves most open (the newest write, option 0) is always sorted: the left one
+//! found the same or something earlier. If the left one waits, the right one waits for the same, whatever has come
+//! since ([`followed`]). The sorted executions are thus closed under prefixes and can always go on, which is all that
+//! growth asks of a memory model.
+//!
+//! The longer prefixes have no cycle. Let tied events happen when the first of them does in a run of the execution:
+//! that keeps program order and reads-from. Where the ties end, the left read comes before the overwriting that the
+//! right one sees; writes and choices need nothing that their twins do not need. Under C11 nothing puts a read before a
+//! write that overtakes what it found: the right read may lead to the write that the left one reads. Such a pair
+//! cannot be sorted, and counts as sorted the other way round. With three threads and more an execution may then be
+//! explored under more than one naming, never under none.
+//!
+//! # Evidence
+//! tests/real_symmetric.rs: random programs with groups of 2 to 4 against the classes of all candidates, count by
+//! count.
+//!
+//! # Sources
+//! Kokologiannakis, Marmanis, Vafeiadis: SPORE: combining symmetry and partial order reduction, PLDI 2024.
+
+use super::clock::MAX_THREADS;
+use super::graph::{Event, EventId, Graph, Kind};
+use super::op::{Function, Op};
+
+/// How events of the same number of two neighbours stand to each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Pair {
+    Tied,
+    Sorted,
+    Unsorted,
+}
+
+/// The neighbour that must come first: noted in the begin of a thread.
+pub(crate) fn left(graph: &Graph, thread: usize) -> Option<usize> {
+    let begin = graph.threads.get(thread)?.first()?;
+    if begin.op == Op::Begin { (begin.value as usize).checked_sub(1) } else { None }
+}
+
+/// What the begin of a thread notes.
+pub(crate) fn noted(left: Option<usize>) -> u64 {
+    left.map_or(0, |left| left as u64 + 1)
+}
+
+/// The rows of symmetric threads, each from left to right.
+pub(crate) fn groups(graph: &Graph) -> Vec<Vec<usize>> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for thread in 0..graph.threads.len().min(MAX_THREADS) {
+        let Some(left) = left(graph, thread) else { continue };
+        match groups.iter_mut().find(|group| group.last() == Some(&left)) {
+            Some(group) => group.push(thread),
+            None => groups.push(vec![left, thread]),
+        }
+    }
+    groups
+}
+
+/// The left neighbour of a thread that is tied to it in the thread's first `events` events.
+fn tied(graph: &Graph, thread: usize, events: usize) -> Option<usize> {
+    let left = left(graph, thread)?;
+    let is_tied = |index| pair(graph, left, thread, index) == Pair::Tied;
+    (graph.threads[left].len() >= events && (1..=events).all(is_tied)).then_some(left)
+}
+
+/// What the left neighbour of `thread` does at the event that comes next, as long as they are tied.
+fn twin(graph: &Graph, thread: usize) -> Option<(usize, &Event)> {
+    let events = graph.threads[thread].len();
+    let left = tied(graph, thread, events)?;
+    Some((left, graph.threads[left].get(events)?))
+}
+
+/// The event of the left neighbour that comes before the next event of `thread`: a read-modify-write comes as a whole.
+pub(crate) fn ahead(graph: &Graph, thread: usize) -> Option<EventId> {
+    let (left, _) = twin(graph, thread)?;
+    let number = graph.threads[thread].len() + 1;
+    let half = graph.threads[left].get(number);
+    Some(EventId::new(left, number + usize::from(half.is_some_and(Event::is_half))))
+}
+
+/// Why the next request of `thread`, which is new, is not that of its left neighbour, to which it is tied.
+pub(crate) fn differs(
+    graph: &Graph,
+    thread: usize,
+    (op, location): (Op, u32),
+    is_address: bool,
+) -> Option<String> {
+    let events = graph.threads[thread].len();
+    let left = tied(graph, thread, events)?;
+    let Some(twin) = graph.threads[left].get(events) else {
+        return Some(format!("thread {left} stops where thread {thread} goes on"));
+    };
+    let is_queued =
+        |op| matches!(op, Op::Rmw { function: Function::Enqueue | Function::Dequeue, .. });
+    let is_same = op == twin.op
+        || (is_address && op.same_shape(twin.op))
+        || (is_queued(op) && is_queued(twin.op));
+    let is_there = are_alike(graph, (left, twin.location), (thread, location));
+    (!is_same || !is_there).then(|| format!("thread {left} does {:?} at {}", twin.op, twin.site))
+}
+
+/// The write that `thread` must wait on next, because its left neighbour waits there.
+pub(crate) fn followed(graph: &Graph, thread: usize, location: u32) -> Option<EventId> {
+    let (_, twin) = twin(graph, thread)?;
+    (twin.kind == Kind::Blocked && twin.location == location).then_some(twin.from)
+}
+
+/// Whether a wait stands where it does because of its left neighbour.
+pub(crate) fn follows(graph: &Graph, id: EventId) -> bool {
+    let (thread, before) = (usize::from(id.thread), usize::from(id.index) - 1);
+    let twin = tied(graph, thread, before).and_then(|left| graph.threads[left].get(before));
+    twin.is_some_and(|twin| twin.kind == Kind::Blocked && twin.from == graph.get(id).from)
+}
+
+/// Whether these new events leave their threads sorted.
+pub(crate) fn keeps(graph: &Graph, added: &[EventId]) -> bool {
+    added.iter().all(|id| {
+        let (thread, index) = (usize::from(id.thread), usize::from(id.index));
+        tied(graph, thread, index - 1).is_none_or(|left| {
+            graph.threads[left].len() < index || pair(graph, left, thread, index) != Pair::Unsorted
+        })
+    })
+}
+
+/// Compares the events with this number of two neighbours that are tied before them.
+fn pair(graph: &Graph, left: usize, right: usize, index: usize) -> Pair {
+    let (a_id, b_id) = (EventId::new(left, index), EventId::new(right, index));
+    let (a, b) = (graph.get(a_id), graph.get(b_id));
+    let by = |is_tied, is_sorted| match (is_tied, is_sorted) {
+        (true, _) => Pair::Tied,
+        (false, true) => Pair::Sorted,
+        (false, false) => Pair::Unsorted,
+    };
+    match (a.kind, b.kind) {
+        (Kind::Fence | Kind::Thread, _) => Pair::Tied,
+        (Kind::Choice, _) => by(a.value == b.value, a.value > b.value),
+        _ if a.location != b.location => {
+            // Each its own, and nobody else's as long as they are tied.
+            let is_own = |source: EventId, thread| {
+                source.is_initial() || usize::from(source.thread) == thread
+            };
+            let is_apart = a.kind != b.kind || !is_own(a.from, left) || !is_own(b.from, right);
+            by(!is_apart && a.from.index == b.from.index, true)
+        }
+        (Kind::Blocked, _) => by(b.kind == Kind::Blocked && a.from == b.from, false),
+        (_, Kind::Blocked) => Pair::Sorted,
+        (Kind::Write, _) => {
+            let place = |id| graph.position(a.location, id);
+            by(false, place(a_id) < place(b_id))
+        }
+        (Kind::Read, _) => {
+            let place = |event: &Event| graph.position(a.location, event.from);
+            let leads = || !b.from.is_initial() && graph.clocks(b.from).prefix.knows(a_id);
+            by(a.from == b.from, place(a) < place(b) || leads())
+        }
+    }
+}
+
+/// Whether two threads mean the same by these locations: it is one, or each one's own of the same number.
+fn are_alike(graph: &Graph, (left, a): (usize, u32), (right, b): (usize, u32)) -> bool {
+    if a == b {
+        return true;
+    }
+    let name = |at: u32| graph.locations.get(at as usize).map(|found| found.name);
+    let (Some((a, a_count)), Some((b, b_count))) = (name(a), name(b)) else { return false };
+    a_count == b_count && usize::from(a) ^ left == usize::from(b) ^ right
+}
+
+#[cfg(test)]
+mod tests;
