@@ -160,8 +160,8 @@ extern "C" fn on_asked(_signal: i32) {
     *PLACE.lock().unwrap_or_else(PoisonError::into_inner) = place_in(&stack);
 }
 
-/// The innermost place of a stack in a Rust file that is neither std's nor the checker's. A build with line tables alone
-/// has no paths in its names of functions, so files decide.
+/// The innermost place of a stack in a Rust file that is neither the standard library's nor the checker's. With line
+/// tables alone, function names have no paths, so the file decides.
 fn place_in(stack: &str) -> Option<String> {
     let checker = file!().strip_suffix("watch.rs").expect("this file's name");
     // Cargo runs tests in their package's folder, and paths are shown from there.
