@@ -14,9 +14,10 @@
 //! drop(client);
 //! let form = Container::queue(None);
 //! let mut text = Vec::new();
-//! write(&form, &Recorded::new(recorder.history()), &mut text)?;
+//! let history = recorder.history();
+//! write(&form, &Recorded::new(history.clone()), &mut text)?;
 //! let again = read(&form, text.as_slice(), Dictionary::default(), usize::MAX, &mut |_| true)?;
-//! assert_eq!(again.operations, recorder.history());
+//! assert_eq!(again.operations, history);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
