@@ -93,7 +93,7 @@ fn bad_input_is_refused_with_line_and_column() {
         ("movq $1,(y)", "vmovq $1,(y)", "unc: -:4:16: unknown instruction `vmovq`"),
         ("exists (0:rax=0", "exists (0:rax", "unc: -:6:15: expected a number, found `/`"),
         ("P0 | P1", "P1 | P0", "unc: -:3:2: expected `P0`, found `P1`"),
-        ("X86_64", "PPC", "unc: -:1:1: architecture `PPC` (POWER) is not supported; X86_64 is"),
+        ("X86_64", "PPC", "unc: -:1:1: architecture `PPC` (POWER) is not supported, only X86_64"),
     ] {
         let output = unc(&["-"], &SB.replacen(from, to, 1));
         assert_eq!(output.status.code(), Some(2));

@@ -1,15 +1,15 @@
-//! A third, declarative engine: enumerates reads-from and coherence choices, and keeps those that the axioms allow.
+//! A declarative engine: enumerates reads-from and coherence choices and keeps those that satisfy the axioms.
 //!
 //! # Contract
-//! [`executions`] handles straight-line programs of loads, stores, read-modify-writes and fences, and declines anything
-//! else, and more choices than allowed. It shares no code with the operational engines, so that agreement means
-//! something.
+//! [`executions`] handles straight-line programs of loads, stores, read-modify-writes and fences. It declines
+//! everything else, and programs with more choices than the limits allow. It shares no code with the operational
+//! engines, so their agreement is evidence.
 //! # State
 //! I1: each relation is a transitively closed graph; an edge that would close a cycle is refused when it is added.
 //! I2: with [`Halves::Ordered`] the read of a read-modify-write comes before its write, as on every machine. With
-//! [`Halves::Unordered`] only the *value* flows from the one to the other, which is what herd 7.57 computes with its
-//! `sc.cat` and `x86tso-mixed.cat`: an instruction may then read from a write that its own write precedes. No machine
-//! shows that, even under sequential consistency; it is needed to compare numbers with that checker.
+//! [`Halves::Unordered`] only the *value* flows from the read to the write, as herd 7.57 computes it with `sc.cat` and
+//! `x86tso-mixed.cat`: an instruction may then read from a write that its own write precedes. No machine does that,
+//! even under sequential consistency; the variant exists to compare counts with herd.
 //! # Evidence
 //! tests/corpora.rs (unordered: equal to the checker; ordered: equal to [`crate::dpor`]), tests/engines.rs.
 //! # Sources
@@ -19,30 +19,30 @@ use crate::outcome::{Limits, Outcome};
 use crate::program::{Loc, Op, Operand, Place, Program, Value};
 use std::collections::BTreeMap;
 
-/// Which memory model's axioms hold.
+/// The memory model whose axioms apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Axioms {
-    /// Program order and communication agree.
+    /// Sequential consistency: program order and communication agree.
     Sc,
-    /// The same, but a store may be overtaken by later loads of its thread.
+    /// x86-TSO: as SC, but later loads of a thread may overtake its stores.
     Tso,
 }
 
-/// Whether the two halves of a read-modify-write are ordered (I2).
+/// Whether the halves of a read-modify-write are ordered (I2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Halves {
-    /// The read first.
+    /// The read comes first.
     Ordered,
-    /// As herd 7.57 leaves them.
+    /// Unordered, as in herd 7.57.
     Unordered,
 }
 
-/// Why executions are not declared.
+/// Why [`executions`] gives no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Declined {
     /// The program branches, waits, indexes or is too long.
     Program,
-    /// Sixteen choices for each execution that the limits allow were not enough.
+    /// The search made sixteen choices per execution that the limits allow, and did not finish.
     Choices,
 }
 
@@ -60,14 +60,14 @@ struct Event {
     kind: Kind,
     loc: Loc,
     locked: bool,
-    /// For the write of a read-modify-write: its read, which is the event before.
+    /// For the write of a read-modify-write: its read, the preceding event.
     paired: bool,
 }
 
 /// Most events of a candidate.
 const MOST: usize = 64;
 
-/// Choices that may be made for each execution that the limits allow; most lead nowhere.
+/// Choices allowed per execution that the limits allow; most choices lead nowhere.
 const CHOICES: u64 = 16;
 
 /// A transitively closed relation (I1).
@@ -98,10 +98,10 @@ impl Graph {
     }
 }
 
-/// The consistent executions of a straight-line program, by the end they reach.
+/// Counts the consistent executions of a straight-line program by final state.
 ///
 /// # Errors
-/// [`Declined`] where there is no answer, or none within the limits.
+/// [`Declined`] if the program is not supported or the limits are reached.
 pub fn executions(
     program: &Program,
     axioms: Axioms,
@@ -154,7 +154,7 @@ fn events(program: &Program) -> Option<Vec<Event>> {
     (events.len() <= MOST).then_some(events)
 }
 
-/// The relations that must stay acyclic: per location, and for everybody.
+/// The relations that must stay acyclic: one per location, and one global.
 #[derive(Debug, Clone)]
 struct Graphs {
     local: Graph,
@@ -168,7 +168,7 @@ struct Candidate<'p> {
     /// The write each read reads; `None`: the initial value.
     sources: Vec<Option<usize>>,
     found: BTreeMap<Outcome, u64>,
-    /// Choices that may still be made.
+    /// Choices left.
     left: u64,
 }
 
@@ -198,14 +198,14 @@ impl Candidate<'_> {
         consistent
     }
 
-    /// A communication edge in both relations. Under TSO a thread sees its own store before others do.
+    /// Adds a communication edge to both relations. Under TSO a thread sees its own store before others do.
     fn communicate(&self, graphs: &mut Graphs, from: usize, to: usize, reads_from: bool) -> bool {
         let own = self.events[from].thread == self.events[to].thread;
         let global = !(reads_from && own && self.axioms == Axioms::Tso);
         graphs.local.add(from, to) && (!global || graphs.global.add(from, to))
     }
 
-    /// Chooses the write that each read reads, from event `at` on. `None`: there are too many choices.
+    /// Chooses the write that each read from event `at` on reads. `None`: too many choices.
     fn choose_source(&mut self, at: usize, graphs: &Graphs) -> Option<()> {
         self.left = self.left.checked_sub(1)?;
         let Some(read) = (at..self.events.len()).find(|&e| self.events[e].kind == Kind::Read)
@@ -273,12 +273,12 @@ impl Candidate<'_> {
         Some(())
     }
 
-    /// A read comes before every write that follows, in coherence, the one it read.
+    /// A read comes before every write that follows, in coherence, the write it read.
     fn overwritten(&self, graphs: &mut Graphs, read: usize, write: usize) -> bool {
         self.communicate(graphs, read, write, false)
     }
 
-    /// Checks indivisibility and counts the candidate.
+    /// Checks atomicity and counts the candidate.
     fn complete(&mut self, graphs: &Graphs) {
         let before = |a: usize, b: usize| graphs.local.after[a] >> b & 1 == 1;
         for (write, event) in self.events.iter().enumerate().filter(|(_, e)| e.paired && e.locked) {
@@ -298,8 +298,8 @@ impl Candidate<'_> {
         }
     }
 
-    /// The final state, by running the threads on the values they read until nothing new is learned; `None` if the
-    /// values depend on each other in a circle.
+    /// The final state: runs the threads on the values they read until a fixed point. `None` if the values depend on
+    /// each other in a cycle.
     fn evaluate(&self, graphs: &Graphs) -> Option<Outcome> {
         let mut values: Vec<Option<Value>> = vec![None; self.events.len()];
         loop {
@@ -339,7 +339,7 @@ impl Candidate<'_> {
         words
     }
 
-    /// Runs one operation whose first event is `event`; answers with the event after.
+    /// Runs one operation whose first event is `event`; returns the next event.
     fn execute(
         &self,
         op: &Op,
@@ -368,7 +368,7 @@ impl Candidate<'_> {
                 let seen =
                     self.sources[event].map_or(Some(location(at.base).init), |write| values[write]);
                 values[event] = seen;
-                // What an exchange writes does not depend on what it reads.
+                // The value that an exchange writes does not depend on the value it reads.
                 let left = if how == crate::program::Alu::Right { Some(0) } else { seen };
                 values[event + 1] =
                     left.zip(by).map(|(left, by)| location(at.base).cut(how.apply(left, by)));

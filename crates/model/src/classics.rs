@@ -1,23 +1,23 @@
 //! The classic litmus tests and the ordering puzzles behind this library, each with an explanation.
 //!
 //! # Contract
-//! Every entry parses; its explanation says what the memory models answer and why. tests/verdicts.rs holds each against
-//! the verdicts of the literature.
+//! Every entry parses, and its explanation gives the verdict of each memory model and the reason. tests/verdicts.rs
+//! compares each entry with the verdicts of the literature.
 //! # Sources
 //! Intel 64 architecture memory ordering white paper (iwp), AMD64 architecture manual (amd), Owens, Sarkar, Sewell, "A
 //! better x86 memory model: x86-TSO" (n1 to n8); the event count and the flag flip: Khuong, "Lock-free sequences and
 //! interrupts", and Morrison and Afek 2015.
 
-/// A test that the workbench carries.
+/// A litmus test that ships with the crate.
 #[derive(Debug, Clone, Copy)]
 pub struct Classic {
-    /// What to ask for.
+    /// The test's name.
     pub name: &'static str,
     /// Whether SC allows its condition.
     pub sc: bool,
     /// Whether TSO does.
     pub tso: bool,
-    /// What it shows, and why.
+    /// What the test shows, and why.
     pub about: &'static str,
     /// The test as a litmus file.
     pub text: &'static str,
@@ -128,8 +128,8 @@ pub const CLASSICS: &[Classic] = &[
         tso: true,
         about: "The one-word event count. P0 increments the version (bit 0 is the sleepers flag, so by two) without \
                 LOCK; P1 sets the flag and reads it back. P1 can see its flag set, and yet P0 neither sees it nor \
-                leaves it: the flag is lost. Allowed under TSO and SC alike, since the increment splits; it is not a \
-                matter of store buffers.",
+                leaves it: the flag is lost. Allowed under TSO and SC alike, since the increment splits: store \
+                buffers are not the cause.",
         text: "X86_64 EVENTCOUNT\n{ uint64_t x; 0:rax=2; }\n P0 | P1 ;\n xaddq %rax,(x) | lock orq $1,(x) ;\n \
                | movq (x),%rbx ;\nexists (0:rax=0 /\\ 1:rbx=1 /\\ x=2)\n",
     },
@@ -185,7 +185,7 @@ pub const CLASSICS: &[Classic] = &[
         sc: true,
         tso: true,
         about: "Waiting without a version: the waiter reads the data and goes to sleep; the signaller changes the data \
-                and wakes whoever sleeps. If both of the signaller's steps fall between the waiter's two, it sleeps \
+                and wakes any sleeper. If both of the signaller's steps fall between the waiter's two, it sleeps \
                 forever, under SC as well.",
         text: "X86_64 LOST-WAKEUP\n{ uint64_t data; uint64_t bed; }\n P0 | P1 ;\n movq (data),%rax | movq $1,(data) ;\n \
                cmpq $0,%rax | futex_wake $1,(bed) ;\n jne END | ;\n futex_wait $0,(bed) | ;\n END: | ;\n\
@@ -196,7 +196,7 @@ pub const CLASSICS: &[Classic] = &[
         sc: false,
         tso: false,
         about: "The same with the futex on the data itself: the kernel compares under its own lock before it puts the \
-                waiter to sleep, so no wake-up is lost.",
+                waiter to sleep, so no wakeup is lost.",
         text: "X86_64 FUTEX\n{ uint64_t data; }\n P0 | P1 ;\n movq (data),%rax | movq $1,(data) ;\n \
                cmpq $0,%rax | futex_wake $1,(data) ;\n jne END | ;\n futex_wait $0,(data) | ;\n END: | ;\n\
                exists (deadlock)\n",

@@ -1,8 +1,8 @@
-//! Programs that grow with a number: the benchmarks by which partial-order reductions are compared.
+//! Program families that grow with a parameter: the benchmarks that compare partial-order reductions.
 //!
 //! # Contract
-//! Each answers with a program whose number of classes is known in closed form; tests/classes.rs holds the engines
-//! against it, benches/traces.rs measures their speed on it.
+//! Each function returns a program whose number of classes has a closed form; tests/classes.rs checks the engines
+//! against it, and benches/traces.rs measures their speed.
 //! # Sources
 //! Flanagan and Godefroid 2005 (indexer), Abdulla et al. 2014 (readers, lastzero), Abdulla et al. 2015 (SB, ainc).
 

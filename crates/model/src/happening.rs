@@ -1,26 +1,26 @@
-//! The actors that take steps, what happens in them, and what they touch.
+//! Steps: the actors that take them, their effects, and the locations they touch.
 
 use crate::program::{Loc, Value};
 
-/// The actor that takes a step.
+/// Who takes a step: a thread, its store buffer, an interrupt or the clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Actor {
     /// A thread runs its next operation.
     Thread(u8),
-    /// The oldest store of the thread reaches memory.
+    /// The thread's oldest store reaches memory.
     Drain(u8),
-    /// The interrupt that `by` waits for falls on `on`.
+    /// The interrupt that `by` waits for hits `on`.
     Interrupt {
-        /// The thread that waits for it.
+        /// The waiting thread.
         by: u8,
-        /// The thread that takes it.
+        /// The interrupted thread.
         on: u8,
     },
     /// Time passes.
     Tick,
 }
 
-/// Something that happened within a step.
+/// An effect of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Happening {
     /// A load, or the first half of a read-modify-write.
@@ -45,86 +45,86 @@ pub enum Happening {
     },
     /// A store reached memory.
     Wrote {
-        /// Whose store.
+        /// The writer.
         thread: u8,
         /// Where.
         loc: Loc,
         /// The value.
         value: Value,
-        /// Out of the thread's buffer.
+        /// The store came from the thread's buffer.
         drained: bool,
     },
-    /// The thread went past a full barrier.
+    /// The thread passed a full barrier.
     Fenced {
-        /// Who.
+        /// The thread.
         thread: u8,
     },
-    /// The thread took the lock (its read and write are told as well).
+    /// The thread took the lock (its read and its write are listed too).
     Locked {
-        /// Who.
+        /// The thread.
         thread: u8,
         /// The lock word.
         loc: Loc,
     },
     /// The thread went to sleep on the futex.
     Slept {
-        /// Who.
+        /// The thread.
         thread: u8,
         /// The futex.
         loc: Loc,
     },
-    /// The thread found another value in the futex than it would have slept with.
+    /// A futex wait returned at once: the value was not the expected one.
     Passed {
-        /// Who.
+        /// The thread.
         thread: u8,
         /// The futex.
         loc: Loc,
     },
-    /// The thread woke the sleepers of this mask.
+    /// The thread woke the sleepers in this mask.
     Woke {
-        /// Who.
+        /// The waker.
         thread: u8,
         /// The futex.
         loc: Loc,
-        /// The sleeper.
+        /// The threads woken, as a mask.
         sleepers: u32,
     },
-    /// The thread began to wait for interrupts on the threads of this mask.
+    /// The thread began to wait for interrupts on the threads in this mask.
     Asked {
-        /// Who.
+        /// The waiting thread.
         thread: u8,
-        /// The others.
+        /// The threads to interrupt, as a mask.
         others: u32,
     },
-    /// The interrupt that `by` waits for fell on `on`.
+    /// The interrupt that `by` waits for hit `on`.
     Interrupted {
-        /// The one that asked.
+        /// The waiting thread.
         by: u8,
-        /// The one that took it.
+        /// The interrupted thread.
         on: u8,
     },
     /// Time passed.
     Ticked,
-    /// The thread named a location that does not exist.
+    /// The thread accessed a location that does not exist.
     Faulted {
-        /// Who.
+        /// The thread.
         thread: u8,
     },
 }
 
-/// What a step would touch, for telling whether two steps commute.
+/// The locations that a step would touch; decides whether two steps commute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Touch {
-    /// Reads this location of memory.
+    /// Reads this memory location.
     pub reads: Option<Loc>,
-    /// Writes this location of memory.
+    /// Writes this memory location.
     pub writes: Option<Loc>,
-    /// Changes who sleeps on this futex.
+    /// Changes the sleepers on this futex.
     pub queue: Option<Loc>,
 }
 
 impl Touch {
-    /// Whether the two touch something in common that one of them changes.
+    /// Whether the two touch a location in common and one of them changes it.
     pub fn conflicts(self, other: Touch) -> bool {
         let meets = |a: Option<Loc>, b: Option<Loc>| a.is_some() && a == b;
         meets(self.writes, other.writes)

@@ -1,14 +1,14 @@
 //! Every execution of a small concurrent program, under a stated memory model.
 //!
-//! The table of contents. What is run: [`program`]. How it runs: [`memory`] (what loads and stores mean), [`state`],
-//! [`step`]. Two engines over that: [`search`] (every state once; minimal counterexamples) and [`dpor`] (every class of
-//! executions once; counts); a third, [`axioms`], declares what the others run. All end in [`outcome`]s. How people
-//! write it: [`litmus`], [`classics`]. How they see it: [`diagram`]. Programs to measure and to test with:
+//! Map of the crate. What runs: [`program`]. How it runs: [`memory`] (what loads and stores mean), [`state`], [`step`].
+//! Two engines use these: [`search`] (visits every state once; minimal counterexamples) and [`dpor`] (runs one
+//! execution of every class; counts). A third engine, [`axioms`], is declarative and shares no code with them. All
+//! report [`outcome`]s. Input: [`litmus`], [`classics`]. Output: [`diagram`]. Programs for measurements and tests:
 //! [`families`], [`random`].
 //!
-//! Recorded histories of operations, instead of programs: [`history`].
+//! [`history`] checks recorded histories of operations.
 //!
-//! To check the code of a library itself, instead of a program as a value: [`real`].
+//! [`real`] checks the code of a library itself, not a description of it.
 #![allow(clippy::disallowed_types, clippy::disallowed_methods)] // Floor 0: below the door.
 #![deny(unsafe_code)] // Allowed in five files of `real`: `context`, `runtime`, `heap`, `arc`, `jobs`.
 

@@ -1,11 +1,11 @@
 //! Memory models: what a load sees, and what a store does.
 //!
 //! # Contract
-//! A [`Model`] says how plain loads and stores meet memory. Everything else (read-modify-writes, fences, interrupts,
-//! futexes) is defined on top of that once, in [`crate::step`], for all models.
+//! A [`Model`] defines plain loads and stores. [`crate::step`] defines everything else (read-modify-writes, fences,
+//! interrupts, futexes) on top of that, once for all models.
 //! # State
-//! Under [`Tso`] a thread's stores wait in its own unbounded first-in-first-out buffer, and a load sees the newest own
-//! waiting store to its location before memory. The buffer has no capacity, so no verdict rests on one.
+//! Under [`Tso`] a thread's stores wait in its own unbounded FIFO buffer. A load sees the newest waiting store of its
+//! own thread to its location, otherwise memory. Because the buffer is unbounded, no verdict depends on its capacity.
 //! # Sources
 //! Sewell et al., "x86-TSO: a rigorous and usable programmer's model", 2010; the bound on waiting: Morrison and Afek,
 //! "Temporally bounding TSO for fence-free asymmetric synchronization", 2015.
@@ -13,7 +13,7 @@
 use crate::program::{Loc, Value};
 use crate::state::{Entry, State};
 
-/// What a load sees.
+/// The result of a load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seen {
     /// The value.
@@ -24,19 +24,19 @@ pub struct Seen {
 
 /// A memory model.
 pub trait Model: Clone + Sync {
-    /// Its name on the command line and in reports.
+    /// The model's name on the command line and in reports.
     fn name(&self) -> &'static str;
 
-    /// A plain store of `thread`. Answers whether it waits in the thread's buffer.
+    /// Performs a plain store of `thread`. Returns whether the store waits in the thread's buffer.
     fn store(&self, state: &mut State, thread: u8, loc: Loc, value: Value) -> bool;
 
-    /// What a plain load of `thread` sees.
+    /// The result of a plain load of `thread`.
     fn load(&self, state: &State, thread: u8, loc: Loc) -> Seen;
 
-    /// Whether a store touches only the thread's own buffer, so that no other thread can tell when it ran.
+    /// Whether a store touches only the thread's own buffer, so that no other thread can observe when it ran.
     fn stores_are_private(&self) -> bool;
 
-    /// Most ticks that a store may wait, where the model has such a bound.
+    /// The most ticks that a store may wait, if the model bounds them.
     fn delta(&self) -> Option<u8> {
         None
     }
@@ -67,13 +67,12 @@ impl Model for Sc {
 
 /// Total store order, as on x86.
 ///
-/// With `delta`, time passes in ticks, and none passes while a store has waited `delta` ticks. That is an assumption
-/// about a machine, not a promise of x86: a core without a timer tick may hold a store for longer. The store of a
-/// read-modify-write that splits counts as waiting from the moment of its load, so the bound covers the instruction
-/// too.
+/// With `delta`, time passes in ticks, and no tick passes while a store has waited `delta` ticks. This is an assumption
+/// about a machine, not a promise of x86: a core without a timer tick may hold a store for longer. The store of a split
+/// read-modify-write counts as waiting from the moment of its load, so the bound covers the whole instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tso {
-    /// Most ticks a store may wait; `None`: any time.
+    /// The most ticks a store may wait; `None`: no bound.
     pub delta: Option<u8>,
 }
 

@@ -1,24 +1,24 @@
-//! What an execution ended in, and the limits within which executions are looked for.
+//! Final states of executions, and the limits of an exploration.
 
 use crate::program::{Loc, Program, Reg, Value};
 use crate::state::{State, Status};
 use std::fmt;
 
-/// The end of an execution: nobody can take a step, and every buffer is empty.
+/// The end of an execution: no actor can take a step, and every buffer is empty.
 ///
-/// A thread that still has something to run but only waits for its stores to drain has not reached an end, so a
-/// deadlock is never confused with an unfinished drain.
+/// A thread that only waits for its stores to drain has not reached an end, so an unfinished drain is never reported as
+/// a deadlock.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Outcome {
     words: Vec<Value>,
-    /// Threads that wait for a lock or a wake-up that never comes, as a mask.
+    /// Threads that wait for a lock or a wakeup that never comes, as a mask.
     pub stuck: u32,
-    /// Threads stopped because they named a location that does not exist, as a mask.
+    /// Threads stopped because they accessed a location that does not exist, as a mask.
     pub faulted: u32,
 }
 
 impl Outcome {
-    /// The outcome of a state in which nobody can take a step; `None` if a bound stopped a thread.
+    /// The outcome of a state in which no actor can take a step; `None` if a bound stopped a thread.
     pub fn of(state: &State) -> Option<Outcome> {
         let mut outcome = Outcome { words: Vec::new(), stuck: 0, faulted: 0 };
         for (thread, control) in state.threads.iter().enumerate() {
@@ -33,24 +33,24 @@ impl Outcome {
         Some(outcome)
     }
 
-    /// An end in which every thread ended: the words of memory, then the registers of thread 0, 1, …
+    /// An end at which every thread has finished, from the words of memory and then the registers of thread 0, 1, …
     pub fn from_words(words: Vec<Value>) -> Outcome {
         Outcome { words, stuck: 0, faulted: 0 }
     }
 
-    /// The final content of a location.
+    /// The final value of a location.
     pub fn memory(&self, loc: Loc) -> Value {
         self.words[usize::from(loc)]
     }
 
-    /// The final content of a register.
+    /// The final value of a register.
     pub fn register(&self, program: &Program, thread: u8, reg: Reg) -> Value {
         let before =
             program.threads[..usize::from(thread)].iter().map(|t| t.registers.len()).sum::<usize>();
         self.words[program.locations.len() + before + usize::from(reg.0)]
     }
 
-    /// Whether some thread waits forever.
+    /// Whether a thread waits forever.
     pub fn deadlock(&self) -> bool {
         self.stuck != 0
     }
@@ -59,11 +59,11 @@ impl Outcome {
 /// How far an exploration may go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Backward jumps per thread in one execution, where executions are enumerated.
+    /// Most backward jumps per thread in one execution, for engines that enumerate executions.
     pub loops: u16,
-    /// States visited, where states are.
+    /// Most states visited, for engines that visit states.
     pub states: usize,
-    /// Executions enumerated, complete or not.
+    /// Most executions enumerated, complete or not.
     pub executions: u64,
 }
 
@@ -76,15 +76,15 @@ impl Default for Limits {
 /// The bound that kept an exploration from being exhaustive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bound {
-    /// A thread jumped back more often than this.
+    /// A thread jumped back more than this many times.
     Loops(u16),
-    /// A thread ran this many private operations without touching memory.
+    /// A thread ran too many private operations in a row without touching memory.
     Private,
-    /// More states than this.
+    /// There are more states than this.
     States(usize),
-    /// More executions than this.
+    /// There are more executions than this.
     Executions(u64),
-    /// None: every state was visited, but where time is bounded executions are not counted.
+    /// Every state was visited, but executions are not counted when time is bounded.
     Uncounted,
 }
 

@@ -1,8 +1,8 @@
-//! Programs as first-order values: what the threads of a small concurrent program do.
+//! Programs as plain data: what the threads of a small concurrent program do.
 //!
 //! # Contract
-//! A [`Program`] is plain data: it can be compared, hashed, generated and mutated. It has no closures, so no hidden
-//! state; two explorations of one program see the same program.
+//! A [`Program`] can be compared, hashed, generated and mutated. It has no closures and so no hidden state: two
+//! explorations of one program see the same program.
 //! # State
 //! I1: every [`Reg`] of thread `t` is below `threads[t].registers`; every branch target is at most `code.len()`
 //! ([`Program::check`] refuses anything else).
@@ -15,23 +15,23 @@ use std::fmt;
 /// A machine word.
 pub type Value = u64;
 
-/// Number of a location in [`Program::locations`].
+/// Index of a location in [`Program::locations`].
 pub type Loc = u16;
 
-/// Most threads a program may have.
+/// The most threads a program may have.
 pub const MAX_THREADS: usize = 32;
 
-/// Most locations a program may have.
+/// The most locations a program may have.
 pub const MAX_LOCATIONS: usize = 4096;
 
-/// Most registers a thread may have.
+/// The most registers a thread may have.
 pub const MAX_REGISTERS: usize = 64;
 
 /// A register of one thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Reg(pub u8);
 
-/// A value known to the thread without touching memory.
+/// A value that the thread knows without touching memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Operand {
     /// A constant.
@@ -45,21 +45,21 @@ pub enum Operand {
 pub struct Place {
     /// The first location.
     pub base: Loc,
-    /// Added to `base` when the operation runs; a sum outside the program's locations is a fault.
+    /// Added to `base` when the operation runs. A sum outside the program's locations is a fault.
     pub index: Option<Reg>,
 }
 
 impl Place {
-    /// The location itself.
+    /// The location without an index.
     pub const fn at(base: Loc) -> Self {
         Place { base, index: None }
     }
 }
 
-/// Arithmetic on two words, wrapping.
+/// Wrapping arithmetic on two words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Alu {
-    /// The right operand; as a read-modify-write, an exchange.
+    /// The right operand; in a read-modify-write, an exchange.
     Right,
     /// Sum.
     Add,
@@ -76,7 +76,7 @@ pub enum Alu {
 }
 
 impl Alu {
-    /// The result on two words.
+    /// Applies the operation to two words.
     pub fn apply(self, left: Value, right: Value) -> Value {
         match self {
             Alu::Right => right,
@@ -108,7 +108,7 @@ pub enum Test {
 }
 
 impl Test {
-    /// The result on two words.
+    /// Compares two words.
     pub fn holds(self, left: Value, right: Value) -> bool {
         match self {
             Test::Eq => left == right,
@@ -128,80 +128,80 @@ pub enum Op {
     Load {
         /// Receives the value.
         to: Reg,
-        /// What is read.
+        /// The location.
         from: Place,
     },
     /// Writes memory; under TSO through the thread's buffer.
     Store {
-        /// What is written.
+        /// The location.
         to: Place,
         /// The value.
         value: Operand,
     },
     /// Replaces the old value by `how(old, by)`.
     Rmw {
-        /// What is changed.
+        /// The location.
         at: Place,
-        /// The new value from the old one and `by`.
+        /// Computes the new value from the old one and `by`.
         how: Alu,
         /// Right operand of `how`.
         by: Operand,
         /// Receives the old value.
         old: Option<Reg>,
-        /// LOCKed: indivisible and a full barrier. Otherwise it splits into a load and a store, with no
-        /// interrupt between the two.
+        /// LOCKed: atomic and a full barrier. Otherwise it splits into a load and a store, with no interrupt between
+        /// the two.
         locked: bool,
     },
-    /// Replaces the value by `new` if it is `expected`. Without LOCK the instruction writes in either case (Intel SDM,
-    /// CMPXCHG): if the values differ, it stores the value that it found.
+    /// Replaces the value by `new` if it equals `expected`. Without LOCK the instruction always writes (Intel SDM,
+    /// CMPXCHG): if the values differ, it stores the value it read.
     CompareExchange {
-        /// What is changed.
+        /// The location.
         at: Place,
-        /// The value that lets the exchange happen.
+        /// The value at which the exchange happens.
         expected: Operand,
-        /// The value then written.
+        /// The value written on success.
         new: Operand,
-        /// Receives the value found.
+        /// Receives the value read.
         old: Reg,
         /// As in [`Op::Rmw`].
         locked: bool,
     },
-    /// A full barrier: everything the thread stored is in memory before it goes on.
+    /// A full barrier: all stores of the thread reach memory before it continues.
     Fence,
     /// An expedited membarrier: a full barrier here, and an interrupt on every other thread before it returns.
     Membarrier,
-    /// Waits until the thread named has taken an interrupt, which is a full barrier there at an instruction boundary.
+    /// Waits until the named thread has taken an interrupt, a full barrier there at an instruction boundary.
     Interrupt {
-        /// The thread that is interrupted.
+        /// The thread to interrupt.
         thread: u8,
     },
-    /// Sleeps until woken, if the value in memory is `expected`; else goes on. A full barrier.
+    /// Sleeps until woken if the value in memory is `expected`, otherwise continues. A full barrier.
     FutexWait {
         /// The futex.
         at: Place,
-        /// The value with which to sleep.
+        /// The value at which to sleep.
         expected: Operand,
     },
-    /// Wakes up to `count` sleepers, those first that slept first. A full barrier.
+    /// Wakes up to `count` sleepers in the order in which they went to sleep. A full barrier.
     FutexWake {
         /// The futex.
         at: Place,
-        /// Most threads woken.
+        /// The most threads to wake.
         count: u32,
     },
-    /// Waits until the location is zero and makes it one, indivisibly. A full barrier.
+    /// Waits until the location is zero and sets it to one, atomically. A full barrier.
     Lock {
         /// The lock word.
         at: Place,
     },
-    /// Makes the location zero. A full barrier.
+    /// Sets the location to zero. A full barrier.
     Unlock {
         /// The lock word.
         at: Place,
     },
-    /// Lets at least `ticks` ticks of a time-bounded model pass; without a bound, nothing.
+    /// Waits for at least `ticks` ticks in a time-bounded model; does nothing without a bound.
     Delay {
-        /// How many.
+        /// The number of ticks.
         ticks: u8,
     },
     /// Arithmetic within the thread.

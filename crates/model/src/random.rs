@@ -1,9 +1,9 @@
-//! Pseudo-random choices for schedules on the machine and for random programs: the same seed, the same choices.
+//! Pseudo-random choices for schedules and random programs. The same seed gives the same choices.
 //!
 //! # Sources
 //! Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014.
 
-/// SplitMix64, from a seed.
+/// A SplitMix64 generator; the field is the seed.
 #[derive(Debug, Clone)]
 pub struct Random(pub u64);
 
@@ -18,7 +18,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// A number below `end`; the bias is below `end` in 2^64.
+    /// A number below `end`, with a bias below `end` / 2^64.
     ///
     /// # Panics
     /// If `end` is zero.
@@ -26,15 +26,15 @@ impl Random {
         self.next() % end
     }
 
-    /// One of `items`.
+    /// A random element of `items`.
     ///
     /// # Panics
-    /// If there is none.
+    /// If `items` is empty.
     pub fn choose<T: Copy>(&mut self, items: &[T]) -> T {
         items[self.below(items.len() as u64) as usize]
     }
 
-    /// Mixes the order of `items`.
+    /// Shuffles `items`.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for at in (1..items.len()).rev() {
             items.swap(at, self.below(at as u64 + 1) as usize);

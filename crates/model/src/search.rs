@@ -1,14 +1,14 @@
-//! Hashed search: visits every reachable state once, and finds the least surprising execution first.
+//! Exhaustive search: visits every reachable state once and finds the simplest execution first.
 //!
 //! # Contract
-//! [`outcomes`] answers with every way the program can end. [`find`] answers whether some end satisfies a condition:
+//! [`outcomes`] returns every end of the program. [`find`] decides whether some end satisfies a condition:
 //! [`Verdict::Allowed`] with an execution that has the fewest preemptions and, among those, the fewest steps;
-//! [`Verdict::Forbidden`] once every state was visited; [`Verdict::Unknown`] with the bound that was hit. States are
-//! compared whole, not by fingerprint. Loops need no bound as long as they revisit states.
+//! [`Verdict::Forbidden`] once every state was visited; [`Verdict::Unknown`] with the bound that was hit. Whole states
+//! are compared, not fingerprints. Loops need no bound if they revisit states.
 //! # State
-//! I1: costs (preemptions, steps) leave the queue in ascending order, so the first end that satisfies is minimal.
-//! A preemption is a step of a thread while the thread that ran before could have gone on; drains, interrupts and
-//! ticks are nobody's turn.
+//! I1: costs (preemptions, steps) leave the queue in ascending order, so the first end that satisfies is minimal. A
+//! preemption is a step of a thread while the thread that ran before could have continued; drains, interrupts and ticks
+//! do not count as a switch.
 //! # Evidence
 //! tests/engines.rs (agreement with [`crate::dpor`] on random programs), tests/verdicts.rs.
 
@@ -19,48 +19,48 @@ use crate::state::State;
 use crate::step::{Actor, Happening, Stepper};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-/// Everything a program can end in.
+/// Every end of a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ends {
     /// The ends found.
     pub outcomes: BTreeSet<Outcome>,
-    /// How many states were visited.
+    /// The number of states visited.
     pub states: usize,
-    /// Why there may be more ends; `None`: these are all.
+    /// Why there may be more ends; `None` if these are all.
     pub bound: Option<Bound>,
 }
 
 /// One step of an execution, with what happened in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// The actor that took it.
+    /// The actor.
     pub actor: Actor,
-    /// What happened, in order.
+    /// Its effects, in order.
     pub happened: Vec<Happening>,
 }
 
 /// One execution from the start to an end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Trace {
-    /// Its steps.
+    /// The steps.
     pub steps: Vec<Step>,
-    /// How often a thread that could have gone on had to stop for another.
+    /// How often a thread had to stop for another although it could have continued.
     pub preemptions: u32,
-    /// Where it ended.
+    /// The end it reached.
     pub outcome: Outcome,
 }
 
-/// The answer to: can the program end like this?
+/// Whether the program can end in a state that satisfies the condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// Yes, and this is how.
+    /// Yes, by this execution.
     Allowed(Trace),
-    /// No: all so many states were visited.
+    /// No; every state was visited.
     Forbidden {
-        /// How many.
+        /// The number of states visited.
         states: usize,
     },
-    /// Not found before the bound was hit.
+    /// Not found within the bound.
     Unknown(Bound),
 }
 
@@ -98,7 +98,7 @@ pub fn outcomes<M: Model>(program: &Program, model: M, limits: Limits) -> Ends {
     ends
 }
 
-/// A state on the way, how it was reached, and what that cost.
+/// An open state of the search, and how it was reached.
 struct Node {
     state: State,
     running: Option<u8>,
@@ -106,7 +106,7 @@ struct Node {
     actor: Actor,
 }
 
-/// Looks for an end that satisfies `goal`, cheapest first.
+/// Searches for an end that satisfies `goal`, cheapest first.
 pub fn find<M: Model>(
     program: &Program,
     model: M,
@@ -149,9 +149,9 @@ pub fn find<M: Model>(
             let before = nodes[at].running;
             let (running, preempts) = match actor {
                 Actor::Thread(thread) => {
-                    let could_go_on =
+                    let could_continue =
                         before.is_some_and(|b| b != thread && stepper.can_run(&state, b));
-                    (Some(thread), u32::from(could_go_on))
+                    (Some(thread), u32::from(could_continue))
                 }
                 _ => (before, 0),
             };

@@ -1,8 +1,8 @@
-//! One moment of a running program: memory, registers, where each thread stands, and what its buffer holds.
+//! One state of a running program: memory, registers, the position of each thread, and the store buffers.
 //!
 //! # Contract
-//! A [`State`] is compared and hashed whole; two equal states have the same future. Copying one into another
-//! (`clone_from`) allocates nothing once the target has grown.
+//! A [`State`] is compared and hashed whole; equal states have the same future. `clone_from` does not allocate once the
+//! target has grown.
 //! # State
 //! I1: `words` holds memory first, then the registers of thread 0, 1, …
 //! I2: `buffer` is sorted by thread, and holds each thread's stores oldest first.
@@ -10,53 +10,53 @@
 
 use crate::program::{Loc, Value};
 
-/// What a thread is about.
+/// What a thread is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Status {
-    /// Its next operation is at `pc`.
+    /// About to run the operation at `pc`.
     #[default]
     Running,
-    /// Between the load and the store of a read-modify-write without LOCK: it will write this value.
+    /// Between the load and the store of a read-modify-write without LOCK, which will write this value.
     Half(Loc, Value),
     /// Asleep on a futex.
     Asleep,
-    /// Waits for interrupts on the threads of this mask.
+    /// Waiting for interrupts on the threads in this mask.
     Interrupting(u32),
-    /// Waits until so many ticks have passed.
+    /// Waiting until this many ticks have passed.
     Delayed(u8),
     /// Past its last operation.
     Ended,
-    /// Stopped: it named a location that does not exist.
+    /// Stopped: it accessed a location that does not exist.
     Faulted,
     /// Stopped by the bound on loops.
     Cut,
 }
 
-/// Where one thread stands.
+/// The control state of one thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Control {
-    /// Next operation.
+    /// The next operation.
     pub pc: u16,
-    /// Backward jumps so far, where they are counted.
+    /// Backward jumps so far, if they are counted.
     pub loops: u16,
-    /// What the thread is about.
+    /// What the thread is doing.
     pub status: Status,
 }
 
-/// A store on its way to memory.
+/// A store that has not reached memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Entry {
-    /// Whose store it is.
+    /// The storing thread.
     pub thread: u8,
     /// Ticks it has waited, in a model that bounds them.
     pub age: u8,
-    /// Where it goes.
+    /// The location.
     pub loc: Loc,
-    /// What it writes.
+    /// The value.
     pub value: Value,
 }
 
-/// One moment of a running program.
+/// The state of a running program.
 #[derive(Debug, PartialEq, Eq, Hash, Default)]
 pub struct State {
     pub(crate) words: Vec<Value>,
@@ -84,12 +84,12 @@ impl Clone for State {
 }
 
 impl State {
-    /// What memory holds; stores that wait in buffers are not in memory.
+    /// The value in memory; stores that wait in buffers are not included.
     pub fn memory(&self, loc: Loc) -> Value {
         self.words[usize::from(loc)]
     }
 
-    /// Where a thread stands.
+    /// The control state of a thread.
     pub fn thread(&self, thread: u8) -> Control {
         self.threads[usize::from(thread)]
     }
@@ -104,12 +104,12 @@ impl State {
         self.buffer.iter().rev().find(|e| e.thread == thread && e.loc == loc).map(|e| e.value)
     }
 
-    /// Whether no store of the thread waits.
+    /// Whether the thread's buffer is empty.
     pub fn drained(&self, thread: u8) -> bool {
         self.buffer.iter().all(|e| e.thread != thread)
     }
 
-    /// Puts the thread last among the sleepers of the futex (I3).
+    /// Appends the thread to the sleepers of the futex (I3).
     pub(crate) fn put_to_sleep(&mut self, loc: Loc, thread: u8) {
         let at = self.sleepers.partition_point(|&(other, _)| other <= loc);
         self.sleepers.insert(at, (loc, thread));
@@ -122,7 +122,7 @@ impl State {
         self.buffer.insert(at, entry);
     }
 
-    /// Takes the oldest store of the thread out of its buffer.
+    /// Removes the oldest store of the thread from its buffer.
     pub(crate) fn take_oldest(&mut self, thread: u8) -> Option<Entry> {
         let at = self.buffer.iter().position(|e| e.thread == thread)?;
         Some(self.buffer.remove(at))

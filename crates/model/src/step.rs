@@ -1,16 +1,17 @@
-//! What can happen next, and what happens then: one definition for every memory model and both engines.
+//! The steps that can happen next and their effects: one definition for every memory model and both engines.
 //!
 //! # Contract
-//! A step of a thread is one operation that others can notice, with the private operations behind it: arithmetic,
+//! A step of a thread is one operation that other threads can observe, followed by private operations: arithmetic,
 //! branches, and stores into the thread's own buffer. Running the private ones at once loses no outcome, since they
-//! commute with every step of every other actor; in a program that asks for interrupts stores are not private, since an
-//! interrupt may fall before a store or after it. [`Stepper::in_program_order`] gives each store a step of its own, so
-//! that a person reads an execution as the program is written.
+//! commute with every step of every other actor. In a program that asks for interrupts stores are not private, since an
+//! interrupt may fall before or after a store. [`Stepper::in_program_order`] gives each store its own step, so that an
+//! execution reads like the program.
 //! # State
-//! I1: a thread that is `Running` stands before an operation that others can notice.
+//! I1: a thread that is `Running` stands before an operation that other threads can observe.
 //! I2: an interrupt falls on an instruction boundary: never on a thread that is `Half`, and only once its buffer is
-//! empty (the stores drain one by one before, which is the same as draining at the interrupt). Under TSO the halves of
-//! a split read-modify-write need no moment between them: nobody can tell a store not yet made from one that waits.
+//! empty (its stores drain one by one before that, which is equivalent to draining at the interrupt). Under TSO the
+//! halves of a split read-modify-write need not be separate steps: no thread can distinguish a store not yet made from
+//! one in the buffer.
 
 pub use crate::happening::{Actor, Happening, Touch};
 
@@ -21,7 +22,7 @@ use crate::state::{Control, State, Status};
 /// Private operations in a row after which a thread counts as looping forever.
 const PRIVATE_BOUND: u32 = 10_000;
 
-/// A program under a memory model, ready to be stepped.
+/// A program under a memory model, ready to run step by step.
 #[derive(Debug, Clone)]
 pub struct Stepper<'p, M> {
     /// The program.
@@ -34,7 +35,7 @@ pub struct Stepper<'p, M> {
 }
 
 impl<'p, M: Model> Stepper<'p, M> {
-    /// Steps in which private stores run at once: the fewest steps, for the engines.
+    /// Whether private stores run at once: the fewest steps, for the engines.
     pub fn new(program: &'p Program, model: M) -> Self {
         let mut at = program.locations.len();
         let registers_at = program.threads.iter().map(|thread| {
@@ -49,21 +50,21 @@ impl<'p, M: Model> Stepper<'p, M> {
         Stepper { program, model, registers_at, eager, loop_bound: None }
     }
 
-    /// Gives every store a step of its own.
+    /// Gives every store its own step.
     #[must_use]
     pub fn in_program_order(mut self) -> Self {
         self.eager = false;
         self
     }
 
-    /// Stops a thread after so many backward jumps.
+    /// Stops a thread after this many backward jumps.
     #[must_use]
     pub fn with_loop_bound(mut self, bound: u16) -> Self {
         self.loop_bound = Some(bound);
         self
     }
 
-    /// The state before the first step. `happened` receives the private stores made on the way to it.
+    /// The state before the first step. `happened` receives the private stores made before it.
     pub fn start(&self, happened: &mut Vec<Happening>) -> State {
         let mut state = State::default();
         state.words.extend(self.program.locations.iter().map(|location| location.init));
@@ -103,7 +104,7 @@ impl<'p, M: Model> Stepper<'p, M> {
         self.program.locations[usize::from(loc)].cut(value)
     }
 
-    /// The operation that the thread stands before.
+    /// The thread's next operation.
     pub fn next_op(&self, state: &State, thread: u8) -> Option<Op> {
         self.program.threads[usize::from(thread)]
             .code
@@ -111,7 +112,7 @@ impl<'p, M: Model> Stepper<'p, M> {
             .copied()
     }
 
-    /// The actors that can take a step.
+    /// Lists the actors that can take a step.
     pub fn enabled(&self, state: &State, out: &mut Vec<Actor>) {
         out.clear();
         for thread in 0..self.program.threads.len() as u8 {
@@ -146,7 +147,7 @@ impl<'p, M: Model> Stepper<'p, M> {
         }
     }
 
-    /// Whether an interrupt may fall on the thread now (I2).
+    /// Whether an interrupt may hit the thread now (I2).
     fn at_boundary(&self, state: &State, thread: u8) -> bool {
         !matches!(state.thread(thread).status, Status::Half(..))
     }
@@ -167,7 +168,7 @@ impl<'p, M: Model> Stepper<'p, M> {
         }
     }
 
-    /// What a step of an enabled actor would touch.
+    /// The locations that a step of an enabled actor would touch.
     pub fn touch(&self, state: &State, actor: Actor) -> Touch {
         match actor {
             Actor::Thread(thread) => self.touch_of_thread(state, thread),
@@ -210,7 +211,7 @@ impl<'p, M: Model> Stepper<'p, M> {
         }
     }
 
-    /// Takes one step. `actor` must be enabled. `happened` is emptied and receives what happened, in order.
+    /// Takes one step of `actor`, which must be enabled. `happened` is cleared and receives the effects in order.
     pub fn apply(&self, state: &mut State, actor: Actor, happened: &mut Vec<Happening>) {
         happened.clear();
         match actor {
@@ -256,7 +257,7 @@ impl<'p, M: Model> Stepper<'p, M> {
         }
     }
 
-    /// Runs the private operations up to the next one that others can notice (I1).
+    /// Runs the private operations up to the next one that other threads can observe (I1).
     fn advance(&self, state: &mut State, thread: u8, happened: &mut Vec<Happening>) {
         let mut private = 0;
         while state.thread(thread).status == Status::Running {
@@ -333,7 +334,7 @@ impl<'p, M: Model> Stepper<'p, M> {
         });
     }
 
-    /// Runs the operation at `pc`, which others can notice; the buffer is empty where the operation is a barrier.
+    /// Runs the operation at `pc`, which other threads can observe. If the operation is a barrier, the buffer is empty.
     fn run(&self, state: &mut State, thread: u8, happened: &mut Vec<Happening>) {
         let at = usize::from(thread);
         if let Status::Half(loc, value) = state.threads[at].status {
@@ -372,7 +373,7 @@ impl<'p, M: Model> Stepper<'p, M> {
                 if seen == expected {
                     self.second_half(state, thread, loc, new, locked, happened);
                 } else if !locked {
-                    // It writes what it read back: a store of another thread in between is lost.
+                    // It writes back the value it read, so a store of another thread in between is lost.
                     self.second_half(state, thread, loc, seen, locked, happened);
                 }
             }

@@ -1,5 +1,5 @@
-//! The reader of litmus files: every refusal has its position and names its cause; no text makes it panic, and what it
-//! accepts can be explored.
+//! The parser of litmus files: every refusal has a position and a cause; no text makes it panic; what it accepts can be
+//! explored.
 
 use uncontended_model::classics::CLASSICS;
 use uncontended_model::litmus::{Memory, parse};
@@ -26,7 +26,7 @@ fn refusals_name_the_place_and_the_cause() {
         (
             "X86_64 SB",
             "AArch64 SB",
-            "1:1: architecture `AArch64` (64-bit Arm) is not supported; X86_64 is. herd7 runs the others",
+            "1:1: architecture `AArch64` (64-bit Arm) is not supported, only X86_64; herd7 runs the others",
         ),
         ("X86_64 SB", "X86_64", "1:7: expected the name of the test"),
         ("{ uint64_t x;", "{ float x;", "4:3: type `float` is not supported"),
@@ -46,13 +46,13 @@ fn refusals_name_the_place_and_the_cause() {
         (
             "movq $1,(y)",
             "movl $1,(y)",
-            "6:16: `y` is used as 64 bits and as 32: mixed sizes are not supported",
+            "6:16: `y` is used with 64 and with 32 bits; mixed sizes are not supported",
         ),
         ("movq $1,(y)", "jmp AWAY", "6:20: label `AWAY` does not exist in this thread"),
         (
             "movq $1,(y)",
             "jl AWAY",
-            "6:16: `jl` is supported only where the flags it needs were set just before",
+            "6:16: `jl` is supported only right after an instruction that sets its flags",
         ),
         ("movq $1,(y)", "interrupt P1", "6:27: there is no other thread 1 to interrupt"),
         (
@@ -63,10 +63,10 @@ fn refusals_name_the_place_and_the_cause() {
         (
             "movq (x),%rax ;",
             "movq (x),%rax | nop ;",
-            "7:34: a cell for thread 2, but there are 2 threads",
+            "7:34: a cell for thread 2, but the test has 2 threads",
         ),
         ("exists", "exsts", "8:1: expected a row of code ending in `;`, or a condition"),
-        ("1:rax=0", "2:rax=0", "8:1: thread 2 is named, but there are only 2 threads"),
+        ("1:rax=0", "2:rax=0", "8:1: unknown thread 2; the test has 2 threads"),
         ("1:rax=0)", "1:rax=0", "9:1: expected `)`, found the end of the text"),
         ("1:rax=0)", "1:rax=0) ?", "8:29: expected the end, found `?`"),
         (
@@ -74,7 +74,7 @@ fn refusals_name_the_place_and_the_cause() {
             "1:rax=99999999999999999999",
             "8:26: expected a number, found `99999999999999999999`",
         ),
-        ("\"a doc line\"", "(* never", "2:1: this comment is never closed"),
+        ("\"a doc line\"", "(* never", "2:1: this comment is not closed"),
     ] {
         assert_eq!(refusal(from, to), expected);
     }
@@ -89,10 +89,10 @@ fn foreign_dialects_are_named() {
             "C",
             "C with C11 atomics or the Linux kernel's; for such code there is `uncontended_model::real`",
         ),
-        ("X86", "32-bit x86; with 64-bit registers it is X86_64"),
+        ("X86", "32-bit x86; a test with 64-bit registers begins with X86_64"),
     ] {
         let expected = format!(
-            "1:1: architecture `{dialect}` ({about}) is not supported; X86_64 is. herd7 runs the others"
+            "1:1: architecture `{dialect}` ({about}) is not supported, only X86_64; herd7 runs the others"
         );
         assert_eq!(refusal("X86_64 SB", &format!("{dialect} SB")), expected);
     }
@@ -177,8 +177,7 @@ fn a_loop_without_end_is_unknown_and_names_its_bound() {
     let answer = parse(grows).unwrap().answer(Memory::Sc, limits).unwrap();
     assert_eq!((answer.exhaustive, answer.observation()), (false, None));
     assert_eq!(answer.bound.unwrap().to_string(), "loops were followed for 4 rounds");
-    // A loop that waits for another thread revisits its states, so the states are all known although the counts are
-    // not.
+    // A loop that waits for another thread revisits its states, so all states are known although the counts are not.
     let waits = "X86_64 waits\n{}\n P0 | P1 ;\n movq $1,(y) | L: movq (x),%rax ;\n movq $1,(x) | cmpq $1,%rax ;\n \
                  | jne L ;\n | movq (y),%rbx ;\nexists (1:rbx=0)\n";
     let answer = parse(waits).unwrap().answer(Memory::Tso, limits).unwrap();

@@ -1,22 +1,22 @@
-//! The interleavings of two threads with two steps each, drawn one by one.
+//! The six interleavings of two threads with two steps each, drawn one by one.
 //!
-//! Two of document 000's arguments run through all six: the lost wake-up (waiter reads and queues, signaller writes and
-//! signals; W and S) and the flag flip (fast and slow side; F and S). Names spell the order, as in `WSSW`.
+//! Two arguments of document 000 are checked against all six: the lost wakeup (waiter reads and queues, signaller
+//! writes and signals; W and S) and the flag flip (fast and slow side; F and S). Names spell the order, as in `WSSW`.
 
 use super::Diagram;
 
-/// One thread of the argument: its name, its letter, its two steps.
+/// One thread of the argument.
 #[derive(Debug, Clone, Copy)]
 pub struct Side {
-    /// Head of its column.
+    /// The head of its column.
     pub name: &'static str,
     /// Its letter in the names of interleavings.
     pub letter: char,
-    /// What it does, in the order in which it takes effect.
+    /// Its steps, in the order in which they take effect.
     pub steps: [&'static str; 2],
 }
 
-/// The orders of two steps `a` and two steps `b`, those that do not interleave first; `false` is the first side.
+/// The orders of two steps `a` and two steps `b`, sequential ones first; `false` is the first side.
 const ORDERS: [[bool; 4]; 6] = [
     [false, false, true, true],
     [true, true, false, false],
@@ -26,7 +26,7 @@ const ORDERS: [[bool; 4]; 6] = [
     [true, false, true, false],
 ];
 
-/// The six diagrams of two sides. `judge` says of a name what comes of it, and whether that is the point.
+/// The six diagrams of two sides. For each name, `judge` returns the result and whether to mark it.
 pub fn six(
     title: &str,
     sides: [Side; 2],
@@ -51,7 +51,7 @@ pub fn six(
     ORDERS.iter().map(draw).collect()
 }
 
-/// Waiting on a condition without a version: only `WSSW` loses the wake-up.
+/// Waiting on a condition without a version: only `WSSW` loses the wakeup.
 pub fn lost_wake_up() -> Vec<Diagram> {
     let waiter = Side { name: "waiter", letter: 'W', steps: ["reads the data", "joins the queue"] };
     let signaller =

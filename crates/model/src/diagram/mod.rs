@@ -1,12 +1,12 @@
 //! Executions as diagrams: a column for each thread and buffer, time running down.
 //!
 //! # Contract
-//! A [`Diagram`] is a table; [`Diagram::text`], [`Diagram::svg`] and [`Diagram::page`] show the same cells. The output
-//! depends on nothing but the table, so it can be compared with a stored file. Executions of programs
-//! ([`Diagram::of_trace`]) and of real code ([`crate::real::Violation`]) are drawn by the same pen.
+//! A [`Diagram`] is a table; [`Diagram::text`], [`Diagram::svg`] and [`Diagram::page`] render the same cells. The
+//! output depends only on the table, so it can be compared with a stored file. Executions of programs
+//! ([`Diagram::of_trace`]) and of real code ([`crate::real::Violation`]) use the same drawing code.
 //!
 //! # Evidence
-//! tests/diagrams.rs (golden files: the six interleavings of the lost wake-up, the flag flip, classics, real code).
+//! tests/diagrams.rs (golden files: the six interleavings of the lost wakeup, the flag flip, classics, real code).
 
 pub mod interleavings;
 mod page;
@@ -20,44 +20,44 @@ use crate::program::{Program, Value};
 use crate::search::Trace;
 use crate::step::{Actor, Happening};
 
-/// One moment: what stands in which column, and whether it is the point of the diagram.
+/// One moment of an execution: a row of the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
-    /// One cell for each column; most are empty.
+    /// One cell per column; most are empty.
     pub cells: Vec<String>,
-    /// What stands next to it: in real code, the place in the source.
+    /// A note next to the row: in real code, the source location.
     pub note: String,
-    /// Set off from the others.
+    /// Whether the row is highlighted.
     pub marked: bool,
 }
 
-/// From one row to a later one: what is read there was written here.
+/// An arrow from a row to a later one that reads what the first wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrow {
     /// The earlier row.
     pub from: usize,
     /// The later row.
     pub to: usize,
-    /// Whether it orders: what happens before the one happens before the other.
+    /// Whether the read synchronises: the earlier row happens before the later one.
     pub orders: bool,
 }
 
-/// A table whose columns are threads and buffers.
+/// A table whose columns are threads and store buffers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Diagram {
-    /// What it shows, in one line.
+    /// The title, on one line.
     pub title: String,
     /// The names of the columns.
     pub heads: Vec<String>,
-    /// The moments, first to last.
+    /// The rows, in order.
     pub rows: Vec<Row>,
-    /// What came of it, in one line.
+    /// The result, on one line.
     pub result: String,
-    /// Why, line by line.
+    /// The reasons, one per line.
     pub reasons: Vec<String>,
-    /// From row to row.
+    /// Arrows between rows.
     pub arrows: Vec<Arrow>,
-    /// Whether the rows have numbers, from 1.
+    /// Whether rows are numbered, from 1.
     pub numbered: bool,
 }
 
@@ -68,10 +68,10 @@ impl Diagram {
         Diagram { title: title.into(), heads, ..Diagram::default() }
     }
 
-    /// Adds a moment with one cell, and answers with its row.
+    /// Adds a row with one cell and returns the row.
     ///
     /// # Panics
-    /// If there is no such column.
+    /// If the column does not exist.
     pub fn moment(&mut self, column: usize, text: impl Into<String>) -> &mut Row {
         let mut cells = vec![String::new(); self.heads.len()];
         cells[column] = text.into();
@@ -79,7 +79,7 @@ impl Diagram {
         self.rows.last_mut().expect("just pushed")
     }
 
-    /// The diagram of an execution.
+    /// Draws an execution.
     pub fn of_trace(
         title: impl Into<String>,
         program: &Program,
@@ -98,13 +98,13 @@ impl Diagram {
         drawing.pen.finish(title.into(), result.into())
     }
 
-    /// What a row is called.
+    /// The label of a row.
     pub(crate) fn number(&self, row: usize) -> String {
         format!("#{}", row + 1)
     }
 }
 
-/// The execution of a program being drawn.
+/// An execution being drawn.
 struct Drawing<'p> {
     program: &'p Program,
     pen: Pen,

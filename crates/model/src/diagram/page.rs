@@ -1,4 +1,4 @@
-//! A diagram as a page of its own, light or dark as its reader likes it.
+//! A diagram as an HTML page, light or dark as the reader prefers.
 
 use super::Diagram;
 use super::svg::escaped;
@@ -13,11 +13,11 @@ const STYLE: &str = ":root{color-scheme:light dark}\
     svg{display:block}";
 
 impl Diagram {
-    /// The diagram as an HTML page that needs nothing but itself: the picture, the same in text, and `notes` under
-    /// their heads; of a note the part between backquotes is set as code.
+    /// The diagram as a self-contained HTML page: the picture, the same in text, and `notes` under their heads. Text
+    /// between backquotes in a note is set as code.
     pub fn page(&self, notes: &[(&str, &str)]) -> String {
         let title = escaped(&self.title);
-        // The page has it as its head.
+        // The page has the title as its heading.
         let untitled = Diagram { title: String::new(), ..self.clone() };
         let text = escaped(&untitled.text());
         let notes: String = notes

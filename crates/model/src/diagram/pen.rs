@@ -1,15 +1,15 @@
-//! Draws an execution moment by moment: a column for each thread and, next to it, one for its store buffer.
+//! Draws an execution step by step: one column per thread and, next to it, one for its store buffer.
 
 use super::{Diagram, Row};
 use std::collections::VecDeque;
 
-/// A diagram being drawn, and what waits in each buffer.
+/// A diagram being drawn, and the stores in each buffer.
 pub(crate) struct Pen {
     diagram: Diagram,
     threads: Vec<Columns>,
 }
 
-/// Where a thread stands, where its buffer does if it has one, and the stores in it, oldest first.
+/// The columns of a thread and of its buffer, if it has one, and the stores in it, oldest first.
 struct Columns {
     thread: usize,
     buffer: Option<usize>,
@@ -33,12 +33,12 @@ impl Pen {
         Pen { diagram: Diagram { heads, ..Diagram::default() }, threads }
     }
 
-    /// Something happens in a thread.
+    /// Draws a step of a thread.
     pub(crate) fn moment(&mut self, thread: usize, text: impl Into<String>) -> &mut Row {
         self.diagram.moment(self.threads[thread].thread, text)
     }
 
-    /// A store enters the buffer of its thread, where it stands as `waiting`.
+    /// A store enters the buffer of its thread; the buffer's column shows it as `waiting`.
     pub(crate) fn buffered(&mut self, thread: usize, text: String, waiting: String) -> &mut Row {
         let columns = &mut self.threads[thread];
         columns.waiting.push_back(waiting);
@@ -49,7 +49,7 @@ impl Pen {
         row
     }
 
-    /// The oldest store of a thread reaches memory. False: there is none.
+    /// The thread's oldest store reaches memory. Returns false if there is none.
     pub(crate) fn drained(&mut self, thread: usize) -> bool {
         let columns = &mut self.threads[thread];
         let Some(oldest) = columns.waiting.pop_front() else { return false };
@@ -58,7 +58,7 @@ impl Pen {
         true
     }
 
-    /// The diagram drawn, under its title and over what came of it.
+    /// Finishes the diagram with its title and result.
     pub(crate) fn finish(self, title: String, result: String) -> Diagram {
         Diagram { title, result, ..self.diagram }
     }

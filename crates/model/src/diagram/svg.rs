@@ -1,4 +1,4 @@
-//! The same table as a picture that needs nothing but itself.
+//! A diagram as a self-contained SVG picture.
 
 use super::{Arrow, Diagram, Row};
 use std::fmt::Write as _;
@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 const ROW: usize = 26;
 /// Width of a character of the monospaced font, in user units, rounded up.
 const CHARACTER: usize = 8;
-/// Characters of a line of text that is as wide as it likes.
+/// Characters per line of text that has no width limit.
 const LINE: usize = 72;
 
 const STYLE: &str = "svg{color-scheme:light dark}text{fill:light-dark(#1b1f24,#e6e6e6)}\
@@ -23,7 +23,7 @@ const MARKERS: &str = "<defs><marker id=\"reads\" viewBox=\"0 0 8 8\" refX=\"7\"
     <marker id=\"orders\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" \
     orient=\"auto\"><path class=\"orders\" d=\"M0 0L8 4L0 8z\"/></marker></defs>\n";
 
-/// Where things stand.
+/// Coordinates of the drawing.
 struct Layout {
     /// Middle of each column.
     middles: Vec<usize>,
@@ -61,7 +61,7 @@ impl Layout {
         Layout { middles, columns, title, below, width: table.max(text), height: lines * ROW }
     }
 
-    /// Top of a row, the heads being row 0.
+    /// Top of a row; row 0 has the heads.
     fn top(&self, row: usize) -> usize {
         (self.title.len() + row) * ROW
     }
@@ -178,7 +178,7 @@ impl Diagram {
     }
 }
 
-/// A curve that leaves and arrives level.
+/// A curve that leaves and arrives horizontally.
 fn arrow((x1, y1): (usize, usize), (x2, y2): (usize, usize), orders: bool) -> String {
     let middle = usize::midpoint(x1, x2);
     let (class, marker) = if orders { (" class=\"orders\"", "orders") } else { ("", "reads") };
@@ -195,7 +195,7 @@ fn box_width(cell: &str) -> usize {
     width(cell) * CHARACTER + 16
 }
 
-/// The text in lines of at most `room` characters, broken between words.
+/// Wraps text to lines of at most `room` characters, broken between words.
 fn wrapped(text: &str, room: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {

@@ -1,16 +1,16 @@
-//! A diagram in plain text, within the width of a terminal where that can be.
+//! A diagram as plain text, within the width of a terminal if possible.
 //!
 //! # Contract
-//! What fits into `WIDTH` columns stands in a table. Where it does not, columns become narrower, and a cell runs on
-//! into columns that are empty in its row; then the part of a cell in parentheses takes a line of its own. Nothing is
-//! left out: what is still wider stays so.
+//! A diagram that fits into `WIDTH` columns is printed as a table. Otherwise columns become narrower, and a cell
+//! extends into columns that are empty in its row; then the part of a cell in parentheses goes to its own line. Nothing
+//! is left out: a diagram that is still too wide stays too wide.
 
 use super::{Diagram, Row};
 
-/// The columns of a terminal.
+/// Columns of a terminal.
 const WIDTH: usize = 80;
 
-/// The narrowest that a column becomes.
+/// The least width of a column.
 const NARROWEST: usize = 3;
 
 impl Diagram {
@@ -31,13 +31,13 @@ impl Diagram {
     }
 }
 
-/// Where the columns stand.
+/// The positions of the columns.
 struct Table<'d> {
     diagram: &'d Diagram,
     widths: Vec<usize>,
-    /// Columns of the rows' numbers.
+    /// Width of the row numbers.
     digits: usize,
-    /// What stands in parentheses has a line of its own.
+    /// Whether text in parentheses goes to its own line.
     folds: bool,
 }
 
@@ -45,13 +45,13 @@ fn length(text: &str) -> usize {
     text.chars().count()
 }
 
-/// A cell, and the part of it in parentheses that may stand on the next line.
+/// Splits a cell before the part in parentheses, which may go to the next line.
 fn parts(cell: &str) -> (&str, &str) {
     cell.find(" (").map_or((cell, ""), |at| (&cell[..at], &cell[at + 1..]))
 }
 
 impl<'d> Table<'d> {
-    /// The widest that fits; if none does, the narrowest.
+    /// The widest layout that fits; if none does, the narrowest.
     fn fitting(diagram: &'d Diagram) -> Table<'d> {
         let digits = if diagram.numbered { diagram.rows.len().to_string().len() + 2 } else { 0 };
         let natural = |column: usize| {
@@ -84,7 +84,7 @@ impl<'d> Table<'d> {
         last.unwrap_or(whole)
     }
 
-    /// The narrowest that a column may be: what stands to the left of something else in its row has to fit.
+    /// The least width of a column: a cell to the left of another one in its row has to fit.
     fn least(&self, column: usize, folds: bool) -> usize {
         let is_left = |row: &&Row| row.cells[column + 1..].iter().any(|cell| !cell.is_empty());
         let shown = |row: &Row| {
@@ -94,17 +94,17 @@ impl<'d> Table<'d> {
         cells.chain([length(&self.diagram.heads[column])]).max().unwrap_or(0)
     }
 
-    /// Columns before the first cell.
+    /// Characters before the first cell.
     fn margin(&self) -> usize {
         2 + self.digits
     }
 
-    /// Where a column begins, within the table.
+    /// The offset of a column within the table.
     fn begin(&self, column: usize) -> usize {
         self.widths[..column].iter().map(|width| width + 3).sum()
     }
 
-    /// The columns of the table itself: to the end of its last column, or of the cell that reaches furthest.
+    /// The width of the table: to the end of its last column, or of the cell that reaches furthest.
     fn table_length(&self) -> usize {
         let cells = self.diagram.rows.iter().flat_map(|row| row.cells.iter().enumerate());
         let ends = cells.filter(|(_, cell)| !cell.is_empty()).map(|(column, cell)| {
@@ -125,7 +125,7 @@ impl<'d> Table<'d> {
         if self.folds { parts(cell) } else { (cell, "") }
     }
 
-    /// Cells in their columns, each running on as far as it must.
+    /// Cells in their columns; each extends as far as it must.
     fn cells<'c>(&self, cells: impl Iterator<Item = &'c str>) -> String {
         let mut line = String::new();
         for (column, cell) in cells.enumerate() {
@@ -164,7 +164,7 @@ impl<'d> Table<'d> {
     }
 }
 
-/// A line of words within the width, under `lead`.
+/// Wraps a line of words to the width, after `lead`.
 fn wrapped(lead: &str, text: &str) -> String {
     let mut out = lead.to_owned();
     let mut at = length(lead);

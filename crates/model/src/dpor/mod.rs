@@ -2,15 +2,16 @@
 //!
 //! # Contract
 //! [`executions`] counts the complete executions of a program up to equivalence (every load reads the same write, every
-//! location sees the same sequence of writes), with the end each reached. Explorations that turned out redundant
-//! halfway are counted apart, as `blocked`. Loops are followed for a stated number of rounds; a bound that was hit is
-//! named.
+//! location sees the same sequence of writes) by the end they reach. Explorations that turn out redundant halfway are
+//! counted separately, as `blocked`. Loops are followed for a stated number of rounds; the result names the bound that
+//! was hit.
 //! # State
 //! I1: no class is completed twice (sleep sets); every class is completed (source sets), unless `bound` is set.
 //! I2: `frames[d]` is the state before event `d`; `path` holds the actors of the events so far.
 //! I3: whether a lock, a wait or an interrupt could have come first may depend on several races together. In programs
-//! with those every step that is awake is explored and only sleep sets prune: more is given up halfway, nothing is
-//! missed and nothing completed twice. In all others [`order::Order`] follows the path, and races found in it say what
+//! that have any of them every step that is awake is explored and only sleep sets prune: more explorations are
+//! abandoned halfway, but none is missed and none completed twice. In all other programs [`order::Order`] follows the
+//! path, and the races in it determine what to explore.
 //! to explore.
 //! # Evidence
 //! tests/corpora.rs (counts of an independent checker, test by test), tests/classes.rs (closed formulas),
@@ -38,26 +39,26 @@ type Actors = u128;
 /// The classes of executions of a program.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Executions {
-    /// How many complete executions reached each end.
+    /// Complete executions by end.
     pub outcomes: BTreeMap<Outcome, u64>,
-    /// Complete executions, one for each class.
+    /// Complete executions, one per class.
     pub complete: u64,
-    /// Explorations given up because all that remained had been explored elsewhere.
+    /// Explorations abandoned because everything left had been explored elsewhere.
     pub blocked: u64,
     /// Executions stopped by the bound on loops.
     pub cut: u64,
-    /// Steps taken, all explorations together.
+    /// Steps taken in all explorations together.
     pub steps: u64,
-    /// Why there may be more; `None`: these are all.
+    /// Why there may be more executions; `None` if these are all.
     pub bound: Option<Bound>,
 }
 
-/// Why a program cannot be enumerated.
+/// Why a program's executions cannot be enumerated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unsupported {
-    /// More threads, buffers and interrupts than fit a set of actors.
+    /// More threads, buffers and interrupts than a set of actors can hold.
     TooManyActors(usize),
-    /// A bound on how long stores wait orders every step against every tick.
+    /// The model bounds how long stores wait, which orders every step against every tick.
     Delta,
 }
 
@@ -74,7 +75,7 @@ impl fmt::Display for Unsupported {
 
 impl std::error::Error for Unsupported {}
 
-/// Enumerates the executions of a program, one of each class.
+/// Enumerates the executions of a program, one per class.
 ///
 /// # Errors
 /// [`Unsupported`] if the program has too many actors or the model bounds time.
@@ -119,7 +120,7 @@ pub fn executions<M: Model>(
     Ok(explorer.found)
 }
 
-/// The pairs of threads between which interrupts are asked for.
+/// The pairs of threads between which the program asks for interrupts.
 fn interrupts(program: &Program) -> Vec<(u8, u8)> {
     let threads = program.threads.len() as u8;
     let mut pairs = Vec::new();
@@ -137,7 +138,7 @@ fn interrupts(program: &Program) -> Vec<(u8, u8)> {
     pairs
 }
 
-/// Numbers for actors: threads, then buffers, then interrupts.
+/// Numbers the actors: threads, then buffers, then interrupts.
 #[derive(Debug)]
 struct Names {
     threads: usize,
@@ -170,7 +171,7 @@ impl Names {
     }
 }
 
-/// A state on the current path, and what is known about the steps out of it.
+/// A state on the current path, and the exploration status of its steps.
 #[derive(Debug, Default)]
 struct Frame {
     state: State,
@@ -187,10 +188,10 @@ struct Explorer<'p, M> {
     order: Order,
     names: Names,
     actors: usize,
-    /// Every step that is awake is explored (I3).
+    /// Whether every step that is awake is explored (I3).
     thorough: bool,
     path: Vec<usize>,
-    /// Reused: only the first `path.len() + 1` are live (I2).
+    /// Reused: only the first `path.len() + 1` are in use (I2).
     frames: Vec<Frame>,
     /// `taken[d * actors + a]`: steps of actor `a` among the first `d` events.
     taken: Vec<u32>,
@@ -230,7 +231,7 @@ impl<M: Model> Explorer<'_, M> {
         }
     }
 
-    /// The first visit of a state: an end, a dead end, or a first step.
+    /// Visits a state for the first time: an end, a dead end, or a first step.
     fn enter(&mut self, depth: usize) {
         let frame = &mut self.frames[depth];
         frame.entered = true;
@@ -256,7 +257,7 @@ impl<M: Model> Explorer<'_, M> {
         }
     }
 
-    /// Takes a step, and plans the reversal of every race it is in.
+    /// Takes a step and schedules the reversal of every race it is in.
     fn take(&mut self, depth: usize, number: usize) {
         if self.frames.len() == depth + 1 {
             self.frames.push(Frame::default());
@@ -275,7 +276,7 @@ impl<M: Model> Explorer<'_, M> {
         }
     }
 
-    /// Adds the event just taken, at `depth`, to the order, and reverses the races that it is in.
+    /// Adds the event just taken, at `depth`, to the order, and reverses its races.
     fn reverse_races(&mut self, depth: usize, actor: Actor, number: usize) {
         let is_barrier = match actor {
             Actor::Thread(thread) => self
@@ -294,7 +295,7 @@ impl<M: Model> Explorer<'_, M> {
         self.before = before;
     }
 
-    /// The sleepers that commute with a step, and so sleep on after it.
+    /// The sleep set after a step: the sleeping actors that commute with it.
     fn still_asleep(&self, depth: usize, actor: Actor) -> Actors {
         let frame = &self.frames[depth];
         let mut asleep = frame.sleep & frame.enabled;
@@ -319,10 +320,10 @@ impl<M: Model> Explorer<'_, M> {
         asleep
     }
 
-    /// Reverses the last event, at `depth`, with every direct predecessor that it could have come before.
+    /// Reverses the last event, at `depth`, with every direct predecessor that it could have preceded.
     fn reverse_conflicts(&mut self, depth: usize, before: &[Before]) {
         for race in before.iter().filter(|b| b.reversible) {
-            // What comes between keeps the two apart, and so does a second reason that cannot be reversed.
+            // An event in between keeps the two apart, and so does a second reason that cannot be reversed.
             let between = |b: &Before| match b.event == race.event {
                 true => !b.reversible,
                 false => self.order.before(race.event, b.event),
@@ -335,7 +336,7 @@ impl<M: Model> Explorer<'_, M> {
         }
     }
 
-    /// Puts into `self.clock` the clock of an event with just these predecessors.
+    /// Sets `self.clock` to the clock of an event with exactly these predecessors.
     fn clock_after<'b>(&mut self, before: impl Iterator<Item = &'b Before>) {
         self.clock.clear();
         self.clock.resize(self.actors, 0);
@@ -348,8 +349,8 @@ impl<M: Model> Explorer<'_, M> {
         }
     }
 
-    /// The location of a step whose value decides what else it does: a compare-and-swap may write once the event
-    /// before it is taken away. Then its order with others at that location is not that of this execution.
+    /// The location of a step whose other effects depend on the value there: a compare-and-swap may write once the
+    /// preceding event is removed. Its order with other steps at that location then differs from this execution's.
     fn undecided(&self, depth: usize, actor: usize) -> Option<Loc> {
         let Actor::Thread(thread) = self.names.actor(actor) else { return None };
         match self.stepper.next_op(&self.frames[depth].state, thread)? {
@@ -362,11 +363,11 @@ impl<M: Model> Explorer<'_, M> {
         })
     }
 
-    /// Sees to it that, from before event `early`, something is explored that leads to `actor`'s step (whose clock,
-    /// without `early`, is in `self.clock`) coming first.
+    /// Makes sure that from before event `early` some explored step leads to `actor`'s step coming first. `self.clock`
+    /// has the clock of that step, without `early`.
     fn reverse(&mut self, early: EventId, depth: usize, actor: usize) {
         let taken = &self.taken[early * self.actors..(early + 1) * self.actors];
-        // A step is a possible first one if everything before it lies before `early`.
+        // A step can be the first if all its predecessors come before `early`.
         let first = |clock: &[u32], actor: usize, own: u32| {
             own == taken[actor] + 1
                 && clock

@@ -1,16 +1,16 @@
-//! Happens-before of one execution, kept up to date as events are added and taken back.
+//! Happens-before of one execution, updated as events are added and removed.
 //!
 //! # Contract
-//! [`Order::push`] adds an event and answers with its direct predecessors; [`Order::pop`] takes the last event back.
+//! [`Order::push`] adds an event and returns its direct predecessors; [`Order::pop`] removes the last event.
 //! # State
 //! The order is that of chronological traces: program order of each thread; a store before its own drain; drains of one
-//! buffer in turn; writes to one location in turn; a write before the loads of *other* threads that read it; a load
-//! before the first write of another thread that follows, in memory, the write it read. A thread's load of its own
-//! store is not ordered against that store's drain: whether it came from the buffer or from memory, the execution is
-//! the same. So two executions have the same order exactly if every load reads the same write and every location has
-//! the same sequence of writes.
+//! buffer in sequence; writes to one location in sequence; a write before the loads of *other* threads that read it; a
+//! load before the first write of another thread that follows, in memory, the write it read. A thread's load of its own
+//! store is not ordered against that store's drain: whether the value came from the buffer or from memory, the
+//! execution is the same. So two executions have the same order exactly if every load reads the same write and every
+//! location has the same sequence of writes.
 //! I1: event `e` is before `f` exactly if `clock(f)[actor of e] >= ordinal of e`.
-//! I2: writes are numbered in the order of their making, so the newest write is the first to be taken back.
+//! I2: writes are numbered in the order of their creation, so the newest write is removed first.
 //! # Sources
 //! Abdulla, Aronis, Atig, Jonsson, Leonardsson, Sagonas, "Stateless model checking for TSO and PSO", TACAS 2015.
 
@@ -25,7 +25,7 @@ pub(super) type EventId = usize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Before {
     pub(super) event: EventId,
-    /// The two could happen the other way round.
+    /// The two events could happen in the opposite order.
     pub(super) reversible: bool,
 }
 
@@ -37,11 +37,11 @@ fn fixed(event: EventId) -> Before {
 struct Write {
     loc: Loc,
     thread: u8,
-    /// The event that put it into memory; `None` for initial values and waiting stores.
+    /// The event that wrote it to memory; `None` for initial values and buffered stores.
     event: Option<EventId>,
-    /// The event whose thread made it, for stores that went through a buffer.
+    /// The storing event of the thread, for stores that went through a buffer.
     origin: Option<EventId>,
-    /// The write it replaced in memory.
+    /// The write that it overwrote in memory.
     replaced: usize,
     readers: Vec<(EventId, u8)>,
 }
@@ -53,8 +53,8 @@ struct Event {
     happened_to: usize,
 }
 
-/// Happens-before of the current execution, in a program without locks, futexes and interrupts. Actors are the threads
-/// and then, where stores are buffered, their buffers.
+/// Happens-before of the current execution, in a program without locks, futexes and interrupts. Actors are the threads,
+/// followed by their buffers if stores are buffered.
 #[derive(Debug)]
 pub(super) struct Order {
     actors: usize,
@@ -70,7 +70,7 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// The order of the empty execution, in which `started` has already happened.
+    /// The order of the empty execution; `started` has already happened.
     pub(super) fn new(
         threads: usize,
         actors: usize,
@@ -126,7 +126,7 @@ impl Order {
         &self.clocks[event * self.actors..(event + 1) * self.actors]
     }
 
-    /// Whether `early` happens before `late`, or is it.
+    /// Whether `early` equals `late` or happens before it.
     pub(super) fn before(&self, early: EventId, late: EventId) -> bool {
         let Event { actor, ordinal, .. } = self.events[early];
         self.clocks[late * self.actors + actor] >= ordinal
@@ -143,7 +143,7 @@ impl Order {
         )
     }
 
-    /// Adds an event and puts its direct predecessors into `before`. A barrier comes after its thread's drains.
+    /// Adds an event and stores its direct predecessors in `before`. A barrier comes after its thread's drains.
     pub(super) fn push(
         &mut self,
         actor: usize,
@@ -210,7 +210,7 @@ impl Order {
         }
     }
 
-    /// The write that a read saw: the newest own store that waits, or what memory holds.
+    /// The write that a read sees: the newest buffered store of its thread, otherwise the one in memory.
     fn seen_write(&self, thread: u8, loc: Loc, forwarded: bool) -> usize {
         let own = || {
             self.buffers[usize::from(thread)]
@@ -221,7 +221,7 @@ impl Order {
         if forwarded { own().copied().unwrap_or(0) } else { self.memory[usize::from(loc)] }
     }
 
-    /// Takes the last event back.
+    /// Removes the last event.
     pub(super) fn pop(&mut self) {
         let Some(event) = self.events.pop() else { return };
         self.by_actor[event.actor].pop();

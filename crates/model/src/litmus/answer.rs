@@ -1,4 +1,4 @@
-//! One litmus test under one memory model, answered by the engine that fits.
+//! Answers a litmus test under one memory model with the engine that fits.
 
 use super::{Observation, States, Test};
 use crate::axioms::{self, Axioms, Declined, Halves};
@@ -9,19 +9,19 @@ use crate::program::Op;
 use crate::search::{self, Verdict};
 use std::fmt;
 
-/// The memory models by name.
+/// The memory models, by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Memory {
     /// Sequential consistency.
     Sc,
     /// x86-TSO.
     Tso,
-    /// x86-TSO on a machine where no store waits for more than so many ticks.
+    /// x86-TSO on a machine on which no store waits for more than this many ticks.
     TsoWithin(u8),
 }
 
 impl Memory {
-    /// Its name on the command line and in documents.
+    /// The model's name on the command line and in documents.
     pub fn name(self) -> &'static str {
         match self {
             Memory::Sc => Sc.name(),
@@ -29,7 +29,7 @@ impl Memory {
         }
     }
 
-    /// What is assumed about the machine beyond x86-TSO: the most ticks that a store waits.
+    /// The assumption about the machine beyond x86-TSO: the most ticks that a store waits.
     pub fn delta(self) -> Option<u8> {
         match self {
             Memory::TsoWithin(delta) => Some(delta),
@@ -38,7 +38,7 @@ impl Memory {
     }
 }
 
-/// Its name and its assumption.
+/// The name and the assumption.
 impl fmt::Display for Memory {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.name();
@@ -51,32 +51,32 @@ impl fmt::Display for Memory {
     }
 }
 
-/// What a test shows under a memory model.
+/// The result of a test under a memory model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// The final states with the number of executions that reach each.
+    /// The final states, with the number of executions that reach each.
     pub states: States,
-    /// The same as herd 7.57 counts, where that differs: it leaves the halves of a read-modify-write unordered
+    /// The states as herd 7.57 counts them, if that differs: herd leaves the halves of a read-modify-write unordered
     /// ([`Halves::Unordered`]) and so counts executions that no machine can show.
     pub as_herd: Option<States>,
-    /// Complete executions, one of each class.
+    /// Complete executions, one per class.
     pub complete: u64,
-    /// Explorations given up as redundant.
+    /// Explorations abandoned as redundant.
     pub blocked: u64,
-    /// Why the counts are only what there is at least; the states still are all if `exhaustive`.
+    /// Why the counts are only lower bounds; the states are still complete if `exhaustive`.
     pub bound: Option<Bound>,
     /// Whether every reachable final state is among `states`.
     pub exhaustive: bool,
 }
 
 impl Answer {
-    /// How often the proposition holds; `None` if the exploration was cut short and what it found leaves that open.
+    /// How often the proposition holds; `None` if the exploration was cut short and its results leave that open.
     pub fn observation(&self) -> Option<Observation> {
         let observation = self.states.observation();
         (self.exhaustive || observation == Observation::Sometimes).then_some(observation)
     }
 
-    /// States, counts and observation as the published checker spells them.
+    /// States, counts and observation in herd's notation.
     pub fn spelled(&self) -> &States {
         self.as_herd.as_ref().unwrap_or(&self.states)
     }
@@ -86,7 +86,7 @@ impl Test {
     /// Enumerates the executions of the test.
     ///
     /// # Errors
-    /// [`Unsupported`] if the program is too large to be enumerated.
+    /// [`Unsupported`] if the program is too large to enumerate.
     pub fn answer(&self, memory: Memory, limits: Limits) -> Result<Answer, Unsupported> {
         match memory {
             Memory::Sc => self.answer_under(Sc, Axioms::Sc, limits),
@@ -97,7 +97,7 @@ impl Test {
         }
     }
 
-    /// The states alone, with one execution for each end.
+    /// The states alone, with one execution per end.
     fn answer_uncounted(&self, model: Tso, limits: Limits) -> Answer {
         let ends = search::outcomes(&self.program, model, limits);
         Answer {
@@ -121,7 +121,7 @@ impl Test {
             self.states(found.outcomes.iter().map(|(outcome, count)| (outcome, *count)));
         let mut exhaustive = found.bound.is_none();
         if !exhaustive {
-            // Loops: executions cannot be counted, but states may still be few.
+            // With loops executions cannot be counted, but there may still be few states.
             let ends = search::outcomes(&self.program, model, limits);
             exhaustive = ends.bound.is_none();
             states.learn(self.states(ends.outcomes.iter().map(|outcome| (outcome, 1))));
@@ -148,7 +148,7 @@ impl Test {
         Ok(Answer { states, as_herd, complete, blocked, bound, exhaustive })
     }
 
-    /// Looks for an execution that shows what is asked: one that satisfies `exists`, or one that violates `forall`.
+    /// Searches for an execution that satisfies `exists` or violates `forall`.
     pub fn witness(&self, memory: Memory, limits: Limits) -> Verdict {
         let wanted = self.condition.quantifier != super::Quantifier::Forall;
         let goal = |outcome: &Outcome| self.holds(outcome) == wanted;
@@ -163,8 +163,7 @@ impl Test {
 }
 
 impl States {
-    /// Adds states that another engine reached and this one did not, with one execution each: there are that many at
-    /// least.
+    /// Adds states that another engine reached and this one did not, each with one execution, which is a lower bound.
     fn learn(&mut self, more: States) {
         for (line, (_, holds)) in more.by_line {
             if let std::collections::btree_map::Entry::Vacant(entry) = self.by_line.entry(line) {

@@ -1,32 +1,32 @@
-//! Conditions on final states: read, written as herd writes them, and evaluated.
+//! Conditions on final states: parsed and printed in herd's notation, and evaluated.
 
 use super::source::{Cursor, Wrong, shown, wrong};
 use crate::outcome::Outcome;
 use crate::program::{Loc, Program, Reg, Value};
 use std::fmt;
 
-/// How deep propositions may nest.
+/// The greatest nesting depth of propositions.
 const DEEPEST: usize = 200;
 
-/// Something whose final value can be named.
+/// A register or location with a final value.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Item {
     /// A register of a thread.
     Register {
         /// The thread.
         thread: u8,
-        /// Rank of the register in the order in which herd lists registers.
+        /// Position of the register in herd's list of registers.
         rank: u8,
         /// Its name in the file.
         name: String,
-        /// Its number in the program.
+        /// Its index in the program.
         reg: Reg,
     },
     /// A location.
     Memory {
         /// Its name in the file.
         name: String,
-        /// Its number in the program.
+        /// Its index in the program.
         loc: Loc,
     },
 }
@@ -41,7 +41,7 @@ impl fmt::Display for Item {
 }
 
 impl Item {
-    /// Its value at the end.
+    /// The item's final value.
     pub fn value(&self, program: &Program, outcome: &Outcome) -> Value {
         match self {
             Item::Register { thread, reg, .. } => outcome.register(program, *thread, *reg),
@@ -49,7 +49,7 @@ impl Item {
         }
     }
 
-    /// The value as a signed number of the item's width, as files write it.
+    /// The value as a signed number of the item's width, as in litmus files.
     pub fn shown(&self, program: &Program, outcome: &Outcome) -> i64 {
         let value = self.value(program, outcome).cast_signed();
         match self {
@@ -65,24 +65,24 @@ impl Item {
 /// A proposition about a final state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Prop {
-    /// Always or never.
+    /// Always true or always false.
     Constant(bool),
-    /// The item has the value.
+    /// The item has this value.
     Equals(Item, Value),
-    /// Some thread waits forever (an extension of the format).
+    /// A thread waits forever (an extension of the format).
     Deadlock,
-    /// The opposite.
+    /// Negation.
     Not(Box<Prop>),
     /// All of them.
     And(Vec<Prop>),
     /// At least one of them.
     Or(Vec<Prop>),
-    /// The second, where the first.
+    /// The first implies the second.
     Implies(Box<Prop>, Box<Prop>),
 }
 
 impl Prop {
-    /// Whether it holds at an end.
+    /// Whether the proposition holds at an end.
     pub fn holds(&self, program: &Program, outcome: &Outcome) -> bool {
         match self {
             Prop::Constant(value) => *value,
@@ -103,7 +103,7 @@ impl Prop {
         }
     }
 
-    /// The items it names, with repeats.
+    /// The items in the proposition, with repeats.
     pub fn items<'p>(&'p self, out: &mut Vec<&'p Item>) {
         match self {
             Prop::Equals(item, _) => out.push(item),
@@ -153,23 +153,23 @@ impl fmt::Display for Prop {
     }
 }
 
-/// What the file asks about its proposition.
+/// How the file quantifies its proposition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quantifier {
-    /// `exists`: is it reachable?
+    /// `exists`: some execution satisfies it.
     Exists,
-    /// `~exists`: is it out of reach?
+    /// `~exists`: no execution satisfies it.
     NotExists,
-    /// `forall`: does it always hold?
+    /// `forall`: every execution satisfies it.
     Forall,
 }
 
 /// The final condition of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Condition {
-    /// What is asked.
+    /// The quantifier.
     pub quantifier: Quantifier,
-    /// About what.
+    /// The proposition.
     pub prop: Prop,
 }
 
@@ -184,13 +184,13 @@ impl fmt::Display for Condition {
     }
 }
 
-/// Looks items up while a condition is read.
+/// Resolves items while a condition is parsed.
 pub(super) trait Names {
     fn register(&mut self, at: usize, thread: u64, name: &str) -> Result<Item, Wrong>;
     fn memory(&mut self, at: usize, name: &str) -> Result<Item, Wrong>;
 }
 
-/// Reads an item: `0:rax`, `x`, `[x]`.
+/// Parses an item: `0:rax`, `x`, `[x]`.
 pub(super) fn item(cursor: &mut Cursor<'_>, names: &mut dyn Names) -> Result<Item, Wrong> {
     let bracketed = cursor.take("[");
     cursor.blanks();
@@ -218,7 +218,7 @@ pub(super) fn item(cursor: &mut Cursor<'_>, names: &mut dyn Names) -> Result<Ite
     }
 }
 
-/// Reads a proposition.
+/// Parses a proposition.
 pub(super) fn prop(
     cursor: &mut Cursor<'_>,
     names: &mut dyn Names,

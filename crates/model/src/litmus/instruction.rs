@@ -1,8 +1,8 @@
-//! x86-64 instructions in AT&T syntax, one thread at a time, into operations.
+//! Translates x86-64 instructions in AT&T syntax into operations, one thread at a time.
 //!
 //! # Contract
-//! An instruction, suffix, register or addressing mode that is not known is refused by name. Widths are 32 and 64 bits
-//! for registers, also 8 and 16 for constants stored to memory.
+//! An unknown instruction, suffix, register or addressing mode is refused by name. Widths are 32 and 64 bits for
+//! registers, and also 8 and 16 for constants stored to memory.
 //! # State
 //! Flags are two registers, the sides of a comparison. I1: they are computed only in threads that branch. I2: a branch
 //! on more than equality or sign must follow `cmp` or `test` directly, since only those leave both sides.
@@ -31,7 +31,7 @@ enum Argument {
 }
 
 impl Argument {
-    /// The value that the thread knows without touching memory.
+    /// The value, if the thread knows it without touching memory.
     fn operand(&self) -> Option<Operand> {
         match self {
             Argument::Constant(value) => Some(Operand::Imm(*value)),
@@ -41,14 +41,14 @@ impl Argument {
     }
 }
 
-/// What set the flags last, in the text.
+/// The kind of instruction that set the flags last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Flags {
     Comparison,
     Result,
 }
 
-/// Turns the lines of one thread into its code.
+/// Translates the lines of one thread.
 #[derive(Debug)]
 pub(super) struct Assembler {
     thread: usize,
@@ -62,7 +62,7 @@ pub(super) struct Assembler {
     flags: Option<Flags>,
 }
 
-/// An instruction being read: its name without suffix, its arguments, its width.
+/// An instruction being parsed.
 struct Line<'t> {
     at: At,
     name: &'t str,
@@ -85,7 +85,7 @@ impl Assembler {
         }
     }
 
-    /// Reads one cell: labels, then at most one instruction.
+    /// Parses one cell: labels, then at most one instruction.
     pub(super) fn line(&mut self, text: &str, at: At, draft: &mut Draft) -> Result<(), Wrong> {
         let mut cursor = Cursor::new(text, at);
         loop {
@@ -122,7 +122,7 @@ impl Assembler {
         Ok(())
     }
 
-    /// The code, with its jumps resolved, and the text of each operation.
+    /// The code with its jumps resolved, and the text of each operation.
     pub(super) fn finish(mut self, threads: usize) -> Result<(Vec<Op>, Vec<String>), Wrong> {
         for (op, label, at) in self.jumps {
             let Some(&to) = self.labels.get(&label) else {
@@ -168,7 +168,7 @@ impl Assembler {
         self.encode(&line, draft)
     }
 
-    /// Instructions without width: barriers, jumps, and our own. Answers whether it was one.
+    /// Translates instructions without width: barriers, jumps, and our extensions. Returns whether it was one.
     fn plain(
         &mut self,
         at: At,
@@ -224,7 +224,7 @@ impl Assembler {
             },
             ("mutex_lock", [Argument::Memory(loc)]) => Op::Lock { at: Place::at(*loc) },
             ("mutex_unlock", [Argument::Memory(loc)]) => Op::Unlock { at: Place::at(*loc) },
-            _ => return wrong(at, format!("these arguments do not fit `{name}`")),
+            _ => return wrong(at, format!("`{name}` does not take these arguments")),
         })
     }
 
@@ -262,7 +262,9 @@ impl Assembler {
         if !fits {
             return wrong(
                 at,
-                format!("`{name}` is supported only where the flags it needs were set just before"),
+                format!(
+                    "`{name}` is supported only right after an instruction that sets its flags"
+                ),
             );
         }
         cursor.blanks();
@@ -385,7 +387,7 @@ impl Assembler {
                 self.compute(line, *reg, Operand::Imm(0), Alu::Right, right);
             }
             ("xchg", [Register { reg, .. }, Memory(loc)] | [Memory(loc), Register { reg, .. }]) => {
-                // An exchange with memory is LOCKed with and without the prefix.
+                // An exchange with memory is LOCKed even without the prefix.
                 let by = Operand::Reg(*reg);
                 self.code.push(Op::Rmw {
                     at: Place::at(*loc),
@@ -429,7 +431,7 @@ impl Assembler {
         Ok(())
     }
 
-    /// Instructions that compute, and those that only compare.
+    /// Translates instructions that compute or compare.
     fn arithmetic(&mut self, line: &Line<'_>, draft: &mut Draft) -> Result<(), Wrong> {
         use Argument::{Memory, Register};
         let how = match line.name {
@@ -470,7 +472,7 @@ impl Assembler {
                     self.compare(line, draft, Operand::Reg(scratch), Operand::Imm(0));
                 }
             }
-            _ => return wrong(line.at, format!("these arguments do not fit `{}`", line.name)),
+            _ => return wrong(line.at, format!("`{}` does not take these arguments", line.name)),
         }
         Ok(())
     }
@@ -479,7 +481,7 @@ impl Assembler {
         draft.register(self.thread, "scratch")
     }
 
-    /// The value that a register holds before an instruction changes it, kept where flags will need it.
+    /// The value of a register before an instruction changes it, saved if the flags need it.
     fn copy(&mut self, line: &Line<'_>, draft: &mut Draft, reg: Reg) -> Operand {
         if !self.branches {
             return Operand::Reg(reg);
@@ -489,7 +491,7 @@ impl Assembler {
         Operand::Reg(scratch)
     }
 
-    /// Arithmetic into a register, cut to the width of the instruction.
+    /// Arithmetic into a register, truncated to the width of the instruction.
     fn compute(&mut self, line: &Line<'_>, to: Reg, left: Operand, how: Alu, right: Operand) {
         self.code.push(Op::Compute { to, left, how, right });
         if line.bits == 32 {
@@ -498,7 +500,7 @@ impl Assembler {
         }
     }
 
-    /// A register or location changed in place.
+    /// Changes a register or location in place.
     fn change(
         &mut self,
         line: &Line<'_>,
@@ -518,7 +520,7 @@ impl Assembler {
                 self.compute(line, *reg, Operand::Reg(*reg), how, by);
                 self.result(line, draft, Operand::Reg(*reg), Alu::Add, Operand::Imm(0));
             }
-            _ => return wrong(line.at, format!("these arguments do not fit `{}`", line.name)),
+            _ => return wrong(line.at, format!("`{}` does not take these arguments", line.name)),
         }
         Ok(())
     }
@@ -568,7 +570,7 @@ impl Assembler {
     }
 }
 
-/// An instruction's base name and the width its suffix says.
+/// An instruction's base name and the width given by its suffix.
 fn split_suffix(written: &str) -> Option<(&'static str, Option<u8>)> {
     let known = |name: &str| SUFFIXED.iter().copied().find(|known| *known == name);
     if let "movabs" | "movabsq" = written {

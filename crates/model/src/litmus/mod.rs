@@ -1,12 +1,12 @@
-//! Litmus tests in herd's x86-64 format: read, and answered in herd's words.
+//! Litmus tests in herd's x86-64 format: parses them and reports results in herd's format.
 //!
 //! # Contract
-//! [`parse()`] reads a file or refuses it with line, column and reason; what it does not know, it names. Values in
-//! conditions and states are spelled as herd spells them.
+//! [`parse()`] reads a file or refuses it with line, column and reason; the reason names what is not supported. Values
+//! in conditions and states are printed as herd prints them.
 //!
-//! Beyond herd's format, instructions may be `lock or`, `lock and`, `membarrier`, `interrupt P1` (wait until that
+//! Extensions of herd's format: the instructions `lock or`, `lock and`, `membarrier`, `interrupt P1` (wait until that
 //! thread has taken an interrupt), `futex_wait $v,(x)`, `futex_wake $n,(x)`, `mutex_lock (m)`, `mutex_unlock (m)` and
-//! `delay $n` (ticks of a time-bounded model); a condition may say `deadlock`.
+//! `delay $n` (ticks of a time-bounded model); the proposition `deadlock` in a condition.
 //! # Evidence
 //! tests/corpora.rs, tests/parser.rs (positions, mutated files), fuzz/fuzz_targets/litmus.rs.
 //! # Sources
@@ -37,24 +37,24 @@ pub struct Test {
     pub name: String,
     /// The quoted line after the name, if there is one.
     pub doc: String,
-    /// What is run.
+    /// The program.
     pub program: Program,
     /// The instructions as written, by thread and operation, for diagrams and listings.
     pub text: Vec<Vec<String>>,
-    /// What is asked.
+    /// The final condition.
     pub condition: Condition,
-    /// What its states show: the items of the condition and of `locations`, registers first, each once.
+    /// The items that its states show: those of the condition and of `locations`, registers first, without repeats.
     pub shown: Vec<Item>,
 }
 
 /// How often the proposition of a test holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Observation {
-    /// In some executions and not in others.
+    /// In some executions but not in all.
     Sometimes,
-    /// In none.
+    /// In no execution.
     Never,
-    /// In all.
+    /// In every execution.
     Always,
 }
 
@@ -69,7 +69,7 @@ impl fmt::Display for Observation {
 }
 
 impl Observation {
-    /// From whether the proposition held anywhere, and whether it failed anywhere.
+    /// The observation, from whether the proposition held in some execution and failed in some.
     pub fn from_counts(positive: u64, negative: u64) -> Self {
         match (positive, negative) {
             (0, _) => Observation::Never,
@@ -79,7 +79,7 @@ impl Observation {
     }
 }
 
-/// What the executions of a test show.
+/// The result of running a test.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct States {
     /// Each state as herd prints it, with the number of executions that reach it and whether the proposition holds.
@@ -91,7 +91,7 @@ pub struct States {
 }
 
 impl Test {
-    /// One final state as herd prints it: `0:rax=0; [x]=1;`.
+    /// One final state in herd's notation: `0:rax=0; [x]=1;`.
     pub fn line(&self, outcome: &Outcome) -> String {
         let mut line = String::new();
         for item in &self.shown {
@@ -112,7 +112,7 @@ impl Test {
         self.condition.prop.holds(&self.program, outcome)
     }
 
-    /// The states behind ends, each with the number of executions that reached it.
+    /// The states of the given ends, each with the number of executions that reached it.
     pub fn states<'o>(&self, outcomes: impl IntoIterator<Item = (&'o Outcome, u64)>) -> States {
         let mut states = States::default();
         for (outcome, count) in outcomes {

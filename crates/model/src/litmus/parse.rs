@@ -1,4 +1,4 @@
-//! The sections of a litmus file: name, initial state, code, condition.
+//! Parses the sections of a litmus file: name, initial state, code, condition.
 
 use super::Test;
 use super::condition::{Condition, Item, Names, Prop, Quantifier, item, prop};
@@ -8,7 +8,7 @@ use super::source::{At, Cursor, Refusal, Wrong, shown, without_comments, wrong};
 use crate::program::{Loc, Location, MAX_LOCATIONS, MAX_THREADS, Program, Reg, Thread, Value};
 use std::collections::HashMap;
 
-/// What else litmus tests are written in.
+/// Other litmus dialects.
 const DIALECTS: [(&str, &str); 9] = [
     ("AArch64", "64-bit Arm"),
     ("ARM", "32-bit Arm"),
@@ -17,20 +17,20 @@ const DIALECTS: [(&str, &str); 9] = [
         "C",
         "C with C11 atomics or the Linux kernel's; for such code there is `uncontended_model::real`",
     ),
-    ("LISA", "an assembly language of herd's own"),
+    ("LISA", "herd's own assembly language"),
     ("MIPS", "MIPS"),
     ("PPC", "POWER"),
     ("RISCV", "RISC-V"),
-    ("X86", "32-bit x86; with 64-bit registers it is X86_64"),
+    ("X86", "32-bit x86; a test with 64-bit registers begins with X86_64"),
 ];
 
-/// Longest file read, in bytes.
+/// The largest accepted file, in bytes.
 const LONGEST: usize = 1 << 20;
 
-/// Reads a litmus test.
+/// Parses a litmus test.
 ///
 /// # Errors
-/// The first thing that is wrong or not supported, with its position.
+/// The first error or unsupported construct, with its position.
 ///
 /// ```
 /// let text = "X86_64 SB\n{}\n P0 | P1 ;\n movq $1,(x) | movq $1,(y) ;\n movq (y),%rax | movq (x),%rax ;\n\
@@ -42,19 +42,23 @@ const LONGEST: usize = 1 << 20;
 /// ```
 pub fn parse(text: &str) -> Result<Test, Refusal> {
     if text.len() > LONGEST {
-        return Err(Refusal { line: 1, column: 1, reason: format!("longer than {LONGEST} bytes") });
+        return Err(Refusal {
+            line: 1,
+            column: 1,
+            reason: format!("the file is longer than {LONGEST} bytes"),
+        });
     }
-    // Some editors begin a file with a byte order mark.
+    // Some editors put a byte order mark at the beginning of a file.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let blanked = without_comments(text).map_err(|wrong| wrong.locate(text))?;
     parse_sections(&blanked).map_err(|wrong| wrong.locate(text))
 }
 
-/// What is known about the program while it is read.
+/// The program as far as it has been parsed.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
     pub(super) locations: Vec<Location>,
-    /// Width of each location in bits; `None` while nothing has said it.
+    /// Width of each location in bits; `None` while it is unknown.
     pub(super) widths: Vec<Option<u8>>,
     by_name: HashMap<String, Loc>,
     /// Registers of each thread: canonical name and initial value.
@@ -62,7 +66,7 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    /// The number of a location, new or known.
+    /// The index of a location, added if it is new.
     pub(super) fn location(&mut self, at: At, name: &str) -> Result<Loc, Wrong> {
         if let Some(&loc) = self.by_name.get(name) {
             return Ok(loc);
@@ -80,7 +84,7 @@ impl Draft {
         Ok(loc)
     }
 
-    /// Notes the width with which a location is used.
+    /// Records the width with which a location is used.
     pub(super) fn width(&mut self, at: At, loc: Loc, bits: u8) -> Result<(), Wrong> {
         let known = &mut self.widths[usize::from(loc)];
         match *known {
@@ -89,7 +93,7 @@ impl Draft {
                 wrong(
                     at,
                     format!(
-                        "`{name}` is used as {other} bits and as {bits}: mixed sizes are not supported"
+                        "`{name}` is used with {other} and with {bits} bits; mixed sizes are not supported"
                     ),
                 )
             }
@@ -100,7 +104,7 @@ impl Draft {
         }
     }
 
-    /// The number of a register of a thread, by its canonical name.
+    /// The index of a thread's register, by its canonical name.
     pub(super) fn register(&mut self, thread: usize, name: &str) -> Reg {
         if self.registers.len() <= thread {
             self.registers.resize_with(thread + 1, Vec::new);
@@ -162,7 +166,7 @@ fn parse_sections(text: &str) -> Result<Test, Wrong> {
                 None => {
                     return wrong(
                         at,
-                        format!("a cell for thread {thread}, but there are {threads} threads"),
+                        format!("a cell for thread {thread}, but the test has {threads} threads"),
                     );
                 }
             }
@@ -189,7 +193,7 @@ fn parse_sections(text: &str) -> Result<Test, Wrong> {
         let thread = draft.registers.len() - 1;
         return wrong(
             condition_at,
-            format!("thread {thread} is named, but there are only {threads} threads"),
+            format!("unknown thread {thread}; the test has {threads} threads"),
         );
     }
     let program = program(draft, codes);
@@ -232,7 +236,7 @@ fn heading(cursor: &mut Cursor<'_>) -> Result<String, Wrong> {
             let known = DIALECTS.iter().find(|(name, _)| *name == other);
             let about = known.map_or(String::new(), |(_, about)| format!(" ({about})"));
             let text = format!(
-                "architecture `{other}`{about} is not supported; X86_64 is. herd7 runs the others"
+                "architecture `{other}`{about} is not supported, only X86_64; herd7 runs the others"
             );
             return wrong(at, text);
         }
@@ -279,7 +283,7 @@ fn initial_state(cursor: &mut Cursor<'_>, draft: &mut Draft) -> Result<(), Wrong
         }
         cursor.blanks();
         if cursor.rest().is_empty() {
-            return wrong(open, "the initial state is never closed");
+            return wrong(open, "the initial state is not closed");
         }
         declaration(cursor, draft)?;
         if !cursor.take(";") && !cursor.rest().starts_with('}') {
@@ -329,7 +333,7 @@ fn declaration(cursor: &mut Cursor<'_>, draft: &mut Draft) -> Result<(), Wrong> 
     Ok(())
 }
 
-/// Width of a type, `None` for a word that says nothing about it.
+/// The width of a type; `None` for a word that does not determine it.
 fn type_bits(at: At, word: &str) -> Result<Option<u8>, Wrong> {
     Ok(match word {
         "uint64_t" | "int64_t" | "long" | "size_t" | "intptr_t" | "uintptr_t" => Some(64),

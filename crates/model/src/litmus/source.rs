@@ -1,4 +1,4 @@
-//! The text of a litmus file with positions: a cursor, and errors that know line and column.
+//! The text of a litmus file: a cursor, and errors with line and column.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ pub struct Refusal {
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// What is wrong there.
+    /// The reason.
     pub reason: String,
 }
 
@@ -24,14 +24,14 @@ impl std::error::Error for Refusal {}
 /// A position in the text, in bytes.
 pub(super) type At = usize;
 
-/// Something wrong at a position.
+/// An error at a position.
 #[derive(Debug)]
 pub(super) struct Wrong {
     pub(super) at: At,
     pub(super) reason: String,
 }
 
-/// A shorthand for the error arm.
+/// Shorthand for an `Err`.
 pub(super) fn wrong<T>(at: At, reason: impl Into<String>) -> Result<T, Wrong> {
     Err(Wrong { at, reason: reason.into() })
 }
@@ -50,7 +50,7 @@ impl Wrong {
     }
 }
 
-/// The text with its comments `(* … *)`, which nest, turned into blanks; positions stay.
+/// The text with its comments `(* … *)`, which nest, replaced by blanks; positions do not change.
 pub(super) fn without_comments(text: &str) -> Result<String, Wrong> {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
@@ -81,16 +81,16 @@ pub(super) fn without_comments(text: &str) -> Result<String, Wrong> {
         at += 1;
     }
     if let Some(&at) = open.last() {
-        return wrong(at, "this comment is never closed");
+        return wrong(at, "this comment is not closed");
     }
     String::from_utf8(out).or_else(|_| wrong(0, "the text is not UTF-8"))
 }
 
-/// A place in a piece of text.
+/// A cursor in a piece of text.
 #[derive(Debug, Clone)]
 pub(super) struct Cursor<'t> {
     text: &'t str,
-    /// Where the piece begins in the file.
+    /// The position of the piece in the file.
     base: At,
     at: usize,
 }
@@ -117,7 +117,7 @@ impl<'t> Cursor<'t> {
         self.at += self.rest().len() - self.rest().trim_start().len();
     }
 
-    /// Takes `token` if it comes next, after blanks.
+    /// Skips blanks, and takes `token` if it comes next.
     pub(super) fn take(&mut self, token: &str) -> bool {
         self.blanks();
         let found = self.rest().starts_with(token);
@@ -127,7 +127,7 @@ impl<'t> Cursor<'t> {
         found
     }
 
-    /// Takes a word of letters, digits and `_`, `.`, `'`, after blanks; empty if there is none.
+    /// Skips blanks and takes a word of letters, digits, `_`, `.` and `'`; empty if there is none.
     pub(super) fn word(&mut self) -> &'t str {
         self.blanks();
         let rest = self.rest();
@@ -137,7 +137,7 @@ impl<'t> Cursor<'t> {
         &rest[..end]
     }
 
-    /// Takes a number, after blanks: decimal or hexadecimal, with or without sign, as a 64-bit word.
+    /// Skips blanks and takes a number as a 64-bit word: decimal or hexadecimal, with optional sign.
     pub(super) fn number(&mut self) -> Result<u64, Wrong> {
         self.blanks();
         let at = self.at();
@@ -160,7 +160,7 @@ fn number(word: &str) -> Option<u64> {
     }
 }
 
-/// What stands there, for an error.
+/// The next piece of text, for an error message.
 pub(super) fn shown(word: &str, rest: &str) -> String {
     match (word.is_empty(), rest.chars().next()) {
         (false, _) => format!("`{}`", word.chars().take(40).collect::<String>()),
