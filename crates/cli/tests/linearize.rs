@@ -168,11 +168,11 @@ const DONE: &str = r#"{"client":1,"op":"enqueue","value":1,"call":10,"return":20
 #[test]
 fn lines_that_cannot_be_read_are_told_with_cause_and_remedy() {
     let with = |line: &str| format!("{DONE}\n{line}\n");
-    refused("queue", &with(r#"{"client":1,"op":"enq"#), &["line 2", "does not end", "cut off"]);
+    refused("queue", &with(r#"{"client":1,"op":"enq"#), &["line 2", "not closed", "cut off"]);
     refused("queue", &with(r#"{"client":1,"op":"enqueue""#), &["line 2", "ends too early"]);
     refused("queue", &with("nonsense"), &["line 2", "column 1", "JSON"]);
     refused("queue", &with("[1]"), &["line 2", "array", "one object per line"]);
-    refused("queue", &with("{}"), &["line 2", "no \"client\""]);
+    refused("queue", &with("{}"), &["line 2", "\"client\" is missing"]);
     refused("queue", &with(r#"{"client":1,"client":2}"#), &["line 2", "duplicate field `client`"]);
     refused("queue", &with(r#"{"client":1,"colour":2}"#), &["line 2", "colour"]);
     refused(
@@ -180,7 +180,7 @@ fn lines_that_cannot_be_read_are_told_with_cause_and_remedy() {
         &with(r#"{"client":1,"op":"push","value":1,"call":30}"#),
         &["unknown operation \"push\"", "enqueue, dequeue"],
     );
-    refused("queue", &with(r#"{"client":1,"op":"enqueue","call":30}"#), &["no \"value\""]);
+    refused("queue", &with(r#"{"client":1,"op":"enqueue","call":30}"#), &["\"value\" is missing"]);
     refused(
         "queue",
         &with(r#"{"client":1,"op":"dequeue","call":30,"return":40}"#),
@@ -194,17 +194,17 @@ fn lines_that_cannot_be_read_are_told_with_cause_and_remedy() {
     refused(
         "queue",
         &with(r#"{"client":1,"op":"dequeue","call":30,"result":1}"#),
-        &["no \"return\""],
+        &["\"return\" is missing"],
     );
-    refused("queue", &with(r#"{"client":1,"op":"dequeue"}"#), &["no \"call\""]);
-    refused("queue", &with(r#"{"client":1,"call":30}"#), &["no \"op\""]);
-    refused("queue", &with(r#"{"client":1}"#), &["neither \"op\" nor \"return\""]);
+    refused("queue", &with(r#"{"client":1,"op":"dequeue"}"#), &["\"call\" is missing"]);
+    refused("queue", &with(r#"{"client":1,"call":30}"#), &["\"op\" is missing"]);
+    refused("queue", &with(r#"{"client":1}"#), &["\"op\" and \"return\" are both missing"]);
     refused("queue", &with(r#"{"client":true,"op":"dequeue","call":30}"#), &["not a client"]);
     refused("queue", &with(r#"{"schema":"uncontended.operations/1"}"#), &["line 2", "first line"]);
     refused("queue", r#"{"schema":"uncontended.operations/9"}"#, &["unknown schema"]);
     refused("queue", r#"{"schema":"uncontended.operations/1","unit":"min"}"#, &["unknown unit"]);
-    refused("queue", "", &["holds no operations"]);
-    refused("queue", "\n\n", &["holds no operations"]);
+    refused("queue", "", &["the file has no operations"]);
+    refused("queue", "\n\n", &["the file has no operations"]);
     refused("queue", &format!("{{\"client\":\"{}\"", "x".repeat(2 << 20)), &["longer than 1 MiB"]);
     refused("queue", &with("{\"client\":\"\u{0}\"}"), &["line 2"]);
     refused(
@@ -212,7 +212,11 @@ fn lines_that_cannot_be_read_are_told_with_cause_and_remedy() {
         r#"{"client":1,"op":"insert","value":1,"call":1,"return":2}"#,
         &["true or false"],
     );
-    refused("map", r#"{"client":1,"op":"get","call":1,"return":2,"result":1}"#, &["no \"key\""]);
+    refused(
+        "map",
+        r#"{"client":1,"op":"get","call":1,"return":2,"result":1}"#,
+        &["\"key\" is missing"],
+    );
 }
 
 #[test]
@@ -222,7 +226,7 @@ fn histories_that_contradict_themselves_are_refused() {
     refused(
         "queue",
         &with(&format!("{open}\n{open}")),
-        &["line 3", "call of line 2", "another client"],
+        &["line 3", "call of line 2", "a new client"],
     );
     refused(
         "queue",
@@ -242,12 +246,16 @@ fn histories_that_contradict_themselves_are_refused() {
     let id = r#"{"id":4,"client":1,"op":"dequeue","call":30}"#;
     refused("queue", &format!("{id}\n{id}"), &["line 2"]);
     let closed = r#"{"id":4,"client":1,"return":40,"result":null}"#;
-    refused("queue", &format!("{id}\n{closed}\n{id}"), &["line 3", "id 4 was used in line 1"]);
+    refused(
+        "queue",
+        &format!("{id}\n{closed}\n{id}"),
+        &["line 3", "id 4 is already used in line 1"],
+    );
     refused("queue", &format!("{id}\n{closed}\n{closed}"), &["line 3", "id 4", "called in line 1"]);
     let unknown = closed.replace('4', "7");
-    refused("queue", &format!("{id}\n{unknown}"), &["line 2", "the id 7", "was never called"]);
+    refused("queue", &format!("{id}\n{unknown}"), &["line 2", "id 7", "was never called"]);
     let other = r#"{"id":4,"client":2,"return":40,"result":null}"#;
-    refused("queue", &format!("{id}\n{other}"), &["another returns it"]);
+    refused("queue", &format!("{id}\n{other}"), &["another client returns from it"]);
 }
 
 #[test]
@@ -256,8 +264,8 @@ fn values_that_are_no_values_are_refused() {
         format!("{DONE}\n{{\"client\":1,\"op\":\"enqueue\",\"value\":{value},\"call\":30}}\n")
     };
     refused("queue", &with("\"a\""), &["line 2", "\"a\" among values of another type"]);
-    refused("queue", &with("18446744073709551615"), &["line 2", "beyond", "text"]);
-    refused("queue", &with("123456789012345678901234567890"), &["64 bits", "text"]);
+    refused("queue", &with("18446744073709551615"), &["line 2", "64 bits", "string"]);
+    refused("queue", &with("123456789012345678901234567890"), &["64 bits", "string"]);
     refused("queue", &with("1.5"), &["64 bits"]);
     refused("queue", &with("null"), &["null is not one of the values"]);
     refused("queue", &with("[1]"), &["line 2"]);

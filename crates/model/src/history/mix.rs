@@ -1,8 +1,8 @@
-//! A fast hash of integers, for tables whose keys nobody chooses to collide.
+//! A fast hash of integers, for tables whose keys are not chosen by an attacker.
 
 use std::hash::Hasher;
 
-/// Spreads integers over all bits: a multiplication and a fold.
+/// Spreads integers over all bits with a multiplication and a fold.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Mix(u64);
 

@@ -1,8 +1,8 @@
-//! Was what several clients saw of one structure as if their operations had run one at a time?
+//! Linearizability of recorded histories: could the operations of several clients have run one at a time?
 //!
-//! The table of contents. What is recorded: [`Operation`], by a [`Recorder`] or in a file of [`lines`]. What it is held
-//! against: [`spec`], [`specs`]. How it is decided: [`check`]; a [`timeline`] puts calls and returns in order,
-//! [`shortcuts`] decide without search where they can, [`search`] decides the rest.
+//! Map of the module. Input: [`Operation`]s, from a [`Recorder`] or a file of [`lines`]. Specifications: [`spec`],
+//! [`specs`]. Decision: [`check`]; a [`timeline`] orders calls and returns, [`shortcuts`] decide without search where
+//! they can, and [`search`] decides the rest.
 
 mod check;
 pub mod lines;

@@ -1,17 +1,17 @@
-//! An operation: who called what when, and what came back when.
+//! An operation of a history: the client, the call, the output, and the times of call and return.
 //!
 //! # Contract
-//! Times are numbers of one clock, in any unit. One operation comes before another if it returned at a smaller number
-//! than the other's call. Equal numbers order nothing: the two count as concurrent, even where both are one client's,
-//! because a clock that shows the same number twice cannot tell. This errs to "linearizable".
+//! Times are numbers of one clock, in any unit. One operation precedes another if its return time is smaller than the
+//! other's call time. Equal times do not order: the two operations count as concurrent, even if both are by one client,
+//! because equal clock readings do not show which came first. This errs towards "linearizable".
 //!
 //! # State
 //! - H1: an operation has returned if and only if it has an output; its call is not later than its return.
 
-/// The return time of what never returned.
+/// The return time of an operation that never returned.
 const NEVER: u64 = u64::MAX;
 
-/// One operation of a history. `C` is what was called, `O` what came back.
+/// One operation of a history. `C` is the type of calls, `O` that of outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Operation<C, O> {
     called_at: u64,
@@ -37,27 +37,27 @@ impl<C, O> Operation<C, O> {
         Operation { called_at, returned_at: NEVER, call, output: None, client }
     }
 
-    /// The client, thread or process that called it.
+    /// The client, thread or process that made the call.
     pub fn client(&self) -> u32 {
         self.client
     }
 
-    /// When it was called.
+    /// The time of the call.
     pub fn called_at(&self) -> u64 {
         self.called_at
     }
 
-    /// When it returned, if it did.
+    /// The time of the return, if it returned.
     pub fn returned_at(&self) -> Option<u64> {
         self.output.as_ref().map(|_| self.returned_at)
     }
 
-    /// What was called.
+    /// The call.
     pub fn call(&self) -> &C {
         &self.call
     }
 
-    /// What came back; nothing if it never returned.
+    /// The output; `None` if it never returned.
     pub fn output(&self) -> Option<&O> {
         self.output.as_ref()
     }
@@ -67,7 +67,7 @@ impl<C, O> Operation<C, O> {
         self.output.is_none()
     }
 
-    /// The same call with its times and its output forgotten: it may have taken effect at any time, or not at all.
+    /// The same call without its times and output: it may have taken effect at any time, or not at all.
     pub(super) fn forgotten(&self) -> Self
     where
         C: Clone,
@@ -75,7 +75,7 @@ impl<C, O> Operation<C, O> {
         Operation::pending(self.client, 0, self.call.clone())
     }
 
-    /// What was known of it at `time`: nothing, that it was called, or all.
+    /// What was known of it at `time`: nothing, the call, or everything.
     pub(super) fn until(&self, time: u64) -> Option<Self>
     where
         C: Clone,

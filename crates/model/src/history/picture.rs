@@ -1,34 +1,34 @@
-//! Operations as a picture: a line for each, from its call to its return, time running to the right.
+//! Operations as a picture: one bar each, from call to return, time running to the right.
 //!
 //! # Contract
-//! Time is not to scale: of the times that occur, each next one is one step to the right, so that what overlaps is seen
-//! whatever took how long. The output depends on nothing but the picture.
+//! Time is not to scale: each distinct time is one step to the right of the one before, so that overlaps are visible
+//! whatever the durations. The output depends only on the picture.
 
 use std::fmt::Write as _;
 
 /// One operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bar {
-    /// Whose it is.
+    /// The client.
     pub who: String,
-    /// What was called, and what came back.
+    /// The call and its output.
     pub what: String,
-    /// When it was called.
+    /// The time of the call.
     pub from: u64,
-    /// When it returned, if it did.
+    /// The time of the return, if it returned.
     pub to: Option<u64>,
-    /// More about it, such as its place in a file.
+    /// A note, such as its place in a file.
     pub note: String,
-    /// It is there, but is not the point: drawn with dots.
+    /// Whether it is only context: drawn with dots.
     pub is_faint: bool,
 }
 
-/// Operations to be seen, in the order in which they are drawn.
+/// Operations in the order in which they are drawn.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Picture {
     /// The operations.
     pub bars: Vec<Bar>,
-    /// What times are counted in, such as `us`; nothing if that is not known.
+    /// The unit of time, such as `us`; empty if it is not known.
     pub unit: String,
 }
 
@@ -36,17 +36,17 @@ pub struct Picture {
 const STEP: usize = 44;
 const ROW: usize = 44;
 const BAR: usize = 14;
-/// The axis: a line that says where it begins, and two of times.
+/// The axis: a line for its label, and two for times.
 const AXIS: usize = 58;
-/// Columns behind the last time, for what did not return.
+/// Columns after the last time, for operations that did not return.
 const TAIL: usize = 3;
 /// Width of a character of the monospaced font, rounded up.
 const CHARACTER: usize = 8;
-/// The least width: what a telephone shows of a page.
+/// The least width: that of a page on a phone.
 const LEAST: usize = 300;
 
 impl Picture {
-    /// The times that occur, ascending.
+    /// The distinct times, ascending.
     fn times(&self) -> Vec<u64> {
         let both = |bar: &Bar| [Some(bar.from), bar.to];
         let mut times: Vec<u64> = self.bars.iter().flat_map(both).flatten().collect();
@@ -61,7 +61,7 @@ impl Picture {
         (step(bar.from), bar.to.map(step))
     }
 
-    /// As text of at most `width` columns, if names and calls leave room for times.
+    /// The picture as text of at most `width` columns, if names and calls leave room for times.
     pub fn text(&self, width: usize) -> String {
         let times = self.times();
         let widest = |text: fn(&Bar) -> &String| {
@@ -71,7 +71,7 @@ impl Picture {
             (widest(|bar| &bar.who), widest(|bar| &bar.what), widest(|bar| &bar.note));
         let room = width.saturating_sub(who + what + note + 8);
         let axis = room.clamp(times.len().clamp(8, 24), (4 * times.len()).max(8));
-        // What did not return is seen to go on, even if it was called last.
+        // An operation that did not return extends to the right, even if it was called last.
         let last = axis - 1 - if self.bars.iter().all(|bar| bar.to.is_some()) { 0 } else { TAIL };
         let column = |step: usize| step * last / times.len().saturating_sub(1).max(1);
         let mut text = String::new();
@@ -88,7 +88,7 @@ impl Picture {
             let _ = writeln!(text, "{}", row.trim_end());
         }
         if let [first, .., last] = times[..] {
-            // The two ends of the axis.
+            // Both ends of the axis.
             let (start, end) = ("0", format!("+{}", last - first));
             let end_column = column(times.len() - 1) + 1;
             let gap = end_column.saturating_sub(start.len() + end.len()).max(1);
@@ -97,15 +97,14 @@ impl Picture {
         text
     }
 
-    /// Where the axis begins, and in what it counts.
+    /// The axis label: its start and its unit.
     fn axis(&self, times: &[u64]) -> String {
         let space = if self.unit.is_empty() { "" } else { " " };
         let first = times.first().copied().unwrap_or(0);
         format!("time from {first}{space}{}, not to scale", self.unit)
     }
 
-    /// Times for an axis, each as what it is later than the first: where, in which of two lines, and the text. What has
-    /// no room is left out.
+    /// Ticks of an axis, relative to the first time: step, line (of two) and text. Ticks without room are left out.
     fn ticks(times: &[u64], left: usize) -> Vec<(usize, usize, String)> {
         let first = times.first().copied().unwrap_or(0);
         let mut ends = [0; 2];
@@ -123,7 +122,7 @@ impl Picture {
         ticks
     }
 
-    /// As an SVG element, 300 units wide or more. Colours follow the reader's light or dark setting.
+    /// The picture as an SVG element, at least 300 units wide. Colours follow the reader's light or dark setting.
     pub fn svg(&self) -> String {
         let times = self.times();
         let label = |bar: &Bar| match bar.note.is_empty() {

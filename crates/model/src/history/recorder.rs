@@ -1,27 +1,27 @@
-//! Records what the threads of a test do, as a history.
+//! Records the operations of the threads of a test as a history.
 //!
 //! # Contract
 //! The recorded interval of an operation contains the true one. Times are tickets of one counter, taken right before
 //! the call and right after the return. If one operation's return has a smaller ticket than another's call, the first
-//! happened before the second in the sense of C11, so that a structure whose operations synchronise has no excuse.
+//! happens before the second in the sense of C11, so a structure whose operations synchronise must respect that order.
 //!
-//! It costs two atomic additions to a counter that all threads share, some 10 ns each alone and up to a hundred under
-//! contention, and an entry in a log of the thread's own. The additions are full barriers on x86: an operation that is
-//! wrong because its last store waits in a store buffer is not caught so; [`crate::real`] is for that.
+//! Recording costs two atomic additions to a counter that all threads share (some 10 ns each without contention, up to
+//! a hundred with it) and an entry in the thread's own log. The additions are full barriers on x86, so they hide
+//! operations that are wrong because their last store waits in a store buffer; [`crate::real`] finds those.
 //!
 //! # State
-//! - R1: an operation is in its thread's log as pending before it is called, and as done after it returned: an
+//! - R1: an operation is in its thread's log as pending before it is called, and as done after it returned, so an
 //!   operation that panics stays pending.
-//! - R2: a history is complete only when every client has given its log back, by being dropped.
+//! - R2: a history is complete only once every client has returned its log, by being dropped.
 //!
 //! # Edges
-//! ticket: an addition -> every later addition, through the counter. What was done before the first.
+//! ticket: an addition -> every later addition, through the counter. Carries everything before the first.
 
 use super::operation::Operation;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Collects the operations of clients.
+/// Collects the operations of clients into a history.
 ///
 /// ```
 /// use std::sync::Mutex;
@@ -53,11 +53,11 @@ pub struct Recorder<C, O>(Arc<Shared<C, O>>);
 struct Shared<C, O> {
     ticket: AtomicU64,
     clients: AtomicU32,
-    /// What clients have given back, and how many of them.
+    /// The logs that clients have returned, and their number.
     given: Mutex<(Vec<Operation<C, O>>, u32)>,
 }
 
-/// A caller: one for each thread.
+/// Records the operations of one thread.
 #[derive(Debug)]
 pub struct Client<C, O> {
     shared: Arc<Shared<C, O>>,
@@ -76,26 +76,26 @@ impl<C, O> Default for Recorder<C, O> {
 }
 
 impl<C, O> Recorder<C, O> {
-    /// A new client.
+    /// Adds a client.
     pub fn client(&self) -> Client<C, O> {
         let number = self.0.clients.fetch_add(1, Ordering::Relaxed);
         Client { shared: Arc::clone(&self.0), number, log: Vec::new() }
     }
 
-    /// Everything that was recorded.
+    /// The recorded history.
     ///
     /// # Panics
-    /// If a client is still there: without its operations the history would be another one (R2).
+    /// If a client has not been dropped: the history would lack its operations (R2).
     pub fn history(self) -> Vec<Operation<C, O>> {
         let mut given = self.0.given.lock().unwrap_or_else(PoisonError::into_inner);
         let clients = self.0.clients.load(Ordering::Relaxed);
-        assert_eq!(given.1, clients, "clients that are still there, or were forgotten");
+        assert_eq!(given.1, clients, "every client must be dropped before the history is taken");
         std::mem::take(&mut given.0)
     }
 }
 
 impl<C: Clone, O> Client<C, O> {
-    /// Runs an operation and records it; `output` says what came back.
+    /// Runs an operation and records it; `output` converts the result.
     pub fn record<T>(
         &mut self,
         call: C,
@@ -105,8 +105,8 @@ impl<C: Clone, O> Client<C, O> {
         self.record_some(call, operation, |came| Some(output(came)))
     }
 
-    /// The same for operations of which some are not to be recorded: those for which `output` says nothing. It must not
-    /// have had an effect.
+    /// Like [`Client::record`], but drops the operation if `output` returns `None`. A dropped operation must not have
+    /// had an effect.
     pub fn record_some<T>(
         &mut self,
         call: C,
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "still there")]
+    #[should_panic(expected = "must be dropped")]
     fn a_history_without_all_clients_is_refused() {
         let recorder = Recorder::<(), ()>::default();
         let client = recorder.client();

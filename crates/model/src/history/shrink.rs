@@ -1,43 +1,43 @@
-//! The operations of a refuted history that matter.
+//! Shrinks a refuted history to the operations that matter.
 //!
 //! # Contract
 //! A core is refuted too, and follows from the history: each step below turns a linearizable history into a
-//! linearizable one, so that what it refutes was refuted before. To *forget* an operation is to know no longer when
-//! it ran, what it returned and whether it took effect; where a core is minimal, forgetting any one of its operations
-//! makes it linearizable.
+//! linearizable one, so a refuted result implies a refuted input. To *forget* an operation is to drop its times, its
+//! output and whether it took effect. A core is minimal if forgetting any one of its operations makes it linearizable.
 //!
-//! - C1: cut at a time. What is called later is left out, what returns later never returned.
-//! - C2: leave out an operation that keeps the state ([`Spec::keeps_state`]).
-//! - C3: leave out a group, if all operations have one or stay ([`Spec::group`]).
+//! - C1: cut at a time. Operations called later are removed; operations that return later never returned.
+//! - C2: remove an operation that keeps the state ([`Spec::keeps_state`]).
+//! - C3: remove a group, if every operation has a group or stays ([`Spec::group`]).
 //! - C4: forget an operation.
 //!
-//! A check of a part that hits a limit counts as "linearizable": the core is larger then, and is not called minimal.
+//! If the check of a part hits a limit, the part counts as "linearizable": the core is then larger, and not called
+//! minimal.
 
 use super::check::{Limits, Progress, Refutation, Verdict, check};
 use super::operation::Operation;
 use super::spec::{Group, OperationOf, Spec};
 use std::collections::BTreeMap;
 
-/// Configurations that the check of one part may take.
+/// The most configurations that the check of one part may take.
 const MOST_CONFIGURATIONS: u64 = 100_000;
 
-/// Operations that all checks together may read.
+/// The most operations that all checks together may read.
 const MOST_READ: usize = 100_000_000;
 
-/// Why a history is refuted.
+/// A core of a refuted history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Core<C, O> {
-    /// The operations that matter, by their number in the history, in the order of their calls.
+    /// The operations that matter, by their index in the history, in the order of their calls.
     pub operations: Vec<u32>,
-    /// What remains of the history: those, and others of which no more is known than that they may have taken effect.
+    /// The remaining history: those operations, and others that only may have taken effect.
     pub rest: Vec<Operation<C, O>>,
-    /// The number in the history of each operation of `rest`.
+    /// The index in the history of each operation of `rest`.
     pub numbers: Vec<u32>,
-    /// Forgetting any one of `operations` makes it linearizable.
+    /// Whether forgetting any one of `operations` makes it linearizable.
     pub minimal: bool,
 }
 
-/// An operation of a part, and its number in the history.
+/// An operation of a part, and its index in the history.
 type Piece<S> = (u32, OperationOf<S>);
 
 /// Finds a core of a refuted history.
@@ -55,7 +55,7 @@ pub fn shrink<S: Spec>(
     shrinking.leave_out();
     shrinking.cut();
     shrinking.forget();
-    // What may have taken effect no more may make others needless.
+    // An operation removed here can make others unnecessary.
     while shrinking.leave_out() {
         shrinking.forget();
     }
@@ -76,15 +76,15 @@ pub fn shrink<S: Spec>(
 struct Shrinking<'a, 'l, S: Spec> {
     spec: &'a S,
     limits: &'a mut Limits<'l>,
-    /// Refuted, always.
+    /// The current part; always refuted.
     pieces: Vec<Piece<S>>,
-    /// Operations that may still be read.
+    /// Operations that the checks may still read.
     left: usize,
     minimal: bool,
 }
 
 impl<S: Spec> Shrinking<'_, '_, S> {
-    /// Takes `pieces` instead, if they are refuted.
+    /// Switches to `pieces` if they are refuted.
     fn take(&mut self, pieces: Vec<Piece<S>>) -> bool {
         if pieces.len() > self.left {
             self.minimal = false;
@@ -121,7 +121,7 @@ impl<S: Spec> Shrinking<'_, '_, S> {
         self.pieces.iter().all(|(_, operation)| self.group(operation) != Group::Unknown)
     }
 
-    /// Leaves out at once what has nothing to do with the suspects.
+    /// Removes at once everything unrelated to the suspects.
     fn suspects(&mut self, suspects: &[u32]) {
         let mut is_suspect = suspects.to_vec();
         is_suspect.sort_unstable();
@@ -144,13 +144,13 @@ impl<S: Spec> Shrinking<'_, '_, S> {
         self.take(few);
     }
 
-    /// Cuts at the earliest return behind which it is refuted (C1).
+    /// Cuts at the earliest return after which the part is refuted (C1).
     fn cut(&mut self) {
         let mut times: Vec<u64> =
             self.pieces.iter().filter_map(|(_, operation)| operation.returned_at()).collect();
         times.sort_unstable();
         times.dedup();
-        // Refuted at a time, refuted later: the earliest is found by halving.
+        // A history refuted at one cut is refuted at every later one, so bisection finds the earliest.
         let (mut from, mut to) = (0, times.len().saturating_sub(1));
         while from < to {
             let middle = from.midpoint(to);
@@ -164,8 +164,8 @@ impl<S: Spec> Shrinking<'_, '_, S> {
         }
     }
 
-    /// Leaves out groups, and operations that keep the state (C2, C3), first many at once. Whether it
-    /// could.
+    /// Removes groups, and operations that keep the state (C2, C3), many at once at first. Returns whether it removed
+    /// any.
     fn leave_out(&mut self) -> bool {
         let before = self.pieces.len();
         let has_groups = self.has_groups();
@@ -199,7 +199,8 @@ impl<S: Spec> Shrinking<'_, '_, S> {
         self.pieces.len() < before
     }
 
-    /// Forgets what can be forgotten (C4). What cannot be once cannot be later, since then less is known.
+    /// Forgets every operation that it can (C4). One pass is enough: what cannot be forgotten now cannot be later,
+    /// since less is known then.
     fn forget(&mut self) {
         for at in 0..self.pieces.len() {
             if !self.pieces[at].1.is_pending() {

@@ -1,8 +1,8 @@
-//! What a structure does when its operations run one at a time.
+//! Sequential specifications of data structures.
 //!
 //! # Contract
-//! A history is linearizable if every operation that returned, and any choice of those that did not, can be put in one
-//! order that keeps "returned before the other was called" and in which [`Spec::apply`] accepts every output.
+//! A history is linearizable if every operation that returned, together with some of those that did not, can be put in
+//! one order that keeps "returned before the other was called" and in which [`Spec::apply`] accepts every output.
 //!
 //! # Sources
 //! Herlihy, Wing, "Linearizability: a correctness condition for concurrent objects", TOPLAS 1990.
@@ -11,7 +11,7 @@ use super::operation::Operation;
 use super::timeline::Timeline;
 use std::hash::Hash;
 
-/// The sequential behaviour that a history is held against.
+/// The sequential behaviour against which a history is checked.
 ///
 /// A counter that is added to and read:
 ///
@@ -48,24 +48,24 @@ use std::hash::Hash;
 /// assert!(matches!(report.verdict, Verdict::Refuted(_)));
 /// ```
 pub trait Spec {
-    /// What can be called, with its arguments.
+    /// A call with its arguments.
     type Call: Clone + Eq + Hash;
-    /// What can come back.
+    /// What a call returns.
     type Output: Clone + Eq + Hash;
-    /// What the structure holds between two operations. Equal states must behave alike.
+    /// The state between two operations. Equal states must behave alike.
     type State: Clone + Eq + Hash;
-    /// Operations with different keys are about different things and never influence each other; `()` if there is one
-    /// thing. Each key's operations are checked alone, from [`Spec::initial`].
+    /// What an operation is about. Operations with different keys never influence each other, and each key is checked
+    /// separately, from [`Spec::initial`]. `()` if there is only one key.
     type Key: Eq + Hash;
 
     /// The state before the first operation.
     fn initial(&self) -> Self::State;
 
-    /// What an operation is about.
+    /// The key of an operation.
     fn key(&self, call: &Self::Call) -> Self::Key;
 
-    /// The state after `call` in `state`, or nothing if it could not have returned `output` there. Where `output` is
-    /// nothing the operation never returned: whatever it would return fits.
+    /// The state after `call` in `state`, or `None` if the call could not have returned `output` there. If `output` is
+    /// `None`, the operation never returned and any output fits.
     fn apply(
         &self,
         state: &Self::State,
@@ -73,23 +73,23 @@ pub trait Spec {
         output: Option<&Self::Output>,
     ) -> Option<Self::State>;
 
-    /// Whether the operation leaves every state in which it fits as it is (a read, a dequeue that found nothing). Such
-    /// an operation may be left out of a history: what remains is linearizable if the whole is.
+    /// Whether the operation leaves every state in which it fits unchanged (a read, a dequeue from an empty queue).
+    /// Such an operation may be removed from a history: if the whole is linearizable, so is the rest.
     fn keeps_state(&self, _call: &Self::Call, _output: Option<&Self::Output>) -> bool {
         false
     }
 
-    /// Which operations may be left out together, so that what remains is linearizable if the whole is.
+    /// Groups of operations that can be removed together: if the whole is linearizable, so is the rest.
     fn group(&self, _call: &Self::Call, _output: Option<&Self::Output>) -> Group {
         Group::Unknown
     }
 
-    /// Decides without search where the structure and the history allow it.
+    /// Decides without search if the structure and the history allow it.
     fn shortcut(&self, _history: &Timeline<'_, Self::Call, Self::Output>) -> Shortcut {
         Shortcut::Unknown
     }
 
-    /// The bytes that a state takes, for the limit on memory.
+    /// The size of a state in bytes, for the limit on memory.
     fn state_bytes(&self, _state: &Self::State) -> usize {
         size_of::<Self::State>()
     }
@@ -98,24 +98,25 @@ pub trait Spec {
 /// The operations of a spec.
 pub type OperationOf<S> = Operation<<S as Spec>::Call, <S as Spec>::Output>;
 
-/// What may be left out of a history together with an operation.
+/// The operations that can be removed together with an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Group {
-    /// All operations of the group of this number: for a queue, those of one value.
+    /// All operations with this group number: for a queue, those of one value.
     Of(i64),
-    /// Nothing: the operation stays, and fits whatever groups are left out.
+    /// None: the operation stays, and fits whichever groups are removed.
     Stays,
-    /// Not known: no group of this history may be left out.
+    /// Unknown: no group of this history may be removed.
     Unknown,
 }
 
-/// What an algorithm without search found.
+/// The result of an algorithm without search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Shortcut {
     /// Linearizable.
     Yes,
-    /// Not linearizable, and neither are these operations (numbers within the timeline) with all that never returned.
+    /// Not linearizable. The operations with these indices in the timeline, with all that never returned, are not
+    /// linearizable either.
     No(Vec<u32>),
-    /// It cannot tell; search must.
+    /// Undecided; search must decide.
     Unknown,
 }

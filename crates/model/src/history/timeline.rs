@@ -1,20 +1,20 @@
-//! The calls and returns of some operations, in order.
+//! The calls and returns of operations, in order.
 //!
 //! # Contract
-//! Times become positions: whole numbers, each used once, in the order of the times. At equal times all calls stand
-//! before all returns, so that `returned before called` on positions is `returned at a smaller time` on times.
+//! Times become positions: whole numbers, each used once, in the order of the times. At equal times all calls come
+//! before all returns, so `returned before called` on positions means `returned at a smaller time` on times.
 //!
 //! # State
-//! - T1: `events[position]` is the operation and side of that position; `called[op]` and `returned[op]` are its
+//! - T1: `events[position]` is the operation and side at that position; `called[op]` and `returned[op]` are its
 //!   inverse.
-//! - T2: an operation that never returned has the position [`NEVER`], behind all others.
+//! - T2: an operation that never returned has the position [`NEVER`], after all others.
 
 use super::operation::Operation;
 
 /// The position of a return that did not happen.
 pub const NEVER: u32 = u32::MAX;
 
-/// The most operations that a timeline holds: positions are 32 bits.
+/// The most operations that a timeline can hold: positions have 32 bits.
 pub const MOST_OPERATIONS: usize = 1 << 30;
 
 /// A call or a return.
@@ -30,7 +30,7 @@ pub enum Event {
 #[derive(Debug)]
 pub struct Timeline<'a, C, O> {
     history: &'a [Operation<C, O>],
-    /// Which operations of the history; all of them if there is none here.
+    /// The indices of the operations in the history; `None` if these are all of them.
     members: Option<&'a [u32]>,
     called: Vec<u32>,
     returned: Vec<u32>,
@@ -38,12 +38,12 @@ pub struct Timeline<'a, C, O> {
 }
 
 impl<'a, C, O> Timeline<'a, C, O> {
-    /// Everything in `history`.
+    /// The timeline of a whole history.
     pub(super) fn of_all(history: &'a [Operation<C, O>]) -> Self {
         Self::new(history, None)
     }
 
-    /// The operations of `history` whose numbers are in `members`.
+    /// The timeline of the operations of `history` with these indices.
     pub(super) fn of_some(history: &'a [Operation<C, O>], members: &'a [u32]) -> Self {
         Self::new(history, Some(members))
     }
@@ -58,7 +58,7 @@ impl<'a, C, O> Timeline<'a, C, O> {
             returned: vec![NEVER; count],
             events: vec![],
         };
-        // Logs are nearly in order already, which a stable sort is quick with.
+        // Logs are almost in order already, and a stable sort is fast on those.
         let mut calls: Vec<(u64, u32)> = Vec::with_capacity(count);
         let mut returns: Vec<(u64, u32)> = Vec::with_capacity(count);
         for op in 0..count as u32 {
@@ -87,27 +87,27 @@ impl<'a, C, O> Timeline<'a, C, O> {
         self.events.push(op << 1);
     }
 
-    /// How many operations there are.
+    /// The number of operations.
     pub fn len(&self) -> usize {
         self.returned.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no operations.
     pub fn is_empty(&self) -> bool {
         self.returned.is_empty()
     }
 
-    /// The operation of this number, from 0.
+    /// The operation with this index in the timeline.
     pub fn operation(&self, op: u32) -> &'a Operation<C, O> {
         &self.history[self.number_in_history(op) as usize]
     }
 
-    /// The number that the operation has in the whole history.
+    /// The operation's index in the whole history.
     pub fn number_in_history(&self, op: u32) -> u32 {
         self.members.map_or(op, |members| members[op as usize])
     }
 
-    /// All operations with their numbers.
+    /// All operations with their indices.
     pub fn operations(&self) -> impl Iterator<Item = (u32, &'a Operation<C, O>)> {
         (0..self.len() as u32).map(|op| (op, self.operation(op)))
     }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 /// The operations of a history by key.
 pub(super) struct Keys {
-    /// Where each key's operations begin in `members`; the end stands behind the last.
+    /// Where each key's operations begin in `members`, and the end after the last.
     begins: Vec<u32>,
     members: Vec<u32>,
 }
@@ -45,7 +45,7 @@ impl Keys {
         self.begins.len().saturating_sub(1).max(usize::from(self.members.is_empty()))
     }
 
-    /// What happened to a key.
+    /// The events of a key.
     pub(super) fn timeline<'a, S: Spec>(
         &'a self,
         history: &'a [OperationOf<S>],
@@ -57,7 +57,7 @@ impl Keys {
         }
     }
 
-    /// The operations of a key; nothing if there is one key, whose are all.
+    /// The operations of a key; `None` if there is only one key, which has all.
     fn members(&self, key: usize) -> Option<&[u32]> {
         let end = *self.begins.get(key + 1)?;
         Some(&self.members[self.begins[key] as usize..end as usize])

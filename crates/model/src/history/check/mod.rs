@@ -1,12 +1,12 @@
-//! Decides a history: each key's operations alone, without search where a shortcut can, and by search where not.
+//! Decides a history: each key's operations separately, without search if a shortcut applies.
 //!
 //! # Contract
-//! Linearizability is local: a history is linearizable if and only if the operations about each key are. A limit
-//! makes the verdict [`Verdict::Undecided`], unless another key's operations are refuted. If several keys fail, one of
-//! them is told: with threads, whichever is found first.
+//! Linearizability is local: a history is linearizable if and only if the operations on each key are. A limit makes the
+//! verdict [`Verdict::Undecided`], unless another key's operations are refuted. If several keys fail, one of them is
+//! reported: with threads, the one found first.
 //!
-//! Each key is searched for a moment at first, so that a key which is refuted at once is found even behind a hard one,
-//! and small histories never start a thread.
+//! Each key is first searched briefly, so that a key that is easy to refute is found even after a hard one, and small
+//! histories never start a thread.
 //!
 //! # Sources
 //! Herlihy, Wing, "Linearizability: a correctness condition for concurrent objects", TOPLAS 1990 (theorem 1).
@@ -21,11 +21,11 @@ use keys::Keys;
 use std::fmt;
 use std::num::NonZeroUsize;
 
-/// What bounds a decision.
+/// Limits of a decision.
 pub struct Limits<'a> {
-    /// Bytes that a search may use for what it remembers.
+    /// The most bytes that a search may use for visited configurations.
     pub memory_bytes: usize,
-    /// Asked now and then; no ends the work.
+    /// Called now and then with the progress; the work ends when it returns false.
     pub go_on: &'a mut dyn FnMut(&Progress) -> bool,
 }
 
@@ -35,75 +35,75 @@ impl fmt::Debug for Limits<'_> {
     }
 }
 
-/// Four gibibytes, no other limit.
+/// Four gibibytes, and no other limit.
 impl Default for Limits<'_> {
     fn default() -> Self {
         fn always(_: &Progress) -> bool {
             true
         }
-        // A function without state: leaking one is leaking nothing.
+        // A function without state: leaking it leaks no memory.
         Limits { memory_bytes: 4 << 30, go_on: Box::leak(Box::new(always)) }
     }
 }
 
-/// How far a search is; with threads, all searches that are under way together.
+/// The progress of a search; with threads, of all searches together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Progress {
-    /// Configurations that were entered.
+    /// Configurations entered.
     pub configurations: u64,
-    /// The most returns that were met on one way.
+    /// The most returns passed on one path.
     pub met: u64,
-    /// Of so many in the operations that are searched.
+    /// All returns in the operations being searched.
     pub returns: u64,
-    /// Bytes in use for what it remembers.
+    /// Bytes in use for visited configurations.
     pub memory_bytes: usize,
 }
 
-/// Which limit ended a decision.
+/// The limit that ended a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bound {
     /// [`Limits::memory_bytes`].
     Memory,
-    /// [`Limits::go_on`] said no.
+    /// [`Limits::go_on`] returned false.
     Stopped,
 }
 
 /// Whether a history is linearizable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is.
+    /// Yes.
     Linearizable,
-    /// It is not.
+    /// No.
     Refuted(Refutation),
-    /// Not known: a limit came first.
+    /// Unknown: a limit was hit first.
     Undecided(Bound),
 }
 
-/// Where a history fails.
+/// The part of a history that fails.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refutation {
-    /// The operations about the key that fails, by their number in the history.
+    /// The operations on the failing key, by their index in the history.
     pub members: Vec<u32>,
-    /// Those to look at first. They need not fail alone.
+    /// The operations to look at first. They need not fail on their own.
     pub suspects: Vec<u32>,
-    /// Found by search; if not, without.
+    /// Whether search found it, instead of a shortcut.
     pub by_search: bool,
 }
 
-/// A verdict, and how it was come by.
+/// A verdict and how it was reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     /// The verdict.
     pub verdict: Verdict,
-    /// Keys that were decided without search.
+    /// Keys decided without search.
     pub keys_without_search: u64,
-    /// Keys that were decided by search.
+    /// Keys decided by search.
     pub keys_by_search: u64,
-    /// Configurations that search entered.
+    /// Configurations that searches entered.
     pub configurations: u64,
 }
 
-/// Configurations that the first search of a key may enter where there are several keys.
+/// Configurations that the first search of a key may enter if there are several keys.
 const FIRST: u64 = 1 << 10;
 
 /// Decides whether `history` is linearizable. The order of the operations in `history` does not matter.
@@ -114,14 +114,14 @@ pub fn check<S: Spec>(spec: &S, history: &[OperationOf<S>], limits: &mut Limits<
     decide(spec, history, limits, true)
 }
 
-/// The same by search alone: slower, to hold shortcuts against.
+/// [`check`] by search alone: slower, to test the shortcuts against.
 pub fn search<S: Spec>(spec: &S, history: &[OperationOf<S>], limits: &mut Limits<'_>) -> Report {
     decide(spec, history, limits, false)
 }
 
-/// [`check`], with several keys searched at the same time on at most `threads` threads of its own. They share
-/// [`Limits::memory_bytes`]; a key that does not fit alongside others is searched alone afterwards.
-/// [`Limits::go_on`] is asked on the calling thread.
+/// [`check`], but searches several keys in parallel on at most `threads` threads that it starts. They share
+/// [`Limits::memory_bytes`]; a key that does not fit alongside others is searched alone afterwards. [`Limits::go_on`]
+/// is called on the calling thread.
 ///
 /// # Panics
 /// If there are more operations than [`super::MOST_OPERATIONS`].
@@ -159,7 +159,7 @@ fn decide<S: Spec>(
     report
 }
 
-/// Linearizable: what is said of a history of which nothing is decided yet.
+/// The initial report: linearizable, nothing decided yet.
 impl Default for Report {
     fn default() -> Self {
         let verdict = Verdict::Linearizable;
@@ -168,7 +168,7 @@ impl Default for Report {
 }
 
 impl Report {
-    /// Decides each key that takes no search or a short one. Answers with the others.
+    /// Decides each key that needs no search or a short one. Returns the other keys.
     fn first<S: Spec>(
         &mut self,
         spec: &S,
@@ -211,7 +211,7 @@ impl Report {
         hard
     }
 
-    /// Decides `hard` keys, one after the other.
+    /// Decides the `hard` keys one by one.
     fn rest<S: Spec>(
         &mut self,
         spec: &S,
@@ -238,7 +238,7 @@ impl Report {
         self.configurations += decision.configurations;
         match decision.verdict {
             Verdict::Linearizable => (),
-            // It stands whatever limit came first.
+            // A refutation stands whatever limit was hit before.
             Verdict::Refuted(_) if !matches!(self.verdict, Verdict::Refuted(_)) => {
                 self.verdict = decision.verdict;
             }
@@ -249,7 +249,7 @@ impl Report {
     }
 }
 
-/// What search found of one key.
+/// The result of the search of one key.
 struct Decision {
     verdict: Verdict,
     configurations: u64,

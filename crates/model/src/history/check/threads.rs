@@ -1,9 +1,9 @@
-//! Several keys searched at the same time.
+//! Searches several keys in parallel.
 //!
 //! # State
-//! - P1: a worker takes keys from the list one after the other; none is taken twice.
-//! - P2: the calling thread alone writes the report and asks [`Limits::go_on`]; workers send it what they find.
-//! - P3: once `stop` is set, searches end at their next look, and what they say then is not a verdict.
+//! - P1: each worker takes keys from the list one by one; no key is taken twice.
+//! - P2: only the calling thread writes the report and calls [`Limits::go_on`]; workers send it their results.
+//! - P3: once `stop` is set, searches end at their next check, and their results then are not verdicts.
 
 use super::super::spec::{OperationOf, Spec};
 use super::keys::Keys;
@@ -14,26 +14,26 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Time between two questions whether to go on.
+/// Time between two calls of `go_on`.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(10);
 
-/// What is searched: the spec, the history and its keys.
+/// The input: the spec, the history and its keys.
 type Subject<'a, S> = (&'a S, &'a [OperationOf<S>], &'a Keys);
 
-/// What workers share.
+/// State that workers share.
 struct Shared<'a, S: Spec> {
     subject: Subject<'a, S>,
     hard: &'a [usize],
     memory_bytes: usize,
-    /// P1. Relaxed: a number to take, it publishes nothing.
+    /// P1. Relaxed: an index that publishes nothing.
     next: AtomicUsize,
     /// P3. Relaxed: it publishes nothing.
     stop: AtomicBool,
-    /// How far each worker's search is.
+    /// The progress of each worker's search.
     progress: Vec<Mutex<Progress>>,
 }
 
-/// Adds what becomes of the `hard` keys to the report. Answers with those that did not fit alongside others.
+/// Adds the results of the `hard` keys to the report. Returns the keys that did not fit alongside others.
 pub(super) fn search<S>(
     threads: usize,
     subject: Subject<'_, S>,
@@ -83,7 +83,7 @@ where
 }
 
 impl<S: Spec> Shared<'_, S> {
-    /// Searches keys until none is left. Sends nothing in place of a verdict if others take the memory.
+    /// Searches keys until none is left. Sends no verdict for a key if other searches use the memory it needs.
     fn work(&self, worker: usize, found: &Sender<(usize, Option<Decision>)>) {
         let _guard = StopsOnPanic(&self.stop);
         let (spec, history, keys) = self.subject;
@@ -103,12 +103,12 @@ impl<S: Spec> Shared<'_, S> {
             if was_stopped && !is_crowded {
                 return; // P3.
             }
-            // The calling thread listens until all workers have gone.
+            // The calling thread receives until all workers have gone.
             let _ = found.send((*key, (!is_crowded).then_some(decision)));
         }
     }
 
-    /// All searches together, and what was entered before.
+    /// The progress of all searches together, plus what was entered before.
     fn sum(&self, configurations: u64) -> Progress {
         let mut sum = Progress { configurations, ..Progress::default() };
         for progress in &self.progress {
@@ -122,7 +122,7 @@ impl<S: Spec> Shared<'_, S> {
     }
 }
 
-/// A panic in a spec ends all searches; then the scope hands it on.
+/// A panic in a spec ends all searches; the scope then propagates it.
 struct StopsOnPanic<'a>(&'a AtomicBool);
 
 impl Drop for StopsOnPanic<'_> {

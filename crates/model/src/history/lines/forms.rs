@@ -1,4 +1,4 @@
-//! How the calls and results of each structure are written in a file.
+//! How the calls and outputs of each structure are written in a file.
 
 use super::super::spec::Spec;
 use super::super::specs::{
@@ -8,9 +8,9 @@ use super::line::{Line, Scalar};
 use super::names::{Dictionary, Names};
 use super::reader::Problem;
 
-/// How the lines about one structure are read and written.
+/// The textual form of operations on one structure.
 ///
-/// What is written is read again as the same: `call` and `output` of [`Form::line`] give the call and the output.
+/// What is written is read again as the same: `call` and `output` of [`Form::line`] return the call and the output.
 pub trait Form {
     /// The structure.
     type Spec: Spec;
@@ -29,8 +29,7 @@ pub trait Form {
         names: &mut Dictionary,
     ) -> Result<OutputOf<Self>, Problem>;
 
-    /// The fields of an operation that say what was called and what came back: `op`, `key`, `value`, `old`, `new`,
-    /// `result`.
+    /// The fields of an operation that describe its call and output: `op`, `key`, `value`, `old`, `new`, `result`.
     fn line<'n>(
         &self,
         call: &CallOf<Self>,
@@ -38,7 +37,7 @@ pub trait Form {
         names: &'n Dictionary,
     ) -> Line<'n>;
 
-    /// A call as people read it, and what it returned if that is informative.
+    /// A call as text for people, and its output if that is informative.
     fn show(
         &self,
         call: &CallOf<Self>,
@@ -47,9 +46,9 @@ pub trait Form {
     ) -> (String, String);
 }
 
-/// What is called.
+/// The type of calls.
 pub type CallOf<F> = <<F as Form>::Spec as Spec>::Call;
-/// What comes back.
+/// The type of outputs.
 pub type OutputOf<F> = <<F as Form>::Spec as Spec>::Output;
 
 fn op<'l>(line: &'l Line<'_>) -> &'l str {
@@ -61,7 +60,7 @@ fn unknown<T>(line: &Line<'_>, known: &str) -> Result<T, Problem> {
 }
 
 fn needed<'l, 'a>(field: &'l Option<Scalar<'a>>, name: &str) -> Result<&'l Scalar<'a>, Problem> {
-    let missing = || Problem::new(format!("there is no \"{name}\""), format!("Add \"{name}\"."));
+    let missing = || Problem::new(format!("\"{name}\" is missing"), format!("Add \"{name}\"."));
     field.as_ref().ok_or_else(missing)
 }
 
@@ -71,13 +70,13 @@ fn truth(result: Option<&Scalar<'_>>) -> Result<bool, Problem> {
         Some(other) => {
             Err(Problem::new(format!("\"result\" is {other}"), "It must be true or false."))
         }
-        None => Err(Problem::new("the \"result\" is missing", "Add \"result\": true or false.")),
+        None => Err(Problem::new("\"result\" is missing", "Add \"result\": true or false.")),
     }
 }
 
 fn seen<'l, 'a>(result: Option<&'l Scalar<'a>>) -> Result<&'l Scalar<'a>, Problem> {
     result.ok_or_else(|| {
-        Problem::new("the \"result\" is missing", "Add \"result\": the value, or null for none.")
+        Problem::new("\"result\" is missing", "Add \"result\": the value, or null for none.")
     })
 }
 
@@ -85,9 +84,10 @@ fn seen<'l, 'a>(result: Option<&'l Scalar<'a>>) -> Result<&'l Scalar<'a>, Proble
 fn nothing(result: Option<&Scalar<'_>>) -> Result<(), Problem> {
     match result {
         None | Some(Scalar::Nothing | Scalar::Truth(true)) => Ok(()),
-        Some(other) => {
-            Err(Problem::new(format!("\"result\" is {other}"), "Leave it out: it cannot fail."))
-        }
+        Some(other) => Err(Problem::new(
+            format!("\"result\" is {other}"),
+            "Leave it out: this operation cannot fail.",
+        )),
     }
 }
 
@@ -101,7 +101,7 @@ pub struct Container<S> {
 }
 
 impl Container<Queue> {
-    /// A queue that has room for so many values.
+    /// A queue with this capacity; `None` is unbounded.
     pub fn queue(capacity: Option<usize>) -> Self {
         let (into, out) = ("enqueue", "dequeue");
         Container { spec: Queue { capacity }, is_bounded: capacity.is_some(), into, out }
@@ -109,7 +109,7 @@ impl Container<Queue> {
 }
 
 impl Container<Stack> {
-    /// A stack that has room for so many values.
+    /// A stack with this capacity; `None` is unbounded.
     pub fn stack(capacity: Option<usize>) -> Self {
         let (into, out) = ("push", "pop");
         Container { spec: Stack { capacity }, is_bounded: capacity.is_some(), into, out }
@@ -141,7 +141,10 @@ impl<S: Spec<Call = Put, Output = Took>> Form for Container<S> {
     ) -> Result<Took, Problem> {
         match call {
             Put::In(_) if result == Some(&Scalar::Truth(false)) && !self.is_bounded => {
-                Err(Problem::new("it was full, but no capacity is given", "Pass --capacity N."))
+                Err(Problem::new(
+                    "the structure was full, but no capacity is given",
+                    "Pass --capacity N.",
+                ))
             }
             Put::In(_) if result == Some(&Scalar::Truth(false)) => Ok(Took::Full),
             Put::In(_) => nothing(result).map(|()| Took::Done),

@@ -1,7 +1,7 @@
 //! One line: a JSON object whose values are scalars.
 //!
 //! # Contract
-//! Strict: what RFC 8259 does not allow is refused, and so are fields that are not known or stand twice. Text without
+//! Strict: everything that RFC 8259 does not allow is refused, and so are unknown and repeated fields. Text without
 //! escapes is borrowed from the line.
 
 use super::reader::Problem;
@@ -11,15 +11,15 @@ use std::fmt;
 /// Every field that a line may have.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Line<'a> {
-    /// Which form this is; in the first line alone.
+    /// The schema; only in the first line.
     pub schema: Option<Cow<'a, str>>,
-    /// What times are counted in; next to `schema`.
+    /// The unit of times; next to `schema`.
     pub unit: Option<Cow<'a, str>>,
-    /// The operation's own name.
+    /// The operation's id.
     pub id: Option<Scalar<'a>>,
     /// The caller.
     pub client: Option<Scalar<'a>>,
-    /// What was called.
+    /// The name of the call.
     pub op: Option<Cow<'a, str>>,
     /// An argument.
     pub key: Option<Scalar<'a>>,
@@ -29,17 +29,17 @@ pub struct Line<'a> {
     pub old: Option<Scalar<'a>>,
     /// An argument.
     pub new: Option<Scalar<'a>>,
-    /// What came back.
+    /// The output.
     pub result: Option<Scalar<'a>>,
-    /// When it was called.
+    /// The time of the call.
     pub call: Option<u64>,
-    /// When it returned: the field `return`.
+    /// The time of the return: the field `return`.
     pub returned: Option<u64>,
 }
 
 const FIELDS: &str = "schema, unit, id, client, op, key, value, old, new, result, call, return";
 
-/// A value other than a list or an object.
+/// A JSON value that is not a list or an object.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Scalar<'a> {
     /// `null`.
@@ -48,12 +48,12 @@ pub enum Scalar<'a> {
     Truth(bool),
     /// A whole number.
     Number(i64),
-    /// A text.
+    /// A string.
     Text(Cow<'a, str>),
 }
 
 impl Scalar<'_> {
-    /// The same, borrowed from nothing.
+    /// An owned copy.
     pub fn into_owned(self) -> Scalar<'static> {
         match self {
             Scalar::Nothing => Scalar::Nothing,
@@ -63,7 +63,7 @@ impl Scalar<'_> {
         }
     }
 
-    /// The same, borrowed from this one.
+    /// A copy that borrows from this one.
     pub(super) fn borrowed(&self) -> Scalar<'_> {
         match self {
             Scalar::Nothing => Scalar::Nothing,
@@ -74,7 +74,7 @@ impl Scalar<'_> {
     }
 }
 
-/// As people read it; [`super::write`] writes JSON.
+/// For people; [`super::write`] writes JSON.
 impl fmt::Display for Scalar<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -87,7 +87,7 @@ impl fmt::Display for Scalar<'_> {
 }
 
 impl<'a> Line<'a> {
-    /// Reads a line.
+    /// Parses a line.
     pub(super) fn parse(bytes: &'a [u8]) -> Result<Self, Problem> {
         let text = std::str::from_utf8(bytes).map_err(|error| {
             let why = format!("column {}: this is not UTF-8", error.valid_up_to() + 1);
@@ -131,7 +131,7 @@ fn once(is_there: bool, name: &str, parser: &Parser<'_>) -> Result<(), Problem> 
     }
 }
 
-/// A text; `null` counts as absent.
+/// A string; `null` counts as absent.
 fn text<'a>(
     field: &mut Option<Cow<'a, str>>,
     name: &str,
@@ -141,7 +141,9 @@ fn text<'a>(
     match parser.scalar()? {
         Scalar::Text(text) => *field = Some(text),
         Scalar::Nothing => (),
-        other => return Err(parser.problem(format!("{other} is not a text"), "Put it in quotes.")),
+        other => {
+            return Err(parser.problem(format!("{other} is not a string"), "Put it in quotes."));
+        }
     }
     Ok(())
 }
@@ -168,7 +170,7 @@ fn time(field: &mut Option<u64>, name: &str, parser: &mut Parser<'_>) -> Result<
     }
 }
 
-/// Where reading is.
+/// A cursor in a line.
 pub(super) struct Parser<'a> {
     text: &'a str,
     at: usize,
@@ -187,7 +189,7 @@ impl<'a> Parser<'a> {
         match self.text[self.at..].chars().next() {
             None => self.problem("the line ends too early", "Was the file cut off?"),
             Some(found) => self.problem(
-                format!("{expected} is expected, not {found:?}"),
+                format!("expected {expected}, found {found:?}"),
                 "A line is one JSON object; see docs/json.md.",
             ),
         }
@@ -210,7 +212,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Nothing follows.
+    /// Expects the end of the line.
     pub(super) fn end(&mut self) -> Result<(), Problem> {
         match self.peek() {
             None => Ok(()),
@@ -249,11 +251,9 @@ impl<'a> Parser<'a> {
             Some(b'-' | b'0'..=b'9') => {
                 let from = self.at;
                 self.number().map(Scalar::Number).ok_or_else(|| {
-                    let why = format!(
-                        "{} is beyond whole numbers of 64 bits: write it as text",
-                        &self.text[from..self.at]
-                    );
-                    self.problem(why, "Write it as text, in quotes.")
+                    let why =
+                        format!("{} is not a whole number of 64 bits", &self.text[from..self.at]);
+                    self.problem(why, "Write it as a string, in quotes.")
                 })
             }
             _ => {
@@ -267,12 +267,12 @@ impl<'a> Parser<'a> {
                         return Ok(scalar);
                     }
                 }
-                Err(self.unexpected("a whole number, text, true, false or null"))
+                Err(self.unexpected("a whole number, a string, true, false or null"))
             }
         }
     }
 
-    /// A number, if it is a whole one of 64 bits. Goes behind it in any case.
+    /// A whole number, if it fits 64 bits. Moves past it in any case.
     fn number(&mut self) -> Option<i64> {
         let from = self.at;
         let is_in_number =
@@ -282,11 +282,11 @@ impl<'a> Parser<'a> {
         let number = &self.text[from..self.at];
         let digits = number.strip_prefix('-').unwrap_or(number);
         let leads = digits.len() > 1 && digits.starts_with('0');
-        // Rust's own reader takes a plus sign too.
+        // Rust's own parser also accepts a plus sign.
         if leads || digits.starts_with('+') { None } else { number.parse().ok() }
     }
 
-    /// A text: stands at its first quotation mark, goes behind its last.
+    /// A string: begins at its first quotation mark, and moves past its last.
     fn string(&mut self) -> Result<Cow<'a, str>, Problem> {
         self.at += 1;
         let mut whole: Option<String> = None;
@@ -312,14 +312,14 @@ impl<'a> Parser<'a> {
                     whole.push(escaped);
                 }
                 _ => {
-                    let why = "a text does not end, or holds a control character";
+                    let why = "a string is not closed, or contains a control character";
                     return Err(self.problem(why, "Was the line cut off?"));
                 }
             }
         }
     }
 
-    /// What follows a backslash.
+    /// The character after a backslash.
     fn escaped(&mut self) -> Result<char, Problem> {
         let byte = self.text.as_bytes().get(self.at).copied();
         let character = match byte {
@@ -336,7 +336,7 @@ impl<'a> Parser<'a> {
         Ok(character)
     }
 
-    /// `u` and four digits; twice that for what takes two units of UTF-16.
+    /// `u` and four digits; twice that for characters that take two units of UTF-16.
     fn unicode(&mut self) -> Result<char, Problem> {
         let from = self.at;
         let first = self.unit()?;
@@ -349,7 +349,7 @@ impl<'a> Parser<'a> {
         match (characters.next(), characters.next()) {
             (Some(Ok(character)), None) => Ok(character),
             _ => {
-                let why = format!("\\{} is half a character", &self.text[from..self.at]);
+                let why = format!("\\{} is an unpaired surrogate", &self.text[from..self.at]);
                 Err(self.problem(why, "Write text as UTF-8."))
             }
         }

@@ -1,7 +1,7 @@
-//! Histories as text, an operation a line: the form `uncontended.operations/1` of docs/json.md, which `unc linearize`
-//! reads.
+//! Histories as text, one operation per line: the format `uncontended.operations/1` of docs/json.md, which `unc
+//! linearize` reads.
 //!
-//! A history that was recorded is written, and read again:
+//! Writes a recorded history and reads it again:
 //!
 //! ```
 //! use uncontended_model::history::Recorder;
@@ -21,7 +21,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`Form`] says how a structure's calls and outputs are spelled; a structure of one's own can have one too.
+//! [`Form`] defines how a structure's calls and outputs are spelled. Implement it for your own structures.
 
 mod forms;
 mod line;
@@ -35,8 +35,8 @@ pub use names::{Dictionary, Names};
 pub use reader::{Problem, Recorded, Unreadable, read};
 pub use writer::write;
 
-/// The schema that a first line may name.
+/// The schema that the first line may name.
 pub const SCHEMA: &str = "uncontended.operations/1";
 
-/// What times may be counted in; the first is taken where a file says nothing.
+/// The units of time; the first is the default.
 pub const UNITS: [&str; 5] = ["ns", "us", "ms", "s", "ticks"];

@@ -5,12 +5,12 @@ use super::reader::Problem;
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// The names in a file.
+/// The values and keys of a file.
 #[derive(Debug, Clone)]
 pub struct Dictionary {
-    /// Of values.
+    /// The values.
     pub values: Names,
-    /// Of keys.
+    /// The keys.
     pub keys: Names,
 }
 
@@ -23,7 +23,7 @@ impl Default for Dictionary {
 /// Numbers stand for themselves; texts are numbered in order of appearance. A file uses one or the other.
 #[derive(Debug, Clone)]
 pub struct Names {
-    /// What is named, for messages: `values`.
+    /// What is mapped, for messages: `values`.
     what: &'static str,
     kind: Option<Kind>,
     numbers: HashMap<String, i64>,
@@ -49,14 +49,14 @@ impl Names {
             Scalar::Nothing | Scalar::Truth(_) => {
                 return Err(Problem::new(
                     format!("{scalar} is not one of the {}", self.what),
-                    "They are whole numbers, or all texts.",
+                    "Use whole numbers, or strings for all of them.",
                 ));
             }
         };
         if *self.kind.get_or_insert(kind) != kind {
             return Err(Problem::new(
                 format!("{scalar} among {} of another type", self.what),
-                format!("Write all {} as numbers, or all as text.", self.what),
+                format!("Write all {} as numbers, or all as strings.", self.what),
             ));
         }
         match scalar {
@@ -76,7 +76,7 @@ impl Names {
         number
     }
 
-    /// The same; `null` is `None`.
+    /// Like `number`, with `null` as `None`.
     pub fn optional(&mut self, scalar: &Scalar<'_>) -> Result<Option<i64>, Problem> {
         match scalar {
             Scalar::Nothing => Ok(None),
@@ -84,13 +84,13 @@ impl Names {
         }
     }
 
-    /// The number of what somebody typed: JSON, or bare text.
+    /// The number of a value typed by a user: JSON, or bare text.
     pub fn of_word(&mut self, word: &str) -> Result<Option<i64>, Problem> {
         let mut parser = Parser::new(word);
         let scalar = parser.scalar().and_then(|scalar| parser.end().map(|()| scalar));
         let is_list = word.starts_with(['[', '{']);
         let cannot =
-            || Problem::new(format!("{word} is not a value"), "Give a whole number or a text.");
+            || Problem::new(format!("{word} is not a value"), "Use a whole number or a string.");
         match scalar {
             Ok(scalar) => self.optional(&scalar).map_err(|_| cannot()),
             Err(_) if is_list => Err(cannot()),
@@ -98,7 +98,7 @@ impl Names {
         }
     }
 
-    /// What `number` stands for.
+    /// The value with this number.
     pub fn scalar(&self, number: i64) -> Scalar<'_> {
         let text = usize::try_from(number).ok().and_then(|number| self.texts.get(number));
         match (self.kind, text) {
@@ -107,14 +107,14 @@ impl Names {
         }
     }
 
-    /// What `number` stands for, as people read it.
+    /// The value with this number, as text for people.
     pub fn show(&self, number: i64) -> String {
         self.scalar(number).to_string()
     }
 
     /// Bytes in use.
     pub(super) fn bytes(&self) -> usize {
-        // Both copies of a text, and their places in the tables.
+        // Both copies of a text, and their entries in the tables.
         self.texts.iter().map(|text| 2 * text.len() + 96).sum()
     }
 }

@@ -1,7 +1,7 @@
 //! Reads a file of lines into a history.
 //!
 //! # Contract
-//! One pass, line by line; only its operation is kept of a line. An error states the line's number, the cause and the
+//! One pass, line by line; only the operation of a line is kept. An error states the line's number, the cause and the
 //! remedy. A client has one open operation at a time, unless its operations have an `id`.
 
 use super::super::check::Bound;
@@ -22,15 +22,15 @@ const LONGEST: u64 = 1 << 20;
 /// The byte order mark that some editors write.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Bytes per operation that deciding takes in addition to the operation: positions, events, lifetimes.
+/// Bytes per operation that deciding needs in addition to the operation: positions, events, lifetimes.
 const DECIDING: usize = 100;
 
-/// What is wrong with a line, and the remedy.
+/// The cause of an error in a line, and the remedy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// What is wrong.
+    /// The cause.
     pub cause: String,
-    /// What to do about it, as a sentence.
+    /// The remedy, as a sentence.
     pub remedy: String,
 }
 
@@ -41,12 +41,12 @@ impl Problem {
     }
 }
 
-/// Why a file is not a history.
+/// Why a file cannot be read as a history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unreadable {
-    /// In which line, from 1, if in one.
+    /// The line, from 1, if the error is in one.
     pub line: Option<u64>,
-    /// What is wrong there.
+    /// The cause and the remedy.
     pub problem: Problem,
 }
 
@@ -62,21 +62,21 @@ impl fmt::Display for Unreadable {
 
 impl std::error::Error for Unreadable {}
 
-/// A recorded history.
+/// A history read from a file, or one to write.
 pub struct Recorded<F: Form + ?Sized> {
-    /// What was recorded.
+    /// The operations.
     pub operations: Vec<Operation<CallOf<F>, OutputOf<F>>>,
     /// The line of each operation.
     pub lines: Vec<u32>,
-    /// What values and keys stand for.
+    /// The values and keys that numbers stand for.
     pub names: Dictionary,
-    /// What clients are called, by their number.
+    /// The names of clients, by their number.
     pub clients: Vec<Scalar<'static>>,
-    /// What times are counted in, one of [`UNITS`].
+    /// The unit of times, one of [`UNITS`].
     pub unit: &'static str,
-    /// Pairs of operations of one client of which the second was called at the very time at which the first returned.
+    /// Pairs of operations of one client in which the second was called at the same time at which the first returned.
     pub ties: u64,
-    /// Why reading stopped early: of the file's operations these are the first.
+    /// Why reading stopped early: `operations` are then only the first of the file.
     pub stopped: Option<Bound>,
 }
 
@@ -89,7 +89,7 @@ impl<F: Form> fmt::Debug for Recorded<F> {
 }
 
 impl<F: Form> Recorded<F> {
-    /// Of operations whose clients, values and keys are called by their numbers.
+    /// A history whose clients, values and keys are named by their numbers.
     pub fn new(operations: Vec<Operation<CallOf<F>, OutputOf<F>>>) -> Self {
         let clients = operations.iter().map(|operation| operation.client() + 1).max();
         Recorded {
@@ -105,7 +105,7 @@ impl<F: Form> Recorded<F> {
         }
     }
 
-    /// A client's name, quoted only if it has more than letters, digits and the like.
+    /// A client's name, quoted only if it has characters other than letters, digits and the like.
     pub fn client(&self, number: u32) -> String {
         plain(&self.clients[number as usize])
     }
@@ -115,12 +115,12 @@ impl<F: Form> Recorded<F> {
 #[derive(Debug, Default)]
 struct Clients {
     numbers: HashMap<Scalar<'static>, u32>,
-    /// When each client last returned.
+    /// The time at which each client last returned.
     returned: Vec<u64>,
 }
 
 impl Clients {
-    /// The number of a client; a new one is added to `names`.
+    /// The number of a client; adds a new client to `names`.
     fn number(
         &mut self,
         scalar: &Scalar<'_>,
@@ -128,7 +128,7 @@ impl Clients {
     ) -> Result<u32, Problem> {
         if matches!(scalar, Scalar::Nothing | Scalar::Truth(_)) {
             let why = format!("{scalar} is not a client");
-            return Err(Problem::new(why, "A client is a whole number or a text."));
+            return Err(Problem::new(why, "Use a whole number or a string."));
         }
         let next = names.len() as u32;
         Ok(match self.numbers.entry(scalar.clone().into_owned()) {
@@ -142,7 +142,7 @@ impl Clients {
     }
 }
 
-/// A client's name, quoted only if it has more than letters, digits and the like.
+/// A client's name, quoted only if it has characters other than letters, digits and the like.
 fn plain(client: &Scalar<'_>) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "_-.:/@".contains(c);
     match client {
@@ -151,15 +151,15 @@ fn plain(client: &Scalar<'_>) -> String {
     }
 }
 
-/// An open operation: of a client, or with an id.
+/// The key of an open operation: its client or its id.
 #[derive(Debug, PartialEq, Eq, Hash)]
 enum Key {
     Client(u32),
     Id(String),
 }
 
-/// Reads a history. `go_on` is asked now and then with the number of lines read; no ends the work, and so does a
-/// history that takes more than `memory_bytes`, with what deciding takes.
+/// Reads a history. Calls `go_on` now and then with the number of lines read. Reading stops when it returns false, or
+/// when the history and what deciding needs would take more than `memory_bytes`.
 pub fn read<F: Form>(
     form: &F,
     mut input: impl BufRead,
@@ -199,7 +199,7 @@ pub fn read<F: Form>(
     }
     let recorded = reading.recorded;
     if recorded.operations.is_empty() {
-        let problem = Problem::new("it holds no operations", "See `unc linearize --help`.");
+        let problem = Problem::new("the file has no operations", "See `unc linearize --help`.");
         return Err(Unreadable { line: None, problem });
     }
     Ok(recorded)
@@ -224,7 +224,10 @@ impl<F: Form> Reading<'_, F> {
 
     fn line(&mut self, number: u64, text: &[u8]) -> Result<(), Problem> {
         if text.len() as u64 == LONGEST {
-            return Err(Problem::new("it is longer than 1 MiB", "Write one operation per line."));
+            return Err(Problem::new(
+                "the line is longer than 1 MiB",
+                "Write one operation per line.",
+            ));
         }
         if text.trim_ascii().is_empty() {
             return Ok(());
@@ -238,7 +241,10 @@ impl<F: Form> Reading<'_, F> {
             return self.head(number, schema, line.unit.as_deref());
         }
         let client = line.client.as_ref().ok_or_else(|| {
-            Problem::new("there is no \"client\"", "Say which client, thread or process it was.")
+            Problem::new(
+                "\"client\" is missing",
+                "Add \"client\": the client, thread or process that made the call.",
+            )
         })?;
         let client = self.clients.number(client, &mut self.recorded.clients)?;
         let key = match &line.id {
@@ -249,10 +255,10 @@ impl<F: Form> Reading<'_, F> {
             (Some(_), Some(called_at)) => self.call(number, &line, key, client, called_at),
             (None, None) => self.returns(&line, &key, client),
             (Some(_), None) => {
-                Err(Problem::new("there is no \"call\"", "Add \"call\": the time of the call."))
+                Err(Problem::new("\"call\" is missing", "Add \"call\": the time of the call."))
             }
             (None, Some(_)) => {
-                Err(Problem::new("there is no \"op\"", "Add \"op\": what was called."))
+                Err(Problem::new("\"op\" is missing", "Add \"op\": the name of the operation."))
             }
         }
     }
@@ -287,14 +293,14 @@ impl<F: Form> Reading<'_, F> {
             let who = self.recorded.client(client);
             return Err(Problem::new(
                 format!("client {who} calls again, but its call of line {begun} has not returned"),
-                "Give it another client number after a call that never returned, or an \"id\" to each operation.",
+                "After a call that never returned, use a new client; or give each operation an \"id\".",
             ));
         }
         if let Key::Id(id) = &key
             && let Some(before) = self.ids.insert(id.clone(), number as u32)
         {
-            let why = format!("the id {id} was used in line {before}");
-            return Err(Problem::new(why, "Give each operation an id of its own."));
+            let why = format!("id {id} is already used in line {before}");
+            return Err(Problem::new(why, "Give each operation its own id."));
         }
         let last = self.clients.returned[client as usize];
         let is_in_order = matches!(key, Key::Client(_));
@@ -303,12 +309,12 @@ impl<F: Form> Reading<'_, F> {
                 format!(
                     "time goes back: called at {called_at}, but the client's last operation returned at {last}"
                 ),
-                "Write each client's operations in their order, with one clock.",
+                "Write each client's operations in order, with times of one clock.",
             ));
         }
         self.recorded.ties += u64::from(is_in_order && called_at == last && last > 0);
         if self.recorded.operations.len() == MOST_OPERATIONS {
-            return Err(Problem::new("more than 2^30 operations", "Check a part of them."));
+            return Err(Problem::new("more than 2^30 operations", "Check a part of the history."));
         }
         let call = self.form.call(line, &mut self.recorded.names)?;
         let operation = match line.returned {
@@ -316,7 +322,7 @@ impl<F: Form> Reading<'_, F> {
                 self.done(client, called_at, call, returned_at, line.result.as_ref())?
             }
             None if line.result.is_some() => {
-                let why = "there is a \"result\", but no \"return\"";
+                let why = "\"return\" is missing, although there is a \"result\"";
                 return Err(Problem::new(why, "Add \"return\": the time of the return."));
             }
             None => {
@@ -332,7 +338,7 @@ impl<F: Form> Reading<'_, F> {
     /// A line with only a return.
     fn returns(&mut self, line: &Line<'_>, key: &Key, client: u32) -> Result<(), Problem> {
         let Some(returned_at) = line.returned else {
-            let why = "there is neither \"op\" nor \"return\"";
+            let why = "\"op\" and \"return\" are both missing";
             return Err(Problem::new(why, "A line holds a call, a return, or both."));
         };
         let Some(op) = self.open.remove(key) else {
@@ -341,19 +347,24 @@ impl<F: Form> Reading<'_, F> {
                 Key::Client(_) => format!("client {who} returns without a call"),
                 Key::Id(id) => match self.ids.get(id) {
                     Some(line) => format!(
-                        "the operation with the id {id}, called in line {line}, has returned before"
+                        "the operation with id {id}, called in line {line}, has already returned"
                     ),
                     None => format!(
-                        "client {who} returns from the operation with the id {id}, which was never called"
+                        "client {who} returns from the operation with id {id}, which was never called"
                     ),
                 },
             };
-            return Err(Problem::new(why, "Write the line of the call before that of its return."));
+            return Err(Problem::new(
+                why,
+                "Write the line of a call before the line of its return.",
+            ));
         };
         let open = &self.recorded.operations[op as usize];
         if open.client() != client {
             let who = self.recorded.client(open.client());
-            let why = format!("client {who} called the operation with this id, another returns it");
+            let why = format!(
+                "client {who} called the operation with this id, but another client returns from it"
+            );
             return Err(Problem::new(why, "Name the same client in both lines."));
         }
         let (called_at, call) = (open.called_at(), open.call().clone());

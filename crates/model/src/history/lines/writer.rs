@@ -1,8 +1,8 @@
-//! A history becomes lines.
+//! Writes a history as lines.
 //!
 //! # Contract
 //! What is written is read again as the same operations of the same clients, in the same order. An operation gets an
-//! `id` only where its client has another one open, or called it before another one returned.
+//! `id` only if its client has another one open, or called it before another one returned.
 
 use super::forms::Form;
 use super::line::{Line, Scalar};
@@ -10,13 +10,13 @@ use super::reader::Recorded;
 use super::{SCHEMA, UNITS};
 use std::io::{self, Write};
 
-/// Writes a history, an operation a line.
+/// Writes a history, one operation per line.
 pub fn write<F: Form>(form: &F, recorded: &Recorded<F>, out: &mut impl Write) -> io::Result<()> {
     if recorded.unit != UNITS[0] {
         let (schema, unit) = (Some(SCHEMA.into()), Some(recorded.unit.into()));
         json(&Line { schema, unit, ..Line::default() }, out)?;
     }
-    // From when on each client may call without an id; nothing once one of its operations did not return.
+    // The time from which each client may call without an id; `None` once one of its operations did not return.
     let mut free_at = vec![Some(0); recorded.clients.len()];
     for (number, operation) in recorded.operations.iter().enumerate() {
         let client = operation.client() as usize;
@@ -67,7 +67,7 @@ fn json(line: &Line<'_>, out: &mut impl Write) -> io::Result<()> {
     out.write_all(b"}\n")
 }
 
-/// A text as JSON has it.
+/// A text as a JSON string.
 fn quoted(text: &str) -> String {
     let mut quoted = String::from('"');
     for character in text.chars() {

@@ -1,6 +1,6 @@
-//! The configurations that were entered before.
+//! The configurations that the search has entered.
 
-/// A set of rows of equal length, in one piece of memory; a row of zeroes first is free.
+/// A set of rows of equal length in one allocation; a row that begins with zero is free.
 pub(super) struct Memo {
     rows: Vec<u64>,
     width: usize,
@@ -10,12 +10,12 @@ pub(super) struct Memo {
 const LEAST: usize = 64;
 
 impl Memo {
-    /// For rows of `width` words.
+    /// An empty set for rows of `width` words.
     pub(super) fn new(width: usize) -> Self {
         Memo { rows: vec![0; LEAST * width], width, used: 0 }
     }
 
-    /// Adds a configuration; false if it was there.
+    /// Adds a configuration; returns false if it was there.
     pub(super) fn insert(&mut self, met: u32, state: u32, mask: &[u64]) -> bool {
         if (self.used + 1) * 8 > self.rows.len() / self.width * 5 {
             self.grow();
@@ -31,7 +31,7 @@ impl Memo {
         true
     }
 
-    /// Where the row is, or where it would be.
+    /// The position of the row, or of the free row for it.
     fn place(&self, head: u64, mask: &[u64]) -> usize {
         let count = self.rows.len() / self.width;
         let hash =
@@ -57,7 +57,7 @@ impl Memo {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        // While it grows, the next one, twice as large, is there too.
+        // While it grows, the old table and the new one, twice as large, both exist.
         self.rows.len() * size_of::<u64>() * 3
     }
 }

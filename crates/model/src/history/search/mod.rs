@@ -1,21 +1,22 @@
 //! The search that decides any history of any spec.
 //!
 //! # Contract
-//! Exhaustive: yes comes with an order that the spec accepts, no means that there is none; a limit that is hit is
+//! Exhaustive: "yes" comes with an order that the spec accepts, "no" means that there is none; hitting a limit is
 //! neither.
 //!
-//! Depth first over configurations: which return is met next, which of the operations that are open at it have taken
-//! effect, and the state. All that returned before has taken effect and nothing that is called later, so these three
-//! say all, and a configuration that failed once is not entered again.
+//! Depth first over configurations. A configuration is the next return, the set of operations open at it that have
+//! taken effect, and the state. Every operation that returned before has taken effect and none that is called later, so
+//! these three determine the rest, and a configuration that failed once is not entered again.
 //!
 //! # State
-//! - W1: at a configuration the operations that may take effect are those called before the return that is met next,
-//!   and not done. They form a list in the order of their calls; undoing restores it in reverse.
+//! - W1: at a configuration the operations that may take effect are those called before the next return and not done.
+//!   They form a list in the order of their calls; undoing restores it in reverse.
 //! - W2: of open operations with the same call and output only the one that returns first is tried: in any order that
-//!   takes another first, the two may change places.
-//! - W3: an open operation that fits and leaves every state as it is ([`Spec::keeps_state`]) takes effect at once: it
-//!   may move to here in any order. One that never returned and would leave this state as it is takes no effect here.
-//! - W4: each open operation has a slot, a bit in the mask, from its call to its return; then another may have the
+//!   takes another first, the two can be swapped.
+//! - W3: an open operation that fits and keeps every state ([`Spec::keeps_state`]) takes effect at once: it can move
+//!   here in any order. One that never returned and would not change this state takes no effect here.
+//! - W4: each open operation has a slot, a bit in the mask, from its call to its return; then another operation may
+//!   reuse the slot.
 //!   slot.
 //!
 //! # Sources
@@ -31,16 +32,16 @@ use super::{Bound, Limits, Progress};
 use memo::Memo;
 use states::States;
 
-/// Configurations between two looks at the limits.
+/// Configurations between two checks of the limits.
 const BETWEEN_LOOKS: u64 = 1 << 10;
 
-/// What a search found.
+/// The result of a search.
 pub(super) enum Found {
     /// There is an order.
     Order,
-    /// None is linearizable beyond the return of this operation.
+    /// No order goes past the return of this operation.
     Stuck(u32),
-    /// A limit came first.
+    /// A limit was hit first.
     Bound(Bound),
 }
 
@@ -53,11 +54,11 @@ struct Frame {
     state: u32,
     /// How many operations had taken effect before it, and when it was entered.
     done_before: u32,
-    /// What may take effect next: a range of `choices`, the next one last.
+    /// The operations that may take effect next: a range of `choices`, the next one last.
     choices_from: u32,
 }
 
-/// A search under way.
+/// A running search.
 pub(super) struct Search<'a, S: Spec> {
     timeline: &'a Timeline<'a, S::Call, S::Output>,
     states: States<'a, S>,
@@ -71,7 +72,7 @@ pub(super) struct Search<'a, S: Spec> {
     previous: Vec<u32>,
     done: Vec<bool>,
     order: Vec<u32>,
-    /// How many returns are met, and the state.
+    /// The number of returns passed, and the state.
     met: u32,
     state: u32,
     memo: Memo,
@@ -170,7 +171,7 @@ impl<'a, S: Spec> Search<'a, S> {
         }
     }
 
-    /// Enters the configuration as it stands: answers with what is found, or has a frame, perhaps without choices.
+    /// Enters the current configuration: returns the result, or pushes a frame, possibly without choices.
     fn enter(&mut self, limits: &mut Limits<'_>) -> Option<Found> {
         self.configurations += 1;
         if self.configurations.is_multiple_of(BETWEEN_LOOKS)
@@ -197,7 +198,7 @@ impl<'a, S: Spec> Search<'a, S> {
         None
     }
 
-    /// Takes what fits and changes nothing (W3), and meets the returns of what is done.
+    /// Applies the operations that fit and change nothing (W3), and passes the returns of those that are done.
     fn settle(&mut self) {
         loop {
             while let Some(&op) = self.returns.get(self.met as usize)
@@ -223,7 +224,7 @@ impl<'a, S: Spec> Search<'a, S> {
         }
     }
 
-    /// Lists what may take effect next, what returns first last.
+    /// Lists the operations that may take effect next; the one that returns first comes last.
     fn choose(&mut self) {
         let end = self.timeline.returned(self.returns[self.met as usize]);
         let from = self.choices.len();
@@ -246,7 +247,7 @@ impl<'a, S: Spec> Search<'a, S> {
         self.choices[from..].sort_unstable_by_key(|&op| std::cmp::Reverse(timeline.called(op)));
     }
 
-    /// An operation takes effect.
+    /// Lets an operation take effect.
     fn take(&mut self, op: u32) {
         let (at, slot) = (op as usize, self.slots[op as usize]);
         let (previous, next) = (self.previous[at], self.next[at]);
@@ -257,7 +258,7 @@ impl<'a, S: Spec> Search<'a, S> {
         self.order.push(op);
     }
 
-    /// Goes back to the last configuration that was entered.
+    /// Backtracks to the last configuration that was entered.
     fn restore(&mut self) {
         let Some(frame) = self.frames.last() else { return };
         (self.met, self.state) = (frame.met, frame.state);
@@ -267,7 +268,7 @@ impl<'a, S: Spec> Search<'a, S> {
         self.undo(done_before);
     }
 
-    /// Gives the last configuration up.
+    /// Abandons the last configuration.
     fn leave(&mut self) {
         self.frames.pop();
         self.masks.truncate(self.masks.len() - self.mask.len());
@@ -281,7 +282,7 @@ impl<'a, S: Spec> Search<'a, S> {
         }
     }
 
-    /// Whether the spec accepts the order that was found, and time does: by their own rules, not by the search's.
+    /// Whether the spec accepts the order found, and real time does: checked by their rules, not by the search's.
     fn accepts(&self) -> bool {
         let mut state = Some(0);
         let mut latest_call = 0;

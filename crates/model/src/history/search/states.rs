@@ -1,4 +1,4 @@
-//! The states of a spec as numbers, and what each operation makes of them.
+//! The states of a spec as numbers, and the transitions of each operation between them.
 
 use super::super::mix::Mix;
 use super::super::spec::Spec;
@@ -17,13 +17,13 @@ pub(super) struct States<'a, S: Spec> {
     states: Vec<S::State>,
     /// The hash of each state: a long state is hashed once.
     hashes: Vec<u64>,
-    /// Where a state's hash leads: its number and 1, or 0 where the place is free.
+    /// A hash table of states: the state's number plus 1, or 0 for a free place.
     places: Vec<u32>,
     states_bytes: usize,
 }
 
 impl<'a, S: Spec> States<'a, S> {
-    /// Knows the initial state alone, as number 0.
+    /// Only the initial state, as number 0.
     pub(super) fn new(spec: &'a S, timeline: &'a Timeline<'a, S::Call, S::Output>) -> Self {
         let mut classes: HashMap<_, u32, Mixed> = HashMap::default();
         let number = |(_, operation): (u32, &'a super::super::Operation<S::Call, S::Output>)| {
@@ -44,7 +44,7 @@ impl<'a, S: Spec> States<'a, S> {
         states
     }
 
-    /// The place of a state, and its number if it is known.
+    /// The place of a state, and its number if it has one.
     fn place(&self, state: &S::State, hash: u64) -> (usize, Option<u32>) {
         let last = self.places.len() - 1;
         let mut place = hash as usize & last;
@@ -57,7 +57,7 @@ impl<'a, S: Spec> States<'a, S> {
         (place, None)
     }
 
-    /// The number of a state, a new one if it is new.
+    /// The number of a state, a new one if the state is new.
     fn number(&mut self, state: S::State) -> u32 {
         let hash = Mixed::default().hash_one(&state);
         let (place, known) = self.place(&state, hash);
@@ -91,7 +91,7 @@ impl<'a, S: Spec> States<'a, S> {
         self.classes[op as usize]
     }
 
-    /// Whether an operation that returned leaves every state as it is.
+    /// Whether an operation that returned keeps every state.
     pub(super) fn keeps_state(&self, op: u32) -> bool {
         let operation = self.timeline.operation(op);
         !operation.is_pending() && self.spec.keeps_state(operation.call(), operation.output())
@@ -112,14 +112,14 @@ impl<'a, S: Spec> States<'a, S> {
         self.apply(state, op).map(|after| self.number(after))
     }
 
-    /// The same, if that state is known.
+    /// The same, if that state already has a number.
     pub(super) fn known_after(&self, state: u32, op: u32) -> Option<u32> {
         let after = self.apply(state, op)?;
         self.place(&after, Mixed::default().hash_one(&after)).1
     }
 
     pub(super) fn bytes(&self) -> usize {
-        // A state's hash, and its place; while these grow, the old ones are there too.
+        // A state's hash and its place; while these grow, the old ones exist too.
         let each = size_of::<S::State>() + size_of::<u64>();
         self.states_bytes + self.states.capacity() * each + self.places.len() * 6
     }

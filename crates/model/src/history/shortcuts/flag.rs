@@ -1,19 +1,20 @@
-//! A flag that is switched on and off: one value of a set. Any history, however often the value comes and goes.
+//! A flag that is switched on and off: one value of a set. Handles any history, however often the value is inserted and
+//! removed.
 //!
 //! # Contract
-//! Operations are switches (on, off) and looks (was on, was off). Returns are met in order; a switch is made only
-//! when the operation that returns now needs it, of the switches that are open the one that returns first is made,
-//! and every look that fits is taken at once.
+//! Operations are switches (on, off) and looks (was on, was off). Returns are processed in order. A switch is made only
+//! when the operation that returns now needs it; of the open switches the one that returns first is made; and every
+//! look that fits takes effect at once.
 //!
-//! The history is linearizable if and only if that never lacks a switch. Take any valid order. A look that fits now
-//! may move here, since it changes nothing. Two open switches of one direction may change places if the one that
-//! returns first goes first. If the order's next switch is not needed for what returns now, then neither is needed
-//! yet, and both it and what follows it up to the next return may wait until that return: the state is one of two,
-//! and the open switches of each direction only become more. So the order can be brought into ours step by step.
+//! The history is linearizable if and only if a needed switch is always open. Proof: take any valid order. A look that
+//! fits now can move here, since it changes nothing. Two open switches of one direction can be swapped so that the one
+//! that returns first goes first. If the order's next switch is not needed for what returns now, it and everything up
+//! to the next return can wait until that return: the state has two values, and the open switches of each direction
+//! only grow in number. So the order can be transformed into ours step by step.
 //!
-//! A switch that never returned is one whose return is last, and that need not be made. A failed insert is a look
-//! that saw the value there, a failed remove one that did not. What else never returned, or would have changed
-//! nothing, is left out.
+//! A switch that never returned counts as returning last and need not be made. A failed insert is a look that saw the
+//! value, a failed remove one that did not. Other operations that never returned, or would have changed nothing, are
+//! left out.
 
 use super::super::operation::Operation;
 use super::super::spec::Shortcut;
@@ -22,7 +23,7 @@ use super::super::timeline::{Event, Timeline};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What an operation is to a flag, with the direction switched to or seen.
+/// The role of an operation, with the direction switched to or seen.
 #[derive(Clone, Copy)]
 enum Part {
     Switch(bool),
@@ -45,7 +46,7 @@ fn part(operation: &Operation<SetCall, bool>) -> Part {
 #[derive(Default)]
 struct Flag {
     is_on: bool,
-    /// For each direction: switches by their return.
+    /// For each direction: open switches by their return.
     switches: [BinaryHeap<Reverse<(u32, u32)>>; 2],
     /// For each direction: looks that did not fit yet.
     looks: [Vec<u32>; 2],
@@ -62,7 +63,7 @@ impl Flag {
         true
     }
 
-    /// Makes what `part`, which returns now, needs.
+    /// Makes the switches that `part`, which returns now, needs.
     fn settle(&mut self, part: Part, done: &mut [bool]) -> bool {
         match part {
             Part::Nothing => true,

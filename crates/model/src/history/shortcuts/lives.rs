@@ -1,36 +1,36 @@
-//! The life of each value in a queue or stack: when it went in and when it came out.
+//! The lifetime of each value in a queue or stack: when it was put in and when it was taken out.
 //!
 //! # Contract
-//! Only for histories in which every value goes in at most once. Times are positions of the timeline. A value is
-//! *surely in* from the return of its way in to the call of its way out, if that is an interval: [`Life::sure`].
+//! Only for histories in which every value is put in at most once. Times are positions of the timeline. A value is
+//! *surely in* from the return of its put to the call of its take, if that is an interval: [`Life::sure`].
 //!
 //! # State
-//! - L1: a value whose way in never returned and that never came out is left out: it need not have gone in, and its
-//!   going in only adds to what must come out.
-//! - L2: a value that never came out comes out at [`NEVER`], after everything; many values may share that time, since
-//!   nothing orders them.
+//! - L1: a value whose put never returned and that was never taken is left out: it need not have gone in, and putting
+//!   it in only adds to what must be taken.
+//! - L2: a value that was never taken counts as taken at [`NEVER`], after everything; several values may share that
+//!   time, since nothing orders them.
 
 use super::super::operation::Operation;
 use super::super::spec::Shortcut;
 use super::super::timeline::{NEVER, Timeline};
 use super::values::Values;
 
-/// What an operation means to a queue or stack.
+/// The meaning of an operation for a queue or stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// This value goes in.
+    /// Puts this value in.
     In(i64),
-    /// This value comes out.
+    /// Takes this value out.
     Out(i64),
-    /// There was none to come out.
+    /// Found nothing to take.
     Empty,
-    /// It never returned: something may have come out.
+    /// A take that never returned: it may have taken a value.
     Pending,
-    /// No state answers so.
+    /// No state allows this output.
     Impossible,
 }
 
-/// A way in or out: its operation and its two positions.
+/// A put or a take: its operation and its two positions.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Way {
     pub(super) op: u32,
@@ -39,7 +39,7 @@ pub(super) struct Way {
 }
 
 impl Way {
-    /// The way out of what never came out (L2).
+    /// The take of a value that was never taken (L2).
     const NONE: Way = Way { op: u32::MAX, called: NEVER, returned: NEVER };
 
     fn of<C, O>(timeline: &Timeline<'_, C, O>, op: u32) -> Way {
@@ -51,7 +51,7 @@ impl Way {
     }
 }
 
-/// A value's ways.
+/// The put and the take of a value.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Life {
     pub(super) into: Way,
@@ -59,30 +59,30 @@ pub(super) struct Life {
 }
 
 impl Life {
-    /// From when to when the value is surely in.
+    /// The interval in which the value is surely in.
     pub(super) fn sure(&self) -> Option<(u32, u32)> {
         (self.into.returned < self.out.called).then_some((self.into.returned, self.out.called))
     }
 
-    /// The operations of the value.
+    /// The operations on the value.
     pub(super) fn ops(&self) -> impl Iterator<Item = u32> {
         [self.into, self.out].into_iter().filter(|way| way.op != u32::MAX).map(|way| way.op)
     }
 }
 
-/// What a history of a queue or stack is about.
+/// The lifetimes in a history of a queue or stack.
 #[derive(Debug)]
 pub(super) struct Lives {
-    /// The values that matter.
+    /// The lifetimes that matter.
     pub(super) values: Vec<Life>,
     /// The operations that found nothing.
     pub(super) empties: Vec<Way>,
-    /// The positions of the calls to take something that never returned, ascending.
+    /// The positions of the calls of takes that never returned, ascending.
     pub(super) pending: Vec<u32>,
 }
 
 impl Lives {
-    /// Pairs the operations; answers with a verdict where that decides already, or cannot be done.
+    /// Pairs the operations. Returns a verdict if that already decides, or if pairing is not possible.
     pub(super) fn of<C, O>(
         timeline: &Timeline<'_, C, O>,
         step: impl Fn(&Operation<C, O>) -> Step,
@@ -113,7 +113,7 @@ impl Lives {
             match (way.is_none(), is_in) {
                 (true, _) => *way = Way::of(timeline, op),
                 (false, true) => return Err(Shortcut::Unknown),
-                // Refuted only if the value did not go in twice, which may yet come.
+                // This refutes only if the value is not put in a second time later.
                 (false, false) => twice = twice.or(Some((number, op))),
             }
         }
@@ -125,7 +125,7 @@ impl Lives {
         lives.reasonable()
     }
 
-    /// Every value came out after it went in; those that matter to nobody are left out (L1).
+    /// Checks that every value was taken after it was put in, and leaves out those that do not matter (L1).
     fn reasonable(mut self) -> Result<Lives, Shortcut> {
         let wrong = self.values.iter().find(|life| life.out.returned < life.into.called);
         if let Some(life) = wrong {
@@ -135,7 +135,7 @@ impl Lives {
         Ok(self)
     }
 
-    /// The first operation that found nothing although some value was surely in all the time, with the operations of
+    /// The first operation that found nothing although at every moment some value was surely in, with the operations on
     /// values that show it.
     ///
     /// Between two neighbouring positions the structure can be empty only if no value is surely in there.
@@ -151,7 +151,7 @@ impl Lives {
                 starts[to as usize] -= 1;
             }
         }
-        // last_free[p]: the last position up to p behind which nothing is surely in, plus one.
+        // last_free[p]: the last position up to p after which no value is surely in, plus one.
         let (mut sure, mut last) = (0, 0);
         let mut last_free = Vec::with_capacity(events);
         for (position, change) in starts[..events].iter().enumerate() {
@@ -165,7 +165,7 @@ impl Lives {
         Some(self.cover(*wrong))
     }
 
-    /// An operation that found nothing and the fewest values that were in by turns meanwhile.
+    /// An operation that found nothing, and the fewest values that together were surely in throughout it.
     fn cover(&self, empty: Way) -> Vec<u32> {
         let within = |(from, to): (u32, u32)| from < empty.returned && to > empty.called;
         let sure = |life| Life::sure(life).filter(|span| within(*span));

@@ -1,4 +1,4 @@
-//! Algorithms that decide without search: one file each, linear after the sort that a timeline is made by.
+//! Algorithms that decide without search: one per file, linear after the sort that builds the timeline.
 //!
 //! # Sources
 //! Lee, Mathur, "Efficient decrease-and-conquer linearizability monitoring", arXiv 2410.04581; Abdulla, Grahn,

@@ -2,21 +2,21 @@
 //!
 //! # Contract
 //! Complete histories are linearizable if and only if, for no value and no pair of values,
-//! - a value comes out twice, before it goes in, or without going in (found by [`Lives`]);
-//! - a goes in before b, but b comes out before a, or b comes out and a never does;
-//! - a dequeue finds nothing while values are surely in all the time.
+//! - a value is taken twice, before it is put in, or without being put in (found by [`Lives`]);
+//! - a is put in before b, but b is taken before a, or b is taken and a never is;
+//! - a dequeue finds nothing while at every moment some value is surely in.
 //!
-//! That is Henzinger, Sezgin and Vafeiadis' theorem. The last rule in their form asks for a partition of the
-//! operations; in ours, for a moment at which nothing is surely in. It is enough: cut there. What went in or came out
-//! for sure before the moment goes before it, the rest behind it. Operations of the first part are called before the
-//! moment and those of the second return after it, so the cut orders no pair against the second rule, and makes
-//! nothing surely in longer.
+//! This is the theorem of Henzinger, Sezgin and Vafeiadis. Their last rule asks for a partition of the operations; ours
+//! asks for a moment at which no value is surely in. That is enough: cut there. Operations that surely happened before
+//! the moment go before it, the rest after it. Operations of the first part are called before the moment and those of
+//! the second return after it, so the cut orders no pair against the second rule, and makes no value surely in for
+//! longer.
 //!
-//! Dequeues that never returned may take any value, or none. Without them: yes is yes. With them, where no dequeue
-//! found nothing: value a, never taken, must be taken by one of them that was called before the first return of a
-//! value b that went in after a. Those that can do it are the ones called early enough, so the earliest deadline is
-//! served first. Otherwise, if every value left could be taken by the first of them, and it still fails: no. The rest
-//! is for search.
+//! Dequeues that never returned may take any value, or none. If the history is linearizable without them, the answer is
+//! yes. With them, if no dequeue found nothing: a value a that was never taken must be taken by one of them that was
+//! called before the first return of the dequeue of a value b that was put in after a. The candidates are those called
+//! early enough, so the earliest deadline is served first. Otherwise, if every remaining value could be taken by the
+//! first of them and it still fails, the answer is no. Search decides the rest.
 
 use super::super::operation::Operation;
 use super::super::spec::Shortcut;
@@ -55,7 +55,7 @@ pub(crate) fn queue<C, O>(
     }
 }
 
-/// For each value that went in: of those that went in after it, which came out first.
+/// For each value: of the values put in after it, the one taken first.
 struct Overtaken(Vec<Option<u32>>);
 
 impl Overtaken {
@@ -85,7 +85,7 @@ impl Overtaken {
         Overtaken(by)
     }
 
-    /// The values that one went in before and came out after: number, and who overtook it.
+    /// The values that were put in before another one and taken after it: index, and the value that overtook it.
     fn all<'a>(&'a self, values: &'a [Life]) -> impl Iterator<Item = (&'a Life, &'a Life)> {
         let pairs = values.iter().zip(&self.0);
         pairs.filter_map(move |(life, by)| {

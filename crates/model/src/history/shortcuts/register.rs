@@ -1,19 +1,20 @@
-//! Registers to which every value is written at most once, and not what they hold at the start.
+//! Registers to which every value is written at most once, and the initial value never.
 //!
 //! # Contract
 //! A value's write and its reads are a cluster; the register holds a value during one interval. Let `first` be the
-//! earliest return of a cluster and `last` its latest call. If `first` is before `last` the value is there from
-//! `first` to `last` for sure (its zone); if not, all of the cluster can happen at one moment from `last` to `first`.
-//! Linearizable if and only if
+//! earliest return of a cluster and `last` its latest call. If `first` is before `last`, the register surely holds the
+//! value from `first` to `last` (the cluster's zone); if not, the whole cluster can happen at one moment from `last` to
+//! `first`. The history is linearizable if and only if
 //! - no read returns before its write is called, and every value that is read was written;
 //! - no two zones overlap;
 //! - no cluster without a zone has all its moments within one zone.
 //!
-//! The conditions are needed, since the register holds one value at a time. They suffice: put each cluster with a
-//! zone around it (its write is called before `first`, and what returns after `last` waits), and each of the others
-//! at a moment outside all zones.
+//! The conditions are necessary, since the register holds one value at a time. They are sufficient: place each cluster
+//! with a zone around that zone (its write is called before `first`, and operations that return after `last` can wait),
+//! and each of the others at a moment outside all zones.
 //!
-//! The start counts as a write that returned before everything. A write that never returned counts if its value was
+//! The initial value counts as a write that returned before everything. A write that never returned counts if its value
+//! was read; a read that never returned does not count. Exchanges need search.
 //! read; a read that never returned does not count. Exchanges need search.
 
 use super::super::spec::Shortcut;
@@ -21,10 +22,10 @@ use super::super::specs::{RegisterCall, RegisterOutput, Value};
 use super::super::timeline::{NEVER, Timeline};
 use super::values::Values;
 
-/// A value's write and reads; positions are one more than the timeline's, so that the start has 0.
+/// A value's write and reads. Positions are one more than the timeline's, so that the initial value has 0.
 struct Cluster {
     write: Option<u32>,
-    /// When the write was called; never if there is none.
+    /// The call of the write; never if there is none.
     written: u32,
     first: u32,
     first_op: Option<u32>,
@@ -32,7 +33,7 @@ struct Cluster {
     last_op: Option<u32>,
     /// The read that returned first.
     read: Option<(u32, u32)>,
-    /// Something of it returned.
+    /// Whether an operation of the cluster returned.
     counts: bool,
 }
 
@@ -72,7 +73,7 @@ pub(crate) fn register(
     register_by(timeline, initial, |call| call)
 }
 
-/// The same where `call` holds a call to a register.
+/// The same, where `call` gets the register's call from a call.
 pub(crate) fn register_by<C>(
     timeline: &Timeline<'_, C, RegisterOutput>,
     initial: Option<Value>,
@@ -115,7 +116,7 @@ fn clusters<C>(
     initial: Option<Value>,
     call: impl Fn(&C) -> &RegisterCall,
 ) -> Result<Vec<Cluster>, Shortcut> {
-    // The start, then nothing, then the values in the order in which they first come.
+    // The initial value, then none, then the values in the order in which they first appear.
     let mut clusters = vec![Cluster::EMPTY];
     let mut nothing = initial.is_none().then_some(0);
     let mut numbers = Values::default();

@@ -2,27 +2,28 @@
 //!
 //! # Contract
 //! To linearize is to give each value a span, from a moment in its push to one in its pop, such that no two spans
-//! cross. A value that need not be in at any moment ([`Life::sure`]) can be pushed and popped at once: it never
-//! matters. For the others:
-//! - Where nothing is surely in, the history can be cut: spans that reach over such a moment are shortened to it,
+//! cross. A value that need not be in at any moment ([`Life::sure`]) can be pushed and popped at once, so it does not
+//! matter. For the others:
+//! - At a moment at which no value is surely in, the history can be cut: spans across that moment are shortened to it,
 //!   which makes none cross. So an operation that found nothing fits there, and each stretch between two cuts is
-//!   decided alone.
-//! - Within a stretch something is surely in at every moment, so the stack is never empty there, so one value lies at
-//!   the bottom all the time: its push was called before the stretch begins and its pop returned after it ends.
-//! - Any value of the stretch with that property may be taken for the bottom: without it the rest is linearizable if
-//!   the whole is, and around the rest it fits. So one is taken out, and the stretch falls apart where now nothing is
-//!   surely in.
-//! - A stretch without such a value refutes.
+//!   decided separately.
+//! - Within a stretch some value is surely in at every moment. The stack is never empty there, so one value is at the
+//!   bottom throughout: its push was called before the stretch begins and its pop returned after it ends.
+//! - Any value of the stretch with that property can be chosen as the bottom: without it the rest is linearizable if
+//!   the whole is, and around the rest it fits. So one is removed, and the stretch splits at moments at which now no
+//!   value is surely in.
+//! - A stretch without such a value refutes the history.
 //!
 //! # State
-//! Values of a stretch are in the order in which they are surely in from; a stretch is a range of them.
-//! - S1: `cover` of a value counts the remaining values before it that are surely in when it begins to be; where that
-//!   is zero a stretch begins, and is not in the tree any more.
-//! - S2: a value once early (or late) enough for its stretch stays so, since stretches only shrink. So each is found
+//! Values of a stretch are in the order in which they begin to be surely in; a stretch is a range of them.
+//! - S1: `cover` of a value counts the remaining values before it that are surely in when it begins to be; a stretch
+//!   begins at a value whose cover is zero, and that value is not in the tree any more.
+//! - S2: a value that is early (or late) enough for its stretch stays so, since stretches only shrink. So each is found
 //!   once.
 //!
-//! Pops that never returned may take any value. Without them: yes is yes. If every value left could be taken by the
-//! first of them, and it still fails: no. The rest is for search.
+//! Pops that never returned may take any value. If the history is linearizable without them, the answer is yes. If
+//! every remaining value could be taken by the first of them and it still fails, the answer is no. Search decides the
+//! rest.
 
 use super::super::operation::Operation;
 use super::super::spec::Shortcut;
@@ -48,7 +49,7 @@ pub(crate) fn stack<C, O>(
     refuted(&lives).map_or(Shortcut::Unknown, Shortcut::No)
 }
 
-/// The operations of a stretch of values none of which can lie at the bottom.
+/// The operations of a stretch of values none of which can be at the bottom.
 fn crossing(values: &[Life]) -> Option<Vec<u32>> {
     let mut spans: Vec<Span> = Vec::new();
     for (number, life) in values.iter().enumerate() {

@@ -1,35 +1,35 @@
-//! Takes bottoms out of a stretch until nothing is left or none is to be found. [`super::stack`] says what that means.
+//! Removes bottoms from a stretch until nothing is left or there is no bottom. [`super::stack`] explains why.
 
 /// A value that is surely in.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Span {
     /// Surely in from here.
     pub(super) from: u32,
-    /// To here.
+    /// Surely in to here.
     pub(super) to: u32,
-    /// In from here at the earliest.
+    /// Earliest moment at which it can be in.
     pub(super) earliest: u32,
-    /// To here at the latest.
+    /// Latest moment at which it can be in.
     pub(super) latest: u32,
-    /// Which value.
+    /// The value.
     pub(super) number: u32,
 }
 
-/// A cover that never falls to zero.
+/// A cover that never becomes zero.
 const OUT: i32 = 1 << 30;
 
-/// What the tree knows of a range of values.
+/// What a tree node stores about a range of values.
 #[derive(Clone, Copy)]
 struct Node {
-    /// The least cover, without what ancestors add.
+    /// The least cover, without the additions of ancestors.
     cover: i32,
-    /// Added to the cover of all below.
+    /// Added to the cover of all values below.
     add: i32,
     /// The latest end.
     to: u32,
-    /// The earliest beginning of those not found early enough yet.
+    /// The earliest beginning of the values not found early enough yet.
     earliest: u32,
-    /// The latest end of those not found late enough yet.
+    /// The latest end of the values not found late enough yet.
     latest: u32,
 }
 
@@ -37,20 +37,20 @@ impl Node {
     const GONE: Node = Node { cover: OUT, add: 0, to: 0, earliest: u32::MAX, latest: 0 };
 }
 
-/// The stretches into which one falls.
+/// The stretches into which the first one splits.
 pub(super) struct Stretches<'a> {
     spans: &'a [Span],
     leaves: usize,
     tree: Vec<Node>,
     /// The first values of the stretches.
     firsts: Places,
-    /// How many of the two demands on a bottom each value is known to meet.
+    /// How many of the two conditions for a bottom each value is known to meet.
     met: Vec<u8>,
     bottoms: Vec<u32>,
 }
 
 impl<'a> Stretches<'a> {
-    /// Values of a stretch that has no bottom; `spans` are one stretch, in order.
+    /// The values of a stretch without a bottom; `spans` are one stretch, in order.
     pub(super) fn stuck(spans: &'a [Span]) -> Option<Vec<u32>> {
         if spans.len() < 2 {
             return None;
@@ -104,7 +104,7 @@ impl<'a> Stretches<'a> {
         }
     }
 
-    /// Takes a value out, and looks for bottoms in what its stretch falls into.
+    /// Removes a value, and looks for bottoms in the parts into which its stretch splits.
     fn take_out(&mut self, value: usize) {
         let end = self.spans.partition_point(|span| span.from < self.spans[value].to);
         self.tree[self.leaves + value] = Node::GONE;
@@ -127,7 +127,7 @@ impl<'a> Stretches<'a> {
         (first, self.firsts.first_after(first).unwrap_or(self.spans.len()))
     }
 
-    /// Finds the values that can lie at the bottom of the stretch that begins with `first`.
+    /// Finds the values that can be at the bottom of the stretch that begins with `first`.
     fn find_bottoms(&mut self, first: usize) {
         let range = self.stretch(first);
         let end = self.end_of(1, (0, self.leaves), range);
@@ -136,7 +136,7 @@ impl<'a> Stretches<'a> {
         }
     }
 
-    /// One value less covers those in `range`.
+    /// Decrements the cover of the values in `range`.
     fn uncover(&mut self, node: usize, here: (usize, usize), range: (usize, usize)) {
         if apart(here, range) {
         } else if within(here, range) {
@@ -150,7 +150,7 @@ impl<'a> Stretches<'a> {
         }
     }
 
-    /// The first value in `range` that nothing covers; `added` is what ancestors add.
+    /// The first value in `range` with cover zero; `added` is the sum of the ancestors' additions.
     fn uncovered(
         &self,
         node: usize,
@@ -182,8 +182,8 @@ impl<'a> Stretches<'a> {
         self.end_of(2 * node, left, range).max(self.end_of(2 * node + 1, right, range))
     }
 
-    /// Finds who in `range` is early enough for a stretch that begins at `from`, and late enough for one that ends at
-    /// `to`.
+    /// Finds the values in `range` that are early enough for a stretch that begins at `from`, and late enough for one
+    /// that ends at `to`.
     fn demand(
         &mut self,
         node: usize,
@@ -215,7 +215,7 @@ impl<'a> Stretches<'a> {
         }
     }
 
-    /// The values of the stretch with the fewest.
+    /// The values of the smallest stretch.
     fn smallest_left(&self) -> Vec<u32> {
         let mut smallest: Vec<u32> = Vec::new();
         let mut first = Some(0);
@@ -245,8 +245,8 @@ fn halves((from, to): (usize, usize)) -> ((usize, usize), (usize, usize)) {
     ((from, middle), (middle, to))
 }
 
-/// A set of numbers in which neighbours are found fast: a bit for each, and above each 64 bits one that says if any
-/// is set.
+/// A set of numbers with fast access to neighbours: a bit for each number and, above each 64 bits, one that is set if
+/// any of them is.
 struct Places(Vec<Vec<u64>>);
 
 impl Places {
@@ -266,7 +266,7 @@ impl Places {
         }
     }
 
-    /// The last one that is not greater; there is one.
+    /// The greatest element that is at most the given number; there must be one.
     fn last_up_to(&self, place: usize) -> usize {
         let mut end = place + 1; // Exclusive, in units of the level.
         for (height, level) in self.0.iter().enumerate() {
@@ -283,7 +283,7 @@ impl Places {
         0
     }
 
-    /// The first one that is greater.
+    /// The least element that is greater.
     fn first_after(&self, place: usize) -> Option<usize> {
         let mut begin = place + 1;
         for (height, level) in self.0.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Numbers values from 0, in the order in which they first come.
+//! Numbers values from 0, in the order in which they first appear.
 
 use super::super::mix::Mix;
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use std::hash::BuildHasherDefault;
 pub(super) struct Values(HashMap<i64, u32, BuildHasherDefault<Mix>>);
 
 impl Values {
-    /// With room for so many.
+    /// With room for this many values.
     pub(super) fn with_capacity(count: usize) -> Self {
         Values(HashMap::with_capacity_and_hasher(count, BuildHasherDefault::default()))
     }

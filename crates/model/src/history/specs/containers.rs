@@ -1,4 +1,4 @@
-//! Queues and stacks: one puts values in, one takes them out; they differ in which value comes out.
+//! Queues and stacks. They differ only in which value comes out.
 
 use super::super::shortcuts::{self, Step};
 use super::super::spec::{Group, Shortcut, Spec};
@@ -9,40 +9,40 @@ use std::collections::VecDeque;
 /// A call to a queue or a stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Put {
-    /// Puts this value in: enqueue, push.
+    /// Puts this value in: enqueue or push.
     In(Value),
-    /// Takes a value out: dequeue, pop.
+    /// Takes a value out: dequeue or pop.
     Out,
 }
 
-/// What a queue or a stack answers.
+/// The output of a call to a queue or a stack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Took {
-    /// The value is in.
+    /// The value was put in.
     Done,
-    /// There was no room for it.
+    /// There was no room for the value.
     Full,
-    /// This value came out.
+    /// This value was taken out.
     Value(Value),
-    /// There was none to take.
+    /// There was no value to take.
     Empty,
 }
 
-/// First in, first out. Empty at the start.
+/// A first-in first-out queue, empty at the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Queue {
-    /// How many values it holds; nothing for a queue without a bound, which is never full.
+    /// Capacity; `None` for an unbounded queue, which is never full.
     pub capacity: Option<usize>,
 }
 
-/// Last in, first out. Empty at the start.
+/// A last-in first-out stack, empty at the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Stack {
-    /// How many values it holds; nothing for a stack without a bound, which is never full.
+    /// Capacity; `None` for an unbounded stack, which is never full.
     pub capacity: Option<usize>,
 }
 
-/// What a call does to a queue or stack from which `next` would come out.
+/// The effect of a call on a queue or stack from which `next` would come out.
 enum Change {
     In(Value),
     Out,
@@ -73,8 +73,8 @@ fn keeps_state(output: Option<&Took>) -> bool {
     matches!(output, Some(Took::Full | Took::Empty))
 }
 
-/// Leaving out every operation of a value leaves the order of the others as it is. That frees room: with a bound, or
-/// with an answer about room, it is not sound.
+/// Removing every operation on a value keeps the order of the others, but frees room: it is not sound if there is a
+/// bound, or an output about room.
 fn group(capacity: Option<usize>, call: &Put, output: Option<&Took>) -> Group {
     match (capacity, call, output) {
         (Some(_), ..) | (_, _, Some(Took::Full)) => Group::Unknown,
@@ -83,7 +83,7 @@ fn group(capacity: Option<usize>, call: &Put, output: Option<&Took>) -> Group {
     }
 }
 
-/// For those without a bound.
+/// For unbounded queues and stacks.
 fn step(call: &Put, output: Option<&Took>) -> Step {
     match (call, output) {
         (Put::In(value), None | Some(Took::Done)) => Step::In(*value),

@@ -1,20 +1,20 @@
-//! A map: a register for every key, each checked alone.
+//! A map: one register per key, each checked separately.
 
 use super::super::spec::{Group, Shortcut, Spec};
 use super::super::timeline::Timeline;
 use super::Value;
 use super::register::{Register, RegisterCall, RegisterOutput};
 
-/// A call about one key.
+/// A call on one key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct MapCall {
     /// The key.
     pub key: Value,
-    /// What is done to its value.
+    /// The call to the key's register.
     pub call: RegisterCall,
 }
 
-/// A map from keys to values, without any at the start.
+/// A map from keys to values, empty at the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Map;
 

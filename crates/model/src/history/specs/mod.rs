@@ -1,4 +1,4 @@
-//! The structures that come with the checker.
+//! The structures that the crate can check.
 
 mod containers;
 mod map;
@@ -10,5 +10,5 @@ pub use map::{Map, MapCall};
 pub use register::{Register, RegisterCall, RegisterOutput};
 pub use set::{Set, SetCall};
 
-/// What structures hold.
+/// The type of values.
 pub type Value = i64;

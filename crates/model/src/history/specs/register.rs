@@ -8,36 +8,36 @@ use super::Value;
 /// A call to a register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RegisterCall {
-    /// What does it hold?
+    /// Reads the value.
     Read,
-    /// It shall hold this.
+    /// Writes a value; `None` clears it.
     Write(Option<Value>),
-    /// It shall hold `new` if it holds `old`.
+    /// Replaces `old` by `new` if the register holds `old`.
     CompareAndSwap {
-        /// What it must hold.
+        /// The expected value.
         old: Option<Value>,
-        /// What it shall hold then.
+        /// The new value.
         new: Option<Value>,
     },
-    /// It shall hold nothing; the answer says whether it held something.
+    /// Removes the value; the output is whether there was one.
     Clear,
 }
 
-/// What a register answers.
+/// The output of a call to a register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RegisterOutput {
-    /// Done, and nothing more is known.
+    /// Done, without further information.
     Done,
-    /// It holds this.
+    /// The value held.
     Value(Option<Value>),
-    /// Whether the exchange happened; whether there was something to clear.
+    /// Whether the exchange happened, or whether there was a value to clear.
     Succeeded(bool),
 }
 
 /// A register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Register {
-    /// What it holds at the start.
+    /// The value at the start.
     pub initial: Option<Value>,
 }
 
@@ -92,8 +92,8 @@ impl Spec for Register {
         }
     }
 
-    /// Leaving out all writes and reads of a value leaves the last write before every other read as it is. An exchange
-    /// depends on what other values do.
+    /// Removing all writes and reads of a value keeps the last write before every other read. An exchange depends on
+    /// other values.
     fn group(&self, call: &RegisterCall, output: Option<&RegisterOutput>) -> Group {
         let value = match (call, output) {
             (RegisterCall::Write(value), _) => *value,

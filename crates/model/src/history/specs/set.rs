@@ -1,22 +1,22 @@
-//! A set: for every value, is it in? Each value is checked alone.
+//! A set: each value is checked separately as present or absent.
 
 use super::super::shortcuts;
 use super::super::spec::{Shortcut, Spec};
 use super::super::timeline::Timeline;
 use super::Value;
 
-/// A call about one value.
+/// A call on one value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SetCall {
-    /// Puts it in; the answer says whether it was not there.
+    /// Inserts the value; the output is whether it was absent.
     Insert(Value),
-    /// Takes it out; the answer says whether it was there.
+    /// Removes the value; the output is whether it was present.
     Remove(Value),
-    /// Is it there?
+    /// Whether the value is present.
     Contains(Value),
 }
 
-/// A set, empty at the start. Its operations answer yes or no.
+/// A set, empty at the start. Outputs are booleans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Set;
 
