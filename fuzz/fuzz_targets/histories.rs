@@ -1,4 +1,4 @@
-//! Small histories of every structure, made of bytes: algorithms without search agree with search, and nothing panics.
+//! Small histories of every structure, made from bytes: algorithms without search agree with search; no panic.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -7,7 +7,7 @@ use uncontended_model::history::specs::{
 };
 use uncontended_model::history::{Limits, Operation, Spec, Verdict, check, search, shrink};
 
-/// Four bytes an operation: what, whether it returned, when it was called, how long it took.
+/// Four bytes per operation: the call, whether it returned, the time of the call, the duration.
 fn operations<C, O>(bytes: &[u8], decode: fn(u8) -> (C, O)) -> Vec<Operation<C, O>> {
     let operation = |(client, bytes): (usize, &[u8])| {
         let (call, output) = decode(bytes[0]);

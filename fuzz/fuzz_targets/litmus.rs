@@ -1,5 +1,5 @@
-//! The reader of litmus files: no text makes it panic, and what it accepts is a sound program that can be explored and
-//! drawn.
+//! The parser of litmus files: no text makes it panic, and what it accepts is a well-formed program that can be
+//! explored and drawn.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

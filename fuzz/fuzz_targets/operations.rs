@@ -1,4 +1,4 @@
-//! Histories as text: any bytes are read or refused, and what is accepted is written and read again as the same.
+//! Histories as text: any bytes are read or refused, and an accepted history is written and read again unchanged.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! Any text is a finite quantity, a rate, a path, words of a command line, a suite, or a told error.
+//! Any text is a finite quantity, a rate, a path, the words of a command line, a suite, or a reported error.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -9,7 +9,7 @@ fuzz_target!(|text: &str| {
     if let Ok(quantity) = Quantity::parse(text) {
         assert!(quantity.value.is_finite());
         assert!(!measured(quantity.value, quantity.dimension).is_empty());
-        // What is given is printed with all of its digits.
+        // A finite quantity is printed with all of its digits.
         let printed = given(quantity.value, quantity.dimension).replace(',', "");
         assert_eq!(Quantity::parse(&printed).map(|again| again.value), Ok(quantity.value));
     }

@@ -1,5 +1,5 @@
-//! Any bytes are a record or a told error: no panic, no endless list. With a header before them, so that the lists are
-//! met.
+//! Any bytes are a record or a reported error: no panic, no endless list. A header is put before them, so that the
+//! lists are reached.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,5 +1,5 @@
-//! A byte ring whose memory anybody writes is read and written without harm: no panic, no hang, nothing outside
-//! touched, and no record longer than the memory.
+//! A byte ring whose memory any process may overwrite is read and written safely: no panic, no hang, no access outside
+//! the memory, and no record longer than the memory.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -17,7 +17,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Some((&choice, bytes)) = bytes.split_first() else { return };
     // SAFETY: the memory lives to the end of this run (I1 of `records::shared`).
     let made = unsafe { create(base, BYTES, usize::from(choice), ()) };
-    // Over it what is given: from the header, the positions, or the records on.
+    // The input overwrites it: from the header, the positions, or the records on.
     let from = [0, 128, 768][usize::from(choice % 3)];
     let count = bytes.len().min(BYTES - from);
     // SAFETY: within the memory; sides reach it by atomics and raw copies of any bytes.
@@ -36,7 +36,7 @@ fuzz_target!(|bytes: &[u8]| {
                         assert!(record.iter().map(|&byte| u64::from(byte)).sum::<u64>() < 1 << 32);
                         record.release();
                     }
-                    // SAFETY: nobody else uses the ring, and no chunk is held.
+                    // SAFETY: no other side uses the ring, and no chunk is held.
                     Err(_) if round % 2 == 0 => drop(unsafe { consumer.unblock() }),
                     Err(_) => {}
                 }

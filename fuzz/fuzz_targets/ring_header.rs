@@ -1,5 +1,5 @@
-//! Any bytes are a ring or a told error; and one whose other side writes anything is used without harm: no panic, no
-//! hang, nothing outside of its memory touched.
+//! Any bytes are a ring or a reported error. A ring whose other side writes arbitrary bytes is used safely: no panic,
+//! no hang, no access outside its memory.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -15,7 +15,7 @@ fuzz_target!(|bytes: &[u8]| {
     let mut memory = Box::new(Memory([0; BYTES]));
     let base = NonNull::from(&mut memory.0).cast::<u8>();
     let Some((&capacity, bytes)) = bytes.split_first() else { return };
-    // A ring, or not, and over it what is given: from the header's beginning, or from the positions on.
+    // A ring or not: the input overwrites it from the header's beginning, or from the positions on.
     // SAFETY: the memory lives to the end of this run (I1 of `spsc::shared`).
     let made = unsafe { create::<u64>(base, BYTES, usize::from(capacity), ()) };
     let from = if capacity % 2 == 0 { 0 } else { 128 };

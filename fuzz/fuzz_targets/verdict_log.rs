@@ -1,4 +1,5 @@
-//! Any bytes are a log whose verdict can be recomputed, or a told error. After a valid head, so that the runs are met.
+//! Any bytes are a log whose verdict can be recomputed, or a reported error. A valid head is put before them, so that
+//! the runs are reached.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -12,7 +13,7 @@ const HEADS: [&str; 2] = [
 
 fn judge(bytes: &[u8]) {
     let Ok(log) = record::read(bytes) else { return };
-    // The budget of a permutation test is the log's own, and may be endless.
+    // The log sets the budget of a permutation test, which may be endless.
     if matches!(log.head.hypothesis, Question::Permute(_)) {
         return;
     }

@@ -1,5 +1,7 @@
-//! How long do ten million operations with distinct values take? `cargo bench -p uncontended-model --bench histories`
-//! prints the table of the README; `-- FILE` also writes the queue's history as JSON lines, for `unc linearize`.
+//! Question: how long does checking ten million operations with distinct values take?
+//!
+//! `cargo bench -p uncontended-model --bench histories` prints the table of the README; `-- FILE` also writes the
+//! queue's history as JSON lines, for `unc linearize`.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::Write as _;
@@ -13,14 +15,14 @@ use uncontended_model::random::Random;
 const OPERATIONS: usize = 10_000_000;
 const CLIENTS: usize = 16;
 
-/// An operation under way.
+/// An operation in progress.
 struct Open<C, O> {
     called_at: u64,
     call: C,
     output: Option<O>,
 }
 
-/// A history of clients that call at random, and what a true structure answers at a moment in between.
+/// A history of clients that call at random; a correct structure answers at a moment between call and return.
 fn history<C: Clone, O>(
     mut call: impl FnMut(&mut Random, i64) -> C,
     mut effect: impl FnMut(&C, &mut Random) -> O,
@@ -51,7 +53,7 @@ fn history<C: Clone, O>(
     let pending = |(client, open): (usize, Option<Open<C, O>>)| {
         open.map(|open| Operation::pending(client as u32, open.called_at, open.call))
     };
-    // What took effect and never returned is part of it too.
+    // Operations that took effect and never returned are included too.
     history.extend(unfinished.filter_map(pending));
     history
 }
@@ -70,7 +72,7 @@ fn seconds<S: Spec>(spec: &S, history: &[Operation<S::Call, S::Output>]) -> f64 
     started.elapsed().as_secs_f64()
 }
 
-/// Puts in and takes out; at first more goes in, so that some `depth` values stay.
+/// Puts and takes; puts dominate at first, so that about `depth` values stay.
 fn put(random: &mut Random, value: i64, depth: i64) -> Put {
     let grows = value < 2 * depth || random.below(2) == 0;
     if grows { Put::In(value) } else { Put::Out }
@@ -134,7 +136,7 @@ fn register() -> Vec<Operation<RegisterCall, RegisterOutput>> {
     history(call, effect)
 }
 
-/// One JSON object a line, as docs/json.md has it.
+/// One JSON object per line, as in docs/json.md.
 fn write(path: &str, history: &[Operation<Put, Took>]) -> std::io::Result<()> {
     let mut out = std::io::BufWriter::new(std::fs::File::create(path)?);
     for operation in history {

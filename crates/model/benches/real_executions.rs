@@ -1,9 +1,9 @@
-//! Question: how many executions of real code does the checker explore in a second, and in how many does it end?
+//! Question: how many executions of real code does the checker explore per second, and how many does it complete?
 //!
-//! The shapes of the search benchmarks (readers, lastzero, ainc, SB), written with the stand-ins, under each model; and
-//! readers of a thread that has stored so many values of its own before (long), as large programs do.
-//! In executions a second of CPU time. Run: cargo bench -p uncontended-model --bench real_executions
-//! Arguments: parts of names of programs, for these alone.
+//! The programs of the search benchmarks (readers, lastzero, ainc, SB), written with the stand-ins, under each model;
+//! and readers of a thread that has first stored n values of its own (long), as large programs do. The unit is
+//! executions per second of CPU time. Run: cargo bench -p uncontended-model --bench real_executions
+//! Arguments: parts of names of programs, to run only these.
 //! Not measured: code with much plain work between its accesses.
 
 use std::sync::Arc;
@@ -26,14 +26,14 @@ fn readers(n: usize) {
     threads.into_iter().for_each(|thread| thread.join().unwrap());
 }
 
-/// As `readers(8)`, in executions that are n events longer.
+/// Like `readers(8)`, in executions that are n events longer.
 fn long(n: usize) {
     let own = AtomicU32::new(0);
     (0..n as u32).for_each(|value| own.store(value, Relaxed));
     readers(8);
 }
 
-/// Thread j stores a[j-1] + 1 to a[j]; the first looks from the top for the highest zero.
+/// Thread j stores a[j-1] + 1 to a[j]; the first searches from the top for the highest zero.
 fn lastzero(n: usize) {
     let a: Arc<Vec<AtomicU32>> = Arc::new((0..=n).map(|_| AtomicU32::new(0)).collect());
     let top = Arc::clone(&a);
@@ -79,7 +79,7 @@ fn store_buffering(n: usize) {
     threads.into_iter().for_each(|thread| thread.join().unwrap());
 }
 
-/// CPU time of this process so far: others may be running.
+/// CPU time of this process so far, since other processes may be running.
 fn cpu_s() -> f64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: it writes to `time` alone.

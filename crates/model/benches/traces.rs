@@ -1,5 +1,5 @@
-//! Question: how many executions a second does the enumeration complete, and how much memory does that take?
-//! On the five families by which partial-order reductions are compared. Not measured: files, parsing, real code.
+//! Question: how many executions per second does the enumeration complete, and how much memory does it use? Runs the
+//! five families by which partial-order reductions are compared. Not measured: files, parsing, real code.
 //!
 //! `cargo bench -p uncontended-model --bench traces`
 
@@ -10,7 +10,7 @@ use uncontended_model::memory::{Model, Sc, Tso};
 use uncontended_model::outcome::Limits;
 use uncontended_model::program::Program;
 
-/// How long each family is repeated at least.
+/// The least time for which each family is repeated.
 const SPAN: Duration = Duration::from_millis(500);
 
 fn main() {

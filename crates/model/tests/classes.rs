@@ -1,4 +1,4 @@
-//! Complete executions are exactly as many as there are classes, on programs where that number is a formula.
+//! The engines count exactly as many complete executions as there are classes, on programs with a closed formula.
 
 use std::time::Instant;
 use uncontended_model::dpor::{Executions, executions};

@@ -1,5 +1,5 @@
-//! Public and generated litmus tests against the answers of an independent checker, test by test: condition, final
-//! states, observation, and the numbers of executions that do and do not satisfy the condition.
+//! Public and generated litmus tests compared with the results of an independent checker, test by test: condition,
+//! final states, observation, and the numbers of executions that do and do not satisfy the condition.
 
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -22,10 +22,10 @@ fn corpus(name: &str) -> Option<PathBuf> {
     None
 }
 
-/// What differs from the expected answer of one model, in words.
+/// The differences from the expected result of one model, as text.
 ///
-/// Where a program has read-modify-writes, the checker also counts executions in which one of them reads a write that
-/// its own write precedes ([`Halves::Unordered`]). Those are compared through the declarative engine, and the engine
+/// If a program has read-modify-writes, the checker also counts executions in which one of them reads a write that its
+/// own write precedes ([`Halves::Unordered`]). Those counts are compared with the declarative engine, and that engine
 /// without them must agree with ours.
 fn differences<M: Model>(test: &Test, model: M, axioms: Axioms, expected: &Value) -> Vec<String> {
     let mut wrong = Vec::new();
@@ -61,7 +61,7 @@ fn differences<M: Model>(test: &Test, model: M, axioms: Axioms, expected: &Value
     wrong
 }
 
-/// Checks every `stride`-th test of a corpus; answers with how many were checked.
+/// Checks every `stride`-th test of a corpus; returns how many were checked.
 fn check(name: &str, stride: usize) {
     let Some(path) = corpus(name) else { return };
     let expected: Value =
@@ -90,7 +90,7 @@ fn check(name: &str, stride: usize) {
     );
 }
 
-/// One for everything, more where the short form runs.
+/// The stride: 1 checks everything, and a larger one is for the short form.
 fn stride(short: usize) -> usize {
     repetitions("one test of the corpus in so many", short as u64, 1) as usize
 }

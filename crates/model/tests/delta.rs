@@ -1,4 +1,4 @@
-//! A bound on how long a store may wait, with its assumption: a thread that lets more time pass than the bound knows
+//! A bound on how long a store may wait: under that assumption, a thread that waits for longer than the bound knows
 //! that every store made before has reached memory.
 
 mod common;
@@ -10,7 +10,7 @@ use uncontended_model::outcome::{Bound, Limits};
 use uncontended_model::random::Random;
 use uncontended_model::search::{Verdict, outcomes};
 
-/// Store buffering with a delay on the slow side and nothing on the fast one.
+/// Store buffering with a delay on the slow side and none on the fast one.
 fn reached(ticks: u8, memory: Memory) -> bool {
     let text = format!(
         "X86_64 TBTSO\n{{}}\n P0 | P1 ;\n movq $1,(x) | movq $1,(y) ;\n mfence | movq (x),%rax ;\n delay ${ticks} | ;\n \

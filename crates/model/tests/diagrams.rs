@@ -1,7 +1,7 @@
-//! Diagrams against stored files: the six interleavings of the lost wake-up and of the flag flip, and minimal
+//! Diagrams compared with stored files: the six interleavings of the lost wakeup and of the flag flip, and minimal
 //! executions of the classics, as text and SVG. `UNC_BLESS=1` rewrites the files.
 //!
-//! That the table of interleavings is right is not taken on trust: each order is run through the model as well.
+//! The table of interleavings is checked too: the model runs each order.
 
 use std::path::Path;
 use uncontended_model::classics::named;
@@ -65,7 +65,7 @@ fn minimal_executions_of_the_classics() {
 
 /// Whether the condition holds when the steps take effect in the order that the name spells.
 fn ordered(name: &str, letters: [char; 2], steps: [[&str; 2]; 2], condition: &str) -> bool {
-    // A turn counter makes the interleaving the only one: each step waits until the ones before are over.
+    // A turn counter allows only this interleaving: each step waits until the ones before it are done.
     let (mut columns, mut taken) = ([String::new(), String::new()], [0, 0]);
     let mut rows = Vec::new();
     for (turn, letter) in name.chars().enumerate() {

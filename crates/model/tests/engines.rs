@@ -1,5 +1,5 @@
-//! The engines share one model but no method, so on random programs they must agree: every end that the hashed search
-//! reaches is completed by the enumeration and the other way round, and where the axioms apply, also each count.
+//! The engines share a model but no method, so they must agree on random programs: search and enumeration reach the
+//! same ends, and where the axioms apply, their counts agree as well.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! Whatever sequential consistency allows, x86-TSO allows, by both engines: on every classic.
+//! Everything that sequential consistency allows x86-TSO allows too: on every classic, by both engines.
 
 use uncontended_model::classics::CLASSICS;
 use uncontended_model::dpor::executions;

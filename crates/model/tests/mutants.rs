@@ -1,10 +1,10 @@
-//! Seeded bugs: each sound program forbids its bad end under TSO, and each change to it must let the bad end happen.
+//! Seeded bugs: each correct program forbids its bad end under TSO, and each change to it must allow the bad end.
 
 use uncontended_model::litmus::{Memory, parse};
 use uncontended_model::outcome::Limits;
 use uncontended_model::search::Verdict;
 
-/// A sound program, and the changes that break it: what, from, to.
+/// A correct program, and the changes that break it: name, from, to.
 struct Seeded {
     sound: &'static str,
     bugs: &'static [(&'static str, &'static str, &'static str)],
@@ -46,8 +46,8 @@ const PASSING: Seeded = Seeded {
     ],
 };
 
-/// The waiter sets the sleepers flag, compares the version under the kernel's lock, sleeps; the waker publishes, takes
-/// the flag, wakes.
+/// The waiter sets the sleepers flag, compares the version under the kernel's lock, and sleeps; the waker publishes,
+/// takes the flag, and wakes.
 const SLEEPER: Seeded = Seeded {
     sound: "X86_64 sleeper\n{ 1:rcx=0; }\n P0 | P1 ;\n lock incq (version) | movq $1,(flag) ;\n\
             xchgq %rcx,(flag) | mfence ;\n testq %rcx,%rcx | futex_wait $0,(version) ;\n je END | ;\n\

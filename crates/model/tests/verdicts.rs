@@ -1,5 +1,5 @@
-//! The classic tests against the verdicts of the literature, and what this library's algorithms rest on; then seeded
-//! bugs, each of which must be caught.
+//! The classic tests compared with the verdicts of the literature, and the orderings that this library's algorithms
+//! rely on; then seeded bugs, each of which must be caught.
 //!
 //! Notation: `Wx1` store, `Rx` load, `M` fence, `Lx1` LOCKed exchange, `B` expedited membarrier; threads are separated
 //! by `|`; after `?` the values of the loads in order, after `;` final memory. `A` allowed, `F` forbidden, SC then TSO.
@@ -109,7 +109,7 @@ fn litmus(name: &str, shape: &str) -> String {
     format!("X86_64 {name}\n{{ {init} }}\n {heads} ;\n{code}exists ({})\n", atoms.join(" /\\ "))
 }
 
-/// Whether the condition can be reached, by both engines.
+/// Whether the condition is reachable, by both engines.
 fn allowed(test: &Test, memory: Memory) -> bool {
     let answer = test.answer(memory, Limits::default()).expect("few actors");
     let counted = answer.observation().expect("no bound is hit") != Observation::Never;

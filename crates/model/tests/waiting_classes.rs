@@ -1,6 +1,6 @@
-//! Complete executions are exactly as many as there are classes, in programs with locks, futexes, membarriers and
-//! interrupts: the enumeration against a count that knows nothing of it. Every interleaving is followed, step by step,
-//! and remembered as what it is a linearisation of; equal memories of equal states are followed once.
+//! The enumeration counts exactly as many complete executions as there are classes, in programs with locks, futexes,
+//! membarriers and interrupts. The reference is an independent count that follows every interleaving, step by step, and
+//! records which class it is a linearisation of; states with equal history are followed once.
 
 mod common;
 
@@ -16,24 +16,24 @@ use uncontended_model::state::State;
 use uncontended_model::step::{Actor, Happening, Stepper};
 use uncontended_testkit::{Random, repetitions};
 
-/// A store, by its thread and its number there; initial values belong to nobody.
+/// A store, by its thread and its number there; initial values belong to no thread.
 type Store = (u8, u16);
 
-/// What stays the same however steps that do not touch each other are ordered.
+/// The invariants of a class: what does not depend on the order of independent steps.
 #[derive(Clone, PartialEq, Eq, Hash, Default)]
 struct Class {
-    /// Steps that each thread has taken.
+    /// Steps taken by each thread.
     steps: Vec<u16>,
-    /// Stores that each thread has made, and those that still wait.
+    /// Stores made by each thread, and those still in the buffer.
     stores: Vec<u16>,
     waiting: Vec<Vec<(Loc, u16)>>,
     /// The stores of each location in the order in which they reached memory.
     memory: Vec<Vec<Store>>,
-    /// What each thread's loads read.
+    /// The reads of each thread's loads.
     reads: Vec<Vec<(Loc, Store)>>,
-    /// Which thread slept, passed and woke at each futex, in order.
+    /// The threads that slept, passed and woke at each futex, in order.
     queues: Vec<Vec<u8>>,
-    /// Which thread asked for an interrupt, on whom, and how far the two were.
+    /// The threads that asked for an interrupt, on which thread, and how far the two were.
     interrupts: BTreeSet<(u8, u16, u8, u16)>,
 }
 
@@ -94,7 +94,7 @@ impl Class {
     }
 }
 
-/// How many classes end in each way; `None` if there are too many states on the way.
+/// How many classes end in each way; `None` if there are too many intermediate states.
 fn classes<M: Model>(program: &Program, model: M) -> Option<BTreeMap<Outcome, u64>> {
     let stepper = Stepper::new(program, model.clone());
     let (mut happened, mut enabled) = (Vec::new(), Vec::new());

@@ -1,10 +1,10 @@
-//! Executions that differ in the names of alike threads alone, as one.
+//! Counts executions that differ only in the names of symmetric threads as one.
 
 use super::{Model, Program, Question, What, last, permutations, reads, visit};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a program can end in, as `executions` has it, but threads of a group, which have the same instructions, are
-/// alike: executions that differ in their names alone are counted as one, and what they read comes sorted.
+/// The results of a program like `executions`, but threads of a group, which have the same instructions, are symmetric:
+/// executions that differ only in their names count as one, and their reads come sorted.
 pub(crate) fn classes(
     program: &Program,
     locations: usize,
@@ -47,7 +47,7 @@ pub(crate) fn classes(
     found
 }
 
-/// All ways to give the threads of each group each other's names.
+/// All permutations of the names of the threads within each group.
 fn namings(threads: usize, groups: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let mut namings = vec![(0..threads).collect::<Vec<usize>>()];
     for group in groups {

@@ -1,5 +1,5 @@
-//! An enumerator of all candidate executions, written to be plain and nothing else: every way for every read to read,
-//! every order of the writes of a location, and each model's axioms as products and closures of boolean matrices.
+//! A deliberately plain enumerator of all candidate executions: every way for every read to read, every order of the
+//! writes of a location, and each model's axioms as products and closures of boolean matrices.
 //!
 //! Shares no code with the checker that it judges.
 
@@ -63,11 +63,11 @@ struct Event {
     value: u32,
 }
 
-/// Most events of one candidate.
+/// The most events of one candidate.
 const MOST_EVENTS: usize = 32;
 
-/// A relation between events: bit j of row i says whether i comes before j in it. Judging candidates is all that the
-/// enumerator spends time on.
+/// A relation between events: bit j of row i is set if i comes before j. Evaluating candidates takes almost all of the
+/// enumerator's time.
 #[derive(Clone, Copy)]
 struct Matrix {
     size: usize,
@@ -138,8 +138,8 @@ impl Matrix {
     }
 }
 
-/// What a program can end in: values read in program order, thread after thread, then the final memory; each with the
-/// number of executions (reads-from and write order) that end so.
+/// The results of a program: values read in program order, thread after thread, then the final memory; each with its
+/// number of executions (reads-from and write order).
 pub(crate) fn executions(
     program: &Program,
     locations: usize,
@@ -148,8 +148,8 @@ pub(crate) fn executions(
     executions_within(program, locations, model, None)
 }
 
-/// The same for the executions whose events can be put in a row (that keeps program order and reads-from, under SC also
-/// the order of writes and what reads miss) within a bound.
+/// The same for the executions whose events can be put within a bound in a sequence that keeps program order and
+/// reads-from, and under SC also the order of writes and from-reads.
 pub(crate) fn executions_within(
     program: &Program,
     locations: usize,
@@ -164,7 +164,7 @@ pub(crate) fn executions_within(
     found
 }
 
-/// What each thread reads.
+/// The reads of each thread.
 fn reads(events: &[Event]) -> Vec<Vec<u32>> {
     let mut reads = Vec::new();
     for event in events.iter().filter(|event| event.thread != usize::MAX) {
@@ -181,7 +181,7 @@ fn last<'a>(events: &'a [Event], orders: &'a [Vec<usize>]) -> impl Iterator<Item
     orders.iter().map(|order| events[*order.last().expect("the initial write")].value)
 }
 
-/// Told of each execution: its events, what each reads from, and the orders of writes.
+/// Called for each execution: its events, what each reads from, and the orders of writes.
 type Visit<'a> = &'a mut dyn FnMut(&[Event], &[usize], &[Vec<usize>]);
 
 fn visit(program: &Program, locations: usize, question: Question, found: Visit) {
@@ -205,17 +205,17 @@ struct Question {
     within: Option<Within>,
 }
 
-/// A bound on a row of events.
+/// A bound on a sequence of events.
 #[derive(Clone, Copy)]
 #[allow(dead_code)]
 pub(crate) enum Within {
-    /// So often at most is a thread left that is not at its end.
+    /// The most switches away from a thread that has not ended.
     Preemptions(u32),
-    /// Of so many stretches of one thread's events at most.
+    /// The most stretches of one thread's events.
     Contexts(u32),
 }
 
-/// Whether the events `left` can follow, `thread` having gone on last, within the bound: every order is tried.
+/// Whether the events `left` can follow within the bound if `thread` ran last: every order is tried.
 fn can_follow(
     events: &[Event],
     order: &Matrix,
@@ -316,7 +316,7 @@ fn choose_reads(
     }
 }
 
-/// Values along reads-from; `None` where program order and reads-from have a cycle or a write is read that is none.
+/// Values along reads-from; `None` if program order and reads-from have a cycle, or a read's source is not a write.
 fn evaluate(events: &[Event], from: &[usize]) -> Option<Vec<Event>> {
     let n = events.len();
     let mut events = events.to_vec();
@@ -402,13 +402,13 @@ fn permutations(items: &mut Vec<usize>, at: usize, visit: &mut dyn FnMut(&[usize
 fn program_order(events: &[Event]) -> Matrix {
     Matrix::new(events.len(), |i, j| {
         let (a, b) = (&events[i], &events[j]);
-        // Initial writes come before everything.
+        // Initial writes precede everything.
         (a.thread == b.thread && i < j && a.thread != usize::MAX)
             || (a.thread == usize::MAX && b.thread != usize::MAX)
     })
 }
 
-/// What does not depend on the orders of writes.
+/// The parts that do not depend on the orders of writes.
 struct Given {
     po: Matrix,
     rf: Matrix,

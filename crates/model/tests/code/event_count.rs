@@ -1,11 +1,11 @@
-//! Event counts with one incrementer whose increment is not a LOCKed instruction, and waiters that pay for it.
+//! Event counts with a single incrementer that uses no LOCKed instruction; the waiters pay instead.
 //!
 //! `one_word`: version in the upper bits, the sleepers flag in bit 0 of the same word; x86 only, because an increment
-//! must be one instruction. A waiter that sets the flag can have it overwritten by an increment that had already read
-//! the word. The heavy fence between setting it and going to sleep leaves two cases: the increment is over, and the
-//! word has changed; or it has not begun, and will see the flag.
+//! must be one instruction. A waiter's flag can be overwritten by an increment that had already read the word. The
+//! heavy fence between setting the flag and going to sleep leaves two cases: the increment is over, and the word has
+//! changed; or it has not begun, and will see the flag.
 //!
-//! `two_words`: version and flag apart; portable. The flag is cleared only just before an increment.
+//! `two_words`: version and flag in separate words; portable. The flag is cleared only directly before an increment.
 
 use super::Mutant;
 use std::sync::Arc;
@@ -79,7 +79,7 @@ impl OneWord {
     }
 }
 
-/// Two increments; the waiter sees them both, one after the other.
+/// Two increments; the waiter sees both, one after the other.
 pub(crate) fn one_word(mutant: Mutant) {
     let count = Arc::new(OneWord { word: AtomicU32::new(0), mutant });
     let waiter = {
@@ -173,6 +173,6 @@ pub(crate) fn two_words(mutant: Mutant) {
     count.data.with_mut(|data| unsafe { *data = 7 });
     count.increment();
     assert_eq!(waiter.join().unwrap(), 7);
-    // An RMW keeps the release: checked here so that AcqRel is exercised as well as the plain store.
+    // An RMW keeps the release sequence: checked here so that AcqRel is exercised as well as the plain store.
     assert_eq!(count.version.fetch_add(0, AcqRel), 2);
 }

@@ -1,11 +1,11 @@
-//! A hazard pointer with a cheap read side: publish, light fence, look again. The reclaimer unlinks, heavy fence,
-//! scans.
+//! A hazard pointer with a cheap read side. The reader: publish, light fence, check again. The reclaimer: unlink, heavy
+//! fence, scan.
 //!
-//! I1: a node is reclaimed only if no hazard holds it after the heavy fence; a reader uses it only if, after its light
-//! fence, it was still linked. One of the two comes first (the pair of fences), so never both.
+//! I1: a node is reclaimed only if no hazard holds it after the heavy fence; a reader uses it only if it was still
+//! linked after the light fence. One of the two fences comes first, so at most one of the two happens.
 //! done: the reader clears its hazard -> the reclaimer finds it clear.
 //!
-//! Reclaiming writes the node instead of freeing it: a use that is not ordered before that is a data race.
+//! Reclaiming writes the node instead of freeing it: a use that is not ordered before the write is a data race.
 
 use super::Mutant;
 use std::ptr::{self, null_mut};
@@ -108,7 +108,7 @@ pub(crate) fn scenario(mutant: Mutant) {
     if let Some(old) = domain.replace(&nodes.0[1]) {
         // SAFETY: its memory lives as long as `nodes`.
         let old = unsafe { &*old };
-        // SAFETY: nobody uses it any more (I1).
+        // SAFETY: no thread uses it any more (I1).
         old.with_mut(|value| unsafe { *value = DEAD });
     }
     let value = reader.join().unwrap();

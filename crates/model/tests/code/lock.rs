@@ -1,6 +1,6 @@
-//! A lock on one futex word: 0 free, 1 held, 2 held and somebody may be asleep (Drepper: Futexes are tricky, mutex 2).
+//! A lock on one futex word: 0 free, 1 held, 2 held with possible sleepers (Drepper: Futexes are tricky, mutex 2).
 //!
-//! I1: who stored 1 or 2 over 0 holds the lock, and alone touches the counter.
+//! I1: the thread that stored 1 or 2 over 0 holds the lock, and only it accesses the counter.
 //! handover: `unlock` stores 0 -> `lock` finds 0.
 
 use super::Mutant;
@@ -23,7 +23,7 @@ struct Lock {
     mutant: Mutant,
 }
 
-// SAFETY: the counter belongs to whoever holds the lock (I1).
+// SAFETY: the counter belongs to the thread that holds the lock (I1).
 unsafe impl Sync for Lock {}
 
 impl Lock {

@@ -1,4 +1,4 @@
-//! Lock-free code as a library would hold it, written against the stand-ins, with the bugs that people make in it.
+//! Lock-free code as in a library, written against the stand-ins, with typical bugs as mutants.
 
 use std::sync::atomic::Ordering;
 
@@ -8,7 +8,7 @@ pub(crate) mod lock;
 pub(crate) mod queue;
 pub(crate) mod ring;
 
-/// The bug put into an algorithm, by name; `""` is none.
+/// The bug in an algorithm, by name; `""` is none.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mutant(pub(crate) &'static str);
 

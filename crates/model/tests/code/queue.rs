@@ -1,7 +1,7 @@
 //! Two linked structures: Treiber's stack, and a queue of many producers and one consumer (Vyukov's, intrusive).
 //!
-//! I1: a node is its maker's until it is linked, then shared for reading, then its taker's. Nodes live in an arena as
-//! long as the execution and are used once, so no address comes back.
+//! I1: a node belongs to its creator until it is linked, is then shared for reading, and then belongs to the thread
+//! that takes it. Nodes live in an arena as long as the execution and are used once, so no address is reused.
 //! pushed: the compare-and-swap of a push -> the load of a pop. linked: a producer stores `next` -> the consumer loads
 //! it.
 
@@ -87,14 +87,14 @@ impl Stack {
                 top = now;
                 continue;
             }
-            // SAFETY: taken off, it is ours (I1).
+            // SAFETY: taken off, it belongs to this thread (I1).
             return Some(node.value.with_mut(|value| unsafe { std::mem::take(&mut *value) }));
         }
         None
     }
 }
 
-/// Two threads push; one of them and the first thread pop. Every value comes out once.
+/// Two threads push; one of them and the first thread pop. Every value is popped once.
 pub(crate) fn stack(mutant: Mutant) {
     let stack = Arc::new(Stack { top: AtomicPtr::new(null_mut()), arena: Arena::new(2), mutant });
     let other = {
@@ -129,7 +129,7 @@ impl Queue {
             self.end.store(node, Release);
             before
         } else {
-            // The node behind which to link has been made: its maker's swap is the edge `end`.
+            // The predecessor exists: its maker's swap is the edge `end`.
             // EDGE end (acquire): that node's creation. EDGE end (release): this one's.
             self.end.swap(node, m.order("queue: tail swapped relaxed", AcqRel))
         };

@@ -1,4 +1,4 @@
-//! A ring of two slots, one producer, one consumer.
+//! A ring with two slots, one producer and one consumer.
 //!
 //! I1: `tail - head` is at most 2. I2: slots from `head` to `tail` are the consumer's, the others the producer's.
 //! publish: `push` stores tail -> `pop` loads tail. vacate: `pop` stores head -> `push` loads head.
@@ -32,7 +32,7 @@ impl Ring {
     fn push(&self, value: u32) -> bool {
         let m = self.mutant;
         let tail = self.tail.load(Relaxed);
-        // EDGE vacate (acquire): whoever freed the slot has finished reading it.
+        // EDGE vacate (acquire): the consumer has finished reading the freed slot.
         let head = self.head.load(m.order("ring: vacate is read relaxed", Acquire));
         if tail - head == 2 + usize::from(m.is("ring: one slot too many")) {
             return false;

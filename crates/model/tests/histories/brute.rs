@@ -1,11 +1,11 @@
-//! Is there an order? By trying all, with sequential structures of its own.
+//! Decides linearizability by trying all orders, with its own sequential structures.
 
 use uncontended_model::history::Operation;
 use uncontended_model::history::specs::{
     MapCall, Put, RegisterCall, RegisterOutput, SetCall, Took,
 };
 
-/// What a structure does with a call, and whether that is what was seen.
+/// Applies a call to a structure and compares the output.
 pub(crate) type Step<C, O> = fn(&mut Vec<i64>, &C, Option<&O>) -> bool;
 
 pub(crate) fn linearizable<C, O>(history: &[Operation<C, O>], step: Step<C, O>) -> bool {

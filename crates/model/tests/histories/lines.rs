@@ -1,4 +1,4 @@
-//! Histories as text: what is accepted is read again as it was, and nothing else happens to what is not.
+//! Histories as text: an accepted history reads back unchanged, and a refused one has no other effect.
 
 use std::fmt::Debug;
 use uncontended_model::history::lines::{
@@ -21,7 +21,7 @@ fn written<F: Form>(form: &F, recorded: &Recorded<F>) -> String {
     String::from_utf8(text).expect("it is text")
 }
 
-/// Written and read again it is the same, names included.
+/// Writes and reads it again: it must be the same, names included.
 #[track_caller]
 fn returns<F: Form>(form: &F, recorded: &Recorded<F>) {
     let text = written(form, recorded);
@@ -96,7 +96,7 @@ fn names_units_and_ids_return() {
     returns(&Map, &recorded);
 }
 
-/// Lines of which some fit each structure, cut, joined and changed.
+/// Lines that fit some structure, cut, joined and changed.
 #[test]
 fn whatever_is_accepted_returns() {
     const LINES: [&str; 16] = [

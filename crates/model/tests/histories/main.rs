@@ -1,4 +1,4 @@
-//! Histories, held against every permutation of their operations.
+//! Checks histories against every permutation of their operations.
 
 mod brute;
 mod lines;

@@ -1,19 +1,19 @@
-//! Random histories: run by a true structure, then perhaps spoilt.
+//! Random histories: produced by a correct structure, then sometimes corrupted.
 
 use super::brute::Step;
 use uncontended_model::history::Operation;
 use uncontended_testkit::Random;
 
-/// What is to be made.
+/// What to generate.
 pub(crate) struct Plan<'a, C, O> {
     /// Calls that a client may make; the number is new in each call.
     pub(crate) call: &'a dyn Fn(&mut Random, i64) -> C,
-    /// What a true structure would answer.
+    /// The output of a correct structure.
     pub(crate) outputs: &'a dyn Fn(&C, &mut Random) -> Vec<O>,
     pub(crate) step: Step<C, O>,
     pub(crate) operations: usize,
     pub(crate) clients: u64,
-    /// One in so many never returns; none if it is 0.
+    /// One in this many never returns; none if it is 0.
     pub(crate) pending: u64,
 }
 
@@ -24,7 +24,7 @@ struct Open<C, O> {
     output: Option<O>,
 }
 
-/// A history that is linearizable: each operation takes effect between its call and its return.
+/// A linearizable history: each operation takes effect between its call and its return.
 pub(crate) fn history<C: Clone, O: Clone>(
     random: &mut Random,
     plan: &Plan<'_, C, O>,
@@ -79,7 +79,7 @@ fn take_effect<C, O>(
     panic!("a true structure answers something");
 }
 
-/// Changes one thing or two: an output, a time, an operation that is lost.
+/// Changes one or two things: an output, a time, a lost operation.
 pub(crate) fn spoil<C: Clone, O: Clone>(
     random: &mut Random,
     plan: &Plan<'_, C, O>,

@@ -1,4 +1,4 @@
-//! Keys searched at the same time: the verdict is that of one after the other.
+//! Keys searched in parallel: the verdict equals that of searching them one by one.
 
 use std::num::NonZeroUsize;
 use uncontended_model::history::{
@@ -8,7 +8,7 @@ use uncontended_testkit::Random;
 
 const TWO: NonZeroUsize = NonZeroUsize::new(2).unwrap();
 
-/// Lists that only grow, one for each key: every order of what is added is a state of its own.
+/// Append-only lists, one per key: every order of the additions is a distinct state.
 struct Lists {
     /// Adding to a list that begins with this value panics.
     trap: i64,
@@ -53,8 +53,8 @@ impl Spec for Lists {
     }
 }
 
-/// So many additions at the same time, and a read that sees them in the order in which search tries them last, or in
-/// none: all orders are tried.
+/// This many additions at the same time, and a read that sees them in the order that search tries last, or in none: all
+/// orders are tried.
 fn hard(key: u32, additions: i64, is_lie: bool) -> Vec<OperationOf<Lists>> {
     let add = |value| Operation::done(0, value as u64, Call::Add(key, value), 100, vec![]);
     let mut history: Vec<_> = (0..additions).map(add).collect();
@@ -123,7 +123,7 @@ fn what_does_not_fit_beside_others_is_searched_alone() {
     let mut go_on = |_: &Progress| true;
     let report = two_threads(&history, &mut Limits { memory_bytes, go_on: &mut go_on });
     assert_eq!((report.verdict, report.keys_by_search), (Verdict::Linearizable, 4));
-    // Alone it does not fit either.
+    // On its own it does not fit either.
     let memory_bytes = memory_bytes / 4;
     let report = two_threads(&history, &mut Limits { memory_bytes, go_on: &mut go_on });
     assert_eq!(report.verdict, Verdict::Undecided(Bound::Memory));

@@ -11,7 +11,7 @@ use uncontended_model::history::{
 };
 use uncontended_testkit::{Random, repetitions};
 
-/// What came out of a round of comparisons.
+/// The result of a round of comparisons.
 #[derive(Default, Debug)]
 struct Tally {
     yes: u64,
@@ -50,7 +50,7 @@ where
     tally
 }
 
-/// The core of a refuted history is refuted, and no operation of it may be forgotten.
+/// The core of a refuted history is refuted, and is minimal.
 fn is_core<S>(
     spec: &S,
     plan: &Plan<'_, S::Call, S::Output>,
@@ -73,7 +73,7 @@ fn is_core<S>(
     }
 }
 
-/// What a spec says may be left out may be left out.
+/// Operations that a spec allows to be removed can be removed.
 fn parts_may_be_left_out<S: Spec>(
     spec: &S,
     plan: &Plan<'_, S::Call, S::Output>,
@@ -111,12 +111,12 @@ fn took(call: &Put, random: &mut Random, values: i64) -> Vec<Took> {
     }
 }
 
-/// Puts twice as often as takes if `full`, so that something is in most of the time.
+/// If `full`, twice as many puts as takes, so that the structure is rarely empty.
 fn put(random: &mut Random, value: i64, full: bool) -> Put {
     if random.below(if full { 3 } else { 2 }) == 0 { Put::Out } else { Put::In(value) }
 }
 
-/// All shapes of histories of a queue or stack: distinct values or few, with and without pending operations, empty or
+/// All kinds of histories of a queue or stack: distinct values or few, with and without pending operations, empty or
 /// not.
 fn containers<S: Spec<Call = Put, Output = Took>>(
     name: &str,

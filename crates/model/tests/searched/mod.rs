@@ -1,10 +1,10 @@
-//! A program that searches are interrupted in, and share.
+//! A program for tests that interrupt and share a search.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use uncontended_model::real::{AtomicU32, spawn};
 
-/// Readers and adders of one word: ways that read, ways that write, revisits.
+/// Readers and adders of one word: branches on reads, branches on writes, revisits.
 pub(crate) fn adders_and_readers() {
     let x = Arc::new(AtomicU32::new(0));
     let thread = |number: u32| {
