@@ -92,7 +92,7 @@ fn check(name: &str, stride: usize) {
 
 /// The stride: 1 checks everything, and a larger one is for the short form.
 fn stride(short: usize) -> usize {
-    repetitions("one test of the corpus in so many", short as u64, 1) as usize
+    repetitions("one in this many tests of the corpus", short as u64, 1) as usize
 }
 
 #[test]

@@ -63,8 +63,8 @@ const SLEEPER: Seeded = Seeded {
             " lock incq (version) | movq $1,(flag) ;\nxchgq %rcx,(flag) | mfence",
             " xchgq %rcx,(flag) | movq $1,(flag) ;\nlock incq (version) | mfence",
         ),
-        ("the wake-up goes to another futex", "futex_wake $1,(version)", "futex_wake $1,(flag)"),
-        ("nobody is woken", "futex_wake $1,(version)", "futex_wake $0,(version)"),
+        ("the wakeup goes to another futex", "futex_wake $1,(version)", "futex_wake $1,(flag)"),
+        ("no thread is woken", "futex_wake $1,(version)", "futex_wake $0,(version)"),
         (
             "a sleeper that does not compare the version",
             "futex_wait $0,(version)",

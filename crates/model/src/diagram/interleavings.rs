@@ -56,9 +56,9 @@ pub fn lost_wake_up() -> Vec<Diagram> {
     let waiter = Side { name: "waiter", letter: 'W', steps: ["reads the data", "joins the queue"] };
     let signaller =
         Side { name: "signaller", letter: 'S', steps: ["writes the data", "wakes the queue"] };
-    six("lost wake-up", [waiter, signaller], |name| match name {
+    six("lost wakeup", [waiter, signaller], |name| match name {
         "WWSS" | "SSWW" => ("nothing interleaves: correct", false),
-        "WSSW" => ("the wake-up finds an empty queue: the waiter sleeps forever", true),
+        "WSSW" => ("the wakeup finds an empty queue: the waiter sleeps forever", true),
         _ => ("correct by luck", false),
     })
 }

@@ -179,7 +179,7 @@ impl<'p> Drawing<'p> {
                     .filter(|t| sleepers >> t & 1 == 1)
                     .map(|t| format!("P{t}"))
                     .collect();
-                let who = if who.is_empty() { "nobody".to_owned() } else { who.join(", ") };
+                let who = if who.is_empty() { "no thread".to_owned() } else { who.join(", ") };
                 (thread, format!("wakes {who} on {}", self.name(loc)))
             }
             Happening::Asked { thread, others } => {

@@ -66,7 +66,7 @@ impl fmt::Display for Unsupported {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Unsupported::TooManyActors(n) => {
-                write!(out, "{n} threads, buffers and interrupts; at most 128")
+                write!(out, "{n} threads, buffers and interrupts; at most 128 can be explored")
             }
             Unsupported::Delta => write!(out, "executions are not enumerated under a time bound"),
         }

@@ -226,7 +226,7 @@ mod tests {
         for tick in [">0<", ">+10<", ">+990<", ">+1990<", ">time from 10 us, not to scale<"] {
             assert!(svg.contains(tick), "{tick} is not in {svg}");
         }
-        assert!(svg.contains("viewBox=\"0 0 300 "), "a telephone shows all of it: {svg}");
+        assert!(svg.contains("viewBox=\"0 0 300 "), "a phone shows all of it: {svg}");
     }
 
     #[test]

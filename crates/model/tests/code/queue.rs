@@ -144,7 +144,7 @@ impl Queue {
         before.next.store(node, m.order("queue: linked with a relaxed store", Release));
     }
 
-    /// The values behind `from`, as far as they are linked.
+    /// The values after `from` that are linked.
     fn drain(&self, from: *mut Node) -> Vec<u32> {
         let mut values = Vec::new();
         let mut at = from;

@@ -76,7 +76,7 @@ fn take_effect<C, O>(
             return;
         }
     }
-    panic!("a true structure answers something");
+    panic!("a correct structure has an output");
 }
 
 /// Changes one or two things: an output, a time, a lost operation.

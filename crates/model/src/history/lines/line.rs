@@ -377,7 +377,7 @@ mod tests {
 
     const SEED: &str = r#" {"id":"a\u00e9\ud83d\ude00\n","client":-7,"op":"cas","old":null,"new":"\"","call":0,"return":12,"result":true}"#;
 
-    /// What is read is what another reader of JSON reads; what that one refuses is refused.
+    /// A line that is accepted reads as in serde_json; a line that serde_json refuses is refused.
     fn as_serde_json_has_it(text: &[u8]) -> bool {
         let Ok(line) = Line::parse(text) else { return false };
         let value: Value = serde_json::from_slice(text)

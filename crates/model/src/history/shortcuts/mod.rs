@@ -7,7 +7,7 @@
 //! 1997. The files prove what they use.
 
 mod flag;
-mod lives;
+mod lifetimes;
 mod queue;
 mod register;
 mod stack;
@@ -15,7 +15,7 @@ mod stretch;
 mod values;
 
 pub(super) use flag::flag;
-pub(super) use lives::Step;
+pub(super) use lifetimes::Step;
 pub(super) use queue::queue;
 pub(super) use register::{register, register_by};
 pub(super) use stack::stack;

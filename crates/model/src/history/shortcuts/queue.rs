@@ -2,7 +2,7 @@
 //!
 //! # Contract
 //! Complete histories are linearizable if and only if, for no value and no pair of values,
-//! - a value is taken twice, before it is put in, or without being put in (found by [`Lives`]);
+//! - a value is taken twice, before it is put in, or without being put in (found by [`Lifetimes`]);
 //! - a is put in before b, but b is taken before a, or b is taken and a never is;
 //! - a dequeue finds nothing while at every moment some value is surely in.
 //!
@@ -21,35 +21,35 @@
 use super::super::operation::Operation;
 use super::super::spec::Shortcut;
 use super::super::timeline::{Event, NEVER, Timeline};
-use super::lives::{Life, Lives, Step};
+use super::lifetimes::{Lifetime, Lifetimes, Step};
 
 /// Decides the history of a queue.
 pub(crate) fn queue<C, O>(
     timeline: &Timeline<'_, C, O>,
     step: impl Fn(&Operation<C, O>) -> Step,
 ) -> Shortcut {
-    let mut lives = match Lives::of(timeline, step) {
-        Ok(lives) => lives,
+    let mut lifetimes = match Lifetimes::of(timeline, step) {
+        Ok(lifetimes) => lifetimes,
         Err(shortcut) => return shortcut,
     };
-    let overtaken = Overtaken::new(timeline, &lives.values);
-    let Some(&earliest) = lives.pending.first() else {
-        return match overtaken.pair(&lives.values).or_else(|| lives.never_empty(timeline)) {
+    let overtaken = Overtaken::new(timeline, &lifetimes.values);
+    let Some(&earliest) = lifetimes.pending.first() else {
+        return match overtaken.pair(&lifetimes.values).or_else(|| lifetimes.never_empty(timeline)) {
             Some(ops) => Shortcut::No(ops),
             None => Shortcut::Yes,
         };
     };
-    let short = overtaken.short_of_pending(&lives);
-    if lives.empties.is_empty() {
+    let short = overtaken.short_of_pending(&lifetimes);
+    if lifetimes.empties.is_empty() {
         return short.map_or(Shortcut::Yes, Shortcut::No);
     }
-    if overtaken.pair(&lives.values).is_none() && lives.never_empty(timeline).is_none() {
+    if overtaken.pair(&lifetimes.values).is_none() && lifetimes.never_empty(timeline).is_none() {
         return Shortcut::Yes;
     }
-    for life in lives.values.iter_mut().filter(|life| life.out.is_none()) {
-        life.out.called = earliest;
+    for lifetime in lifetimes.values.iter_mut().filter(|lifetime| lifetime.out.is_none()) {
+        lifetime.out.called = earliest;
     }
-    match short.or_else(|| lives.never_empty(timeline)) {
+    match short.or_else(|| lifetimes.never_empty(timeline)) {
         Some(ops) => Shortcut::No(ops),
         None => Shortcut::Unknown,
     }
@@ -59,10 +59,10 @@ pub(crate) fn queue<C, O>(
 struct Overtaken(Vec<Option<u32>>);
 
 impl Overtaken {
-    fn new<C, O>(timeline: &Timeline<'_, C, O>, values: &[Life]) -> Self {
+    fn new<C, O>(timeline: &Timeline<'_, C, O>, values: &[Lifetime]) -> Self {
         let mut of_op = vec![u32::MAX; timeline.len()];
-        for (number, life) in values.iter().enumerate() {
-            of_op[life.into.op as usize] = number as u32;
+        for (number, lifetime) in values.iter().enumerate() {
+            of_op[lifetime.into.op as usize] = number as u32;
         }
         let mut by = vec![None; values.len()];
         let mut first: Option<u32> = None;
@@ -86,37 +86,41 @@ impl Overtaken {
     }
 
     /// The values that were put in before another one and taken after it: index, and the value that overtook it.
-    fn all<'a>(&'a self, values: &'a [Life]) -> impl Iterator<Item = (&'a Life, &'a Life)> {
+    fn all<'a>(
+        &'a self,
+        values: &'a [Lifetime],
+    ) -> impl Iterator<Item = (&'a Lifetime, &'a Lifetime)> {
         let pairs = values.iter().zip(&self.0);
-        pairs.filter_map(move |(life, by)| {
+        pairs.filter_map(move |(lifetime, by)| {
             let by = &values[(*by)? as usize];
-            (by.out.returned < life.out.called).then_some((life, by))
+            (by.out.returned < lifetime.out.called).then_some((lifetime, by))
         })
     }
 
-    fn pair(&self, values: &[Life]) -> Option<Vec<u32>> {
-        let (life, by) = self.all(values).next()?;
-        Some(life.ops().chain(by.ops()).collect())
+    fn pair(&self, values: &[Lifetime]) -> Option<Vec<u32>> {
+        let (lifetime, by) = self.all(values).next()?;
+        Some(lifetime.ops().chain(by.ops()).collect())
     }
 
     /// The operations that show that more values were overtaken than pending dequeues can have taken.
-    fn short_of_pending(&self, lives: &Lives) -> Option<Vec<u32>> {
+    fn short_of_pending(&self, lifetimes: &Lifetimes) -> Option<Vec<u32>> {
         let mut due = Vec::new();
-        for (life, by) in self.all(&lives.values) {
-            if !life.out.is_none() {
-                return Some(life.ops().chain(by.ops()).collect());
+        for (lifetime, by) in self.all(&lifetimes.values) {
+            if !lifetime.out.is_none() {
+                return Some(lifetime.ops().chain(by.ops()).collect());
             }
-            due.push((by.out.returned, life, by));
+            due.push((by.out.returned, lifetime, by));
         }
         due.sort_unstable_by_key(|(deadline, ..)| *deadline);
-        let mut early = lives.pending.iter().peekable();
+        let mut early = lifetimes.pending.iter().peekable();
         let mut can = 0;
         for (at, (deadline, ..)) in due.iter().enumerate() {
             while early.next_if(|called| **called < *deadline).is_some() {
                 can += 1;
             }
             if can <= at {
-                let shown = due[..=at].iter().flat_map(|(_, life, by)| life.ops().chain(by.ops()));
+                let shown =
+                    due[..=at].iter().flat_map(|(_, lifetime, by)| lifetime.ops().chain(by.ops()));
                 let mut ops: Vec<u32> = shown.collect();
                 ops.sort_unstable();
                 ops.dedup();

@@ -2,8 +2,8 @@
 //!
 //! # Contract
 //! To linearize is to give each value a span, from a moment in its push to one in its pop, such that no two spans
-//! cross. A value that need not be in at any moment ([`Life::sure`]) can be pushed and popped at once, so it does not
-//! matter. For the others:
+//! cross. A value that need not be in at any moment ([`Lifetime::sure`]) can be pushed and popped at once, so it does
+//! not matter. For the others:
 //! - At a moment at which no value is surely in, the history can be cut: spans across that moment are shortened to it,
 //!   which makes none cross. So an operation that found nothing fits there, and each stretch between two cuts is
 //!   decided separately.
@@ -28,7 +28,7 @@
 use super::super::operation::Operation;
 use super::super::spec::Shortcut;
 use super::super::timeline::Timeline;
-use super::lives::{Life, Lives, Step};
+use super::lifetimes::{Lifetime, Lifetimes, Step};
 use super::stretch::{Span, Stretches};
 
 /// Decides the history of a stack.
@@ -36,28 +36,30 @@ pub(crate) fn stack<C, O>(
     timeline: &Timeline<'_, C, O>,
     step: impl Fn(&Operation<C, O>) -> Step,
 ) -> Shortcut {
-    let mut lives = match Lives::of(timeline, step) {
-        Ok(lives) => lives,
+    let mut lifetimes = match Lifetimes::of(timeline, step) {
+        Ok(lifetimes) => lifetimes,
         Err(shortcut) => return shortcut,
     };
-    let refuted = |lives: &Lives| lives.never_empty(timeline).or_else(|| crossing(&lives.values));
-    let Some(ops) = refuted(&lives) else { return Shortcut::Yes };
-    let Some(&earliest) = lives.pending.first() else { return Shortcut::No(ops) };
-    for life in lives.values.iter_mut().filter(|life| life.out.is_none()) {
-        life.out.called = earliest;
+    let refuted = |lifetimes: &Lifetimes| {
+        lifetimes.never_empty(timeline).or_else(|| crossing(&lifetimes.values))
+    };
+    let Some(ops) = refuted(&lifetimes) else { return Shortcut::Yes };
+    let Some(&earliest) = lifetimes.pending.first() else { return Shortcut::No(ops) };
+    for lifetime in lifetimes.values.iter_mut().filter(|lifetime| lifetime.out.is_none()) {
+        lifetime.out.called = earliest;
     }
-    refuted(&lives).map_or(Shortcut::Unknown, Shortcut::No)
+    refuted(&lifetimes).map_or(Shortcut::Unknown, Shortcut::No)
 }
 
 /// The operations of a stretch of values none of which can be at the bottom.
-fn crossing(values: &[Life]) -> Option<Vec<u32>> {
+fn crossing(values: &[Lifetime]) -> Option<Vec<u32>> {
     let mut spans: Vec<Span> = Vec::new();
-    for (number, life) in values.iter().enumerate() {
-        spans.extend(life.sure().map(|(from, to)| Span {
+    for (number, lifetime) in values.iter().enumerate() {
+        spans.extend(lifetime.sure().map(|(from, to)| Span {
             from,
             to,
-            earliest: life.into.called,
-            latest: life.out.returned,
+            earliest: lifetime.into.called,
+            latest: lifetime.out.returned,
             number: number as u32,
         }));
     }

@@ -2,7 +2,7 @@
 //!
 //! # Contract
 //! Only for histories in which every value is put in at most once. Times are positions of the timeline. A value is
-//! *surely in* from the return of its put to the call of its take, if that is an interval: [`Life::sure`].
+//! *surely in* from the return of its put to the call of its take, if that is an interval: [`Lifetime::sure`].
 //!
 //! # State
 //! - L1: a value whose put never returned and that was never taken is left out: it need not have gone in, and putting
@@ -53,12 +53,12 @@ impl Way {
 
 /// The put and the take of a value.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Life {
+pub(super) struct Lifetime {
     pub(super) into: Way,
     pub(super) out: Way,
 }
 
-impl Life {
+impl Lifetime {
     /// The interval in which the value is surely in.
     pub(super) fn sure(&self) -> Option<(u32, u32)> {
         (self.into.returned < self.out.called).then_some((self.into.returned, self.out.called))
@@ -72,44 +72,44 @@ impl Life {
 
 /// The lifetimes in a history of a queue or stack.
 #[derive(Debug)]
-pub(super) struct Lives {
+pub(super) struct Lifetimes {
     /// The lifetimes that matter.
-    pub(super) values: Vec<Life>,
+    pub(super) values: Vec<Lifetime>,
     /// The operations that found nothing.
     pub(super) empties: Vec<Way>,
     /// The positions of the calls of takes that never returned, ascending.
     pub(super) pending: Vec<u32>,
 }
 
-impl Lives {
+impl Lifetimes {
     /// Pairs the operations. Returns a verdict if that already decides, or if pairing is not possible.
     pub(super) fn of<C, O>(
         timeline: &Timeline<'_, C, O>,
         step: impl Fn(&Operation<C, O>) -> Step,
-    ) -> Result<Lives, Shortcut> {
+    ) -> Result<Lifetimes, Shortcut> {
         let mut numbers = Values::with_capacity(timeline.len() / 2);
-        let mut lives = Lives { values: vec![], empties: vec![], pending: vec![] };
+        let mut lifetimes = Lifetimes { values: vec![], empties: vec![], pending: vec![] };
         let mut twice = None;
         for (op, operation) in timeline.operations() {
             let (value, is_in) = match step(operation) {
                 Step::In(value) => (value, true),
                 Step::Out(value) => (value, false),
                 Step::Empty => {
-                    lives.empties.push(Way::of(timeline, op));
+                    lifetimes.empties.push(Way::of(timeline, op));
                     continue;
                 }
                 Step::Pending => {
-                    lives.pending.push(timeline.called(op));
+                    lifetimes.pending.push(timeline.called(op));
                     continue;
                 }
                 Step::Impossible => return Err(Shortcut::No(vec![op])),
             };
-            let (number, is_new) = numbers.number(value, lives.values.len());
+            let (number, is_new) = numbers.number(value, lifetimes.values.len());
             if is_new {
-                lives.values.push(Life { into: Way::NONE, out: Way::NONE });
+                lifetimes.values.push(Lifetime { into: Way::NONE, out: Way::NONE });
             }
-            let life = &mut lives.values[number as usize];
-            let way = if is_in { &mut life.into } else { &mut life.out };
+            let lifetime = &mut lifetimes.values[number as usize];
+            let way = if is_in { &mut lifetime.into } else { &mut lifetime.out };
             match (way.is_none(), is_in) {
                 (true, _) => *way = Way::of(timeline, op),
                 (false, true) => return Err(Shortcut::Unknown),
@@ -118,20 +118,21 @@ impl Lives {
             }
         }
         if let Some((number, op)) = twice {
-            let ops = lives.values[number as usize].ops();
+            let ops = lifetimes.values[number as usize].ops();
             return Err(Shortcut::No(ops.chain([op]).collect()));
         }
-        lives.pending.sort_unstable();
-        lives.reasonable()
+        lifetimes.pending.sort_unstable();
+        lifetimes.reasonable()
     }
 
     /// Checks that every value was taken after it was put in, and leaves out those that do not matter (L1).
-    fn reasonable(mut self) -> Result<Lives, Shortcut> {
-        let wrong = self.values.iter().find(|life| life.out.returned < life.into.called);
-        if let Some(life) = wrong {
-            return Err(Shortcut::No(life.ops().collect()));
+    fn reasonable(mut self) -> Result<Lifetimes, Shortcut> {
+        let wrong =
+            self.values.iter().find(|lifetime| lifetime.out.returned < lifetime.into.called);
+        if let Some(lifetime) = wrong {
+            return Err(Shortcut::No(lifetime.ops().collect()));
         }
-        self.values.retain(|life| life.into.returned != NEVER || !life.out.is_none());
+        self.values.retain(|lifetime| lifetime.into.returned != NEVER || !lifetime.out.is_none());
         Ok(self)
     }
 
@@ -145,7 +146,7 @@ impl Lives {
         }
         let events = timeline.events().len();
         let mut starts = vec![0i32; events + 1];
-        for (from, to) in self.values.iter().filter_map(Life::sure) {
+        for (from, to) in self.values.iter().filter_map(Lifetime::sure) {
             starts[from as usize] += 1;
             if to != NEVER {
                 starts[to as usize] -= 1;
@@ -168,22 +169,22 @@ impl Lives {
     /// An operation that found nothing, and the fewest values that together were surely in throughout it.
     fn cover(&self, empty: Way) -> Vec<u32> {
         let within = |(from, to): (u32, u32)| from < empty.returned && to > empty.called;
-        let sure = |life| Life::sure(life).filter(|span| within(*span));
+        let sure = |lifetime| Lifetime::sure(lifetime).filter(|span| within(*span));
         let mut spans: Vec<_> =
-            self.values.iter().filter_map(|life| Some((sure(life)?, life))).collect();
+            self.values.iter().filter_map(|lifetime| Some((sure(lifetime)?, lifetime))).collect();
         spans.sort_unstable_by_key(|(span, _)| *span);
         let mut spans = spans.into_iter().peekable();
         let mut ops = vec![empty.op];
         let mut reached = empty.called;
         while reached < empty.returned {
-            let mut best: Option<(u32, &Life)> = None;
-            while let Some(((_, to), life)) = spans.next_if(|((from, _), _)| *from <= reached) {
+            let mut best: Option<(u32, &Lifetime)> = None;
+            while let Some(((_, to), lifetime)) = spans.next_if(|((from, _), _)| *from <= reached) {
                 if best.is_none_or(|(farthest, _)| to > farthest) {
-                    best = Some((to, life));
+                    best = Some((to, lifetime));
                 }
             }
-            let Some((to, life)) = best.filter(|(to, _)| *to > reached) else { break };
-            ops.extend(life.ops());
+            let Some((to, lifetime)) = best.filter(|(to, _)| *to > reached) else { break };
+            ops.extend(lifetime.ops());
             reached = to;
         }
         ops
