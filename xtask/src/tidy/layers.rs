@@ -1,4 +1,4 @@
-//! Layers: which crate may use which. ARCHITECTURE's table of crates is the rule; `cargo metadata` is held against it.
+//! Layers: which crate may use which. ARCHITECTURE's table of crates is the rule; `cargo metadata` is compared with it.
 
 use super::architecture::{Floor, Row};
 use crate::metadata;

@@ -15,7 +15,7 @@ const fn tell(phrase: &'static str, instead: &'static str) -> Tell {
 }
 
 /// In lower case; at word boundaries.
-const TELLS: [Tell; 48] = [
+const TELLS: [Tell; 55] = [
     tell("but for", "except for"),
     tell("is had", "somebody has it"),
     tell("was had", "somebody had it"),
@@ -67,6 +67,13 @@ const TELLS: [Tell; 48] = [
     tell("comes to its end", "ends"),
     tell("lets itself", "can be"),
     tell("upon each other", "in a row"),
+    tell("held against", "compared with, checked against"),
+    tell("hold against", "compare with, check against"),
+    tell("told error", "reported error"),
+    tell("answers so", "returns this"),
+    tell("without harm", "safely"),
+    tell("as it likes", "without limit"),
+    tell("what came of", "the result"),
     Tell {
         phrase: "is no",
         instead: "is not a",
