@@ -49,7 +49,7 @@ fn memory_without_end() {
             kept.push(real::Box::new([0u64; 128]));
         }
     });
-    unknown(&boxes.unwrap(), Bound::Memory(1 << 20), "`Explorer::memory_bytes` gives it more");
+    unknown(&boxes.unwrap(), Bound::Memory(1 << 20), "or raise `Explorer::memory_bytes`");
     let atomics = explorer().memory_bytes(1 << 20).explore(|| {
         loop {
             AtomicU32::new(0);
@@ -117,8 +117,8 @@ fn a_destructor_that_panics_where_the_checker_ends_its_thread() {
         thread.join().unwrap();
     });
     let why = blocked.unwrap_err().to_string();
-    assert!(why.contains("thread 0 was ended in the middle"), "{why}");
-    assert!(why.contains("cut short. Let destructors do nothing of the kind"), "{why}");
+    assert!(why.contains("the checker ended thread 0"), "{why}");
+    assert!(why.contains("cut short. Do nothing of the kind in a destructor"), "{why}");
     assert!(!std::thread::panicking());
 }
 
@@ -145,7 +145,7 @@ fn a_destructor_that_waits_keeps_the_message_of_the_panic() {
         .unwrap();
     let (_, message) = panics(&report);
     assert!(message.starts_with("what was wrong; while it unwinds"), "{report}");
-    assert!(message.ends_with("a destructor waits for ever"), "{report}");
+    assert!(message.ends_with("a destructor waits forever"), "{report}");
     assert!(!std::thread::panicking());
 }
 
@@ -193,7 +193,10 @@ fn state_that_stays_from_run_to_run() {
     });
     let why = once.unwrap_err().to_string();
     assert!(why.contains("state that the checker can't see"), "{why}");
-    assert!(why.contains("`OnceLock`") && why.contains("anew in the explored closure"), "{why}");
+    assert!(
+        why.contains("`OnceLock`") && why.contains("create such state in the explored closure"),
+        "{why}"
+    );
     thread_local!(static RUNS: Cell<u32> = const { Cell::new(0) });
     let counted = explorer().explore(|| {
         RUNS.set(RUNS.get() + 1);
@@ -219,8 +222,8 @@ fn a_loop_without_a_hint_is_told_with_its_place() {
         .unwrap();
     assert!(matches!(report.verdict, Verdict::Unknown(_)), "{report}");
     let looping = report.looping.as_ref().unwrap();
-    assert!(looping.starts_with("thread 0 goes round "), "{report}");
-    assert!(looping.contains("without a hint: a loop that waits calls `spin_loop`"), "{report}");
+    assert!(looping.starts_with("thread 0 loops at "), "{report}");
+    assert!(looping.contains("without a hint: call `spin_loop`"), "{report}");
     assert!(looping.contains("real_bad.rs:") && report.to_string().contains(looping), "{report}");
     let straight =
         explorer().explore(|| (0..9).for_each(|at| AtomicU32::new(0).store(at, Relaxed)));
@@ -256,7 +259,7 @@ fn a_loop_that_changes_something_in_each_round_is_told_with_its_remedy() {
         }
     });
     let looping = hints.unwrap().looping.unwrap();
-    assert!(looping.starts_with("thread 0 does nothing but hint at "), "{looping}");
+    assert!(looping.starts_with("thread 0 only gives hints at "), "{looping}");
 }
 
 #[test]
@@ -315,7 +318,7 @@ fn a_lock_of_std_that_is_held_over_a_step_is_told_with_its_place() {
     stuck.kill().unwrap();
     stuck.wait().unwrap();
     let told = told.expect("it is reported, and waits on");
-    for part in [TEST, "sleeps at ", "real_bad.rs:", "a lock of `std`", "use the checker's `Mutex`"]
+    for part in [TEST, "slept at ", "real_bad.rs:", "a lock of `std`", "use the checker's `Mutex`"]
     {
         assert!(told.contains(part), "{part}: {told}");
     }
@@ -341,8 +344,8 @@ fn recursion_without_end_is_told_before_the_process_ends() {
         .unwrap();
     let told = String::from_utf8_lossy(&again.stderr);
     assert!(!again.status.success(), "{told}");
-    assert!(told.contains("used up its stack of 256 KiB"), "{told}");
-    assert!(told.contains("`Explorer::stack_bytes` gives it more"), "{told}");
+    assert!(told.contains("overflowed its stack of 256 KiB"), "{told}");
+    assert!(told.contains("or raise `Explorer::stack_bytes`"), "{told}");
     let more = explorer().stack_bytes(16 << 20);
     assert!(more.explore(|| assert!(down(DEEP) > 0)).unwrap().holds());
 }

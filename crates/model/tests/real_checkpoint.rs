@@ -121,10 +121,10 @@ fn a_checkpoint_with_another_bound_or_place_is_refused() {
     let noted = std::fs::read(&path).unwrap();
     for other in [base().leaks(true), base().memory_bytes(1 << 20), base().stack_bytes(1 << 20)] {
         let refused = slice(other).unwrap_err();
-        assert!(refused.to_string().contains("is of another search"), "{refused}");
+        assert!(refused.to_string().contains("belongs to another search"), "{refused}");
     }
     let refused = search(&path).unwrap_err();
-    assert!(refused.to_string().contains("is of another search"), "{refused}");
+    assert!(refused.to_string().contains("belongs to another search"), "{refused}");
     assert_eq!(std::fs::read(&path).unwrap(), noted, "it is left alone");
     std::fs::remove_file(&path).unwrap();
 }
@@ -150,7 +150,10 @@ fn a_checkpoint_of_another_build_is_refused() {
     std::fs::copy(&own, &built).unwrap();
     std::fs::write(&built, bytes).unwrap();
     let (is_fine, said) = run(&built);
-    assert!(!is_fine && said.contains("is of another build of this program: remove it"), "{said}");
+    assert!(
+        !is_fine && said.contains("belongs to another build of this program: remove it"),
+        "{said}"
+    );
     assert_eq!(std::fs::read(&path).unwrap(), noted, "it is left alone");
     assert!(run(&own).0, "the build that it is of goes on");
     assert_ne!(std::fs::read(&path).unwrap(), noted);

@@ -196,7 +196,7 @@ fn code_that_waits_for_a_step_is_refused_with_its_place() {
                         panic!("{name}, {memory:?}, {most}: {report}");
                     };
                     assert_eq!(site.file(), file!());
-                    let said = format!("plain atomics only: this one waits at {site}");
+                    let said = format!("plain atomics, and this one waits at {site}");
                     assert!(report.to_string().contains(&said), "{report}");
                 }
             }

@@ -295,7 +295,7 @@ fn what_is_told_apart_is_an_error() {
         });
         group.join().unwrap();
     });
-    assert!(at_once.starts_with("symmetric threads do not do the same"), "{at_once}");
+    assert!(at_once.starts_with("symmetric threads must do the same"), "{at_once}");
     // Once they have found different things they may do different things.
     let later = refused(|| {
         let (x, number) = (Arc::new(AtomicU32::new(0)), Numbered(0));
@@ -306,7 +306,7 @@ fn what_is_told_apart_is_an_error() {
         });
         group.join().unwrap();
     });
-    assert!(later.contains("with them exchanged"), "{later}");
+    assert!(later.contains("if they are exchanged"), "{later}");
 }
 
 #[test]

@@ -180,7 +180,7 @@ fn a_read_modify_write_in_between_carries_on_and_lacks_nothing() {
     assert!(right.holds(), "{right}");
     for add in [Relaxed, AcqRel] {
         let text = trace(added(Relaxed, add, Acquire));
-        let why = "#6 reads what #5 wrote after #3, which carries on from #4, but #4 (rlx) does not release\n";
+        let why = "#6 reads what #5 wrote after #3, which continues the release sequence of #4, but #4 (rlx) does not release\n";
         says(&text, &[why]);
     }
     let unread = trace(added(Release, Relaxed, Relaxed));
@@ -201,7 +201,7 @@ fn where_one_of_several_orderings_would_do_that_is_told() {
         |_| (),
         |flags| flags.iter().all(|flag| flag.load(Acquire) == 1),
     ));
-    says(&text, &["one of these would be enough: #", " (rlx) releases; or #", " (rlx) releases\n"]);
+    says(&text, &["one of these would suffice: #", " (rlx) releases; or #", " (rlx) releases\n"]);
 }
 
 #[test]
@@ -212,7 +212,7 @@ fn rounds_are_shown_once_and_old_values_are_called_stale() {
             spin_loop();
         }
     });
-    says(&text, &["never = 0x0 acq (initial) ×", "goes round its loop for ever"]);
+    says(&text, &["never = 0x0 acq (initial) ×", "loops forever"]);
     assert_eq!(text.matches("never = ").count(), 1, "{text}");
     let stale = trace(|| {
         let words = Arc::new([0; 2].map(AtomicU32::new));
@@ -258,8 +258,8 @@ fn the_page_of_a_replay_says_that_it_is_one() {
     let report = explorer.replay(&found.schedule, body()).unwrap();
     assert!(report.to_string().starts_with("violated along the schedule given: "), "{report}");
     let page = report.violation().unwrap().html();
-    assert!(page.contains("it was run alone, along the schedule below"), "{page}");
-    assert!(!page.contains("as it was found"), "{page}");
+    assert!(page.contains("replayed along the schedule below"), "{page}");
+    assert!(!page.contains("as found"), "{page}");
 }
 
 #[test]

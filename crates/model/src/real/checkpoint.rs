@@ -1,11 +1,11 @@
-//! How far a search has come, in a file: a search that is killed goes on from there.
+//! Checkpoints: the progress of a search in a file, so that a killed search can resume.
 //!
 //! # Contract
-//! The search is a tree walked in one order, so the way from its root to the run just made says what is done and what
-//! is left. To go on, the runs on that way are made again, uncounted; each must take the steps that it took. The file
-//! is one line: that it is ours, the exploration, its executable, its bounds, the counts, the way. It is replaced as a
-//! whole, so that a kill leaves the old one or the new one. A file that is not of this search, of this build, is never
-//! used, written over or removed.
+//! The search is a tree walked in a fixed order, so the path from its root to the last run determines what is done and
+//! what is left. To resume, the runs on that path are repeated without being counted, and each must take the same
+//! steps. The file is one line: a signature, the exploration, its executable, its bounds, the counts, the path. It is
+//! replaced atomically, so a kill leaves the old file or the new one. A file of another search or another build is
+//! never used, overwritten or removed.
 
 use super::core::Stop;
 use super::exploration::Exploration;
@@ -17,14 +17,14 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How often a search notes where it is.
+/// The interval between checkpoints.
 const PERIOD: Duration = Duration::from_millis(200);
 
-/// How a checkpoint begins.
+/// The signature at the start of a checkpoint.
 const OURS: &str = "uncontended-checkpoint-2 ";
 
 impl<T: Ord + 'static> Exploration<T> {
-    /// What must be the same for a search to go on, apart from the executable: the place, and all bounds.
+    /// What must be equal to resume a search, apart from the executable: the place, and all bounds.
     fn bounds_noted(&self) -> String {
         let b = &self.bounds;
         let (events, rounds, spins) = (b.events, b.rounds, b.spins);
@@ -48,7 +48,7 @@ impl<T: Ord + 'static> Exploration<T> {
         ]
     }
 
-    /// Notes where the search is, if it is time to, or if the search ends here.
+    /// Writes a checkpoint if one is due, or if the search ends here.
     pub(super) fn note_checkpoint(
         &mut self,
         bound: Option<Bound>,
@@ -56,7 +56,7 @@ impl<T: Ord + 'static> Exploration<T> {
     ) -> Result<(), Diverged> {
         let Some(path) = self.bounds.checkpoint.clone() else { return Ok(()) };
         self.note_steps();
-        // What a bound kept out is not noted: such a search is not gone on with.
+        // What a bound kept out is not recorded: such a search is not resumed.
         if bound.is_some() || (!ends && self.noted.elapsed() < PERIOD) {
             return Ok(());
         }
@@ -79,13 +79,13 @@ impl<T: Ord + 'static> Exploration<T> {
         let new = PathBuf::from(new);
         let written = std::fs::write(&new, text).and_then(|()| std::fs::rename(&new, &path));
         written.map_err(|why| {
-            // Half a file is of no use; it may not be there.
+            // Half a file is useless; it may not even exist.
             let _ = std::fs::remove_file(&new);
             Diverged(format!("the checkpoint {} cannot be written: {why}", path.display()))
         })
     }
 
-    /// Keeps the fingerprint of the run just made: the way to what follows leads through it.
+    /// Keeps the fingerprint of the last run, which lies on the path to what follows.
     fn note_steps(&mut self) {
         let core = &mut *self.run.core.borrow_mut();
         let steps = fingerprint::of_steps(&core.graph);
@@ -97,12 +97,12 @@ impl<T: Ord + 'static> Exploration<T> {
 
     pub(super) fn forget_checkpoint(&self) {
         if let Some(path) = &self.bounds.checkpoint {
-            // A search that is over leaves nothing; it may never have noted anything.
+            // A completed search leaves no file; it may never have written one.
             let _ = std::fs::remove_file(path);
         }
     }
 
-    /// Goes to where a checkpoint says that the search is. False: nothing was left there.
+    /// Restores the search from its checkpoint. False: nothing was left.
     pub(super) fn resume(&mut self) -> Result<bool, Diverged> {
         let Some(path) = self.bounds.checkpoint.clone() else { return Ok(true) };
         let Some(text) = read(&path)? else { return Ok(true) };
@@ -119,7 +119,7 @@ impl<T: Ord + 'static> Exploration<T> {
                 let mut core = self.run.core.borrow_mut();
                 let core = &mut *core;
                 let is_run = core.growth.take(&mut core.graph, turn.item);
-                // A revisit only makes room for what follows: nothing runs.
+                // A revisit only makes room for what follows: there is nothing to run.
                 if !is_run.ok_or_else(|| misfit(&path))? {
                     continue;
                 }
@@ -137,7 +137,7 @@ impl<T: Ord + 'static> Exploration<T> {
         Ok(core.growth.next(&mut core.graph))
     }
 
-    /// Makes a run that was counted before.
+    /// Repeats a run that was counted before.
     fn go_again(&mut self, graph: Graph) -> Result<(), Diverged> {
         self.execute(graph);
         if let Some(Stop::Diverged(why)) = self.run.core.borrow_mut().stop.take() {
@@ -147,18 +147,19 @@ impl<T: Ord + 'static> Exploration<T> {
         Ok(())
     }
 
-    /// Takes the counts from a checkpoint, if it is of this search and this build; its way.
+    /// Takes the counts from a checkpoint of this search and this build, and returns its path.
     fn parse(&mut self, path: &Path, text: &str) -> Result<Vec<Turn>, Diverged> {
         let whole = text.strip_prefix(OURS).and_then(|rest| rest.strip_suffix(" end\n"));
         let Some(whole) = whole else {
             let why = "is not a checkpoint of this version: remove it, or name another file";
             return Err(Diverged(format!("{} {why}", path.display())));
         };
-        let other = || refused(path, "is of another search (another place, memory model or bound)");
+        let other =
+            || refused(path, "belongs to another search (another place, memory model or bound)");
         let own = whole.strip_prefix(&self.name).and_then(|rest| rest.strip_prefix(' '));
         let (build, rest) = own.and_then(|rest| rest.split_once(' ')).ok_or_else(other)?;
         if build != executable()? {
-            return Err(refused(path, "is of another build of this program"));
+            return Err(refused(path, "belongs to another build of this program"));
         }
         let numbers = rest.strip_prefix(&self.bounds_noted()).and_then(|rest| {
             rest.strip_prefix(' ')?.split(' ').map(|word| word.parse().ok()).collect()
@@ -183,10 +184,10 @@ impl<T: Ord + 'static> Exploration<T> {
     }
 }
 
-/// What is in the file, if there is one.
+/// The text of the file, if it exists.
 fn read(path: &Path) -> Result<Option<String>, Diverged> {
     match std::fs::read(path) {
-        // What is not text is not ours, which the line's beginning then shows.
+        // A file that is not text is not ours; the missing signature then shows that.
         Ok(bytes) => Ok(Some(String::from_utf8(bytes).unwrap_or_default())),
         Err(why) if why.kind() == ErrorKind::NotFound => Ok(None),
         Err(why) => {
@@ -203,8 +204,5 @@ fn executable() -> Result<String, Diverged> {
 }
 
 fn refused(path: &Path, why: &str) -> Diverged {
-    Diverged(format!(
-        "the checkpoint {} {why}: remove it, and the search begins anew",
-        path.display()
-    ))
+    Diverged(format!("the checkpoint {} {why}: remove it to restart the search", path.display()))
 }

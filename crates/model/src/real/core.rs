@@ -1,14 +1,14 @@
-//! One run of the explored code along a graph: first what the graph already holds, then on from there.
+//! One run of the explored code along a graph: replays what the graph holds, then extends it.
 //!
 //! # Contract
-//! [`Core::step`] answers a thread's request, or says that the thread must wait. While the graph is replayed, a request
-//! must be the one that the graph holds at that place: anything else means that the code depends on something the
-//! checker can't see, and ends the exploration as an error. After that the lowest thread that can move moves.
-//!
+//! [`Core::step`] answers a thread's request, or reports that the thread must wait. While the graph is replayed, a
+//! request must be the one that the graph holds at that place: any other request means that the code depends on
+//! something the checker does not see, and ends the exploration with an error. After the replay, the lowest runnable
+//! thread moves.
 //! # State
 //! C1: `ThreadRun::executed` events of each thread have been answered in this run; a read is answered only after the
 //!     write it reads from, so plain memory changes in an order that program order and reads-from allow.
-//! C2: values that are addresses are taken from this run: an allocator may choose anew.
+//! C2: values that are addresses are taken from this run: an allocator may return other addresses.
 
 use super::clock::Clock;
 use super::condition::Condition;
@@ -31,7 +31,7 @@ pub(crate) const QUEUE: u8 = 0x80;
 /// Marks the name of a thread's token.
 const TOKEN: u8 = 0x40;
 
-/// A request with what it is about.
+/// A request with its location.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request {
     pub(crate) op: Op,
@@ -46,9 +46,9 @@ pub(crate) enum State {
     #[default]
     Ready,
     Joining(u8),
-    /// In a wait that the graph says goes on.
+    /// In a wait that continues according to the graph.
     Blocked,
-    /// In a loop that has gone round without news as often as the bound allows.
+    /// In a loop that has made as many unsuccessful rounds as the bound allows.
     Spinning,
     /// In a `wait_until` whose condition does not hold.
     Awaiting,
@@ -67,15 +67,15 @@ pub(crate) struct ThreadRun {
     pub(crate) rounds: Rounds,
     /// How often it has written, or started or joined a thread.
     pub(crate) effects: u64,
-    /// The condition of a `wait_until` that it evaluates.
+    /// The condition of a `wait_until` that it is evaluating.
     pub(crate) condition: Option<Condition>,
-    /// How many of its timed waits have run out.
+    /// How many of its timed waits have timed out.
     pub(crate) timeouts: u32,
-    /// How often it has failed or woken without a cause.
+    /// The number of its spurious failures and wakeups.
     pub(crate) spurious: u32,
     /// It has given a hint and done nothing since.
     pub(crate) hinted: bool,
-    /// It is one of several that run the same code on the same values.
+    /// It is one of several threads that run the same code on the same values.
     pub(crate) symmetric: bool,
     /// Where its `park` waits.
     pub(crate) token: Option<u32>,
@@ -87,26 +87,26 @@ pub(crate) enum Stop {
     Failure(Failure),
     Bound(Bound),
     Diverged(String),
-    /// A schedule asks for something that cannot be.
+    /// A schedule requests an impossible step.
     Misfit(String),
 }
 
 #[derive(Debug)]
 pub(crate) struct Limits {
     pub(crate) events: usize,
-    /// Rounds without effect that a waiting loop makes before its reads are forced.
+    /// Unsuccessful rounds that a waiting loop makes before its reads are forced.
     pub(crate) rounds: u32,
     /// The same for a loop that stores what it found, before it is left waiting.
     pub(crate) rewriting_rounds: u32,
-    /// Rounds without news after which a loop is taken to wait for ever.
+    /// Unsuccessful rounds after which a loop is taken to wait forever.
     pub(crate) spins: u32,
-    /// Time-outs of one thread.
+    /// Time-outs per thread.
     pub(crate) timeouts: u32,
-    /// Failures and wake-ups of one thread that have no cause.
+    /// Spurious failures and wakeups per thread.
     pub(crate) spurious: u32,
     /// Memory that the run may take, in bytes.
     pub(crate) memory_bytes: usize,
-    /// A thread's stack.
+    /// Bytes of a thread's stack.
     pub(crate) stack_bytes: usize,
 }
 
@@ -117,30 +117,30 @@ pub(crate) struct Core {
     pub(crate) limits: Limits,
     #[expect(clippy::vec_box, reason = "they are taken out and put back in every run")]
     pub(crate) threads: Vec<Box<ThreadRun>>,
-    /// Creating thread and how many events it had, per location of this run.
+    /// Creating thread and its number of events at that point, per location of this run.
     born: Vec<Option<(u8, usize)>>,
-    /// Where the next location probably is.
+    /// The likely index of the next location.
     next_location: usize,
-    /// Of earlier runs, for their memory.
+    /// Clocks of earlier runs, kept to reuse their memory.
     #[expect(clippy::vec_box, reason = "as `threads`")]
     spare: Vec<Box<ThreadRun>>,
-    /// Memory that the run took.
+    /// Bytes that the run has taken.
     pub(crate) heap: Heap,
-    /// Events in the order in which this run answered them.
+    /// Events in the order in which this run executed them.
     pub(crate) log: Vec<EventId>,
     pub(crate) replaying: bool,
     pub(crate) stop: Option<Stop>,
-    /// What the steps of a schedule find, from the next one on; empty where the run goes by itself.
+    /// The remaining steps of a schedule; empty if the run is not scripted.
     pub(crate) script: VecDeque<Step>,
-    /// What leads the run, unless it goes by itself.
+    /// The guide of the run, if it has one.
     pub(crate) guide: Option<Guide>,
-    /// The one thread that moves on beyond the graph; none: all do.
+    /// The one thread that moves beyond the graph; `None`: all do.
     pub(crate) alone: Option<usize>,
-    /// What a failure about two accesses to plain memory is about.
+    /// What a failure about two plain accesses refers to.
     pub(crate) clash: Option<Clash>,
     /// Draws the run at random.
     pub(crate) sampler: Option<Box<Sampler>>,
-    /// A timed wait of this run could not run out, because its thread's others had.
+    /// A timed wait of this run could not time out, because the thread had used up its time-outs.
     pub(crate) out_of_time: bool,
     /// Identifies the run in objects that outlive it.
     pub(crate) epoch: u32,
@@ -172,7 +172,7 @@ impl Core {
         }
     }
 
-    /// Makes ready to run along `graph`.
+    /// Prepares to run along `graph`.
     pub(crate) fn begin(&mut self, graph: Graph, epoch: u32) {
         self.graph = graph;
         if self.graph.threads.is_empty() {
@@ -197,7 +197,7 @@ impl Core {
         self.threads.push(run);
     }
 
-    /// A new location, named by its creator and its count, so that it is the same one in every run.
+    /// A new location, named by its creator and its count, so that its name is the same in every run.
     pub(crate) fn create(
         &mut self,
         thread: usize,
@@ -213,7 +213,7 @@ impl Core {
         location
     }
 
-    /// A location made before the exploration began; `number` stays with the object.
+    /// A location created before the exploration began; `number` stays with the object.
     pub(crate) fn adopt(&mut self, number: u32, initial: u64) -> u32 {
         self.locate((u8::MAX, number), initial, None)
     }
@@ -232,7 +232,7 @@ impl Core {
 
     fn locate(&mut self, name: (u8, u32), initial: u64, born: Option<(u8, usize)>) -> u32 {
         let locations = &self.graph.locations;
-        // Most are made in the order in which they were made first.
+        // Most locations are created in the same order as the first time.
         let next = Some(self.next_location)
             .filter(|&at| locations.get(at).is_some_and(|it| it.name == name));
         let found = next.or_else(|| locations.iter().position(|location| location.name == name));
@@ -292,8 +292,7 @@ impl Core {
         self.extend(thread, request)
     }
 
-    /// Whether preemptions are bounded: then nothing is said of code that waits (see `preemptions`), and the run is
-    /// over.
+    /// Whether preemptions are bounded: then code that waits is not supported (see `preemptions`), and the run is over.
     pub(crate) fn refuses_wait(&mut self, site: &'static Site<'static>) -> bool {
         let refuses = self.growth.turns.is_some_and(|bound| bound.preemptions().is_some());
         if refuses {
@@ -313,12 +312,12 @@ impl Core {
         false
     }
 
-    /// Answers a condition that is evaluated once more, from what it was told before. `Some(None)`: it asks for
-    /// something else, and the run is over.
+    /// Answers a condition that is evaluated again, from its earlier answers. `Some(None)`: it makes another request,
+    /// and the run is over.
     fn rehearse(&mut self, thread: usize, request: &Request) -> Option<Option<u64>> {
         let answer = self.threads[thread].condition.as_mut()?.rehearse(request)?;
         if answer.is_none() {
-            let why = "asks for something else when it is evaluated again";
+            let why = "makes other requests when it is evaluated again";
             let failure = Failure::Condition { thread, site: request.site, why };
             self.stop = Some(Stop::Failure(failure));
         }
@@ -378,8 +377,10 @@ impl Core {
             }
         }
         if scripted.is_some() && !self.growth.memory.consistent(&self.graph) {
-            self.stop =
-                Some(Stop::Misfit(format!("the memory model forbids what {} finds", request.site)));
+            self.stop = Some(Stop::Misfit(format!(
+                "the memory model forbids what the step at {} finds",
+                request.site
+            )));
             return None;
         }
         Some(self.answered(thread, id))
@@ -411,7 +412,7 @@ impl Core {
         self.graph.push(thread, Event { kind: Kind::Fence, order, ..draft });
     }
 
-    /// Books the event `id` as answered, with its write half if it has one, and returns the value for the code.
+    /// Records the event `id` as executed, with its write half if it has one, and returns the value for the code.
     pub(super) fn answered(&mut self, thread: usize, id: EventId) -> u64 {
         let event = self.graph.get(id);
         let (kind, value, location, from, site) =
@@ -452,8 +453,8 @@ impl Core {
         value
     }
 
-    /// Adds a thread whose `park` waits at `token`: its spawn in `parent`, its begin in itself. `None`: not now, or no
-    /// room. If `left` is given, it stands to the right of that (see `symmetry`).
+    /// Adds a thread whose `park` waits at `token`: its spawn in `parent`, and its begin. `None`: not now, or no room.
+    /// If `left` is given, the new thread is its right neighbour (see `symmetry`).
     pub(crate) fn spawn(
         &mut self,
         parent: usize,
@@ -491,7 +492,7 @@ impl Core {
         Some(child)
     }
 
-    /// Whether symmetric threads are explored in one order alone: where the run goes by itself.
+    /// Whether symmetric threads are explored in one order only: not in a run that is scripted, guided or random.
     fn sorts(&self) -> bool {
         self.growth.symmetry
             && self.script.is_empty()
@@ -499,11 +500,11 @@ impl Core {
             && self.sampler.is_none()
     }
 
-    /// Ends the run of a thread that does not do what its symmetric neighbour does.
+    /// Ends the run if a thread differs from its tied left neighbour.
     fn is_symmetric(&mut self, thread: usize, request: &Request) -> bool {
         let Request { op, mut location, address, site } = *request;
         if self.threads[thread].token == Some(location) {
-            // Each parks at a place of its own.
+            // Each thread parks at its own token.
             let left = symmetry::left(&self.graph, thread);
             location = left.and_then(|left| self.threads[left].token).unwrap_or(location);
         }
@@ -511,9 +512,9 @@ impl Core {
             return true;
         };
         let why = format!(
-            "symmetric threads do not do the same: thread {thread} does {op:?} at {site}, {why}, though they have found \
+            "symmetric threads must do the same: thread {thread} does {op:?} at {site}, {why}, though they have found \
              the same so far. {}",
-            hidden("nothing explored tells them apart")
+            hidden("nothing explored distinguishes them")
         );
         self.stop = Some(Stop::Diverged(why));
         false
@@ -524,7 +525,7 @@ impl Core {
         (0..self.threads.len()).filter(|&thread| self.threads[thread].state != State::Finished)
     }
 
-    /// Whether every event of the graph has been answered, waits apart.
+    /// Whether every event of the graph except waits has been executed.
     pub(crate) fn is_replayed(&self) -> bool {
         self.graph.threads.iter().enumerate().all(|(thread, events)| {
             let blocked = events.last().is_some_and(|event| event.kind == Kind::Blocked);
@@ -533,7 +534,7 @@ impl Core {
         })
     }
 
-    /// Whether resuming `thread` gets it on.
+    /// Whether resuming `thread` makes progress.
     pub(crate) fn can_move(&self, thread: usize) -> bool {
         let run = &self.threads[thread];
         match run.state {
@@ -554,7 +555,7 @@ impl Core {
 }
 
 impl ThreadRun {
-    /// Makes ready for another thread.
+    /// Resets the state for another thread.
     fn clear(&mut self) {
         self.rounds.clear();
         (self.executed, self.state, self.token) = (0, State::Ready, None);

@@ -1,10 +1,10 @@
-//! What a verdict is about: all executions, all within limits, or some.
+//! What a verdict covers: all executions, all within limits, or some.
 
 use super::probing::PROBED_ROUNDS;
 use super::verdict::{Report, Verdict};
 use std::fmt;
 
-/// Which of a program's executions a verdict is about.
+/// Which of a program's executions a verdict covers.
 ///
 /// ```
 /// use uncontended_model::real::{AtomicBool, Coverage, Explorer, Limit, Memory, spawn, spin_loop};
@@ -22,15 +22,15 @@ use std::fmt;
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Coverage {
-    /// All of them.
+    /// All executions.
     Complete,
-    /// All of them within these limits, of which there is at least one: each kept executions out, or was asked for.
+    /// All executions within these limits, at least one of them. Each limit kept executions out, or was requested.
     Within(Vec<Limit>),
-    /// Some: a bound or a violation ended the search. Nothing is said of the others.
+    /// Some executions: a bound or a violation ended the search. The verdict says nothing about the rest.
     Partial,
 }
 
-/// What an execution may have and still be explored.
+/// A limit within which executions are explored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Limit {
@@ -38,13 +38,14 @@ pub enum Limit {
     Preemptions(u32),
     /// At most this many contexts ([`Explorer::contexts`](super::Explorer::contexts)).
     Contexts(u32),
-    /// At most this many rounds without effect in a row, of each loop that gives hints
-    /// ([`Explorer::rounds`](super::Explorer::rounds)): what such a loop does that finds news later is not explored.
-    /// The loops left waiting there go on for 200 rounds at least; one that gives up after more was not seen to.
+    /// At most this many unsuccessful rounds in a row, for each loop that gives hints
+    /// ([`Explorer::rounds`](super::Explorer::rounds)). What such a loop does if it finds something new later is not
+    /// explored. The loops left waiting at the limit continue for at least 200 more rounds; whether one gives up after
+    /// that is not checked.
     Rounds(u32),
     /// At most this many time-outs of each thread ([`Explorer::timeouts`](super::Explorer::timeouts)).
     Timeouts(u32),
-    /// At most this many failures and wakeups without a cause of each thread
+    /// At most this many spurious failures and wakeups of each thread
     /// ([`Explorer::spurious`](super::Explorer::spurious)).
     Spurious(u32),
 }
@@ -64,8 +65,7 @@ impl fmt::Display for Limit {
 }
 
 impl Report {
-    /// Which executions the verdict is about. Code that relies on "holds" without a "but" asks for
-    /// [`Coverage::Complete`].
+    /// Which executions the verdict covers. Code that relies on an unqualified "holds" requires [`Coverage::Complete`].
     pub fn coverage(&self) -> Coverage {
         match self.verdict {
             Verdict::Unknown(_) | Verdict::Violated(_) => Coverage::Partial,
@@ -87,7 +87,7 @@ impl Report {
         limits.into_iter().flatten().collect()
     }
 
-    /// What a verdict that holds is about, in words that follow "holds".
+    /// Writes what a verdict that holds covers: the words that follow "holds".
     pub(crate) fn told_coverage(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, " in all {} executions", self.executions)?;
         for (at, limit) in self.limits().iter().enumerate() {
@@ -96,7 +96,7 @@ impl Report {
             if let Limit::Rounds(_) = limit {
                 write!(f, ", {} reads forced, {} left waiting", self.forced, self.left_waiting)?;
                 if self.left_waiting > 0 {
-                    write!(f, " (for {PROBED_ROUNDS} rounds and more)")?;
+                    write!(f, " (for at least {PROBED_ROUNDS} rounds)")?;
                 }
             }
         }

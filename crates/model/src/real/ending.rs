@@ -1,4 +1,4 @@
-//! What a run has ended in, and what of it led there.
+//! How a run ended, and which of its events led there.
 
 use super::clock::Clock;
 use super::core::{Core, State};
@@ -6,37 +6,37 @@ use super::graph::{Event, EventId, Kind};
 use super::verdict::{Bound, Failure};
 use std::panic::Location as Site;
 
-/// Events in one round of a loop, at most, for it to be found.
+/// The longest round, in events, that the search for a loop considers.
 const LONGEST_ROUND: usize = 100;
 
-/// A use of plain memory: how many events its thread had had.
+/// A use of plain memory, and how many events its thread had executed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Access {
     pub(crate) thread: usize,
     pub(crate) events: usize,
     pub(crate) site: &'static Site<'static>,
-    /// In a word: reads, writes, frees …
+    /// The kind of use, in a word: reads, writes, frees …
     pub(crate) what: &'static str,
 }
 
-/// Two accesses to plain memory, the one that this run made first before the other.
+/// Two accesses to plain memory, in the order in which this run made them.
 #[derive(Clone, Debug)]
 pub(crate) struct Clash {
-    /// What memory, in words.
+    /// The memory, as messages name it.
     pub(crate) of: String,
     pub(crate) accesses: [Access; 2],
 }
 
 impl Access {
-    /// Whether `thread`, as far as it has come, knows this access to be over.
+    /// Whether this access happens before the current point of `thread`.
     pub(crate) fn is_known(&self, core: &Core, thread: usize) -> bool {
         self.thread == thread || core.known(thread).get(self.thread) > self.events
     }
 }
 
 impl Core {
-    /// What is wrong with where the run has ended, if nothing was wrong before: threads that wait for ever, or memory
-    /// left, unless that is allowed.
+    /// What is wrong with the end of the run, if nothing was wrong before: threads that wait forever, or leaked memory,
+    /// unless that is allowed.
     pub(crate) fn ending(&self, leaks: bool) -> Option<Failure> {
         let waiting: Vec<usize> = self.waiting().collect();
         if waiting.is_empty() {
@@ -47,14 +47,14 @@ impl Core {
         is_stuck.then_some(Failure::Deadlock { threads: waiting })
     }
 
-    /// How far each thread has come.
+    /// The number of events that each thread has executed.
     pub(crate) fn progress(&self) -> Clock {
         let mut clock = Clock::default();
         self.threads.iter().enumerate().for_each(|(thread, run)| clock.set(thread, run.executed));
         clock
     }
 
-    /// What of the run led to `failure`: program order and reads-from before it.
+    /// The events that led to `failure`: those before it in program order and reads-from.
     pub(crate) fn needed(&self, failure: &Failure) -> Clock {
         let mut needed = Clock::default();
         let mut add = |thread: usize, events: usize| {
@@ -76,13 +76,13 @@ impl Core {
         needed
     }
 
-    /// The loop that ran into a bound, by its places, with what to do about it.
+    /// The loop that ran into a bound, by its places in the code, with what to do about it.
     pub(crate) fn looping(&self, hit: Bound) -> Option<String> {
         if let Bound::Spins(_) = hit {
             let thread = self.threads.iter().position(|run| run.rounds.is_endless())?;
             let (hint, _) = self.threads[thread].rounds.hinted()?;
             return Some(format!(
-                "thread {thread} does nothing but hint at {hint}: let its loop look at what it waits for"
+                "thread {thread} only gives hints at {hint}: read what the loop waits for in each round"
             ));
         }
         let (thread, run) = self.threads.iter().enumerate().max_by_key(|(_, run)| run.executed)?;
@@ -98,18 +98,18 @@ impl Core {
         };
         let written = places(&mut round.iter().filter(|event| event.kind == Kind::Write));
         let told = match (round.iter().any(|event| event.after_hint), written.is_empty()) {
-            (false, _) => ", without a hint: a loop that waits calls `spin_loop` or `yield_now`, or is a `wait_until`"
+            (false, _) => ", without a hint: call `spin_loop` or `yield_now` in a loop that waits, or use `wait_until`"
                 .to_owned(),
             (true, true) => String::new(),
             (true, false) => format!(
-                ", and each round writes ({written}): `Explorer::rounds` bounds only rounds that change nothing. Wait by \
-                 `wait_until`, with what changes outside of it, or let the loop give up after a few rounds"
+                ", and each round writes ({written}): `Explorer::rounds` bounds only rounds that change nothing. Use \
+                 `wait_until` and make the changes outside its condition, or let the loop give up after a few rounds"
             ),
         };
-        Some(format!("thread {thread} goes round {}{told}", places(&mut round.iter())))
+        Some(format!("thread {thread} loops at {}{told}", places(&mut round.iter())))
     }
 
-    /// The round of a loop that a thread has gone three times at the end.
+    /// The round of a loop that a thread has run three times at the end.
     fn round(events: &[Event]) -> Option<&[Event]> {
         let is_alike = |one: &Event, other: &Event| {
             (one.site, one.kind, one.after_hint) == (other.site, other.kind, other.after_hint)

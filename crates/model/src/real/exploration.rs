@@ -1,4 +1,4 @@
-//! One exploration: run after run, what each ended in, and the report.
+//! One exploration: runs one execution after another, judges how each ended, and builds the report.
 
 use super::core::{Core, Stop};
 use super::explorer::Explorer;
@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// How the search goes on after a run.
+/// How the search continues after a run.
 pub(super) enum Stepped {
     On,
     /// A bound ends it, if anything is left.
@@ -28,12 +28,12 @@ pub(super) enum Stepped {
     Over(Box<Report>),
 }
 
-/// How a run ended, for the search.
+/// How a run ended, from the view of the search.
 pub(super) enum Ended<T> {
-    /// As it goes, with what the code returned if all threads ended.
+    /// It ended normally, with what the code returned if all threads ended.
     Whole(Option<Rc<T>>),
     Cut(Bound),
-    /// The search ends with this: a violation, or a bound that leaves nothing to say of the rest.
+    /// The search ends with this: a violation, or a bound beyond which nothing can be said.
     Over(Box<Report>),
 }
 
@@ -45,49 +45,49 @@ pub(super) struct Exploration<T> {
     pub(super) outcomes: BTreeMap<Rc<T>, u64>,
     pub(super) executions: u64,
     pub(super) blocked: u64,
-    /// Runs given up at a bound.
+    /// Runs abandoned at a bound.
     pub(super) cut: u64,
     /// Executions beyond the bound on preemptions or contexts.
     pub(super) beyond: u64,
     /// Reads that waiting loops had to repeat.
     pub(super) forced: u64,
-    /// Runs with a loop left waiting beyond the bound on rounds.
+    /// Runs that left a loop waiting beyond the bound on rounds.
     pub(super) left_waiting: u64,
-    /// Runs in which a wait could not run out any more.
+    /// Runs in which a wait could no longer time out.
     pub(super) out_of_time: u64,
-    /// The first execution that was run again and the newest one, with what they returned, to be run again at the end:
-    /// code that depends on hidden state shows there if not before.
+    /// The first execution that was run again and the newest one, with their results. Both are run again at the end, to
+    /// find code that depends on hidden state.
     pub(super) samples: Vec<(Graph, Option<Rc<T>>)>,
     rerun: u64,
-    /// Waiting loops that have been followed further.
+    /// Waiting loops that have been probed.
     pub(super) probed: Vec<Probe>,
-    /// A run ended with threads that wait for ever, except for one that might time out once more.
+    /// A run ended with threads that wait forever, except for one that might time out once more.
     pub(super) is_out_of_time: bool,
     begun: Instant,
     limit: Option<Duration>,
-    /// What keeps executions out, and what did before the bound that the search has come to.
+    /// The limits that keep executions out, and those that did before the search reached its bound.
     pub(super) bound: Option<Bound>,
     bound_before: Option<Bound>,
-    /// The last run that is not run again otherwise.
+    /// The last run, if it is not run again for another reason.
     last: Option<(Graph, Option<Rc<T>>)>,
-    /// With whom the search is shared.
+    /// The processes that share the search.
     pub(super) shared: Option<Rc<Shared>>,
-    /// The fingerprint of the first run, if it is to be noted.
+    /// The fingerprint of the first run, if it is to be recorded.
     pub(super) first: u64,
-    /// When a checkpoint was noted last.
+    /// When the last checkpoint was written.
     pub(super) noted: Instant,
-    /// When progress was told last, if it is to be told.
+    /// When progress was last reported, if it is to be reported.
     told: Option<Instant>,
-    /// The part of the search that is done, by shares.
+    /// The part of the search that is done, as a sum of shares.
     pub(super) done: f64,
     pub(super) sampled: Option<Sampled>,
-    /// The sizes of groups of symmetric threads, the most of a run.
+    /// The sizes of groups of symmetric threads; the most of any run.
     symmetric: Vec<usize>,
-    /// Of the last run, if it was drawn at random.
+    /// Statistics of the last run, if it was drawn at random.
     pub(super) steps: u64,
-    /// Why no probability is stated for runs drawn at random.
+    /// Why no probability is stated for random runs.
     pub(super) unstated: Option<&'static str>,
-    /// A loop that went on until a bound, and what to do about it.
+    /// A loop that ran until a bound, and what to do about it.
     pub(super) looping: Option<String>,
 }
 
@@ -170,14 +170,14 @@ impl<T: Ord + 'static> Exploration<T> {
         self.finish()
     }
 
-    /// Makes the next graph the one to run. False: none is left.
+    /// Makes the next graph current. False: none is left.
     pub(super) fn advance(&mut self) -> bool {
         let mut core = self.run.core.borrow_mut();
         let core = &mut *core;
         core.growth.next(&mut core.graph)
     }
 
-    /// Runs the graph that is next, and looks at the bounds.
+    /// Runs the current graph and checks the bounds.
     pub(super) fn step(&mut self) -> Result<Stepped, Diverged> {
         let graph = std::mem::take(&mut self.run.core.borrow_mut().graph);
         let result = match self.run_one(graph)? {
@@ -210,7 +210,7 @@ impl<T: Ord + 'static> Exploration<T> {
         Ok(self.report(self.bound.map_or(Verdict::Holds, Verdict::Unknown)))
     }
 
-    /// Runs `graph` and what follows from it by itself, and books the run.
+    /// Runs `graph` and what follows from it, and records the run.
     pub(super) fn run_one(&mut self, graph: Graph) -> Result<Ended<T>, Diverged> {
         let result = self.execute(graph).map(Rc::new);
         let mut core = self.run.core.borrow_mut();
@@ -248,7 +248,7 @@ impl<T: Ord + 'static> Exploration<T> {
         Ok(ended)
     }
 
-    /// Says once a second how far the search is, if `UNC_PROGRESS` asks for it.
+    /// Reports progress once a second, if `UNC_PROGRESS` is set.
     fn tell_progress(&mut self) {
         if self.told.is_some_and(|told| told.elapsed() >= Duration::from_secs(1)) {
             self.told = Some(Instant::now());
@@ -256,14 +256,14 @@ impl<T: Ord + 'static> Exploration<T> {
             let done = 100.0 * (self.done + growth.barren);
             let (name, executions, blocked) = (&self.name, self.executions, self.blocked);
             eprintln!(
-                "{name}: {executions} executions, {blocked} blocked, {:.0} s, {done:.3} % of the search if its ways \
-                 are alike",
+                "{name}: {executions} executions, {blocked} blocked, {:.0} s, {done:.3} % of the search if its branches \
+                 are equally large",
                 self.begun.elapsed().as_secs_f64()
             );
         }
     }
 
-    /// The bound that the search has come to.
+    /// The bound that the search has reached.
     fn reached(&self) -> Option<Bound> {
         let own = self.executions + self.cut + self.beyond;
         let all = self.shared.as_ref().map_or(own, |shared| shared.count_run());
@@ -274,7 +274,7 @@ impl<T: Ord + 'static> Exploration<T> {
         Some(Bound::Time(limit))
     }
 
-    /// Runs the execution of a schedule alone.
+    /// Replays the execution of a schedule.
     pub(super) fn replay(&mut self, steps: VecDeque<Step>) -> Result<Report, Misfit> {
         {
             let mut core = self.run.core.borrow_mut();
@@ -290,7 +290,7 @@ impl<T: Ord + 'static> Exploration<T> {
             Some(Stop::Misfit(why) | Stop::Diverged(why)) => return Err(Misfit(why)),
             Some(Stop::Bound(bound)) => return Ok(self.report(Verdict::Unknown(bound))),
             Some(Stop::Failure(failure)) => Some(failure),
-            None if left > 0 => return Err(Misfit(format!("it goes on for {left} steps"))),
+            None if left > 0 => return Err(Misfit(format!("it continues for {left} steps"))),
             None => self.count(result),
         };
         let Some(failure) = failure else {
@@ -300,7 +300,7 @@ impl<T: Ord + 'static> Exploration<T> {
         Ok(self.report(Verdict::Violated(Box::new(violation))))
     }
 
-    /// The violation, with a page where one is asked for.
+    /// The violation, with a page if one was requested.
     fn drawn(&self, mut violation: Violation) -> Violation {
         let wanted = || std::env::var_os("UNC_HTML").map(PathBuf::from);
         if let Some(folder) = self.bounds.html.clone().or_else(wanted) {
@@ -334,7 +334,7 @@ impl<T: Ord + 'static> Exploration<T> {
         }
     }
 
-    /// Runs the execution just run again if its number is a power of two, and keeps it as a sample.
+    /// Repeats the last run if its number is a power of two, and keeps it as a sample.
     fn sample(&mut self, result: Option<Rc<T>>) -> Result<(), Diverged> {
         self.rerun += 1;
         if self.rerun.is_power_of_two() {
@@ -394,7 +394,7 @@ impl<T: Ord + 'static> Exploration<T> {
         result.take()
     }
 
-    /// Books a run that was not ended early, and says what is wrong with where it ended.
+    /// Records a run that was not ended early, and returns what is wrong with its end.
     fn count(&mut self, result: Option<Rc<T>>) -> Option<Failure> {
         let core = self.run.core.borrow();
         let is_beyond = self.bounds.turns.is_some_and(|bound| {
@@ -435,7 +435,7 @@ impl<T: Ord + 'static> Exploration<T> {
         samples.into_iter().try_for_each(|(graph, result)| self.repeat(graph, result.as_deref()))
     }
 
-    /// Runs an execution once more: it must be the same, hold again, and return what it returned before.
+    /// Repeats an execution: it must be the same, hold again, and return the same result.
     fn repeat(&mut self, graph: Graph, before: Option<&T>) -> Result<(), Diverged> {
         let events = graph.len();
         self.run.core.borrow_mut().growth.single = true;
@@ -450,13 +450,13 @@ impl<T: Ord + 'static> Exploration<T> {
             }
             Some(Stop::Diverged(why)) => Err(Diverged(why)),
             Some(Stop::Failure(failure)) => Err(Diverged(hidden(format!(
-                "{failure}; but not when the same execution was run before"
+                "{failure}; but the same execution broke no rule before"
             )))),
-            _ => Err(Diverged(hidden("an execution, run again, does something else"))),
+            _ => Err(Diverged(hidden("an execution behaves differently when it is run again"))),
         }
     }
 
-    /// Confirms a violation by running it again, and the first execution, which broke no rule; then reports it.
+    /// Confirms a violation by repeating it and the first execution, which broke no rule; then reports it.
     fn violated(&mut self, failure: Failure) -> Result<Report, Diverged> {
         let violation = self.violation(failure);
         let graph = self.run.core.borrow().graph.clone();
@@ -469,7 +469,7 @@ impl<T: Ord + 'static> Exploration<T> {
         };
         let kind = std::mem::discriminant(&violation.failure);
         if again.is_none_or(|again| std::mem::discriminant(&again) != kind) {
-            let why = "but not when the same execution is run again";
+            let why = "but the same execution breaks no rule when it is run again";
             return Err(Diverged(hidden(format!("{}; {why}", violation.failure))));
         }
         self.repeat_samples()?;
@@ -477,7 +477,7 @@ impl<T: Ord + 'static> Exploration<T> {
         Ok(self.report(Verdict::Violated(Box::new(violation))))
     }
 
-    /// The same violation, made smaller.
+    /// The same violation, shrunk.
     fn shrunk(&self, violation: Violation) -> Violation {
         if self.bounds.shrinks == 0 {
             return violation;

@@ -1,4 +1,4 @@
-//! The door: explore every execution of a closure.
+//! The entry point: explores every execution of a closure.
 
 use super::context::STACK_BYTES;
 use super::core::Limits;
@@ -14,10 +14,10 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// Events that one execution may have at most, whatever is asked for.
+/// The limit on events of one execution; larger requests are clamped to it.
 pub(super) const MOST_EVENTS: usize = 60_000;
 
-/// How to explore.
+/// Bounds and options of an exploration.
 #[derive(Clone, Debug)]
 pub struct Explorer {
     pub(super) memory: Memory,
@@ -41,18 +41,18 @@ pub struct Explorer {
     pub(super) jobs: Option<usize>,
 }
 
-/// Memory that one execution may take.
+/// Bytes that one execution may take.
 const MEMORY_BYTES: usize = 1 << 30;
 
-/// Runs in which a violation is made smaller.
+/// The limit on runs to shrink a violation.
 const SHRINKS: u32 = 1_000;
 
-/// Failures and wake-ups without a cause that `Explorer::spurious` allows each thread.
+/// Spurious failures and wakeups that `Explorer::spurious` allows each thread.
 const SPURIOUS: u32 = 2;
 
 impl Explorer {
-    /// Explores under `memory`, with these bounds: a million executions, 2,000 events in one, 3 rounds of a waiting
-    /// loop explored in full, 32 rounds until it is taken to wait for ever, 3 time-outs of each thread, nothing
+    /// Explores under `memory`, with these bounds: a million executions, 2,000 events per execution, 3 rounds of a
+    /// waiting loop explored in full, 32 rounds until it is taken to wait forever, 3 time-outs per thread, nothing
     /// spurious.
     pub fn new(memory: Memory) -> Explorer {
         Explorer {
@@ -78,25 +78,25 @@ impl Explorer {
         }
     }
 
-    /// Stops after so many executions, cut ones included, with
-    /// [`Bound::Executions`](super::Bound::Executions).
+    /// Stops after `most` executions, cut ones included, with [`Bound::Executions`](super::Bound::Executions).
     #[must_use]
     pub fn executions(mut self, most: u64) -> Explorer {
         self.executions = most;
         self
     }
 
-    /// Gives up an execution after so many events with [`Bound::Events`](super::Bound::Events). At most 60,000.
+    /// Ends the search with [`Bound::Events`](super::Bound::Events) at an execution of more events than this. At most
+    /// 60,000.
     #[must_use]
     pub fn events(mut self, most: usize) -> Explorer {
         self.events = most.min(MOST_EVENTS);
         self
     }
 
-    /// Explores so many unsuccessful rounds in a row of a loop that calls `spin_loop` or `yield_now`: rounds that
-    /// change nothing and read what the round before them read. Later ones repeat their reads as long as they can, and
-    /// a loop that stores what it found (a `swap` that fails) is left waiting. The report then says so, "with at most
-    /// so many rounds of waiting": what a loop does that finds news in a later round was not explored. At least 1.
+    /// Explores this many unsuccessful rounds in a row of a loop that calls `spin_loop` or `yield_now`: rounds that
+    /// change nothing and read the same writes as the round before. Later rounds must repeat their reads if they can,
+    /// and a loop that stores what it found (a `swap` that fails) is left waiting. The report then says "with at most 3
+    /// rounds of waiting": what a loop does if it finds something new in a later round is not explored. At least 1.
     /// [`wait_until`](super::wait_until) needs no such bound.
     #[must_use]
     pub fn rounds(mut self, most: u32) -> Explorer {
@@ -104,8 +104,8 @@ impl Explorer {
         self
     }
 
-    /// Takes a loop that has called `spin_loop` or `yield_now` so often without news to wait for ever. A loop that
-    /// gives up by itself later than that, but within 200 rounds, makes the verdict
+    /// Takes a loop that calls `spin_loop` or `yield_now` to wait forever after this many unsuccessful rounds. A loop
+    /// that gives up by itself later than that, but within 200 rounds, makes the verdict
     /// [`Bound::Spins`](super::Bound::Spins).
     #[must_use]
     pub fn spins(mut self, most: u32) -> Explorer {
@@ -113,84 +113,82 @@ impl Explorer {
         self
     }
 
-    /// Lets so many timed waits of each thread run out (`park_timeout`, `futex_wait_timeout`). A later one ends by a
-    /// wake-up or not at all; the report then says "at most so many time-outs a thread".
+    /// Lets this many timed waits of each thread (`park_timeout`, `futex_wait_timeout`) time out. A later one ends by a
+    /// wakeup or not at all; the report then says "with at most 3 time-outs a thread".
     #[must_use]
     pub fn timeouts(mut self, most: u32) -> Explorer {
         self.timeouts = most;
         self
     }
 
-    /// Lets each thread fail or wake twice without a cause, in every way: `compare_exchange_weak`, `Condvar::wait`,
-    /// `park` and `futex_wait`, as their contracts allow. Otherwise none does.
+    /// Explores spurious failures and wakeups, at most two per thread: of `compare_exchange_weak`, `Condvar::wait`,
+    /// `park` and `futex_wait`, as their contracts allow. By default there are none.
     #[must_use]
     pub fn spurious(mut self, allowed: bool) -> Explorer {
         self.spurious = if allowed { SPURIOUS } else { 0 };
         self
     }
 
-    /// Allows memory to stay behind at an execution's end. Otherwise that is a failure,
-    /// [`Failure::Leak`](super::Failure::Leak).
+    /// Allows memory to leak. By default a leak is a failure, [`Failure::Leak`](super::Failure::Leak).
     #[must_use]
     pub fn leaks(mut self, allowed: bool) -> Explorer {
         self.leaks = allowed;
         self
     }
 
-    /// Makes a violation smaller in at most so many runs; 0 shows it as it was found. A thousand unless this says
-    /// otherwise. See [`Shrunk`](super::Shrunk).
+    /// Shrinks a violation in at most this many runs; 0 shows it as it was found. The default is 1000. See
+    /// [`Shrunk`](super::Shrunk).
     #[must_use]
     pub fn shrink(mut self, most_runs: u32) -> Explorer {
         self.shrinks = most_runs;
         self
     }
 
-    /// Draws a violation as a page in this folder, as the environment variable `UNC_HTML` also asks for.
+    /// Writes a violation as a page into this folder, like the environment variable `UNC_HTML`.
     #[must_use]
     pub fn html(mut self, folder: impl Into<PathBuf>) -> Explorer {
         self.html = Some(folder.into());
         self
     }
 
-    /// Stops when so much time has passed, with [`Bound::Time`](super::Bound::Time). Otherwise the seconds in the
-    /// environment variable `UNC_TIME`, if it is set, are the limit.
+    /// Stops after this much time, with [`Bound::Time`](super::Bound::Time). The default is the number of seconds in
+    /// the environment variable `UNC_TIME`, if it is set.
     #[must_use]
     pub fn time(mut self, most: Duration) -> Explorer {
         self.time = Some(most);
         self
     }
 
-    /// Explores the executions with at most so many preemptions, and says so: "holds in all … executions with at most
-    /// so many preemptions".
+    /// Explores the executions with at most this many preemptions. The report says "holds in all … executions with at
+    /// most 2 preemptions".
     ///
-    /// An execution's preemptions are the fewest with which its events can be put in a row that keeps program order and
-    /// what each read reads from (under SC also the order of writes, and what reads miss). A preemption is where a
-    /// thread is left that has not ended, does not wait for another thread's end and has not just given a hint. What
-    /// weak memory lets reads find costs nothing: all of it is explored within the bound.
+    /// An execution's preemptions are counted in the best sequence of its events: the one with the fewest that keeps
+    /// program order and reads-from (under SC also the order of writes and from-reads). A preemption is a switch away
+    /// from a thread that has not ended, does not join another thread and has not just given a hint. Weak-memory
+    /// behaviour is free: all of it is explored within the bound.
     ///
-    /// They are counted for programs of plain atomics only. Code that waits for another thread's step in another way
-    /// (a lock, a condition, a futex, `park`, [`wait_until`](super::wait_until)) ends the search with
+    /// Preemptions are counted only for programs of plain atomics. Code that waits for another thread's step in another
+    /// way (a lock, a condition, a futex, `park`, [`wait_until`](super::wait_until)) ends the search with
     /// [`Bound::Waits`](super::Bound::Waits).
     ///
-    /// A violation beyond the bound that the search comes across is told too, with its own number. Takes the place of a
-    /// bound on contexts.
+    /// If the search meets a violation beyond the bound, it reports that too, with its number of preemptions. Replaces
+    /// a bound on contexts.
     #[must_use]
     pub fn preemptions(mut self, most: u32) -> Explorer {
         self.turns = Some(Turns::Preemptions(most));
         self
     }
 
-    /// Explores the executions of at most so many contexts, and says so: "holds in all … executions with at most so
-    /// many contexts". At least 1. Takes the place of a bound on preemptions.
+    /// Explores the executions with at most this many contexts. The report says "holds in all … executions with at most
+    /// 4 contexts". At least 1. Replaces a bound on preemptions.
     ///
-    /// A context is a stretch of steps of one thread: to have k of them is to switch threads k - 1 times. An
-    /// execution's contexts are the fewest with which its events can be put in a row, as for
-    /// [`Explorer::preemptions`]; but the first thread's beginning counts too, and so does every thread that ends or
-    /// waits: two threads that are started and joined need four. So the bound must grow with the threads, which one on
-    /// preemptions need not; but locks and other waits are counted exactly. A wait ends in one step; what a thread did
-    /// in vain before it is none.
+    /// A context is a maximal run of steps of one thread: k contexts have k - 1 switches. An execution's contexts are
+    /// counted in the best sequence of its events, as for [`Explorer::preemptions`]. Unlike preemptions, contexts also
+    /// count the first thread's start and every thread that ends or waits: two threads that are started and joined need
+    /// four. So the bound must grow with the number of threads, but it counts locks and other waits exactly. A wait is
+    /// one step, at its end; unsuccessful attempts before it are not counted.
     ///
-    /// A violation beyond the bound that the search comes across is told too, with its own number.
+    /// If the search meets a violation beyond the bound, it reports that too, with its number of contexts.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -214,8 +212,8 @@ impl Explorer {
         self
     }
 
-    /// Explores executions that differ in the names of symmetric threads alone once
-    /// ([`spawn_symmetric`](super::spawn_symmetric)); it does unless this says otherwise.
+    /// Whether to explore executions that differ only in the names of symmetric threads
+    /// ([`spawn_symmetric`](super::spawn_symmetric)) once. On by default.
     #[must_use]
     pub fn symmetry(mut self, reduces: bool) -> Explorer {
         self.symmetry = reduces;
@@ -223,49 +221,49 @@ impl Explorer {
     }
 
     /// Draws `runs` executions at random instead of exploring all: half of them by PCT (probabilistic concurrency
-    /// testing) with the newest writes read, the others by PCT and POS (partial order sampling) with reads and places
-    /// of writes drawn evenly from what the memory model allows (under SC with the newest too). The verdict is
-    /// [`Bound::Sampled`](super::Bound::Sampled), and [`Report::sampled`] says how probably a bug is found, or why
-    /// nothing is said of that; or it is violated, and the violation's schedule replays.
+    /// testing) reading the newest writes, the others by PCT and POS (partial order sampling) with reads and places of
+    /// writes drawn uniformly from what the memory model allows (under SC these read the newest writes too). The
+    /// verdict is [`Bound::Sampled`](super::Bound::Sampled) with the probability of finding a bug in
+    /// [`Report::sampled`], or why none is stated; or it is violated, with a schedule that can be replayed.
     #[must_use]
     pub fn sample(mut self, runs: u64, seed: u64) -> Explorer {
         self.sampling = Some(Sampling { runs, seed });
         self
     }
 
-    /// The depth of the bugs that [`Explorer::sample`] looks for, as PCT has it: the least number of ordering
-    /// constraints ("this step before that one", of different threads) that make every execution which keeps them show
-    /// the bug. At least 1; 2 if not said.
+    /// The depth of the bugs that [`Explorer::sample`] looks for, as PCT defines it: the least number of ordering
+    /// constraints ("this step before that one", of different threads) such that every execution that satisfies them
+    /// shows the bug. At least 1; the default is 2.
     ///
-    /// A use before the step that makes it ready is of depth 1; an update between another thread's load and store of
-    /// depth 2, one constraint for each. If a third thread must have gone before them, that is one more.
+    /// A use before initialisation has depth 1. An update between another thread's load and store has depth 2, one
+    /// constraint for each. If a third thread must run before them, the depth is one more.
     #[must_use]
     pub fn depth(mut self, depth: u32) -> Explorer {
         self.depth = depth.max(1);
         self
     }
 
-    /// Gives up an execution that takes more memory than this through [`alloc`](super::alloc), [`Box`](super::Box) and
-    /// atomics, with [`Bound::Memory`](super::Bound::Memory). A GiB unless this says otherwise. Other memory is out of
-    /// sight.
+    /// Ends the search with [`Bound::Memory`](super::Bound::Memory) at an execution that takes more memory than this
+    /// through [`alloc`](super::alloc), [`Box`](super::Box) and atomics. The default is 1 GiB. Other memory is not
+    /// counted.
     #[must_use]
     pub fn memory_bytes(mut self, most: usize) -> Explorer {
         self.memory_bytes = most;
         self
     }
 
-    /// Gives each thread a stack of this size. 256 KiB unless this says otherwise. A thread that needs more aborts the
-    /// process, as it would outside an exploration.
+    /// The stack size of each thread. The default is 256 KiB. A stack overflow aborts the process, as it would outside
+    /// an exploration.
     #[must_use]
     pub fn stack_bytes(mut self, bytes: usize) -> Explorer {
         self.stack_bytes = bytes;
         self
     }
 
-    /// Lets so many processes share the search of [`Explorer::explore`]; if not said, as many as the environment
-    /// variable `UNC_JOBS` has. Counts, verdict and the violation told are those of one process, except where a bound
-    /// on executions or time ends the search. Each process is a fork: code that locks what another thread of this
-    /// process holds at that moment (a panic that prints, for one) would wait for ever. Samples, checkpoints and
+    /// The number of processes that share the search of [`Explorer::explore`]; the default is the value of the
+    /// environment variable `UNC_JOBS`. Counts, verdict and violation are those of a single process, unless a bound on
+    /// executions or time ends the search. Each process is a fork: explored code that takes a lock which another thread
+    /// of this process held at the fork (a panic that prints, for example) would wait forever. Samples, checkpoints and
     /// [`Explorer::outcomes`] use one process.
     #[must_use]
     pub fn jobs(mut self, processes: usize) -> Explorer {
@@ -273,28 +271,28 @@ impl Explorer {
         self
     }
 
-    /// Notes in the file `path`, five times a second and when a bound ends the search, how far [`Explorer::explore`]
-    /// has come. If there is such a file when it begins, it goes on from there, and its counts are those of a search
-    /// that was never interrupted. The file goes when the search is over. Samples and [`Explorer::outcomes`] note
+    /// Records the progress of [`Explorer::explore`] in the file `path`, five times a second and when a bound ends the
+    /// search. If the file exists at the start, the search resumes from there, and its counts are those of an
+    /// uninterrupted search. The file is removed when the search is complete. Samples and [`Explorer::outcomes`] record
     /// nothing.
     ///
-    /// It goes on only in the same executable, byte by byte (which is read once for that), with the same bounds, and if
-    /// the runs made again on its way take the same steps; otherwise [`Diverged`] says what differs. Whatever else is
-    /// at `path` is refused and left as it is. Code in shared libraries, and what the closure takes from variables or
-    /// the environment without a step that shows it, must stay the same by themselves.
+    /// A search resumes only with the same executable, byte by byte (it is read once for that), with the same bounds,
+    /// and if the runs repeated on the way take the same steps; otherwise [`Diverged`] says what differs. Any other
+    /// file at `path` is refused and left unchanged. Shared libraries, and what the closure takes from variables or the
+    /// environment without a step that shows it, are not checked: keep them the same.
     #[must_use]
     pub fn checkpoint(mut self, path: impl Into<PathBuf>) -> Explorer {
         self.checkpoint = Some(path.into());
         self
     }
 
-    /// The processes, as set or as `UNC_JOBS` has them.
+    /// The number of processes, as set or from `UNC_JOBS`.
     pub(super) fn processes(&self) -> usize {
         let asked = || std::env::var("UNC_JOBS").ok()?.parse().ok();
         if self.checkpoint.is_some() { 1 } else { self.jobs.or_else(asked).unwrap_or(1) }
     }
 
-    /// The time limit, as set or as `UNC_TIME` has it.
+    /// The time limit, as set or from `UNC_TIME`.
     pub(super) fn time_limit(&self) -> Option<Duration> {
         let seconds = || std::env::var("UNC_TIME").ok()?.parse().ok();
         self.time.or_else(|| Duration::try_from_secs_f64(seconds()?).ok())
@@ -313,15 +311,15 @@ impl Explorer {
         }
     }
 
-    /// Explores `body` and asks only that nothing goes wrong in it.
+    /// Explores `body` and checks that nothing goes wrong in it.
     ///
-    /// With `UNC_PROGRESS` set it says once a second, on stderr, how far it is.
+    /// If `UNC_PROGRESS` is set, progress is printed to stderr once a second.
     ///
-    /// With a schedule of this exploration in the environment variable `UNC_REPLAY` (a violation prints it), that
-    /// execution alone is run.
+    /// If the environment variable `UNC_REPLAY` holds a schedule of this exploration (a violation prints it), only that
+    /// execution is run.
     ///
     /// # Errors
-    /// [`Diverged`] where the code depends on what the checker can't see.
+    /// [`Diverged`] if the code depends on state that the checker does not see.
     #[track_caller]
     pub fn explore(&self, body: impl Fn() + 'static) -> Result<Report, Diverged> {
         let (name, body) = (self.name(Site::caller()), Rc::new(body));
@@ -329,23 +327,26 @@ impl Explorer {
             std::env::var("UNC_REPLAY").ok().filter(|text| text.split(' ').next() == Some(&name));
         if let Some(schedule) = wanted {
             let again = Rc::clone(&body);
-            // Several explorations may begin at one place: the schedule is that of one of them.
+            // Several explorations may start at one place; the schedule belongs to one of them.
             match self.replay(&schedule, move || again()) {
                 Ok(report) if report.violation().is_some() => return Ok(report),
-                Ok(_) => eprintln!("UNC_REPLAY: the schedule breaks no rule here; all is explored"),
-                Err(misfit) => eprintln!("UNC_REPLAY: {misfit}; all is explored"),
+                Ok(_) => {
+                    eprintln!("UNC_REPLAY: the schedule breaks no rule here; exploring everything")
+                }
+                Err(misfit) => eprintln!("UNC_REPLAY: {misfit}; exploring everything"),
             }
         }
         Exploration::new(self, name, move || body()).run_as_asked()
     }
 
-    /// Guesses how many executions of `body` there are, from `probes` ways (at least one) drawn through the tree of
-    /// them: each guess is right on average. Blocked explorations are not counted. Bounds on preemptions and
-    /// contexts are left out, and symmetry too: the guess is of all executions. Where a few ways hold most executions,
-    /// which few probes then miss, both the guess and its error are most often too small.
+    /// Estimates the number of executions of `body` from `probes` (at least one) random paths through the execution
+    /// tree (Knuth 1975). Each probe's estimate is unbiased. Blocked explorations are not counted. Bounds on
+    /// preemptions and contexts, and symmetry, are ignored: the estimate is of all executions. If a few branches hold
+    /// most executions, a small number of probes misses them, and both the estimate and its error are usually too
+    /// small.
     ///
     /// # Errors
-    /// [`Diverged`] where the code depends on what the checker can't see; a report where an execution breaks a rule.
+    /// [`Diverged`] if the code depends on state that the checker does not see; a report if an execution breaks a rule.
     #[track_caller]
     pub fn estimate(
         &self,
@@ -357,26 +358,26 @@ impl Explorer {
         Exploration::new(&all, self.name(Site::caller()), body).estimate(probes, seed)
     }
 
-    /// Runs one execution of `body`, as a [`Violation`](super::Violation)'s `schedule` has it: violated, or unknown
-    /// with [`Bound::Replayed`](super::Bound::Replayed).
+    /// Replays one execution of `body` from the `schedule` of a [`Violation`](super::Violation). The verdict is
+    /// violated, or unknown with [`Bound::Replayed`](super::Bound::Replayed).
     ///
     /// # Errors
-    /// [`Misfit`] where `schedule` is not of this program, or not a schedule.
+    /// [`Misfit`] if `schedule` belongs to another program or is malformed.
     pub fn replay(&self, schedule: &str, body: impl Fn() + 'static) -> Result<Report, Misfit> {
         let (name, steps) = schedule::parse(schedule).map_err(Misfit)?;
         Exploration::new(self, name.to_owned(), body).replay(steps)
     }
 
-    /// What tells an exploration from others: its memory model and its place.
+    /// Identifies the exploration by its memory model and its place in the code.
     fn name(&self, site: &Site<'_>) -> String {
         let memory = format!("{:?}", self.memory).to_lowercase();
         format!("{memory}@{}:{}", site.file().replace(char::is_whitespace, "_"), site.line())
     }
 
-    /// Explores `body` and collects what it returns, with the number of executions for each result.
+    /// Explores `body` and counts the executions for each result it returns.
     ///
     /// # Errors
-    /// [`Diverged`] where the code depends on what the checker can't see.
+    /// [`Diverged`] if the code depends on state that the checker does not see.
     #[track_caller]
     pub fn outcomes<T: Ord + 'static>(
         &self,

@@ -1,14 +1,15 @@
-//! A search shared by processes.
+//! A search shared by several processes.
 //!
 //! # Contract
-//! One process begins the search, until enough ways are left; each of them is a part. Then it forks: every process
-//! walks all parts in the order in which one process would, and explores those that it is the first to claim. What a
-//! part counts is put into shared memory, and added up in that order at the end: the sums are those of one process.
-//! Where a part breaks a rule, no later part is begun, the earlier ones are explored to their ends, and the first
-//! process explores the first of those parts again, to tell what it found: what one process would have found first.
+//! One process searches until enough branches are left; each of them is a part. Then it forks. Every process walks all
+//! parts in the order of a single-process search, and explores those that it is the first to claim. The counts of each
+//! part go into shared memory and are added up in that order at the end, so the sums are those of one process. If a
+//! part breaks a rule, no later part is started, the earlier ones are completed, and the first process explores the
+//! first broken part again to report its violation: the one that a single process would have found first.
 //!
 //! # Invariants
-//! J1: the memory is a shared mapping of `words` zeroed `u64`s, used as atomics only, unmapped when nobody has it.
+//! J1: the memory is a shared mapping of `words` zeroed `u64`s, accessed only as atomics, and unmapped when its owner
+//!     is dropped.
 //! J2: a forked process never returns into the code that called the search: it ends with `_exit`.
 //!
 //! # Sources
@@ -20,12 +21,12 @@ use super::verdict::{Bound, Diverged, Report};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Ways left for each process before they share.
+/// Branches per process that must be left before the search is shared.
 const WAYS: usize = 8;
-/// Runs after which they share what there is.
+/// Runs after which the search is shared even if fewer are left.
 const MOST_RUNS: u32 = 64;
 
-/// Words of all: runs so far; 1 more than the first part (in order of search: the highest) that broke a rule.
+/// Global words: runs so far; 1 more than the first part (in order of search: the highest) that broke a rule.
 const HEAD: usize = 2;
 /// Words of a part: claimed, outcome, its bound, whether time-outs ran out, the share that is done, then its counts.
 const CLAIMED: usize = 0;
@@ -36,7 +37,7 @@ const DONE: usize = 4;
 const COUNTS: usize = 5;
 const PART: usize = COUNTS + 7;
 
-/// A part's outcome; 0 is none.
+/// A part's outcome; 0 means none yet.
 const WHOLE: u64 = 1;
 const BROKEN: u64 = 2;
 
@@ -50,7 +51,7 @@ pub(super) struct Shared {
 impl Shared {
     fn new(parts: usize) -> Shared {
         let words = HEAD + parts * PART;
-        // SAFETY: a new mapping, at an address of the kernel's choice (J1).
+        // SAFETY: a new mapping, at an address chosen by the kernel (J1).
         let base = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
@@ -76,12 +77,12 @@ impl Shared {
         self.word(HEAD + part * PART + at)
     }
 
-    /// Counts a run of any process; how many there were.
+    /// Counts a run of any process and returns the number before it.
     pub(super) fn count_run(&self) -> u64 {
         self.word(0).fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Whether this process is the first to ask for the part, and nothing earlier breaks a rule.
+    /// Whether this process is the first to claim the part, and no earlier part broke a rule.
     fn claims(&self, part: usize) -> bool {
         let is_needed = self.word(1).load(Ordering::Relaxed) <= part as u64;
         is_needed && self.of_part(part, CLAIMED).swap(1, Ordering::Relaxed) == 0
@@ -150,7 +151,7 @@ impl<T: Ord + 'static> Exploration<T> {
             self.repeat_samples().is_ok()
         });
         let status = i32::from(!std::panic::catch_unwind(work).unwrap_or(false));
-        // SAFETY: it ends this process, and runs nothing of the one that it was forked from (J2).
+        // SAFETY: ends this process without running any code of the one it was forked from (J2).
         unsafe { libc::_exit(status) }
     }
 
@@ -164,7 +165,7 @@ impl<T: Ord + 'static> Exploration<T> {
         self.run.core.borrow_mut().growth.begin_part(is_wanted);
     }
 
-    /// Explores the part that was begun, and books it. False: a bound ends the search.
+    /// Explores the part that was begun and records it. False: a bound ends the search.
     fn explore_part(&mut self, shared: &Shared, part: usize) -> bool {
         self.counts().into_iter().for_each(|count| *count = 0);
         (self.bound, self.is_out_of_time, self.done) = (None, false, 0.0);
@@ -193,7 +194,7 @@ impl<T: Ord + 'static> Exploration<T> {
         goes_on && outcome == WHOLE
     }
 
-    /// Adds up what the parts counted, in the order of the search.
+    /// Adds up the counts of the parts, in the order of the search.
     fn collect(
         &mut self,
         shared: &Shared,
@@ -207,7 +208,9 @@ impl<T: Ord + 'static> Exploration<T> {
             }
             if word(OUTCOME) != WHOLE {
                 if self.bound.is_none() {
-                    return Err(Diverged("a process that shared the search ended early".into()));
+                    return Err(Diverged(
+                        "a process that shared the search terminated early".into(),
+                    ));
                 }
                 continue;
             }
@@ -221,13 +224,14 @@ impl<T: Ord + 'static> Exploration<T> {
             }
         }
         if !are_sound {
-            let why = "a process that shared the search ended early, or an execution, run again, does something else";
+            let why = "a process that shared the search terminated early, or an execution behaves differently when it is \
+            run again";
             return Err(Diverged(why.into()));
         }
         self.finish()
     }
 
-    /// Finds once more what a part broke.
+    /// Explores the broken part again to report its violation.
     fn explore_again(&mut self, broken: usize) -> Result<Report, Diverged> {
         while let Some(part) = self.next_part() {
             self.begin_part(part == broken);
@@ -237,7 +241,7 @@ impl<T: Ord + 'static> Exploration<T> {
                 }
             }
         }
-        Err(Diverged("one process of the search breaks a rule where another does not".into()))
+        Err(Diverged("one process of the search breaks a rule that another does not break".into()))
     }
 
     /// The bound with this number.

@@ -72,7 +72,7 @@ fn note(info: &PanicHookInfo<'_>) -> usize {
 pub(crate) fn message(payload: &dyn Any) -> String {
     let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
-    text.unwrap_or_else(|| "(no text)".into())
+    text.unwrap_or_else(|| "(no message)".into())
 }
 
 /// The panics of this OS thread since it was asked last.

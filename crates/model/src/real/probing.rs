@@ -1,10 +1,10 @@
-//! Loops that are left waiting at a bound, followed further: whether one gives up by itself, later than is explored.
+//! Probing: runs loops that were left waiting at a bound for more rounds, to see whether one gives up by itself later.
 //!
 //! # Contract
-//! A loop that a run left waiting is run again from what led to it, alone: no other thread moves, so nothing is news.
-//! If it goes round for `PROBED_ROUNDS` more, it waits. If it does not, what it does then was not explored, and the run
-//! counts as cut at [`Bound::Spins`]; likewise where that cannot be told. This is found out once for each loop, place
-//! in its thread where it began, and locations that it reads.
+//! A loop that a run left waiting is run again from the events that led to it, alone: no other thread moves, so nothing
+//! changes. If it continues for `PROBED_ROUNDS` more rounds, it waits. If it does not, what it does then was not
+//! explored, and the run counts as cut at [`Bound::Spins`]; likewise if neither can be established. Each loop is probed
+//! once per place, start in its thread, and set of locations it reads.
 
 use super::core::Limits;
 use super::exploration::Exploration;
@@ -13,7 +13,7 @@ use super::panics;
 use super::verdict::Bound;
 use super::waiting::Waiting;
 
-/// Rounds for which a loop is followed.
+/// Rounds for which a loop is probed.
 pub(super) const PROBED_ROUNDS: u32 = 200;
 
 /// A loop that was left waiting, and whether it continues for that many rounds.
@@ -23,7 +23,7 @@ pub(super) struct Probe {
 }
 
 impl<T: Ord + 'static> Exploration<T> {
-    /// The bound that keeps out what a loop does which this run left waiting, if it would have given up by itself.
+    /// The bound that keeps out what a loop left waiting by this run would do, if it would have given up by itself.
     pub(super) fn gives_up_later(&mut self) -> Option<Bound> {
         let spinning = self.run.core.borrow().spinning();
         let mut bound = None;
@@ -42,8 +42,8 @@ impl<T: Ord + 'static> Exploration<T> {
                 };
                 self.looping.get_or_insert_with(|| {
                     format!(
-                        "thread {thread} waits at {} and gives up later, and what it does then was not explored \
-                         (`Explorer::{which}` lets it wait for more rounds)",
+                        "thread {thread} waits at {} and gives up later; what it does then was not explored (raise \
+                         `Explorer::{which}` to let it wait for more rounds)",
                         waiting.hint
                     )
                 });
@@ -53,7 +53,7 @@ impl<T: Ord + 'static> Exploration<T> {
         bound
     }
 
-    /// Follows the loop of `thread`, then comes back to where the run was.
+    /// Probes the loop of `thread`, then restores the run.
     fn waits_on(&mut self, thread: usize) -> bool {
         let (whole, led) = {
             let mut core = self.run.core.borrow_mut();

@@ -1,10 +1,9 @@
-//! Between explored code and the checker: who runs, and how a request gets its answer.
+//! The scheduler between explored code and the checker: which thread runs, and how a request gets its answer.
 //!
 //! # Contract
-//! [`request`] is called from the stand-ins. Inside an exploration it answers along the graph, stopping the calling
-//! coroutine as long as it must; it returns `None` where there is no exploration on this OS thread, and where the
-//! calling thread is unwinding: then the stand-in acts on its own value at once, without exploring (a run that unwinds
-//! is over).
+//! [`request`] is called from the stand-ins. Inside an exploration it answers along the graph, and suspends the calling
+//! coroutine as long as necessary. It returns `None` if no exploration runs on this OS thread, or if the calling thread
+//! is unwinding: then the stand-in operates on its own value at once, without exploring (a run that unwinds is over).
 //!
 //! # Invariants
 //! R1: at most one coroutine of a run is running, and it holds no borrow of `core` while it is suspended.
@@ -33,16 +32,16 @@ thread_local! {
     static CURRENT: Cell<*const Run> = const { Cell::new(std::ptr::null()) };
 }
 
-/// Numbers every run of this process; 0 stands for none.
+/// Numbers every run of this process; 0 means none.
 static NEXT_EPOCH: AtomicU32 = AtomicU32::new(1);
 
-/// Answers given to an unwinding thread before it is taken to loop for ever.
+/// Requests of an unwinding thread before it is taken to loop forever.
 const UNWINDING_REQUESTS: u32 = 100_000;
 
-/// What a coroutine unwinds with when its run is over.
+/// The panic payload that unwinds a coroutine when its run is over.
 struct Over;
 
-/// An exploration's machinery, kept from run to run.
+/// An exploration's runtime, kept from run to run.
 pub(crate) struct Run {
     pub(crate) core: RefCell<Core>,
     coroutines: RefCell<Vec<Option<Rc<Coroutine>>>>,
@@ -50,7 +49,7 @@ pub(crate) struct Run {
     running: Cell<usize>,
     over: Cell<bool>,
     unwinding_requests: Cell<u32>,
-    /// Threads that have asked for something while they unwound, one bit each.
+    /// Threads that have made a request while they unwound, one bit each.
     unwound: Cell<u32>,
     beat: Arc<Beat>,
 }
@@ -71,7 +70,7 @@ impl Run {
         })
     }
 
-    /// Runs `body` as thread 0 along `graph` and on, until no thread can move.
+    /// Runs `body` as thread 0, along `graph` and beyond, until no thread can move.
     pub(crate) fn execute(self: &Rc<Run>, graph: Graph, body: Box<dyn FnOnce()>) {
         let epoch = NEXT_EPOCH.fetch_add(1, Ordering::Relaxed);
         self.core.borrow_mut().begin(graph, epoch);
@@ -89,7 +88,7 @@ impl Run {
         CURRENT.set(std::ptr::null());
     }
 
-    /// The lowest thread that can move; ends the replay when none can move within it.
+    /// The lowest runnable thread; ends the replay if no thread can move within it.
     fn pick(&self) -> Option<usize> {
         let mut core = self.core.borrow_mut();
         loop {
@@ -128,25 +127,25 @@ impl Run {
         }
     }
 
-    /// A thread was left in the middle of unwinding: a destructor panicked, or will never end.
+    /// Handles a thread left in the middle of unwinding: a destructor panicked, or waits forever.
     fn left_unwinding(&self, thread: usize) {
         let mut noted = panics::noted();
         let what = if panics::settle() {
-            // The last one is that of Rust, which says that it aborts.
+            // The last one is Rust's own, which announces the abort.
             noted.pop();
             let Panic { place, message } = noted.pop().unwrap_or_default();
             format!("panics at {}: {message}", place.unwrap_or_default())
         } else {
-            "waits for ever".to_owned()
+            "waits forever".to_owned()
         };
         let mut core = self.core.borrow_mut();
         let stop = if self.over.get() {
             if core.ending(true).is_some() {
-                return; // A deadlock is what there is to say.
+                return; // The deadlock is reported instead.
             }
             Stop::Diverged(format!(
-                "thread {thread} was ended in the middle, as the checker does with threads that wait, and a destructor of \
-                 it {what}. Let destructors do nothing of the kind where `std::thread::panicking()`"
+                "the checker ended thread {thread}, which waited, by unwinding it, and one of its destructors {what}. \
+                 Do nothing of the kind in a destructor if `std::thread::panicking()`"
             ))
         } else {
             let Panic { place, message } = noted.pop().unwrap_or_default();
@@ -156,7 +155,7 @@ impl Run {
         core.stop.get_or_insert(stop);
     }
 
-    /// Makes a coroutine ready to run `body` as `thread`: the one that was this thread in the last run, if it ended.
+    /// Prepares a coroutine to run `body` as `thread`: the coroutine of that thread in the last run, if it ended.
     fn start(self: &Rc<Run>, thread: usize, body: Box<dyn FnOnce()>) {
         let mut coroutines = self.coroutines.borrow_mut();
         while coroutines.len() <= thread {
@@ -196,7 +195,7 @@ impl Run {
         core.stop.get_or_insert(Stop::Failure(Failure::Panic { thread, place, message }));
     }
 
-    /// Ends the coroutines that wait, newest first, by unwinding them.
+    /// Ends the waiting coroutines, newest first, by unwinding them.
     fn tear_down(&self) {
         self.over.set(true);
         self.unwinding_requests.set(0);
@@ -209,14 +208,14 @@ impl Run {
             }
             coroutine.forget_body();
             if !coroutine.is_finished() {
-                // It never ran, or will never end.
+                // It never ran, or never ends.
                 self.coroutines.borrow_mut()[thread] = None;
             }
         }
     }
 
-    /// Ends the run of a thread that goes on after it has unwound through steps of the execution: they were not
-    /// explored.
+    /// Ends the run of a thread that continues after it has unwound through steps of the execution: those steps were
+    /// not explored.
     #[inline]
     fn refuse_caught_panic(&self) {
         if self.unwound.get() >> self.running.get() & 1 == 1 {
@@ -228,16 +227,16 @@ impl Run {
     fn caught_panic(&self) {
         let thread = self.running.get();
         let why = format!(
-            "thread {thread} catches a panic that has unwound through its steps ({}): those are not explored. Let the \
-             panic end the thread, or catch it before it drops what is shared",
+            "thread {thread} catches a panic that has unwound through its steps ({}): those steps are not explored. Let \
+             the panic end the thread, or catch it before shared state is dropped",
             panics::noted().pop().and_then(|panic| panic.place).unwrap_or_default()
         );
         self.core.borrow_mut().stop.get_or_insert(Stop::Diverged(why));
         self.until::<()>(|_| None);
     }
 
-    /// Starts a thread of the exploration, to the right of `left` if it is symmetric with that: its number, and where
-    /// its `park` waits.
+    /// Starts a thread of the exploration, and returns its number and where its `park` waits. If `left` is given, the
+    /// two are symmetric neighbours.
     pub(crate) fn spawn(
         &self,
         body: Box<dyn FnOnce()>,
@@ -261,8 +260,8 @@ impl Run {
         self.until(|core| core.step(thread, &request))
     }
 
-    /// The answer to a request of the running thread about `word`. With one look at the core: this is what explorations
-    /// spend their time on.
+    /// The answer to a request of the running thread about `word`. It borrows the core once: explorations spend most of
+    /// their time here.
     pub(crate) fn access(
         &self,
         word: &Word,
@@ -300,7 +299,7 @@ impl Run {
         }
     }
 
-    /// Suspends the running coroutine until it is taken up again; unwinds it if the run is over then.
+    /// Suspends the running coroutine until it is resumed; unwinds it if the run is over by then.
     fn wait(&self) {
         let thread = self.running.get();
         suspend();
@@ -310,7 +309,7 @@ impl Run {
         debug_assert_eq!(self.running.get(), thread, "R1");
     }
 
-    /// A thread that unwinds and keeps asking will never end: it is left where it is, with its stack.
+    /// A thread that keeps making requests while it unwinds never ends: it is abandoned, with its stack.
     fn count_unwinding_request(&self) {
         self.unwinding_requests.set(self.unwinding_requests.get() + 1);
         self.unwound.set(self.unwound.get() | 1 << self.running.get());
@@ -334,8 +333,7 @@ impl std::ops::Deref for Here {
     }
 }
 
-/// The answer to a request about `word` that only takes up what the graph holds. This is what long executions spend
-/// their time on.
+/// The answer to a request about `word` that only replays the graph. Long executions spend most of their time here.
 #[inline(always)]
 pub(crate) fn again(word: &Word, op: &Op) -> Option<u64> {
     let run = here()?;
@@ -366,7 +364,7 @@ pub(crate) fn current() -> Option<Here> {
         return None;
     }
     if run.over.get() && is_inside() {
-        // Its code caught the unwinding that ends the run: it is left where it is, with its stack.
+        // Its code caught the unwinding that ends the run: it is abandoned, with its stack.
         loop {
             suspend();
         }
@@ -374,16 +372,17 @@ pub(crate) fn current() -> Option<Here> {
     if !run.over.get() && is_inside() {
         run.refuse_caught_panic();
     }
-    // What a thread that never ran was given is dropped after the end.
+    // Captures of a thread that never ran are dropped after the end.
     (!run.over.get()).then_some(run)
 }
 
-/// The number of the run on this OS thread, over or not; 0 for none.
+/// The number of the run on this OS thread, over or not; 0 means none.
 pub(crate) fn epoch() -> u32 {
     here().map_or(0, |run| run.core.borrow().epoch)
 }
 
-/// Marks the block at `address` as freed in a run that ends. `None`: there is none; false: it was freed before.
+/// Marks the block at `address` as freed in a run that ends. `None`: there is no such block; false: it was freed
+/// before.
 pub(crate) fn free_while_unwinding(address: usize, site: &'static Site<'static>) -> Option<bool> {
     let run = here()?;
     let mut core = run.core.borrow_mut();
@@ -392,7 +391,7 @@ pub(crate) fn free_while_unwinding(address: usize, site: &'static Site<'static>)
     core.heap.free(address, Access { thread, events, site, what: "frees" })
 }
 
-/// Whether the caller belongs to a run that is over, or unwinds: what it does is not explored.
+/// Whether the caller belongs to a run that is over, or unwinds: its steps are not explored.
 pub(crate) fn is_ending() -> bool {
     here().is_some() && current().is_none()
 }
@@ -402,12 +401,12 @@ pub(crate) fn request(request: Request) -> Option<u64> {
     current().map(|run| run.request(request))
 }
 
-/// Answers a request about no location.
+/// Answers a request that concerns no location.
 pub(crate) fn request_plain(op: Op, site: &'static Site<'static>) -> Option<u64> {
     request(Request { op, location: NOWHERE, address: false, site })
 }
 
-/// The newest value of a location in the run with this number, if that is the one going on here.
+/// The newest value of a location in the run with this number, if that run is current here.
 pub(crate) fn newest(epoch: u32, location: u32) -> Option<u64> {
     let run = here()?;
     let core = run.core.try_borrow().ok()?;
@@ -430,7 +429,7 @@ pub(crate) struct Token {
 }
 
 impl Token {
-    /// Carries out `op` there, in that run.
+    /// Executes `op` there, in that run.
     pub(crate) fn perform(self, op: Op, site: &'static Site<'static>) {
         let Token { epoch, location } = self;
         if with_core(|core, _| core.epoch) == Some(epoch) {
@@ -444,14 +443,14 @@ pub(crate) fn set_symmetric() {
     with_core(|core, thread| core.threads[thread].symmetric = true);
 }
 
-/// Ends the run where a symmetric thread does what tells it from the others.
+/// Ends the run if a symmetric thread does something that distinguishes it from the others.
 pub(crate) fn refuse_in_symmetric(what: &str, site: &'static Site<'static>) {
     let Some(run) = current() else { return };
     let thread = run.running.get();
     if run.core.borrow().threads[thread].symmetric {
         let why = format!(
-            "thread {thread} was started by `spawn_symmetric` and {what} at {site}: symmetric threads must not be told \
-             apart. Start it by `spawn`"
+            "thread {thread} was started by `spawn_symmetric` and {what} at {site}: nothing may distinguish symmetric \
+             threads. Start it with `spawn`"
         );
         run.core.borrow_mut().stop.get_or_insert(Stop::Diverged(why));
         run.until::<()>(|_| None);
@@ -461,7 +460,7 @@ pub(crate) fn refuse_in_symmetric(what: &str, site: &'static Site<'static>) {
 /// Where the running thread's `park` waits.
 pub(crate) fn token(site: &'static Site<'static>) -> Option<Token> {
     with_core(|core, thread| {
-        // Thread 0 alone begins without one.
+        // Only thread 0 begins without one.
         let known = core.threads[thread].token;
         let location = known.unwrap_or_else(|| core.create(thread, 0, site));
         core.threads[thread].token = Some(location);
@@ -469,7 +468,7 @@ pub(crate) fn token(site: &'static Site<'static>) -> Option<Token> {
     })
 }
 
-/// Whether a timed wait runs out here: both are explored, as often as the bound on time-outs allows.
+/// Whether a timed wait times out here: both cases are explored, as often as the bound on time-outs allows.
 pub(crate) fn times_out(site: &'static Site<'static>) -> bool {
     refuse_in_condition("sleeps");
     let may = with_core(|core, thread| core.may_time_out(thread)).unwrap_or(false);
@@ -480,7 +479,7 @@ pub(crate) fn times_out(site: &'static Site<'static>) -> bool {
     does
 }
 
-/// Whether the running thread fails or wakes here without a cause: both are explored, where that is asked for.
+/// Whether the running thread fails or wakes spuriously here: both cases are explored, if that was requested.
 pub(crate) fn is_spurious(site: &'static Site<'static>) -> bool {
     let may = with_core(|core, thread| core.may_be_spurious(thread)).unwrap_or(false);
     let is = may && request_plain(Op::Choice { options: 2 }, site) == Some(1);
@@ -490,20 +489,20 @@ pub(crate) fn is_spurious(site: &'static Site<'static>) -> bool {
     is
 }
 
-/// Says that the running thread waits for another one's write.
+/// Notes that the running thread waits for another thread's write.
 pub(crate) fn hint(site: &'static Site<'static>) -> bool {
     let Some(run) = current() else { return false };
     let thread = run.running.get();
     let mut first = true;
     run.until(|core| {
-        // Once the bound is reached the thread is not taken up again.
+        // Once the bound is reached the thread is not resumed.
         let goes_on = first && core.hint(thread, site);
         first = false;
         goes_on.then_some(true)
     })
 }
 
-/// Begins to note what a condition asks for. `None` outside an exploration.
+/// Begins to record the requests of a condition. `None` outside an exploration.
 pub(crate) fn begin_condition(site: &'static Site<'static>) -> Option<()> {
     refuse_in_condition("waits for another condition");
     current()?.until(|core| (!core.refuses_wait(site)).then_some(()));
@@ -517,7 +516,7 @@ pub(crate) fn begin_condition(site: &'static Site<'static>) -> Option<()> {
     })
 }
 
-/// A condition of a `wait_until` must not do this: a failure, if one is being evaluated.
+/// Fails if a condition of a `wait_until` is being evaluated, which must not do this.
 pub(crate) fn refuse_in_condition(why: &'static str) {
     let site = with_core(|core, thread| {
         let asked = core.threads[thread].condition.as_ref()?;
@@ -533,7 +532,7 @@ pub(crate) fn end_condition() {
     with_core(|core, thread| core.threads[thread].condition = None);
 }
 
-/// The condition does not hold: it must have had no effect. Makes ready to evaluate it again.
+/// The condition does not hold: it must have had no effect. Prepares to evaluate it again.
 pub(crate) fn rehearse_condition(site: &'static Site<'static>) {
     let is_pure = with_core(|core, thread| {
         let run = &mut core.threads[thread];
@@ -542,7 +541,7 @@ pub(crate) fn rehearse_condition(site: &'static Site<'static>) {
         condition.effects == run.effects
     });
     if is_pure == Some(false) {
-        fail_condition("writes although it does not hold (a mutex writes too)", site);
+        fail_condition("writes although it does not hold (locking a mutex is a write)", site);
     }
 }
 
@@ -552,8 +551,8 @@ pub(crate) fn fail_condition(why: &'static str, site: &'static Site<'static>) ->
     fail(Failure::Condition { thread, site, why })
 }
 
-/// Ends the run of a thread whose condition does not hold: executions in which it reads something else go on. Returns
-/// when there is news in a run that is drawn at random.
+/// Ends the run of a thread whose condition does not hold: executions in which it reads something else continue.
+/// Returns in a random run, once something has changed.
 pub(crate) fn await_news(site: &'static Site<'static>) {
     let run = current().expect("only explored code waits");
     let thread = run.running.get();
@@ -567,7 +566,7 @@ pub(crate) fn await_news(site: &'static Site<'static>) {
     run.until(|core| core.is_awaited(thread).then_some(()))
 }
 
-/// Ends the path of the running thread: no system takes it. The other threads go on.
+/// Ends the path of the running thread, because no system takes it. The other threads continue.
 pub(crate) fn impossible() -> ! {
     let run = current().expect("only explored code takes paths");
     let thread = run.running.get();
@@ -583,7 +582,7 @@ pub(crate) fn cut(bound: Bound) {
     }
 }
 
-/// Ends the run: it breaks a rule.
+/// Ends the run with a broken rule.
 pub(crate) fn fail(failure: Failure) -> ! {
     let run = current().expect("only explored code fails");
     run.core.borrow_mut().stop.get_or_insert(Stop::Failure(failure));

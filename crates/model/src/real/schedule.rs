@@ -2,13 +2,13 @@
 //!
 //! # Contract
 //! `c11@tests/queue.rs:12 0p 1w0 0r1.2 …`: the memory model and the place of the exploration, then the events in the
-//! order in which a run answered them: a thread's number and
-//! - `r1.2`: reads event 2 of thread 1 (`0.0` is the initial value); with `w3` behind it the write half of a
-//!   read-modify-write that is not locked has three writes of its location before it;
+//! order in which a run executed them. Each has a thread's number and
+//! - `r1.2`: reads event 2 of thread 1 (`0.0` is the initial value); `w3` after it means that the write half of an
+//!   unlocked read-modify-write has three writes of its location before it;
 //! - `w3`: a write with three writes of its location before it;
 //! - `c1`: a choice, option 1; `p`: anything else.
 //!
-//! Where the text ends the run goes on by itself, reading the newest writes.
+//! When the steps are used up, the run continues by itself and reads the newest writes.
 
 use super::core::{Core, Request, Stop};
 use super::graph::{EventId, Graph, Kind};
@@ -19,9 +19,9 @@ use std::fmt::Write;
 /// What a step finds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Find {
-    /// The write that is read, and the place of a write half that is not locked.
+    /// The write that is read, and the place of an unlocked write half.
     From(EventId, Option<usize>),
-    /// How many writes of the location are before this one.
+    /// The number of writes of the location before this one.
     Place(usize),
     Choice(u64),
     Plain,
@@ -43,7 +43,7 @@ pub(crate) struct Step {
     pub(crate) find: Find,
 }
 
-/// The events that `log` lists, in its order, as they stand in `graph`.
+/// The events listed in `log`, in its order, as they are in `graph`.
 pub(crate) fn steps(graph: &Graph, log: &[EventId]) -> VecDeque<Step> {
     let place = |at: usize, write: EventId| {
         let order = &graph.locations[graph.get(write).location as usize].order;
@@ -54,7 +54,7 @@ pub(crate) fn steps(graph: &Graph, log: &[EventId]) -> VecDeque<Step> {
         let event = graph.get(id);
         let is_unlocked = matches!(event.op, Op::Unlocked { .. });
         let find = match event.kind {
-            // A half belongs to its read; a thread begins with its spawn.
+            // A write half belongs to its read; a thread's begin belongs to its spawn.
             Kind::Write if event.is_half() => continue,
             Kind::Thread if event.op == Op::Begin => continue,
             Kind::Write => Find::Place(place(at, id)),
@@ -89,7 +89,7 @@ pub(crate) fn text(name: &str, steps: &VecDeque<Step>) -> String {
     text
 }
 
-/// The name and the steps of a line; why not, where it is not a schedule.
+/// The name and the steps of a line, or why it is not a schedule.
 pub(crate) fn parse(text: &str) -> Result<(&str, VecDeque<Step>), String> {
     let mut words = text.split_whitespace();
     let name = words.next().ok_or("it is empty")?;
@@ -118,8 +118,8 @@ fn step(word: &str) -> Option<Step> {
 }
 
 impl Core {
-    /// What the schedule says that this request finds; `Some(None)` where it has ended. `None`: it is another thread's
-    /// turn, or the schedule does not fit.
+    /// What this request finds according to the schedule; `Some(None)` once the schedule is used up. `None`: it is
+    /// another thread's turn, or the schedule does not fit.
     pub(crate) fn scripted(&mut self, thread: usize, request: &Request) -> Option<Option<Find>> {
         if self.guide.is_some() {
             return self.guided(thread, request);
@@ -180,7 +180,7 @@ impl Core {
         }
     }
 
-    /// The thread whose turn it is by the schedule. `None`: by itself.
+    /// The thread whose turn it is according to the schedule. `None`: no schedule is left.
     pub(crate) fn scheduled(&mut self) -> Option<usize> {
         if self.guide.is_some() {
             return self.guided_thread();

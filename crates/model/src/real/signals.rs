@@ -1,17 +1,17 @@
-//! Signals that explored code brings upon the process: an overflow of a thread's stack, and the abort that follows a
-//! panic in a destructor.
+//! Handlers for the signals that explored code can raise: a stack overflow, and the abort after a panic in a
+//! destructor.
 //!
 //! # Contract
-//! Handlers for SIGSEGV and SIGABRT go in front of those that are there, once in a process. A fault in the guard page
-//! of a coroutine is told, with its remedy, before the process is aborted: nothing can be run where no stack is left.
-//! An abort by a panic in a destructor of explored code is none: the coroutine is suspended for ever (`panics`).
-//! Everything else goes to the handlers that were there.
+//! Handlers for SIGSEGV and SIGABRT are installed once per process, in front of the existing ones. A fault in the guard
+//! page of a coroutine is reported with its remedy before the process is aborted: no code can run without a stack. An
+//! abort caused by a panic in a destructor of explored code is suppressed: the coroutine is suspended forever
+//! (`panics`). Everything else goes to the previous handlers.
 //!
 //! # Invariants
-//! S1: both signals are raised by the code that runs on this OS thread, so a handler may look at its thread-locals. It
-//!     calls nothing that is not async-signal-safe, except where the abort came from `abort` itself, which holds no
-//!     lock while its signal is raised.
-//! S2: `BEFORE` is written once, before the handlers are there.
+//! S1: both signals are raised by the code that runs on this OS thread, so a handler may read the thread's
+//!     thread-locals. It calls only async-signal-safe functions, except if the abort came from `abort` itself, which
+//!     holds no lock while its signal is raised.
+//! S2: `BEFORE` is written once, before the handlers are installed.
 //!
 //! # Evidence
 //! tests/real_bad.rs.
@@ -23,29 +23,29 @@ use std::mem::MaybeUninit;
 use std::ptr::null_mut;
 use std::sync::OnceLock;
 
-/// What was there for SIGSEGV and SIGABRT.
+/// The previous handlers of SIGSEGV and SIGABRT.
 static BEFORE: OnceLock<[libc::sigaction; 2]> = OnceLock::new();
 
-/// Puts the handlers in, unless they are there.
+/// Installs the handlers unless they are installed.
 pub(crate) fn install() {
     BEFORE.get_or_init(|| {
         [handle(libc::SIGSEGV, on_fault as *const ()), handle(libc::SIGABRT, on_abort as *const ())]
     });
 }
 
-/// Puts a handler in; what was there.
+/// Installs a handler and returns the previous one.
 fn handle(signal: i32, handler: *const ()) -> libc::sigaction {
-    // A handler that is left by a switch of stacks leaves its signal open, and the other stack free.
+    // A handler that is left by a stack switch must not keep its signal blocked or the alternate stack in use.
     handle_with(signal, handler, libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER)
 }
 
-/// Puts a handler in that runs on the stack of the code that it interrupts, whose system call goes on.
+/// Installs a handler that runs on the stack of the code it interrupts and restarts its system call.
 pub(crate) fn handle_here(signal: i32, handler: extern "C" fn(i32)) {
     handle_with(signal, handler as *const (), libc::SA_RESTART);
 }
 
 fn handle_with(signal: i32, handler: *const (), flags: i32) -> libc::sigaction {
-    // SAFETY: all zeroes are a `sigaction` without a handler, which is put in before it is used (S2).
+    // SAFETY: all zeroes are a valid `sigaction` without a handler; the handler is set before it is used (S2).
     let mut new: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
     let mut old = new;
     new.sa_sigaction = handler as usize;
@@ -64,9 +64,9 @@ extern "C" fn on_fault(signal: i32, info: Info, context: *mut libc::c_void) {
     // SAFETY: SIGSEGV comes with an address (S1).
     let address = unsafe { told.si_addr() }.addr();
     if let Some(bytes) = overflown_bytes(address) {
-        say("\nA thread of an exploration has used up its stack of ");
+        say("\nA thread of an exploration overflowed its stack of ");
         say_number(bytes / 1024);
-        say(" KiB. If it does not call itself for ever, `Explorer::stack_bytes` gives it more.\n");
+        say(" KiB. Fix unbounded recursion, or raise `Explorer::stack_bytes`.\n");
         // SAFETY: async-signal-safe (S1).
         unsafe { libc::abort() };
     }
@@ -82,13 +82,14 @@ extern "C" fn on_abort(signal: i32, info: Info, context: *mut libc::c_void) {
     pass_on(1, signal, info, context);
 }
 
-/// Does what would have been done without us.
+/// Passes the signal to the previous handler.
 fn pass_on(which: usize, signal: i32, info: Info, context: *mut libc::c_void) {
     let Some(before) = BEFORE.get().map(|before| &before[which]) else { return };
     match before.sa_sigaction {
         libc::SIG_IGN => {}
         libc::SIG_DFL => {
-            // SAFETY: puts back what was there (S2); the signal comes again when the handler returns, or is raised.
+            // SAFETY: restores the previous handler (S2); the signal is raised again when this handler returns, or by
+            // `raise`.
             unsafe { libc::sigaction(signal, before, null_mut()) };
             if signal == libc::SIGABRT {
                 // SAFETY: async-signal-safe (S1).
@@ -111,7 +112,7 @@ fn pass_on(which: usize, signal: i32, info: Info, context: *mut libc::c_void) {
 
 /// Writes to stderr, which no test captures.
 pub(crate) fn say(text: &str) {
-    // SAFETY: async-signal-safe, on bytes that are there (S1).
+    // SAFETY: async-signal-safe, on initialised bytes (S1).
     unsafe { libc::write(2, text.as_ptr().cast(), text.len()) };
 }
 

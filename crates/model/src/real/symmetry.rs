@@ -1,25 +1,25 @@
-//! Threads that run the same code on the same values: of executions that differ in their names alone, one is explored.
+//! Symmetry reduction: of executions that differ only in the names of symmetric threads, one is explored.
 //!
 //! # Contract
-//! Such threads stand in a row, each but the first with one to its *left* ([`left`]). Two neighbours are *tied* as long
-//! as they have found the same. At the first event at which they are not, an execution is explored only if the left one
-//! comes first ([`keeps`]): it reads a write that is earlier in the order of its location, or writes earlier there, or
-//! takes the higher option, or gets on where the right one waits. That sorts the threads: whatever a full execution
-//! is, to rename them gives one that is sorted, and under SC and TSO no other.
+//! Symmetric threads run the same code on the same values. They form a row, and each except the first has one to its
+//! *left* ([`left`]). Two neighbours are *tied* as long as they have found the same. At the first event where they
+//! differ, an execution is explored only if the left one comes first ([`keeps`]): it reads a write that is earlier in
+//! the order of its location, or writes earlier there, or takes the higher option, or continues where the right one
+//! waits. That sorts the threads: every full execution has a renaming that is sorted, and under SC and TSO only one.
 //!
-//! Growth stays what it is because of this: an event of the right thread has the left one's event of the same number
-//! in its prefix as long as they are tied ([`ahead`]). So a revisit never leaves the one and cuts off the other, and
+//! Growth works unchanged because an event of the right thread has the left one's event of the same number in its
+//! prefix as long as they are tied ([`ahead`]). So a revisit never keeps the right event and cuts off the left one, and
 //! what a new event finds in the way that leaves most open (the newest write, option 0) is always sorted: the left one
-//! found the same or something earlier. If the left one waits, the right one waits for the same, whatever has come
-//! since ([`followed`]). The sorted executions are thus closed under prefixes and can always go on, which is all that
-//! growth asks of a memory model.
+//! found the same or something earlier. If the left one waits, the right one waits for the same, whatever was written
+//! since ([`followed`]). The sorted executions are thus closed under prefixes and can always be extended, which is all
+//! that growth requires of a memory model.
 //!
 //! The longer prefixes have no cycle. Let tied events happen when the first of them does in a run of the execution:
-//! that keeps program order and reads-from. Where the ties end, the left read comes before the overwriting that the
-//! right one sees; writes and choices need nothing that their twins do not need. Under C11 nothing puts a read before a
-//! write that overtakes what it found: the right read may lead to the write that the left one reads. Such a pair
-//! cannot be sorted, and counts as sorted the other way round. With three threads and more an execution may then be
-//! explored under more than one naming, never under none.
+//! that keeps program order and reads-from. Where the tie ends, the left read comes before the overwriting write that
+//! the right one sees; writes and choices need nothing that their twins do not need. Under C11 a read need not come
+//! before a write that overtakes what it found: the right read may lead to the write that the left one reads. Such a
+//! pair cannot be sorted, and counts as sorted the other way round. With three threads and more an execution may then
+//! be explored under more than one naming, never under none.
 //!
 //! # Evidence
 //! tests/real_symmetric.rs: random programs with groups of 2 to 4 against the classes of all candidates, count by
@@ -32,7 +32,7 @@ use super::clock::MAX_THREADS;
 use super::graph::{Event, EventId, Graph, Kind};
 use super::op::{Function, Op};
 
-/// How events of the same number of two neighbours stand to each other.
+/// How events of the same number of two neighbours compare.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Pair {
     Tied,
@@ -40,13 +40,13 @@ enum Pair {
     Unsorted,
 }
 
-/// The neighbour that must come first: noted in the begin of a thread.
+/// The neighbour that must come first, as noted in a thread's begin event.
 pub(crate) fn left(graph: &Graph, thread: usize) -> Option<usize> {
     let begin = graph.threads.get(thread)?.first()?;
     if begin.op == Op::Begin { (begin.value as usize).checked_sub(1) } else { None }
 }
 
-/// What the begin of a thread notes.
+/// What a thread's begin event notes.
 pub(crate) fn noted(left: Option<usize>) -> u64 {
     left.map_or(0, |left| left as u64 + 1)
 }
@@ -64,21 +64,21 @@ pub(crate) fn groups(graph: &Graph) -> Vec<Vec<usize>> {
     groups
 }
 
-/// The left neighbour of a thread that is tied to it in the thread's first `events` events.
+/// The left neighbour of a thread, if it is tied to it in the thread's first `events` events.
 fn tied(graph: &Graph, thread: usize, events: usize) -> Option<usize> {
     let left = left(graph, thread)?;
     let is_tied = |index| pair(graph, left, thread, index) == Pair::Tied;
     (graph.threads[left].len() >= events && (1..=events).all(is_tied)).then_some(left)
 }
 
-/// What the left neighbour of `thread` does at the event that comes next, as long as they are tied.
+/// What the left neighbour of `thread` does at the next event, as long as they are tied.
 fn twin(graph: &Graph, thread: usize) -> Option<(usize, &Event)> {
     let events = graph.threads[thread].len();
     let left = tied(graph, thread, events)?;
     Some((left, graph.threads[left].get(events)?))
 }
 
-/// The event of the left neighbour that comes before the next event of `thread`: a read-modify-write comes as a whole.
+/// The event of the left neighbour that comes before the next event of `thread`; a read-modify-write counts as one.
 pub(crate) fn ahead(graph: &Graph, thread: usize) -> Option<EventId> {
     let (left, _) = twin(graph, thread)?;
     let number = graph.threads[thread].len() + 1;
@@ -86,7 +86,7 @@ pub(crate) fn ahead(graph: &Graph, thread: usize) -> Option<EventId> {
     Some(EventId::new(left, number + usize::from(half.is_some_and(Event::is_half))))
 }
 
-/// Why the next request of `thread`, which is new, is not that of its left neighbour, to which it is tied.
+/// Why the next request of `thread`, which is new, differs from that of its tied left neighbour.
 pub(crate) fn differs(
     graph: &Graph,
     thread: usize,
@@ -96,7 +96,7 @@ pub(crate) fn differs(
     let events = graph.threads[thread].len();
     let left = tied(graph, thread, events)?;
     let Some(twin) = graph.threads[left].get(events) else {
-        return Some(format!("thread {left} stops where thread {thread} goes on"));
+        return Some(format!("thread {left} stops where thread {thread} continues"));
     };
     let is_queued =
         |op| matches!(op, Op::Rmw { function: Function::Enqueue | Function::Dequeue, .. });
@@ -113,7 +113,7 @@ pub(crate) fn followed(graph: &Graph, thread: usize, location: u32) -> Option<Ev
     (twin.kind == Kind::Blocked && twin.location == location).then_some(twin.from)
 }
 
-/// Whether a wait stands where it does because of its left neighbour.
+/// Whether a wait is where it is because of its left neighbour.
 pub(crate) fn follows(graph: &Graph, id: EventId) -> bool {
     let (thread, before) = (usize::from(id.thread), usize::from(id.index) - 1);
     let twin = tied(graph, thread, before).and_then(|left| graph.threads[left].get(before));
@@ -143,7 +143,7 @@ fn pair(graph: &Graph, left: usize, right: usize, index: usize) -> Pair {
         (Kind::Fence | Kind::Thread, _) => Pair::Tied,
         (Kind::Choice, _) => by(a.value == b.value, a.value > b.value),
         _ if a.location != b.location => {
-            // Each its own, and nobody else's as long as they are tied.
+            // Each reads its own write, which no other thread sees as long as they are tied.
             let is_own = |source: EventId, thread| {
                 source.is_initial() || usize::from(source.thread) == thread
             };
@@ -164,7 +164,7 @@ fn pair(graph: &Graph, left: usize, right: usize, index: usize) -> Pair {
     }
 }
 
-/// Whether two threads mean the same by these locations: it is one, or each one's own of the same number.
+/// Whether these locations mean the same to two threads: one shared location, or each thread's own with equal numbers.
 fn are_alike(graph: &Graph, (left, a): (usize, u32), (right, b): (usize, u32)) -> bool {
     if a == b {
         return true;

@@ -1,4 +1,4 @@
-//! Whether symmetric threads are: an execution with them exchanged must be one too, and end alike.
+//! Checks that symmetric threads are symmetric: the execution with them exchanged must exist and have the same result.
 
 use super::core::QUEUE;
 use super::exploration::Exploration;
@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 
 impl<T: Ord + 'static> Exploration<T> {
     /// Runs the complete execution just made, which returned `result`, with each group of symmetric threads in reverse
-    /// order. Leaves the graph as it was.
+    /// order. Leaves the graph unchanged.
     pub(super) fn run_twin(&self, result: &T) -> Result<(), Diverged> {
         let (graph, groups, steps) = {
             let core = self.run.core.borrow();
@@ -33,7 +33,7 @@ impl<T: Ord + 'static> Exploration<T> {
         core.growth.single = false;
         let left = std::mem::take(&mut core.script).len();
         let why = match core.stop.take() {
-            Some(stop) => format!("that ends it: {stop:?}"),
+            Some(stop) => format!("it ends early: {stop:?}"),
             None if left > 0 => format!("it stops {left} steps before its end"),
             None if twin.as_ref() != Some(result) => "it returns something else".into(),
             None => match other_value(&graph, &core.graph, &groups) {
@@ -45,8 +45,8 @@ impl<T: Ord + 'static> Exploration<T> {
             },
         };
         Err(Diverged(format!(
-            "threads of `spawn_symmetric` are not symmetric: with them exchanged in an execution that breaks no rule, \
-             {why}"
+            "threads of `spawn_symmetric` are not symmetric: if they are exchanged in an execution that breaks no \
+             rule, {why}"
         )))
     }
 }
@@ -60,11 +60,11 @@ fn renamed(groups: &[Vec<usize>], thread: usize) -> usize {
     })
 }
 
-/// Where an event of the twin has another value than its counterpart, if one does.
+/// An event of the twin whose value differs from its counterpart's, if there is one.
 fn other_value(graph: &Graph, twin: &Graph, groups: &[Vec<usize>]) -> Option<String> {
     graph.iter().find_map(|(id, event)| {
         let other = EventId { thread: renamed(groups, usize::from(id.thread)) as u8, ..id };
-        // Queues hold threads' names; a group's begins note their places.
+        // Queues hold the names of threads; the begin events of a group note their places.
         let is_named = graph
             .locations
             .get(event.location as usize)
@@ -72,7 +72,7 @@ fn other_value(graph: &Graph, twin: &Graph, groups: &[Vec<usize>]) -> Option<Str
         if !twin.has(other) {
             return Some(format!("thread {} ends before {}", other.thread, event.site));
         }
-        // Addresses differ from run to run.
+        // Addresses differ between runs.
         let values = [event.value, twin.get(other).value].map(|value| value.min(ADDRESSES));
         (!is_named && values[0] != values[1])
             .then(|| format!("{} has {:#x} instead of {:#x}", event.site, values[1], values[0]))
@@ -94,7 +94,7 @@ fn exchanged(graph: &Graph, log: &[EventId], groups: &[Vec<usize>]) -> VecDeque<
     steps
 }
 
-/// The same run with each group started at once before the first of its steps, and joined at once after the last one.
+/// The same run, with each group started back to back before its first step and joined back to back after its last.
 fn gathered(graph: &Graph, log: &[EventId], groups: &[Vec<usize>]) -> Vec<EventId> {
     let mut gathered = log.to_vec();
     for group in groups {

@@ -1,4 +1,4 @@
-//! What an exploration ends in.
+//! The result of an exploration: verdicts, failures, bounds and reports.
 
 use super::order::Cost;
 use crate::diagram::Diagram;
@@ -7,45 +7,46 @@ use std::panic::Location as Site;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The answer of an exploration.
+/// The verdict of an exploration.
 #[derive(Debug)]
 pub enum Verdict {
-    /// Every execution that [`Report::coverage`] says was explored, and none broke a rule.
+    /// No explored execution breaks a rule. [`Report::coverage`] states which executions were explored.
     Holds,
     /// An execution breaks a rule.
     Violated(Box<Violation>),
-    /// No execution explored breaks a rule, but a bound kept some out.
+    /// No explored execution breaks a rule, but a bound kept some executions out.
     Unknown(Bound),
 }
 
-/// A bound that was hit.
+/// The bound that kept executions out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Bound {
     /// This many executions were explored, and more are left.
     Executions(u64),
-    /// An execution needs more than this many events: a loop without bound, or one without `spin_loop` in it.
+    /// An execution needs more than this many events: an unbounded loop, or a waiting loop without `spin_loop`.
     Events(usize),
     /// An execution starts more than this many threads.
     Threads(usize),
-    /// A waiting loop was followed for so many rounds without news. It gives up by itself later, and what it does then
-    /// was not explored; or it does nothing but give hints. [`Report::looping`] says where.
+    /// A waiting loop was followed for this many unsuccessful rounds. It gives up by itself later, and what it does
+    /// then was not explored; or it does nothing except give hints. [`Report::looping`] says where.
     Spins(u32),
-    /// No execution came to its end: `assume` left all of them out.
+    /// No execution was completed: `assume` left all of them out.
     Assumptions,
-    /// Threads wait for ever, except for one whose timed waits have run out so often that no more do.
+    /// Threads wait forever for a thread whose timed waits have timed out as often as the bound allows.
     Timeouts(u32),
-    /// No execution has so few contexts ([`Explorer::contexts`](super::Explorer::contexts)), or `assume` left them out.
+    /// No execution fits in this many contexts ([`Explorer::contexts`](super::Explorer::contexts)), or `assume` left
+    /// out all that do.
     Contexts(u32),
     /// An execution takes more memory than this, in bytes.
     Memory(usize),
-    /// One schedule alone was followed, and breaks no rule.
+    /// One schedule was replayed, and it breaks no rule.
     Replayed,
-    /// So much time has passed, and more executions are left.
+    /// This much time has passed, and more executions are left.
     Time(Duration),
-    /// So many executions were drawn at random ([`Report::sampled`]).
+    /// This many executions were drawn at random ([`Report::sampled`]).
     Sampled(u64),
-    /// Preemptions are bounded ([`Explorer::preemptions`](super::Explorer::preemptions)), and code waits here for
-    /// another thread's step.
+    /// Preemptions are bounded ([`Explorer::preemptions`](super::Explorer::preemptions)), and code waits for another
+    /// thread's step at this place.
     Waits(&'static Site<'static>),
 }
 
@@ -54,37 +55,36 @@ impl fmt::Display for Bound {
         match self {
             Bound::Executions(n) => write!(f, "more than {n} executions"),
             Bound::Events(n) => {
-                write!(f, "an execution of more than {n} events (`Explorer::events` allows more)")
+                write!(f, "an execution of more than {n} events (raise it with `Explorer::events`)")
             }
             Bound::Threads(n) => write!(
                 f,
-                "an execution of more than {n} threads, the first one included (explore one of each role, or two)"
+                "an execution of more than {n} threads, the first one included (start one or two threads per role)"
             ),
             Bound::Memory(n) => write!(
                 f,
-                "an execution that takes more than {n} bytes (if it does not allocate without end, \
-                 `Explorer::memory_bytes` gives it more)"
+                "an execution that takes more than {n} bytes (fix unbounded allocation, or raise `Explorer::memory_bytes`)"
             ),
             Bound::Timeouts(n) => write!(
                 f,
-                "threads that wait for one whose timed waits have run out {n} times: more is not explored"
+                "threads wait for a thread whose timed waits timed out {n} times; more time-outs are not explored"
             ),
             Bound::Time(time) => write!(f, "more executions than fit in {time:?}"),
             Bound::Sampled(runs) => write!(f, "{runs} executions drawn at random, not all"),
-            Bound::Replayed => f.write_str("one schedule alone, which breaks no rule"),
-            Bound::Assumptions => f.write_str("no execution is left by `assume`"),
+            Bound::Replayed => f.write_str("one replayed schedule, which breaks no rule"),
+            Bound::Assumptions => f.write_str("`assume` left out every execution"),
             Bound::Contexts(n) => {
                 write!(
                     f,
-                    "no execution of at most {n} contexts (a thread needs one, a join another)"
+                    "no execution fits in {n} contexts (each thread needs one, each join another)"
                 )
             }
             Bound::Waits(site) => write!(
                 f,
-                "preemptions are counted for programs of plain atomics only: this one waits at {site}"
+                "preemptions are counted only for programs of plain atomics, and this one waits at {site}"
             ),
             Bound::Spins(n) => {
-                write!(f, "a waiting loop of more than {n} rounds without news")
+                write!(f, "a waiting loop of more than {n} rounds in which nothing changes")
             }
         }
     }
@@ -93,56 +93,56 @@ impl fmt::Display for Bound {
 /// The rule that an execution breaks.
 #[derive(Clone, Debug)]
 pub enum Failure {
-    /// The code panicked: an assertion, most often.
+    /// The code panicked, most often because of an assertion.
     Panic {
         /// The thread.
         thread: usize,
-        /// Where in the code: file, line and column.
+        /// Its place in the code: file, line and column.
         place: Option<String>,
-        /// What it said.
+        /// The panic message.
         message: String,
     },
-    /// Two accesses to a plain cell, one of them a write, that no happens-before orders.
+    /// Two accesses to a plain cell, at least one of them a write, that happens-before does not order.
     Race {
         /// The thread of the later access in the trace.
         thread: usize,
-        /// Where it is.
+        /// The place of that access.
         site: &'static Site<'static>,
-        /// Where the other one is.
+        /// The place of the other access.
         other: &'static Site<'static>,
     },
-    /// A thread uses an atomic whose creation it does not know to have happened.
+    /// A thread uses an atomic whose creation does not happen before the use.
     Unpublished {
         /// The thread.
         thread: usize,
-        /// Where it does so.
+        /// The place of the use.
         site: &'static Site<'static>,
     },
     /// The condition of a `wait_until` breaks its contract.
     Condition {
         /// The thread.
         thread: usize,
-        /// Where it is.
+        /// The place of the `wait_until`.
         site: &'static Site<'static>,
-        /// What it does.
+        /// How it breaks the contract.
         why: &'static str,
     },
-    /// Memory is used after it was freed, or nothing orders the use before the free.
+    /// Memory is used after it was freed, or the use is not ordered before the free.
     UseAfterFree {
         /// The thread that uses it.
         thread: usize,
-        /// Where it does so.
+        /// The place of the use.
         site: &'static Site<'static>,
         /// Where the memory was allocated.
         made: &'static Site<'static>,
-        /// Where it is freed.
+        /// Where it was freed.
         freed: &'static Site<'static>,
     },
     /// Memory is freed twice.
     DoubleFree {
         /// The thread that frees it again.
         thread: usize,
-        /// Where it does so.
+        /// The place of the second free.
         site: &'static Site<'static>,
         /// Where the memory was allocated.
         made: &'static Site<'static>,
@@ -154,7 +154,7 @@ pub enum Failure {
         /// Where it was allocated.
         site: &'static Site<'static>,
     },
-    /// These threads wait for ever.
+    /// Threads wait forever.
     Deadlock {
         /// The threads.
         threads: Vec<usize>,
@@ -173,13 +173,13 @@ impl fmt::Display for Failure {
             Failure::Race { thread, site, other } => {
                 write!(
                     f,
-                    "data race: thread {thread} at {site} against {other}, ordered by nothing"
+                    "data race: thread {thread} at {site} and {other} are not ordered by happens-before"
                 )
             }
             Failure::Unpublished { thread, site } => {
                 write!(
                     f,
-                    "thread {thread} at {site} uses an atomic whose creation it can't know to have happened"
+                    "thread {thread} at {site} uses an atomic whose creation does not happen before this use"
                 )
             }
             Failure::Condition { thread, site, why } => {
@@ -192,68 +192,68 @@ impl fmt::Display for Failure {
             ),
             Failure::DoubleFree { thread, site, made, freed } => write!(
                 f,
-                "double free: thread {thread} at {site} frees memory allocated at {made}, freed before at {freed}"
+                "double free: thread {thread} at {site} frees memory allocated at {made}, which was already freed at {freed}"
             ),
             Failure::Leak { site } => {
                 write!(f, "leak: the memory allocated at {site} is never freed")
             }
-            Failure::Deadlock { threads } => write!(f, "threads {threads:?} wait for ever"),
+            Failure::Deadlock { threads } => write!(f, "threads {threads:?} wait forever"),
         }
     }
 }
 
-/// An execution that breaks a rule.
+/// A violation: an execution that breaks a rule.
 #[derive(Debug)]
 pub struct Violation {
     /// The rule.
     pub failure: Failure,
-    /// The execution: columns by thread and, under TSO, by store buffer, and with each moment its place in the
-    /// source. [`Diagram::text`] and [`Diagram::svg`] show it.
+    /// The execution: one column per thread and, under TSO, per store buffer; each row has its place in the source.
+    /// [`Diagram::text`] and [`Diagram::svg`] render it.
     pub trace: Diagram,
     /// Executions explored before this one.
     pub after: u64,
     /// The execution as a line of text, for [`Explorer::replay`](super::Explorer::replay).
     pub schedule: String,
-    /// How the execution that was found became this one; `None` where it is shown as it was found or replayed.
+    /// How the execution that was found was shrunk to this one; `None` if it was not shrunk, or was replayed.
     pub shrunk: Option<Shrunk>,
-    /// Whether it was run alone, along a schedule ([`Explorer::replay`](super::Explorer::replay), `UNC_REPLAY`).
+    /// Whether it was replayed from a schedule ([`Explorer::replay`](super::Explorer::replay), `UNC_REPLAY`).
     pub replayed: bool,
-    /// The page that shows it, where one was asked for and could be written, or why not
-    /// ([`Explorer::html`](super::Explorer::html)).
+    /// The page that shows it, if one was requested ([`Explorer::html`](super::Explorer::html)), or why it could not be
+    /// written.
     pub page: Option<Result<PathBuf, String>>,
-    /// Its preemptions, where they are bounded ([`Explorer::preemptions`](super::Explorer::preemptions)).
+    /// Its preemptions, if they are bounded ([`Explorer::preemptions`](super::Explorer::preemptions)).
     pub preemptions: Option<u32>,
-    /// Its contexts, where those are ([`Explorer::contexts`](super::Explorer::contexts)).
+    /// Its contexts, if they are bounded ([`Explorer::contexts`](super::Explorer::contexts)).
     pub contexts: Option<u32>,
 }
 
-/// How a violation became smaller.
+/// How a violation was shrunk.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Shrunk {
-    /// The execution that was found.
+    /// The cost of the execution that was found.
     pub from: Cost,
-    /// The one that is shown.
+    /// The cost of the execution that is shown.
     pub to: Cost,
-    /// Runs that it took.
+    /// The number of runs it took.
     pub runs: u64,
-    /// No execution that breaks the same rule at the same place has fewer switches, as [`Cost::counted`] has them.
+    /// No execution that breaks the same rule at the same place has fewer switches ([`Cost::counted`]).
     pub is_least: bool,
 }
 
 impl fmt::Display for Shrunk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Shrunk { from, to, runs, is_least } = self;
-        let least = if *is_least { ", the fewest there are" } else { "" };
+        let least = if *is_least { ", the fewest possible" } else { "" };
         let (before, after) = (from.counted(), to.counted());
         write!(f, "shrunk from {before} switches to {after} in {runs} runs{least}")?;
         if from.old > 0 {
-            write!(f, " (an access of an old value counts as two: {} to {})", from.old, to.old)?;
+            write!(f, " (each access to an old value counts as two: {} to {})", from.old, to.old)?;
         }
         write!(f, "; from {} steps to {}", from.steps, to.steps)
     }
 }
 
-/// The command that runs the test going on.
+/// The command that runs the current test.
 fn tested() -> String {
     let thread = std::thread::current();
     let test = thread.name().filter(|name| *name != "main");
@@ -261,31 +261,31 @@ fn tested() -> String {
 }
 
 impl Violation {
-    /// The command that runs this execution alone.
+    /// The command that replays this execution.
     fn command(&self) -> String {
         format!("UNC_REPLAY='{}' {}", self.schedule, tested())
     }
 
-    /// The execution as a page that needs nothing but itself.
+    /// The execution as a self-contained HTML page.
     pub fn html(&self) -> String {
         let how = format!("`{}`", self.command());
         let shrunk = match self.shrunk {
             Some(shrunk) => shrunk.to_string(),
-            None if self.replayed => "it was run alone, along the schedule below".into(),
-            None => "it is shown as it was found".into(),
+            None if self.replayed => "this execution was replayed along the schedule below".into(),
+            None => "it is shown as found, without shrinking".into(),
         };
-        let arrows = "A step that reads what another thread wrote has an arrow from it: solid where what happened \
-                      before the one happened before the other, dashed where nothing is ordered. Accesses that clash, \
-                      and where the execution ended, are set off.";
+        let arrows = "A step that reads what another thread wrote has an arrow from that write. The arrow is solid if what \
+                      happened before the write also happens before the read, and dashed if the read orders nothing. \
+                      Accesses that conflict, and the point where the execution ended, are highlighted.";
         let notes = [
             ("How to read it", arrows),
-            (if self.replayed { "Run again" } else { "Found" }, &shrunk),
-            ("To run it alone", &how),
+            (if self.replayed { "Replayed" } else { "Found" }, &shrunk),
+            ("To replay it", &how),
         ];
         self.trace.page(&notes)
     }
 
-    /// Writes the page into `folder`, under the names of its test and its exploration.
+    /// Writes the page into `folder`; the test and the exploration name the file.
     pub(crate) fn write_page(&mut self, folder: &Path) {
         let exploration = self.schedule.split(' ').next().unwrap_or_default();
         let thread = std::thread::current();
@@ -321,7 +321,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// Why a schedule cannot be followed: it is of another program, or not a schedule.
+/// Why a schedule cannot be replayed: it belongs to another program, or is malformed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Misfit(pub(crate) String);
 
@@ -333,16 +333,16 @@ impl fmt::Display for Misfit {
 
 impl std::error::Error for Misfit {}
 
-/// No verdict can be given. Most often the explored code does not do the same thing twice under the same schedule: it
-/// depends on time, randomness, addresses or a variable outside the checker's sight.
+/// No verdict is possible. Most often the explored code behaves differently under the same schedule: it depends on
+/// time, randomness, addresses or state that the checker does not see.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diverged(pub String);
 
-/// What to say of code that does not do the same thing twice.
+/// The message for code that behaves differently under the same schedule.
 pub(crate) fn hidden(why: impl fmt::Display) -> String {
     format!(
         "the code depends on state that the checker can't see: {why}. Statics, `OnceLock`, thread-locals, clocks and \
-         random numbers stay from run to run: make such state anew in the explored closure"
+         random numbers are not reset between runs: create such state in the explored closure"
     )
 }
 
@@ -357,64 +357,64 @@ impl std::error::Error for Diverged {}
 /// What an exploration found.
 #[derive(Debug)]
 pub struct Report {
-    /// The answer.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Complete executions explored, each a different one.
+    /// The number of complete executions explored; no two are the same.
     pub executions: u64,
-    /// Explorations that ended in a wait whose continuation is one of the others.
+    /// Explorations that ended in a wait that continues in another exploration.
     pub blocked: u64,
     /// The bound on rounds of waiting, if it kept executions out ([`Explorer::rounds`](super::Explorer::rounds)).
     pub rounds: Option<u32>,
-    /// Reads that waiting loops repeated beyond that bound, in all executions together.
+    /// How many reads waiting loops repeated beyond that bound, in all executions together.
     pub forced: u64,
     /// Explorations that ended with a loop left waiting at that bound.
     pub left_waiting: u64,
-    /// The bound on time-outs of a thread, if it kept executions out
+    /// The bound on time-outs per thread, if it kept executions out
     /// ([`Explorer::timeouts`](super::Explorer::timeouts)).
     pub timeouts: Option<u32>,
-    /// The bound on failures and wake-ups of a thread without a cause, if there may be any
+    /// The bound on spurious failures and wakeups per thread, if they are explored
     /// ([`Explorer::spurious`](super::Explorer::spurious)).
     pub spurious: Option<u32>,
     /// The bound on preemptions, if there is one ([`Explorer::preemptions`](super::Explorer::preemptions)).
     pub preemptions: Option<u32>,
     /// The bound on contexts, if there is one ([`Explorer::contexts`](super::Explorer::contexts)).
     pub contexts: Option<u32>,
-    /// Executions that the search came across beyond either bound; they are not counted above.
+    /// Executions that the search met beyond either bound; the other counts exclude them.
     pub beyond: u64,
-    /// The sizes of the groups of symmetric threads whose order was left out
-    /// ([`spawn_symmetric`](super::spawn_symmetric)): executions that differ in their names alone are counted as one.
+    /// The sizes of the groups of symmetric threads ([`spawn_symmetric`](super::spawn_symmetric)). Executions that
+    /// differ only in the names of these threads are counted as one.
     pub symmetric: Vec<usize>,
-    /// How the executions were drawn, if at random ([`Explorer::sample`](super::Explorer::sample)): not all of them are
-    /// different then.
+    /// How the executions were drawn, if they were drawn at random ([`Explorer::sample`](super::Explorer::sample)). The
+    /// same execution may then be counted more than once.
     pub sampled: Option<Sampled>,
-    /// Where a bound ended the search: the part of it that was done, from 0 to 1, if every way on from a step were as
-    /// large as the others. A guess; [`Explorer::estimate`](super::Explorer::estimate) knows its error.
+    /// If a bound ended the search: the part of it that was done, from 0 to 1, assuming that all branches of a step are
+    /// equally large. A guess; [`Explorer::estimate`](super::Explorer::estimate) gives one with an error.
     pub done: Option<f64>,
-    /// Where an execution hit the bound on events or that on a loop's rounds: the loop, if there was one, by places in
-    /// the code, and what to do about it.
+    /// If an execution hit the bound on events or on a loop's rounds: the loop, if one was found, by its places in the
+    /// code, and what to do about it.
     pub looping: Option<String>,
 }
 
-/// Executions drawn at random, and what that promises.
+/// Executions drawn at random, and the probability of finding a bug that they guarantee.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Sampled {
-    /// How many were drawn.
+    /// The number of executions drawn.
     pub runs: u64,
-    /// What they were drawn from.
+    /// The seed.
     pub seed: u64,
-    /// How many ordering constraints between steps suffice for a bug ([`Explorer::depth`](super::Explorer::depth)).
+    /// How many ordering constraints between steps suffice for the bug ([`Explorer::depth`](super::Explorer::depth)).
     pub depth: u32,
-    /// Such a bug, if it shows under sequential consistency in an execution of no more threads and steps than below, is
-    /// found at least so probably. 0 where nothing is stated.
+    /// A lower bound on the probability of finding such a bug, if it shows under sequential consistency in an execution
+    /// with at most the threads and steps below. 0 if no probability is stated.
     pub probability: f64,
     /// Why no probability is stated, if none is: PCT's bound does not hold for threads that give hints, nor for code
     /// that makes choices ([`choose`](super::choose), time-outs, which of several waiting threads is woken).
     pub unstated: Option<&'static str>,
-    /// Of that probability: threads, steps of a run, and runs that count.
+    /// The number of threads that the probability is for.
     pub threads: usize,
     /// The most steps of a run.
     pub steps: u64,
-    /// Runs that follow PCT, find the newest writes, and drew from that many steps.
+    /// Runs that follow PCT, read the newest writes, and drew their steps from at least that many.
     pub counted: u64,
 }
 
@@ -426,20 +426,20 @@ impl fmt::Display for Sampled {
             Some(why) => write!(f, "no probability of finding a bug is stated, because {why}"),
             None => write!(
                 f,
-                "a bug that sequential consistency shows in at most {steps} steps of {threads} threads, and for which \
-                 {depth} ordering constraints between steps suffice, is found with probability at least {probability:.3}"
+                "a bug that shows under sequential consistency in at most {steps} steps of {threads} threads, and for \
+                 which {depth} ordering constraints between steps suffice, is found with probability at least {probability:.3}"
             ),
         }
     }
 }
 
-/// How many executions there are, guessed from some.
+/// An estimate of the number of executions.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Estimate {
-    /// The mean of the guesses, each of which is right on average.
+    /// The mean of the probes' estimates, each of which is unbiased.
     pub executions: f64,
-    /// The standard error of that mean; infinite for one probe. Where a few ways hold most executions it is too small,
-    /// and the mean most often too, as long as none of them has been drawn: then more probes change both much.
+    /// The standard error of that mean; infinite for one probe. If a few branches hold most executions and no probe has
+    /// reached them, the error is too small, and usually the mean too; more probes then change both much.
     pub error: f64,
 }
 
@@ -447,19 +447,19 @@ impl fmt::Display for Estimate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "at least about {:.3e} executions, standard error {:.1e} (too small where few ways hold most of them)",
+            "at least about {:.3e} executions, standard error {:.1e} (too small if a few branches hold most of them)",
             self.executions, self.error
         )
     }
 }
 
 impl Report {
-    /// Whether every execution that [`Report::coverage`] says was explored, and none broke a rule.
+    /// Whether no explored execution breaks a rule ([`Report::coverage`] states which were explored).
     pub fn holds(&self) -> bool {
         matches!(self.verdict, Verdict::Holds)
     }
 
-    /// The violation, if there is one.
+    /// The violation, if one was found.
     pub fn violation(&self) -> Option<&Violation> {
         match &self.verdict {
             Verdict::Violated(violation) => Some(violation),
@@ -498,7 +498,11 @@ impl fmt::Display for Report {
                     write!(f, "; {looping}")?;
                 }
                 if let Some(done) = self.done {
-                    write!(f, "; {:.2} % of the search, if its ways are alike", 100.0 * done)?;
+                    write!(
+                        f,
+                        "; {:.2} % of the search, if its branches are equally large",
+                        100.0 * done
+                    )?;
                 }
             }
         }

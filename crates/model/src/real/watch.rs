@@ -1,14 +1,14 @@
-//! Explored code that makes no step for a long time is reported: nothing else could.
+//! The watchdog: reports explored code that makes no step for a long time.
 //!
 //! # Contract
-//! An OS thread, one in a process, looks at every running exploration once a second. Where the same thread of one
-//! has not come back to the checker for so long, it says so on stderr, once, with the place in the code: after
-//! `PATIENCE` where it computes, after `LOOKS_ASLEEP` looks in a row where its OS thread sleeps. It can be neither
-//! interrupted nor given a verdict.
+//! One OS thread per process checks every running exploration once a second. If an explored thread has not returned to
+//! the checker for too long, it reports that once on stderr, with the place in the code: after `COMPUTE_LIMIT` if the
+//! thread computes, after `LOOKS_ASLEEP` checks in a row if its OS thread sleeps. The explored thread cannot be
+//! interrupted or given a verdict.
 //!
 //! # Invariants
-//! H1: the signal is sent where the OS thread has slept for seconds, and only then. It holds no lock of the allocator
-//!     or of the unwinder while it sleeps, so its handler may use both, on the stack of the code that waits.
+//! H1: the signal is sent only if the OS thread has slept for seconds. A thread holds no lock of the allocator or of
+//!     the unwinder while it sleeps, so the handler may use both, on the stack of the code that waits.
 //!
 //! # Evidence
 //! tests/real_bad.rs.
@@ -20,29 +20,29 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Once, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const COMPUTE_LIMIT: Duration = Duration::from_secs(20);
 const LOOKS_ASLEEP: u32 = 5;
 
-/// What shows that an exploration advances.
+/// Shows whether an exploration advances.
 pub(crate) struct Beat {
     /// Odd while explored code runs.
     turns: AtomicU64,
     thread: AtomicUsize,
-    /// Of the OS thread: in a test, the name of that.
+    /// The name of the OS thread; in a test, the test's name.
     name: String,
     os_thread: i32,
 }
 
 static BEATS: Mutex<Vec<Weak<Beat>>> = Mutex::new(Vec::new());
 
-/// Where the OS thread sleeps that was asked last.
+/// Where the OS thread that was asked last sleeps.
 static PLACE: Mutex<Option<String>> = Mutex::new(None);
 
 impl Beat {
     pub(crate) fn new() -> Arc<Beat> {
         let name = std::thread::current().name().unwrap_or("an OS thread").to_owned();
         let (turns, thread) = Default::default();
-        // SAFETY: it asks for a number, and nothing is sent yet (H1).
+        // SAFETY: only reads a number; no signal is sent (H1).
         let os_thread = unsafe { libc::gettid() };
         let beat = Arc::new(Beat { turns, thread, name, os_thread });
         let mut beats = BEATS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -53,14 +53,14 @@ impl Beat {
         beat
     }
 
-    /// Explored code begins to run as `thread`, or comes back.
+    /// Notes that explored code begins to run as `thread`, or has returned to the checker.
     #[inline]
     pub(crate) fn turn(&self, thread: usize) {
         self.thread.store(thread, Ordering::Relaxed);
         self.turns.store(self.turns.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
-    /// Whether the OS thread sleeps, as the kernel has it.
+    /// Whether the OS thread sleeps, according to the kernel.
     fn is_asleep(&self) -> bool {
         let stat = std::fs::read_to_string(format!("/proc/self/task/{}/stat", self.os_thread));
         let state =
@@ -69,7 +69,7 @@ impl Beat {
     }
 }
 
-/// A beat that is looked at.
+/// A beat under observation.
 struct Watched {
     beat: Weak<Beat>,
     turns: u64,
@@ -95,7 +95,7 @@ impl Watched {
         } else if turns % 2 == 1 && !self.is_told {
             self.looks_asleep = if beat.is_asleep() { self.looks_asleep + 1 } else { 0 };
             let is_asleep = self.looks_asleep >= LOOKS_ASLEEP;
-            if is_asleep || self.since.elapsed() > PATIENCE {
+            if is_asleep || self.since.elapsed() > COMPUTE_LIMIT {
                 self.is_told = true;
                 say(&told(beat, is_asleep));
             }
@@ -124,17 +124,17 @@ fn told(beat: &Beat, is_asleep: bool) -> String {
     let (name, thread) = (&beat.name, beat.thread.load(Ordering::Relaxed));
     if !is_asleep {
         return format!(
-            "\n{name}: thread {thread} of an exploration has made no step for {} s: an endless loop without atomics, or \
-             much to compute? It can't be interrupted.\n",
-            PATIENCE.as_secs()
+            "\n{name}: thread {thread} of an exploration has made no step for {} s: an endless loop without atomics, \
+             or a long computation? It cannot be interrupted.\n",
+            COMPUTE_LIMIT.as_secs()
         );
     }
     let place = asked(beat).map_or_else(String::new, |place| format!(" at {place}"));
     format!(
-        "\n{name}: thread {thread} of an exploration sleeps{place}, not in the checker, for {LOOKS_ASLEEP} s: in a \
-         lock of `std` that another explored thread holds over a step of its own, a sleep, or input. All explored \
-         threads run on one OS thread, so that lock is never freed: use the checker's `Mutex`, or free it before the step. \
-         It can't be interrupted.\n"
+        "\n{name}: thread {thread} of an exploration has slept{place}, outside the checker, for {LOOKS_ASLEEP} s: in a \
+         lock of `std` that another explored thread holds across a step, a sleep, or a read of input. All explored \
+         threads run on one OS thread, so that lock is never released: use the checker's `Mutex`, or release it before \
+         the step. It cannot be interrupted.\n"
     )
 }
 
@@ -160,11 +160,11 @@ extern "C" fn on_asked(_signal: i32) {
     *PLACE.lock().unwrap_or_else(PoisonError::into_inner) = place_in(&stack);
 }
 
-/// The innermost place of a stack in a Rust file that is neither the standard library's nor the checker's. With line
-/// tables alone, function names have no paths, so the file decides.
+/// The innermost frame in a Rust file that is not part of std or the checker. A build with line tables only has no
+/// paths in its function names, so files decide.
 fn place_in(stack: &str) -> Option<String> {
     let checker = file!().strip_suffix("watch.rs").expect("this file's name");
-    // Cargo runs tests in their package's folder, and paths are shown from there.
+    // Cargo runs tests in their package's folder, and paths are shown relative to it.
     let of_checker = [checker, &checker[checker.find("src/").unwrap_or(0)..]];
     let places = stack.lines().filter_map(|line| line.trim_start().strip_prefix("at "));
     let is_explored = |place: &&str| {

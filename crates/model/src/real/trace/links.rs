@@ -1,9 +1,9 @@
-//! What orders the rows of a trace, and what does not.
+//! Which rows of a trace are ordered by which others, and why two accesses are not.
 //!
 //! # Contract
-//! An arrow for each read of another thread's write, for the start and the end of each thread, and for what an acquire
-//! fence or an asymmetric fence learns. It `orders` where what happens before the one end happens before the other.
-//! [`reasons`] says of two accesses that clash which link between them is missing.
+//! There is one arrow for each read of another thread's write, for the start and the end of each thread, and for what
+//! an acquire fence or an asymmetric fence learns. An arrow `orders` if what happens before its source also happens
+//! before its target. [`reasons`] says which link is missing between two accesses that conflict.
 
 use super::super::core::Core;
 use super::super::ending::Clash;
@@ -13,13 +13,13 @@ use super::missing::{self, Lack, Link, Repairs};
 use crate::diagram::{Arrow, Diagram};
 use std::collections::BTreeMap;
 
-/// Sets of missing orderings that are told, at most.
+/// The most sets of missing orderings to print.
 const MOST_SETS: usize = 4;
 
 /// The row of each event that has one.
 pub(crate) type RowOf = BTreeMap<EventId, usize>;
 
-/// The arrows between rows, in the order of the rows they lead to.
+/// The arrows between rows, sorted by target row.
 pub(crate) fn arrows(core: &Core, rows: &RowOf) -> Vec<Arrow> {
     let graph = &core.graph;
     let mut arrows = Vec::new();
@@ -63,7 +63,7 @@ pub(crate) fn arrows(core: &Core, rows: &RowOf) -> Vec<Arrow> {
     arrows
 }
 
-/// Why nothing orders the two accesses, which stand in rows `earlier` and `later`.
+/// Why the two accesses, in rows `earlier` and `later`, are not ordered.
 pub(crate) fn reasons(
     core: &Core,
     diagram: &Diagram,
@@ -81,7 +81,7 @@ pub(crate) fn reasons(
     let mut sets = repairs.iter();
     match (sets.next(), sets.next()) {
         (None, _) if is_led => {
-            lines.push("more orderings are missing between them than are looked for".into());
+            lines.push("more orderings are missing between them than this search considers".into());
         }
         (None, _) => lines.push(format!(
             "nothing that leads to {later} reads what thread {} wrote after {earlier}",
@@ -114,7 +114,7 @@ impl Told<'_> {
         format!("{} ({order}) {does}{verb}{ending}", self.row(id))
     }
 
-    /// Link by link, what it lacks of the set.
+    /// What each link lacks of the set.
     fn links(&self, set: &[Lack], links: &[Link], earlier: String) -> Vec<String> {
         let mut known = earlier;
         let line = |link: &Link| {
@@ -127,7 +127,7 @@ impl Told<'_> {
             let carried = if link.head == link.write {
                 String::new()
             } else {
-                format!(", which carries on from {}", self.row(link.head))
+                format!(", which continues the release sequence of {}", self.row(link.head))
             };
             let (read, write) = (self.row(link.read), self.row(link.write));
             let known = std::mem::replace(&mut known, read.clone());
@@ -139,7 +139,7 @@ impl Told<'_> {
         links.iter().map(line).collect()
     }
 
-    /// Sets of which one would do.
+    /// Sets of which any one suffices.
     fn sets(&self, repairs: &Repairs) -> String {
         let set = |set: &Vec<Lack>| {
             let lacks: Vec<_> = set.iter().map(|&lack| self.lack(lack, "", "s")).collect();
@@ -148,6 +148,6 @@ impl Told<'_> {
         let told: Vec<_> = repairs.keys().take(MOST_SETS).map(set).collect();
         let more = repairs.len().saturating_sub(MOST_SETS);
         let others = if more > 0 { format!("; or one of {more} others") } else { String::new() };
-        format!("one of these would be enough: {}{others}", told.join("; or "))
+        format!("one of these would suffice: {}{others}", told.join("; or "))
     }
 }

@@ -1,11 +1,11 @@
-//! An execution drawn: a column for each thread, and under TSO one for each buffer that holds something back.
+//! An execution as a diagram: one column per thread, and under TSO one per store buffer that delays a store.
 //!
 //! # Contract
-//! Under SC and TSO the moments stand in an order of memory that explains every read: each sees the newest write, or
-//! its own thread's waiting store. Under C11 there need be no such order; there the moments stand as they were run, and
-//! a read that misses newer writes says so: `stale`. Rows are numbered; a read names the row that it reads from. Rounds
-//! of a thread that are the same stand once, with how many they are (`fold`). Of plain memory the two accesses that
-//! clash are drawn, and what is missing between them is said (`links`).
+//! Under SC and TSO the rows are in an order of memory that explains every read: each sees the newest write, or its own
+//! thread's buffered store. Under C11 there may be no such order; rows are then in the order of the run, and a read
+//! that misses newer writes is marked `stale`. Rows are numbered, and a read names the row that it reads from.
+//! Identical rounds of a thread are shown once, with their number (`fold`). Of plain memory only the two conflicting
+//! accesses are drawn, with what is missing between them (`links`).
 
 mod fold;
 mod links;
@@ -28,9 +28,9 @@ use std::panic::Location as Site;
 /// What is drawn in one row.
 enum Moment {
     Happens(EventId),
-    /// A store that waits in its thread's buffer from here on.
+    /// A store enters its thread's buffer.
     Enters(EventId),
-    /// The oldest store of the thread reaches memory.
+    /// The thread's oldest buffered store reaches memory.
     Drains(usize),
 }
 
@@ -42,12 +42,12 @@ enum Origin {
     Write { from: EventId, newer: Option<EventId> },
 }
 
-/// What a row is about, next to what is drawn in it.
+/// What a row is about, in addition to what is drawn in it.
 #[derive(Clone, Copy, Default)]
 struct Fact {
     event: Option<EventId>,
     origin: Option<Origin>,
-    /// One of the accesses that clash: which.
+    /// One of the conflicting accesses, by its index.
     access: Option<usize>,
 }
 
@@ -77,7 +77,7 @@ fn of(id: EventId) -> usize {
     usize::from(id.thread)
 }
 
-/// Events at their place in the order; a store that later events of its thread overtake enters a buffer before them.
+/// Events in their places in the order; a store that later events of its thread overtake enters a buffer before them.
 fn moments(core: &Core, order: &[EventId]) -> Vec<Moment> {
     let mut moments = Vec::new();
     let mut begun = vec![0; core.threads.len()];
@@ -109,7 +109,7 @@ struct Drawing<'c> {
     before: Vec<EventId>,
     /// Stores in buffers.
     waiting: BTreeSet<EventId>,
-    /// Accesses that clash, not drawn yet, and which they are.
+    /// Conflicting accesses that are not drawn yet, with their indices.
     accesses: Vec<(usize, Access)>,
 }
 
@@ -126,7 +126,7 @@ impl<'c> Drawing<'c> {
         self.facts.push(fact);
     }
 
-    /// A row that is the point of the diagram.
+    /// A row that shows where the failure is.
     fn point(&mut self, thread: usize, text: String, note: String, fact: Fact) {
         let row = self.pen.moment(thread, text);
         (row.note, row.marked) = (note, true);
@@ -166,7 +166,7 @@ impl<'c> Drawing<'c> {
         }
     }
 
-    /// The accesses that a thread made before this event of it.
+    /// The plain accesses of a thread before this event.
     fn access_before(&mut self, id: EventId) {
         let is_due =
             |access: &Access| access.thread == of(id) && access.events < usize::from(id.index);
@@ -183,7 +183,7 @@ impl<'c> Drawing<'c> {
         self.point(access.thread, text, place(access.site), fact);
     }
 
-    /// What the run ended in.
+    /// Draws how the run ended.
     fn end(&mut self, failure: &Failure) {
         for (which, access) in std::mem::take(&mut self.accesses) {
             self.access(which, access);
@@ -197,10 +197,10 @@ impl<'c> Drawing<'c> {
                 let file = place.rsplit('/').next().unwrap_or(place);
                 point(*thread, "panics".into(), file.to_owned());
             }
-            // Its two accesses are drawn.
+            // Both accesses are already drawn.
             Failure::Race { .. } | Failure::UseAfterFree { .. } | Failure::DoubleFree { .. } => {}
             Failure::Leak { site } => {
-                point(0, "ends with memory left".into(), format!("allocated at {}", place(site)));
+                point(0, "ends with memory leaked".into(), format!("allocated at {}", place(site)));
             }
             Failure::Condition { thread, site, why } => {
                 point(*thread, format!("its condition {why}"), place(site));
@@ -214,7 +214,7 @@ impl<'c> Drawing<'c> {
                     let (text, note) = match last.filter(|event| event.kind == Kind::Blocked) {
                         Some(event) => {
                             let name = self.names.of(event.location);
-                            (format!("waits for {name}, for ever"), place(event.site))
+                            (format!("waits for {name} forever"), place(event.site))
                         }
                         None => self.waits(thread),
                     };
@@ -224,7 +224,7 @@ impl<'c> Drawing<'c> {
         }
     }
 
-    /// How a thread waits that is in no wait of one step.
+    /// How a thread waits if its wait is not a single event.
     fn waits(&self, thread: usize) -> (String, String) {
         let run = &self.core.threads[thread];
         let hint = run.rounds.hinted_at().map_or_else(String::new, place);
@@ -232,13 +232,13 @@ impl<'c> Drawing<'c> {
             State::Joining(child) => {
                 (format!("waits for the end of thread {child}"), String::new())
             }
-            State::Spinning => ("goes round its loop for ever".into(), hint),
-            State::Awaiting => ("waits for its condition for ever".into(), hint),
-            _ => ("waits for ever".into(), String::new()),
+            State::Spinning => ("loops forever".into(), hint),
+            State::Awaiting => ("waits for its condition forever".into(), hint),
+            _ => ("waits forever".into(), String::new()),
         }
     }
 
-    /// Folds rounds, numbers the rows, and says what leads from one to another.
+    /// Folds identical rounds, numbers the rows, and adds what leads from one to another.
     fn finish(mut self, title: String) -> Diagram {
         let pen = std::mem::replace(&mut self.pen, Pen::new(std::iter::empty()));
         let mut diagram = pen.finish(title, self.legend());
@@ -275,7 +275,7 @@ impl<'c> Drawing<'c> {
         diagram
     }
 
-    /// What must be the same for rows to be one: thread, text, place and, of a read that writes nothing, the origin.
+    /// The key of a row: rows with equal keys may be folded. Thread, text, place and, for a plain read, the origin.
     fn key(&self, diagram: &Diagram, at: usize) -> Option<(usize, String)> {
         let (row, fact) = (&diagram.rows[at], &self.facts[at]);
         let id = fact.event.filter(|_| !row.marked)?;
@@ -288,7 +288,7 @@ impl<'c> Drawing<'c> {
         Some((of(id), format!("{} {} {from}", row.cells.concat(), row.note)))
     }
 
-    /// Where the atomics drawn were made that have names.
+    /// Where the named atomics in the diagram were created.
     fn legend(&self) -> String {
         let graph = &self.core.graph;
         let locations: BTreeSet<u32> = self
@@ -304,7 +304,7 @@ impl<'c> Drawing<'c> {
     fn describe(&self, id: EventId, event: &Event) -> Option<String> {
         let name = || self.names.of(event.location);
         Some(match (event.kind, event.op) {
-            // A LOCKed read-modify-write stands where its write does: nobody writes in between.
+            // A LOCKed read-modify-write is placed at its write: no other write comes in between.
             (Kind::Read, _) if event.exclusive => return None,
             (Kind::Write, _) if event.exclusive => {
                 let read = self.core.graph.get(EventId { index: id.index - 1, ..id });
@@ -332,7 +332,7 @@ impl<'c> Drawing<'c> {
         })
     }
 
-    /// A value of the event's location; of a queue, the threads in it.
+    /// A value of the event's location; for a queue, the threads in it.
     fn value(&self, event: &Event, value: u64) -> String {
         if is_queue(&self.core.graph.locations[event.location as usize]) {
             format!("{:?}", queued(value))
@@ -341,7 +341,7 @@ impl<'c> Drawing<'c> {
         }
     }
 
-    /// The ordering of an access; under SC and TSO only SeqCst makes a difference.
+    /// The ordering of an access; under SC and TSO only SeqCst matters.
     fn order(&self, event: &Event) -> String {
         let is_told = self.core.growth.memory == Memory::C11 || event.order.sc;
         if is_told { format!(" {}", event.order.name()) } else { String::new() }
@@ -398,7 +398,7 @@ fn tell(origin: Origin, diagram: &Diagram, rows: &RowOf) -> String {
     }
 }
 
-/// A place in the code, short.
+/// A place in the code, shortened.
 pub(crate) fn place(site: &Site<'_>) -> String {
     let file = site.file();
     format!("{}:{}", file.rsplit('/').next().unwrap_or(file), site.line())
