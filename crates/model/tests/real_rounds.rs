@@ -557,3 +557,44 @@ fn random_waits_agree_with_all_candidates_of_so_many_rounds() {
     }
     assert!(ended.len() > 5, "programs of many sizes: {ended:?}");
 }
+
+#[test]
+fn loops_at_one_place_with_patience_of_their_own_are_told_apart() {
+    let wait = |word: &AtomicU32, patience: u32| {
+        let mut rounds = 0;
+        while word.load(Relaxed) == 0 {
+            rounds += 1;
+            if rounds == patience {
+                return rounds;
+            }
+            yield_now();
+        }
+        0
+    };
+    for patience in [[50, 1000], [1000, 50]] {
+        // By what each thread was given.
+        let report = Explorer::new(Memory::C11).explore(move || {
+            let word = Arc::new(AtomicU32::new(0));
+            let threads = patience.map(|patience| {
+                let word = Arc::clone(&word);
+                spawn(move || wait(&word, patience))
+            });
+            for thread in threads {
+                assert_ne!(thread.join().unwrap(), 50);
+            }
+        });
+        let report = report.unwrap();
+        assert!(!report.holds(), "{patience:?}: {report}");
+        // By what it has found.
+        let report = Explorer::new(Memory::C11).explore(move || {
+            let words = Arc::new([AtomicU32::new(0), AtomicU32::new(0)]);
+            let others = Arc::clone(&words);
+            let other = spawn(move || others[1].store(1, Relaxed));
+            let chosen = words[1].load(Relaxed) as usize;
+            assert_ne!(wait(&words[0], patience[chosen]), 50);
+            other.join().unwrap();
+        });
+        let report = report.unwrap();
+        assert!(!report.holds(), "{patience:?}: {report}");
+    }
+}

@@ -353,3 +353,36 @@ fn outside_an_exploration_they_are_threads() {
     });
     assert_eq!(group.join().unwrap(), [1, 2, 3, 4]);
 }
+
+/// Of several clones the second one made differs.
+struct Odd {
+    is_odd: bool,
+    made: Arc<std::sync::atomic::AtomicU32>,
+}
+
+impl Clone for Odd {
+    fn clone(&self) -> Odd {
+        let number = self.made.fetch_add(1, Relaxed);
+        Odd { is_odd: number == 1, made: Arc::clone(&self.made) }
+    }
+}
+
+#[test]
+fn one_that_differs_is_an_error_wherever_it_stands() {
+    for threads in [3, 4] {
+        let body = move || {
+            let x = Arc::new(AtomicU32::new(0));
+            let odd = Odd { is_odd: false, made: Arc::new(std::sync::atomic::AtomicU32::new(0)) };
+            let group = spawn_symmetric(threads, move || {
+                let odd = &odd;
+                let found = x.fetch_add(1, Relaxed);
+                assert!(!odd.is_odd || found as usize != threads - 1);
+            });
+            group.join().unwrap();
+        };
+        let report = Explorer::new(Memory::C11).symmetry(false).explore(body).unwrap();
+        assert!(report.violation().is_some(), "{report}");
+        let why = refused(body);
+        assert!(why.contains("are not symmetric"), "{threads}: {why}");
+    }
+}

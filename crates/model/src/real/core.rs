@@ -502,6 +502,9 @@ impl Core {
 
     /// Ends the run if a thread differs from its tied left neighbour.
     fn is_symmetric(&mut self, thread: usize, request: &Request) -> bool {
+        if self.alone.is_some() {
+            return true; // A probe lets the others stay behind.
+        }
         let Request { op, mut location, address, site } = *request;
         if self.threads[thread].token == Some(location) {
             // Each thread parks at its own token.

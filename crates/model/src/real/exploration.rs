@@ -446,7 +446,7 @@ impl<T: Ord + 'static> Exploration<T> {
             None if result.as_ref() == before && core.graph.len() == events => {
                 let is_whole = core.waiting().next().is_none();
                 drop(core);
-                result.filter(|_| is_whole).map_or(Ok(()), |result| self.run_twin(&result))
+                result.filter(|_| is_whole).map_or(Ok(()), |result| self.run_twins(&result))
             }
             Some(Stop::Diverged(why)) => Err(Diverged(why)),
             Some(Stop::Failure(failure)) => Err(Diverged(hidden(format!(

@@ -1,6 +1,6 @@
 //! What tells one program from another, and one run from another: 64-bit FNV-1a, a word at a time.
 
-use super::graph::Graph;
+use super::graph::{EventId, Graph};
 use std::fs::File;
 use std::hash::{Hash, Hasher};
 use std::io::{self, Read};
@@ -53,6 +53,22 @@ pub(super) fn of_steps(graph: &Graph) -> u64 {
         (event.site.file(), event.site.line(), event.site.column()).hash(&mut all);
     }
     all.finish()
+}
+
+/// What a thread has found, and what the threads that led to its start had found by then: with that, what it does next
+/// depends on nothing else.
+pub(super) fn of_path(graph: &Graph, thread: usize) -> u64 {
+    let mut all = Fingerprint::NEW;
+    let (mut thread, mut events) = (thread, graph.threads[thread].len());
+    loop {
+        all.add(thread as u64);
+        graph.threads[thread][..events].iter().for_each(|event| all.add(event.value));
+        let start = graph.threads[thread].first().map_or(EventId::INITIAL, |begin| begin.from);
+        if start.is_initial() {
+            return all.finish();
+        }
+        (thread, events) = (usize::from(start.thread), usize::from(start.index));
+    }
 }
 
 /// The bytes of this process's executable, read once. Libraries that it loads are not among them.

@@ -4,7 +4,7 @@
 //! A loop that a run left waiting is run again from the events that led to it, alone: no other thread moves, so nothing
 //! changes. If it continues for `PROBED_ROUNDS` more rounds, it waits. If it does not, what it does then was not
 //! explored, and the run counts as cut at [`Bound::Spins`]; likewise if neither can be established. Each loop is probed
-//! once per place, start in its thread, and set of locations it reads.
+//! once per place, start in its thread, set of locations it reads, and path of its thread.
 
 use super::core::Limits;
 use super::exploration::Exploration;

@@ -43,7 +43,7 @@ impl<T> fmt::Debug for SymmetricHandle<T> {
 ///   values; equal ones must be alike.
 ///
 /// Checked is: neighbours that have found the same so far must do the same next; and in each sampled execution (see
-/// [`Explorer::explore`](super::Explorer::explore)), if it came to its end, the threads are exchanged in reverse order:
+/// [`Explorer::explore`](super::Explorer::explore)), if it came to its end, every thread takes every place of its group once:
 /// that must be an execution too, and return the same. Otherwise [`Diverged`](super::Diverged) says what does not fit.
 /// What shows in no sample is not seen.
 ///

@@ -11,23 +11,22 @@ use super::verdict::Diverged;
 use std::collections::VecDeque;
 
 impl<T: Ord + 'static> Exploration<T> {
-    /// Runs the complete execution just made, which returned `result`, with each group of symmetric threads in reverse
-    /// order. Leaves the graph unchanged.
-    pub(super) fn run_twin(&self, result: &T) -> Result<(), Diverged> {
-        let (graph, groups, steps) = {
-            let core = self.run.core.borrow();
-            let groups = symmetry::groups(&core.graph);
-            if groups.is_empty() {
-                return Ok(());
-            }
-            let steps = exchanged(&core.graph, &core.log, &groups);
-            (core.graph.clone(), groups, steps)
-        };
-        {
+    /// Runs the complete execution just made, which returned `result`, again with the symmetric threads in each other's
+    /// places: every thread takes every place of its group once. Leaves the graph unchanged.
+    pub(super) fn run_twins(&self, result: &T) -> Result<(), Diverged> {
+        let groups = symmetry::groups(&self.run.core.borrow().graph);
+        let longest = groups.iter().map(Vec::len).max().unwrap_or(1);
+        (1..longest).try_for_each(|by| self.run_twin(result, &Exchange { groups: &groups, by }))
+    }
+
+    fn run_twin(&self, result: &T, exchange: &Exchange<'_>) -> Result<(), Diverged> {
+        let (graph, log) = {
             let mut core = self.run.core.borrow_mut();
+            let steps = exchange.steps(&core.graph, &core.log);
             core.growth.single = true;
             core.script = steps;
-        }
+            (core.graph.clone(), core.log.clone())
+        };
         let twin = self.execute(Graph::default());
         let mut core = self.run.core.borrow_mut();
         core.growth.single = false;
@@ -36,10 +35,10 @@ impl<T: Ord + 'static> Exploration<T> {
             Some(stop) => format!("it ends early: {stop:?}"),
             None if left > 0 => format!("it stops {left} steps before its end"),
             None if twin.as_ref() != Some(result) => "it returns something else".into(),
-            None => match other_value(&graph, &core.graph, &groups) {
+            None => match exchange.other_value(&graph, &core.graph) {
                 Some(why) => why,
                 None => {
-                    core.graph = graph;
+                    (core.graph, core.log) = (graph, log);
                     return Ok(());
                 }
             },
@@ -51,47 +50,54 @@ impl<T: Ord + 'static> Exploration<T> {
     }
 }
 
-/// The thread that takes the place of `thread` when each group is reversed.
-fn renamed(groups: &[Vec<usize>], thread: usize) -> usize {
-    let at = |group: &&Vec<usize>| group.contains(&thread);
-    groups.iter().find(at).map_or(thread, |group| {
-        let at = group.iter().position(|&other| other == thread).expect("it is in there");
-        group[group.len() - 1 - at]
-    })
+/// Each symmetric thread takes the place of the one `by` places further on in its group.
+struct Exchange<'g> {
+    groups: &'g [Vec<usize>],
+    by: usize,
 }
 
-/// An event of the twin whose value differs from its counterpart's, if there is one.
-fn other_value(graph: &Graph, twin: &Graph, groups: &[Vec<usize>]) -> Option<String> {
-    graph.iter().find_map(|(id, event)| {
-        let other = EventId { thread: renamed(groups, usize::from(id.thread)) as u8, ..id };
-        // Queues hold the names of threads; the begin events of a group note their places.
-        let is_named = graph
-            .locations
-            .get(event.location as usize)
-            .is_none_or(|it| it.name.0 != u8::MAX && it.name.0 & QUEUE != 0);
-        if !twin.has(other) {
-            return Some(format!("thread {} ends before {}", other.thread, event.site));
-        }
-        // Addresses differ between runs.
-        let values = [event.value, twin.get(other).value].map(|value| value.min(ADDRESSES));
-        (!is_named && values[0] != values[1])
-            .then(|| format!("{} has {:#x} instead of {:#x}", event.site, values[1], values[0]))
-    })
-}
-
-/// The steps of a run with each group in reverse order.
-fn exchanged(graph: &Graph, log: &[EventId], groups: &[Vec<usize>]) -> VecDeque<Step> {
-    let renamed = |thread: usize| renamed(groups, thread);
-    let mut steps = schedule::steps(graph, &gathered(graph, log, groups));
-    for step in &mut steps {
-        step.thread = renamed(step.thread);
-        if let Find::From(from, _) = &mut step.find
-            && !from.is_initial()
-        {
-            from.thread = renamed(usize::from(from.thread)) as u8;
-        }
+impl Exchange<'_> {
+    /// The thread that takes the place of `thread`.
+    fn renamed(&self, thread: usize) -> usize {
+        let at = |group: &&Vec<usize>| group.contains(&thread);
+        self.groups.iter().find(at).map_or(thread, |group| {
+            let at = group.iter().position(|&other| other == thread).expect("it is in there");
+            group[(at + self.by) % group.len()]
+        })
     }
-    steps
+
+    /// An event of the twin whose value differs from its counterpart's, if there is one.
+    fn other_value(&self, graph: &Graph, twin: &Graph) -> Option<String> {
+        graph.iter().find_map(|(id, event)| {
+            let other = EventId { thread: self.renamed(usize::from(id.thread)) as u8, ..id };
+            // Queues hold the names of threads; the begin events of a group note their places.
+            let is_named = graph
+                .locations
+                .get(event.location as usize)
+                .is_none_or(|it| it.name.0 != u8::MAX && it.name.0 & QUEUE != 0);
+            if !twin.has(other) {
+                return Some(format!("thread {} ends before {}", other.thread, event.site));
+            }
+            // Addresses differ between runs.
+            let values = [event.value, twin.get(other).value].map(|value| value.min(ADDRESSES));
+            (!is_named && values[0] != values[1])
+                .then(|| format!("{} has {:#x} instead of {:#x}", event.site, values[1], values[0]))
+        })
+    }
+
+    /// The steps of the run with the threads in each other's places.
+    fn steps(&self, graph: &Graph, log: &[EventId]) -> VecDeque<Step> {
+        let mut steps = schedule::steps(graph, &gathered(graph, log, self.groups));
+        for step in &mut steps {
+            step.thread = self.renamed(step.thread);
+            if let Find::From(from, _) = &mut step.find
+                && !from.is_initial()
+            {
+                from.thread = self.renamed(usize::from(from.thread)) as u8;
+            }
+        }
+        steps
+    }
 }
 
 /// The same run, with each group started back to back before its first step and joined back to back after its last.

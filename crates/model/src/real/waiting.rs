@@ -4,6 +4,7 @@
 //! What is bounded here the report states (`explorer`): rounds of waiting loops, and time-outs of a thread.
 
 use super::core::{Core, Request, State, Stop};
+use super::fingerprint;
 use super::graph::{Event, EventId, NOWHERE};
 use super::op::{Effect, Op};
 use super::rounds::{EMPTY_ROUNDS, Seen, What};
@@ -19,6 +20,8 @@ pub(crate) struct Waiting {
     /// A round stores what it found.
     pub(crate) rewrites: bool,
     reads: Vec<(&'static Site<'static>, Option<(u8, u32)>)>,
+    /// What the thread had found before, and how it had been started.
+    path: u64,
 }
 
 impl Core {
@@ -149,7 +152,8 @@ impl Core {
             let reads = rounds.last().iter().map(|seen| (seen.site, name(seen.location)));
             let (hint, begun) = rounds.hinted()?;
             let rewrites = rounds.last_rewrites();
-            Some((thread, Waiting { hint, begun, rewrites, reads: reads.collect() }))
+            let (reads, path) = (reads.collect(), fingerprint::of_path(&self.graph, thread));
+            Some((thread, Waiting { hint, begun, rewrites, reads, path }))
         };
         let is_spinning = |&thread: &usize| self.threads[thread].state == State::Spinning;
         (0..self.threads.len()).filter(is_spinning).filter_map(waiting).collect()
