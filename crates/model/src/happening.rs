@@ -2,7 +2,7 @@
 
 use crate::program::{Loc, Value};
 
-/// Who takes a step: a thread, its store buffer, an interrupt or the clock.
+/// The actor of a step: a thread, its store buffer, an interrupt or the clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Actor {
     /// A thread runs its next operation.

@@ -29,9 +29,9 @@ fn all(diagrams: &[Diagram]) -> String {
 #[test]
 fn the_six_interleavings_of_the_lost_wake_up() {
     let diagrams = lost_wake_up();
-    golden("lost-wake-up.txt", &all(&diagrams));
+    golden("lost-wakeup-all.txt", &all(&diagrams));
     let wssw = diagrams.iter().find(|diagram| diagram.title.ends_with("WSSW")).unwrap();
-    golden("lost-wake-up-wssw.svg", &wssw.svg());
+    golden("lost-wakeup-wssw.svg", &wssw.svg());
 }
 
 #[test]

@@ -48,11 +48,11 @@ impl Layout {
             middles.push(columns + column(at) / 2);
             columns += column(at);
         }
-        let beside = diagram.rows.iter().map(|row| width(&row.note)).max().unwrap_or(0);
-        let table = columns + if beside == 0 { 0 } else { beside * CHARACTER + 32 };
+        let notes = diagram.rows.iter().map(|row| width(&row.note)).max().unwrap_or(0);
+        let table = columns + if notes == 0 { 0 } else { notes * CHARACTER + 32 };
         let room = if diagram.numbered { LINE.max(table / CHARACTER) } else { usize::MAX };
-        let is_told = !diagram.title.is_empty();
-        let title = if is_told { wrapped(&diagram.title, room) } else { Vec::new() };
+        let has_title = !diagram.title.is_empty();
+        let title = if has_title { wrapped(&diagram.title, room) } else { Vec::new() };
         let below = [&diagram.result].into_iter().chain(&diagram.reasons);
         let below: Vec<_> = below.flat_map(|line| wrapped(line, room)).collect();
         let text = longest(&title).max(longest(&below) + 3) * CHARACTER + 32;

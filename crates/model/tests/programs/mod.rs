@@ -1,4 +1,4 @@
-//! Random programs for the checker and for the enumerator: what they are made of, and how explored threads run them.
+//! Random programs for the checker and the enumerator, and the code that runs them on explored threads.
 
 use super::candidates::{Instruction, Mode};
 use std::sync::atomic::Ordering;
@@ -58,7 +58,7 @@ pub(crate) fn instruction(random: &mut Random, stored: &mut u32, with_heavy: boo
     }
 }
 
-/// Runs one instruction; what it reads goes to `reads`.
+/// Runs one instruction and appends the values it reads to `reads`.
 pub(crate) fn run(instruction: Instruction, words: &[AtomicU32], reads: &mut Vec<u32>) {
     match instruction {
         Instruction::Load(x, m) => reads.push(words[x].load(order(m))),

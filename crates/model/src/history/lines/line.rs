@@ -390,7 +390,7 @@ mod tests {
             Some(Scalar::Text(text)) => text.as_ref().into(),
         };
         let field = |name: &str| match value.get(name) {
-            // The only number that we take and it does not take for a whole one.
+            // The only number that `Line` accepts and serde_json does not read as a whole one.
             Some(number) if number.as_f64() == Some(0.0) => 0.into(),
             field => field.cloned().unwrap_or_default(),
         };

@@ -1,5 +1,5 @@
-//! Histories as text, one operation per line: the format `uncontended.operations/1` of docs/json.md, which `unc
-//! linearize` reads.
+//! Histories as text, one operation per line: the format `uncontended.operations/1` of docs/json.md, which
+//! `unc linearize` reads.
 //!
 //! Writes a recorded history and reads it again:
 //!

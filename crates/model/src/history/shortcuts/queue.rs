@@ -14,9 +14,9 @@
 //!
 //! Dequeues that never returned may take any value, or none. If the history is linearizable without them, the answer is
 //! yes. With them, if no dequeue found nothing: a value a that was never taken must be taken by one of them that was
-//! called before the first return of the dequeue of a value b that was put in after a. The candidates are those called
+//! called before the first return of a dequeue of a value that was put in after a. The candidates are those called
 //! early enough, so the earliest deadline is served first. Otherwise, if every remaining value could be taken by the
-//! first of them and it still fails, the answer is no. Search decides the rest.
+//! first of them and it still fails, the history is refuted. Search decides the rest.
 
 use super::super::operation::Operation;
 use super::super::spec::Shortcut;

@@ -22,8 +22,8 @@
 //!   once.
 //!
 //! Pops that never returned may take any value. If the history is linearizable without them, the answer is yes. If
-//! every remaining value could be taken by the first of them and it still fails, the answer is no. Search decides the
-//! rest.
+//! every remaining value could be taken by the first of them and it still fails, the history is refuted. Search decides
+//! the rest.
 
 use super::super::operation::Operation;
 use super::super::spec::Shortcut;
