@@ -12,7 +12,6 @@
 //! that have any of them every step that is awake is explored and only sleep sets prune: more explorations are
 //! abandoned halfway, but none is missed and none completed twice. In all other programs [`order::Order`] follows the
 //! path, and the races in it determine what to explore.
-//! to explore.
 //! # Evidence
 //! tests/corpora.rs (counts of an independent checker, test by test), tests/classes.rs (closed formulas),
 //! tests/waiting_classes.rs (the same with locks, futexes and interrupts, against every interleaving), tests/engines.rs

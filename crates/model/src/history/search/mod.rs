@@ -17,7 +17,6 @@
 //!   here in any order. One that never returned and would not change this state takes no effect here.
 //! - W4: each open operation has a slot, a bit in the mask, from its call to its return; then another operation may
 //!   reuse the slot.
-//!   slot.
 //!
 //! # Sources
 //! Wing, Gong, "Testing and verifying concurrent objects", JPDC 1993; Lowe, "Testing for linearizability", CCPE 2017;

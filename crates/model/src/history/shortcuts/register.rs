@@ -15,7 +15,6 @@
 //!
 //! The initial value counts as a write that returned before everything. A write that never returned counts if its value
 //! was read; a read that never returned does not count. Exchanges need search.
-//! read; a read that never returned does not count. Exchanges need search.
 
 use super::super::spec::Shortcut;
 use super::super::specs::{RegisterCall, RegisterOutput, Value};
