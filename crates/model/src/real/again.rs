@@ -1,8 +1,8 @@
-//! A run along what the graph already holds.
+//! Replays what the graph already holds.
 //!
 //! # Contract
-//! A request must be the one that the graph holds at its place: anything else means that the code depends on something
-//! the checker can't see. Values that are addresses are taken from this run (C2 of `core`).
+//! A request must be the one that the graph holds at its place: any other request means that the code depends on
+//! something the checker does not see. Values that are addresses are taken from this run (C2 of `core`).
 
 use super::core::{Core, Request, State, Stop};
 use super::graph::{EventId, Kind};
@@ -11,8 +11,9 @@ use super::rounds::{Seen, What};
 use super::verdict::hidden;
 
 impl Core {
-    /// Answers a load or a store from the graph where that is all there is to do: in a long execution most steps are
-    /// made again like this. `None`: [`Core::step`] has to look. (That it is born was seen in the run that made it.)
+    /// Answers a load or a store from the graph if nothing else is needed: most steps of a long execution are replayed
+    /// like this. `None`: [`Core::step`] decides. (The run that made the step checked that the atomic was created
+    /// before it.)
     #[inline(always)]
     pub(crate) fn step_again(&mut self, thread: usize, op: &Op, location: u32) -> Option<u64> {
         let run = &self.threads[thread];
@@ -22,7 +23,7 @@ impl Core {
         }
         let (site, value, from) = (event.site, event.value, event.from);
         match (op, &event.op) {
-            // Effects count in conditions only.
+            // Effects matter only in conditions.
             (Op::Store { value, order }, Op::Store { value: before, order: asked })
                 if value == before && order == asked && event.kind == Kind::Write =>
             {

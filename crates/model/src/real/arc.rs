@@ -1,19 +1,20 @@
-//! Stand-ins for `std::sync::{Arc, Weak}`: their counting is part of the execution.
+//! Stand-ins for `std::sync::{Arc, Weak}`, whose reference counts are part of the execution.
 //!
 //! # Contract
-//! The last one to be dropped drops the value, and knows of everything that was done through the others. With `std`'s
-//! own `Arc` the checker does not see that edge, and takes the drop for a data race unless threads are joined before
-//! it. Each clone and drop is an event, so use it where the drop matters. An `Arc` that is never dropped is a leak.
+//! The last handle to be dropped drops the value, and all uses through the other handles happen before that. The
+//! checker does not see that edge with `std`'s own `Arc`, and reports the drop as a data race unless threads are joined
+//! before it. Each clone and drop is an event, so use this type where the drop matters. An `Arc` that is never dropped
+//! is a leak.
 //!
 //! # State
-//! A1: the value is dropped or taken by whoever took `strong` to 0; or, where the execution ended before that, with the
-//!     memory. `gone` says that it was.
+//! A1: the thread that took `strong` to 0 drops or takes the value; if the execution ended before that, the value is
+//!     dropped with the memory. `gone` is set once it was.
 //! A2: `weak` counts the `Weak`s. One is counted before it exists and uncounted after its last upgrade.
 //!
 //! # Edges
 //! last: every drop but the last -> the last. Carries all uses of the value.
-//! upgraded: a `Weak` that goes -> `get_mut`. Carries what it had upgraded to.
-//! unlocked: `get_mut` -> `downgrade`. Carries its look at `strong`: no `Weak` is made while it looks.
+//! upgraded: a dropped `Weak` -> `get_mut`. Carries the `Arc`s it was upgraded to.
+//! unlocked: `get_mut` -> `downgrade`. Carries its read of `strong`: no `Weak` is created while it checks.
 
 #![allow(unsafe_code)]
 
@@ -26,7 +27,7 @@ use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::panic::Location as Site;
 
-/// `weak` while `get_mut` looks at `strong`.
+/// `weak` while `get_mut` checks `strong`.
 const LOCKED: usize = usize::MAX;
 
 /// Stands in for `std::sync::Arc`.
@@ -50,9 +51,9 @@ unsafe impl<T: ?Sized + Send + Sync> Sync for Counted<T> {}
 impl<T: ?Sized> Counted<T> {
     fn end(&self) {
         if !self.gone.replace(true) {
-            // SAFETY: nobody else has the value any more, and nobody has dropped it (A1).
+            // SAFETY: no other handle refers to the value, and nothing has dropped it (A1).
             let value = unsafe { &mut *self.value.get() };
-            // SAFETY: nobody else has the value any more, and `gone` is set once (A1).
+            // SAFETY: no other handle refers to the value, and `gone` is set once (A1).
             unsafe { ManuallyDrop::drop(value) };
         }
     }
@@ -78,24 +79,24 @@ impl<T> Arc<T> {
         Arc(shared)
     }
 
-    /// The value, if this is the only one.
+    /// Returns the value if this is the only handle.
     ///
     /// # Errors
-    /// The `Arc` itself, where there are others.
+    /// The `Arc` itself, if there are other handles.
     #[track_caller]
     pub fn try_unwrap(this: Arc<T>) -> Result<T, Arc<T>> {
         use Ordering::{Acquire, Relaxed};
         if this.0.strong.compare_exchange(1, 0, Relaxed, Relaxed).is_err() {
             return Err(this);
         }
-        // EDGE last (acquire): all others' uses, before the value goes.
+        // EDGE last (acquire): all other handles' uses, before the value goes.
         fence(Acquire);
         let this = ManuallyDrop::new(this);
         heap::unwatch(&raw const *this.0 as usize);
         this.0.gone.set(true);
-        // SAFETY: `this` is never dropped, so its share of the memory passes on (A1).
+        // SAFETY: `this` is never dropped, so its share of the memory is moved out (A1).
         let shared = unsafe { std::ptr::read(&this.0) };
-        // SAFETY: nobody else has the value (A1).
+        // SAFETY: no other handle refers to the value (A1).
         let value = unsafe { &mut *shared.value.get() };
         // SAFETY: `gone` keeps it from being dropped again (A1).
         Ok(unsafe { ManuallyDrop::take(value) })
@@ -108,21 +109,21 @@ impl<T: ?Sized> Arc<T> {
         std::sync::Arc::ptr_eq(&one.0, &other.0)
     }
 
-    /// The value, if nobody else shares it and no `Weak` could.
+    /// The value, if there is no other `Arc` and no `Weak` that could be upgraded.
     #[track_caller]
     pub fn get_mut(this: &mut Arc<T>) -> Option<&mut T> {
         use Ordering::{Acquire, Relaxed, Release};
-        // EDGE upgraded (acquire): a `Weak` that is gone has left its share in `strong`, which is looked at after it.
+        // EDGE upgraded (acquire): a dropped `Weak` has left its upgrades in `strong`, which is read after it.
         this.0.weak.compare_exchange(0, LOCKED, Acquire, Relaxed).ok()?;
-        // EDGE last (acquire): all others' uses.
+        // EDGE last (acquire): all other handles' uses.
         let is_only = this.0.strong.load(Acquire) == 1;
-        // EDGE unlocked (release): a `Weak` made after it was not there when `strong` was looked at.
+        // EDGE unlocked (release): a `Weak` created after this did not exist when `strong` was read.
         this.0.weak.store(0, Release);
-        // SAFETY: the only `Arc`, borrowed mutably, and nothing to make another one from (A1, A2).
+        // SAFETY: the only `Arc`, borrowed mutably, and nothing to create another one from (A1, A2).
         is_only.then(|| unsafe { &mut **this.0.value.get() })
     }
 
-    /// A handle that does not keep the value.
+    /// A handle that does not keep the value alive.
     #[track_caller]
     pub fn downgrade(this: &Arc<T>) -> Weak<T> {
         use Ordering::{Acquire, Relaxed};
@@ -133,7 +134,7 @@ impl<T: ?Sized> Arc<T> {
                 count = this.0.weak.load(Relaxed);
                 continue;
             }
-            // EDGE unlocked (acquire): `get_mut` has looked.
+            // EDGE unlocked (acquire): `get_mut` has finished its check.
             match this.0.weak.compare_exchange(count, count + 1, Acquire, Relaxed) {
                 Ok(_) => break,
                 Err(now) => count = now,
@@ -142,7 +143,7 @@ impl<T: ?Sized> Arc<T> {
         Weak(std::sync::Arc::clone(&this.0))
     }
 
-    /// How many share the value, at some moment.
+    /// The number of `Arc`s at some moment.
     #[track_caller]
     pub fn strong_count(this: &Arc<T>) -> usize {
         this.0.strong.load(Ordering::Relaxed)
@@ -150,7 +151,7 @@ impl<T: ?Sized> Arc<T> {
 }
 
 impl<T> Named for Arc<T> {
-    /// Names its count.
+    /// Names its reference count.
     fn named(mut self, name: &'static str) -> Arc<T> {
         if let Some(counted) = std::sync::Arc::get_mut(&mut self.0) {
             counted.strong.word_mut().name(name);
@@ -173,9 +174,9 @@ impl<T: ?Sized> Drop for Arc<T> {
         if runtime::is_ending() {
             return; // The counts may be ahead of this run (A1): the value goes with the memory.
         }
-        // EDGE last (release): this one's uses.
+        // EDGE last (release): this handle's uses.
         if self.0.strong.fetch_sub(1, Ordering::Release) == 1 {
-            // EDGE last (acquire): all others' uses, before the value goes.
+            // EDGE last (acquire): all other handles' uses, before the value goes.
             fence(Ordering::Acquire);
             heap::unwatch((&raw const *self.0).cast::<()>() as usize);
             self.0.end();
@@ -187,13 +188,13 @@ impl<T: ?Sized> Deref for Arc<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: shared references alone while an `Arc` is there (A1); `get_mut` borrows the only one.
+        // SAFETY: only shared references while an `Arc` exists (A1); `get_mut` borrows the only one.
         unsafe { &*self.0.value.get() }
     }
 }
 
 impl<T: ?Sized> Weak<T> {
-    /// The value, if it is still there.
+    /// The value, if it still exists.
     #[track_caller]
     pub fn upgrade(&self) -> Option<Arc<T>> {
         use Ordering::{Acquire, Relaxed};
@@ -219,7 +220,7 @@ impl<T: ?Sized> Clone for Weak<T> {
 impl<T: ?Sized> Drop for Weak<T> {
     #[track_caller]
     fn drop(&mut self) {
-        // EDGE upgraded (release): what it upgraded to is counted.
+        // EDGE upgraded (release): the `Arc` it was upgraded to is counted.
         self.0.weak.fetch_sub(1, Ordering::Release);
     }
 }

@@ -4,11 +4,11 @@
 //! Inside an exploration every method is one event of the execution. Outside one, and in a thread that unwinds, the
 //! stand-ins are plain sequentially consistent atomics, so code built with them also runs by itself.
 //!
-//! `new` is not `const`, because an atomic's creation counts: to use it without knowing of that is a failure. Statics
-//! use `new_static`; they count as made before everything, and begin every execution with the value that they have
-//! outside.
+//! `new` is not `const`, because an atomic's creation is an event: a use that the creation does not happen before is a
+//! failure. Statics use `new_static`; they count as created before everything, and start every execution with the value
+//! that they have outside.
 //!
-//! `compare_exchange_weak` fails where `compare_exchange` does, and by itself where that is asked for.
+//! `compare_exchange_weak` fails where `compare_exchange` does, and spuriously if that is requested.
 
 use super::core::Core;
 use super::named::Named;
@@ -20,13 +20,13 @@ use std::panic::Location as Site;
 pub use std::sync::atomic::Ordering;
 use std::sync::atomic::{AtomicU32 as StdU32, AtomicU64 as StdU64};
 
-/// Numbers objects made outside explorations, when an exploration first meets them.
+/// Numbers objects created outside explorations, when an exploration first uses them.
 static ADOPTED: StdU32 = StdU32::new(1);
 
-/// What is common to all stand-ins: a value in the low bits of a `u64`, and the name of its location.
+/// The common part of all stand-ins: a value in the low bits of a `u64`, and the name of its location.
 pub(crate) struct Word {
     value: StdU64,
-    /// Run in the high half, location in the low half; 0 before the first.
+    /// Run in the high half, location in the low half; 0 before the first use.
     bound: StdU64,
     adopted: StdU32,
     label: Option<&'static str>,
@@ -97,13 +97,13 @@ impl Word {
         location
     }
 
-    /// The same as [`Word::perform`], for a load or a store: most of those are only made again.
+    /// Like [`Word::perform`], for a load or a store: most of those are only replayed.
     #[inline(always)]
     fn access(&self, op: Op, address: bool, site: &'static Site<'static>) -> u64 {
         runtime::again(self, &op).unwrap_or_else(|| self.perform(op, address, site))
     }
 
-    /// Carries out `op` and returns the value found.
+    /// Executes `op` and returns the value found.
     #[inline(never)]
     pub(crate) fn perform(&self, op: Op, address: bool, site: &'static Site<'static>) -> u64 {
         if let Some(run) = runtime::current() {
@@ -116,7 +116,7 @@ impl Word {
     }
 
     /// In a thread that unwinds: takes over the newest value of the run, once. An object that outlives the run is left
-    /// as it was before: its newest value is the answer to everything.
+    /// as it was before: its newest value answers everything.
     fn settle(&self) -> Option<u64> {
         let bound = self.bound.load(Ordering::Relaxed);
         let newest = runtime::newest((bound >> 32) as u32, bound as u32)?;
@@ -159,7 +159,7 @@ impl fmt::Debug for Word {
     }
 }
 
-/// Takes up requests that are the same for every type. `$to` and `$from` turn values into bits and back.
+/// Methods that are the same for every type. `$to` and `$from` convert values to bits and back.
 macro_rules! stand_in {
     ($(#[$doc:meta])* $name:ident ($($param:ident)?), $value:ty, $bits:expr, $address:expr, $to:expr, $from:expr) => {
         $(#[$doc])*
@@ -199,7 +199,7 @@ macro_rules! stand_in {
             /// See `std`.
             ///
             /// # Errors
-            /// The value found, where it is not `current`.
+            /// The value found, if it is not `current`.
             #[track_caller]
             pub fn compare_exchange(
                 &self,
@@ -216,10 +216,10 @@ macro_rules! stand_in {
                 if found == expected { Ok($from(found)) } else { Err($from(found)) }
             }
 
-            /// See `std`. Fails by itself only where [`Explorer::spurious`](super::Explorer::spurious) asks for it.
+            /// See `std`. Fails spuriously only if [`Explorer::spurious`](super::Explorer::spurious) requests it.
             ///
             /// # Errors
-            /// The value found, where it is not `current`.
+            /// The value found, if it is not `current`.
             #[track_caller]
             pub fn compare_exchange_weak(
                 &self,
@@ -230,7 +230,7 @@ macro_rules! stand_in {
             ) -> Result<$value, $value> {
                 if runtime::is_spurious(Site::caller()) {
                     let found = self.load(failure);
-                    // With another value it is an ordinary failure: another execution.
+                    // With another value it is an ordinary failure, which is another execution.
                     super::assume($to(found) == $to(current));
                     return Err(found);
                 }
@@ -240,7 +240,7 @@ macro_rules! stand_in {
             /// See `std`.
             ///
             /// # Errors
-            /// The value found, where `f` gives none.
+            /// The value found, if `f` returns `None`.
             #[track_caller]
             pub fn fetch_update(
                 &self,
@@ -258,7 +258,7 @@ macro_rules! stand_in {
                 Err(found)
             }
 
-            /// See `std`: nobody else uses the atomic.
+            /// See `std`: no other thread uses the atomic.
             pub fn into_inner(self) -> $value {
                 $from(self.word.perform(Op::Load { order: Order::RELAXED }, $address, Site::caller()))
             }
@@ -283,7 +283,7 @@ macro_rules! stand_in {
         }
 
         impl $(<$param>)? fmt::Debug for $name $(<$param>)? {
-            /// Prints the name of the type alone: to read the value would be an event.
+            /// Prints only the name of the type: reading the value would be an event.
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str(stringify!($name))
             }
@@ -300,7 +300,7 @@ macro_rules! integer {
         }
 
         impl $name {
-            /// A new atomic for a static: it is there before every execution.
+            /// A new atomic for a static: it exists before every execution.
             pub const fn new_static(value: $value) -> Self {
                 Self { word: Word::new_static(value as $unsigned as u64), marker: PhantomData }
             }
@@ -312,7 +312,8 @@ macro_rules! integer {
             );
 
             /// Adds with an instruction that is not LOCKed: a relaxed load, then a store with `order`; other threads
-            /// may write in between. On x86 no interrupt of the own thread falls there, which a heavy fence relies on.
+            /// may write in between. On x86 no interrupt of its own thread falls in between, which a heavy fence relies
+            /// on.
             #[track_caller]
             pub fn fetch_add_unlocked(&self, value: $value, order: Ordering) -> $value {
                 let operand = value as $unsigned as u64;
@@ -363,7 +364,7 @@ stand_in! {
 }
 
 impl AtomicBool {
-    /// A new atomic for a static: it is there before every execution.
+    /// A new atomic for a static: it exists before every execution.
     pub const fn new_static(value: bool) -> Self {
         Self { word: Word::new_static(value as u64), marker: PhantomData }
     }
@@ -400,14 +401,14 @@ impl AtomicBool {
 }
 
 stand_in! {
-    /// Stands in for `std::sync::atomic::AtomicPtr`. Addresses may differ from run to run.
+    /// Stands in for `std::sync::atomic::AtomicPtr`. Addresses may differ between runs.
     AtomicPtr (T), *mut T, 64, true,
     |value: *mut T| value.expose_provenance() as u64,
     |bits: u64| std::ptr::with_exposed_provenance_mut(bits as usize)
 }
 
 impl<T> AtomicPtr<T> {
-    /// A null pointer for a static: it is there before every execution.
+    /// A null pointer for a static: it exists before every execution.
     pub const fn null_static() -> Self {
         Self { word: Word::new_static(0), marker: PhantomData }
     }
@@ -440,19 +441,19 @@ pub fn fence(order: Ordering) {
     }
 }
 
-/// Stands in for `std::sync::atomic::compiler_fence`: there is no compiler to stop here.
+/// Stands in for `std::sync::atomic::compiler_fence`: the checker does not reorder, so it does nothing.
 pub fn compiler_fence(_order: Ordering) {}
 
-/// The light half of an asymmetric fence (P1202): costs nothing, and is ordered against heavy fences only.
+/// The light half of an asymmetric fence (P1202): costs nothing, and is ordered only against heavy fences.
 ///
-/// It gives no happens-before by itself.
+/// It establishes no happens-before by itself.
 #[track_caller]
 pub fn light_fence() {
     runtime::request_plain(Op::Light, Site::caller());
 }
 
-/// The heavy half of an asymmetric fence: a SeqCst fence here, and one in every other thread as far as their light
-/// fences are concerned. Under TSO an expedited membarrier.
+/// The heavy half of an asymmetric fence: a SeqCst fence here, which also acts as one in every other thread with
+/// respect to light fences. Under TSO an expedited membarrier.
 #[track_caller]
 pub fn heavy_fence() {
     if runtime::request_plain(Op::Heavy, Site::caller()).is_none() {
@@ -460,7 +461,7 @@ pub fn heavy_fence() {
     }
 }
 
-/// A choice that the checker explores in full: every number below `options`. Always 0 outside an exploration.
+/// Chooses a number below `options`; the checker explores every choice. Always 0 outside an exploration.
 #[track_caller]
 pub fn choose(options: u64) -> u64 {
     assert!(options > 0, "something must be there to choose");

@@ -1,9 +1,9 @@
 //! A stand-in for `std::cell::UnsafeCell` that reports data races.
 //!
 //! # Contract
-//! The memory is reached inside a closure: [`UnsafeCell::with`] to read it, [`UnsafeCell::with_mut`] to write it. Two
-//! accesses of which one writes must be ordered by happens-before in every execution, whether or not they meet in time.
-//! Creation and the taking back of the value count as writes; dropping the cell does not.
+//! The memory is accessed inside a closure: [`UnsafeCell::with`] to read it, [`UnsafeCell::with_mut`] to write it. Two
+//! accesses of which at least one writes must be ordered by happens-before in every execution, whether or not they
+//! overlap in time. Creating the cell and taking the value out count as writes; dropping the cell does not.
 //!
 //! # Sources
 //! Flanagan, Freund: FastTrack, PLDI 2009 (an access is a thread and a time; clocks decide).
@@ -21,14 +21,14 @@ use std::panic::Location as Site;
 struct History {
     epoch: u32,
     write: Option<Access>,
-    /// The last read of each thread since then.
+    /// The last read of each thread since that write.
     reads: Vec<Access>,
 }
 
-/// Plain memory shared between threads.
+/// Plain memory shared between threads, with race detection.
 #[derive(Default)]
 pub struct UnsafeCell<T: ?Sized> {
-    /// What traces call it, and where it was made.
+    /// Its name in traces, and where it was created.
     label: Option<&'static str>,
     made: Option<&'static Site<'static>>,
     history: RefCell<History>,
@@ -36,7 +36,7 @@ pub struct UnsafeCell<T: ?Sized> {
 }
 
 impl<T> UnsafeCell<T> {
-    /// New memory; making it is a write.
+    /// Creates the memory, which counts as a write.
     #[track_caller]
     pub fn new(value: T) -> UnsafeCell<T> {
         let memory = std::cell::UnsafeCell::new(value);
@@ -46,7 +46,7 @@ impl<T> UnsafeCell<T> {
         cell
     }
 
-    /// The value; a write.
+    /// Takes the value out, which counts as a write.
     #[track_caller]
     pub fn into_inner(self) -> T {
         self.access(true, Site::caller());
@@ -55,21 +55,21 @@ impl<T> UnsafeCell<T> {
 }
 
 impl<T: ?Sized> UnsafeCell<T> {
-    /// Reads the memory. The pointer is good inside `f` only.
+    /// Reads the memory. The pointer is valid only inside `f`.
     #[track_caller]
     pub fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
         self.access(false, Site::caller());
         f(self.memory.get())
     }
 
-    /// Writes the memory. The pointer is good inside `f` only.
+    /// Writes the memory. The pointer is valid only inside `f`.
     #[track_caller]
     pub fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
         self.access(true, Site::caller());
         f(self.memory.get())
     }
 
-    /// The memory of a cell that nobody else holds; a write.
+    /// The memory of a cell that is borrowed exclusively; counts as a write.
     #[track_caller]
     pub fn get_mut(&mut self) -> &mut T {
         self.access(true, Site::caller());

@@ -1,6 +1,6 @@
 //! Vector clocks over events: which events of each thread are known.
 
-/// Most threads one execution may have, the first included.
+/// The most threads that one execution may have, the first included.
 pub const MAX_THREADS: usize = 16;
 
 /// `clock[t]` = n: the first n events of thread t are known. Zero knows nothing but the initial values.
@@ -19,7 +19,7 @@ impl Clock {
         self.0[thread] = u16::try_from(events).expect("the limit on events is far below 2^16");
     }
 
-    /// The least clock that knows what both know.
+    /// The least clock that knows what both know: their join.
     pub(crate) fn join(&mut self, other: &Clock) {
         for (mine, theirs) in self.0.iter_mut().zip(other.0) {
             *mine = (*mine).max(theirs);

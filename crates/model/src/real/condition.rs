@@ -1,4 +1,4 @@
-//! The condition of a `wait_until`: what it asked for, and whether it asks for the same again.
+//! The condition of a `wait_until`: records its requests and checks that it repeats them.
 
 use super::core::Request;
 
@@ -9,9 +9,9 @@ pub(crate) struct Condition {
     pub(crate) asked: Vec<(Request, u64)>,
     /// How many of them it has repeated; `None` in its first evaluation.
     repeated: Option<usize>,
-    /// Effects of its thread before it.
+    /// Its thread's count of effects when it began.
     pub(crate) effects: u64,
-    /// What its thread had read before it.
+    /// What its thread had read when it began.
     pub(crate) read_before: usize,
 }
 
@@ -20,12 +20,12 @@ impl Condition {
         Condition { asked: Vec::new(), repeated: None, effects, read_before }
     }
 
-    /// From now on it gets the answers that it had.
+    /// Starts another evaluation, which gets the recorded answers.
     pub(crate) fn again(&mut self) {
         self.repeated = Some(0);
     }
 
-    /// The answer that it had; `Some(None)` where it asks for something else, `None` in its first evaluation.
+    /// The recorded answer; `Some(None)` if it makes another request, `None` in its first evaluation.
     pub(crate) fn rehearse(&mut self, request: &Request) -> Option<Option<u64>> {
         let at = self.repeated?;
         self.repeated = Some(at + 1);

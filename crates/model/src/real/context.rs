@@ -1,18 +1,18 @@
-//! Stackful coroutines: a function that can stop in the middle and be taken up again, on one OS thread.
+//! Stackful coroutines: functions that can be suspended and resumed, on one OS thread.
 //!
 //! # Contract
 //! [`Coroutine::resume`] runs the function until it calls [`suspend`] or ends. A coroutine never leaves its OS thread.
-//! The function must not unwind out of its body: whoever makes one catches panics inside. A coroutine that has ended
-//! can be given another body, and keeps its stack.
-//! A coroutine dropped in the middle leaks what its frames own (its stack is taken back, nothing on it is dropped).
+//! The function must not unwind out of its body: the creator of a coroutine catches panics inside. A coroutine that has
+//! ended can be given another body, and keeps its stack. Dropping a suspended coroutine leaks what its frames own (its
+//! stack is reused, nothing on it is dropped).
 //!
 //! # Invariants
-//! I1: `Coroutine::sp` is the stack pointer of a suspended coroutine: below it, where this architecture's `switch` put
-//!     them, lie the callee-saved registers and the address to go on from. Only `switch` reads and writes it.
+//! I1: `Coroutine::sp` is the stack pointer of a suspended coroutine: at that address `switch` of this architecture has
+//!     saved the callee-saved registers and the address to resume at. Only `switch` reads and writes it.
 //! I2: `CURRENT` holds the address of the coroutine that runs on this OS thread, or null. It is set before the switch
 //!     into a coroutine and reset after the switch out of it, and `resume` borrows the coroutine for that whole time.
-//! I3: A stack is a private mapping of `Stack::bytes` whose lowest page can't be touched: an overflow faults, it does
-//!     not write into a neighbour. It is unmapped or pooled only when no frame on it can run again.
+//! I3: A stack is a private mapping of `Stack::bytes` whose lowest page is inaccessible: an overflow faults and does
+//!     not write into adjacent memory. It is unmapped or pooled only when no frame on it can run again.
 //! I4: a body is taken exactly once, by `begin` on the coroutine's own stack.
 //!
 //! # Sources
@@ -24,11 +24,11 @@ use core::cell::{Cell, RefCell};
 use core::ptr::null_mut;
 use std::rc::Rc;
 
-/// Bytes of one stack, its guard page included, unless something else is asked for. Debug builds of user code with
-/// formatting in it need far less than this.
+/// The default size of a stack in bytes, its guard page included. Debug builds of user code with formatting in it need
+/// far less than this.
 pub(crate) const STACK_BYTES: usize = 256 * 1024;
 const GUARD_BYTES: usize = 4096;
-/// Stacks kept for the next coroutine on this OS thread.
+/// Stacks kept for later coroutines on this OS thread.
 const POOLED_STACKS: usize = 32;
 
 thread_local! {
@@ -52,7 +52,7 @@ impl Stack {
         if let Some(stack) = pooled {
             return stack;
         }
-        // SAFETY: an anonymous private mapping at an address of the kernel's choice touches no existing memory (I3).
+        // SAFETY: an anonymous private mapping at an address chosen by the kernel touches no existing memory (I3).
         let base = unsafe {
             libc::mmap(
                 null_mut(),
@@ -106,8 +106,8 @@ pub(crate) type Body = Box<dyn FnOnce()>;
 type Entry = Box<dyn Fn(Body)>;
 
 impl Coroutine {
-    /// A coroutine that has not begun; `entry` runs each body that it is given. It stays where it is: its address is
-    /// its identity while it runs (I2).
+    /// A coroutine that has not begun; `entry` runs each body that it is given. It must not move: its address is its
+    /// identity while it runs (I2).
     pub(crate) fn new(entry: Entry, body: Body, stack_bytes: usize) -> Rc<Coroutine> {
         let stack = Stack::take(stack_bytes);
         // SAFETY: the words written lie inside the mapping, just below its top, and nothing runs on it yet (I1, I3).
@@ -177,7 +177,7 @@ pub(crate) fn overflown_bytes(address: usize) -> Option<usize> {
     (below < GUARD_BYTES).then_some(stack.bytes)
 }
 
-/// Goes back to whoever resumed the running coroutine.
+/// Switches back to the resumer of the running coroutine.
 pub(crate) fn suspend() {
     let current = CURRENT.get();
     assert!(!current.is_null(), "suspend is called from inside a coroutine");
@@ -256,7 +256,7 @@ unsafe fn prepare(top: *mut u8) -> *mut u8 {
     sp.cast()
 }
 
-/// Goes on to `begin` with no return address, which ends every backtrace: `ret` has left its own target in x30.
+/// Jumps to `begin` with no return address, which ends every backtrace: `ret` has left its own target in x30.
 #[cfg(target_arch = "aarch64")]
 #[unsafe(naked)]
 unsafe extern "C" fn first() -> ! {
@@ -347,7 +347,7 @@ mod tests {
     fn a_backtrace_ends_where_the_coroutine_begins() {
         let body = || {
             let frames = Backtrace::force_capture().to_string();
-            // Where only lines are known, a function is told without its path.
+            // If only line tables are present, a function's name has no path.
             let name = |line: &str| line.rsplit([' ', ':']).next() == Some("begin");
             let begins = frames.lines().filter(|line| name(line));
             assert_eq!(begins.count(), 1, "{frames}");

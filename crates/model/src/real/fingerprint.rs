@@ -1,4 +1,4 @@
-//! What tells one program from another, and one run from another: 64-bit FNV-1a, a word at a time.
+//! Fingerprints of programs and runs: 64-bit FNV-1a, a word at a time.
 
 use super::graph::{EventId, Graph};
 use std::fs::File;
@@ -6,21 +6,21 @@ use std::hash::{Hash, Hasher};
 use std::io::{self, Read};
 use std::sync::OnceLock;
 
-/// A hash that is the same in every process, whatever addresses it has.
+/// A hash that is the same in every process, regardless of addresses.
 #[derive(Clone, Copy, Debug)]
 struct Fingerprint(u64);
 
-/// Values from here on may be addresses, which the next process has elsewhere: all count as one.
+/// Values from here on may be addresses, which differ between processes: all count as one.
 pub(super) const ADDRESSES: u64 = 1 << 32;
 
-/// Of the executable, read at a time.
+/// The read size for the executable.
 const PIECE_BYTES: usize = 1 << 16;
 
 impl Fingerprint {
     const NEW: Fingerprint = Fingerprint(0xcbf2_9ce4_8422_2325);
 
     fn add(&mut self, word: u64) {
-        // The rotation takes the high bits of a word to the low ones of the hash, as a byte at a time would.
+        // The rotation moves the high bits of a word to the low ones of the hash, as hashing by byte would.
         self.0 = (self.0.rotate_left(23) ^ word).wrapping_mul(0x100_0000_01b3);
     }
 }
@@ -43,7 +43,7 @@ impl Hasher for Fingerprint {
     }
 }
 
-/// The steps of a run by thread: what each asks for, of what, where in the code, and what it finds.
+/// The steps of a run by thread: operation, location, place in the code, and value found.
 pub(super) fn of_steps(graph: &Graph) -> u64 {
     let mut all = Fingerprint::NEW;
     for (id, event) in graph.iter() {
@@ -71,7 +71,7 @@ pub(super) fn of_path(graph: &Graph, thread: usize) -> u64 {
     }
 }
 
-/// The bytes of this process's executable, read once. Libraries that it loads are not among them.
+/// The bytes of this process's executable, read once. Shared libraries are not included.
 pub(super) fn of_executable() -> io::Result<u64> {
     static KNOWN: OnceLock<u64> = OnceLock::new();
     if let Some(&known) = KNOWN.get() {
@@ -79,7 +79,7 @@ pub(super) fn of_executable() -> io::Result<u64> {
     }
     let (mut file, mut all, mut length) = (File::open("/proc/self/exe")?, Fingerprint::NEW, 0);
     let mut piece = Vec::with_capacity(PIECE_BYTES);
-    // Only the last piece may be shorter, so that words begin at the same places each time.
+    // Only the last piece may be shorter, so that words are aligned the same way each time.
     while file.by_ref().take(PIECE_BYTES as u64).read_to_end(&mut piece)? > 0 {
         all.write(&piece);
         length += piece.len() as u64;

@@ -1,12 +1,12 @@
-//! Stand-in for the futex calls: wait while a word holds a value, wake its waiters.
+//! Stand-in for the futex calls: wait while a word holds a value, and wake its waiters.
 //!
 //! # Contract
-//! A word's waiting threads are a queue, changed by read-modify-writes that acquire and release, as the kernel's lock
-//! of a bucket does. To wait is: go last in the queue, look at the word, and either leave the queue again or wait to be
-//! woken. In the kernel nobody is woken between the first two, so the path on which that happened to a thread that then
-//! finds the word changed is cut off (`runtime::impossible`): the wake-up came before or after instead, another
-//! execution. Threads are woken oldest first, as the kernel does among threads of one priority. Spurious wake-ups are
-//! explored where [`Explorer::spurious`](super::Explorer::spurious) asks for them.
+//! A word's waiters form a queue, changed by read-modify-writes that acquire and release, like the kernel's lock of a
+//! hash bucket. A waiter enqueues itself, checks the word, and either dequeues itself or waits to be woken. In the
+//! kernel no thread is woken between the first two steps. So a path on which a thread was woken there and then finds
+//! the word changed is cut off (`runtime::impossible`): that wakeup came before or after, in another execution. Threads
+//! are woken in FIFO order, as the kernel wakes threads of one priority. Spurious wakeups are explored if
+//! [`Explorer::spurious`](super::Explorer::spurious) requests them.
 //!
 //! # Sources
 //! futex(2); Linux `kernel/futex/core.c`, the comment on ordering at its top.
@@ -20,11 +20,11 @@ use std::panic::Location as Site;
 /// Why a wait ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wait {
-    /// Somebody woke the thread.
+    /// Another thread woke it.
     Woken,
     /// The word did not hold the value.
     Changed,
-    /// The time was over: one of the two ways that every wait with a timeout can end.
+    /// The time-out expired: one of the two ways in which every wait with a timeout can end.
     TimedOut,
 }
 
@@ -52,19 +52,19 @@ impl sealed::Located for AtomicU64 {
     }
 }
 
-/// Waits while `word` holds `expected`, until a wake.
+/// Waits while `word` holds `expected`, until it is woken.
 #[track_caller]
 pub fn futex_wait(word: &impl FutexWord, expected: u32) -> Wait {
     wait(word, expected, false, Site::caller())
 }
 
-/// The same, but the wait may also end by itself at any time.
+/// Like [`futex_wait`], but the wait may also time out at any moment.
 #[track_caller]
 pub fn futex_wait_timeout(word: &impl FutexWord, expected: u32) -> Wait {
     wait(word, expected, true, Site::caller())
 }
 
-/// Wakes the `count` oldest waiting threads and returns how many that were.
+/// Wakes the `count` oldest waiters and returns how many were woken.
 #[track_caller]
 pub fn futex_wake(word: &impl FutexWord, count: u32) -> usize {
     let site = Site::caller();
@@ -101,11 +101,11 @@ fn wait(
     Wait::Woken
 }
 
-/// Whether the thread wakes without a cause, and then out of `queue`.
+/// Whether the thread wakes spuriously, and then leaves `queue`.
 pub(crate) fn wakes_by_itself(queue: u32, site: &'static Site<'static>) -> bool {
     let does = runtime::is_spurious(site);
     if does && !leave(queue, site) {
-        // It was woken: that is another execution.
+        // The thread was woken: that is another execution.
         runtime::impossible();
     }
     does
@@ -115,13 +115,13 @@ pub(crate) fn queue_of(location: u32) -> u32 {
     runtime::with_core(|core, _| core.queue_of(location)).expect("inside an exploration")
 }
 
-/// Goes last in `queue`.
+/// Enters `queue` at its end.
 pub(crate) fn enqueue(queue: u32, site: &'static Site<'static>) {
     let me = runtime::with_core(|_, thread| thread as u64).expect("inside an exploration");
     ask(on_queue(Function::Enqueue, me), queue, site);
 }
 
-/// Waits for the wake-up of somebody who took this thread from its queue.
+/// Waits for the wakeup by the thread that took this one from its queue.
 pub(crate) fn sleep(timed: bool, site: &'static Site<'static>) {
     let token =
         runtime::with_core(|core, thread| core.token_of(thread)).expect("inside an exploration");
@@ -159,7 +159,7 @@ pub(crate) fn wake(queue: u32, count: u64, site: &'static Site<'static>) -> usiz
     woken
 }
 
-/// Leaves `queue`. False: somebody has taken this thread from it.
+/// Leaves `queue`. False: another thread has already removed this one.
 fn leave(queue: u32, site: &'static Site<'static>) -> bool {
     let me = runtime::with_core(|_, thread| thread as u64).expect("inside an exploration");
     queued(ask(on_queue(Function::Dequeue, me), queue, site)).contains(&me)

@@ -6,10 +6,10 @@
 //! G2: `stamp` grows along program order, and is the order in which events entered the graph.
 //! G3: program order and reads-from together are acyclic; a prefix of them is itself a graph.
 //! G4: `Location::order` lists the writes of a location from first to last, the initial value left out.
-//! G5: the clocks of an event are a function of its prefix, so they stay valid when later events are cut off. They lie
-//!     beside the events, one for one: a run that goes along the graph does not look at them.
+//! G5: the clocks of an event are a function of its prefix, so they stay valid when later events are cut off. They are
+//!     stored in a separate array, one per event: a replay does not touch them.
 //! G6: `Location::accesses` lists the reads and writes of a location by thread; `sc_events`, `forced` and `joined`
-//!     count and find events of their kinds. All follow from the events, so that no step looks at all of them.
+//!     count and find events of their kinds. All are derived from the events, so that no step scans all of them.
 
 use super::clock::{Clock, MAX_THREADS};
 use super::op::{Op, Order};
@@ -60,7 +60,7 @@ pub(crate) struct Event {
     /// Read or written; the option taken by a choice.
     pub(crate) value: u64,
     pub(crate) location: u32,
-    /// Of a read: the write it reads from. Of a begin or a join: the spawn or the end that let it.
+    /// For a read: the write it reads from. For a begin or a join: the spawn or the end that enabled it.
     pub(crate) from: EventId,
     pub(crate) kind: Kind,
     pub(crate) order: Order,
@@ -74,7 +74,7 @@ pub(crate) struct Event {
     pub(crate) after_hint: bool,
 }
 
-/// What an event knows of others (G5).
+/// What an event knows of other events (G5).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Clocks {
     /// What happens before this event and the event itself.
@@ -117,12 +117,12 @@ impl Event {
         }
     }
 
-    /// Reads or writes a location, waits included.
+    /// Whether it reads or writes a location, waits included.
     fn is_access(&self) -> bool {
         matches!(self.kind, Kind::Read | Kind::Blocked | Kind::Write)
     }
 
-    /// Takes part in the order of SeqCst, or in that of asymmetric fences.
+    /// Whether it takes part in the order of SeqCst, or in that of asymmetric fences.
     fn is_sc(&self) -> bool {
         match self.op {
             Op::Heavy | Op::Light => true,
@@ -143,7 +143,7 @@ pub(crate) struct Location {
     pub(crate) name: (u8, u32),
     /// Where in the code, if in an explored thread.
     pub(crate) made: Option<&'static Site<'static>>,
-    /// What traces call it (`named`).
+    /// Its name in traces (`named`).
     pub(crate) label: Option<&'static str>,
     pub(crate) initial: u64,
     pub(crate) order: Vec<EventId>,
@@ -192,11 +192,11 @@ pub(crate) struct Graph {
     clocks: Vec<Vec<Clocks>>,
     pub(crate) locations: Vec<Location>,
     pub(crate) next_stamp: u32,
-    /// How many events the order of SeqCst is about (G6).
+    /// The number of events in the order of SeqCst (G6).
     pub(crate) sc_events: usize,
     /// How many reads are forced (G6).
     pub(crate) forced: usize,
-    /// By thread, who joined it (G6).
+    /// By thread, the thread that joined it (G6).
     pub(crate) joined: [Option<EventId>; MAX_THREADS],
 }
 
@@ -299,7 +299,7 @@ impl Graph {
         self.locations[location as usize].order.last().copied().unwrap_or(EventId::INITIAL)
     }
 
-    /// The read-modify-write that reads from the write at `position`, if one does: its write comes next.
+    /// The read-modify-write that reads from the write at `position`, if there is one: its write comes next.
     pub(crate) fn successor(&self, location: u32, position: usize) -> Option<EventId> {
         let next = *self.locations[location as usize].order.get(position)?;
         let read = self.read_half(next)?;
@@ -311,14 +311,14 @@ impl Graph {
         self.get(write).exclusive.then(|| EventId { index: write.index - 1, ..write })
     }
 
-    /// The first position in a location's order that `thread` may still read, or may put a write after.
+    /// The first position in a location's order that `thread` may still read, or may place a write after.
     pub(crate) fn floor(&self, location: u32, thread: usize) -> usize {
         let Location { order, accesses, .. } = &self.locations[location as usize];
         let known = &self.known(thread).hb;
-        // A thread's later accesses have the later writes: its last known one decides.
+        // A thread's later accesses have the later writes, so its last known one decides.
         let mut seen = [EventId::INITIAL; MAX_THREADS];
         for (thread, indices) in accesses.iter().enumerate() {
-            // A wait that goes on has not seen anything.
+            // A wait that continues has not seen anything.
             let last = indices[..count_known(indices, thread, known)]
                 .iter()
                 .rev()
@@ -339,7 +339,7 @@ impl Graph {
         self.clocks.push(Vec::new());
     }
 
-    /// What comes before the next event of `thread` by program order, and by `symmetry`.
+    /// What comes before the next event of `thread` by program order and `symmetry`.
     pub(crate) fn prefix_of_next(&self, thread: usize) -> Clock {
         let mut prefix = self.known(thread).prefix;
         if let Some(twin) = symmetry::ahead(self, thread) {
@@ -369,7 +369,7 @@ impl Graph {
             Kind::Write => {
                 clocks.message = if event.order.release { clocks.hb } else { clocks.fenced };
                 if event.exclusive {
-                    // A read-modify-write carries on the release sequence of what it reads.
+                    // A read-modify-write continues the release sequence of what it reads.
                     let read = self.get(self.last(thread));
                     clocks.message.join(&self.message_of(read.from));
                 }
@@ -424,7 +424,7 @@ impl Graph {
         id
     }
 
-    /// Takes the last event of `thread` away, out of its location's order too.
+    /// Removes the last event of `thread`, also from its location's order.
     pub(crate) fn pop(&mut self, thread: usize) -> Option<Event> {
         let event = self.threads[thread].pop()?;
         self.clocks[thread].pop();
@@ -445,7 +445,7 @@ impl Graph {
         Some(event)
     }
 
-    /// Takes away all that `prefix`, of program order and reads-from, does not know.
+    /// Removes everything that `prefix`, of program order and reads-from, does not know.
     pub(crate) fn keep(&mut self, prefix: &Clock) {
         for thread in 0..self.threads.len() {
             while self.threads[thread].len() > prefix.get(thread) {
@@ -454,7 +454,7 @@ impl Graph {
         }
     }
 
-    /// Takes away what has this stamp or a later one.
+    /// Removes everything with this stamp or a later one.
     pub(crate) fn cut_back(&mut self, stamp: u32) {
         for thread in 0..self.threads.len() {
             while self.threads[thread].last().is_some_and(|event| event.stamp >= stamp) {

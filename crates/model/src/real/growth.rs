@@ -1,28 +1,27 @@
-//! Every consistent execution graph, each exactly once: what may follow a graph when a thread makes one more step.
+//! Enumerates every consistent execution graph exactly once: how a graph may be extended by one more step of a thread.
 //!
 //! # Contract
-//! [`Growth::read`], [`Growth::write`] and [`Growth::choose`] put the new event into the graph in the way that leaves
-//! most open (a read of the newest write, a write that is the newest), and put every other graph that can follow into
-//! a stack: other writes to read from, other places in the order of writes, and *revisits*: an earlier read
-//! that reads from the new write instead, with everything cut off that came after the read and does not lead to the
-//! write.
+//! [`Growth::read`], [`Growth::write`] and [`Growth::choose`] add the new event to the graph in the way that leaves
+//! most open (a read of the newest write, a write that is the newest), and push every other extension onto a stack:
+//! other writes to read from, other places in the order of writes, and *revisits*: an earlier read reads from the new
+//! write instead, and everything after the read that does not lead to the write is cut off.
 //!
-//! There is one graph, and a stack of what else may follow. An item is taken up by cutting the graph back to what it
-//! was when the item was made (by stamps), then adding its event. A revisit cuts off more than that: what it cuts is
-//! kept in a [`Frame`] and put back when all that follows the revisit is done. So neither costs more in a longer
+//! There is one graph and one stack of alternatives. To take up an item, the graph is cut back to its state when the
+//! item was pushed (by stamps), and the item's event is added. A revisit cuts off more than that: what it cuts off is
+//! kept in a [`Frame`] and restored when everything that follows the revisit is done. So neither costs more in a longer
 //! execution.
 //!
 //! No graph is reached twice: a revisit is made only from the one graph in which everything that it cuts off had been
-//! added in the way that leaves most open (`maximal`). Nothing leads nowhere: a graph that is run is consistent, and
-//! a consistent graph can always go on. The one exception is waiting (below).
+//! added in the way that leaves most open (`maximal`). There are no dead ends: a graph that is run is consistent, and a
+//! consistent graph can always be extended. The one exception is waiting (below).
 //!
 //! A read-modify-write is an exclusive read and then, in the same step, its write. Of two that read the same write the
-//! second has no place of its own: only its revisits, which move the first one behind it, go on.
+//! second has no valid place: only its revisits, which move the first one behind it, continue.
 //!
 //! A wait that reads a write it does not wait for ends its thread there, `Kind::Blocked`, until a later write revisits
-//! it. It does so only on the newest write: a wait on an older one would never be revisited (it is not maximal), and no
+//! it. It blocks only on the newest write: a wait on an older one would never be revisited (it is not maximal), and no
 //! system leaves it there. An execution may end with a wait blocked although the newest write would satisfy it: such
-//! ends are counted apart, their continuation is another graph on the stack.
+//! ends are counted separately, because another graph on the stack continues them.
 //!
 //! # Sources
 //! Kokologiannakis, Marmanis, Gladstein, Vafeiadis: Truly stateless, optimal dynamic partial order reduction, POPL
@@ -35,42 +34,42 @@ use super::op::{Effect, Op, Order};
 use super::preemptions::Turns;
 use super::{preemptions, symmetry};
 
-/// An event to add instead of the one that was added when the graph had come so far. Its values are those of that run,
-/// where some may be addresses (C2 of `core`).
+/// An event to add instead of the one that was added at this state of the graph. Its values are those of that run; some
+/// may be addresses (C2 of `core`).
 #[derive(Debug)]
 struct Item {
-    /// The graph is to be cut back to what came before this.
+    /// The graph is cut back to what came before this stamp.
     stamp: u32,
-    /// Its part of all that is to be explored.
+    /// Its share of the whole search.
     share: f64,
     event: Event,
     thread: usize,
     way: Way,
-    /// How many items were taken up on the way to where it was noted.
+    /// How many items had been taken up on the path to where it was pushed.
     level: usize,
-    /// The number of the part of the search that it begins.
+    /// The number of the part of the search that it starts.
     part: Option<usize>,
 }
 
-/// An item that was taken up on the way to the present graph.
+/// An item that was taken up on the path to the current graph.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Turn {
     /// Its place on the stack.
     pub(crate) item: usize,
-    /// The fingerprint of the run that it led to, if it is to be noted.
+    /// The fingerprint of the run that it led to, if it is to be recorded.
     pub(crate) steps: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Way {
-    /// A read, from this write.
+    /// A read from this write.
     Read(EventId),
-    /// A write, behind so many of its location.
+    /// A write after this many writes of its location.
     Write(usize),
     Choice,
-    /// A write that this earlier read, which asks for this, reads from.
+    /// A write from which this earlier read, with this request, reads.
     Revisit(EventId, Op),
-    /// The same, when what it cuts off has been cut off: the write at this place, and the read as it was.
+    /// The same after cutting off: the write at this place, and the read as it was.
     Revisited(usize),
 }
 
@@ -83,9 +82,9 @@ struct Frame {
     read: Option<(EventId, Event)>,
     /// Items from here on belong to the frame.
     first: usize,
-    /// Events to put back, each thread's in program order.
+    /// Events to restore, each thread's in program order.
     cut: Vec<(usize, Event, Clocks)>,
-    /// Orders of writes as they were.
+    /// Orders of writes before the cut.
     orders: Vec<(u32, Vec<EventId>)>,
 }
 
@@ -94,19 +93,19 @@ pub(crate) struct Growth {
     pub(crate) memory: Memory,
     items: Vec<Item>,
     frames: Vec<Frame>,
-    /// The way to the present graph: taken again, it leads to the same graph and the same items.
+    /// The path to the current graph: repeating it leads to the same graph and the same items.
     pub(crate) path: Vec<Turn>,
-    /// The part of all that is to be explored that the present graph stands for, if every way on were as large.
+    /// The share of the search that the current graph stands for, if all branches were equally large.
     pub(crate) share: f64,
-    /// The parts that turned out to be empty.
+    /// The sum of shares that turned out to be empty.
     pub(crate) barren: f64,
     /// The bound on preemptions or contexts.
     pub(crate) turns: Option<Turns>,
-    /// Symmetric threads are explored in one order.
+    /// Whether symmetric threads are explored in one order.
     pub(crate) symmetry: bool,
-    /// Goes on in one way only: no other is noted.
+    /// Continues in one way only and pushes no alternatives.
     pub(crate) single: bool,
-    /// Where the next write goes, if that is not left to it: how many writes of its location are before it.
+    /// Where the next write goes, if that is prescribed: the number of writes of its location before it.
     pub(crate) place: Option<usize>,
 }
 
@@ -143,7 +142,8 @@ impl Growth {
         false
     }
 
-    /// Makes each way that is left a part of the search, at which [`Growth::next`] stops; how many there are.
+    /// Makes each branch that is left a part of the search, at which [`Growth::next`] stops; returns how many there
+    /// are.
     pub(crate) fn part(&mut self) -> usize {
         for (number, item) in self.items.iter_mut().enumerate() {
             item.part = Some(number);
@@ -156,7 +156,7 @@ impl Growth {
         self.come_to_top(graph).then(|| self.items.last()?.part)?
     }
 
-    /// Goes into the next part, or passes it over.
+    /// Enters the next part, or skips it.
     pub(crate) fn begin_part(&mut self, is_wanted: bool) {
         if is_wanted {
             self.items.last_mut().expect("a part is left").part = None;
@@ -165,12 +165,12 @@ impl Growth {
         }
     }
 
-    /// How many ways are left.
+    /// The number of branches left.
     pub(crate) fn count_left(&self) -> usize {
         self.items.len()
     }
 
-    /// Leaves frames of which nothing is left. False: nothing is left at all.
+    /// Leaves frames that have no alternatives left. False: nothing is left at all.
     fn come_to_top(&mut self, graph: &mut Graph) -> bool {
         loop {
             let frame = self.frames.last().expect("the first frame stays");
@@ -191,7 +191,7 @@ impl Growth {
         self.take_up(graph, item)
     }
 
-    /// Takes up the item at this place on the stack, none of those above it. `None`: there is no such item.
+    /// Takes up the item at this place on the stack, and none above it. `None`: there is no such item.
     pub(crate) fn take(&mut self, graph: &mut Graph, place: usize) -> Option<bool> {
         while self.come_to_top(graph) && self.items.len() > place + 1 {
             self.items.pop();
@@ -199,7 +199,7 @@ impl Growth {
         (self.come_to_top(graph) && self.items.len() == place + 1).then(|| self.take_top(graph))
     }
 
-    /// Whether the bound on turns leaves anything that follows the graph.
+    /// Whether the bound on turns admits anything that follows the graph.
     fn is_within(&self, graph: &Graph) -> bool {
         self.turns.is_none_or(|bound| {
             let part = preemptions::settled(graph);
@@ -212,9 +212,9 @@ impl Growth {
         !self.items.is_empty()
     }
 
-    /// Goes on with one of the ways noted since the search began here, or with none of them, each as probably as its
-    /// share says; forgets the others. `at` is drawn evenly from 0 to 1. `None`: the run that noted them is it; false:
-    /// a way that leads nowhere.
+    /// Continues with one of the branches pushed since the search began here, or with none of them, each with a
+    /// probability equal to its share; forgets the others. `at` is uniform in 0 to 1. `None`: the run that pushed them
+    /// is chosen; false: a branch that leads to a dead end.
     pub(crate) fn draw(&mut self, graph: &mut Graph, mut at: impl FnMut() -> f64) -> Option<bool> {
         let mut is_run = true;
         loop {
@@ -290,7 +290,7 @@ impl Growth {
         self.book(symmetry::keeps(graph, added) && self.memory.admits(graph, added))
     }
 
-    /// Books the present share as empty unless it has a graph.
+    /// Counts the current share as empty unless it has a graph.
     fn book(&mut self, has_one: bool) -> bool {
         self.barren += if has_one { 0.0 } else { self.share };
         has_one
@@ -308,7 +308,7 @@ impl Growth {
         }
     }
 
-    /// Cuts off what the revisit of `read` by `event` cuts off, and notes the places that the write may take.
+    /// Cuts off what the revisit of `read` by `event` cuts off, and records the places that the write may take.
     fn enter(
         &mut self,
         graph: &mut Graph,
@@ -317,7 +317,7 @@ impl Growth {
         (read, old): (EventId, Event),
     ) {
         let outer = self.frames.last().expect("the first frame stays");
-        // What the outer frame will cut back anyway when it is next in turn need not be put back.
+        // What the outer frame will cut back anyway need not be restored.
         let kept_before = match self.items.last() {
             Some(next) if self.items.len() > outer.first => next.stamp,
             _ => outer.base,
@@ -361,7 +361,7 @@ impl Growth {
         self.divide(before, false);
     }
 
-    /// Puts back what the last frame has cut off.
+    /// Restores what the last frame has cut off.
     fn leave(&mut self, graph: &mut Graph) {
         let base = self.frames.last().expect("more than one").base;
         self.cut_back(graph, base);
@@ -380,7 +380,7 @@ impl Growth {
         self.items.push(Item { stamp, share: 0.0, event, thread, way, level, part: None });
     }
 
-    /// Divides the present share evenly among the items from `first` on, and the graph itself if it `stays` one.
+    /// Divides the current share evenly among the items from `first` on, and the graph itself if it `stays` one.
     fn divide(&mut self, first: usize, stays: bool) {
         let ways = self.items.len() - first + usize::from(stays);
         match ways {
@@ -406,7 +406,7 @@ impl Growth {
             let before = self.items.len();
             for position in graph.floor(draft.location, thread)..newest {
                 let from = graph.write_at(draft.location, position);
-                // An end that waits on an old value while a new one stands is nobody's.
+                // An end that waits on an old value although a new one exists is not an execution.
                 let value = graph.value_of(draft.location, from);
                 if draft.op.effect(value) != Some(Effect::Blocked) {
                     let event = Event { value, ..*draft };
@@ -494,7 +494,8 @@ impl Growth {
         self.place_write(graph, thread, &event)
     }
 
-    /// Adds `event` as the newest write it can be, and notes all other places and all revisits. False: there is none.
+    /// Adds `event` as the newest write possible, and pushes all other places and all revisits. False: there is no
+    /// place.
     fn place_write(&mut self, graph: &mut Graph, thread: usize, event: &Event) -> bool {
         let before = self.items.len();
         if !self.single {
@@ -517,7 +518,7 @@ impl Growth {
         last == newest || self.admits(graph, &[write])
     }
 
-    /// Where in its location's order the write may go: behind which position.
+    /// The positions in its location's order after which the write may go.
     pub(super) fn places(&self, graph: &Graph, thread: usize, event: &Event) -> Vec<usize> {
         let newest = graph.locations[event.location as usize].order.len();
         if event.exclusive {
@@ -529,7 +530,7 @@ impl Growth {
         (graph.floor(event.location, thread)..=newest).filter(free).collect()
     }
 
-    /// Lets every earlier read that can do so read from the new write instead.
+    /// Pushes a revisit for every earlier read that can read from the new write instead.
     fn revisit(&mut self, graph: &Graph, thread: usize, event: &Event) {
         let location = &graph.locations[event.location as usize];
         let prefix = &graph.prefix_of_next(thread);
@@ -545,7 +546,7 @@ impl Growth {
     }
 }
 
-/// Puts a write behind `place` in its location's order and at the end of its thread.
+/// Puts a write after `place` in its location's order and at the end of its thread.
 pub(super) fn insert(graph: &mut Graph, thread: usize, event: Event, place: usize) -> EventId {
     let location = event.location as usize;
     let id = graph.push(thread, event);

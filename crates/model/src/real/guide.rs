@@ -1,10 +1,10 @@
-//! A run that is led: whose turn it is, decided step by step, and what else could have been decided.
+//! A guided run: which thread moves at each step, and what could have been decided instead.
 //!
 //! # Contract
-//! [`Guide::turns`] are followed as far as they can be; a turn that cannot be taken is left out. Then the run goes on
-//! by itself with as few switches as it can: a thread goes on until it waits, reads what is newest, and writes behind
-//! it. [`Guide::trail`] tells the steps made, each with its alternatives. A thread that would wait, or has given a hint
-//! that it waits, gives way until another one has changed something.
+//! [`Guide::turns`] are followed as far as possible; a turn that cannot be taken is skipped. Then the run continues by
+//! itself with as few switches as possible: a thread continues until it waits, reads the newest writes, and places its
+//! writes last. [`Guide::trail`] lists the steps made, each with its alternatives. A thread that would wait, or has
+//! given a hint that it waits, yields until another thread has changed something.
 
 use super::core::{Core, Request, State};
 use super::memory::Memory;
@@ -13,7 +13,7 @@ use super::order::Cost;
 use super::schedule::Find;
 use std::collections::VecDeque;
 
-/// A step to make. `find`: what it is to find, if that can be; else what is newest.
+/// A step to make. `find`: what it should find, if that is possible; otherwise the newest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Turn {
     pub(crate) thread: usize,
@@ -31,7 +31,7 @@ pub(crate) struct Made {
 }
 
 impl Turn {
-    /// The same thread's turn; what it reads and where it writes is left open.
+    /// The same thread's turn, with what it reads and where it writes left open.
     pub(crate) fn loose(self) -> Turn {
         let is_choice = matches!(self.find, Some(Find::Choice(_)));
         Turn { find: self.find.filter(|_| is_choice), ..self }
@@ -39,7 +39,7 @@ impl Turn {
 }
 
 impl Made {
-    /// Other steps that could have been made, with what each costs more; `last` is the thread of the step before.
+    /// Other steps that could have been made, with their extra cost; `last` is the thread of the step before.
     pub(crate) fn instead(&self, last: Option<usize>) -> Vec<(Turn, Cost)> {
         let switches = |thread| usize::from(last.is_some_and(|last| last != thread));
         let threads =
@@ -61,11 +61,11 @@ impl Made {
 #[derive(Debug, Default)]
 pub(crate) struct Guide {
     pub(crate) turns: VecDeque<Turn>,
-    /// Options that each thread takes, one after the other, where no turn says otherwise.
+    /// Options that each thread takes, in order, unless a turn says otherwise.
     pub(crate) options: Vec<VecDeque<u64>>,
     pub(crate) trail: Vec<Made>,
     running: usize,
-    /// Threads that give way.
+    /// Threads that yield.
     resting: u32,
     /// Those of them that have done so as often as the bound on rounds allows.
     idle: u32,
@@ -76,7 +76,7 @@ impl Guide {
         Guide { turns, options, ..Guide::default() }
     }
 
-    /// A thread has given a hint that it waits; `is_idle`: more rounds of it are not worth a try.
+    /// A thread has given a hint that it waits; `is_idle`: more rounds of it are not worth trying.
     pub(crate) fn rest(&mut self, thread: usize, is_idle: bool) {
         self.resting |= 1 << thread;
         self.idle |= u32::from(is_idle) << thread;
@@ -94,7 +94,7 @@ impl Guide {
 }
 
 impl Core {
-    /// Whether somebody else than the run itself says whose turn it is.
+    /// Whether a guide or a schedule decides which thread moves.
     pub(crate) fn is_led(&self) -> bool {
         self.guide.is_some() || !self.script.is_empty()
     }
@@ -104,7 +104,7 @@ impl Core {
         threads.fold(0, |mask, thread| mask | 1 << thread)
     }
 
-    /// The thread to take up next, in a run that is guided.
+    /// The thread to resume next in a guided run.
     pub(crate) fn guided_thread(&mut self) -> Option<usize> {
         let movable = self.movable();
         let guide = self.guide.as_mut()?;
@@ -122,7 +122,7 @@ impl Core {
         if goes_on { Some(guide.running) } else { (0..32).find(|thread| ready >> thread & 1 == 1) }
     }
 
-    /// What a request finds in a run that is guided; see [`Core::scripted`].
+    /// What a request finds in a guided run; see [`Core::scripted`].
     pub(crate) fn guided(&mut self, thread: usize, request: &Request) -> Option<Option<Find>> {
         let movable = self.movable();
         let is_wait = self.waits(request);
@@ -147,7 +147,7 @@ impl Core {
             return None;
         }
         if is_wait {
-            return Some(None); // Nobody else can move: it waits.
+            return Some(None); // No other thread can move: it waits.
         }
         let idle = guide.idle;
         guide.resting &= !(1 << thread);
@@ -182,8 +182,8 @@ impl Core {
         }
     }
 
-    /// What the request could find instead of what is newest. Under SC nothing: what reads an old value could as well
-    /// have run earlier.
+    /// What the request could find instead of the newest. Empty under SC: a thread that reads an old value could as
+    /// well have run earlier.
     fn alternatives(&self, thread: usize, request: &Request) -> Vec<Find> {
         let is_sc = self.growth.memory == Memory::Sc;
         let (graph, at) = (&self.graph, request.location);

@@ -1,17 +1,17 @@
-//! Memory that explored code takes and gives back: used after it was freed, freed twice, never freed.
+//! Memory that explored code allocates and frees: detects use after free, double free and leaks.
 //!
 //! # Contract
-//! [`alloc`], [`dealloc`] and [`Box`] take memory that the checker watches until the execution ends. What is freed
-//! stays mapped until then, so that code which uses it does no harm to the checker; each use of a stand-in (an atomic,
-//! an [`UnsafeCell`](super::UnsafeCell)) or of a [`Box`] that lies in it is told, with the places of the allocation,
-//! the free and the use. So is a use that nothing orders before the free, whichever came first in this execution.
-//! Memory still there when all threads have ended is a leak.
+//! The checker watches memory from [`alloc`], [`dealloc`] and [`Box`] until the execution ends. Freed memory stays
+//! mapped until then, so that code which uses it does not harm the checker. Each use of a stand-in (an atomic, an
+//! [`UnsafeCell`](super::UnsafeCell)) or of a [`Box`] in freed memory is reported, with the places of the allocation,
+//! the free and the use. So is a use that is not ordered before the free, whichever came first in this execution.
+//! Memory that is still allocated when all threads have ended is a leak.
 //!
-//! A plain access through a raw pointer is out of sight: put an `UnsafeCell` around what is shared.
+//! The checker does not see a plain access through a raw pointer: wrap what is shared in an `UnsafeCell`.
 //!
 //! # Invariants
-//! H1: a block's memory is given back by [`Heap`] alone, when the next execution begins or the exploration ends.
-//! H2: a value is dropped only by whoever turned its block's `freed` from no to yes.
+//! H1: only [`Heap`] releases a block's memory, when the next execution begins or the exploration ends.
+//! H2: only the thread that set a block's `freed` drops its value.
 //!
 //! # Sources
 //! loom's `alloc` for the shape of the interface; FastTrack (see `cell`) for the clocks.
@@ -43,28 +43,28 @@ struct Block {
 #[derive(Debug, Default)]
 pub(crate) struct Heap {
     blocks: BTreeMap<usize, Block>,
-    /// Bytes of all of them.
+    /// Their total size in bytes.
     bytes: usize,
-    /// What must be ended before the execution ends, in memory of others.
+    /// Objects in memory of others that must be ended before the execution ends.
     watched: BTreeMap<usize, &'static Site<'static>>,
 }
 
 impl Heap {
-    /// Forgets the last execution's blocks, and gives the memory of those that were freed back: what leaked may be in a
-    /// value that lives on.
+    /// Forgets the last execution's blocks and releases the memory of those that were freed; leaked memory may belong
+    /// to a value that is still alive.
     pub(crate) fn clear(&mut self) {
         self.watched.clear();
         self.bytes = 0;
         for (address, block) in std::mem::take(&mut self.blocks) {
             if block.freed.is_some() {
                 let memory = std::ptr::with_exposed_provenance_mut(address);
-                // SAFETY: allocated with this layout, and given back here alone (H1).
+                // SAFETY: allocated with this layout, and released only here (H1).
                 unsafe { std::alloc::dealloc(memory, block.layout) };
             }
         }
     }
 
-    /// Nothing has been taken from it.
+    /// Whether nothing has been allocated.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.blocks.is_empty()
@@ -80,13 +80,13 @@ impl Heap {
         (address < begin + block.layout.size()).then_some(block)
     }
 
-    /// Where a block that was never freed was made.
+    /// Where a block that was never freed was allocated.
     pub(crate) fn leaked(&self) -> Option<&'static Site<'static>> {
         let block = self.blocks.values().find(|block| block.freed.is_none());
         block.map(|block| block.made).or_else(|| self.watched.values().next().copied())
     }
 
-    /// Marks the block at `address` as freed. `None`: there is none; false: it was freed before.
+    /// Marks the block at `address` as freed. `None`: there is no such block; false: it was freed before.
     pub(crate) fn free(&mut self, address: usize, access: Access) -> Option<bool> {
         let block = self.blocks.get_mut(&address)?;
         let is_first = block.freed.is_none();
@@ -102,7 +102,7 @@ impl Drop for Heap {
 }
 
 impl Core {
-    /// The bound on memory, if `more` bytes would be beyond it.
+    /// The bound on memory, if `more` bytes would exceed it.
     pub(crate) fn out_of_memory(&self, more: usize) -> Option<Bound> {
         let locations = self.graph.locations.len() * size_of::<Location>();
         let most = self.limits.memory_bytes;
@@ -110,7 +110,7 @@ impl Core {
         is_out.then_some(Bound::Memory(most))
     }
 
-    /// Books a use of whatever lies at `address`.
+    /// Records a use of whatever is at `address`.
     pub(crate) fn touch(
         &mut self,
         thread: usize,
@@ -127,7 +127,7 @@ impl Core {
         Some(Failure::UseAfterFree { thread, site, made, freed: freed.site })
     }
 
-    /// Frees the block at `address`. `None`: there is none.
+    /// Frees the block at `address`. `None`: there is no such block.
     fn free(
         &mut self,
         thread: usize,
@@ -155,12 +155,12 @@ impl Core {
     }
 }
 
-/// Two accesses to the block made at `made`.
+/// Two accesses to the block allocated at `made`.
 fn clash(made: &Site<'_>, earlier: Access, later: Access) -> Clash {
     Clash { of: format!("memory of {}", trace::place(made)), accesses: [earlier, later] }
 }
 
-/// Books a use of the memory at `address`; a wrong one ends the run.
+/// Records a use of the memory at `address`; an invalid one ends the run.
 pub(crate) fn touch(address: usize, site: &'static Site<'static>) {
     let wrong = runtime::with_core(|core, thread| core.touch(thread, address, site));
     if let Some(Some(failure)) = wrong {
@@ -168,7 +168,7 @@ pub(crate) fn touch(address: usize, site: &'static Site<'static>) {
     }
 }
 
-/// Watches that something at `address`, whose memory is not the heap's, is ended by [`unwatch`].
+/// Requires that the object at `address`, whose memory is not the heap's, is ended by [`unwatch`].
 pub(crate) fn watch(address: usize, site: &'static Site<'static>) {
     runtime::with_core(|core, _| core.heap.watched.insert(address, site));
 }
@@ -177,12 +177,12 @@ pub(crate) fn unwatch(address: usize) {
     runtime::with_core(|core, _| core.heap.watched.remove(&address));
 }
 
-/// What gives a value's memory back, and whether the value is still to be dropped.
+/// Who releases a value's memory, and whether the value must still be dropped.
 #[derive(PartialEq)]
 enum Free {
-    /// The heap will: the value is the caller's to drop.
+    /// The heap; the caller drops the value.
     First,
-    /// Freed before, or its execution is over: nothing is left to do.
+    /// Freed before, or its execution is over: there is nothing to do.
     Done,
     /// Not the checker's memory.
     Foreign,
@@ -193,7 +193,7 @@ fn free(address: usize, site: &'static Site<'static>) -> Free {
         Some(Some(Ok(()))) => Free::First,
         Some(Some(Err(failure))) => runtime::fail(failure),
         Some(None) => Free::Foreign,
-        // The thread unwinds.
+        // The thread is unwinding.
         None => match runtime::free_while_unwinding(address, site) {
             Some(true) => Free::First,
             Some(false) => Free::Done,
@@ -202,16 +202,16 @@ fn free(address: usize, site: &'static Site<'static>) -> Free {
     }
 }
 
-/// Stands in for `std::alloc::alloc`. Panics where there is no memory.
+/// Stands in for `std::alloc::alloc`. Panics if there is no memory.
 ///
 /// # Safety
-/// As for `std::alloc::alloc`: the layout has a size.
+/// As for `std::alloc::alloc`: the size of the layout is not zero.
 #[track_caller]
 pub unsafe fn alloc(layout: Layout) -> *mut u8 {
     if let Some(Some(bound)) = runtime::with_core(|core, _| core.out_of_memory(layout.size())) {
         runtime::cut(bound);
     }
-    // SAFETY: the layout has a size (caller); `Box` sees to it (H1).
+    // SAFETY: the size is not zero (caller); `Box` ensures that (H1).
     let memory = unsafe { std::alloc::alloc(layout) };
     assert!(!memory.is_null(), "no memory");
     let site = Site::caller();
@@ -222,7 +222,7 @@ pub unsafe fn alloc(layout: Layout) -> *mut u8 {
 /// Stands in for `std::alloc::dealloc`.
 ///
 /// # Safety
-/// As for `std::alloc::dealloc`, but inside an exploration memory may be freed twice: that is told.
+/// As for `std::alloc::dealloc`, but inside an exploration a double free is allowed: it is reported.
 #[track_caller]
 pub unsafe fn dealloc(memory: *mut u8, layout: Layout) {
     if free(memory.addr(), Site::caller()) == Free::Foreign {
@@ -231,8 +231,8 @@ pub unsafe fn dealloc(memory: *mut u8, layout: Layout) {
     }
 }
 
-/// Stands in for `std::boxed::Box`, in memory that the checker watches. The place of a free is told as the place where
-/// the box that frees was made or taken back.
+/// Stands in for `std::boxed::Box`, in memory that the checker watches. The reported place of a free is where the box
+/// that frees was created or taken back.
 ///
 /// ```
 /// use uncontended_model::real::{Box, Explorer, Failure, Memory};
@@ -245,9 +245,9 @@ pub unsafe fn dealloc(memory: *mut u8, layout: Layout) {
 /// ```
 pub struct Box<T> {
     value: NonNull<T>,
-    /// The run in which it was made or taken back: after it the value is not touched.
+    /// The run in which it was created or taken back: after it the value is not touched.
     epoch: u32,
-    /// Where that was: a drop knows no place of its own.
+    /// Where that was: a drop does not know its own place.
     site: &'static Site<'static>,
 }
 
@@ -266,10 +266,10 @@ impl<T> Box<T> {
         }
     };
 
-    /// Puts `value` into new memory.
+    /// Allocates memory and moves `value` into it.
     #[track_caller]
     pub fn new(value: T) -> Box<T> {
-        // SAFETY: `LAYOUT` has a size (H1).
+        // SAFETY: the size of `LAYOUT` is not zero (H1).
         let memory = unsafe { alloc(Self::LAYOUT) }.cast::<T>();
         // SAFETY: fresh memory of the value's layout (H1).
         unsafe { memory.write(value) };
@@ -277,29 +277,30 @@ impl<T> Box<T> {
         Box { value, epoch: runtime::epoch(), site: Site::caller() }
     }
 
-    /// Gives the value away as a pointer, to be freed by [`Box::from_raw`].
+    /// Releases ownership as a pointer, to be freed through [`Box::from_raw`].
     pub fn into_raw(this: Box<T>) -> *mut T {
         let this = std::mem::ManuallyDrop::new(this);
         this.value.as_ptr()
     }
 
-    /// Takes a value back.
+    /// Takes ownership back.
     ///
     /// # Safety
-    /// `value` comes from [`Box::into_raw`]. Inside an exploration it may have been freed since: that is told.
+    /// `value` comes from [`Box::into_raw`]. Inside an exploration it may have been freed since: that is reported.
     #[track_caller]
     pub unsafe fn from_raw(value: *mut T) -> Box<T> {
         let value = NonNull::new(value).expect("a pointer that `into_raw` gave");
         Box { value, epoch: runtime::epoch(), site: Site::caller() }
     }
 
-    /// The value; the memory is freed.
+    /// Takes the value out and frees the memory.
     #[track_caller]
     pub fn into_inner(this: Box<T>) -> T {
         let site = Site::caller();
         touch(this.value.as_ptr().addr(), site);
         let pointer = Box::into_raw(this);
-        // SAFETY: the value is there: freed memory would have ended the run above (H2), and nobody drops it after this.
+        // SAFETY: the value is alive: freed memory would have ended the run above (H2), and nothing drops it after
+        // this.
         let value = unsafe { pointer.read() };
         // SAFETY: the memory is ours, with this layout (H1).
         unsafe { dealloc(pointer.cast(), Self::LAYOUT) };

@@ -1,4 +1,4 @@
-//! What a revisit may cut off: events that had been added in the way that leaves most open (see `growth`).
+//! What a revisit may cut off: only events that had been added in the way that leaves most open (see `growth`).
 
 use super::clock::Clock;
 use super::graph::{Event, EventId, Graph, Kind};

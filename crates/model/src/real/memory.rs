@@ -1,15 +1,15 @@
-//! The memory models, as one question: is this execution graph consistent?
+//! The memory models, as one predicate: is this execution graph consistent?
 //!
 //! # Contract
-//! Coherence (no read or write goes back behind what happens before it) and the atomicity of read-modify-writes are
-//! kept while a graph grows (`explore`); what is asked here is the rest of each model:
+//! Growth of a graph (`growth`) preserves coherence (no access takes a place before what happens before it) and the
+//! atomicity of read-modify-writes; this module checks the rest of each model:
 //!
 //! - C11: the partial order of SeqCst is acyclic, its fences and the asymmetric fences included (`c11`).
 //! - TSO: the global order of memory is acyclic, stores being allowed to fall behind later loads (`ordered`).
 //! - SC: program order, reads-from, write order and from-reads are acyclic together (`ordered`).
 //!
-//! An event that reads the newest write, or is the newest write of its location, never breaks consistency, so nobody
-//! asks after those.
+//! An event that reads the newest write, or is the newest write of its location, never breaks consistency, so these are
+//! not checked.
 //!
 //! Every model keeps program order and reads-from acyclic together: no load buffering, no values out of thin air.
 
@@ -17,20 +17,20 @@ use super::graph::{EventId, Graph};
 use super::op::Order;
 use super::{c11, ordered};
 
-/// The memory model that code is explored under.
+/// The memory model under which code is explored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Memory {
     /// RC11 (Lahav et al. 2017) without load buffering, with the release sequences of C++20 and asymmetric fences.
     C11,
     /// x86-TSO: each thread has a store buffer; a SeqCst store and every read-modify-write drain it.
     Tso,
-    /// One memory, one step at a time.
+    /// Sequential consistency: one memory, one step at a time.
     Sc,
 }
 
 impl Memory {
-    /// The order that an access asked with `order` has. On TSO and SC every store releases and every load acquires:
-    /// what the hardware gives. What a compiler does to relaxed code, only C11 shows.
+    /// The effective order of an access with `order`. On TSO and SC every store releases and every load acquires, as
+    /// the hardware does. Only C11 shows what a compiler may do to relaxed code.
     pub(crate) fn effective(self, order: Order) -> Order {
         match self {
             Memory::C11 => order,
@@ -38,7 +38,7 @@ impl Memory {
         }
     }
 
-    /// The same, if `graph` is consistent without the events `added`, each of which is the last of its thread.
+    /// The same, given that `graph` is consistent without the events `added`, each of which is the last of its thread.
     pub(crate) fn admits(self, graph: &Graph, added: &[EventId]) -> bool {
         let admits = match self {
             Memory::C11 => return c11::consistent(graph),
@@ -129,7 +129,7 @@ impl Digraph {
         Rows { starts, ends }
     }
 
-    /// Takes away nodes that nothing left precedes, until none is left (Kahn 1962).
+    /// Removes nodes without predecessors until none is left (Kahn 1962).
     pub(crate) fn is_acyclic(&self) -> bool {
         let after = self.after();
         let mut preceded = vec![0u32; self.nodes];

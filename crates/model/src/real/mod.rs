@@ -1,16 +1,16 @@
-//! Explores the code of a library itself: stand-ins for atomics, threads and waiting, under a checker that knows every
-//! execution the memory model allows.
+//! Explores the code of a library itself: stand-ins for atomics, threads and waiting, under a checker that enumerates
+//! every execution the memory model allows.
 //!
 //! # Contract
 //! Code written against the stand-ins ([`atomics`](self), [`UnsafeCell`], [`spawn`], [`Mutex`], [`futex_wait`] …) is
-//! run by an [`Explorer`] once for each consistent execution under a [`Memory`] model. A [`Report`] says: holds, with
-//! the number of executions; violated, with a trace; or unknown, with the bound that was hit. Code that does not do the
-//! same thing twice is an error ([`Diverged`]), never a verdict.
+//! run by an [`Explorer`] once for each consistent execution under a [`Memory`] model. The verdict of the [`Report`]
+//! is: holds, with the number of executions; violated, with a trace; or unknown, with the bound that was hit. Code that
+//! behaves differently under the same schedule is an error ([`Diverged`]), never a verdict.
 //!
-//! "Holds" is about every execution, or about every one within the limits that stand in the same sentence and in
-//! [`Report::coverage`]. A loop that calls [`spin_loop`], [`yield_now`] or [`sleep`] is explored for a bounded number
-//! of unsuccessful rounds ([`Explorer::rounds`]); the hints themselves change nothing. If a loop gives up by itself
-//! later than that, the verdict is unknown. [`wait_until`] waits without such a bound.
+//! "Holds" covers every execution, or every one within the limits that the same sentence and [`Report::coverage`]
+//! state. A loop that calls [`spin_loop`], [`yield_now`] or [`sleep`] is explored for a bounded number of unsuccessful
+//! rounds ([`Explorer::rounds`]); the hints themselves have no effect. If a loop gives up by itself later than that,
+//! the verdict is unknown. [`wait_until`] waits without such a bound.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -32,51 +32,52 @@
 //! assert!(report.unwrap().holds());
 //! ```
 //!
-//! `report.violation()` tells which rule was broken, and draws an execution with few switches between threads
-//! ([`Shrunk`]): `violation.trace.text()`, `.svg()`, and as a page with `UNC_HTML=FOLDER` ([`Explorer::html`]). What
-//! has a name there got it by [`Named`]. Its `schedule` is the execution as a line of text: [`Explorer::replay`] runs
-//! it alone, and so does the test itself with the line in `UNC_REPLAY`.
+//! `report.violation()` returns the rule that was broken and an execution with few switches between threads
+//! ([`Shrunk`]): `violation.trace.text()`, `.svg()`, or a page with `UNC_HTML=FOLDER` ([`Explorer::html`]). [`Named`]
+//! gives objects the names shown there. The violation's `schedule` is the execution as a line of text:
+//! [`Explorer::replay`] runs only that execution, and so does the test itself with the line in `UNC_REPLAY`.
 //!
 //! # What it can't see
-//! - Load buffering: a load that reads a store which its own thread's later stores led to. RC11 forbids it, C11 and
-//!   AArch64 allow it. Nor values out of thin air. Everything here keeps program order and reads-from acyclic together.
+//! - Load buffering: a load that reads from a store which a later store of its own thread led to. RC11 forbids it, C11
+//!   and AArch64 allow it. Nor out-of-thin-air values. Every model here keeps program order and reads-from acyclic
+//!   together.
 //! - What a compiler does beyond C11 (no `consume`, no mixed sizes, no non-temporal stores), and everything outside the
-//!   stand-ins: `std`'s own atomics, its `Arc`'s counters (there is an [`Arc`] here), thread-locals (shared by all
-//!   explored threads), files, clocks.
-//! - Under TSO and SC: what a compiler may do to relaxed accesses. Only a C11 pass speaks of portable code.
-//! - What a waiting loop does that finds news after more rounds than [`Explorer::rounds`] (the report says so), and
-//!   what follows a loop that gives up by itself more than 200 rounds later (below that: unknown). One whose patience
-//!   hangs on something else than its place, where it began and what it reads, is followed once.
-//! - Hidden state that shows in no second run of a sample: the executions whose number is a power of two, and the last
-//!   one, run twice; the first one once more at the end.
-//! - Spurious failures and wake-ups, unless [`Explorer::spurious`] asks for them (then two a thread); more time-outs of
-//!   a thread than [`Explorer::timeouts`] (the report says so); futex waiters woken in another order than first come,
-//!   first served.
+//!   stand-ins: `std`'s own atomics, the counters of its `Arc` (this module has an [`Arc`]), thread-locals (shared by
+//!   all explored threads), files, clocks.
+//! - Under TSO and SC: what a compiler may do to relaxed accesses. Only a C11 result applies to portable code.
+//! - What a waiting loop does if it finds something new after more rounds than [`Explorer::rounds`] (the report says
+//!   so), and what follows a loop that gives up by itself more than 200 rounds later (below that: unknown). A loop
+//!   whose limit depends on anything except its place, where it began and what it reads is probed only once.
+//! - Hidden state that does not show in a second run of the sample: the executions whose number is a power of two, and
+//!   the last one, run twice; the first one once more at the end.
+//! - Spurious failures and wakeups, unless [`Explorer::spurious`] requests them (then two per thread); more time-outs
+//!   of a thread than [`Explorer::timeouts`] (the report says so); futex waiters woken in an order other than FIFO.
 //! - Steps of a thread that is unwinding; memory that is freed too early or never, unless it comes from [`alloc`] or is
 //!   in a [`Box`] or [`Arc`] of this module; plain accesses to it through raw pointers.
-//! - An allocator's choice: where two runs get equal addresses for different things, the error [`Diverged`] can result.
+//! - An allocator's choice: if two runs get equal addresses for different objects, the error [`Diverged`] can result.
 //! - An atomic's memory: there is no `get_mut` and no `as_ptr`; a relaxed load through `&mut` finds what `get_mut`
 //!   would.
-//! - An address that is used again: freed memory stays mapped, so no new value lies where an old one was.
-//! - What follows a panic that the program catches, if it unwound through stand-ins: an error.
+//! - Reuse of an address: freed memory stays mapped, so no new value is placed where an old one was.
+//! - What follows a panic that the program catches, if it unwound through stand-ins: that is an error.
 //! - Memory that does not come from [`alloc`], [`Box`] or an atomic, for [`Explorer::memory_bytes`].
 //! - At most 16 threads, 15 of them waiting on one word.
-//! - What is beyond a bound that was asked for: preemptions ([`Explorer::preemptions`]), contexts
-//!   ([`Explorer::contexts`]), time, executions; and with [`Explorer::sample`] all that was not drawn.
-//! - Whether threads of [`spawn_symmetric`] are symmetric, where no sample shows that they are not.
+//! - What is beyond a bound that was requested: preemptions ([`Explorer::preemptions`]), contexts
+//!   ([`Explorer::contexts`]), time, executions; and with [`Explorer::sample`] everything that was not drawn.
+//! - Whether threads of [`spawn_symmetric`] are symmetric, if no sample shows that they are not.
 //!
 //! # Evidence
 //! tests/real_litmus.rs: outcome sets. tests/real_random.rs: every execution of random programs against an enumerator
 //! of all candidate graphs, count by count. tests/real_waiting.rs: every order under every kind of lock, and no other.
-//! tests/real_rounds.rs: waiting loops and `wait_until` against the same enumerator, with so many failed rounds; bugs
-//! that show after a failed round. tests/real_heap.rs: memory. tests/real_spurious.rs: what happens without a cause.
+//! tests/real_rounds.rs: waiting loops and `wait_until` against the same enumerator, with the same number of failed
+//! rounds; bugs that show after a failed round. tests/real_heap.rs: memory. tests/real_spurious.rs: spurious failures
+//! and wakeups.
 //! tests/real_preemptions.rs, real_contexts.rs: executions by preemptions and contexts, against the enumerator and
 //! every row of events. tests/real_symmetric.rs, symmetry/tests.rs: symmetric threads, against all executions in
 //! classes.
 //! tests/real_sampling.rs: how often drawn executions find bugs of depth 1 to 3. tests/real_checkpoint.rs: a search
 //! that is killed. tests/real_jobs.rs: a search that processes share. tests/real_threads.rs: waiting, bounds, hidden
-//! state. tests/real_shrink.rs, shrink/tests.rs, real_replay.rs, real_trace.rs: violations, shrunk, run again and told.
-//! tests/real_bad.rs: programs that do what nobody should. tests/real_code.rs: a ring, a lock, event counts, a hazard
+//! state. tests/real_shrink.rs, shrink/tests.rs, real_replay.rs, real_trace.rs: violations, shrunk, replayed and drawn.
+//! tests/real_bad.rs: programs that misbehave. tests/real_code.rs: a ring, a lock, event counts, a hazard
 //! pointer, a stack and a queue, and 39 mutants. crates/trace/tests/model.rs: the record's writer. compare/: loom.
 //!
 //! # Sources

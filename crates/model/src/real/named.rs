@@ -1,6 +1,6 @@
-//! Names for what explored code shares, as a trace tells them.
+//! Names of shared objects, as shown in traces.
 
-/// Gives a stand-in a name for traces. Without one it is called by the place in the code where it was made.
+/// Gives a stand-in a name for traces. Without one it is shown as the place in the code where it was created.
 ///
 /// ```
 /// use uncontended_model::real::{AtomicU32, Named};
@@ -9,7 +9,7 @@
 /// assert_eq!(head.into_inner(), 0);
 /// ```
 pub trait Named: Sized {
-    /// The same, called `name`.
+    /// Returns the object, named `name`.
     #[must_use]
     fn named(self, name: &'static str) -> Self;
 }

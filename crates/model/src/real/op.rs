@@ -1,8 +1,8 @@
-//! What explored code asks the checker to do: accesses, fences, waiting and threads, as plain data.
+//! Requests from explored code to the checker: accesses, fences, waiting and threads, as plain data.
 
 use std::sync::atomic::Ordering;
 
-/// An ordering taken apart.
+/// An ordering split into its parts.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub(crate) struct Order {
     pub(crate) acquire: bool,
@@ -54,15 +54,16 @@ pub(crate) enum Function {
     Min {
         signed: bool,
     },
-    /// On a queue of waiting threads, oldest highest, under a leading 1 bit, four bits each: the thread goes last.
+    /// On a queue of waiting threads, oldest highest, under a leading 1 bit, four bits each: adds the thread at the
+    /// end.
     Enqueue,
-    /// The thread goes out, wherever it stands.
+    /// Removes the thread, wherever it is.
     Dequeue,
-    /// The oldest so many threads go out.
+    /// Removes this many of the oldest threads.
     Wake,
 }
 
-/// The queue without anybody in it.
+/// The empty queue.
 pub(crate) const EMPTY_QUEUE: u64 = 1;
 
 /// The threads in a queue, oldest first.
@@ -148,8 +149,8 @@ pub(crate) enum Op {
         bits: u32,
         order: Order,
     },
-    /// Waits until the location holds `expected`, and puts `new` there in the same step. A `timed` wait may end by
-    /// itself (that is another execution), so nobody waits there for ever.
+    /// Waits until the location holds `expected`, and stores `new` in the same step. A `timed` wait may time out (in
+    /// another execution), so it is never a deadlock.
     AwaitCas {
         expected: u64,
         new: u64,
@@ -174,7 +175,7 @@ pub(crate) enum Op {
     },
 }
 
-/// What a reading request does with the value it finds.
+/// The effect of a reading request, given the value it finds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Effect {
     Blocked,
@@ -208,8 +209,8 @@ impl Op {
         matches!(self, Op::AwaitCas { .. })
     }
 
-    /// The same request except for the values in it: what must agree between two runs when values are addresses, which
-    /// an allocator may choose anew.
+    /// The same request except for its values: what must agree between two runs if values are addresses, because an
+    /// allocator may return others.
     pub(crate) fn same_shape(self, other: Op) -> bool {
         use Op::{AwaitCas, Cas, Rmw, Store, Unlocked};
         match (self, other) {

@@ -1,12 +1,11 @@
-//! In which order the steps of an execution are told: with the fewest switches between threads.
+//! Chooses the order in which the steps of an execution are shown: the one with the fewest switches between threads.
 //!
 //! # Contract
-//! The steps of one execution graph may be run in every order that program order and reads-from allow, and each of them
-//! is the same execution. [`Plan::cheapest`] finds the one of least [`Cost`].
+//! The steps of one execution graph may be run in any order that program order and reads-from allow; all of them are
+//! the same execution. [`Plan::cheapest`] finds the one of least [`Cost`].
 //!
-//! A read of a value that is no longer the newest, and a write that goes behind a newer one, count as two switches
-//! each ([`Cost::counted`]). So an execution that needs no weak memory is told without it, unless that takes a lot of
-//! switches.
+//! A read of a value that is not the newest, and a write placed before a newer one, count as two switches each
+//! ([`Cost::counted`]). So an execution that needs no weak memory is shown without it, unless that takes many switches.
 
 use super::clock::Clock;
 use super::graph::{EventId, Graph, Kind, NOWHERE};
@@ -15,26 +14,26 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
 use std::ops::Add;
 
-/// States looked at in the search for an order.
+/// The limit on states in the search for an order.
 const MOST_STATES: usize = 20_000;
 
-/// What an execution costs to follow.
+/// How hard an execution is to follow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Cost {
-    /// How often the next step is another thread's.
+    /// How often the next step belongs to another thread.
     pub switches: usize,
-    /// Reads of values that are not the newest, and writes behind newer ones.
+    /// Reads of values that are not the newest, and writes placed before newer ones.
     pub old: usize,
-    /// Steps in all.
+    /// The total number of steps.
     pub steps: usize,
 }
 
-/// A cost as what is compared: what counts as switches, then old values, then steps.
+/// A cost as a key for comparison: counted switches, then old values, then steps.
 pub(crate) type Weight = (usize, usize, usize);
 
 impl Cost {
-    /// The switches, with two for each old value: it stands for a thread that is left before the newer write, and come
-    /// back to.
+    /// The switches, plus two for each old value: it stands for leaving a thread before the newer write and returning
+    /// to it.
     pub fn counted(self) -> usize {
         self.switches + 2 * self.old
     }
@@ -63,13 +62,13 @@ struct Unit {
     location: u32,
     /// Place of the write that is read, in its location's order; 0 for the initial value.
     read: Option<usize>,
-    /// Place of the write, from 1, where it is not that of an exclusive half.
+    /// Place of the write, from 1, unless it is an exclusive half.
     wrote: Option<usize>,
-    /// Steps of other threads that come first: thread and how many of its steps.
+    /// Steps of other threads that come first: thread and number of its steps.
     after: Vec<(usize, usize)>,
 }
 
-/// The steps of an execution, and what may come before what.
+/// The steps of an execution and their dependencies.
 #[derive(Debug)]
 pub(crate) struct Plan {
     threads: Vec<Vec<Unit>>,
@@ -77,7 +76,7 @@ pub(crate) struct Plan {
     writes: HashMap<u32, Vec<(usize, usize, usize)>>,
 }
 
-/// How many steps of each thread have been made, and whose was the last.
+/// The number of steps made by each thread, and the thread of the last one.
 type State = (Vec<usize>, usize);
 
 impl Plan {
@@ -100,7 +99,7 @@ impl Plan {
                     after.extend(step_of.get(&EventId::new(thread, 1)).copied());
                 }
                 if matches!(event.op, Op::Spawn { .. }) {
-                    // The numbers of threads stay what they are.
+                    // The numbers of threads are kept.
                     after.extend(last_spawn);
                 }
                 after.retain(|&(other, _)| other != thread);
@@ -154,7 +153,7 @@ impl Plan {
             + usize::from(unit.wrote.is_some_and(has_newer))
     }
 
-    /// Whether to make the step now makes no later one old.
+    /// Whether making the step now makes no later one old.
     fn is_harmless(&self, done: &[usize], thread: usize, unit: &Unit) -> bool {
         let at = done[thread];
         let writes = self.writes.get(&unit.location).into_iter().flatten();
@@ -169,7 +168,7 @@ impl Plan {
         })
     }
 
-    /// What it costs to follow `log`.
+    /// The cost of following `log`.
     pub(crate) fn cost(&self, log: &[EventId]) -> Cost {
         self.costs(log).into_iter().fold(Cost::default(), Add::add)
     }
@@ -192,7 +191,7 @@ impl Plan {
         costs
     }
 
-    /// The order of least cost; `None` where that takes too long to find.
+    /// The order of least cost; `None` if the search takes too long.
     pub(crate) fn cheapest(&self) -> Option<Vec<EventId>> {
         let start: State = (vec![0; self.threads.len()], 0);
         let zero = Cost::default().weight();
@@ -228,7 +227,7 @@ impl Plan {
         None
     }
 
-    /// Threads that may be next. A thread goes on where that can do no harm: its step costs nothing, and makes no other
+    /// The threads that may be next. A thread continues if that is harmless: its step costs nothing, and makes no other
     /// one cost more.
     fn worth_a_try(&self, (done, last): &State) -> Vec<usize> {
         let free = self
@@ -248,7 +247,7 @@ impl Plan {
         order
     }
 
-    /// Numbers that tell the states of an execution after each step apart, whatever the order that led there.
+    /// Numbers that identify the state of an execution after each step, whatever the order that led there.
     pub(crate) fn states(graph: &Graph, log: &[EventId]) -> Vec<u64> {
         let (mut seen, mut state, mut states) = (BTreeSet::new(), 0u64, Vec::new());
         for &id in log {

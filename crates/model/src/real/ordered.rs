@@ -25,8 +25,8 @@ pub(crate) fn consistent(graph: &Graph, buffered: bool) -> bool {
     order.global.is_acyclic() && (!buffered || order.interrupts())
 }
 
-/// The same, if `graph` is consistent without the events `added`, each of which is the last of its thread: a cycle then
-/// leads through one of them. Looks at what follows them alone.
+/// The same, given that `graph` is consistent without the events `added`, each of which is the last of its thread: any
+/// cycle then contains one of them. Only what follows them is searched.
 pub(crate) fn admits(graph: &Graph, buffered: bool, added: &[EventId]) -> bool {
     let is_heavy = |event: &Event| event.op == Op::Heavy;
     if buffered && graph.sc_events > 0 && graph.iter().any(|(_, event)| is_heavy(event)) {
@@ -43,7 +43,7 @@ struct Followers<'g> {
     all: [u16; MAX_THREADS],
     /// The same without plain loads, which a store lets pass.
     but_loads: [u16; MAX_THREADS],
-    /// Events reached that are still to be followed: from one of a thread up to, not including, another.
+    /// Ranges of reached events still to be followed: from one of a thread up to, not including, another.
     open: Vec<(EventId, u16, bool)>,
 }
 
@@ -114,7 +114,7 @@ impl<'g> Followers<'g> {
         }
     }
 
-    /// Notes that an event is reached, and with it what its thread orders after it.
+    /// Records that an event is reached, and with it what its thread orders after it.
     fn reach(&mut self, id: EventId) {
         let thread = usize::from(id.thread);
         let event = self.graph.get(id);
@@ -129,8 +129,9 @@ impl<'g> Followers<'g> {
     }
 }
 
-/// The events of `run` in an order in which they reach memory; `graph` is consistent. A thread goes on as long as it
-/// can, else the event that ran first is next. Silent events and waits are left out: they have no place in it.
+/// The events of `run` in an order in which they reach memory; `graph` is consistent. A thread continues as long as it
+/// can; otherwise the event that ran first is next. Silent events and waits are left out: they have no place in the
+/// order.
 pub(crate) fn memory_order(graph: &Graph, run: &[EventId], buffered: bool) -> Vec<EventId> {
     let mut order = Ordered::new(graph, buffered);
     if buffered {
@@ -255,7 +256,7 @@ impl<'g> Ordered<'g> {
         }
     }
 
-    /// Places the interrupts of every heavy fence, until nothing moves any more. False: there is no place for one.
+    /// Places the interrupts of every heavy fence, until a fixed point. False: there is no place for one.
     fn interrupts(&mut self) -> bool {
         let heavy: Vec<EventId> = self
             .graph

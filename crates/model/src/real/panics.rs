@@ -1,16 +1,16 @@
-//! Panics in explored code: where they are, what is printed of them, and those that would end the process.
+//! Panics in explored code: records them, filters what is printed, and prevents those that would abort the process.
 //!
 //! # Contract
-//! A panic hook goes in front of the one that is there, once in a process. It notes panics in explored code, and keeps
-//! those from being printed that come from running a violation again, or after another one in the same run.
+//! A panic hook is installed once per process, in front of the existing one. It records panics in explored code, and
+//! suppresses the output of panics from repeating a violation, or after another panic in the same run.
 //!
-//! A destructor that panics while its thread unwinds makes Rust abort the process. In explored code that is kept from
-//! happening (`signals`): the coroutine stays where it is, and [`settle`] says what there was.
+//! Rust aborts the process if a destructor panics while its thread unwinds. In explored code that is prevented
+//! (`signals`): the coroutine is abandoned where it is, and [`settle`] reports what happened.
 //!
 //! # Invariants
-//! P1: a coroutine left in the middle of unwinding has counted as panicking on its OS thread, and never stops to.
-//!     [`settle`] takes that count back: a panic that is caught lowers it by one, and raises it by one unless a hook
-//!     caught another one meanwhile.
+//! P1: a coroutine abandoned while unwinding has counted as panicking on its OS thread, and never stops to. [`settle`]
+//!     takes that count back: catching a panic lowers it by one, and raising that panic adds one unless a hook caught
+//!     another one meanwhile.
 //!
 //! # Evidence
 //! tests/real_bad.rs.
@@ -36,10 +36,10 @@ pub(crate) struct Panic {
     pub(crate) message: String,
 }
 
-/// Tries to take a count of panics back (P1): a thread has few at once.
+/// Attempts to take a count of panics back (P1): a thread has only a few at once.
 const MOST_PANICS: u32 = 16;
 
-/// Puts the hook in, unless it is there.
+/// Installs the hook unless it is installed.
 pub(crate) fn install() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
@@ -50,7 +50,7 @@ pub(crate) fn install() {
                 return;
             }
             let before_it = if is_inside() { note(info) } else { 0 };
-            // After the first one may come one that cannot unwind, and a hook that takes the process to be lost.
+            // A panic that cannot unwind may follow, with a hook that assumes that the process is lost.
             if !QUIET.get() && before_it == 0 {
                 before(info);
             }
@@ -58,7 +58,7 @@ pub(crate) fn install() {
     });
 }
 
-/// Notes a panic; how many there were before it.
+/// Records a panic; returns how many there were before it.
 fn note(info: &PanicHookInfo<'_>) -> usize {
     let place = info.location().map(ToString::to_string);
     let panic = Panic { place, message: message(info.payload()) };
@@ -68,26 +68,26 @@ fn note(info: &PanicHookInfo<'_>) -> usize {
     })
 }
 
-/// What a panic said.
+/// The message of a panic.
 pub(crate) fn message(payload: &dyn Any) -> String {
     let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
     text.unwrap_or_else(|| "(no message)".into())
 }
 
-/// The panics of this OS thread since it was asked last.
+/// The panics of this OS thread since the last call.
 pub(crate) fn noted() -> Vec<Panic> {
     NOTED.take()
 }
 
-/// The process is being aborted. True: because a destructor of explored code has panicked on this OS thread.
+/// Whether this abort of the process was caused by a destructor of explored code that panicked on this OS thread.
 pub(crate) fn is_abort_of_unwinding() -> bool {
     let is = is_inside() && std::thread::panicking();
     ABORTED.set(is);
     is
 }
 
-/// Takes back that this OS thread panics, which has left a coroutine in the middle of unwinding (P1). True: because a
+/// Resets this OS thread's panicking state, which a coroutine abandoned while unwinding has left set (P1). True: a
 /// destructor had panicked.
 pub(crate) fn settle() -> bool {
     SETTLING.set(true);
@@ -100,7 +100,7 @@ pub(crate) fn settle() -> bool {
     ABORTED.replace(false)
 }
 
-/// Runs `f` without panics being printed.
+/// Runs `f` with the output of panics suppressed.
 pub(crate) fn quietly<R>(f: impl FnOnce() -> R) -> R {
     let before = QUIET.replace(true);
     let result = f();

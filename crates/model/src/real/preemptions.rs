@@ -1,28 +1,28 @@
-//! How often an execution must take the processor from a thread that could go on, or give it to another thread at all.
+//! Counts preemptions and contexts: how often an execution must switch threads.
 //!
 //! # Contract
-//! An execution has a number of preemptions: the fewest with which its events can be put in a row that keeps program
-//! order and reads-from, and under SC the order of writes and what reads miss. A thread is preempted where another one
-//! goes on although it has not ended, does not wait for an end to join, and has not just given a hint. What reads of
-//! weak memory find costs nothing: a read of an old write needs no preemption.
+//! An execution's preemptions are those of the best sequence of its events: the fewest in any sequence that keeps
+//! program order and reads-from, and under SC the order of writes and from-reads. A thread is preempted if another
+//! thread continues although the first has not ended, does not wait to join a thread, and has not just given a hint.
+//! Weak-memory reads cost nothing: a read of an old write needs no preemption.
 //!
-//! [`fewest`] looks for that row breadth first, by how far each thread has come. A thread stops only where it must, or
-//! at a hint. Nothing is lost: let it go on, in any row, from where it is preempted to where it must stop, gives a
-//! hint or ends. What it does earlier than before takes nothing from the others, and to stop there costs no more. One
-//! stop of others may cost more than before: one in front of a join of this thread, where its end now came earlier. It
-//! has one joiner, and the stop that is gone pays for it.
+//! [`fewest`] searches for that sequence breadth first, by how far each thread has come. A thread stops only where it
+//! must, or at a hint. No sequence is missed: in any sequence, let a preempted thread continue to where it must stop,
+//! gives a hint or ends. Steps that move earlier delay no other thread, and stopping there costs no more. One stop of
+//! another thread may cost more: one before a join of this thread, because its end now came earlier. It has one joiner,
+//! and the removed preemption pays for it.
 //!
-//! That is not so where a step lets others go on in another way: a thread that is preempted while it holds a lock lets
-//! others stop in front of the lock for nothing. So code that waits is refused ([`Core::refuses_wait`]).
+//! This fails if a step lets other threads continue in another way: a thread that is preempted while it holds a lock
+//! lets others stop at the lock at no cost. So code that waits is refused ([`Core::refuses_wait`]).
 //!
 //! [`Core::refuses_wait`]: super::core::Core::refuses_wait
 //!
-//! Its contexts are the fewest stretches of one thread's steps that make up such a row. To let a thread go on as far as
-//! it can never adds a stretch, whatever others wait for: so they are counted for code that waits too. A complete
-//! execution has no steps for what a thread waited in vain.
+//! An execution's contexts are the fewest stretches of one thread's steps that make up such a sequence. Letting a
+//! thread continue as far as it can never adds a stretch, whatever others wait for, so contexts are counted for code
+//! that waits too. A complete execution has no steps for unsuccessful attempts of a wait.
 //!
-//! [`settled`] is the part of a graph that all graphs explored from it have in common, so none of them has fewer
-//! preemptions or contexts than this part. It is the prefix of
+//! [`settled`] is the part of a graph that all graphs explored from it share, so none of them has fewer preemptions or
+//! contexts than this part. It is the prefix of
 //! - writes that a read with a smaller stamp reads (a revisit added them): as long as the read is there they can't be
 //!   cut off, and what takes the read away has them in its prefix;
 //! - events added in another way than the one that leaves most open, seen from what was before them: they are never cut
@@ -38,7 +38,7 @@ use super::graph::{Event, EventId, Graph, Kind};
 use super::op::Op;
 use std::collections::{HashMap, VecDeque};
 
-/// A bound on how often threads take turns.
+/// A bound on switches between threads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Turns {
     Preemptions(u32),
@@ -63,8 +63,7 @@ impl Turns {
     }
 }
 
-/// The fewest preemptions or contexts of the first events of each thread, as many as `part` says. `None`: more than the
-/// bound.
+/// The fewest preemptions or contexts of the first `part` events of each thread. `None`: more than the bound.
 pub(crate) fn fewest(graph: &Graph, part: &Clock, is_sc: bool, bound: Turns) -> Option<u32> {
     let (Turns::Preemptions(most) | Turns::Contexts(most)) = bound;
     let row = Row { graph, part, is_sc, counts_all: bound.contexts().is_some() };
@@ -105,7 +104,7 @@ pub(crate) fn whole(graph: &Graph) -> Clock {
     all
 }
 
-/// What all graphs explored from this one keep.
+/// The events that all graphs explored from this one keep.
 pub(crate) fn settled(graph: &Graph) -> Clock {
     let mut kept = Clock::default();
     let mut keep = |id: EventId| kept.join(&graph.clocks(id).prefix);
@@ -139,12 +138,12 @@ struct Row<'g> {
     graph: &'g Graph,
     part: &'g Clock,
     is_sc: bool,
-    /// Every stretch counts, not only those that end in a preemption.
+    /// Whether every stretch counts, or only those that end in a preemption.
     counts_all: bool,
 }
 
 impl Row<'_> {
-    /// Lets `thread` take steps after what is `done`; tells where it may stop, and whether that costs nothing.
+    /// Lets `thread` take steps after what is `done`; reports where it may stop, and whether that is free.
     fn go_on(&self, mut done: Clock, thread: usize, stop: &mut dyn FnMut(Clock, bool)) {
         let begin = done.get(thread);
         loop {

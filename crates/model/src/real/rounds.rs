@@ -1,13 +1,14 @@
-//! The rounds of a thread's waiting loops: which of them had no effect.
+//! The rounds of a thread's waiting loops, and which of them had no effect.
 //!
 //! # Contract
 //! A hint (`yield_now`, `spin_loop`, `sleep`) ends a round of the loop around it. A round is *unsuccessful* if it
-//! changed nothing (a failed exchange and a read-modify-write that stores what it found change nothing) and read what
-//! the round before it read, write by write. Hints force nothing by themselves: the first `most` unsuccessful rounds
-//! are explored like any other code. The round after them, if it begins with the same reads, must repeat them: what it
-//! finds instead was found by an execution with fewer rounds, or lies beyond the bound, which the verdict then states.
+//! changed nothing (a failed exchange and a read-modify-write that stores what it found change nothing) and read the
+//! same writes as the round before it. Hints force nothing by themselves: the first `most` unsuccessful rounds are
+//! explored like any other code. The round after them, if it begins with the same reads, must repeat them: anything
+//! else it could find was found by an execution with fewer rounds, or is beyond the bound, which the verdict then
+//! states.
 //!
-//! What the loop keeps in local variables is out of sight here: that is why nothing is forced before the bound.
+//! The checker does not see a loop's local variables, so nothing is forced before the bound.
 //!
 //! # Invariants
 //! W1: all state is a function of the thread's own events and hints, so a replay ends in the same state.
@@ -16,7 +17,7 @@
 use super::graph::EventId;
 use std::panic::Location as Site;
 
-/// What a round found, or drew, at a place in the code.
+/// What a round found, or chose, at a place in the code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum What {
     Read(EventId),
@@ -26,10 +27,10 @@ pub(crate) enum What {
     Fenced,
 }
 
-/// Rounds whose reads say whether a loop waits for ever: one that alternates between a few places shows them all.
+/// Rounds that decide whether a loop waits forever: a loop that alternates between a few places shows them all.
 const JUDGED_ROUNDS: usize = 8;
 
-/// Hints in a row without anything between them, after which a loop does nothing else.
+/// Consecutive hints with nothing between them after which a loop is taken to do nothing else.
 pub(crate) const EMPTY_ROUNDS: u32 = 10_000;
 
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +41,7 @@ pub(crate) struct Seen {
 }
 
 impl PartialEq for Seen {
-    /// Two rounds that store what they found are alike by value: the writes are always new.
+    /// Two rounds that store what they found are compared by value: the writes are always new.
     fn eq(&self, other: &Seen) -> bool {
         let alike = match (self.what, other.what) {
             (What::Rewritten(value, _), What::Rewritten(again, _)) => value == again,
@@ -94,7 +95,7 @@ pub(crate) struct Rounds {
 }
 
 impl Rounds {
-    /// Books what the thread has read, rewritten or drawn.
+    /// Records what the thread has read, rewritten or chosen.
     pub(crate) fn saw(&mut self, seen: Seen) {
         if let Some(&before) = self.expected(seen.site, seen.location) {
             let is_same = before == seen;
@@ -106,7 +107,7 @@ impl Rounds {
         self.seen.push(seen);
     }
 
-    /// The thread has changed something: what it reads from now on is new to it.
+    /// The thread has changed something, so all its further reads count as new.
     #[inline(always)]
     pub(crate) fn changed(&mut self) {
         if !self.seen.is_empty() || !self.loops.is_empty() {
@@ -121,13 +122,13 @@ impl Rounds {
         (self.repeating, self.last) = (0..0, 0..0);
     }
 
-    /// Makes ready for another thread.
+    /// Resets the state for another thread.
     pub(crate) fn clear(&mut self) {
         self.forget();
         self.hinted_at = None;
     }
 
-    /// What the round before found here, if the current one must repeat it.
+    /// What the previous round found here, if the current one must repeat it.
     fn expected(&self, site: &'static Site<'static>, location: u32) -> Option<&Seen> {
         let seen = self.seen.get(self.repeating.clone())?.first()?;
         (seen.site == site && seen.location == location).then_some(seen)
@@ -180,7 +181,7 @@ impl Rounds {
         self.seen.len()
     }
 
-    /// What has been read since then is a round that waits.
+    /// Records that what was read since then is a round that waits.
     pub(crate) fn wait_since(&mut self, begin: usize, site: &'static Site<'static>) {
         self.last = begin..self.seen.len();
         self.hinted_at = Some(site);
@@ -192,7 +193,7 @@ impl Rounds {
         self.last = 0..0;
     }
 
-    /// What the last rounds of the loop that hinted last found: whether it waits for ever.
+    /// What the last rounds of the most recent loop found; decides whether it waits forever.
     pub(crate) fn judged(&self) -> &[Seen] {
         let hinted = self.loops.iter().find(|entry| Some(entry.site) == self.hinted_at);
         let begin = hinted.and_then(|entry| {
@@ -211,7 +212,7 @@ impl Rounds {
         self.last().iter().any(|seen| matches!(seen.what, What::Rewritten(..)))
     }
 
-    /// Whether the thread does nothing but give hints.
+    /// Whether the thread only gives hints.
     pub(crate) fn is_endless(&self) -> bool {
         self.loops.iter().any(Loop::is_endless)
     }

@@ -1,9 +1,9 @@
-//! Executions drawn at random: who takes the next step, and what it finds.
+//! Executions drawn at random: which thread takes the next step, and what it finds.
 //!
 //! # Contract
-//! Of four runs two follow PCT and find the newest writes, one follows PCT and one POS with what they find drawn evenly
-//! from all that the memory model allows there: writes to read, places of a write. Under SC all find the newest writes.
-//! Options of a choice are drawn evenly.
+//! Of four runs two follow PCT and read the newest writes, one follows PCT and one POS with what they find drawn
+//! uniformly from what the memory model allows there: writes to read, places of a write. Under SC all read the newest
+//! writes. Options of a choice are drawn uniformly.
 //!
 //! - PCT: each thread has a random priority, the highest that can go on takes the next step, and at `depth` - 1 random
 //!   steps the thread that is about to take one becomes the lowest. With n threads and k steps a run finds a bug of
@@ -11,13 +11,13 @@
 //!   "this step before that one", of different threads, that make every run which keeps them show it.
 //! - POS: each step that could be taken has a random priority; a step draws those anew that are about its location too.
 //!
-//! The stated probability counts the runs that follow PCT, find the newest writes and drew their steps from a number
-//! that no run went beyond. It is about bugs that sequential consistency shows. None is stated where a thread gives a
-//! hint, after which it goes behind the others whatever its priority was, or where the code makes a choice, on which
+//! The stated probability counts the runs that follow PCT, read the newest writes and drew their change points from a
+//! step count that no run exceeded. It covers bugs that show under sequential consistency. None is stated if a thread
+//! gives a hint, which moves it behind the others regardless of its priority, or if the code makes a choice, on which
 //! the bug may depend too.
 //!
-//! A wait takes place only when what it waits for is there, and a loop's next round when there is news for it, as long
-//! as somebody else can go on.
+//! A wait is taken only when what it waits for has happened, and a loop's next round when something it reads has
+//! changed, as long as another thread can continue.
 //!
 //! # Sources
 //! Burckhardt, Kothari, Musuvathi, Nagarakatte: A randomized scheduler with probabilistic guarantees of finding bugs,
@@ -35,18 +35,18 @@ pub(crate) fn random(seed: u64, run: u64) -> Random {
     Random(mixed.next())
 }
 
-/// Random priorities lie above those that hints give, and these above those of the steps at which PCT changes.
+/// Random priorities are above those that hints give, which are above those of PCT's change points.
 const DRAWN: u64 = 1 << 63;
 const HINTED: u64 = 1 << 62;
 
 #[derive(Debug)]
 struct Contender {
     priority: u64,
-    /// What it asks for next, once it has come there.
+    /// Its next request, once it has made it.
     asks: Option<Request>,
-    /// It has given a hint and waits for news.
+    /// It has given a hint and waits for a change.
     yields: bool,
-    /// How many events it had when it began to evaluate a condition.
+    /// Its number of events when it began to evaluate a condition.
     began: usize,
 }
 
@@ -57,17 +57,17 @@ pub(crate) struct Sampler {
     is_pos: bool,
     is_weak: bool,
     contenders: Vec<Contender>,
-    /// Steps at which the thread that is about to go on becomes the lowest, and what it then is.
+    /// Steps at which the running thread drops to the lowest priority, with that priority.
     changes: Vec<(u64, u64)>,
     pub(crate) steps: u64,
-    /// Why PCT promises nothing for this run.
+    /// Why PCT guarantees nothing for this run.
     pub(crate) unstated: Option<&'static str>,
     lowest_hint: u64,
     granted: Option<usize>,
 }
 
 impl Sampler {
-    /// The run with this number, of at most so many steps.
+    /// The run with this number, of at most this many steps.
     pub(crate) fn new(seed: u64, run: u64, depth: u32, steps: u64, is_sc: bool) -> Sampler {
         let mut random = random(seed, run);
         let change = |at| (1 + random.below(steps), u64::from(at));
@@ -119,7 +119,7 @@ impl Sampler {
         is_granted
     }
 
-    /// The highest of the threads that can go on.
+    /// The thread with the highest priority of those that can continue.
     fn grant(&mut self, mut candidates: Vec<usize>) -> Option<usize> {
         if candidates.iter().any(|&thread| !self.contenders[thread].yields) {
             candidates.retain(|&thread| !self.contenders[thread].yields);
@@ -198,7 +198,7 @@ impl Core {
         next
     }
 
-    /// Whether a request waits for a thread's end, or for another write than the newest.
+    /// Whether a request waits for a thread's end, or for a write other than the newest.
     fn would_wait(&self, request: Option<Request>) -> bool {
         request.is_some_and(|Request { op, location, .. }| {
             if let Op::Join { child } = op {
@@ -244,7 +244,7 @@ impl Core {
         found
     }
 
-    /// Whether there is news for a thread whose condition did not hold. Its last evaluation is then undone.
+    /// Whether something has changed for a thread whose condition did not hold. Its last evaluation is then undone.
     pub(crate) fn is_awaited(&mut self, thread: usize) -> bool {
         let Some(sampler) = &mut self.sampler else { return false };
         let began = sampler.contender(thread).began;

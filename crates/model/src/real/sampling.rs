@@ -1,4 +1,4 @@
-//! Runs drawn at random instead of all: what an [`Explorer`](super::Explorer) does that was asked to `sample`.
+//! Random runs instead of all: how an [`Explorer`](super::Explorer) with `sample` works.
 
 use super::exploration::{Ended, Exploration};
 use super::graph::Graph;
@@ -7,7 +7,7 @@ use super::memory::Memory;
 use super::sampler::{self, Sampler};
 use super::verdict::{Bound, Diverged, Estimate, Report, Sampled, Verdict};
 
-/// How many runs, drawn from what.
+/// How many runs, and their seed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sampling {
     pub(super) runs: u64,
@@ -35,7 +35,7 @@ impl<T: Ord + 'static> Exploration<T> {
                 Ended::Whole(_) => {}
             }
             threads = threads.max(self.run.core.borrow().threads.len());
-            // A run that went on for longer could not change priorities everywhere.
+            // A run that was longer could not change priorities everywhere.
             if self.steps > steps {
                 (steps, counted) = (self.steps, 0);
             } else {
@@ -54,7 +54,7 @@ impl<T: Ord + 'static> Exploration<T> {
         Ok(self.report(Verdict::Unknown(bound.unwrap_or(Bound::Sampled(runs)))))
     }
 
-    /// Goes down the tree of executions so often, at each step one way drawn evenly (Knuth 1975).
+    /// Descends the tree of executions this many times, choosing a branch uniformly at each step (Knuth 1975).
     pub(super) fn estimate(
         &mut self,
         probes: u64,

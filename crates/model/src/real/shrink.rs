@@ -1,16 +1,16 @@
-//! A violation made small: the same rule broken at the same place, with the fewest switches between threads.
+//! Shrinks a violation: the same rule broken at the same place, with the fewest switches between threads.
 //!
 //! # Contract
-//! [`shrink`] is given a violation that was found, and looks for one of less [`Cost`] (switches, then steps):
-//! 1. What the violation does not need is left out: steps that lead to neither of the accesses that clash, nor to the
-//!    panic. The rest is put in the order of least cost.
-//! 2. All executions of the program are run in order of cost, from those without switches on, until a violation is
-//!    found or the bound on runs is hit. If it was not, none has less.
-//! 3. Otherwise pieces of one thread with others between them are put together, one pair at a time, as long as that
-//!    keeps the violation.
+//! [`shrink`] takes a violation and searches for one of less [`Cost`] (switches, then steps):
+//! 1. What the violation does not need is removed: steps that lead to neither of the conflicting accesses, nor to the
+//! panic. The rest is put in the order of least cost.
+//! 2. All executions of the program are run in order of cost, starting with those without switches, until a violation
+//! is found or the bound on runs is hit. If the bound was not hit, none has less.
+//! 3. Otherwise pieces of one thread that are separated by others are joined, one pair at a time, as long as the
+//! violation remains.
 //!
-//! Every candidate is run, and counts only if it breaks the same rule at the same place (`place`). What is left is a
-//! schedule that was followed to its violation. All of it depends on the program alone, not on time.
+//! Every candidate is run, and counts only if it breaks the same rule at the same place (`place`). The result is a
+//! schedule that was followed to its violation. It depends only on the program, not on time.
 //!
 //! # Sources
 //! Musuvathi, Qadeer: Iterative context bounding for systematic testing of multithreaded programs, PLDI 2007. Huang,
@@ -28,13 +28,13 @@ use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::mem::discriminant;
 use std::rc::Rc;
 
-/// Events in all runs together, per run allowed: a bound on time.
+/// The limit on events of all runs together, per run allowed: a bound on time.
 const EVENTS_PER_RUN: usize = 100;
 
-/// What makes two failures the same: the rule and the places in the code.
+/// The identity of a failure: the rule and the places in the code.
 pub(crate) type Place = (std::mem::Discriminant<Failure>, Vec<String>);
 
-/// Where in the code the run just made broke a rule.
+/// Where in the code the last run broke a rule.
 pub(crate) fn place(core: &Core, failure: &Failure) -> Place {
     let sites = match failure {
         Failure::Panic { place, message, .. } => vec![place.clone().unwrap_or(message.clone())],
@@ -61,9 +61,9 @@ struct Candidate {
 
 struct Shrinking<'c> {
     core: &'c RefCell<Core>,
-    /// Makes a run as the core's script or guide says.
+    /// Makes a run that follows the core's script or guide.
     execute: &'c dyn Fn(),
-    /// Whether memory may stay behind.
+    /// Whether leaks are allowed.
     leaks: bool,
     place: Place,
     best: Candidate,
@@ -72,9 +72,9 @@ struct Shrinking<'c> {
     most_runs: usize,
 }
 
-/// Makes `violation` smaller in at most so many runs. The least violation found is left as the run just made; what it
-/// breaks and what was reached are returned. `execute` makes a run as the core's script or guide says. `None`: the
-/// violation does not come again.
+/// Shrinks `violation` in at most this many runs. The least violation found is left as the last run; its failure and
+/// what was reached are returned. `execute` makes a run that follows the core's script or guide. `None`: the violation
+/// does not occur again.
 pub(crate) fn shrink(
     core: &RefCell<Core>,
     execute: &dyn Fn(),
@@ -116,7 +116,7 @@ impl Shrinking<'_> {
         self.runs < self.most_runs && self.events < self.most_runs * EVENTS_PER_RUN
     }
 
-    /// Makes a run; what it broke, if that is the same rule at the same place.
+    /// Makes a run; returns its failure, if that is the same rule at the same place.
     fn run(&mut self) -> Option<Failure> {
         (self.execute)();
         self.runs += 1;
@@ -141,7 +141,7 @@ impl Shrinking<'_> {
         failure
     }
 
-    /// Runs these turns, then on; with the guide as the run left it.
+    /// Runs these turns and continues; returns the guide as the run left it.
     fn guide(
         &mut self,
         turns: VecDeque<Turn>,
@@ -154,7 +154,7 @@ impl Shrinking<'_> {
         (failure, guide)
     }
 
-    /// The run just made ended in `failure`: takes it up, without what it does not need and in its best order.
+    /// The last run ended in `failure`: takes it up, without what it does not need and in its best order.
     fn tidy(&mut self, failure: &Failure) {
         let orders = {
             let core = self.core.borrow();
@@ -175,7 +175,7 @@ impl Shrinking<'_> {
         }
     }
 
-    /// The run just made broke the rule: it is the best one if it costs less.
+    /// The last run broke the rule: it becomes the best one if it costs less.
     fn take(&mut self) -> bool {
         let core = self.core.borrow();
         let cost = Plan::new(&core.graph, &core.log, &core.progress()).cost(&core.log);
@@ -237,7 +237,7 @@ impl Shrinking<'_> {
         true
     }
 
-    /// Puts pieces of one thread together.
+    /// Joins pieces of one thread.
     fn descend(&mut self) {
         let mut goes_on = true;
         while std::mem::take(&mut goes_on) {
@@ -271,7 +271,7 @@ impl Shrinking<'_> {
     }
 }
 
-/// A run to make: the first steps of an earlier one, then another one than it made.
+/// A run to make: the first steps of an earlier one, then a step that differs.
 struct Entry {
     base: Rc<Vec<Turn>>,
     at: usize,
@@ -288,8 +288,8 @@ fn turn(step: &Step) -> Turn {
     Turn { thread: step.thread, find: Some(step.find) }
 }
 
-/// The turns with two pieces of one thread put together, in every way: the later one brought forward, or the earlier
-/// one put off. Then with reads left to what is newest.
+/// The turns with two pieces of one thread joined, in every way: the later one moved forward, or the earlier one
+/// delayed. Then with reads left to the newest writes.
 fn joined(turns: &[Turn]) -> Vec<Vec<Turn>> {
     let mut pieces: Vec<Vec<Turn>> = Vec::new();
     for turn in turns {

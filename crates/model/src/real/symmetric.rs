@@ -1,15 +1,15 @@
-//! Threads that are told apart by nothing: the door to `symmetry`.
+//! Symmetric threads: the public interface to `symmetry`.
 
 use super::runtime;
 use super::thread::{JoinHandle, start};
 use std::fmt;
 use std::panic::Location as Site;
 
-/// Threads that [`spawn_symmetric`] started.
+/// Threads started by [`spawn_symmetric`].
 pub struct SymmetricHandle<T>(Vec<JoinHandle<T>>);
 
 impl<T: Ord> SymmetricHandle<T> {
-    /// Waits for the end of all of them and returns their results, sorted: which thread has which is not told.
+    /// Joins all threads and returns their results, sorted: which thread returned which is not known.
     ///
     /// # Errors
     /// As in `std`; an explored thread that panics ends its execution instead.
@@ -30,28 +30,29 @@ impl<T> fmt::Debug for SymmetricHandle<T> {
     }
 }
 
-/// Starts `count` threads that run the same code on the same values. Executions that differ in the names of these
-/// threads alone are explored once, and the report says so: "up to the order of 3 symmetric threads". Several groups
-/// are sorted each by itself.
+/// Starts `count` threads that run the same code on the same values. Executions that differ only in the names of these
+/// threads are explored once, and the report says so: "up to the order of 3 symmetric threads". Each group is sorted
+/// separately.
 ///
-/// What makes threads symmetric:
-/// - Each runs a clone of `body`, all made before the first thread starts; what it has taken over must be equal in all.
-/// - Nothing tells them apart: [`current`](super::current) and [`spawn`](super::spawn) in one of them are errors
-///   ([`Diverged`](super::Diverged)), and they have no handles of their own. State outside of the checker's sight must
-///   not either (a `static` that numbers them, a thread-local).
-/// - Their results come sorted, so that the one who joins them cannot tell them apart. `T`'s order must be of its
-///   values; equal ones must be alike.
+/// Requirements:
+/// - Each thread runs a clone of `body`; all are cloned before the first thread starts. What the clones capture must be
+///   equal.
+/// - Nothing distinguishes the threads: calling [`current`](super::current) or [`spawn`](super::spawn) in one of them
+///   is an error ([`Diverged`](super::Diverged)), and they have no handles of their own. State that the checker does
+///   not see must not distinguish them either (a `static` that numbers them, a thread-local).
+/// - Their results are returned sorted, so that the joining thread cannot distinguish them. `T`'s order must depend
+///   only on its values; equal results must be indistinguishable.
 ///
-/// Checked is: neighbours that have found the same so far must do the same next; and in each sampled execution (see
-/// [`Explorer::explore`](super::Explorer::explore)), if it came to its end, every thread takes every place of its group once:
-/// that must be an execution too, and return the same. Otherwise [`Diverged`](super::Diverged) says what does not fit.
-/// What shows in no sample is not seen.
+/// These checks are made: neighbours that have found the same so far must do the same next; and in each sampled
+/// execution (see [`Explorer::explore`](super::Explorer::explore)) that was completed, every thread takes every place of
+/// its group once: each exchange must be an execution too, and return the same. Otherwise
+/// [`Diverged`](super::Diverged) says what does not match. What no sample shows is missed.
 ///
-/// Under SC and TSO each class of executions is explored exactly once. So it is under C11, with few exceptions: relaxed
-/// accesses of three threads and more can lead to executions that are explored under more than one naming
+/// Under SC and TSO each class of executions is explored exactly once. The same holds under C11, with few exceptions:
+/// relaxed accesses of three threads and more can lead to executions that are explored under more than one naming
 /// (`real/symmetry.rs`). Reads that a waiting loop repeats beyond its bound of rounds can be explored more often too.
-/// Bounds on preemptions and contexts, samples and estimates are of all executions: there these are threads like any
-/// others, as they are with [`Explorer::symmetry`](super::Explorer::symmetry) off, and outside an exploration.
+/// Bounds on preemptions and contexts, samples and estimates cover all executions: they treat these threads like any
+/// others, as do [`Explorer::symmetry`](super::Explorer::symmetry) when off, and code outside an exploration.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -63,7 +64,7 @@ impl<T> fmt::Debug for SymmetricHandle<T> {
 ///     let threads = spawn_symmetric(3, move || x.fetch_add(1, Relaxed));
 ///     assert_eq!(threads.join().unwrap(), [0, 1, 2]);
 /// });
-/// // Not 6: who comes first has no name.
+/// Not 6: which thread comes first does not matter.
 /// let said = "holds in all 1 executions, up to the order of 3 symmetric threads";
 /// assert!(report.unwrap().to_string().starts_with(said));
 /// ```

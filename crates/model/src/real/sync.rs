@@ -1,8 +1,8 @@
 //! Stand-ins for `std::sync::{Mutex, Condvar}`, never poisoned: a thread that panics ends its execution.
 //!
 //! # Contract
-//! A mutex acquires and releases. A condition wakes any of the threads that wait, and by itself nobody, unless
-//! [`Explorer::spurious`](super::Explorer::spurious) asks for it. Outside an exploration both are `std`'s own.
+//! A mutex acquires and releases. A condition variable wakes any of the waiting threads, and none spuriously unless
+//! [`Explorer::spurious`](super::Explorer::spurious) requests it. Outside an exploration both are `std`'s own.
 
 use super::atomics::Word;
 use super::futex;
@@ -15,9 +15,9 @@ use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 
 /// Stands in for `std::sync::Mutex`.
 pub struct Mutex<T: ?Sized> {
-    /// 1 while it is held.
+    /// 1 while the lock is held.
     held: Word,
-    /// Free whenever `held` says so.
+    /// Free whenever `held` is 0.
     data: std::sync::Mutex<T>,
 }
 
@@ -49,7 +49,7 @@ impl<T: ?Sized> Mutex<T> {
     /// Takes the lock if it is free.
     ///
     /// # Errors
-    /// `WouldBlock` where it is not.
+    /// `WouldBlock` if it is held.
     #[track_caller]
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
         if self.held.location().is_some() {
@@ -90,7 +90,7 @@ impl<T: ?Sized> fmt::Debug for Mutex<T> {
     }
 }
 
-/// Holds a [`Mutex`].
+/// A guard that holds a [`Mutex`].
 pub struct MutexGuard<'a, T: ?Sized> {
     mutex: &'a Mutex<T>,
     data: Option<std::sync::MutexGuard<'a, T>>,
@@ -132,7 +132,7 @@ impl<T: ?Sized> fmt::Debug for MutexGuard<'_, T> {
 
 /// Stands in for `std::sync::Condvar`.
 pub struct Condvar {
-    /// Gives the queue its name.
+    /// Names the queue of waiters.
     word: Word,
     alone: std::sync::Condvar,
 }
@@ -145,13 +145,13 @@ impl Default for Condvar {
 }
 
 impl Condvar {
-    /// A new condition.
+    /// A new condition variable.
     #[track_caller]
     pub fn new() -> Condvar {
         Condvar { word: Word::new(0), alone: std::sync::Condvar::new() }
     }
 
-    /// Gives the mutex back, waits to be notified, and takes the mutex again.
+    /// Releases the mutex, waits to be notified, and locks the mutex again.
     ///
     /// # Errors
     /// None; the type is `std`'s.
@@ -173,7 +173,7 @@ impl Condvar {
         mutex.lock()
     }
 
-    /// Wakes one of the threads that wait, any of them.
+    /// Wakes one of the waiting threads, any of them.
     #[track_caller]
     pub fn notify_one(&self) {
         match self.word.location() {

@@ -1,9 +1,9 @@
 //! Stand-ins for `std::thread`: spawn, join, park, yield.
 //!
 //! # Contract
-//! Inside an exploration a thread is a coroutine of it; outside, `std`'s own. `yield_now`, `sleep` and [`spin_loop`]
-//! say the same: a round of a waiting loop is over (`rounds`). They change nothing in what can be read, up to the bound
-//! on rounds ([`Explorer::rounds`](super::Explorer::rounds)). [`wait_until`] needs no bound.
+//! Inside an exploration a thread is one of its coroutines; outside, `std`'s own. `yield_now`, `sleep` and
+//! [`spin_loop`] all mean the same: a round of a waiting loop is over (`rounds`). They do not change what can be read,
+//! up to the bound on rounds ([`Explorer::rounds`](super::Explorer::rounds)). [`wait_until`] needs no bound.
 
 use super::core::Request;
 use super::graph::NOWHERE;
@@ -14,7 +14,7 @@ use std::panic::Location as Site;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// A handle that can wake a parked thread.
+/// A handle that can unpark a thread.
 #[derive(Clone)]
 pub struct Thread(Handle);
 
@@ -25,7 +25,7 @@ enum Handle {
 }
 
 impl Thread {
-    /// Lets the thread's next `park`, or the one it is in, return.
+    /// Makes the thread's current or next `park` return.
     #[track_caller]
     pub fn unpark(&self) {
         match &self.0 {
@@ -49,7 +49,7 @@ impl fmt::Debug for Thread {
     }
 }
 
-/// A spawned thread.
+/// A handle to a spawned thread.
 pub struct JoinHandle<T>(Joined<T>);
 
 enum Joined<T> {
@@ -58,7 +58,7 @@ enum Joined<T> {
 }
 
 impl<T> JoinHandle<T> {
-    /// Waits for the end of the thread and returns its result.
+    /// Joins the thread and returns its result.
     ///
     /// # Errors
     /// As in `std`; an explored thread that panics ends its execution instead.
@@ -90,7 +90,7 @@ impl<T> JoinHandle<T> {
         }
     }
 
-    /// The thread, to unpark it.
+    /// The thread's handle, to unpark it.
     pub fn thread(&self) -> &Thread {
         let (Joined::Explored { thread, .. } | Joined::Std { thread, .. }) = &self.0;
         thread
@@ -109,7 +109,7 @@ pub fn spawn<T: Send + 'static>(body: impl FnOnce() -> T + Send + 'static) -> Jo
     start(body, None, Site::caller())
 }
 
-/// Starts a thread, to the right of `left` if that is given (see `symmetry`).
+/// Starts a thread, as the right neighbour of `left` if that is given (see `symmetry`).
 pub(crate) fn start<T: Send + 'static>(
     body: impl FnOnce() -> T + Send + 'static,
     left: Option<usize>,
@@ -140,8 +140,8 @@ pub fn current() -> Thread {
     }
 }
 
-/// Waits until somebody unparks this thread, or has done so since the last time. Returns by itself only where
-/// [`Explorer::spurious`](super::Explorer::spurious) asks for it.
+/// Waits until this thread is unparked, or returns at once if it was since its last `park`. Returns spuriously only if
+/// [`Explorer::spurious`](super::Explorer::spurious) requests it.
 #[track_caller]
 pub fn park() {
     if runtime::current().is_none() || !runtime::is_spurious(Site::caller()) {
@@ -159,7 +159,7 @@ fn park_or_end(timed: bool, site: &'static Site<'static>) {
     }
 }
 
-/// [`park`] that may also return by itself at any time.
+/// Like [`park`], but may also time out at any moment.
 #[track_caller]
 pub fn park_timeout(limit: Duration) {
     match runtime::token(Site::caller()) {
@@ -173,15 +173,15 @@ pub fn park_timeout(limit: Duration) {
     }
 }
 
-/// Waits until `condition` holds, for as many rounds as it takes, explored as one: the round in which it holds. Threads
-/// that wait for ever are a deadlock. Outside an exploration it yields between rounds.
+/// Waits until `condition` holds. However many rounds it takes, only the round in which it holds is explored. Threads
+/// that wait forever are a deadlock. Outside an exploration it yields between rounds.
 ///
 /// `condition` must have no effect while it does not hold: it may read, and try exchanges that fail. A write in such a
 /// round, to an atomic or to an [`UnsafeCell`](super::UnsafeCell), is a failure
-/// ([`Failure::Condition`](super::Failure)), and so is a condition that asks for something else, or holds, when it is
-/// evaluated again (twice) with the same answers. An effect on anything else, a `Cell` that counts to three say, is out
-/// of sight.
-/// It must not choose, sleep, or wait for another condition, which are failures too; nothing in it fails spuriously.
+/// ([`Failure::Condition`](super::Failure)). So is a condition that makes other requests, or holds, when it is
+/// evaluated again (twice) with the same answers. The checker does not see effects on anything else, such as a `Cell`
+/// that counts to three. Choosing, sleeping, or waiting for another condition inside it is a failure too; nothing in it
+/// fails spuriously.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -218,8 +218,8 @@ pub fn wait_until(condition: impl Fn() -> bool) {
     }
 }
 
-/// Leaves out every execution in which `condition` does not hold here: its thread goes no further. Outside an
-/// exploration nothing happens.
+/// Leaves out every execution in which `condition` does not hold here: its thread stops. Outside an exploration it does
+/// nothing.
 #[track_caller]
 pub fn assume(condition: bool) {
     if !condition && runtime::current().is_some() {
@@ -227,7 +227,7 @@ pub fn assume(condition: bool) {
     }
 }
 
-/// Says that a round of a waiting loop is over.
+/// Ends a round of a waiting loop.
 #[track_caller]
 pub fn yield_now() {
     if !runtime::hint(Site::caller()) {

@@ -1,12 +1,12 @@
-//! What the memory model lets an event do: tried on the graph, then taken back.
+//! What the memory model allows an event to do: tried on the graph, then undone.
 
 use super::graph::{Event, EventId, Graph, Kind};
 use super::growth::{Growth, insert};
 use super::op::Order;
 
 impl Growth {
-    /// Whether the memory model lets the read `draft` read `from`, and write if it does so then. A wait that would go
-    /// on may not.
+    /// Whether the memory model lets the read `draft` read `from`, and write if it then does so. A wait that would
+    /// continue may not.
     pub(crate) fn may_read(
         &mut self,
         graph: &mut Graph,

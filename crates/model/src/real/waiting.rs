@@ -1,7 +1,7 @@
-//! How a run waits: rounds of loops, time-outs, wake-ups without a cause, and whether a wait will ever end.
+//! How a run waits: rounds of loops, time-outs, spurious wakeups, and whether a wait can ever end.
 //!
 //! # Contract
-//! What is bounded here the report states (`explorer`): rounds of waiting loops, and time-outs of a thread.
+//! The report states the bounds that apply here (`explorer`): rounds of waiting loops, and time-outs of a thread.
 
 use super::core::{Core, Request, State, Stop};
 use super::fingerprint;
@@ -11,8 +11,8 @@ use super::rounds::{EMPTY_ROUNDS, Seen, What};
 use super::verdict::Bound;
 use std::panic::Location as Site;
 
-/// A loop that waits: the place of its hint, how many events its thread had when it gave the first one, and what a
-/// round of it reads, by place and name of the location.
+/// A waiting loop: the place of its hint, the number of events of its thread at the first one, and what a round of it
+/// reads, by place and name of the location.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Waiting {
     pub(crate) hint: &'static Site<'static>,
@@ -25,7 +25,7 @@ pub(crate) struct Waiting {
 }
 
 impl Core {
-    /// A hint that the thread waits for another one's write. False: it has waited as long as the bound allows.
+    /// A hint that the thread waits for another thread's write. False: it has waited as long as the bound allows.
     pub(crate) fn hint(&mut self, thread: usize, site: &'static Site<'static>) -> bool {
         if let Some(sampler) = &mut self.sampler {
             sampler.hinted(thread);
@@ -48,25 +48,25 @@ impl Core {
         goes_on
     }
 
-    /// Whether a wait of the thread may still run out.
+    /// Whether a wait of the thread may still time out.
     pub(crate) fn may_time_out(&mut self, thread: usize) -> bool {
         let is_left = self.threads[thread].timeouts < self.limits.timeouts;
         self.out_of_time |= !is_left;
         is_left
     }
 
-    /// A wait of the thread has run out.
+    /// A wait of the thread has timed out.
     pub(crate) fn timed_out(&mut self, thread: usize) {
         self.threads[thread].timeouts += 1;
     }
 
-    /// Whether the thread may fail or wake once more without a cause.
+    /// Whether the thread may fail or wake spuriously once more.
     pub(crate) fn may_be_spurious(&self, thread: usize) -> bool {
         self.threads[thread].spurious < self.limits.spurious
             && self.threads[thread].condition.is_none()
     }
 
-    /// The thread has failed or woken without a cause.
+    /// The thread has failed or woken spuriously.
     pub(crate) fn was_spurious(&mut self, thread: usize) {
         self.threads[thread].spurious += 1;
     }
@@ -88,7 +88,7 @@ impl Core {
         is_possible.then_some(from)
     }
 
-    /// Whether a thread that waits at the end of the run would wait for ever: nothing newer is there to be seen.
+    /// Whether a thread that waits at the end of the run would wait forever: there is nothing newer to read.
     pub(crate) fn is_stuck(&self, thread: usize) -> bool {
         let run = &self.threads[thread];
         match run.state {
@@ -100,7 +100,7 @@ impl Core {
         }
     }
 
-    /// Whether the last read of each location found what is newest there. A round of which nothing is known is not.
+    /// Whether the last read of each location found the newest value. False for a round of which nothing is known.
     pub(super) fn is_up_to_date(&self, round: &[Seen]) -> bool {
         let is_last = |at: usize, seen: &Seen| {
             round[at + 1..].iter().all(|later| later.location != seen.location)
@@ -109,7 +109,7 @@ impl Core {
             let newest = self.graph.newest(seen.location);
             match seen.what {
                 What::Read(write) => newest == write,
-                // Others may have stored the same since.
+                // Other threads may have stored the same since.
                 What::Rewritten(value, _) => self.graph.value_of(seen.location, newest) == value,
                 What::Chosen(_) | What::Fenced => true,
             }
@@ -118,7 +118,7 @@ impl Core {
         !round.is_empty() && reads.all(|(at, seen)| !is_last(at, seen) || is_newest(seen))
     }
 
-    /// Whether a thread waits with a time-out, but may time out no more.
+    /// Whether a thread waits with a time-out, but may not time out any more.
     pub(crate) fn has_run_out(&self, thread: usize) -> bool {
         let run = &self.threads[thread];
         match run.state {

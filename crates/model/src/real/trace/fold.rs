@@ -1,10 +1,10 @@
-//! Rounds that are the same, shown once.
+//! Folds repeated rounds of a trace into one.
 
-/// Rows of one round at most.
+/// The most rows of one round.
 const LONGEST: usize = 12;
 
-/// The rows to show, each with how often it stands for itself; and for every row, which of those stands for it. Rows
-/// that may be folded have a key; a round is of one thread, the first part of its keys.
+/// The rows to show, each with its number of repetitions; and for every row, the row that stands for it. Rows that may
+/// be folded have a key; a round is of one thread, the first part of its keys.
 pub(crate) fn fold(keys: &[Option<(usize, String)>]) -> (Vec<(usize, usize)>, Vec<usize>) {
     let (mut shown, mut stands) = (Vec::new(), Vec::with_capacity(keys.len()));
     let mut at = 0;

@@ -1,10 +1,10 @@
-//! Which orderings are missing between two accesses to plain memory that clash.
+//! Finds the orderings that are missing between two conflicting accesses to plain memory.
 //!
 //! # Contract
-//! A read of another thread's write orders if the write releases and the read acquires; a release fence before the one
-//! and an acquire fence after the other do as well, and read-modify-writes in between carry on what an earlier write
-//! releases. [`repairs`] finds the fewest orderings which, added to writes and reads of this execution, make the one
-//! access happen before the other: all such sets of that size.
+//! A read of another thread's write orders if the write releases and the read acquires; a release fence before the
+//! write and an acquire fence after the read do as well, and read-modify-writes in between continue an earlier write's
+//! release sequence. [`repairs`] finds the smallest sets of orderings which, added to writes and reads of this
+//! execution, make one access happen before the other: all sets of that size.
 
 use super::super::core::Core;
 use super::super::ending::Access;
@@ -12,13 +12,13 @@ use super::super::graph::{EventId, Graph, Kind};
 use super::super::op::Op;
 use std::collections::BTreeMap;
 
-/// Orderings in a set, at most.
+/// The most orderings in a set.
 const MOST_LACKS: usize = 4;
 
-/// Links that are tried, at most.
+/// The most links to try.
 const MOST_TRIALS: usize = 100_000;
 
-/// An access that would have to order more than it does.
+/// An access that would need a stronger ordering.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Lack {
     Release(EventId),
@@ -30,11 +30,11 @@ pub(crate) enum Lack {
 pub(crate) struct Link {
     /// The write that should release it.
     pub(crate) head: EventId,
-    /// The write that is read: `head`, or a read-modify-write that carries on from it.
+    /// The write that is read: `head`, or a read-modify-write that continues its release sequence.
     pub(crate) write: EventId,
     pub(crate) read: EventId,
     releases: bool,
-    /// Where it is learned of: at the read, or at a fence after it.
+    /// Where the write is learned of: at the read, or at a fence after it.
     learned: EventId,
 }
 
@@ -73,7 +73,7 @@ struct Search<'g> {
 }
 
 impl Search<'_> {
-    /// Continues from where `after` is known, with `most` orderings at most.
+    /// Searches on from where `after` is known, with at most `most` orderings.
     fn go_on(&mut self, after: EventId, most: usize, lacks: &[Lack], links: &mut Vec<Link>) {
         for link in self.links(after) {
             self.trials += 1;

@@ -1,4 +1,4 @@
-//! What the locations of an execution are called.
+//! The names of an execution's locations in traces.
 
 use super::super::core::QUEUE;
 use super::super::graph::{Graph, Location};
@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 /// Locations of statics.
 const STATIC: u8 = u8::MAX;
 
-/// By location: what its maker called it, or the place in the code where it was made. Of several with one name each has
-/// a number, in the order in which they were made.
+/// By location: its given name, or the place in the code where it was created. Equal names are numbered in order of
+/// creation.
 pub(crate) struct Names(Vec<String>);
 
 impl Names {
@@ -42,7 +42,7 @@ impl Names {
         &self.0[location as usize]
     }
 
-    /// Where a location with a given name was made.
+    /// Where a location with a given name was created.
     pub(crate) fn legend(&self, at: u32, location: &Location) -> Option<String> {
         let made = location.label.and(location.made)?;
         Some(format!("{} made at {}", self.of(at), place(made)))
@@ -54,7 +54,7 @@ fn is_word(location: &Location) -> bool {
     matches!(location.name.0, 0..=15 | STATIC)
 }
 
-/// Its values are the threads that wait.
+/// A queue: its values are the threads that wait.
 pub(crate) fn is_queue(location: &Location) -> bool {
     matches!(location.name.0 ^ QUEUE, 0..=15 | STATIC)
 }
