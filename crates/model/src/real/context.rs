@@ -217,7 +217,7 @@ unsafe fn prepare(top: *mut u8) -> *mut u8 {
     sp.cast()
 }
 
-/// Saves this side's callee-saved registers, stores its stack pointer in `*save`, and takes up the stack at `to`.
+/// Saves this side's callee-saved registers, stores its stack pointer in `*save`, and switches to the stack at `to`.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
 unsafe extern "sysv64" fn switch(save: *mut *mut u8, to: *mut u8) {
@@ -263,7 +263,7 @@ unsafe extern "C" fn first() -> ! {
     naked_asm!("mov x30, xzr", "b {begin}", begin = sym begin)
 }
 
-/// Saves this side's callee-saved registers, stores its stack pointer in `*save`, and takes up the stack at `to`.
+/// Saves this side's callee-saved registers, stores its stack pointer in `*save`, and switches to the stack at `to`.
 #[cfg(target_arch = "aarch64")]
 #[unsafe(naked)]
 unsafe extern "C" fn switch(save: *mut *mut u8, to: *mut u8) {

@@ -76,7 +76,7 @@ impl<'g> Followers<'g> {
         false
     }
 
-    /// Goes on to what the event is ordered before in other threads.
+    /// Follows the edges from the event to other threads.
     fn follow(&mut self, id: EventId) {
         let event = self.graph.get(id);
         match event.kind {
@@ -177,7 +177,7 @@ fn is_plain_load(event: &Event) -> bool {
     event.kind == Kind::Read && is_plain(event)
 }
 
-/// What leaves no trace in the hardware: a light fence, a fence below SeqCst, a choice, a wait that goes on.
+/// What leaves no trace in the hardware: a light fence, a fence below SeqCst, a choice, a wait that continues.
 fn is_silent(event: &Event) -> bool {
     match event.op {
         Op::Fence { order } => !order.sc,

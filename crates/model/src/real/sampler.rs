@@ -9,7 +9,7 @@
 //!   steps the thread that is about to take one becomes the lowest. With n threads and k steps a run finds a bug of
 //!   this depth with a probability of at least 1 / (n k^(depth - 1)). A bug's depth is the least number of constraints
 //!   "this step before that one", of different threads, that make every run which keeps them show it.
-//! - POS: each step that could be taken has a random priority; a step draws those anew that are about its location too.
+//! - POS: each step that could be taken has a random priority; a step redraws those that access its location.
 //!
 //! The stated probability counts the runs that follow PCT, read the newest writes and drew their change points from a
 //! step count that no run exceeded. It covers bugs that show under sequential consistency. None is stated if a thread
@@ -134,7 +134,7 @@ impl Sampler {
             }
         }
         if self.is_pos {
-            self.draw_anew(highest);
+            self.redraw(highest);
         }
         self.contenders[highest].yields = false;
         self.granted = Some(highest);
@@ -146,7 +146,7 @@ impl Sampler {
     }
 
     /// New priorities for the step that is taken and for those that race with it.
-    fn draw_anew(&mut self, taken: usize) {
+    fn redraw(&mut self, taken: usize) {
         let Some(step) = self.contenders[taken].asks else { return };
         for thread in 0..self.contenders.len() {
             let races = self.contenders[thread].asks.is_some_and(|other| {
@@ -168,7 +168,7 @@ impl Core {
         self.sampler.as_mut().is_none_or(|sampler| sampler.grants(thread, request))
     }
 
-    /// The thread that goes on in a run drawn at random.
+    /// The thread that moves next in a random run.
     pub(crate) fn drawn(&mut self) -> Option<usize> {
         let mut sampler = self.sampler.take()?;
         let threads = self.threads.len();

@@ -51,8 +51,9 @@ impl<T> fmt::Debug for SymmetricHandle<T> {
 /// Under SC and TSO each class of executions is explored exactly once. The same holds under C11, with few exceptions:
 /// relaxed accesses of three threads and more can lead to executions that are explored under more than one naming
 /// (`real/symmetry.rs`). Reads that a waiting loop repeats beyond its bound of rounds can be explored more often too.
-/// Bounds on preemptions and contexts, samples and estimates cover all executions: they treat these threads like any
-/// others, as do [`Explorer::symmetry`](super::Explorer::symmetry) when off, and code outside an exploration.
+/// Bounds on preemptions and contexts, samples and estimates cover all executions and treat these threads like any
+/// others. So does an exploration with [`Explorer::symmetry`](super::Explorer::symmetry) off. Outside an exploration
+/// they are ordinary threads.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -64,7 +65,7 @@ impl<T> fmt::Debug for SymmetricHandle<T> {
 ///     let threads = spawn_symmetric(3, move || x.fetch_add(1, Relaxed));
 ///     assert_eq!(threads.join().unwrap(), [0, 1, 2]);
 /// });
-/// Not 6: which thread comes first does not matter.
+/// // Not 6: which thread comes first does not matter.
 /// let said = "holds in all 1 executions, up to the order of 3 symmetric threads";
 /// assert!(report.unwrap().to_string().starts_with(said));
 /// ```

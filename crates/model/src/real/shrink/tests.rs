@@ -1,4 +1,4 @@
-//! The least violation against all violating executions in all orders, counted by other code.
+//! The least violation, against all violating executions in all orders, counted independently.
 
 use super::super::core::Core;
 use super::super::graph::{EventId, Graph, Kind};
@@ -35,7 +35,7 @@ fn program(random: &mut Random) -> Program {
     (0..threads).map(|_| (0..1 + random.below(longest)).map(|_| access(random)).collect()).collect()
 }
 
-/// What each thread of the program reads.
+/// The reads of each thread of the program.
 fn run(program: &Program) -> Vec<Vec<u32>> {
     let words = Arc::new([AtomicU32::new(0), AtomicU32::new(0)]);
     let threads: Vec<_> = (1..)
@@ -60,7 +60,7 @@ fn run(program: &Program) -> Vec<Vec<u32>> {
     threads.into_iter().map(|thread| thread.join().unwrap()).collect()
 }
 
-/// Every execution of the program, with what it reads, and its events in the order in which they were run.
+/// Every execution of the program: its reads, and its events in the order in which they were run.
 fn executions(memory: Memory, program: &Program) -> Vec<(Vec<Vec<u32>>, Graph, Vec<EventId>)> {
     let run_machine = Run::new(Core::new(Growth::new(memory), Explorer::new(memory).limits()));
     let (mut found, mut graph) = (Vec::new(), Graph::default());

@@ -1,4 +1,4 @@
-//! Programs that wait: the executions of a search without symmetry, sorted into classes by other code, against those of
+//! Programs that wait: the executions of a search without symmetry, sorted into classes independently, against those of
 //! a search with it.
 
 use super::super::exploration::{Exploration, Stepped};
@@ -21,11 +21,11 @@ enum Do {
     TryLock(usize),
     /// Waits until the word is not 0.
     Until(usize),
-    /// Looks whether it is, twice.
+    /// Checks twice whether it is.
     Poll(usize),
     Sleep(usize),
     Wake(usize, u32),
-    /// Memory of its own, put where others find it.
+    /// Allocates memory, and publishes it to other threads.
     Allocate(usize),
     Choose,
 }
