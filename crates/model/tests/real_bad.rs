@@ -1,5 +1,5 @@
-//! Programs that no checker can explore, or that do what nobody should: each is told, with its place and its remedy,
-//! and none takes the process with it, except where there is no stack left.
+//! Misbehaving programs, most of which cannot be explored: each is reported with its place and its remedy, and none
+//! kills the process, except by a stack overflow.
 
 #![allow(clippy::disallowed_types)] // State that explorations share.
 
@@ -91,7 +91,7 @@ fn a_destructor_that_panics_while_its_thread_unwinds() {
     assert!(message.contains("while it unwinds, a destructor panics at "), "{twice}");
     assert!(message.ends_with("as well"), "{twice}");
     assert!(!std::thread::panicking());
-    // The OS thread explores on, and panics are what they were.
+    // The OS thread can explore again, and panics behave as before.
     assert!(explorer().explore(|| AtomicU32::new(0).store(1, Relaxed)).unwrap().holds());
     assert_eq!(panics(&explorer().explore(|| panic!("again")).unwrap()).1, "again");
     assert!(catch_unwind(|| panic!("here")).is_err() && !std::thread::panicking());
@@ -105,7 +105,7 @@ fn a_destructor_that_panics_where_the_checker_ends_its_thread() {
             park();
         })
         .unwrap();
-    // The deadlock is what there is to say; the destructor ran after it.
+    // The deadlock is reported; the destructor ran after it.
     assert!(matches!(why.violation().unwrap().failure, Failure::Deadlock { .. }), "{why}");
     let blocked = explorer().explore(|| {
         let lock = Arc::new(Mutex::new(0));
@@ -206,7 +206,7 @@ fn state_that_stays_from_run_to_run() {
 }
 
 #[test]
-fn a_loop_without_a_hint_is_told_with_its_place() {
+fn a_loop_without_a_hint_is_reported_with_its_place() {
     let report = explorer()
         .events(60)
         .executions(1)
@@ -231,7 +231,7 @@ fn a_loop_without_a_hint_is_told_with_its_place() {
 }
 
 #[test]
-fn a_loop_that_changes_something_in_each_round_is_told_with_its_remedy() {
+fn a_loop_that_changes_something_in_each_round_is_reported_with_its_remedy() {
     let waits = |change: fn(&AtomicU32)| {
         let report = explorer().events(60).explore(move || {
             let words = Arc::new((AtomicU32::new(0), AtomicU32::new(0)));
@@ -263,7 +263,7 @@ fn a_loop_that_changes_something_in_each_round_is_told_with_its_remedy() {
 }
 
 #[test]
-fn code_that_makes_no_step_is_told() {
+fn code_that_makes_no_step_is_reported() {
     if std::env::var_os("UNC_TEST_STUCK").is_some() {
         let begun = std::time::Instant::now();
         explorer().explore(move || while begun.elapsed().as_secs() < 24 {}).unwrap();
@@ -271,24 +271,27 @@ fn code_that_makes_no_step_is_told() {
     }
     if !uncontended_testkit::is_full() {
         uncontended_testkit::skip!(
-            "code_that_makes_no_step_is_told",
+            "code_that_makes_no_step_is_reported",
             "it takes 24 s: UNC_DEPTH=full"
         );
         return;
     }
     let again = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "code_that_makes_no_step_is_told"])
+        .args(["--exact", "code_that_makes_no_step_is_reported"])
         .env("UNC_TEST_STUCK", "1")
         .output()
         .unwrap();
     let told = String::from_utf8_lossy(&again.stderr);
-    assert!(told.contains("code_that_makes_no_step_is_told: thread 0 of an exploration"), "{told}");
+    assert!(
+        told.contains("code_that_makes_no_step_is_reported: thread 0 of an exploration"),
+        "{told}"
+    );
     assert!(told.contains("has made no step for 20 s"), "{told}");
 }
 
 #[test]
-fn a_lock_of_std_that_is_held_over_a_step_is_told_with_its_place() {
-    const TEST: &str = "a_lock_of_std_that_is_held_over_a_step_is_told_with_its_place";
+fn a_lock_of_std_that_is_held_across_a_step_is_reported() {
+    const TEST: &str = "a_lock_of_std_that_is_held_across_a_step_is_reported";
     if std::env::var_os("UNC_TEST_LOCKED").is_some() {
         let report = explorer().explore(|| {
             let count = Arc::new((std::sync::Mutex::new(0), AtomicU32::new(0)));
@@ -331,14 +334,14 @@ fn down(depth: u64) -> u64 {
 }
 
 #[test]
-fn recursion_without_end_is_told_before_the_process_ends() {
+fn a_stack_overflow_is_reported_before_the_process_ends() {
     const DEEP: u64 = 4_000;
     if std::env::var_os("UNC_TEST_OVERFLOW").is_some() {
         explorer().explore(|| assert!(down(DEEP) > 0)).unwrap();
         return;
     }
     let again = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "recursion_without_end_is_told_before_the_process_ends"])
+        .args(["--exact", "a_stack_overflow_is_reported_before_the_process_ends"])
         .env("UNC_TEST_OVERFLOW", "1")
         .output()
         .unwrap();

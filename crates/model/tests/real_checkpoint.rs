@@ -1,4 +1,4 @@
-//! A search that was killed goes on where it was, and counts what it would have counted.
+//! A killed search resumes where it was, and its counts are those of an uninterrupted search.
 
 mod searched;
 
@@ -19,7 +19,7 @@ fn program() {
     adders_and_readers();
 }
 
-/// From one place in the source, which a search is told by.
+/// From a single place in the source, which identifies the search.
 fn search(path: &Path) -> Result<Report, Diverged> {
     Explorer::new(Memory::C11).checkpoint(path).explore(program)
 }
@@ -28,7 +28,7 @@ fn place(name: &str) -> PathBuf {
     std::env::temp_dir().join(format!("uncontended-{name}-{}", std::process::id()))
 }
 
-/// What the process that is killed runs; nothing by itself.
+/// What the process to be killed runs; does nothing by itself.
 #[test]
 fn a_search_to_be_killed() {
     if let Some(path) = std::env::var_os("UNC_TEST_CHECKPOINT") {
@@ -129,7 +129,7 @@ fn a_checkpoint_with_another_bound_or_place_is_refused() {
     std::fs::remove_file(&path).unwrap();
 }
 
-/// A copy of this program with a byte more is another build.
+/// A copy of this program with an extra byte is another build.
 #[test]
 fn a_checkpoint_of_another_build_is_refused() {
     let (path, built) = (place("build"), place("built"));
@@ -155,13 +155,13 @@ fn a_checkpoint_of_another_build_is_refused() {
         "{said}"
     );
     assert_eq!(std::fs::read(&path).unwrap(), noted, "it is left alone");
-    assert!(run(&own).0, "the build that it is of goes on");
+    assert!(run(&own).0, "the same build resumes");
     assert_ne!(std::fs::read(&path).unwrap(), noted);
     std::fs::remove_file(&path).unwrap();
     std::fs::remove_file(&built).unwrap();
 }
 
-/// A slice of a search in a process of its own; nothing by itself.
+/// A slice of a search in its own process; does nothing by itself.
 #[test]
 fn a_search_in_the_place_of_a_build() {
     if let Some(path) = std::env::var_os("UNC_TEST_BUILD") {
@@ -190,7 +190,7 @@ fn a_search_whose_steps_have_changed_does_not_go_on() {
     };
     assert_eq!(slice(Release, 1, 20).unwrap().executions, 20);
     for (order, value) in [(Relaxed, 1), (Release, 2)] {
-        // As many events, in the same places.
+        // The same number of events, in the same places.
         let refused = slice(order, value, 30).unwrap_err();
         assert!(refused.to_string().contains("took other steps"), "{refused}");
     }

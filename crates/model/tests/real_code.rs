@@ -1,4 +1,4 @@
-//! A library's algorithms, explored: the right ones hold, every seeded bug is caught, by name.
+//! A library's algorithms, explored: the correct ones hold, and every seeded bug is caught, by name.
 
 mod code;
 
@@ -10,7 +10,7 @@ fn explore(memory: Memory, scenario: fn(Mutant), mutant: &'static str) -> Report
     Explorer::new(memory).events(200).explore(move || scenario(Mutant(mutant))).unwrap()
 }
 
-/// Holds under every model named, after at least two executions.
+/// Holds under every given model, after at least two executions.
 fn holds(scenario: fn(Mutant), models: &[Memory]) {
     for &memory in models {
         let report = explore(memory, scenario, "");
@@ -20,14 +20,14 @@ fn holds(scenario: fn(Mutant), models: &[Memory]) {
     }
 }
 
-/// An allocator may choose anew.
+/// An allocator may return other addresses.
 fn without_addresses(text: &str) -> Vec<&str> {
     text.split_whitespace()
         .filter(|word| !word.starts_with("0x") && !word.contains("---"))
         .collect()
 }
 
-/// Every mutant is violated, and again from its schedule, under `memory`; returns how many there are.
+/// Every mutant is violated under `memory`, and again when replayed from its schedule; returns the number of mutants.
 fn caught(scenario: fn(Mutant), mutants: &[&'static str], memory: Memory) -> usize {
     for &mutant in mutants {
         let report = explore(memory, scenario, mutant);
@@ -77,7 +77,7 @@ fn lock_holds_and_its_mutants_do_not() {
 fn event_count_in_one_word_holds_on_x86_and_its_mutants_do_not() {
     holds(event_count::one_word, &[Memory::Tso]);
     assert_eq!(caught(event_count::one_word, event_count::ONE_WORD_MUTANTS, Memory::Tso), 5);
-    // In C11 there is no such instruction: that pass would speak of other code.
+    // C11 has no such instruction: a pass under it would be about other code.
     assert!(explore(Memory::C11, event_count::one_word, "").violation().is_some());
 }
 
@@ -103,7 +103,7 @@ fn linked_structures_hold_and_their_mutants_do_not() {
 
 #[test]
 fn what_only_a_compiler_or_arm_breaks_passes_tso() {
-    // The reason why a TSO pass is not a proof of portable code.
+    // Why a TSO pass does not prove portable code.
     for mutant in ["ring: publish is relaxed", "ring: vacate is read relaxed"] {
         assert!(explore(Memory::Tso, ring::scenario, mutant).holds());
     }

@@ -1,4 +1,4 @@
-//! Executions of at most so many contexts, against every candidate execution and every order of its events; locks and
+//! Executions with a bound on contexts, against every candidate execution and every order of its events; locks and
 //! other waits, against orders of critical sections; bugs of known depth.
 //!
 //! `UNC_DEPTH=full` runs fifty times as many programs.
@@ -29,7 +29,8 @@ fn program(random: &mut Random) -> Program {
         .collect()
 }
 
-/// Counts within a bound are the enumerator's, and end in all there are. How many contexts the last execution takes.
+/// Counts within a bound equal the enumerator's and grow to the total. Returns the contexts that the last execution
+/// needs.
 fn check(program: &Program, memory: Memory, model: Model) -> u32 {
     let all = executions(program, LOCATIONS, model);
     for most in program.len() as u32.. {
@@ -82,7 +83,7 @@ fn each_bound_is_exact() {
     assert!(most >= 5, "programs whose bound matters: {most}");
 }
 
-/// Words of `a` and `b`, so many of each, with at most so many stretches of one letter.
+/// Words with the given numbers of `a` and `b`, with at most this many runs of one letter.
 fn words(a: u32, b: u32, last: Option<char>, stretches: u32) -> u64 {
     if a + b == 0 {
         return 1;
@@ -131,7 +132,7 @@ fn too_few_contexts_for_any_execution_are_no_verdict() {
     assert!(Explorer::new(Memory::C11).contexts(3).explore(body).unwrap().holds());
 }
 
-/// The lock is held, its thread left, and the other one stops in front of it: six contexts.
+/// The lock is held, its thread is preempted, and the other one stops at the lock: six contexts.
 fn behind_a_lock() {
     let all = Arc::new((Mutex::new(()), AtomicU32::new(0), AtomicU32::new(0)));
     let other = Arc::clone(&all);
@@ -161,7 +162,7 @@ fn two_locks() {
     thread.join().unwrap();
 }
 
-/// Bounds within which a search comes across nothing, and those within which it must.
+/// Bounds within which a search finds nothing, and those within which it must.
 #[test]
 fn bugs_behind_locks_are_found_within_their_contexts() {
     for (memory, _) in MODELS {
@@ -173,7 +174,7 @@ fn bugs_behind_locks_are_found_within_their_contexts() {
         let least = found(behind_a_lock, 20).and_then(|(contexts, _)| contexts);
         let least = least.expect("there is such an execution");
         assert_eq!(found(behind_a_lock, least), Some((Some(least), false)), "{memory:?}");
-        // Told too if the search comes across it, as what it is.
+        // If the search meets one beyond the bound, it is reported as such.
         for fewer in 1..least {
             assert!(found(behind_a_lock, fewer).is_none_or(|(told, _)| told == Some(least)));
         }

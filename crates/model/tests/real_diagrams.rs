@@ -1,5 +1,5 @@
-//! Violations of real code drawn, against stored files, as text and SVG. `UNC_BLESS=1` rewrites the files; they name
-//! lines of this one, so scenarios stand above the tests.
+//! Diagrams of violations of real code, against stored files, as text and SVG. `UNC_BLESS=1` rewrites the files; they
+//! name lines of this file, so scenarios come before the tests.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ fn one_side_fenced() {
     assert!(!(first & other.join().unwrap()), "both are inside");
 }
 
-/// Data published by a relaxed flag.
+/// Data published through a relaxed flag.
 fn published_relaxed() {
     let (data, ready) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
     let (d, r) = (Arc::clone(&data), Arc::clone(&ready));
@@ -50,7 +50,7 @@ fn published_relaxed() {
     writer.join().unwrap();
 }
 
-/// A sleeper that looks, then sleeps, on a word that nobody changes.
+/// A sleeper that checks, then sleeps, on a word that no thread changes.
 fn lost_wake_up() {
     let (data, bed) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
     let (d, b) = (Arc::clone(&data), Arc::clone(&bed));
@@ -66,15 +66,15 @@ fn lost_wake_up() {
 
 struct Cell(UnsafeCell<u32>, AtomicU32);
 
-// SAFETY: it is not sound to share this; that the checker says so is the test.
+// SAFETY: sharing this is unsound; the test is that the checker reports it.
 unsafe impl Sync for Cell {}
 
-/// A plain cell read after a flag that promises nothing.
+/// A plain cell read after a relaxed flag.
 fn races() {
     let cell = Arc::new(Cell(UnsafeCell::new(0), AtomicU32::new(0)));
     let shared = Arc::clone(&cell);
     let writer = spawn(move || {
-        // SAFETY: none; the race is what is looked for.
+        // SAFETY: none; the test expects the race.
         shared.0.with_mut(|n| unsafe { *n = 1 });
         shared.1.store(1, Relaxed);
     });

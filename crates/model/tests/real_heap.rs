@@ -1,6 +1,6 @@
-//! Memory: what is used after it was freed, freed twice or never freed is told, with its places; what is right is not.
+//! Memory: use after free, double free and leaks are reported with their places; correct programs hold.
 
-#![allow(clippy::disallowed_types, clippy::disallowed_methods)] // Counters outside of the exploration.
+#![allow(clippy::disallowed_types, clippy::disallowed_methods)] // Counters outside the exploration.
 
 use std::alloc::Layout;
 use std::collections::BTreeMap;
@@ -27,12 +27,12 @@ fn outcomes<T: Ord + 'static>(body: impl Fn() -> T + 'static) -> BTreeMap<T, u64
 /// A pointer for another thread.
 struct Shared(*mut AtomicU32);
 
-// SAFETY: what it points to is watched by the checker, which tells every wrong use of it.
+// SAFETY: the checker watches the memory it points to, and reports every wrong use of it.
 unsafe impl Send for Shared {}
 
 impl Shared {
     fn get(&self) -> &AtomicU32 {
-        // SAFETY: the memory stays mapped while the execution runs, freed or not: the checker's heap sees to it.
+        // SAFETY: the memory stays mapped while the execution runs, freed or not: the checker's heap ensures it.
         unsafe { &*self.0 }
     }
 
@@ -66,7 +66,7 @@ fn memory_that_is_handed_over_and_freed_is_right() {
 }
 
 #[test]
-fn a_use_after_the_free_is_told_in_either_order() {
+fn a_use_after_free_is_reported_in_either_order() {
     let later = failure(|| {
         let memory = Box::into_raw(Box::new(AtomicU32::new(0)));
         // SAFETY: made by `into_raw`, and not freed yet.
@@ -76,7 +76,7 @@ fn a_use_after_the_free_is_told_in_either_order() {
     let Failure::UseAfterFree { thread: 0, site, made, freed } = later else { panic!("{later}") };
     assert!([made, freed, site].iter().all(|place| place.file().ends_with("real_heap.rs")));
     assert!(made.line() < freed.line() && freed.line() < site.line(), "{later:?}");
-    // Here the use always runs first, but nothing makes it.
+    // Here the use always runs first, but nothing orders it.
     let unordered = failure(|| {
         let memory = Box::into_raw(Box::new(AtomicU32::new(0)));
         let flag = std::sync::Arc::new(AtomicU32::new(0));
@@ -118,7 +118,7 @@ fn a_free_that_release_and_acquire_order_is_right() {
 }
 
 #[test]
-fn a_second_free_is_told_and_the_value_dropped_once() {
+fn a_double_free_is_reported_and_the_value_dropped_once() {
     struct Counts(std::sync::Arc<std::sync::atomic::AtomicU32>);
     impl Drop for Counts {
         fn drop(&mut self) {
@@ -144,7 +144,7 @@ fn a_second_free_is_told_and_the_value_dropped_once() {
 }
 
 #[test]
-fn a_leak_is_told_unless_it_is_allowed() {
+fn a_leak_is_reported_unless_it_is_allowed() {
     let leaks = || {
         Box::into_raw(Box::new(3));
     };
@@ -163,13 +163,13 @@ fn bare_memory_is_watched_too() {
     let layout = Layout::new::<AtomicU32>();
     let body = move |frees: usize| {
         move || {
-            // SAFETY: the layout has a size, four bytes.
+            // SAFETY: the layout's size is not zero, four bytes.
             let memory = unsafe { alloc(layout) };
             // SAFETY: fresh memory of this layout.
             unsafe { memory.cast::<AtomicU32>().write(AtomicU32::new(0)) };
             Shared(memory.cast()).get().store(1, Relaxed);
             for _ in 0..frees {
-                // SAFETY: ours, with this layout; a second time is told by the checker.
+                // SAFETY: ours, with this layout; the checker reports a second free.
                 unsafe { dealloc(memory, layout) };
             }
         }

@@ -1,5 +1,4 @@
-//! Programs that try to be called right, or wrong, when they are not: each was found by somebody who did not believe
-//! the checker.
+//! Programs that try to get a wrong verdict from the checker, each written to refute it.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,7 +19,7 @@ fn failure(report: &Report) -> &Failure {
 }
 
 #[test]
-fn waiters_who_store_what_they_find_wait_for_ever_together() {
+fn waiters_that_store_what_they_find_wait_forever_together() {
     for waiters in 1..=2 {
         let report = explore(move || {
             let lock = Arc::new(AtomicBool::new(true));
@@ -40,7 +39,7 @@ fn waiters_who_store_what_they_find_wait_for_ever_together() {
     }
 }
 
-/// Whether the word held 1 within so many rounds.
+/// Whether the word held 1 within this many rounds.
 fn seen_within(word: &AtomicU32, rounds: u32) -> bool {
     (0..rounds).any(|_| {
         let seen = word.load(Acquire) == 1;
@@ -86,7 +85,7 @@ fn a_poller_with_a_time_out_does_not_hide_a_deadlock() {
     assert!(matches!(report.verdict, Verdict::Unknown(Bound::Timeouts(3))), "{report}");
 }
 
-/// A store, a few looks that give up, a fence, and a last look.
+/// A store, a few reads that give up, a fence, and a last read.
 fn look_again(mine: &AtomicU32, others: &AtomicU32, rounds: u32) -> bool {
     let look = || others.load(Relaxed) == 1;
     mine.store(1, Relaxed);

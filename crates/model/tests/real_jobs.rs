@@ -1,4 +1,4 @@
-//! A search that processes share says what one process says.
+//! A search shared by several processes gives the same report as one process.
 
 mod searched;
 
@@ -24,8 +24,8 @@ fn counts_are_those_of_one_process() {
 }
 
 #[test]
-fn the_violation_told_is_the_one_that_one_process_finds() {
-    // Many executions break the rule; which comes first depends on the order of search alone.
+fn the_violation_is_the_one_that_one_process_finds() {
+    // Many executions break the rule; only the order of the search decides which comes first.
     let program = || {
         let digits: Vec<u64> = (0..5).map(|_| choose(6)).collect();
         let number = digits.iter().fold(0, |number, digit| 6 * number + digit);
@@ -51,7 +51,7 @@ fn a_bound_ends_all_processes() {
 }
 
 #[test]
-fn what_only_another_process_sees_is_told_as_hidden_state() {
+fn what_only_another_process_sees_is_reported_as_hidden_state() {
     let parent = std::process::id();
     let program = move || {
         adders_and_readers();

@@ -18,7 +18,7 @@ struct Words {
     z: AtomicU32,
 }
 
-/// Stands where a fence could.
+/// Stands where a fence could be.
 fn nothing() {}
 
 type Body = fn(&Words) -> Vec<u32>;
@@ -50,7 +50,7 @@ fn outcomes(memory: Memory, bodies: &'static [Body]) -> BTreeSet<Vec<u32>> {
     outcomes.into_keys().collect()
 }
 
-/// Whether an outcome that begins like this is there.
+/// Whether some outcome begins with this.
 fn can(memory: Memory, bodies: &'static [Body], wanted: &[u32]) -> bool {
     outcomes(memory, bodies).iter().any(|outcome| outcome.starts_with(wanted))
 }
@@ -113,7 +113,7 @@ fn store_buffering_with_asymmetric_fences() {
         assert_eq!(outcomes(memory, lights), weak, "{memory:?}");
         assert_eq!(outcomes(memory, light_full), weak, "{memory:?}");
     }
-    // Without a light fence C11 promises nothing; the hardware's interrupt comes wherever the thread is.
+    // Without a light fence C11 guarantees nothing; the hardware's interrupt comes wherever the thread is.
     let bare = store_buffering!(Relaxed, Relaxed, nothing(), heavy_fence());
     assert_eq!(outcomes(Memory::C11, bare), weak);
     assert_eq!(outcomes(Memory::Tso, bare), strong);
@@ -122,20 +122,20 @@ fn store_buffering_with_asymmetric_fences() {
 /// Whether a plain cell, written before a fence and a flag and read after the flag and a fence, is free of races.
 fn hands_over(left: fn(), right: fn(), relayed: bool) -> bool {
     struct Shared(UnsafeCell<u32>, AtomicU32);
-    // SAFETY: whether sharing it is sound is what is asked.
+    // SAFETY: the test asks whether sharing it is sound.
     unsafe impl Sync for Shared {}
     let report = Explorer::new(Memory::C11).explore(move || {
         let shared = Arc::new(Shared(UnsafeCell::new(0), AtomicU32::new(0)));
         let (writer, relay) = (Arc::clone(&shared), Arc::clone(&shared));
         let writer = spawn(move || {
-            // SAFETY: the reader looks only after the flag; that this is enough is what is asked.
+            // SAFETY: the reader reads only after the flag; the test asks whether that suffices.
             writer.0.with_mut(|data| unsafe { *data = 1 });
             left();
             writer.1.store(1, Relaxed);
         });
         let relay = relayed.then(|| {
             spawn(move || {
-                // A read-modify-write carries on what the write before it announced.
+                // A read-modify-write continues what the write before it announced.
                 let _ = relay.1.compare_exchange(1, 2, Relaxed, Relaxed);
             })
         });
@@ -254,7 +254,7 @@ fn independent_reads_of_independent_writes() {
     assert!(!can(Memory::Tso, iriw!(Release, Acquire, nothing()), &wanted));
     assert!(!can(Memory::C11, iriw!(SeqCst, SeqCst, nothing()), &wanted));
     assert!(!can(Memory::C11, iriw!(Relaxed, Relaxed, fence(SeqCst)), &wanted));
-    // Every other of the sixteen outcomes stays.
+    // All the other fifteen outcomes remain.
     assert_eq!(outcomes(Memory::C11, iriw!(SeqCst, SeqCst, nothing())).len(), 15);
     assert_eq!(outcomes(Memory::C11, iriw!(Relaxed, Relaxed, nothing())).len(), 16);
 }

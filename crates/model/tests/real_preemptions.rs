@@ -1,5 +1,5 @@
-//! Executions with at most so many preemptions, against every candidate execution and every order of its events; bugs
-//! of known depth; joins and hints, where it costs nothing to leave a thread; locks and other waits, which are refused.
+//! Executions with a bound on preemptions, against every candidate execution and every order of its events; bugs of
+//! known depth; joins and hints, where leaving a thread is free; locks and other waits, which are refused.
 //!
 //! `UNC_DEPTH=full` runs fifty times as many programs.
 
@@ -26,7 +26,7 @@ fn program(random: &mut Random) -> Program {
         .collect()
 }
 
-/// Counts within a bound are the enumerator's, grow with it, and end in all there are.
+/// Counts within a bound equal the enumerator's, grow with the bound, and reach the total.
 fn check(program: &Program, memory: Memory, model: Model) -> u32 {
     let all = executions(program, LOCATIONS, model);
     let mut before = 0;
@@ -84,7 +84,7 @@ fn the_union_over_all_bounds_is_everything_and_each_bound_is_exact() {
     assert!(deepest >= 2, "programs whose bound matters: {deepest}");
 }
 
-/// Two threads take turns; wrong when all are taken. Each turn but the first and the last two leaves a thread early.
+/// Two threads take turns; wrong when all are taken. Each turn except the first and the last two preempts a thread.
 fn turns(steps: u32) {
     let turn = Arc::new(AtomicU32::new(0));
     let player = |first: u32| {
@@ -106,7 +106,7 @@ fn turns(steps: u32) {
 }
 
 #[test]
-fn a_bug_is_found_at_its_depth_and_is_told_with_it() {
+fn a_bug_is_found_at_its_depth_and_reported_with_it() {
     let mut below = 0;
     for (steps, depth) in [(2, 0), (3, 1), (4, 2), (5, 3)] {
         for memory in [Memory::C11, Memory::Tso, Memory::Sc] {
@@ -114,7 +114,7 @@ fn a_bug_is_found_at_its_depth_and_is_told_with_it() {
                 let explorer = Explorer::new(memory).preemptions(most);
                 let report = explorer.explore(move || turns(steps)).unwrap();
                 match report.violation() {
-                    // Told too if the search comes across it, as what it is.
+                    // If the search meets one beyond the bound, it is reported as such.
                     Some(violation) => assert_eq!(violation.preemptions, Some(depth), "{report}"),
                     None => assert!(most < depth && report.holds(), "{steps}, {most}: {report}"),
                 }
@@ -126,8 +126,8 @@ fn a_bug_is_found_at_its_depth_and_is_told_with_it() {
     assert!(below > 0, "no search below a depth counted executions");
 }
 
-/// Wrong with one preemption: the lock is held, its thread left, and the other one stops in front of it. A count that
-/// lets the holder go on to its next stop finds two.
+/// Wrong with one preemption: the lock is held, its thread is preempted, and the other one stops at the lock. A count
+/// that lets the holder continue to its next stop finds two.
 fn behind_a_lock() {
     let all = Arc::new((Mutex::new(()), AtomicU32::new(0), AtomicU32::new(0)));
     let other = Arc::clone(&all);
@@ -143,7 +143,7 @@ fn behind_a_lock() {
     assert!(!(first == 4 && second == 1));
 }
 
-/// Each of them waits, if only in some executions.
+/// Each of them waits, even if only in some executions.
 fn waits() -> [(&'static str, fn()); 5] {
     fn condition() {
         let pair = Arc::new((Mutex::new(0), Condvar::new()));
@@ -204,9 +204,9 @@ fn code_that_waits_for_a_step_is_refused_with_its_place() {
     }
 }
 
-/// A wait that only few executions come to, deep in a part that another process explores.
+/// A wait that only a few executions reach, deep in a part that another process explores.
 #[test]
-fn a_late_wait_is_told_by_processes_that_share() {
+fn a_late_wait_is_reported_by_processes_that_share() {
     let body = || {
         let x = Arc::new(AtomicU32::new(0));
         let threads = [(); 4].map(|()| {
@@ -225,7 +225,7 @@ fn a_late_wait_is_told_by_processes_that_share() {
     }
 }
 
-/// To let a thread end costs its joiner no more than it saves.
+/// Letting a thread end costs its joiner no more than it saves.
 #[test]
 fn a_join_in_front_of_which_a_thread_stops_costs_nothing() {
     let body = || {
@@ -243,7 +243,7 @@ fn a_join_in_front_of_which_a_thread_stops_costs_nothing() {
         let first = joined.join().unwrap();
         words.1.store(2, SeqCst);
         let second = other.join().unwrap();
-        // One thread is left between its two steps.
+        // One thread is preempted between its two steps.
         assert!(!(first == 1 && second == 1));
     };
     for memory in [Memory::C11, Memory::Tso, Memory::Sc] {
@@ -305,6 +305,6 @@ fn what_a_bound_counts_and_says() {
         assert!(report.to_string().starts_with(&said), "{report}");
         report.executions
     });
-    // Words of four a and four b with at most so many changes, the last one apart: 2 with one change, 6 with two, …
+    // Words of four a and four b with at most this many changes, the last one apart: 2 with one change, 6 with two, …
     assert_eq!(counts.collect::<Vec<_>>(), [2, 8, 26, 44, 62]);
 }

@@ -1,5 +1,5 @@
 //! Random programs: the checker's executions of real code against every candidate execution, outcome by outcome and
-//! count by count. Equal counts say that no execution is lost and none is explored twice.
+//! count by count. Equal counts mean that no execution is missed and none is explored twice.
 //!
 //! `UNC_DEPTH=full` runs fifty times as many.
 
@@ -25,7 +25,7 @@ fn program(random: &mut Random) -> Program {
         .collect()
 }
 
-/// With a hint after every instruction, or none: hints change nothing.
+/// With a hint after every instruction, or none: hints must change nothing.
 fn check(program: Program, memory: Memory, model: Model, with_hints: bool) {
     let expected = executions(&program, LOCATIONS, model);
     let explored = program.clone();

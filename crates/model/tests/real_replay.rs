@@ -1,4 +1,4 @@
-//! A failing execution runs again alone, from a line of text; a line that does not fit is an error with its reason.
+//! A failing execution replays from a line of text; a line that does not fit is an error with its reason.
 //!
 //! tests/real_code.rs replays the violation of every mutant there.
 
@@ -37,7 +37,7 @@ fn a_schedule_that_breaks_no_rule_is_no_proof() {
 }
 
 #[test]
-fn what_does_not_fit_is_told() {
+fn a_schedule_that_does_not_fit_is_an_error() {
     for (schedule, why) in [
         ("", "empty"),
         ("c11@x:1 0z", "'0z' is not a step"),

@@ -1,8 +1,8 @@
-//! Waiting loops lose nothing below the bound on rounds, and what lies beyond it is said.
+//! Waiting loops miss nothing below the bound on rounds, and the report states what is beyond it.
 //!
-//! Random programs that wait, against every candidate execution with so many failed rounds, count by count: the same
-//! loop with hints and a bound, and as a `wait_until`. `UNC_DEPTH=full` runs 10^4 of them, `UNC_PROGRAMS=100000` as
-//! many as it says.
+//! Random programs that wait, against every candidate execution with the same number of failed rounds, count by count:
+//! the same loop with hints and a bound, and as a `wait_until`. `UNC_DEPTH=full` runs 10^4 of them,
+//! `UNC_PROGRAMS=100000` the given number.
 
 mod candidates;
 mod programs;
@@ -100,7 +100,7 @@ fn state_that_lives_on_from_round_to_round_is_explored() {
     assert!(matches!(found, Failure::Panic { .. }), "{found}");
 }
 
-/// A value handed over; `fenced` says after which of its looks the consumer fences.
+/// A value handed over; `fenced` says after which of its reads the consumer fences.
 fn hand_over(fences_after_empty: bool) -> Report {
     struct Slot(AtomicBool, UnsafeCell<u32>);
     // SAFETY: the flag hands the value over.
@@ -135,10 +135,10 @@ fn a_consumer_that_forgets_its_fence_after_an_empty_is_caught() {
     assert!(matches!(found.violation().unwrap().failure, Failure::Race { .. }), "{found}");
 }
 
-/// Two threads add one each under a lock whose unlock, after it was contended for, has this order.
+/// Two threads add one each under a lock whose unlock, after contention, has this order.
 fn contended(order: Ordering) -> Report {
     struct Lock(AtomicU32, UnsafeCell<u32>);
-    // SAFETY: the number is touched under the lock.
+    // SAFETY: the number is only accessed under the lock.
     unsafe impl Sync for Lock {}
     let body = move || {
         let lock = Arc::new(Lock(AtomicU32::new(0), UnsafeCell::new(0)));
@@ -148,7 +148,7 @@ fn contended(order: Ordering) -> Report {
                 contended = true;
                 spin_loop();
             }
-            // SAFETY: the lock is held, and the number is its holder's.
+            // SAFETY: the lock is held, and its holder owns the number.
             lock.1.with_mut(|n| unsafe { *n += 1 });
             lock.0.store(0, if contended { order } else { Release });
         };
@@ -214,7 +214,7 @@ fn a_loop_that_stores_what_it_finds_is_left_waiting_and_that_is_said() {
     assert_eq!(report.rounds, Some(3), "{report}");
 }
 
-/// A lock is taken by `swap` within so many rounds, and freed by another thread.
+/// A lock is taken by `swap` within this many rounds, and freed by another thread.
 fn swapped_within(rounds: u32) -> impl Fn() -> bool + 'static {
     move || {
         let lock = Arc::new(AtomicBool::new(true));
@@ -253,7 +253,7 @@ fn a_loop_that_stores_what_it_finds_and_gives_up_unexplored_does_not_hold() {
 }
 
 #[test]
-fn a_loop_that_gives_up_is_told_from_a_patient_one_at_its_place() {
+fn a_loop_that_gives_up_differs_from_one_that_waits_at_its_place() {
     let report = Explorer::new(Memory::C11)
         .explore(|| {
             let lock = Arc::new(AtomicBool::new(true));
@@ -355,7 +355,7 @@ fn a_condition_with_an_effect_is_a_failure() {
     let plain = failure(|| {
         let (x, count) = (AtomicU32::new(0), UnsafeCell::new(0));
         wait_until(|| {
-            // SAFETY: one thread alone runs, so nobody else has the number.
+            // SAFETY: only one thread runs, so no other thread accesses the number.
             count.with_mut(|count| unsafe { *count += 1 });
             x.load(Relaxed) == 1
         });
@@ -537,7 +537,7 @@ impl Waiting {
 }
 
 #[test]
-fn random_waits_agree_with_all_candidates_of_so_many_rounds() {
+fn random_waits_agree_with_all_candidates_within_the_rounds() {
     let asked = std::env::var("UNC_PROGRAMS").ok().and_then(|count| count.parse().ok());
     let count: u64 =
         asked.unwrap_or_else(|| uncontended_testkit::repetitions("random waits", 40, 10_000));

@@ -1,4 +1,4 @@
-//! Executions drawn at random: bugs of known depth are found as often as is stated, and what is found replays.
+//! Random executions: bugs of known depth are found as often as the report states, and violations replay.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
@@ -10,13 +10,13 @@ use uncontended_model::real::{
 
 type Program = fn();
 
-/// Four stores by another thread, which have nothing to do with the bug.
+/// Four stores by another thread, unrelated to the bug.
 fn idle(x: &Arc<AtomicU32>) {
     let x = Arc::clone(x);
     spawn(move || (0..4).for_each(|value| x.store(value, Relaxed)));
 }
 
-/// Depth 1: wrong when the reader comes first.
+/// Depth 1: wrong if the reader comes first.
 fn first_come() {
     let (x, other) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
     idle(&other);
@@ -25,7 +25,7 @@ fn first_come() {
     spawn(move || assert_eq!(x.load(SeqCst), 1));
 }
 
-/// Depth 2: wrong when another thread adds between a load and a store.
+/// Depth 2: wrong if another thread adds between a load and a store.
 fn lost_update() {
     let (x, other) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
     idle(&other);
@@ -38,7 +38,7 @@ fn lost_update() {
     assert_eq!(x.load(SeqCst), 2);
 }
 
-/// Depth 3: wrong when each of two threads stops once inside the other's pair.
+/// Depth 3: wrong if each of two threads stops once inside the other's pair.
 fn crossed_pairs() {
     let words: Arc<Vec<AtomicU32>> = Arc::new((0..4).map(|_| AtomicU32::new(0)).collect());
     let (a, b) = (Arc::clone(&words), Arc::clone(&words));
@@ -56,7 +56,7 @@ fn crossed_pairs() {
         (saw, last)
     });
     let (one, other) = (first.join().unwrap(), second.join().unwrap());
-    // The first is in its pair when the second comes, and the second in its own when the first goes on.
+    // The first is in its pair when the second comes, and the second in its own when the first continues.
     assert!(!(one == (1, 0) && other == (1, 1)));
 }
 
@@ -80,13 +80,13 @@ fn bugs_of_depth_one_to_three_are_found_as_often_as_is_stated() {
     let programs: [(Program, u32); 3] = [(first_come, 1), (lost_update, 2), (crossed_pairs, 3)];
     for (program, depth) in programs {
         for memory in [Memory::Sc, Memory::Tso, Memory::C11] {
-            // What is stated is of the executions that break no rule: those of a program without the bug.
+            // The statement is about the executions that break no rule: those of a program without the bug.
             const CAMPAIGNS: u64 = 60;
             const RUNS: u64 = 12;
             let found = (0..CAMPAIGNS)
                 .filter(|&seed| sampled(program, memory, RUNS, seed, depth).violation().is_some())
                 .count() as u64;
-            // Threads and steps of these programs, from above.
+            // Upper bounds on the threads and steps of these programs.
             let counted = if memory == Memory::Sc { 9.0 } else { 6.0 } - 1.0;
             let each = 1.0 / (4.0 * 24f64.powi(depth as i32 - 1));
             let stated = 1.0 - (1.0 - each).powf(counted);
@@ -216,7 +216,7 @@ fn a_deadlock_is_one_in_a_drawn_execution_too() {
     assert!(matches!(violation.failure, Failure::Deadlock { .. }));
 }
 
-/// One thread writes, so many read: 2^n executions, each as large a part as the others.
+/// One thread writes, the given number read: 2^n executions, each an equally large part.
 fn readers(n: usize) {
     let x = Arc::new(AtomicU32::new(0));
     for thread in 0..=n {
@@ -249,7 +249,7 @@ fn an_estimate_is_within_its_error() {
     let guess = |body: fn()| Explorer::new(Memory::C11).estimate(400, 1, body).unwrap().unwrap();
     let even = guess(|| readers(10));
     assert!((even.executions - 1024.0).abs() < 0.001 && even.error < 0.001, "{even}");
-    // 36 executions, in a tree whose ways are not alike.
+    // 36 executions, in a tree whose branches are not equally large.
     let uneven = guess(|| {
         let x = Arc::new(AtomicU32::new(0));
         for value in 0..3 {
@@ -264,8 +264,8 @@ fn an_estimate_is_within_its_error() {
     assert!((uneven.executions - 36.0).abs() < 4.0 * uneven.error, "{uneven}");
 }
 
-/// Two threads; wrong when one of them stores between two given steps of the other: depth 2, and little more likely
-/// than PCT promises.
+/// Two threads; wrong if one of them stores between two given steps of the other: depth 2, and hardly more likely than
+/// PCT guarantees.
 fn late_store() {
     let x = Arc::new(AtomicU32::new(0));
     let (stores, other) = (Arc::clone(&x), Arc::clone(&x));

@@ -1,5 +1,5 @@
-//! A violation is shown as an execution with few switches between threads. src/real/shrink/tests.rs: the fewest there
-//! are, against all executions of random programs. tests/real_code.rs: every mutant.
+//! A violation is shown as an execution with few switches between threads. src/real/shrink/tests.rs: the minimum,
+//! against all executions of random programs. tests/real_code.rs: every mutant.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -15,7 +15,7 @@ fn violation(explorer: &Explorer, body: impl Fn() + 'static) -> Box<Violation> {
     }
 }
 
-/// Many rounds of others' work, of which the bug needs nothing.
+/// Many rounds of unrelated work by other threads.
 fn noise_around_a_lost_update() {
     let (x, noise) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
     let workers = [0, 1].map(|_| {
@@ -35,7 +35,7 @@ fn noise_around_a_lost_update() {
 fn what_the_violation_does_not_need_is_left_out() {
     let small = violation(&Explorer::new(Memory::C11), noise_around_a_lost_update);
     let shrunk = small.shrunk.unwrap();
-    // Started by thread 0, left in the middle by the other, and back: of the workers nothing is left.
+    // Started by thread 0, preempted by the other, and back: nothing is left of the workers.
     assert_eq!((shrunk.to.switches, shrunk.to.old), (4, 0), "{shrunk}\n{small}");
     assert!(!small.schedule.contains(" 1") && !small.schedule.contains(" 2"), "{}", small.schedule);
     assert!(shrunk.to.steps < shrunk.from.steps, "{shrunk}");
@@ -45,7 +45,7 @@ fn what_the_violation_does_not_need_is_left_out() {
 fn every_kind_of_violation_shrinks_and_stays_what_it_is() {
     let race = violation(&Explorer::new(Memory::C11), || {
         struct Shared(UnsafeCell<u32>);
-        // SAFETY: it is not sound to share this; that the checker says so is the test.
+        // SAFETY: sharing this is unsound; the test is that the checker reports it.
         unsafe impl Sync for Shared {}
         let cell = Arc::new(Shared(UnsafeCell::new(0)));
         let other = Arc::clone(&cell);

@@ -1,4 +1,4 @@
-//! What may happen without a cause, or to anyone: time-outs, spurious failures and wake-ups, and which waiter is woken.
+//! Time-outs, spurious failures and wakeups, and which waiter is woken.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

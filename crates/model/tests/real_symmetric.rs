@@ -1,5 +1,5 @@
-//! Symmetric threads: the executions explored against the classes of all candidate executions, count by count; locks,
-//! waits and memory; what is not symmetric is an error.
+//! Symmetric threads: the explored executions against the classes of all candidate executions, count by count; locks,
+//! waits and memory; threads that are not symmetric are an error.
 //!
 //! `UNC_DEPTH=full` runs more programs.
 
@@ -22,7 +22,7 @@ use uncontended_testkit::repetitions;
 const MODELS: [(Memory, Model); 3] =
     [(Memory::C11, Model::C11), (Memory::Tso, Model::Tso), (Memory::Sc, Model::Sc)];
 
-/// Roles of threads, in the order in which they start: how many run the same instructions.
+/// Roles of threads, in the order in which they start: how many threads run the same instructions.
 type Roles = Vec<(usize, Vec<Instruction>)>;
 
 fn roles(random: &mut Random) -> Roles {
@@ -50,7 +50,7 @@ fn roles(random: &mut Random) -> Roles {
     roles
 }
 
-/// The outcomes of `roles` with the number of executions of each, and how many there were in all.
+/// The outcomes of `roles` with the number of executions of each, and the total number of executions.
 fn explored(roles: &Roles, explorer: &Explorer) -> (BTreeMap<Vec<u32>, u64>, u64) {
     let roles = roles.clone();
     let (found, report) = explorer
@@ -77,7 +77,7 @@ fn explored(roles: &Roles, explorer: &Explorer) -> (BTreeMap<Vec<u32>, u64>, u64
     (found, report.executions)
 }
 
-/// How many executions more than classes were explored.
+/// How many more executions than classes were explored.
 fn check(roles: &Roles, memory: Memory, model: Model) -> u64 {
     let (mut program, mut groups): (Program, Vec<Vec<usize>>) = Default::default();
     for (count, role) in roles {
@@ -133,7 +133,7 @@ fn without_symmetry_all_are_explored() {
     }
 }
 
-/// What it explores with symmetry, and without, in each memory model.
+/// The number of executions with symmetry, and without, in each memory model.
 fn counts(body: impl Fn() + Clone + 'static) -> [(u64, u64); 3] {
     MODELS.map(|(memory, _)| {
         let count = |reduces| {
@@ -148,7 +148,7 @@ fn counts(body: impl Fn() + Clone + 'static) -> [(u64, u64); 3] {
 }
 
 #[test]
-fn who_comes_first_has_no_name() {
+fn the_thread_that_comes_first_has_no_name() {
     for (threads, orders) in [(2, 2), (3, 6), (4, 24)] {
         let adds = move || {
             let x = Arc::new(AtomicU32::new(0));
@@ -163,7 +163,7 @@ fn who_comes_first_has_no_name() {
             group.join().unwrap();
         };
         assert_eq!(counts(locks), [(1, orders); 3]);
-        // So many of the readers find the write.
+        // This many of the readers find the write.
         let reads = move || {
             let x = Arc::new(AtomicU32::new(0));
             let theirs = Arc::clone(&x);
@@ -263,12 +263,12 @@ fn a_deadlock_of_some_is_found() {
     }
 }
 
-/// What makes the threads of `body` not symmetric, as the error says it.
+/// Why the threads of `body` are not symmetric, as the error states it.
 fn refused(body: impl Fn() + 'static) -> String {
     Explorer::new(Memory::C11).explore(body).unwrap_err().to_string()
 }
 
-/// A clone is not what it was cloned from.
+/// Its clone differs from the original.
 struct Numbered(u32);
 
 impl Clone for Numbered {
@@ -278,7 +278,7 @@ impl Clone for Numbered {
 }
 
 #[test]
-fn what_is_told_apart_is_an_error() {
+fn threads_that_differ_are_an_error() {
     let named = refused(|| {
         spawn_symmetric(2, || drop(current())).join().unwrap();
     });
@@ -296,7 +296,7 @@ fn what_is_told_apart_is_an_error() {
         group.join().unwrap();
     });
     assert!(at_once.starts_with("symmetric threads must do the same"), "{at_once}");
-    // Once they have found different things they may do different things.
+    // Once they have found different things they may act differently.
     let later = refused(|| {
         let (x, number) = (Arc::new(AtomicU32::new(0)), Numbered(0));
         let group = spawn_symmetric(2, move || {

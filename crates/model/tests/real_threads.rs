@@ -1,6 +1,6 @@
-//! Threads, waiting and bounds: what blocks, what is told apart, and what is not a verdict.
+//! Threads, waiting and bounds: what blocks, what is distinguished, and what gets no verdict.
 
-#![allow(clippy::disallowed_types, clippy::disallowed_methods)] // Threads outside of the exploration.
+#![allow(clippy::disallowed_types, clippy::disallowed_methods)] // Threads outside the exploration.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -133,7 +133,7 @@ fn park_takes_one_token() {
     assert_eq!(
         seen.len(),
         1,
-        "nobody unparks, the timeout ends it: no deadlock, since the wait may end"
+        "no thread unparks it, the time-out ends it: no deadlock, since the wait may end"
     );
 }
 
@@ -169,7 +169,7 @@ fn a_wake_reaches_the_oldest_waiter_only() {
             let word = Arc::clone(&word);
             spawn(move || futex_wait(&*word, 0))
         });
-        // Nobody changes the word: each needs a wake of its own.
+        // No thread changes the word: each waiter needs its own wake.
         let mut woken = 0;
         while woken < 2 {
             woken += futex_wake(&*word, 1);
@@ -185,17 +185,17 @@ fn a_wake_reaches_the_oldest_waiter_only() {
 }
 
 #[test]
-fn a_spin_lock_ends_and_a_wait_for_nobody_does_not() {
+fn a_spin_lock_ends_and_a_wait_for_no_thread_does_not() {
     let report = explore(|| {
         struct Shared(AtomicBool, UnsafeCell<u32>);
-        // SAFETY: the number is touched under the flag alone.
+        // SAFETY: the number is only accessed while the flag is held.
         unsafe impl Sync for Shared {}
         let shared = Arc::new(Shared(AtomicBool::new(false), UnsafeCell::new(0)));
         let add = |shared: &Shared| {
             while shared.0.compare_exchange(false, true, Acquire, Relaxed).is_err() {
                 spin_loop();
             }
-            // SAFETY: the flag is ours, and so is the number until we give it back.
+            // SAFETY: we hold the flag, and so own the number until we release it.
             shared.1.with_mut(|n| unsafe { *n += 1 });
             shared.0.store(false, Release);
         };
@@ -204,10 +204,10 @@ fn a_spin_lock_ends_and_a_wait_for_nobody_does_not() {
             spawn(move || add(&shared))
         });
         threads.into_iter().for_each(|thread| thread.join().unwrap());
-        // SAFETY: both threads have ended, nobody else has the number.
+        // SAFETY: both threads have ended, so no other thread accesses the number.
         assert_eq!(shared.1.with(|n| unsafe { *n }), 2);
     });
-    // Either thread is first; the other one fails up to three times.
+    // Either thread may be first; the other one fails up to three times.
     assert!(report.holds() && report.executions == 2 * 4, "{report}");
     assert_eq!(report.rounds, Some(3));
     let endless = failure(|| {
@@ -345,7 +345,7 @@ fn an_atomic_must_be_published_before_it_is_used() {
         });
         let found = slot.load(Acquire);
         if !found.is_null() {
-            // SAFETY: leaked above, so it is there; that its creation is not known is what the checker finds.
+            // SAFETY: leaked above, so it exists; the checker finds that the use is not ordered after its creation.
             unsafe { &*found }.load(Relaxed);
         }
         thread.join().unwrap();
@@ -423,7 +423,7 @@ fn destructors_of_an_execution_that_ends_early_see_its_newest_values() {
     assert_eq!(seen.load(std::sync::atomic::Ordering::Relaxed), 9);
 }
 
-/// A value whose drop takes it back, as a ring's or a list's does.
+/// A value that is taken out when it is dropped, like a ring's or a list's.
 struct Owner(UnsafeCell<u32>);
 
 // SAFETY: the threads below only read until the last of them drops it.
@@ -431,7 +431,7 @@ unsafe impl Sync for Owner {}
 
 impl Owner {
     fn read(&self) -> u32 {
-        // SAFETY: nobody writes while it is shared.
+        // SAFETY: no thread writes while it is shared.
         self.0.with(|n| unsafe { *n })
     }
 }

@@ -1,5 +1,5 @@
-//! What a trace tells of a violation: names, rounds, origins, both accesses of a race and the link between them that is
-//! missing; and the page that shows it.
+//! What a trace shows of a violation: names, rounds, origins, both accesses of a race and the missing link
+//! between them; and the page that shows it.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
@@ -23,7 +23,7 @@ fn trace(body: impl Fn() + 'static) -> String {
 
 struct Slot(UnsafeCell<u32>, AtomicU32);
 
-// SAFETY: it is not sound to share this; that the checker says so is the test.
+// SAFETY: sharing this is unsound; the test is that the checker reports it.
 unsafe impl Sync for Slot {}
 
 /// A slot handed over by a flag, with fences and these orderings.
@@ -49,7 +49,7 @@ fn hand_over(
     }
 }
 
-/// Lines that are too long for a terminal go on in the next one.
+/// Lines that are too long for a terminal continue in the next one.
 fn unwrapped(text: &str) -> String {
     text.replace("\n     ", " ")
 }
@@ -97,7 +97,7 @@ fn a_race_shows_both_accesses_and_the_link_that_is_missing() {
 }
 
 #[test]
-fn a_chain_that_breaks_in_the_middle_is_told_there() {
+fn a_chain_that_breaks_in_the_middle_is_reported_there() {
     let text = trace(|| {
         let flags = [AtomicU32::new(0).named("one"), AtomicU32::new(0).named("two")];
         let shared = Arc::new((Slot(UnsafeCell::new(0), AtomicU32::new(0)), flags));
@@ -144,7 +144,7 @@ fn passed_on(
 }
 
 #[test]
-fn of_a_chain_all_that_is_missing_is_told_and_nothing_else() {
+fn everything_missing_in_a_chain_is_reported_and_nothing_else() {
     for relaxed in 1..16u32 {
         let pick = |bit: u32, order| if relaxed >> bit & 1 == 1 { Relaxed } else { order };
         let orders = [pick(0, Release), pick(1, Acquire), pick(2, Release), pick(3, Acquire)];
@@ -195,7 +195,7 @@ fn a_fence_that_is_there_lacks_nothing() {
 }
 
 #[test]
-fn where_one_of_several_orderings_would_do_that_is_told() {
+fn alternative_missing_orderings_are_reported() {
     let text = trace(passed_on(
         |flags| flags.iter().for_each(|flag| flag.store(1, Relaxed)),
         |_| (),

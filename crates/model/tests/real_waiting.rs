@@ -1,5 +1,5 @@
-//! Waiting loses no order and makes none up: critical sections under every kind of lock come in exactly all the orders
-//! that there are. For the stand-in `Mutex`, each in one execution.
+//! Waiting neither loses nor invents an order: critical sections under every kind of lock run in exactly all possible
+//! orders. For the stand-in `Mutex`, each in one execution.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use uncontended_model::real::{
     spin_loop,
 };
 
-/// The locks: how to take one, how to give it back.
+/// The locks: how to acquire one, how to release it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Kind {
     CompareAndSwap,
@@ -26,7 +26,7 @@ struct Lock {
     log: UnsafeCell<Vec<usize>>,
 }
 
-// SAFETY: the log is touched by whoever holds the lock.
+// SAFETY: only the lock's holder accesses the log.
 unsafe impl Sync for Lock {}
 
 impl Lock {
@@ -84,7 +84,7 @@ impl Lock {
     }
 }
 
-/// All merges of each thread's so many sections.
+/// All merges of each thread's critical sections.
 fn merges(left: &mut [usize], order: &mut Vec<usize>, all: &mut BTreeSet<Vec<usize>>) {
     if left.iter().all(|&n| n == 0) {
         all.insert(order.clone());
@@ -121,7 +121,7 @@ fn explore(
                     spawn(move || {
                         for _ in 0..sections[thread] {
                             lock.lock();
-                            // SAFETY: the lock is held, and the log is its holder's.
+                            // SAFETY: the lock is held, and its holder owns the log.
                             lock.log.with_mut(|log| unsafe { (*log).push(thread) });
                             lock.unlock();
                         }
@@ -129,7 +129,7 @@ fn explore(
                 })
                 .collect();
             threads.into_iter().for_each(|thread| thread.join().unwrap());
-            // SAFETY: all threads have ended, nobody else has the log.
+            // SAFETY: all threads have ended, so no other thread accesses the log.
             lock.log.with(|log| unsafe { (*log).clone() })
         })
         .unwrap();
