@@ -3,11 +3,11 @@
 //! # Contract
 //! [`shrink`] takes a violation and searches for one of less [`Cost`] (switches, then steps):
 //! 1. What the violation does not need is removed: steps that lead to neither of the conflicting accesses, nor to the
-//! panic. The rest is put in the order of least cost.
+//!    panic. The rest is put in the order of least cost.
 //! 2. All executions of the program are run in order of cost, starting with those without switches, until a violation
-//! is found or the bound on runs is hit. If the bound was not hit, none has less.
+//!    is found or the bound on runs is hit. If the bound was not hit, none has less.
 //! 3. Otherwise pieces of one thread that are separated by others are joined, one pair at a time, as long as the
-//! violation remains.
+//!    violation remains.
 //!
 //! Every candidate is run, and counts only if it breaks the same rule at the same place (`place`). The result is a
 //! schedule that was followed to its violation. It depends only on the program, not on time.
