@@ -44,8 +44,8 @@ impl<T> fmt::Debug for SymmetricHandle<T> {
 ///   only on its values; equal results must be indistinguishable.
 ///
 /// These checks are made: neighbours that have found the same so far must do the same next; and in each sampled
-/// execution (see [`Explorer::explore`](super::Explorer::explore)) that was completed, every thread takes every place of
-/// its group once: each exchange must be an execution too, and return the same. Otherwise
+/// execution (see [`Explorer::explore`](super::Explorer::explore)) that was completed, every thread takes every place
+/// of its group once: each exchange must be an execution too, and return the same. Otherwise
 /// [`Diverged`](super::Diverged) says what does not match. What no sample shows is missed.
 ///
 /// Under SC and TSO each class of executions is explored exactly once. The same holds under C11, with few exceptions:
