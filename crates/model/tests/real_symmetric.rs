@@ -357,13 +357,14 @@ fn outside_an_exploration_they_are_threads() {
 /// Of several clones the second one made differs.
 struct Odd {
     is_odd: bool,
-    made: Arc<std::sync::atomic::AtomicU32>,
+    made: Arc<std::sync::Mutex<u32>>,
 }
 
 impl Clone for Odd {
     fn clone(&self) -> Odd {
-        let number = self.made.fetch_add(1, Relaxed);
-        Odd { is_odd: number == 1, made: Arc::clone(&self.made) }
+        let mut made = self.made.lock().unwrap();
+        *made += 1;
+        Odd { is_odd: *made == 2, made: Arc::clone(&self.made) }
     }
 }
 
@@ -372,7 +373,7 @@ fn one_that_differs_is_an_error_wherever_it_stands() {
     for threads in [3, 4] {
         let body = move || {
             let x = Arc::new(AtomicU32::new(0));
-            let odd = Odd { is_odd: false, made: Arc::new(std::sync::atomic::AtomicU32::new(0)) };
+            let odd = Odd { is_odd: false, made: Arc::new(std::sync::Mutex::new(0)) };
             let group = spawn_symmetric(threads, move || {
                 let odd = &odd;
                 let found = x.fetch_add(1, Relaxed);
