@@ -3,7 +3,8 @@
 
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t c = PTHREAD_COND_INITIALIZER;
-static int waiting, called;
+static int called;
+static _Atomic int waiting;
 
 NOINLINE static void come_back(void) {
     pthread_mutex_lock(&m);
@@ -29,11 +30,8 @@ NOINLINE static void call_and_keep(void) {
 
 int main(void) {
     pthread_t thread = start(body, NULL);
-    for (int all = 0; !all; nap_ms(5)) {
-        pthread_mutex_lock(&m);
-        all = waiting;
-        pthread_mutex_unlock(&m);
-    }
+    while (!waiting) nap_ms(1);
+    nap_ms(20); /* It gets from there into the wait before anyone wants its mutex. */
     call_and_keep();
     pthread_join(thread, NULL);
 
