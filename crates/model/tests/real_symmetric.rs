@@ -104,7 +104,7 @@ fn check(roles: &Roles, memory: Memory, model: Model) -> u64 {
 fn each_class_of_random_programs_is_explored_once() {
     let mut random = Random(0x7_1435);
     let (mut excess, mut programs) = ([0; 3], 0);
-    for _ in 0..repetitions("symmetric programs", 60, 3_000) {
+    for _ in 0..repetitions("symmetric programs", 60, 600) {
         let roles = roles(&mut random);
         for (at, (memory, model)) in MODELS.into_iter().enumerate() {
             let more = check(&roles, memory, model);
@@ -122,7 +122,7 @@ fn each_class_of_random_programs_is_explored_once() {
 #[test]
 fn without_symmetry_all_are_explored() {
     let mut random = Random(0x7_1436);
-    for _ in 0..repetitions("symmetric programs, unreduced", 10, 300) {
+    for _ in 0..repetitions("symmetric programs, unreduced", 10, 100) {
         let roles = roles(&mut random);
         let program: Program =
             roles.iter().flat_map(|(count, role)| vec![role.clone(); *count]).collect();

@@ -220,7 +220,7 @@ fn classes_of_programs_that_wait_are_each_explored_once() {
     let mut random = Random(0x0_5ea7);
     let (mut all, mut least, mut explored, mut violated) = (0, 0, 0, 0);
     let mut more = [0; 3];
-    for _ in 0..repetitions("symmetric programs that wait", 30, 1_000) {
+    for _ in 0..repetitions("symmetric programs that wait", 30, 150) {
         let program = Program::new(&mut random);
         for (at, memory) in [Memory::C11, Memory::Tso, Memory::Sc].into_iter().enumerate() {
             let explorer = Explorer::new(memory).leaks(true).shrink(0);
