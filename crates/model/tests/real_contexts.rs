@@ -6,10 +6,10 @@
 mod candidates;
 mod programs;
 
-use candidates::{Instruction, Model, Program, Within, executions, executions_within};
-use programs::{LOCATIONS, instruction, run};
+use candidates::{Model, Program, Within, executions, executions_within};
+use programs::{LOCATIONS, outcome, program};
 use std::sync::Arc;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use std::sync::atomic::Ordering::{Acquire, Release, SeqCst};
 use uncontended_model::random::Random;
 use uncontended_model::real::{
     AtomicBool, AtomicU32, Bound, Explorer, Failure, Memory, Mutex, Verdict, futex_wait,
@@ -20,15 +20,6 @@ use uncontended_testkit::repetitions;
 const MODELS: [(Memory, Model); 3] =
     [(Memory::C11, Model::C11), (Memory::Tso, Model::Tso), (Memory::Sc, Model::Sc)];
 
-fn program(random: &mut Random) -> Program {
-    let threads = 2 + random.below(2) as usize;
-    let mut stored = 0;
-    let length = |random: &mut Random| 1 + random.below(if threads == 2 { 4 } else { 2 });
-    (0..threads)
-        .map(|_| (0..length(random)).map(|_| instruction(random, &mut stored, false)).collect())
-        .collect()
-}
-
 /// Counts within a bound equal the enumerator's and grow to the total. Returns the contexts that the last execution
 /// needs.
 fn check(program: &Program, memory: Memory, model: Model) -> u32 {
@@ -38,25 +29,7 @@ fn check(program: &Program, memory: Memory, model: Model) -> u32 {
         let explored = program.clone();
         // The first thread starts the others, and joins them.
         let explorer = Explorer::new(memory).contexts(most + 2);
-        let (found, report) = explorer
-            .outcomes(move || {
-                let words: Arc<Vec<AtomicU32>> =
-                    Arc::new((0..LOCATIONS).map(|_| AtomicU32::new(0)).collect());
-                let start = |instructions: &Vec<Instruction>| {
-                    let (instructions, words) = (instructions.clone(), Arc::clone(&words));
-                    spawn(move || {
-                        let mut reads = Vec::new();
-                        instructions.into_iter().for_each(|it| run(it, &words, &mut reads));
-                        reads
-                    })
-                };
-                let threads: Vec<_> = explored.iter().map(start).collect();
-                let mut all: Vec<u32> =
-                    threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
-                all.extend(words.iter().map(|word| word.load(Relaxed)));
-                all
-            })
-            .unwrap();
+        let (found, report) = explorer.outcomes(move || outcome(&explored, || ())).unwrap();
         assert!(report.holds(), "{report}");
         assert_eq!((report.contexts, report.preemptions), (Some(most + 2), None));
         assert_eq!(

@@ -6,8 +6,8 @@
 mod candidates;
 mod programs;
 
-use candidates::{Instruction, Model, Program, Within, executions, executions_within};
-use programs::{LOCATIONS, instruction, run};
+use candidates::{Model, Program, Within, executions, executions_within};
+use programs::{LOCATIONS, outcome, program};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use uncontended_model::random::Random;
@@ -16,15 +16,6 @@ use uncontended_model::real::{
     futex_wake, park, spawn, spin_loop, wait_until,
 };
 use uncontended_testkit::repetitions;
-
-fn program(random: &mut Random) -> Program {
-    let threads = 2 + random.below(2) as usize;
-    let mut stored = 0;
-    let length = |random: &mut Random| 1 + random.below(if threads == 2 { 4 } else { 2 });
-    (0..threads)
-        .map(|_| (0..length(random)).map(|_| instruction(random, &mut stored, false)).collect())
-        .collect()
-}
 
 /// Counts within a bound equal the enumerator's, grow with the bound, and reach the total.
 fn check(program: &Program, memory: Memory, model: Model) -> u32 {
@@ -36,23 +27,7 @@ fn check(program: &Program, memory: Memory, model: Model) -> u32 {
         let explored = program.clone();
         let (found, report) = Explorer::new(memory)
             .preemptions(most)
-            .outcomes(move || {
-                let words: Arc<Vec<AtomicU32>> =
-                    Arc::new((0..LOCATIONS).map(|_| AtomicU32::new(0)).collect());
-                let start = |instructions: &Vec<Instruction>| {
-                    let (instructions, words) = (instructions.clone(), Arc::clone(&words));
-                    spawn(move || {
-                        let mut reads = Vec::new();
-                        instructions.into_iter().for_each(|it| run(it, &words, &mut reads));
-                        reads
-                    })
-                };
-                let threads: Vec<_> = explored.iter().map(start).collect();
-                let mut all: Vec<u32> =
-                    threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
-                all.extend(words.iter().map(|word| word.load(Relaxed)));
-                all
-            })
+            .outcomes(move || outcome(&explored, || ()))
             .unwrap();
         assert!(report.holds(), "{report}");
         assert_eq!(report.preemptions, Some(most));

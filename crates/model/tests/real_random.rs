@@ -6,11 +6,9 @@
 mod candidates;
 mod programs;
 
-use candidates::{Instruction, Model, Program, executions};
-use programs::{LOCATIONS, instruction, run};
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use uncontended_model::real::{AtomicU32, Explorer, Memory, spawn, yield_now};
+use candidates::{Model, Program, executions};
+use programs::{LOCATIONS, instruction, outcome};
+use uncontended_model::real::{Explorer, Memory, yield_now};
 use uncontended_testkit::{Random, repetitions};
 
 fn program(random: &mut Random) -> Program {
@@ -31,26 +29,11 @@ fn check(program: Program, memory: Memory, model: Model, with_hints: bool) {
     let explored = program.clone();
     let (found, report) = Explorer::new(memory)
         .outcomes(move || {
-            let words: Arc<Vec<AtomicU32>> =
-                Arc::new((0..LOCATIONS).map(|_| AtomicU32::new(0)).collect());
-            let start = |instructions: &Vec<Instruction>| {
-                let (instructions, words) = (instructions.clone(), Arc::clone(&words));
-                spawn(move || {
-                    let mut reads = Vec::new();
-                    for instruction in instructions {
-                        run(instruction, &words, &mut reads);
-                        if with_hints {
-                            yield_now();
-                        }
-                    }
-                    reads
-                })
-            };
-            let threads: Vec<_> = explored.iter().map(start).collect();
-            let mut all: Vec<u32> =
-                threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
-            all.extend(words.iter().map(|word| word.load(Ordering::Relaxed)));
-            all
+            outcome(&explored, move || {
+                if with_hints {
+                    yield_now();
+                }
+            })
         })
         .unwrap();
     assert!(report.holds() && report.rounds.is_none(), "{report}");

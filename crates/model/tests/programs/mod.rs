@@ -1,9 +1,12 @@
 //! Random programs for the checker and the enumerator, and the code that runs them on explored threads.
 
-use super::candidates::{Instruction, Mode};
+#![allow(dead_code, reason = "some tests start threads in their own way")]
+
+use super::candidates::{Instruction, Mode, Program};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use uncontended_model::random::Random;
-use uncontended_model::real::{AtomicU32, fence, heavy_fence, light_fence};
+use uncontended_model::real::{AtomicU32, fence, heavy_fence, light_fence, spawn};
 
 pub(crate) const LOCATIONS: usize = 2;
 
@@ -74,4 +77,34 @@ pub(crate) fn run(instruction: Instruction, words: &[AtomicU32], reads: &mut Vec
         Instruction::Light => light_fence(),
         Instruction::Heavy => heavy_fence(),
     }
+}
+
+/// Two or three threads, few instructions each, without heavy fences: bounds on turns are about these.
+pub(crate) fn program(random: &mut Random) -> Program {
+    let threads = 2 + random.below(2) as usize;
+    let mut stored = 0;
+    let length = |random: &mut Random| 1 + random.below(if threads == 2 { 4 } else { 2 });
+    (0..threads)
+        .map(|_| (0..length(random)).map(|_| instruction(random, &mut stored, false)).collect())
+        .collect()
+}
+
+/// Runs a program on explored threads, with `after` after each instruction: what the threads read, then the words.
+pub(crate) fn outcome(program: &Program, after: impl Fn() + Copy + Send + 'static) -> Vec<u32> {
+    let words: Arc<Vec<AtomicU32>> = Arc::new((0..LOCATIONS).map(|_| AtomicU32::new(0)).collect());
+    let start = |instructions: &Vec<Instruction>| {
+        let (instructions, words) = (instructions.clone(), Arc::clone(&words));
+        spawn(move || {
+            let mut reads = Vec::new();
+            for instruction in instructions {
+                run(instruction, &words, &mut reads);
+                after();
+            }
+            reads
+        })
+    };
+    let threads: Vec<_> = program.iter().map(start).collect();
+    let mut all: Vec<u32> = threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
+    all.extend(words.iter().map(|word| word.load(Ordering::Relaxed)));
+    all
 }
