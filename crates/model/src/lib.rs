@@ -8,7 +8,7 @@
 //!
 //! [`history`] checks recorded histories of operations.
 //!
-//! [`real`] checks the code of a library itself, not a description of it.
+//! `real` (a feature, on by default) checks the code of a library itself, not a description of it.
 #![allow(clippy::disallowed_types, clippy::disallowed_methods)] // Floor 0: below the door.
 #![deny(unsafe_code)] // Allowed in five files of `real`: `context`, `runtime`, `heap`, `arc`, `jobs`.
 
@@ -24,6 +24,7 @@ pub mod memory;
 pub mod outcome;
 pub mod program;
 pub mod random;
+#[cfg(feature = "real")]
 pub mod real;
 pub mod search;
 pub mod state;
