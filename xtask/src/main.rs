@@ -1,10 +1,11 @@
 //! Chores of the workspace. `cargo xtask ci` checks all that must hold; `tidy` holds the rules of STYLE.md (`ratchet`
 //! lowers its counts), `licences` those of the licences; `mutants` seeds bugs that tests must find; `header` writes the
-//! C header of the library; `skips` lists the tests that were skipped.
+//! C header of the library, `explored` the page of what the checker has explored; `skips` lists the tests that were skipped.
 #![forbid(unsafe_code)]
 
 mod ci;
 mod coverage;
+mod explored;
 mod header;
 mod licences;
 mod metadata;
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
         ),
         ["ratchet"] => report("ratchet", tidy::lower(root()).map(|()| Vec::new())),
         ["licences"] => report("licences", licences::check(root())),
+        ["explored"] => report("explored", explored::write(root()).map(|()| Vec::new())),
         ["header"] => report("header", header::write(root()).map(|()| Vec::new())),
         ["ci", ..] => ci::main(root(), &chores[1..]),
         ["mutants", ..] => mutants::main(root(), &chores[1..]),
@@ -43,7 +45,7 @@ fn main() -> ExitCode {
         }
         _ => {
             eprintln!(
-                "usage: cargo xtask ci [WORD] [--list] | mutants [WORD] [--list] [--held] [--orderings CRATE] | coverage [CRATE...] | tidy | ratchet | licences | header | skips [--forget]"
+                "usage: cargo xtask ci [WORD] [--list] | mutants [WORD] [--list] [--held] [--orderings CRATE] | coverage [CRATE...] | explored | tidy | ratchet | licences | header | skips [--forget]"
             );
             ExitCode::from(2)
         }

@@ -12,6 +12,8 @@ mod step;
 mod steps;
 mod summary;
 
+pub(crate) use steps::test_files;
+
 use crate::skips;
 use std::path::Path;
 use std::process::ExitCode;

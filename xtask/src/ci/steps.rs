@@ -239,7 +239,7 @@ fn compared(root: &Path) -> Result<Vec<Step>, String> {
 }
 
 /// The crate and name of every test file that holds this text.
-fn test_files(root: &Path, text: &str) -> Result<Vec<(String, String)>, String> {
+pub(crate) fn test_files(root: &Path, text: &str) -> Result<Vec<(String, String)>, String> {
     let mut found = Vec::new();
     for package in entries(root, "crates")? {
         let folder = format!("crates/{package}/tests");

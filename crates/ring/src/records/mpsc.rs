@@ -89,11 +89,12 @@ pub(super) struct Control<N> {
     /// Notifiers for the consumer, which waits for records, and for producers, which wait for room.
     pub(super) values: CachePadded<Listeners<N>>,
     pub(super) room: CachePadded<N>,
-    /// The number of producers that have not gone, plus [`OPEN`] if others may join.
+    /// The number of producers that have not gone, plus `OPEN` if others may join.
     pub(super) living: CachePadded<AtomicU64>,
 }
 
 /// Set next to the number of producers in a shared ring that has not been closed: others may join.
+#[cfg(not(unc_model))]
 pub(super) const OPEN: u64 = 1 << 63;
 
 /// One process's handle to a ring.
