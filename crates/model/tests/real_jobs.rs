@@ -60,3 +60,46 @@ fn what_only_another_process_sees_is_reported_as_hidden_state() {
     let told = Explorer::new(Memory::C11).jobs(2).explore(program).unwrap_err();
     assert!(told.to_string().contains("one process of the search breaks a rule"), "{told}");
 }
+
+#[test]
+fn bounds_and_loops_that_give_up_are_those_of_one_process() {
+    use std::sync::Arc;
+    use std::sync::atomic::Ordering::{AcqRel, Acquire, Release};
+    use uncontended_model::real::{AtomicU32, spawn, spin_loop};
+    let program = |rounds: u32, swaps: bool, bytes: u64| {
+        move || {
+            let words = Arc::new([0; 2].map(AtomicU32::new));
+            let writers = [0, 1].map(|at| {
+                let words = Arc::clone(&words);
+                spawn(move || words[at].store(1, Release))
+            });
+            for _ in 0..rounds {
+                let seen = if swaps { words[0].swap(0, AcqRel) } else { words[0].load(Acquire) };
+                if seen == 1 {
+                    break;
+                }
+                spin_loop();
+            }
+            let seen = words[1].load(Acquire);
+            let kept: Vec<_> = (0..bytes * u64::from(seen)).map(|_| AtomicU32::new(1)).collect();
+            drop(kept);
+            writers.into_iter().for_each(|writer| writer.join().unwrap());
+        }
+    };
+    for (rounds, swaps, bytes, bound) in [
+        (100, false, 0, None),
+        (100, true, 0, Some(Bound::Spins(3))),
+        (2, false, 100, Some(Bound::Memory(4_000))),
+    ] {
+        let explorer = Explorer::new(Memory::C11).memory_bytes(bound.map_or(1 << 20, |_| 4_000));
+        let one = explorer.clone().jobs(1).explore(program(rounds, swaps, bytes)).unwrap();
+        let all = explorer.jobs(3).explore(program(rounds, swaps, bytes)).unwrap();
+        let of = |report: &Report| match report.verdict {
+            Verdict::Unknown(bound) => Some(bound),
+            _ => None,
+        };
+        assert_eq!((of(&one), counts(&one)), (bound, counts(&all)), "{one}; {all}");
+        assert_eq!(of(&all), bound, "{all}");
+        assert_eq!((one.forced, one.left_waiting), (all.forced, all.left_waiting), "{one}; {all}");
+    }
+}

@@ -1,8 +1,7 @@
 //! Waiting loops miss nothing below the bound on rounds, and the report states what is beyond it.
 //!
 //! Random programs that wait, against every candidate execution with the same number of failed rounds, count by count:
-//! the same loop with hints and a bound, and as a `wait_until`. `UNC_DEPTH=full` runs 10^4 of them,
-//! `UNC_PROGRAMS=100000` the given number.
+//! the same loop with hints and a bound, and as a `wait_until`. `UNC_DEPTH=full`: 10^4 of them; `UNC_PROGRAMS=n`: n.
 
 mod candidates;
 mod programs;
@@ -192,7 +191,7 @@ fn the_bound_on_rounds_is_exact_and_said() {
         assert_eq!(found, expected.collect());
         let said = format!("holds in all {} executions with at most {most} rounds", most + 1);
         assert!(report.to_string().starts_with(&said), "{report}");
-        assert!(report.forced > 0 && report.rounds == Some(most), "{report}");
+        assert!(report.left_waiting > 0 && report.rounds == Some(most), "{report}");
     }
 }
 
@@ -289,12 +288,13 @@ fn what_a_verdict_covers_is_data() {
         };
         explorer.explore(body).unwrap().coverage()
     };
-    let explorer = || Explorer::new(Memory::C11).rounds(2);
-    assert_eq!(waits(explorer()), Coverage::Within(vec![Limit::Rounds(2)]));
-    let spurious = explorer().spurious(true);
-    assert_eq!(waits(spurious), Coverage::Within(vec![Limit::Rounds(2), Limit::Spurious(2)]));
-    let bounded = explorer().preemptions(1);
-    assert_eq!(waits(bounded), Coverage::Within(vec![Limit::Preemptions(1), Limit::Rounds(2)]));
+    let explorer = || Explorer::new(Memory::C11).rounds(2).spins(50);
+    let (rounds, spins) = (Limit::Rounds(2), Limit::Spins(50));
+    assert_eq!(waits(explorer()), Coverage::Within(vec![rounds, spins]));
+    let spurious = Coverage::Within(vec![rounds, spins, Limit::Spurious(2)]);
+    assert_eq!(waits(explorer().spurious(true)), spurious);
+    let bounded = Coverage::Within(vec![Limit::Preemptions(1), rounds, spins]);
+    assert_eq!(waits(explorer().preemptions(1)), bounded);
     assert_eq!(waits(explorer().executions(1)), Coverage::Partial);
 }
 

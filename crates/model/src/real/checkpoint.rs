@@ -139,7 +139,7 @@ impl<T: Ord + 'static> Exploration<T> {
 
     /// Repeats a run that was counted before.
     fn go_again(&mut self, graph: Graph) -> Result<(), Diverged> {
-        self.execute(graph);
+        self.execute_patiently(graph);
         if let Some(Stop::Diverged(why)) = self.run.core.borrow_mut().stop.take() {
             return Err(Diverged(why));
         }

@@ -18,12 +18,14 @@ use super::growth::Growth;
 use super::guide::Guide;
 use super::heap::Heap;
 use super::op::{EMPTY_QUEUE, Effect, Op, Order};
+use super::probing::{Patience, Probe};
 use super::rounds::{Rounds, Seen, What};
 use super::sampler::Sampler;
 use super::schedule::{Find, Step};
 use super::symmetry;
 use super::verdict::{Bound, Failure, hidden};
-use std::collections::VecDeque;
+use super::waiting::Waiting;
+use std::collections::{HashMap, VecDeque};
 use std::panic::Location as Site;
 
 /// Marks the name of a location's queue.
@@ -94,11 +96,9 @@ pub(crate) enum Stop {
 #[derive(Debug)]
 pub(crate) struct Limits {
     pub(crate) events: usize,
-    /// Unsuccessful rounds that a waiting loop makes before its reads are forced.
+    /// Unsuccessful rounds of a waiting loop that are explored in full.
     pub(crate) rounds: u32,
-    /// The same for a loop that stores what it found, before it is left waiting.
-    pub(crate) rewriting_rounds: u32,
-    /// Unsuccessful rounds after which a loop is taken to wait forever.
+    /// Rounds alone after which a loop is taken to wait forever.
     pub(crate) spins: u32,
     /// Time-outs per thread.
     pub(crate) timeouts: u32,
@@ -136,6 +136,9 @@ pub(crate) struct Core {
     pub(crate) guide: Option<Guide>,
     /// The one thread that moves beyond the graph; `None`: all do.
     pub(crate) alone: Option<usize>,
+    /// Its loop, and what is known of the loops probed before.
+    pub(crate) probe: Option<Probe>,
+    pub(crate) probed: HashMap<Waiting, Patience>,
     /// What a failure about two plain accesses refers to.
     pub(crate) clash: Option<Clash>,
     /// Draws the run at random.
@@ -165,6 +168,8 @@ impl Core {
             script: VecDeque::new(),
             guide: None,
             alone: None,
+            probe: None,
+            probed: HashMap::new(),
             clash: None,
             sampler: None,
             out_of_time: false,

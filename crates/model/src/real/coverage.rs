@@ -1,6 +1,5 @@
 //! What a verdict covers: all executions, all within limits, or some.
 
-use super::probing::PROBED_ROUNDS;
 use super::verdict::{Report, Verdict};
 use std::fmt;
 
@@ -18,7 +17,8 @@ use std::fmt;
 ///         spin_loop();
 ///     }
 /// });
-/// assert_eq!(report.unwrap().coverage(), Coverage::Within(vec![Limit::Rounds(3)]));
+/// let limits = vec![Limit::Rounds(3), Limit::Spins(1_000)];
+/// assert_eq!(report.unwrap().coverage(), Coverage::Within(limits));
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Coverage {
@@ -40,9 +40,12 @@ pub enum Limit {
     Contexts(u32),
     /// At most this many unsuccessful rounds in a row, for each loop that gives hints
     /// ([`Explorer::rounds`](super::Explorer::rounds)). What such a loop does if it finds something new later is not
-    /// explored. The loops left waiting at the limit continue for at least 200 more rounds; whether one gives up after
-    /// that is not checked.
+    /// explored.
     Rounds(u32),
+    /// At most this many rounds until a loop that gives hints gives up by itself
+    /// ([`Explorer::spins`](super::Explorer::spins)). All loops that were left waiting continued for that many rounds;
+    /// what one would do if it gave up later is not explored.
+    Spins(u32),
     /// At most this many time-outs of each thread ([`Explorer::timeouts`](super::Explorer::timeouts)).
     Timeouts(u32),
     /// At most this many spurious failures and wakeups of each thread
@@ -56,6 +59,7 @@ impl fmt::Display for Limit {
             Limit::Preemptions(most) => write!(f, "at most {most} preemptions"),
             Limit::Contexts(most) => write!(f, "at most {most} contexts"),
             Limit::Rounds(most) => write!(f, "at most {most} rounds of waiting"),
+            Limit::Spins(most) => write!(f, "at most {most} rounds until a loop gives up"),
             Limit::Timeouts(most) => write!(f, "at most {most} time-outs a thread"),
             Limit::Spurious(most) => {
                 write!(f, "at most {most} failures or wakeups without a cause a thread")
@@ -81,6 +85,7 @@ impl Report {
             self.preemptions.map(Limit::Preemptions),
             self.contexts.map(Limit::Contexts),
             self.rounds.map(Limit::Rounds),
+            self.spins.map(Limit::Spins),
             self.timeouts.map(Limit::Timeouts),
             self.spurious.map(Limit::Spurious),
         ];
@@ -95,9 +100,6 @@ impl Report {
             write!(f, "{joined} {limit}")?;
             if let Limit::Rounds(_) = limit {
                 write!(f, ", {} reads forced, {} left waiting", self.forced, self.left_waiting)?;
-                if self.left_waiting > 0 {
-                    write!(f, " (for at least {PROBED_ROUNDS} rounds)")?;
-                }
             }
         }
         if !self.symmetric.is_empty() {

@@ -80,7 +80,7 @@ impl Core {
     pub(crate) fn looping(&self, hit: Bound) -> Option<String> {
         if let Bound::Spins(_) = hit {
             let thread = self.threads.iter().position(|run| run.rounds.is_endless())?;
-            let (hint, _) = self.threads[thread].rounds.hinted()?;
+            let hint = self.threads[thread].rounds.hinted_at()?;
             return Some(format!(
                 "thread {thread} only gives hints at {hint}: read what the loop waits for in each round"
             ));

@@ -7,7 +7,6 @@ use super::growth::Growth;
 use super::jobs::Shared;
 use super::memory::Memory;
 use super::preemptions::{self, Turns};
-use super::probing::Probe;
 use super::runtime::Run;
 use super::schedule::{self, Step};
 use super::verdict::{
@@ -59,8 +58,6 @@ pub(super) struct Exploration<T> {
     /// find code that depends on hidden state.
     pub(super) samples: Vec<(Graph, Option<Rc<T>>)>,
     rerun: u64,
-    /// Waiting loops that have been probed.
-    pub(super) probed: Vec<Probe>,
     /// A run ended with threads that wait forever, except for one that might time out once more.
     pub(super) is_out_of_time: bool,
     begun: Instant,
@@ -118,7 +115,6 @@ impl<T: Ord + 'static> Exploration<T> {
             out_of_time: 0,
             samples: Vec::new(),
             rerun: 0,
-            probed: Vec::new(),
             is_out_of_time: false,
             begun: Instant::now(),
             limit: bounds.time_limit(),
@@ -212,7 +208,7 @@ impl<T: Ord + 'static> Exploration<T> {
 
     /// Runs `graph` and what follows from it, and records the run.
     pub(super) fn run_one(&mut self, graph: Graph) -> Result<Ended<T>, Diverged> {
-        let result = self.execute(graph).map(Rc::new);
+        let result = self.execute_patiently(graph).map(Rc::new);
         let mut core = self.run.core.borrow_mut();
         let stop = core.stop.take();
         if let Some(sampler) = core.sampler.take() {
@@ -238,7 +234,7 @@ impl<T: Ord + 'static> Exploration<T> {
             None => {}
         }
         let mut ended = Ended::Whole(result.clone());
-        if let Some(hit) = self.gives_up_later() {
+        if let Some(hit) = self.keeps_out() {
             self.cut += 1;
             ended = Ended::Cut(hit);
         } else if let Some(failure) = self.count(result.clone()) {
@@ -281,7 +277,7 @@ impl<T: Ord + 'static> Exploration<T> {
             core.growth.single = true;
             core.script = steps;
         }
-        let result = self.execute(Graph::default()).map(Rc::new);
+        let result = self.execute_patiently(Graph::default()).map(Rc::new);
         let (stop, left) = {
             let mut core = self.run.core.borrow_mut();
             (core.stop.take(), core.script.len())
@@ -325,6 +321,8 @@ impl<T: Ord + 'static> Exploration<T> {
             preemptions: counted(Turns::preemptions),
             contexts: counted(Turns::contexts),
             trace: trace::diagram(&core, &failure),
+            spins: (!core.spinning().is_empty() && matches!(failure, Failure::Deadlock { .. }))
+                .then_some(core.limits.spins),
             failure,
             after: self.executions,
             schedule,
@@ -369,6 +367,7 @@ impl<T: Ord + 'static> Exploration<T> {
             rounds: is_bounded.then_some(self.bounds.rounds),
             forced: self.forced,
             left_waiting: self.left_waiting,
+            spins: (self.left_waiting > 0).then_some(self.bounds.limits().spins),
             timeouts: (self.out_of_time > 0).then_some(self.bounds.timeouts),
             preemptions: self.bounds.turns.and_then(Turns::preemptions),
             contexts: self.bounds.turns.and_then(Turns::contexts),
@@ -473,12 +472,13 @@ impl<T: Ord + 'static> Exploration<T> {
             return Err(Diverged(hidden(format!("{}; {why}", violation.failure))));
         }
         self.repeat_samples()?;
-        let violation = self.drawn(self.shrunk(violation));
+        let shrunk = self.shrunk(violation);
+        let violation = self.drawn(shrunk);
         Ok(self.report(Verdict::Violated(Box::new(violation))))
     }
 
     /// The same violation, shrunk.
-    fn shrunk(&self, violation: Violation) -> Violation {
+    fn shrunk(&mut self, violation: Violation) -> Violation {
         if self.bounds.shrinks == 0 {
             return violation;
         }
@@ -489,7 +489,11 @@ impl<T: Ord + 'static> Exploration<T> {
         match found {
             Some((failure, shrunk)) => {
                 let shrunk = Some(shrunk);
-                Violation { after: violation.after, shrunk, ..self.violation(failure) }
+                let after = violation.after;
+                let least = Violation { after, shrunk, ..self.violation(failure) };
+                // Its loops have not been followed yet.
+                let gives_up = self.learns_patience() || self.keeps_out().is_some();
+                if gives_up { violation } else { least }
             }
             None => violation,
         }

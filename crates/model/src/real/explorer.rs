@@ -52,7 +52,7 @@ const SPURIOUS: u32 = 2;
 
 impl Explorer {
     /// Explores under `memory`, with these bounds: a million executions, 2,000 events per execution, 3 rounds of a
-    /// waiting loop explored in full, 32 rounds until it is taken to wait forever, 3 time-outs per thread, nothing
+    /// waiting loop explored in full, 1,000 rounds until it is taken to wait forever, 3 time-outs per thread, nothing
     /// spurious.
     pub fn new(memory: Memory) -> Explorer {
         Explorer {
@@ -60,7 +60,7 @@ impl Explorer {
             executions: 1_000_000,
             events: 2_000,
             rounds: 3,
-            spins: 32,
+            spins: 1_000,
             timeouts: 3,
             spurious: 0,
             leaks: false,
@@ -94,19 +94,18 @@ impl Explorer {
     }
 
     /// Explores this many unsuccessful rounds in a row of a loop that calls `spin_loop` or `yield_now`: rounds that
-    /// change nothing and read the same writes as the round before. Later rounds must repeat their reads if they can,
-    /// and a loop that stores what it found (a `swap` that fails) is left waiting. The report then says "with at most 3
-    /// rounds of waiting": what a loop does if it finds something new in a later round is not explored. At least 1.
-    /// [`wait_until`](super::wait_until) needs no such bound.
+    /// change nothing and read the same writes as the round before. The report then says "with at most 3 rounds of
+    /// waiting": what a loop does if it finds something new in a later round is not explored. At least 1. A round of
+    /// nested loops is one of the outermost. [`wait_until`](super::wait_until) needs no such bound.
     #[must_use]
     pub fn rounds(mut self, most: u32) -> Explorer {
         self.rounds = most.max(1);
         self
     }
 
-    /// Takes a loop that calls `spin_loop` or `yield_now` to wait forever after this many unsuccessful rounds. A loop
-    /// that gives up by itself later than that, but within 200 rounds, makes the verdict
-    /// [`Bound::Spins`](super::Bound::Spins).
+    /// Takes a loop that calls `spin_loop` or `yield_now` to wait forever if it continues for this many rounds in which
+    /// nothing changes; the report says so. A loop that gives up by itself before that is explored to its end (up to
+    /// [`Explorer::events`]). More than [`Explorer::rounds`].
     #[must_use]
     pub fn spins(mut self, most: u32) -> Explorer {
         self.spins = most;
@@ -302,7 +301,6 @@ impl Explorer {
         Limits {
             events: self.events,
             rounds: self.rounds,
-            rewriting_rounds: self.rounds,
             spins: self.spins.max(self.rounds.saturating_add(1)),
             timeouts: self.timeouts,
             spurious: self.spurious,

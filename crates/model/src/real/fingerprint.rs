@@ -55,11 +55,11 @@ pub(super) fn of_steps(graph: &Graph) -> u64 {
     all.finish()
 }
 
-/// What a thread has found, and what the threads that led to its start had found by then: with that, what it does next
-/// depends on nothing else.
-pub(super) fn of_path(graph: &Graph, thread: usize) -> u64 {
+/// What a thread has found in its first `events` events, and what the threads that led to its start had found by then:
+/// with that, what it does next depends on nothing else.
+pub(super) fn of_path(graph: &Graph, thread: usize, events: usize) -> u64 {
     let mut all = Fingerprint::NEW;
-    let (mut thread, mut events) = (thread, graph.threads[thread].len());
+    let (mut thread, mut events) = (thread, events);
     loop {
         all.add(thread as u64);
         graph.threads[thread][..events].iter().for_each(|event| all.add(event.value));

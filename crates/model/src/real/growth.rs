@@ -88,6 +88,14 @@ struct Frame {
     orders: Vec<(u32, Vec<EventId>)>,
 }
 
+/// The state before a run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mark {
+    items: usize,
+    share: f64,
+    barren: f64,
+}
+
 #[derive(Debug)]
 pub(crate) struct Growth {
     pub(crate) memory: Memory,
@@ -163,6 +171,17 @@ impl Growth {
         } else {
             self.items.pop();
         }
+    }
+
+    /// What a run that begins here has not changed yet.
+    pub(crate) fn mark(&self) -> Mark {
+        Mark { items: self.items.len(), share: self.share, barren: self.barren }
+    }
+
+    /// Forgets the alternatives to steps of the run that began at `mark`.
+    pub(crate) fn forget_since(&mut self, mark: Mark) {
+        self.items.truncate(mark.items);
+        (self.share, self.barren) = (mark.share, mark.barren);
     }
 
     /// The number of branches left.

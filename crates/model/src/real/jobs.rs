@@ -251,7 +251,8 @@ impl<T: Ord + 'static> Exploration<T> {
             1 => Bound::Time(self.bounds.time_limit().unwrap_or_default()),
             2 => Bound::Events(self.bounds.events),
             3 => Bound::Threads(super::MAX_THREADS),
-            _ => Bound::Spins(self.bounds.spins),
+            4 => Bound::Memory(self.bounds.memory_bytes),
+            spins => Bound::Spins((spins - 5) as u32),
         }
     }
 }
@@ -262,6 +263,7 @@ fn number(bound: Bound) -> u64 {
         Bound::Time(_) => 1,
         Bound::Events(_) => 2,
         Bound::Threads(_) => 3,
+        Bound::Spins(rounds) => 5 + u64::from(rounds),
         _ => 4,
     }
 }

@@ -9,8 +9,9 @@
 //!
 //! "Holds" covers every execution, or every one within the limits that the same sentence and [`Report::coverage`]
 //! state. A loop that calls [`spin_loop`], [`yield_now`] or [`sleep`] is explored for a bounded number of unsuccessful
-//! rounds ([`Explorer::rounds`]); the hints themselves have no effect. If a loop gives up by itself later than that,
-//! the verdict is unknown. [`wait_until`] waits without such a bound.
+//! rounds ([`Explorer::rounds`]); the hints themselves have no effect. Then it is followed alone: if it gives up by
+//! itself, what it does then is explored too, and if it continues for [`Explorer::spins`] rounds, it is taken to wait
+//! forever, which the report says. [`wait_until`] waits without such bounds.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -45,9 +46,10 @@
 //!   stand-ins: `std`'s own atomics, the counters of its `Arc` (this module has an [`Arc`]), thread-locals (shared by
 //!   all explored threads), files, clocks.
 //! - Under TSO and SC: what a compiler may do to relaxed accesses. Only a C11 result applies to portable code.
-//! - What a waiting loop does if it finds something new after more rounds than [`Explorer::rounds`] (the report says
-//!   so), and what follows a loop that gives up by itself more than 200 rounds later (below that: unknown). A loop
-//!   whose limit depends on anything except its place, where it began and what it reads is probed only once.
+//! - What a waiting loop does if it finds something new after more rounds than [`Explorer::rounds`], and what follows a
+//!   loop that gives up by itself after more rounds than [`Explorer::spins`] (the report states both bounds). Loops
+//!   that agree in place, start, locations and what their threads have found are taken to give up after equally many
+//!   rounds: a limit in plain memory that differs nevertheless is not seen.
 //! - Hidden state that does not show in a second run of the sample: the executions whose number is a power of two, and
 //!   the last one, run twice; the first one once more at the end.
 //! - Spurious failures and wakeups, unless [`Explorer::spurious`] requests them (then two per thread); more time-outs
@@ -69,8 +71,8 @@
 //! tests/real_litmus.rs: outcome sets. tests/real_random.rs: every execution of random programs against an enumerator
 //! of all candidate graphs, count by count. tests/real_waiting.rs: every order under every kind of lock, and no other.
 //! tests/real_rounds.rs: waiting loops and `wait_until` against the same enumerator, with the same number of failed
-//! rounds; bugs that show after a failed round. tests/real_heap.rs: memory. tests/real_spurious.rs: spurious failures
-//! and wakeups.
+//! rounds; bugs that show after a failed round. tests/real_patience.rs: loops that give up. tests/real_heap.rs: memory.
+//! tests/real_spurious.rs: spurious failures and wakeups.
 //! tests/real_preemptions.rs, real_contexts.rs: executions by preemptions and contexts, against the enumerator and
 //! every row of events. tests/real_symmetric.rs, symmetry/tests.rs: symmetric threads, against all executions in
 //! classes.

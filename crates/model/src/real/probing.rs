@@ -1,84 +1,176 @@
-//! Probing: runs loops that were left waiting at a bound for more rounds, to see whether one gives up by itself later.
+//! Probing: follows loops that a run left waiting, to see whether one gives up by itself later.
 //!
 //! # Contract
 //! A loop that a run left waiting is run again from the events that led to it, alone: no other thread moves, so nothing
-//! changes. If it continues for `PROBED_ROUNDS` more rounds, it waits. If it does not, what it does then was not
-//! explored, and the run counts as cut at [`Bound::Spins`]; likewise if neither can be established. Each loop is probed
-//! once per place, start in its thread, set of locations it reads, and path of its thread.
+//! changes. If it continues for [`Explorer::spins`](super::Explorer::spins) rounds that are all the same, it is taken
+//! to wait forever. If it does anything else before that, it gives up: the run is made again and follows the loop that
+//! far. If it can't be followed, or gives up but stores what it finds in each round, the run counts as cut at
+//! [`Bound::Spins`]. Each loop is probed once per place, start in its thread, set of locations it reads, and path of
+//! its thread.
 
-use super::core::Limits;
+use super::core::{Core, Limits, Stop};
 use super::exploration::Exploration;
 use super::explorer::MOST_EVENTS;
+use super::graph::Graph;
 use super::panics;
+use super::rounds::Hinted;
 use super::verdict::Bound;
-use super::waiting::Waiting;
 
-/// Rounds for which a loop is probed.
-pub(super) const PROBED_ROUNDS: u32 = 200;
+/// How long a loop waits if nothing changes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Patience {
+    /// As long as the bound on it says.
+    Endless,
+    /// It does something else before it has made this many stretches (see `rounds`).
+    Until(u32),
+    /// A bound kept it from being followed far enough.
+    Unknown,
+}
 
-/// A loop that was left waiting, and whether it continues for that many rounds.
-pub(super) struct Probe {
-    waiting: Waiting,
-    waits: bool,
+/// The loop that is being probed.
+#[derive(Debug)]
+pub(crate) struct Probe {
+    from: Hinted,
+    /// The events of its thread by then.
+    executed: usize,
+    /// The stretches that it has made so far.
+    count: u32,
+    patience: Option<Patience>,
+}
+
+impl Core {
+    /// Whether a thread that is being probed continues after a hint that ended a round of any of its loops.
+    pub(super) fn goes_on_alone(&mut self, thread: usize, unsuccessful: u32) -> bool {
+        let run = &self.threads[thread];
+        let (Some(probe), Some(hinted)) = (&mut self.probe, run.rounds.hinted()) else {
+            return false;
+        };
+        if run.executed < probe.executed || probe.patience.is_some() {
+            return true;
+        }
+        if hinted.site != probe.from.site {
+            // A loop around it or inside it, which waits as long, or one after it.
+            if unsuccessful < 2 * self.limits.spins {
+                return true;
+            }
+            probe.patience = Some(Patience::Until(probe.count + 1));
+            return false;
+        }
+        probe.patience = match run.rounds.repeats_since(&probe.from) {
+            None => Some(Patience::Until(hinted.count.max(probe.count + 1))),
+            Some(rounds) if rounds >= self.limits.spins => Some(Patience::Endless),
+            Some(_) => None,
+        };
+        probe.count = hinted.count;
+        probe.patience.is_none()
+    }
 }
 
 impl<T: Ord + 'static> Exploration<T> {
-    /// The bound that keeps out what a loop left waiting by this run would do, if it would have given up by itself.
-    pub(super) fn gives_up_later(&mut self) -> Option<Bound> {
-        let spinning = self.run.core.borrow().spinning();
-        let mut bound = None;
-        for (thread, waiting) in spinning {
-            let known = self.probed.iter().find(|probe| probe.waiting == waiting);
-            let waits = known.map(|probe| probe.waits).unwrap_or_else(|| {
-                let waits = self.waits_on(thread);
-                self.probed.push(Probe { waiting: waiting.clone(), waits });
-                waits
-            });
-            if !waits {
-                let (most, which) = if waiting.rewrites {
-                    (self.bounds.rounds, "rounds")
-                } else {
-                    (self.bounds.limits().spins, "spins")
-                };
-                self.looping.get_or_insert_with(|| {
-                    format!(
-                        "thread {thread} waits at {} and gives up later; what it does then was not explored (raise \
-                         `Explorer::{which}` to let it wait for more rounds)",
-                        waiting.hint
-                    )
-                });
-                bound = Some(Bound::Spins(most));
-            }
+    /// Runs `graph` and what follows from it, and follows each loop that gives up by itself.
+    pub(super) fn execute_patiently(&mut self, graph: Graph) -> Option<T> {
+        let (mark, sampler, script) = {
+            let core = self.run.core.borrow();
+            let mark = (graph.next_stamp, core.growth.mark());
+            (mark, core.sampler.clone(), core.script.clone())
+        };
+        let mut result = self.execute(graph);
+        while self.learns_patience() {
+            let mut core = self.run.core.borrow_mut();
+            let mut graph = std::mem::take(&mut core.graph);
+            graph.cut_back(mark.0);
+            core.growth.forget_since(mark.1);
+            (core.sampler, core.script) = (sampler.clone(), script.clone());
+            drop(core);
+            result = self.execute(graph);
         }
-        bound
+        result
     }
 
-    /// Probes the loop of `thread`, then restores the run.
-    fn waits_on(&mut self, thread: usize) -> bool {
-        let (whole, led) = {
+    /// Probes the loops that this run left waiting and that are not known. True: one of them gives up, and is followed
+    /// if the run is made again. Otherwise leaves the run as it was.
+    pub(super) fn learns_patience(&mut self) -> bool {
+        let (unknown, whole, sampler) = {
             let mut core = self.run.core.borrow_mut();
-            let spins = core.limits.spins + PROBED_ROUNDS;
-            core.limits = Limits {
-                events: MOST_EVENTS,
-                rewriting_rounds: u32::MAX,
-                spins,
-                ..self.bounds.limits()
-            };
-            (core.growth.single, core.alone) = (true, Some(thread));
-            let last = core.graph.last(thread);
-            let mut led = core.graph.clone();
-            led.keep(&core.graph.clocks(last).prefix);
-            (core.graph.clone(), led)
+            if core.stop.is_some() || !core.script.is_empty() {
+                return false;
+            }
+            let mut unknown = core.spinning();
+            unknown.retain(|(_, waiting)| !core.probed.contains_key(waiting));
+            if unknown.is_empty() {
+                return false;
+            }
+            (unknown, core.graph.clone(), core.sampler.take())
+        };
+        let from = |&(thread, _): &(usize, _)| {
+            let core = self.run.core.borrow();
+            let run = &core.threads[thread];
+            Some((run.rounds.hinted()?, run.executed))
+        };
+        let begins: Vec<_> = unknown.iter().map(from).collect();
+        let mut gives_up = false;
+        for ((thread, waiting), from) in unknown.into_iter().zip(begins) {
+            let Some((from, executed)) = from else { continue };
+            let count = from.count;
+            let patience =
+                self.probe(thread, &whole, Probe { from, executed, count, patience: None });
+            gives_up |= matches!(patience, Patience::Until(_)) && !waiting.rewrites;
+            self.run.core.borrow_mut().probed.insert(waiting, patience);
+        }
+        if gives_up {
+            self.run.core.borrow_mut().graph = whole;
+        } else {
+            self.execute(whole);
+            self.run.core.borrow_mut().sampler = sampler;
+        }
+        gives_up
+    }
+
+    /// Follows the loop of `thread` alone.
+    fn probe(&self, thread: usize, whole: &Graph, probe: Probe) -> Patience {
+        let (led, single) = {
+            let mut core = self.run.core.borrow_mut();
+            core.limits = Limits { events: MOST_EVENTS, ..self.bounds.limits() };
+            (core.alone, core.probe) = (Some(thread), Some(probe));
+            let mut led = whole.clone();
+            led.keep(&whole.clocks(whole.last(thread)).prefix);
+            (led, std::mem::replace(&mut core.growth.single, true))
         };
         panics::quietly(|| self.execute(led));
-        let waits = {
-            let mut core = self.run.core.borrow_mut();
-            let waits = core.spinning().iter().any(|(other, _)| *other == thread);
-            (core.growth.single, core.alone) = (false, None);
-            core.limits = self.bounds.limits();
-            waits
+        let mut core = self.run.core.borrow_mut();
+        core.growth.single = single;
+        core.alone = None;
+        core.limits = self.bounds.limits();
+        let stop = core.stop.take();
+        let Some(Probe { count, patience, .. }) = core.probe.take() else {
+            return Patience::Unknown;
         };
-        self.execute(whole);
-        waits
+        match (patience, stop) {
+            (Some(patience), _) => patience,
+            (None, None | Some(Stop::Failure(_))) => Patience::Until(count + 1),
+            (None, Some(_)) => Patience::Unknown,
+        }
+    }
+
+    /// The bound that keeps out what a loop left waiting by this run would do later.
+    pub(super) fn keeps_out(&mut self) -> Option<Bound> {
+        let core = self.run.core.borrow();
+        core.spinning().into_iter().find_map(|(thread, waiting)| {
+            let (bound, why) = match core.probed.get(&waiting)? {
+                Patience::Endless => return None,
+                Patience::Until(_) => (
+                    self.bounds.rounds,
+                    "gives up later; what it does then was not explored, because each round stores what it found (raise \
+                     `Explorer::rounds`)",
+                ),
+                Patience::Unknown => (
+                    core.limits.spins,
+                    "could not be followed to see whether it gives up (lower `Explorer::spins`)",
+                ),
+            };
+            let hint = waiting.hint;
+            self.looping.get_or_insert_with(|| format!("thread {thread} waits at {hint} and {why}"));
+            Some(Bound::Spins(bound))
+        })
     }
 }

@@ -1,18 +1,20 @@
 //! The rounds of a thread's waiting loops, and which of them had no effect.
 //!
 //! # Contract
-//! A hint (`yield_now`, `spin_loop`, `sleep`) ends a round of the loop around it. A round is *unsuccessful* if it
-//! changed nothing (a failed exchange and a read-modify-write that stores what it found change nothing) and read the
-//! same writes as the round before it. Hints force nothing by themselves: the first `most` unsuccessful rounds are
-//! explored like any other code. The round after them, if it begins with the same reads, must repeat them: anything
-//! else it could find was found by an execution with fewer rounds, or is beyond the bound, which the verdict then
-//! states.
+//! A hint (`yield_now`, `spin_loop`, `sleep`) ends a *stretch*: what the thread has read, rewritten or chosen since the
+//! last hint at that place. A *round* is the shortest sequence of stretches that repeats: one stretch in a plain loop,
+//! several if the loop contains another one that gives hints. A round is *unsuccessful* if it changed nothing (a failed
+//! exchange and a read-modify-write that stores what it found change nothing) and read the same writes as the round
+//! before it. Hints force nothing by themselves: the first `most` unsuccessful rounds are explored like any other code.
+//! Then the loop is left waiting, or continues if it gives up by itself (`probing`); each of its stretches must then
+//! repeat that of the round before, if it begins with the same reads. Anything else it could find was found by an
+//! execution with fewer rounds, or is beyond the bound, which the verdict then states.
 //!
 //! The checker does not see a loop's local variables, so nothing is forced before the bound.
 //!
 //! # Invariants
 //! W1: all state is a function of the thread's own events and hints, so a replay ends in the same state.
-//! W2: `repeating` lies inside `seen`; what it stands for was read in the round just ended.
+//! W2: `repeating` lies inside `seen`; what it stands for was read in the last round.
 
 use super::graph::EventId;
 use std::panic::Location as Site;
@@ -27,8 +29,8 @@ pub(crate) enum What {
     Fenced,
 }
 
-/// Rounds that decide whether a loop waits forever: a loop that alternates between a few places shows them all.
-const JUDGED_ROUNDS: usize = 8;
+/// The longest round, in stretches, that is recognised.
+const LONGEST_ROUND: usize = 100;
 
 /// Consecutive hints with nothing between them after which a loop is taken to do nothing else.
 pub(crate) const EMPTY_ROUNDS: u32 = 10_000;
@@ -57,15 +59,65 @@ struct Loop {
     site: &'static Site<'static>,
     /// The events of its thread before its first hint.
     begun: usize,
-    /// Where in `seen` its rounds began, the current one last.
+    /// Where in `seen` its stretches began, the current one last.
     begins: Vec<usize>,
-    unsuccessful: u32,
+    /// Of each stretch that has ended: equal ones, at most `LONGEST_ROUND` apart, have equal numbers.
+    kinds: Vec<u32>,
+    /// For rounds of 1, 2, … stretches: how many stretches in a row equal the one that many before.
+    repeats: Vec<u32>,
+    /// It continues until it has made this many stretches, because it gives up by itself.
+    followed: u32,
+    /// Hints in a row with nothing between them.
     empty: u32,
 }
 
 impl Loop {
+    fn new(site: &'static Site<'static>, begun: usize, begin: usize) -> Loop {
+        let (kinds, repeats) = Default::default();
+        Loop { site, begun, begins: vec![begin], kinds, repeats, followed: 0, empty: 0 }
+    }
+
     fn is_endless(&self) -> bool {
         self.empty > EMPTY_ROUNDS
+    }
+
+    /// Ends the current stretch.
+    fn end_stretch(&mut self, seen: &[Seen]) {
+        let (begin, end) = (self.begins[self.begins.len() - 1], seen.len());
+        let made = &seen[begin..end];
+        if self.kinds.is_empty() {
+            // Where the stretch before the first hint began is unknown: it counts if it ended alike.
+            let before = begin.checked_sub(made.len());
+            if let Some(before) = before.filter(|&before| seen[before..begin] == *made) {
+                self.begins.insert(0, before);
+                self.kinds.push(0);
+            }
+        }
+        let count = self.kinds.len();
+        let stretch = |at: usize| &seen[self.begins[at]..self.begins[at + 1]];
+        let recent = count.saturating_sub(LONGEST_ROUND)..count;
+        let same = recent.rev().find(|&at| stretch(at) == made);
+        let kind = same.map_or(count as u32, |at| self.kinds[at]);
+        self.repeats.resize(count.min(LONGEST_ROUND), 0);
+        for (length, repeats) in (1..).zip(&mut self.repeats) {
+            *repeats = if self.kinds[count - length] == kind { *repeats + 1 } else { 0 };
+        }
+        self.kinds.push(kind);
+        self.begins.push(end);
+    }
+
+    /// Unsuccessful rounds of this length in a row, the last one included.
+    fn unsuccessful(&self, length: usize) -> u32 {
+        1 + self.repeats.get(length - 1).map_or(0, |&repeats| repeats / length as u32)
+    }
+
+    /// The length of its rounds, in stretches: the one whose repetitions go back furthest, or else the shortest.
+    fn length(&self) -> usize {
+        let reach = |length: &usize| match self.repeats[length - 1] as usize {
+            repeats if repeats < *length => 0,
+            repeats => repeats + length,
+        };
+        (1..=self.repeats.len()).rev().max_by_key(reach).filter(|it| reach(it) > 0).unwrap_or(1)
     }
 }
 
@@ -74,12 +126,20 @@ impl Loop {
 pub(crate) struct Ended {
     /// Unsuccessful rounds in a row, this one included.
     pub(crate) unsuccessful: u32,
-    /// Rounds of this loop since its thread last changed something.
-    pub(crate) count: u32,
-    /// The round stored what it found.
-    pub(crate) rewrites: bool,
     /// The loop does nothing but hint.
     pub(crate) is_endless: bool,
+}
+
+/// A loop at its last hint.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Hinted {
+    pub(crate) site: &'static Site<'static>,
+    /// The events of its thread before its first hint.
+    pub(crate) begun: usize,
+    /// Its stretches since its thread last changed something.
+    pub(crate) count: u32,
+    /// The length of its rounds, in stretches.
+    pub(crate) length: usize,
 }
 
 #[derive(Debug, Default)]
@@ -134,8 +194,8 @@ impl Rounds {
         (seen.site == site && seen.location == location).then_some(seen)
     }
 
-    /// Ends a round of the loop around `site`, `executed` events into its thread. Beyond `most` unsuccessful rounds the
-    /// next one repeats this one. A hint with nothing before it in its round ends none.
+    /// Ends a stretch of the loop around `site`, `executed` events into its thread. Beyond `most` unsuccessful rounds
+    /// the next stretch repeats that of the last round. A hint with nothing before it ends none.
     pub(crate) fn hint(
         &mut self,
         site: &'static Site<'static>,
@@ -145,27 +205,26 @@ impl Rounds {
         let end = self.seen.len();
         self.hinted_at = Some(site);
         let Some(entry) = self.loops.iter_mut().find(|entry| entry.site == site) else {
-            let begins = vec![end];
-            self.loops.push(Loop { site, begun: executed, begins, unsuccessful: 1, empty: 0 });
+            self.loops.push(Loop::new(site, executed, end));
             (self.repeating, self.last) = (0..0, end..end);
-            return Ended { unsuccessful: 1, count: 1, rewrites: false, is_endless: false };
+            return Ended { unsuccessful: 1, is_endless: false };
         };
-        let begin = *entry.begins.last().expect("its first round");
-        let length = end - begin;
-        if length == 0 {
+        if entry.begins.last() == Some(&end) {
             entry.empty += 1;
         } else {
-            let before = begin.checked_sub(length).map(|before| &self.seen[before..begin]);
-            let is_same = before == Some(&self.seen[begin..]);
-            entry.unsuccessful = if is_same { entry.unsuccessful + 1 } else { 1 };
-            entry.begins.push(end);
             entry.empty = 0;
-            self.last = begin..end;
+            entry.end_stretch(&self.seen);
         }
-        let (unsuccessful, count) = (entry.unsuccessful, entry.begins.len() as u32);
-        let is_endless = entry.is_endless();
-        self.repeating = if unsuccessful > most { self.last.clone() } else { 0..0 };
-        Ended { unsuccessful, count, rewrites: self.last_rewrites(), is_endless }
+        let length = entry.length();
+        let unsuccessful = entry.unsuccessful(length);
+        (self.repeating, self.last) = (0..0, end..end);
+        if let Some(first) = entry.kinds.len().checked_sub(length) {
+            self.last = entry.begins[first]..end;
+            if unsuccessful > most {
+                self.repeating = entry.begins[first]..entry.begins[first + 1];
+            }
+        }
+        Ended { unsuccessful, is_endless: entry.is_endless() }
     }
 
     /// The write that a read here must read again.
@@ -193,15 +252,6 @@ impl Rounds {
         self.last = 0..0;
     }
 
-    /// What the last rounds of the most recent loop found; decides whether it waits forever.
-    pub(crate) fn judged(&self) -> &[Seen] {
-        let hinted = self.loops.iter().find(|entry| Some(entry.site) == self.hinted_at);
-        let begin = hinted.and_then(|entry| {
-            entry.begins.iter().rev().take(JUDGED_ROUNDS + 1).next_back().copied()
-        });
-        &self.seen[begin.unwrap_or(self.seen.len())..]
-    }
-
     /// What the last round found.
     pub(crate) fn last(&self) -> &[Seen] {
         &self.seen[self.last.clone()]
@@ -217,11 +267,32 @@ impl Rounds {
         self.loops.iter().any(Loop::is_endless)
     }
 
-    /// Where the last hint was given, and the events of the thread before the first one there.
-    pub(crate) fn hinted(&self) -> Option<(&'static Site<'static>, usize)> {
+    /// The loop of the last hint.
+    pub(crate) fn hinted(&self) -> Option<Hinted> {
         let site = self.hinted_at?;
-        let found = self.loops.iter().find(|entry| entry.site == site)?;
-        Some((site, found.begun))
+        let entry = self.loops.iter().find(|entry| entry.site == site)?;
+        let (begun, count) = (entry.begun, entry.begins.len() as u32);
+        Some(Hinted { site, begun, count, length: entry.length() })
+    }
+
+    /// Unsuccessful rounds of this loop in a row, if all its stretches since that hint repeat the ones a round before.
+    pub(crate) fn repeats_since(&self, hinted: &Hinted) -> Option<u32> {
+        let entry = self.loops.iter().find(|entry| entry.site == hinted.site)?;
+        let since = (entry.begins.len() as u32).checked_sub(hinted.count)?;
+        let repeats = entry.repeats.get(hinted.length - 1).copied().unwrap_or(0);
+        (entry.begun == hinted.begun && repeats >= since).then(|| entry.unsuccessful(hinted.length))
+    }
+
+    /// Lets the loop of the last hint go on until it has made this many stretches.
+    pub(crate) fn follow(&mut self, until: u32) {
+        let found = self.loops.iter_mut().find(|entry| Some(entry.site) == self.hinted_at);
+        found.into_iter().for_each(|entry| entry.followed = until);
+    }
+
+    /// Whether it continues for that reason.
+    pub(crate) fn is_followed(&self) -> bool {
+        let found = self.loops.iter().find(|entry| Some(entry.site) == self.hinted_at);
+        found.is_some_and(|entry| entry.begins.len() <= entry.followed as usize)
     }
 
     /// Where the last hint was given.

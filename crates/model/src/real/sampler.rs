@@ -39,7 +39,7 @@ pub(crate) fn random(seed: u64, run: u64) -> Random {
 const DRAWN: u64 = 1 << 63;
 const HINTED: u64 = 1 << 62;
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Contender {
     priority: u64,
     /// Its next request, once it has made it.
@@ -51,7 +51,7 @@ struct Contender {
 }
 
 /// One run.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Sampler {
     random: Random,
     is_pos: bool,

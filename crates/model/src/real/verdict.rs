@@ -27,8 +27,8 @@ pub enum Bound {
     Events(usize),
     /// An execution starts more than this many threads.
     Threads(usize),
-    /// A waiting loop was followed for this many unsuccessful rounds. It gives up by itself later, and what it does
-    /// then was not explored; or it does nothing except give hints. [`Report::looping`] says where.
+    /// A waiting loop was followed for this many unsuccessful rounds, or could not be followed for as many. What it
+    /// does later was not explored; or it does nothing except give hints. [`Report::looping`] says which, and where.
     Spins(u32),
     /// No execution was completed: `assume` left all of them out.
     Assumptions,
@@ -225,6 +225,9 @@ pub struct Violation {
     pub preemptions: Option<u32>,
     /// Its contexts, if they are bounded ([`Explorer::contexts`](super::Explorer::contexts)).
     pub contexts: Option<u32>,
+    /// If threads wait forever in loops: for how many rounds these loops went on
+    /// ([`Explorer::spins`](super::Explorer::spins)).
+    pub spins: Option<u32>,
 }
 
 /// How a violation was shrunk.
@@ -266,6 +269,16 @@ impl Violation {
         format!("UNC_REPLAY='{}' {}", self.schedule, tested())
     }
 
+    /// What is known of loops that are taken to wait forever.
+    fn waited(&self) -> Option<String> {
+        self.spins.map(|spins| {
+            format!(
+                "loops that wait gave no sign of giving up in {spins} rounds; to follow them further, raise \
+                 `Explorer::spins`"
+            )
+        })
+    }
+
     /// The execution as a self-contained HTML page.
     pub fn html(&self) -> String {
         let how = format!("`{}`", self.command());
@@ -277,11 +290,13 @@ impl Violation {
         let arrows = "A step that reads what another thread wrote has an arrow from that write. The arrow is solid if what \
                       happened before the write also happens before the read, and dashed if the read orders nothing. \
                       Accesses that conflict, and the point where the execution ended, are highlighted.";
-        let notes = [
+        let waited = self.waited();
+        let mut notes = vec![
             ("How to read it", arrows),
             (if self.replayed { "Replayed" } else { "Found" }, &shrunk),
             ("To replay it", &how),
         ];
+        notes.extend(waited.as_deref().map(|waited| ("What was followed", waited)));
         self.trace.page(&notes)
     }
 
@@ -309,6 +324,9 @@ impl fmt::Display for Violation {
         f.write_str(&self.trace.text())?;
         if let Some(shrunk) = &self.shrunk {
             write!(f, "  ({shrunk})")?;
+        }
+        if let Some(waited) = self.waited() {
+            write!(f, "\n  ({waited})")?;
         }
         write!(f, "\nTo run this execution alone: {}", self.command())?;
         match &self.page {
@@ -369,6 +387,9 @@ pub struct Report {
     pub forced: u64,
     /// Explorations that ended with a loop left waiting at that bound.
     pub left_waiting: u64,
+    /// If there are any: for how many rounds these loops went on, at least
+    /// ([`Explorer::spins`](super::Explorer::spins)).
+    pub spins: Option<u32>,
     /// The bound on time-outs per thread, if it kept executions out
     /// ([`Explorer::timeouts`](super::Explorer::timeouts)).
     pub timeouts: Option<u32>,

@@ -7,13 +7,18 @@ use super::core::{Core, Request, State, Stop};
 use super::fingerprint;
 use super::graph::{Event, EventId, NOWHERE};
 use super::op::{Effect, Op};
+use super::probing::Patience;
 use super::rounds::{EMPTY_ROUNDS, Seen, What};
 use super::verdict::Bound;
 use std::panic::Location as Site;
 
+/// The least bound on rounds in a run that is drawn at random: there a loop may miss the newest write several times in
+/// a row.
+const DRAWN_ROUNDS: u32 = 32;
+
 /// A waiting loop: the place of its hint, the number of events of its thread at the first one, and what a round of it
 /// reads, by place and name of the location.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Waiting {
     pub(crate) hint: &'static Site<'static>,
     begun: usize,
@@ -25,7 +30,7 @@ pub(crate) struct Waiting {
 }
 
 impl Core {
-    /// A hint that the thread waits for another thread's write. False: it has waited as long as the bound allows.
+    /// A hint that the thread waits for another thread's write. False: it is left waiting.
     pub(crate) fn hint(&mut self, thread: usize, site: &'static Site<'static>) -> bool {
         if let Some(sampler) = &mut self.sampler {
             sampler.hinted(thread);
@@ -40,12 +45,39 @@ impl Core {
             self.stop.get_or_insert(Stop::Bound(Bound::Spins(EMPTY_ROUNDS)));
             return false;
         }
-        let goes_on = round.count <= self.limits.spins
-            && !(round.rewrites && round.unsuccessful > self.limits.rewriting_rounds);
+        let goes_on = match self.alone {
+            Some(alone) if alone == thread => self.goes_on_alone(thread, round.unsuccessful),
+            _ => {
+                let most = self.limits.rounds;
+                let most = if self.sampler.is_some() { most.max(DRAWN_ROUNDS) } else { most };
+                round.unsuccessful <= most || self.goes_on(thread)
+            }
+        };
         if !goes_on {
-            run.state = State::Spinning;
+            self.threads[thread].state = State::Spinning;
         }
         goes_on
+    }
+
+    /// Whether a loop beyond the bound on rounds continues: it is known to give up by itself, or the graph or a plan
+    /// holds more of its steps. One that stores what it finds is not followed further: each of its rounds is new to the
+    /// others.
+    fn goes_on(&mut self, thread: usize) -> bool {
+        if self.threads[thread].rounds.is_followed() {
+            return true;
+        }
+        let waiting = self.waiting_of(thread);
+        let patience = waiting.as_ref().and_then(|waiting| self.probed.get(waiting));
+        if let (Some(waiting), Some(&Patience::Until(count))) = (&waiting, patience)
+            && !waiting.rewrites
+        {
+            self.threads[thread].rounds.follow(count);
+            return true;
+        }
+        let is_held = self.threads[thread].executed < self.graph.threads[thread].len();
+        let turns = self.guide.iter().flat_map(|guide| &guide.turns).map(|turn| turn.thread);
+        let mut planned = self.script.iter().map(|step| step.thread).chain(turns);
+        is_held || planned.any(|planned| planned == thread)
     }
 
     /// Whether a wait of the thread may still time out.
@@ -94,8 +126,7 @@ impl Core {
         match run.state {
             State::Finished | State::Ready | State::Impossible => false,
             State::Joining(child) => self.is_stuck(usize::from(child)),
-            State::Spinning => self.is_up_to_date(run.rounds.judged()),
-            State::Awaiting => self.is_up_to_date(run.rounds.last()),
+            State::Spinning | State::Awaiting => self.is_up_to_date(run.rounds.last()),
             State::Blocked => !self.is_timed(thread) && self.is_unsatisfied(thread),
         }
     }
@@ -146,16 +177,22 @@ impl Core {
 
     /// Threads left in a waiting loop, with what it is.
     pub(crate) fn spinning(&self) -> Vec<(usize, Waiting)> {
-        let name = |at: u32| self.graph.locations.get(at as usize).map(|found| found.name);
-        let waiting = |thread: usize| {
-            let rounds = &self.threads[thread].rounds;
-            let reads = rounds.last().iter().map(|seen| (seen.site, name(seen.location)));
-            let (hint, begun) = rounds.hinted()?;
-            let rewrites = rounds.last_rewrites();
-            let (reads, path) = (reads.collect(), fingerprint::of_path(&self.graph, thread));
-            Some((thread, Waiting { hint, begun, rewrites, reads, path }))
-        };
         let is_spinning = |&thread: &usize| self.threads[thread].state == State::Spinning;
-        (0..self.threads.len()).filter(is_spinning).filter_map(waiting).collect()
+        let spinning = (0..self.threads.len()).filter(is_spinning);
+        spinning.filter_map(|thread| Some((thread, self.waiting_of(thread)?))).collect()
+    }
+
+    /// The loop of the thread's last hint.
+    fn waiting_of(&self, thread: usize) -> Option<Waiting> {
+        let name = |at: u32| self.graph.locations.get(at as usize).map(|found| found.name);
+        let rounds = &self.threads[thread].rounds;
+        let reads = rounds.last().iter().map(|seen| (seen.site, name(seen.location)));
+        let hinted = rounds.hinted()?;
+        let rewrites = rounds.last_rewrites();
+        let (reads, path) = (
+            reads.collect(),
+            fingerprint::of_path(&self.graph, thread, self.threads[thread].executed),
+        );
+        Some(Waiting { hint: hinted.site, begun: hinted.begun, rewrites, reads, path })
     }
 }

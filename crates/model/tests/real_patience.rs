@@ -1,0 +1,232 @@
+//! Loops that wait for a while and then give up: what they do then is explored, or the verdict says that it was not.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use uncontended_model::real::{
+    AtomicBool, AtomicU32, Bound, Explorer, Failure, Memory, Report, Verdict, spawn, spin_loop,
+    yield_now,
+};
+
+fn explore(body: impl Fn() + 'static) -> Report {
+    Explorer::new(Memory::C11).explore(body).unwrap()
+}
+
+fn panics(report: &Report) -> bool {
+    report.violation().is_some_and(|it| matches!(it.failure, Failure::Panic { .. }))
+}
+
+fn deadlocks(report: &Report) -> bool {
+    report.violation().is_some_and(|it| matches!(it.failure, Failure::Deadlock { .. }))
+}
+
+/// Whether the word was set within this many rounds.
+fn poll(word: &AtomicU32, rounds: u32) -> bool {
+    (0..rounds).any(|_| {
+        let is_set = word.load(Acquire) != 0;
+        if !is_set {
+            spin_loop();
+        }
+        is_set
+    })
+}
+
+/// Whether the flag was set within `outer` rounds, each of which polls up to `inner` times before it tries again.
+fn nested(flag: &AtomicBool, outer: u32, inner: u32) -> bool {
+    (0..outer).any(|_| {
+        let is_taken = flag.compare_exchange(true, false, Acquire, Relaxed).is_ok();
+        if !is_taken {
+            for _ in 0..inner {
+                if flag.load(Relaxed) {
+                    break;
+                }
+                spin_loop();
+            }
+        }
+        is_taken
+    })
+}
+
+#[test]
+fn a_nested_loop_that_gives_up_after_many_outer_rounds_is_explored_to_its_end() {
+    for (outer, inner) in [(1, 4), (9, 4), (80, 4), (120, 4), (190, 4), (190, 2), (60, 9), (20, 40)]
+    {
+        let report = Explorer::new(Memory::C11).events(20_000).explore(move || {
+            let flag = Arc::new(AtomicBool::new(false));
+            let other = Arc::clone(&flag);
+            let writer = spawn(move || other.store(true, Release));
+            assert!(nested(&flag, outer, inner), "gives up");
+            writer.join().unwrap();
+        });
+        let report = report.unwrap();
+        assert!(panics(&report), "{outer} of {inner}: {report}");
+    }
+}
+
+#[test]
+fn a_nested_loop_that_pauses_without_looking_is_explored_to_its_end() {
+    for outer in [3, 40, 80, 190, 240, 900] {
+        let report = explore(move || {
+            let word = Arc::new(AtomicU32::new(0));
+            let other = Arc::clone(&word);
+            let writer = spawn(move || other.store(1, Release));
+            let is_set = (0..outer).any(|_| {
+                let is_set = word.load(Acquire) != 0;
+                (0..4).for_each(|_| spin_loop());
+                is_set
+            });
+            assert!(is_set, "gives up");
+            writer.join().unwrap();
+        });
+        assert!(panics(&report), "{outer}: {report}");
+    }
+}
+
+#[test]
+fn a_lone_loop_gives_up_after_as_many_rounds_as_it_likes() {
+    for rounds in [31, 40, 233, 500, 999] {
+        let report = explore(move || assert!(!poll(&AtomicU32::new(0), rounds)));
+        assert!(report.holds() && report.executions == 1, "{rounds}: {report}");
+    }
+    let lone = || assert!(!poll(&AtomicU32::new(0), 1_500));
+    let report = explore(lone);
+    assert!(deadlocks(&report), "{report}");
+    for part in ["no sign of giving up in 1000 rounds", "`Explorer::spins`"] {
+        assert!(report.to_string().contains(part), "{part}: {report}");
+    }
+    let report = Explorer::new(Memory::C11).spins(2_000).events(4_000).explore(lone).unwrap();
+    assert!(report.holds(), "{report}");
+}
+
+#[test]
+fn what_follows_a_loop_that_gives_up_is_explored_if_it_waits_itself() {
+    // The second loop is at another hint, or at the same one, and waits for good.
+    for (rounds, is_apart) in [(31, false), (31, true), (100, false), (100, true), (500, true)] {
+        let report = explore(move || {
+            let words = Arc::new([0; 2].map(AtomicU32::new));
+            let other = Arc::clone(&words);
+            let writer = spawn(move || {
+                other[1].store(1, Release);
+                other[1].store(2, Release);
+            });
+            poll(&words[0], rounds);
+            let mut waited = 0;
+            while words[1].load(Acquire) == 0 {
+                waited += 1;
+                if is_apart {
+                    yield_now()
+                } else {
+                    poll(&words[0], 1);
+                }
+            }
+            assert!(waited < 3 || words[1].load(Acquire) == 2, "seen after three rounds");
+            writer.join().unwrap();
+        });
+        assert!(panics(&report), "{rounds}, {is_apart}: {report}");
+    }
+}
+
+#[test]
+fn a_second_wait_at_the_same_hint_has_rounds_of_its_own() {
+    for rounds in [1, 29, 30, 31, 32, 33] {
+        let report = explore(move || {
+            let words = Arc::new([0; 2].map(AtomicU32::new));
+            let other = Arc::clone(&words);
+            let writer = spawn(move || other[1].store(1, Release));
+            poll(&words[0], rounds);
+            let waited = (0..).find(|_| poll(&words[1], 1));
+            assert_ne!(waited, Some(3), "seen after three rounds");
+            writer.join().unwrap();
+        });
+        assert!(panics(&report), "{rounds}: {report}");
+    }
+}
+
+#[test]
+fn a_loop_that_finds_something_new_now_and_then_is_not_left_waiting() {
+    let report = explore(|| {
+        let word = Arc::new(AtomicU32::new(0));
+        let other = Arc::clone(&word);
+        let writer = spawn(move || (1..=40).for_each(|value| other.store(value, Release)));
+        let (mut rounds, mut last) = (0, 0);
+        loop {
+            let seen = word.load(Acquire);
+            // Only the execution that sees all values, in order.
+            if seen > last + 1 || rounds > seen {
+                break;
+            }
+            if seen == 40 {
+                assert_ne!(rounds, 40, "seen");
+                break;
+            }
+            (rounds, last) = (rounds + 1, seen);
+            spin_loop();
+        }
+        writer.join().unwrap();
+    });
+    assert!(panics(&report), "{report}");
+}
+
+#[test]
+fn a_loop_that_looks_seldom_is_not_stuck_while_there_is_news() {
+    for inner in [3, 8, 20, 40] {
+        let report = Explorer::new(Memory::C11).events(20_000).explore(move || {
+            let words = Arc::new([0; 2].map(AtomicU32::new));
+            let other = Arc::clone(&words);
+            let writer = spawn(move || other[0].store(1, Release));
+            while words[0].load(Acquire) == 0 {
+                poll(&words[1], inner);
+            }
+            writer.join().unwrap();
+        });
+        let report = report.unwrap();
+        assert!(report.holds() && (4..=5).contains(&report.executions), "{inner}: {report}");
+        assert!(report.rounds.is_some() && report.left_waiting > 0, "{inner}: {report}");
+        let dead = explore(move || {
+            let words = [0; 2].map(AtomicU32::new);
+            while words[0].load(Acquire) == 0 {
+                poll(&words[1], inner);
+            }
+        });
+        assert!(deadlocks(&dead), "{inner}: {dead}");
+    }
+}
+
+#[test]
+fn a_loop_that_cannot_be_followed_far_enough_is_unknown() {
+    let report = explore(|| {
+        let words = [0; 60].map(AtomicU32::new);
+        while words.iter().all(|word| word.load(Relaxed) == 0) {
+            spin_loop();
+        }
+    });
+    assert!(deadlocks(&report), "{report}");
+    let report = Explorer::new(Memory::C11)
+        .spins(5_000)
+        .explore(|| {
+            let words = [0; 60].map(AtomicU32::new);
+            while words.iter().all(|word| word.load(Relaxed) == 0) {
+                spin_loop();
+            }
+        })
+        .unwrap();
+    assert!(matches!(report.verdict, Verdict::Unknown(Bound::Spins(5_000))), "{report}");
+    for part in ["real_patience.rs:", "could not be followed", "`Explorer::spins`"] {
+        assert!(report.to_string().contains(part), "{part}: {report}");
+    }
+}
+
+#[test]
+fn a_violation_behind_a_loop_that_gives_up_is_replayed() {
+    let body = || {
+        let word = Arc::new(AtomicU32::new(0));
+        let other = Arc::clone(&word);
+        let writer = spawn(move || other.store(1, Release));
+        assert!(poll(&word, 150), "gives up");
+        writer.join().unwrap();
+    };
+    let found = explore(body);
+    assert!(panics(&found), "{found}");
+    let schedule = &found.violation().unwrap().schedule;
+    let again = Explorer::new(Memory::C11).replay(schedule, body).unwrap();
+    assert!(panics(&again), "{again}");
+}
