@@ -96,8 +96,8 @@ impl Core {
             || effect == Some(Effect::Blocked)
         {
             let message = format!(
-                "{}: an earlier run found {old:#x} here, this one finds {value:#x} (addresses: keep them in AtomicPtr; an \
-                 allocator may hand out the same address twice)",
+                "{}: an earlier run found {old:#x} here, this one finds {value:#x} (addresses differ between executions: \
+                 allocate with `real::Box` or `real::alloc`, and keep pointers in an `AtomicPtr`)",
                 request.site
             );
             self.stop = Some(Stop::Diverged(hidden(message)));

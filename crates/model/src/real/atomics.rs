@@ -35,9 +35,16 @@ pub(crate) struct Word {
 impl Word {
     #[track_caller]
     pub(crate) fn new(value: u64) -> Word {
+        Word::new_of(value, false)
+    }
+
+    /// `address`: the value is a pointer.
+    #[track_caller]
+    fn new_of(value: u64, address: bool) -> Word {
         let word = Word::new_static(value);
         let site = Site::caller();
         let bound = runtime::with_core(|core, thread| {
+            let value = if address { core.heap.to_name(value) } else { value };
             let location = core.create(thread, value, site);
             word.bind(core.epoch, location);
             core.out_of_memory(0)
@@ -109,7 +116,7 @@ impl Word {
         if let Some(run) = runtime::current() {
             return run.access(self, op, address, site);
         }
-        match self.settle() {
+        match self.settle(address) {
             Some(newest) => newest,
             None => self.perform_alone(op),
         }
@@ -117,9 +124,9 @@ impl Word {
 
     /// In a thread that unwinds: takes over the newest value of the run, once. An object that outlives the run is left
     /// as it was before: its newest value answers everything.
-    fn settle(&self) -> Option<u64> {
+    fn settle(&self, address: bool) -> Option<u64> {
         let bound = self.bound.load(Ordering::Relaxed);
-        let newest = runtime::newest((bound >> 32) as u32, bound as u32)?;
+        let newest = runtime::newest((bound >> 32) as u32, bound as u32, address)?;
         if self.adopted.load(Ordering::Relaxed) != 0 {
             return Some(newest);
         }
@@ -172,7 +179,7 @@ macro_rules! stand_in {
             /// A new atomic.
             #[track_caller]
             pub fn new(value: $value) -> Self {
-                Self { word: Word::new($to(value)), marker: PhantomData }
+                Self { word: Word::new_of($to(value), $address), marker: PhantomData }
             }
 
             /// See `std`.
@@ -401,7 +408,8 @@ impl AtomicBool {
 }
 
 stand_in! {
-    /// Stands in for `std::sync::atomic::AtomicPtr`. Addresses may differ between runs.
+    /// Stands in for `std::sync::atomic::AtomicPtr`. Addresses may differ between runs, except those of memory from
+    /// [`Box`](super::Box) and [`alloc`](super::alloc).
     AtomicPtr (T), *mut T, 64, true,
     |value: *mut T| value.expose_provenance() as u64,
     |bits: u64| std::ptr::with_exposed_provenance_mut(bits as usize)

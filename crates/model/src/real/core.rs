@@ -8,7 +8,8 @@
 //! # State
 //! C1: `ThreadRun::executed` events of each thread have been answered in this run; a read is answered only after the
 //!     write it reads from, so plain memory changes in an order that program order and reads-from allow.
-//! C2: values that are addresses are taken from this run: an allocator may return other addresses.
+//! C2: values that are addresses are taken from this run, except those of watched memory, which have names (`heap`):
+//!     an allocator may return other addresses.
 
 use super::clock::Clock;
 use super::condition::Condition;

@@ -9,6 +9,10 @@
 //!
 //! The checker does not see a plain access through a raw pointer: wrap what is shared in an `UnsafeCell`.
 //!
+//! An allocator gives a block another address in every execution. So an address inside a block is a named value
+//! while it is in an `AtomicPtr`: the thread that allocated the block, the number of its allocations before, and the
+//! offset. That is the same in every execution with the same steps before it.
+//!
 //! # Invariants
 //! H1: only [`Heap`] releases a block's memory, when the next execution begins or the exploration ends.
 //! H2: only the thread that set a block's `freed` drops its value.
@@ -18,9 +22,11 @@
 
 #![allow(unsafe_code)]
 
+use super::clock::MAX_THREADS;
 use super::core::Core;
 use super::ending::{Access, Clash};
 use super::graph::Location;
+use super::op::Op;
 use super::verdict::{Bound, Failure};
 use super::{runtime, trace};
 use std::alloc::Layout;
@@ -30,9 +36,18 @@ use std::ops::{Deref, DerefMut};
 use std::panic::Location as Site;
 use std::ptr::NonNull;
 
+/// A mark in values that are named addresses; no address has it.
+const NAMED: u64 = 1 << 62;
+/// Under it: the thread, the number of the allocation, and the offset in the block.
+const THREAD_SHIFT: u32 = 56;
+const NUMBER_SHIFT: u32 = 32;
+const MOST_NUMBERS: usize = 1 << (THREAD_SHIFT - NUMBER_SHIFT);
+
 #[derive(Debug)]
 struct Block {
     layout: Layout,
+    /// The value that stands for its address.
+    name: u64,
     made: &'static Site<'static>,
     freed: Option<Access>,
     /// The last use by each thread.
@@ -43,6 +58,8 @@ struct Block {
 #[derive(Debug, Default)]
 pub(crate) struct Heap {
     blocks: BTreeMap<usize, Block>,
+    /// Their addresses, by the thread that allocated them.
+    named: [Vec<usize>; MAX_THREADS],
     /// Their total size in bytes.
     bytes: usize,
     /// Objects in memory of others that must be ended before the execution ends.
@@ -55,6 +72,7 @@ impl Heap {
     pub(crate) fn clear(&mut self) {
         self.watched.clear();
         self.bytes = 0;
+        self.named.iter_mut().for_each(Vec::clear);
         for (address, block) in std::mem::take(&mut self.blocks) {
             if block.freed.is_some() {
                 let memory = std::ptr::with_exposed_provenance_mut(address);
@@ -70,9 +88,59 @@ impl Heap {
         self.blocks.is_empty()
     }
 
-    fn add(&mut self, address: usize, layout: Layout, made: &'static Site<'static>) {
+    fn add(&mut self, thread: usize, address: usize, layout: Layout, made: &'static Site<'static>) {
         self.bytes += layout.size();
-        self.blocks.insert(address, Block { layout, made, freed: None, uses: Vec::new() });
+        let numbers = &mut self.named[thread];
+        // Beyond the numbers there are, the address stays what it is.
+        let name = match numbers.len() {
+            number if number < MOST_NUMBERS => {
+                NAMED | (thread as u64) << THREAD_SHIFT | (number as u64) << NUMBER_SHIFT
+            }
+            _ => address as u64,
+        };
+        numbers.push(address);
+        self.blocks.insert(address, Block { layout, name, made, freed: None, uses: Vec::new() });
+    }
+
+    /// The value that stands for a pointer's address; one that points into no block stands for itself.
+    pub(crate) fn to_name(&self, address: u64) -> u64 {
+        let Some((&begin, block)) = self.blocks.range(..=address as usize).next_back() else {
+            return address;
+        };
+        // One past the end is a pointer into the block too.
+        let offset = address - begin as u64;
+        let is_inside = offset <= block.layout.size() as u64 && offset >> NUMBER_SHIFT == 0;
+        if is_inside { block.name + offset } else { address }
+    }
+
+    /// The address that a value stands for in this execution.
+    pub(crate) fn to_address(&self, value: u64) -> u64 {
+        self.named(value)
+            .map_or(value, |(thread, number, offset)| self.named[thread][number] as u64 + offset)
+    }
+
+    /// The block that a value names: its thread, its number, and the offset in it.
+    pub(crate) fn named(&self, value: u64) -> Option<(usize, usize, u64)> {
+        let rest = value.checked_sub(NAMED)?;
+        let (thread, number) = ((rest >> THREAD_SHIFT) as usize, rest >> NUMBER_SHIFT);
+        let number = number as usize % MOST_NUMBERS;
+        let is_block = self.named.get(thread)?.len() > number;
+        is_block.then_some((thread, number, rest & ((1 << NUMBER_SHIFT) - 1)))
+    }
+
+    /// A request about a pointer, with its operands named.
+    pub(crate) fn name_operands(&self, op: Op) -> Op {
+        match op {
+            Op::Store { value, order } => Op::Store { value: self.to_name(value), order },
+            Op::Rmw { function, operand, bits, order } => {
+                Op::Rmw { function, operand: self.to_name(operand), bits, order }
+            }
+            Op::Cas { expected, new, success, failure } => {
+                let (expected, new) = (self.to_name(expected), self.to_name(new));
+                Op::Cas { expected, new, success, failure }
+            }
+            op => op,
+        }
     }
 
     fn around(&mut self, address: usize) -> Option<&mut Block> {
@@ -215,7 +283,9 @@ pub unsafe fn alloc(layout: Layout) -> *mut u8 {
     let memory = unsafe { std::alloc::alloc(layout) };
     assert!(!memory.is_null(), "no memory");
     let site = Site::caller();
-    runtime::with_core(|core, _| core.heap.add(memory.expose_provenance(), layout, site));
+    runtime::with_core(|core, thread| {
+        core.heap.add(thread, memory.expose_provenance(), layout, site)
+    });
     memory
 }
 

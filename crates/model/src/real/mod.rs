@@ -56,7 +56,8 @@
 //!   of a thread than [`Explorer::timeouts`] (the report says so); futex waiters woken in an order other than FIFO.
 //! - Steps of a thread that is unwinding; memory that is freed too early or never, unless it comes from [`alloc`] or is
 //!   in a [`Box`] or [`Arc`] of this module; plain accesses to it through raw pointers.
-//! - An allocator's choice: if two runs get equal addresses for different objects, the error [`Diverged`] can result.
+//! - An allocator's choice: addresses of memory that does not come from [`alloc`] or [`Box`], or that are not in an
+//!   [`AtomicPtr`], differ between executions. Code that compares them can end in the error [`Diverged`].
 //! - An atomic's memory: there is no `get_mut` and no `as_ptr`; a relaxed load through `&mut` finds what `get_mut`
 //!   would.
 //! - Reuse of an address: freed memory stays mapped, so no new value is placed where an old one was.
@@ -71,8 +72,8 @@
 //! tests/real_litmus.rs: outcome sets. tests/real_random.rs: every execution of random programs against an enumerator
 //! of all candidate graphs, count by count. tests/real_waiting.rs: every order under every kind of lock, and no other.
 //! tests/real_rounds.rs: waiting loops and `wait_until` against the same enumerator, with the same number of failed
-//! rounds; bugs that show after a failed round. tests/real_patience.rs: loops that give up. tests/real_heap.rs: memory.
-//! tests/real_spurious.rs: spurious failures and wakeups.
+//! rounds; bugs that show after a failed round. tests/real_patience.rs: loops that give up. tests/real_heap.rs,
+//! real_reclaim.rs: memory. tests/real_spurious.rs: spurious failures and wakeups.
 //! tests/real_preemptions.rs, real_contexts.rs: executions by preemptions and contexts, against the enumerator and
 //! every row of events. tests/real_symmetric.rs, symmetry/tests.rs: symmetric threads, against all executions in
 //! classes.

@@ -273,11 +273,12 @@ impl Run {
         let (request, wrong) = {
             let mut core = self.core.borrow_mut();
             let wrong = core.touch(thread, (&raw const *word).addr(), site);
+            let op = if address { core.heap.name_operands(op) } else { op };
             let request = Request { op, location: word.locate(&mut core), address, site };
             if wrong.is_none()
                 && let Some(answer) = core.step(thread, &request)
             {
-                return answer;
+                return if address { core.heap.to_address(answer) } else { answer };
             }
             (request, wrong)
         };
@@ -285,7 +286,8 @@ impl Run {
             fail(failure);
         }
         self.wait();
-        self.request(request)
+        let answer = self.request(request);
+        if address { self.core.borrow().heap.to_address(answer) } else { answer }
     }
 
     /// Suspends the running coroutine until `attempt` succeeds.
@@ -406,11 +408,15 @@ pub(crate) fn request_plain(op: Op, site: &'static Site<'static>) -> Option<u64>
     request(Request { op, location: NOWHERE, address: false, site })
 }
 
-/// The newest value of a location in the run with this number, if that run is current here.
-pub(crate) fn newest(epoch: u32, location: u32) -> Option<u64> {
+/// The newest value of a location in the run with this number, if that run is current here. `address`: of a pointer.
+pub(crate) fn newest(epoch: u32, location: u32, address: bool) -> Option<u64> {
     let run = here()?;
     let core = run.core.try_borrow().ok()?;
-    (core.epoch == epoch).then(|| core.graph.value_of(location, core.graph.newest(location)))
+    let newest = || core.graph.value_of(location, core.graph.newest(location));
+    (core.epoch == epoch).then(|| match address {
+        true => core.heap.to_address(newest()),
+        false => newest(),
+    })
 }
 
 /// Runs `f` on the core with the running thread's number.

@@ -332,12 +332,16 @@ impl<'c> Drawing<'c> {
         })
     }
 
-    /// A value of the event's location; for a queue, the threads in it.
+    /// A value of the event's location; for a queue, the threads in it; for a pointer into watched memory, the thread
+    /// that allocated it and which of its allocations it is.
     fn value(&self, event: &Event, value: u64) -> String {
         if is_queue(&self.core.graph.locations[event.location as usize]) {
-            format!("{:?}", queued(value))
-        } else {
-            format!("{value:#x}")
+            return format!("{:?}", queued(value));
+        }
+        match self.core.heap.named(value) {
+            Some((thread, number, 0)) => format!("block {thread}.{}", number + 1),
+            Some((thread, number, offset)) => format!("block {thread}.{}+{offset}", number + 1),
+            None => format!("{value:#x}"),
         }
     }
 
