@@ -14,8 +14,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use uncontended_model::random::Random;
 use uncontended_model::real::{
-    AtomicU32, Condvar, Explorer, Failure, Memory, Mutex, current, spawn, spawn_symmetric,
-    spin_loop, wait_until,
+    AtomicU32, Condvar, Coverage, Explorer, Failure, Limit, Memory, Mutex, current, spawn,
+    spawn_symmetric, spin_loop, wait_until,
 };
 use uncontended_testkit::repetitions;
 
@@ -340,7 +340,10 @@ fn the_report_says_what_was_left_out() {
         // Two readers, each of four values, in no order.
         let said = "holds in all 10 executions, up to the order of 3 and of 2 symmetric threads";
         assert!(report.to_string().starts_with(said), "{report}");
+        assert_eq!(report.coverage(), Coverage::Within(vec![Limit::Symmetric]));
     }
+    let all = Explorer::new(Memory::C11).symmetry(false).explore(body).unwrap();
+    assert_eq!(all.coverage(), Coverage::Complete, "{all}");
 }
 
 #[test]

@@ -282,3 +282,22 @@ fn a_page_is_written_where_one_is_asked_for() {
     assert!(silent.page.is_some() == std::env::var_os("UNC_HTML").is_some());
     assert!(silent.to_string().contains("UNC_REPLAY='c11@"), "{silent}");
 }
+
+#[test]
+fn a_failed_exchange_says_that_it_failed_and_with_which_ordering() {
+    let failed = |memory| {
+        let body = || {
+            let word = AtomicU32::new(2).named("word");
+            assert_eq!(word.compare_exchange(0, 1, AcqRel, Acquire), Ok(0));
+        };
+        violation(&Explorer::new(memory), body).trace.text()
+    };
+    says(&failed(Memory::C11), &["word: 0x0 -> 0x1 fails, reads 0x2 acq (initial)"]);
+    says(&failed(Memory::Tso), &["word: 0x0 -> 0x1 fails, reads 0x2 (initial)"]);
+    let made = trace(|| {
+        let word = AtomicU32::new(0).named("word");
+        word.compare_exchange(0, 1, AcqRel, Acquire).unwrap();
+        panic!("made");
+    });
+    says(&made, &["word: 0x0 -> 0x1 acq_rel (initial)"]);
+}

@@ -298,7 +298,7 @@ impl Core {
         self.extend(thread, request)
     }
 
-    /// Whether preemptions are bounded: then code that waits is not supported (see `preemptions`), and the run is over.
+    /// Whether preemptions are bounded: then code that waits is not supported (see `turns`), and the run is over.
     pub(crate) fn refuses_wait(&mut self, site: &'static Site<'static>) -> bool {
         let refuses = self.growth.turns.is_some_and(|bound| bound.preemptions().is_some());
         if refuses {

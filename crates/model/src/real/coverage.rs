@@ -51,6 +51,10 @@ pub enum Limit {
     /// At most this many spurious failures and wakeups of each thread
     /// ([`Explorer::spurious`](super::Explorer::spurious)).
     Spurious(u32),
+    /// One of the executions that differ only in the names of symmetric threads
+    /// ([`spawn_symmetric`](super::spawn_symmetric)). That the threads are symmetric is checked in the executions that
+    /// are explored, not in those that are left out.
+    Symmetric,
 }
 
 impl fmt::Display for Limit {
@@ -64,6 +68,7 @@ impl fmt::Display for Limit {
             Limit::Spurious(most) => {
                 write!(f, "at most {most} failures or wakeups without a cause a thread")
             }
+            Limit::Symmetric => f.write_str("symmetric threads in one order"),
         }
     }
 }
@@ -73,15 +78,17 @@ impl Report {
     pub fn coverage(&self) -> Coverage {
         match self.verdict {
             Verdict::Unknown(_) | Verdict::Violated(_) => Coverage::Partial,
-            Verdict::Holds => match self.limits() {
-                limits if limits.is_empty() => Coverage::Complete,
-                limits => Coverage::Within(limits),
-            },
+            Verdict::Holds => {
+                let symmetric = (!self.symmetric.is_empty()).then_some(Limit::Symmetric);
+                let limits: Vec<Limit> = self.bounds().chain(symmetric).collect();
+                if limits.is_empty() { Coverage::Complete } else { Coverage::Within(limits) }
+            }
         }
     }
 
-    fn limits(&self) -> Vec<Limit> {
-        let limits = [
+    /// The limits that are numbers.
+    fn bounds(&self) -> impl Iterator<Item = Limit> {
+        let bounds = [
             self.preemptions.map(Limit::Preemptions),
             self.contexts.map(Limit::Contexts),
             self.rounds.map(Limit::Rounds),
@@ -89,13 +96,13 @@ impl Report {
             self.timeouts.map(Limit::Timeouts),
             self.spurious.map(Limit::Spurious),
         ];
-        limits.into_iter().flatten().collect()
+        bounds.into_iter().flatten()
     }
 
     /// Writes what a verdict that holds covers: the words that follow "holds".
     pub(crate) fn told_coverage(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, " in all {} executions", self.executions)?;
-        for (at, limit) in self.limits().iter().enumerate() {
+        for (at, limit) in self.bounds().enumerate() {
             let joined = if at == 0 { " with" } else { ", and with" };
             write!(f, "{joined} {limit}")?;
             if let Limit::Rounds(_) = limit {

@@ -6,9 +6,9 @@ use super::graph::Graph;
 use super::growth::Growth;
 use super::jobs::Shared;
 use super::memory::Memory;
-use super::preemptions::{self, Turns};
 use super::runtime::Run;
 use super::schedule::{self, Step};
+use super::turns::{self, Turns};
 use super::verdict::{
     Bound, Diverged, Failure, Misfit, Report, Sampled, Verdict, Violation, hidden,
 };
@@ -309,12 +309,12 @@ impl<T: Ord + 'static> Exploration<T> {
     fn violation(&self, failure: Failure) -> Violation {
         let core = self.run.core.borrow();
         let schedule = schedule::text(&self.name, &schedule::steps(&core.graph, &core.log));
-        let all = preemptions::whole(&core.graph);
+        let all = turns::whole(&core.graph);
         let is_sc = self.bounds.memory == Memory::Sc;
         let least = self
             .bounds
             .turns
-            .and_then(|bound| preemptions::fewest(&core.graph, &all, is_sc, bound.unbounded()));
+            .and_then(|bound| turns::fewest(&core.graph, &all, is_sc, bound.unbounded()));
         let counted =
             |bound: fn(Turns) -> Option<u32>| self.bounds.turns.and_then(bound).and(least);
         Violation {
@@ -397,9 +397,9 @@ impl<T: Ord + 'static> Exploration<T> {
     fn count(&mut self, result: Option<Rc<T>>) -> Option<Failure> {
         let core = self.run.core.borrow();
         let is_beyond = self.bounds.turns.is_some_and(|bound| {
-            let all = preemptions::whole(&core.graph);
+            let all = turns::whole(&core.graph);
             let is_sc = self.bounds.memory == Memory::Sc;
-            preemptions::fewest(&core.graph, &all, is_sc, bound).is_none()
+            turns::fewest(&core.graph, &all, is_sc, bound).is_none()
         });
         self.forced += core.graph.forced as u64;
         self.left_waiting += u64::from(!core.spinning().is_empty());

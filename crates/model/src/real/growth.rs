@@ -31,8 +31,8 @@ use super::graph::{Clocks, Event, EventId, Graph, Kind};
 use super::maximal::leaves_most_open;
 use super::memory::Memory;
 use super::op::{Effect, Op, Order};
-use super::preemptions::Turns;
-use super::{preemptions, symmetry};
+use super::turns::Turns;
+use super::{symmetry, turns};
 
 /// An event to add instead of the one that was added at this state of the graph. Its values are those of that run; some
 /// may be addresses (C2 of `core`).
@@ -221,8 +221,8 @@ impl Growth {
     /// Whether the bound on turns admits anything that follows the graph.
     fn is_within(&self, graph: &Graph) -> bool {
         self.turns.is_none_or(|bound| {
-            let part = preemptions::settled(graph);
-            preemptions::fewest(graph, &part, self.memory == Memory::Sc, bound).is_some()
+            let part = turns::settled(graph);
+            turns::fewest(graph, &part, self.memory == Memory::Sc, bound).is_some()
         })
     }
 

@@ -46,7 +46,8 @@ impl<T> fmt::Debug for SymmetricHandle<T> {
 /// These checks are made: neighbours that have found the same so far must do the same next; and in each sampled
 /// execution (see [`Explorer::explore`](super::Explorer::explore)) that was completed, every thread takes every place
 /// of its group once: each exchange must be an execution too, and return the same. Otherwise
-/// [`Diverged`](super::Diverged) says what does not match. What no sample shows is missed.
+/// [`Diverged`](super::Diverged) says what does not match. What no sample shows is missed, so
+/// [`Report::coverage`](super::Report::coverage) names [`Limit::Symmetric`](super::Limit::Symmetric).
 ///
 /// Under SC and TSO each class of executions is explored exactly once. The same holds under C11, with few exceptions:
 /// relaxed accesses of three threads and more can lead to executions that are explored under more than one naming

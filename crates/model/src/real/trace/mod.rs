@@ -311,6 +311,12 @@ impl<'c> Drawing<'c> {
                 let (old, new) = (self.value(read, read.value), self.value(event, event.value));
                 format!("{}: {old} -> {new}{}", name(), self.order(read))
             }
+            (Kind::Read, Op::Cas { expected, new, .. }) => {
+                let [expected, new, found] =
+                    [expected, new, event.value].map(|value| self.value(event, value));
+                let order = self.order(event);
+                format!("{}: {expected} -> {new} fails, reads {found}{order}", name())
+            }
             (Kind::Read, _) => {
                 let half = matches!(event.op, Op::Unlocked { .. });
                 let what = if half { " unlocked load".into() } else { self.order(event) };
