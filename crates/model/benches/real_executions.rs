@@ -1,14 +1,15 @@
 //! Question: how many executions of real code does the checker explore per second, and how many does it complete?
 //!
 //! The programs of the search benchmarks (readers, lastzero, ainc, SB), written with the stand-ins, under each model;
-//! and readers of a thread that has first stored n values of its own (long), as large programs do. The unit is
-//! executions per second of CPU time. Run: cargo bench -p uncontended-model --bench real_executions
+//! readers of a thread that has first stored n values of its own (long), as large programs do; and symmetric threads
+//! that have done so. The unit is executions per second of CPU time.
+//! Run: cargo bench -p uncontended-model --bench real_executions
 //! Arguments: parts of names of programs, to run only these.
 //! Not measured: code with much plain work between its accesses.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use uncontended_model::real::{AtomicU32, Explorer, Memory, spawn};
+use uncontended_model::real::{AtomicU32, Explorer, Memory, spawn, spawn_symmetric};
 
 type Program = fn(usize);
 
@@ -79,6 +80,18 @@ fn store_buffering(n: usize) {
     threads.into_iter().for_each(|thread| thread.join().unwrap());
 }
 
+/// Three symmetric threads that add to one word, each after n stores of its own.
+fn symmetric(n: usize) {
+    let x = Arc::new(AtomicU32::new(0));
+    let threads = spawn_symmetric(3, move || {
+        let own = AtomicU32::new(0);
+        (0..n as u32).for_each(|value| own.store(value, Relaxed));
+        x.fetch_add(1, Relaxed);
+        (0..3).for_each(|_| _ = x.load(Relaxed));
+    });
+    threads.join().unwrap();
+}
+
 /// CPU time of this process so far, since other processes may be running.
 fn cpu_s() -> f64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -93,13 +106,15 @@ fn main() {
         "{:>14} {:>6} {:>10} {:>8} {:>12}",
         "program", "model", "executions", "blocked", "per second"
     );
-    let programs: [(&str, Program, usize); 6] = [
+    let programs: [(&str, Program, usize); 8] = [
         ("readers(10)", readers, 10),
         ("lastzero(8)", lastzero, 8),
         ("ainc(6)", ainc, 6),
         ("SB(7)", store_buffering, 7),
         ("long(10)", long, 10),
         ("long(900)", long, 900),
+        ("symmetric(10)", symmetric, 10),
+        ("symmetric(400)", symmetric, 400),
     ];
     let wanted: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
     for (name, program, n) in programs {

@@ -8,8 +8,8 @@
 //! G4: `Location::order` lists the writes of a location from first to last, the initial value left out.
 //! G5: the clocks of an event are a function of its prefix, so they stay valid when later events are cut off. They are
 //!     stored in a separate array, one per event: a replay does not touch them.
-//! G6: `Location::accesses` lists the reads and writes of a location by thread; `sc_events`, `forced` and `joined`
-//!     count and find events of their kinds. All are derived from the events, so that no step scans all of them.
+//! G6: `Location::accesses` lists the reads and writes of a location by thread; `sc_events`, `forced`, `joined` and
+//!     `ties` count and find events of their kinds. All are derived from the events, so that no step scans all of them.
 
 use super::clock::{Clock, MAX_THREADS};
 use super::op::{Op, Order};
@@ -17,7 +17,7 @@ use super::symmetry;
 use std::panic::Location as Site;
 
 /// An event: its thread and its number there (G1).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct EventId {
     pub(crate) thread: u8,
     pub(crate) index: u16,
@@ -198,6 +198,8 @@ pub(crate) struct Graph {
     pub(crate) forced: usize,
     /// By thread, the thread that joined it (G6).
     pub(crate) joined: [Option<EventId>; MAX_THREADS],
+    /// Of symmetric threads (G6).
+    pub(crate) ties: symmetry::Ties,
 }
 
 impl Graph {
@@ -421,6 +423,7 @@ impl Graph {
         }
         self.threads[thread].push(event);
         self.clocks[thread].push(clocks);
+        self.tie(thread);
         id
     }
 
@@ -442,6 +445,7 @@ impl Graph {
         if let Op::Join { child } = event.op {
             self.joined[usize::from(child)] = None;
         }
+        self.untie(thread, &event);
         Some(event)
     }
 

@@ -11,9 +11,9 @@
 //! When the steps are used up, the run continues by itself and reads the newest writes.
 
 use super::core::{Core, Request, Stop};
-use super::graph::{EventId, Graph, Kind};
+use super::graph::{EventId, Graph, Kind, Location};
 use super::op::{Effect, Op};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::fmt::Write;
 
 /// What a step finds.
@@ -45,30 +45,56 @@ pub(crate) struct Step {
 
 /// The events listed in `log`, in its order, as they are in `graph`.
 pub(crate) fn steps(graph: &Graph, log: &[EventId]) -> VecDeque<Step> {
-    let place = |at: usize, write: EventId| {
-        let order = &graph.locations[graph.get(write).location as usize].order;
-        order.iter().take_while(|&&other| other != write).filter(|w| log[..at].contains(w)).count()
-    };
+    let mut places = Places::new(graph);
     let mut steps = VecDeque::new();
-    for (at, &id) in log.iter().enumerate() {
+    for &id in log {
         let event = graph.get(id);
         let is_unlocked = matches!(event.op, Op::Unlocked { .. });
         let find = match event.kind {
             // A write half belongs to its read; a thread's begin belongs to its spawn.
-            Kind::Write if event.is_half() => continue,
-            Kind::Thread if event.op == Op::Begin => continue,
-            Kind::Write => Find::Place(place(at, id)),
+            Kind::Write if event.is_half() => None,
+            Kind::Thread if event.op == Op::Begin => None,
+            Kind::Write => Some(Find::Place(places.of(event.location, id))),
             Kind::Read if is_unlocked => {
                 let half = EventId { index: id.index + 1, ..id };
-                Find::From(event.from, Some(place(at, half)))
+                Some(Find::From(event.from, Some(places.of(event.location, half))))
             }
-            Kind::Read => Find::From(event.from, None),
-            Kind::Choice => Find::Choice(event.value),
-            Kind::Blocked | Kind::Fence | Kind::Thread => Find::Plain,
+            Kind::Read => Some(Find::From(event.from, None)),
+            Kind::Choice => Some(Find::Choice(event.value)),
+            Kind::Blocked | Kind::Fence | Kind::Thread => Some(Find::Plain),
         };
-        steps.push_back(Step { thread: usize::from(id.thread), find });
+        steps.extend(find.map(|find| Step { thread: usize::from(id.thread), find }));
+        if event.kind == Kind::Write {
+            places.made(event.location, id);
+        }
     }
     steps
+}
+
+/// Where writes go among those of their location that were made before.
+struct Places {
+    /// Of each write, its index in the order of its location.
+    at: HashMap<EventId, usize>,
+    /// By location, the indices of the writes made, in growing order.
+    made: Vec<Vec<usize>>,
+}
+
+impl Places {
+    fn new(graph: &Graph) -> Places {
+        let order = |location: &Location| location.order.clone().into_iter().zip(0..);
+        let at = graph.locations.iter().flat_map(order).collect();
+        Places { at, made: vec![Vec::new(); graph.locations.len()] }
+    }
+
+    fn of(&self, location: u32, write: EventId) -> usize {
+        let at = self.at[&write];
+        self.made[location as usize].partition_point(|&made| made < at)
+    }
+
+    fn made(&mut self, location: u32, write: EventId) {
+        let place = self.of(location, write);
+        self.made[location as usize].insert(place, self.at[&write]);
+    }
 }
 
 /// The line for these steps of the exploration called `name`.

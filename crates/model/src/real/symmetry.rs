@@ -32,17 +32,12 @@ use super::clock::MAX_THREADS;
 use super::graph::{Event, EventId, Graph, Kind};
 use super::op::{Function, Op};
 
-/// How events of the same number of two neighbours compare.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Pair {
-    Tied,
-    Sorted,
-    Unsorted,
-}
-
 /// The neighbour that must come first, as noted in a thread's begin event.
 pub(crate) fn left(graph: &Graph, thread: usize) -> Option<usize> {
-    let begin = graph.threads.get(thread)?.first()?;
+    neighbour(graph.threads.get(thread)?.first()?)
+}
+
+fn neighbour(begin: &Event) -> Option<usize> {
     if begin.op == Op::Begin { (begin.value as usize).checked_sub(1) } else { None }
 }
 
@@ -67,8 +62,45 @@ pub(crate) fn groups(graph: &Graph) -> Vec<Vec<usize>> {
 /// The left neighbour of a thread, if it is tied to it in the thread's first `events` events.
 fn tied(graph: &Graph, thread: usize, events: usize) -> Option<usize> {
     let left = left(graph, thread)?;
-    let is_tied = |index| pair(graph, left, thread, index) == Pair::Tied;
-    (graph.threads[left].len() >= events && (1..=events).all(is_tied)).then_some(left)
+    (graph.ties.first[thread] >= events).then_some(left)
+}
+
+/// For each thread, how many of its first events are tied to its left neighbour's; and the thread to its right. Both
+/// are derived from the events.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ties {
+    first: [usize; MAX_THREADS],
+    right: [Option<usize>; MAX_THREADS],
+}
+
+impl Graph {
+    /// Takes note of a new last event of `thread`.
+    pub(super) fn tie(&mut self, thread: usize) {
+        if let (Some(left), 1) = (left(self, thread), self.threads[thread].len()) {
+            self.ties.right[left] = Some(thread);
+        }
+        for right in [Some(thread), self.ties.right.get(thread).copied().flatten()] {
+            let Some(right) = right else { continue };
+            let Some(left) = left(self, right) else { continue };
+            let pairs = self.threads[left].iter().zip(&self.threads[right]);
+            let new = pairs.skip(self.ties.first[right]);
+            self.ties.first[right] +=
+                new.take_while(|&(a, b)| is_tied((left, a), (right, b))).count();
+        }
+    }
+
+    /// Takes note that `thread` has lost its last event, `lost`.
+    pub(super) fn untie(&mut self, thread: usize, lost: &Event) {
+        let events = self.threads[thread].len();
+        for right in [Some(thread), self.ties.right.get(thread).copied().flatten()] {
+            if let Some(first) = right.and_then(|right| self.ties.first.get_mut(right)) {
+                *first = events.min(*first);
+            }
+        }
+        if let Some(left) = neighbour(lost) {
+            self.ties.right[left] = None;
+        }
+    }
 }
 
 /// What the left neighbour of `thread` does at the next event, as long as they are tied.
@@ -125,41 +157,44 @@ pub(crate) fn keeps(graph: &Graph, added: &[EventId]) -> bool {
     added.iter().all(|id| {
         let (thread, index) = (usize::from(id.thread), usize::from(id.index));
         tied(graph, thread, index - 1).is_none_or(|left| {
-            graph.threads[left].len() < index || pair(graph, left, thread, index) != Pair::Unsorted
+            graph.threads[left].len() < index
+                || tied(graph, thread, index).is_some()
+                || is_sorted(graph, EventId::new(left, index), *id)
         })
     })
 }
 
-/// Compares the events with this number of two neighbours that are tied before them.
-fn pair(graph: &Graph, left: usize, right: usize, index: usize) -> Pair {
-    let (a_id, b_id) = (EventId::new(left, index), EventId::new(right, index));
-    let (a, b) = (graph.get(a_id), graph.get(b_id));
-    let by = |is_tied, is_sorted| match (is_tied, is_sorted) {
-        (true, _) => Pair::Tied,
-        (false, true) => Pair::Sorted,
-        (false, false) => Pair::Unsorted,
-    };
+/// Whether events of the same number of two neighbours, which are tied before them, have found the same.
+fn is_tied((left, a): (usize, &Event), (right, b): (usize, &Event)) -> bool {
     match (a.kind, b.kind) {
-        (Kind::Fence | Kind::Thread, _) => Pair::Tied,
-        (Kind::Choice, _) => by(a.value == b.value, a.value > b.value),
+        (Kind::Fence | Kind::Thread, _) => true,
+        (Kind::Choice, _) => a.value == b.value,
         _ if a.location != b.location => {
             // Each reads its own write, which no other thread sees as long as they are tied.
             let is_own = |source: EventId, thread| {
                 source.is_initial() || usize::from(source.thread) == thread
             };
-            let is_apart = a.kind != b.kind || !is_own(a.from, left) || !is_own(b.from, right);
-            by(!is_apart && a.from.index == b.from.index, true)
+            let is_own = is_own(a.from, left) && is_own(b.from, right);
+            a.kind == b.kind && is_own && a.from.index == b.from.index
         }
-        (Kind::Blocked, _) => by(b.kind == Kind::Blocked && a.from == b.from, false),
-        (_, Kind::Blocked) => Pair::Sorted,
-        (Kind::Write, _) => {
-            let place = |id| graph.position(a.location, id);
-            by(false, place(a_id) < place(b_id))
-        }
-        (Kind::Read, _) => {
+        (Kind::Blocked, Kind::Blocked) | (Kind::Read, Kind::Read) => a.from == b.from,
+        _ => false,
+    }
+}
+
+/// Whether such events, which differ, are in the order in which they are explored.
+fn is_sorted(graph: &Graph, a_id: EventId, b_id: EventId) -> bool {
+    let (a, b) = (graph.get(a_id), graph.get(b_id));
+    match (a.kind, b.kind) {
+        (Kind::Choice, _) => a.value > b.value,
+        _ if a.location != b.location => true,
+        (Kind::Blocked, _) => false,
+        (_, Kind::Blocked) => true,
+        (Kind::Write, _) => graph.position(a.location, a_id) < graph.position(b.location, b_id),
+        _ => {
             let place = |event: &Event| graph.position(a.location, event.from);
             let leads = || !b.from.is_initial() && graph.clocks(b.from).prefix.knows(a_id);
-            by(a.from == b.from, place(a) < place(b) || leads())
+            place(a) < place(b) || leads()
         }
     }
 }
