@@ -60,6 +60,75 @@ fn memory_without_end() {
     assert!(enough.unwrap().holds());
 }
 
+#[test]
+fn more_options_than_can_be_explored() {
+    let report = explorer().explore(|| _ = real::choose(u64::MAX)).unwrap();
+    let (place, message) = panics(&report);
+    assert!(message.contains("options, at most 65536") && message.contains("choose among fewer"));
+    assert!(place.contains("real_bad.rs:"), "{report}");
+    let all = explorer().events(10).explore(|| _ = real::choose(1_000)).unwrap();
+    assert!(all.holds() && all.executions == 1_000, "{all}");
+}
+
+#[test]
+fn an_exploration_inside_another_one() {
+    let inside = || {
+        AtomicU32::new(0).store(1, Relaxed);
+        explorer().explore(|| ()).unwrap();
+    };
+    let why = explorer().explore(inside).unwrap_err().to_string();
+    assert!(why.contains("thread 0 starts an exploration inside an exploration"), "{why}");
+    assert!(why.contains("Explore one after the other"), "{why}");
+    assert!(explorer().explore(|| AtomicU32::new(0).store(1, Relaxed)).unwrap().holds());
+    struct Explores;
+    impl Drop for Explores {
+        fn drop(&mut self) {
+            explorer().explore(|| ()).unwrap();
+        }
+    }
+    let unwinding = explorer().explore(|| {
+        let _guard = Explores;
+        panic!("the first one");
+    });
+    let report = unwinding.unwrap();
+    let (_, message) = panics(&report);
+    assert!(message.starts_with("the first one; while it unwinds"), "{report}");
+    assert!(message.contains("no exploration starts while another one ends"), "{report}");
+    assert!(explorer().explore(|| AtomicU32::new(0).store(1, Relaxed)).unwrap().holds());
+}
+
+#[test]
+fn threads_without_end_and_a_lock_taken_twice() {
+    fn again() {
+        spawn(again).join().unwrap();
+    }
+    let report = explorer().explore(again).unwrap();
+    unknown(&report, Bound::Threads(MAX_THREADS), "start one or two threads per role");
+    let twice = explorer().explore(|| {
+        let lock = Mutex::new(());
+        let _first = lock.lock();
+        drop(lock.lock());
+    });
+    let report = twice.unwrap();
+    let violation = report.violation().unwrap();
+    assert!(matches!(violation.failure, Failure::Deadlock { .. }), "{report}");
+    assert!(report.to_string().contains("real_bad.rs:"), "{report}");
+}
+
+#[test]
+fn bounds_that_leave_no_room() {
+    let body = || AtomicU32::new(0).store(1, Relaxed);
+    let none = |explorer: Explorer| match explorer.explore(body).unwrap().verdict {
+        Verdict::Unknown(bound) => bound,
+        verdict => panic!("{verdict:?}"),
+    };
+    assert_eq!(none(explorer().events(0)), Bound::Events(0));
+    assert_eq!(none(explorer().memory_bytes(0)), Bound::Memory(0));
+    assert_eq!(none(explorer().sample(0, 1)), Bound::Sampled(0));
+    assert!(explorer().stack_bytes(0).explore(body).unwrap().holds());
+    assert!(explorer().stack_bytes(usize::MAX).explore(body).unwrap().holds());
+}
+
 struct Panics(&'static str);
 
 impl Drop for Panics {

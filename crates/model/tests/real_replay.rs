@@ -40,6 +40,13 @@ fn a_schedule_that_breaks_no_rule_is_no_proof() {
 fn a_schedule_that_does_not_fit_is_an_error() {
     for (schedule, why) in [
         ("", "empty"),
+        ("x", "it begins with 'x', not with the memory model, 'c11'"),
+        ("sc@x:1 0p", "it begins with 'sc', not with the memory model, 'c11'"),
+        ("c11@x:1 0r1", "'0r1' is not a step"),
+        ("c11@x:1 999999999999999999999999p", "is not a step"),
+        ("c11@x:1 é", "'é' is not a step"),
+        ("c11@x:1 256p", "thread 256 cannot move"),
+        ("c11@x:1 0c0", "cannot find Choice(0)"),
         ("c11@x:1 0z", "'0z' is not a step"),
         ("c11@x:1 3p", "thread 3 cannot move"),
         ("c11@x:1 0w0", "cannot find Place(0)"),

@@ -13,7 +13,7 @@
 use super::core::Core;
 use super::named::Named;
 use super::op::{Effect, Function, Op, Order};
-use super::runtime;
+use super::{runtime, waiting};
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location as Site;
@@ -235,7 +235,7 @@ macro_rules! stand_in {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
-                if runtime::is_spurious(Site::caller()) {
+                if waiting::is_spurious(Site::caller()) {
                     let found = self.load(failure);
                     // With another value it is an ordinary failure, which is another execution.
                     super::assume($to(found) == $to(current));
@@ -469,10 +469,20 @@ pub fn heavy_fence() {
     }
 }
 
+/// The most options that a choice may have: each is explored.
+const MOST_OPTIONS: u64 = 1 << 16;
+
 /// Chooses a number below `options`; the checker explores every choice. Always 0 outside an exploration.
+///
+/// # Panics
+/// If there is no option, or more than 65,536.
 #[track_caller]
 pub fn choose(options: u64) -> u64 {
     assert!(options > 0, "something must be there to choose");
+    assert!(
+        options <= MOST_OPTIONS,
+        "{options} options, at most {MOST_OPTIONS} (each is explored): choose among fewer values that differ in effect"
+    );
     runtime::refuse_in_condition("chooses");
     runtime::request_plain(Op::Choice { options }, Site::caller()).unwrap_or(0)
 }

@@ -41,6 +41,9 @@ pub struct Explorer {
     pub(super) jobs: Option<usize>,
 }
 
+/// The limit on bytes of a thread's stack; larger requests are clamped to it.
+const MOST_STACK_BYTES: usize = 1 << 30;
+
 /// Bytes that one execution may take.
 const MEMORY_BYTES: usize = 1 << 30;
 
@@ -251,11 +254,11 @@ impl Explorer {
         self
     }
 
-    /// The stack size of each thread. The default is 256 KiB. A stack overflow aborts the process, as it would outside
-    /// an exploration.
+    /// The stack size of each thread, at most 1 GiB. The default is 256 KiB. A stack overflow aborts the process, as it
+    /// would outside an exploration.
     #[must_use]
     pub fn stack_bytes(mut self, bytes: usize) -> Explorer {
-        self.stack_bytes = bytes;
+        self.stack_bytes = bytes.min(MOST_STACK_BYTES);
         self
     }
 
@@ -311,6 +314,16 @@ impl Explorer {
 
     /// Explores `body` and checks that nothing goes wrong in it.
     ///
+    /// `body` is run again and again, so it is `'static` and borrows nothing: it creates its state, or moves it in.
+    ///
+    /// ```compile_fail,E0597
+    /// use uncontended_model::real::{AtomicU32, Explorer, Memory, Ordering};
+    ///
+    /// let word = AtomicU32::new(0);
+    /// let borrowed = &word;
+    /// Explorer::new(Memory::C11).explore(move || borrowed.store(1, Ordering::Relaxed));
+    /// ```
+    ///
     /// If `UNC_PROGRESS` is set, progress is printed to stderr once a second.
     ///
     /// If the environment variable `UNC_REPLAY` holds a schedule of this exploration (a violation prints it), only that
@@ -363,13 +376,28 @@ impl Explorer {
     /// [`Misfit`] if `schedule` belongs to another program or is malformed.
     pub fn replay(&self, schedule: &str, body: impl Fn() + 'static) -> Result<Report, Misfit> {
         let (name, steps) = schedule::parse(schedule).map_err(Misfit)?;
+        let (own, of) = (self.model(), name.split('@').next().unwrap_or_default());
+        if of != own {
+            return Err(Misfit(format!(
+                "it begins with '{of}', not with the memory model, '{own}'"
+            )));
+        }
         Exploration::new(self, name.to_owned(), body).replay(steps)
+    }
+
+    /// The memory model in schedules.
+    fn model(&self) -> String {
+        format!("{:?}", self.memory).to_lowercase()
     }
 
     /// Identifies the exploration by its memory model and its place in the code.
     fn name(&self, site: &Site<'_>) -> String {
-        let memory = format!("{:?}", self.memory).to_lowercase();
-        format!("{memory}@{}:{}", site.file().replace(char::is_whitespace, "_"), site.line())
+        format!(
+            "{}@{}:{}",
+            self.model(),
+            site.file().replace(char::is_whitespace, "_"),
+            site.line()
+        )
     }
 
     /// Explores `body` and counts the executions for each result it returns.

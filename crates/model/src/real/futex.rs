@@ -14,7 +14,7 @@
 use super::atomics::{AtomicU32, AtomicU64};
 use super::core::Request;
 use super::op::{Function, Op, Order, queued};
-use super::runtime;
+use super::{runtime, waiting};
 use std::panic::Location as Site;
 
 /// Why a wait ended.
@@ -92,7 +92,7 @@ fn wait(
         }
         return Wait::Changed;
     }
-    if may_time_out && runtime::times_out(site) && leave(queue, site) {
+    if may_time_out && waiting::times_out(site) && leave(queue, site) {
         return Wait::TimedOut;
     }
     if !wakes_by_itself(queue, site) {
@@ -103,7 +103,7 @@ fn wait(
 
 /// Whether the thread wakes spuriously, and then leaves `queue`.
 pub(crate) fn wakes_by_itself(queue: u32, site: &'static Site<'static>) -> bool {
-    let does = runtime::is_spurious(site);
+    let does = waiting::is_spurious(site);
     if does && !leave(queue, site) {
         // The thread was woken: that is another execution.
         runtime::impossible();

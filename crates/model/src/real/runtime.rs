@@ -72,14 +72,15 @@ impl Run {
 
     /// Runs `body` as thread 0, along `graph` and beyond, until no thread can move.
     pub(crate) fn execute(self: &Rc<Run>, graph: Graph, body: Box<dyn FnOnce()>) {
+        refuse_inside();
+        assert!(CURRENT.get().is_null(), "no exploration starts while another one ends");
         let epoch = NEXT_EPOCH.fetch_add(1, Ordering::Relaxed);
         self.core.borrow_mut().begin(graph, epoch);
         self.over.set(false);
         self.unwound.set(0);
         self.unwinding_requests.set(0);
         drop(panics::noted());
-        let outer = CURRENT.replace(Rc::as_ptr(self));
-        assert!(outer.is_null(), "one exploration at a time on an OS thread");
+        CURRENT.set(Rc::as_ptr(self));
         self.start(0, body);
         while let Some(thread) = self.pick() {
             self.resume(thread);
@@ -231,6 +232,11 @@ impl Run {
              the panic end the thread, or catch it before shared state is dropped",
             panics::noted().pop().and_then(|panic| panic.place).unwrap_or_default()
         );
+        self.refuse(why);
+    }
+
+    /// Ends the run, because its code cannot be explored.
+    fn refuse(&self, why: String) {
         self.core.borrow_mut().stop.get_or_insert(Stop::Diverged(why));
         self.until::<()>(|_| None);
     }
@@ -320,6 +326,17 @@ impl Run {
                 suspend();
             }
         }
+    }
+}
+
+/// Ends the run that the caller is in: no exploration starts inside another one.
+fn refuse_inside() {
+    if let Some(run) = current() {
+        run.refuse(format!(
+            "thread {} starts an exploration inside an exploration: its steps are not explored. Explore one after the \
+             other, outside explored code",
+            run.running.get()
+        ));
     }
 }
 
@@ -458,8 +475,7 @@ pub(crate) fn refuse_in_symmetric(what: &str, site: &'static Site<'static>) {
             "thread {thread} was started by `spawn_symmetric` and {what} at {site}: nothing may distinguish symmetric \
              threads. Start it with `spawn`"
         );
-        run.core.borrow_mut().stop.get_or_insert(Stop::Diverged(why));
-        run.until::<()>(|_| None);
+        run.refuse(why);
     }
 }
 
@@ -472,27 +488,6 @@ pub(crate) fn token(site: &'static Site<'static>) -> Option<Token> {
         core.threads[thread].token = Some(location);
         Token { epoch: core.epoch, location }
     })
-}
-
-/// Whether a timed wait times out here: both cases are explored, as often as the bound on time-outs allows.
-pub(crate) fn times_out(site: &'static Site<'static>) -> bool {
-    refuse_in_condition("sleeps");
-    let may = with_core(|core, thread| core.may_time_out(thread)).unwrap_or(false);
-    let does = may && request_plain(Op::Choice { options: 2 }, site) == Some(1);
-    if does {
-        with_core(|core, thread| core.timed_out(thread));
-    }
-    does
-}
-
-/// Whether the running thread fails or wakes spuriously here: both cases are explored, if that was requested.
-pub(crate) fn is_spurious(site: &'static Site<'static>) -> bool {
-    let may = with_core(|core, thread| core.may_be_spurious(thread)).unwrap_or(false);
-    let is = may && request_plain(Op::Choice { options: 2 }, site) == Some(1);
-    if is {
-        with_core(|core, thread| core.was_spurious(thread));
-    }
-    is
 }
 
 /// Notes that the running thread waits for another thread's write.

@@ -9,6 +9,7 @@ use super::core::Request;
 use super::graph::NOWHERE;
 use super::op::{Function, Op, Order};
 use super::runtime::{self, Token};
+use super::waiting;
 use std::fmt;
 use std::panic::Location as Site;
 use std::sync::{Arc, Mutex};
@@ -144,7 +145,7 @@ pub fn current() -> Thread {
 /// [`Explorer::spurious`](super::Explorer::spurious) requests it.
 #[track_caller]
 pub fn park() {
-    if runtime::current().is_none() || !runtime::is_spurious(Site::caller()) {
+    if runtime::current().is_none() || !waiting::is_spurious(Site::caller()) {
         park_or_end(false, Site::caller());
     }
 }
@@ -164,7 +165,7 @@ fn park_or_end(timed: bool, site: &'static Site<'static>) {
 pub fn park_timeout(limit: Duration) {
     match runtime::token(Site::caller()) {
         None => std::thread::park_timeout(limit),
-        Some(token) if runtime::times_out(Site::caller()) => {
+        Some(token) if waiting::times_out(Site::caller()) => {
             let op =
                 Op::Rmw { function: Function::Swap, operand: 0, bits: 1, order: Order::ACQUIRE };
             token.perform(op, Site::caller());

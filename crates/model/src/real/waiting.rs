@@ -9,6 +9,7 @@ use super::graph::{Event, EventId, NOWHERE};
 use super::op::{Effect, Op};
 use super::probing::Patience;
 use super::rounds::{EMPTY_ROUNDS, Seen, What};
+use super::runtime;
 use super::verdict::Bound;
 use std::panic::Location as Site;
 
@@ -195,4 +196,25 @@ impl Core {
         );
         Some(Waiting { hint: hinted.site, begun: hinted.begun, rewrites, reads, path })
     }
+}
+
+/// Whether a timed wait times out here: both cases are explored, as often as the bound on time-outs allows.
+pub(crate) fn times_out(site: &'static Site<'static>) -> bool {
+    runtime::refuse_in_condition("sleeps");
+    let may = runtime::with_core(|core, thread| core.may_time_out(thread)).unwrap_or(false);
+    let does = may && runtime::request_plain(Op::Choice { options: 2 }, site) == Some(1);
+    if does {
+        runtime::with_core(|core, thread| core.timed_out(thread));
+    }
+    does
+}
+
+/// Whether the running thread fails or wakes spuriously here: both cases are explored, if that was requested.
+pub(crate) fn is_spurious(site: &'static Site<'static>) -> bool {
+    let may = runtime::with_core(|core, thread| core.may_be_spurious(thread)).unwrap_or(false);
+    let is = may && runtime::request_plain(Op::Choice { options: 2 }, site) == Some(1);
+    if is {
+        runtime::with_core(|core, thread| core.was_spurious(thread));
+    }
+    is
 }
