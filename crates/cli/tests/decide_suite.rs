@@ -98,6 +98,60 @@ fn a_suite_is_checked_before_anything_runs() {
     assert!(!std::path::Path::new(&ran).exists(), "nothing may run");
 }
 
+/// A file that two properties would write, or that one writes and another reads.
+#[test]
+fn no_file_serves_two_properties() {
+    let folder = Folder::new();
+    let ran = folder.file("ran");
+    let first = format!("[[slo]]\nat-most = '1h'\nrate = 0.6\ncommand = 'touch {ran}'\n");
+    let file = folder.file("values");
+    std::fs::write(&file, "1\n2\n3\n").unwrap();
+    let kept = format!("{first}log = '{file}'\n");
+    let second = "[[slo]]\nname = 'second'\nat-most = 9\nrate = 0.6\n";
+    for (text, flags, words) in [
+        (
+            format!("{kept}{second}command = 'true'\nlog = '{file}'\n"),
+            &[][..],
+            "the log of 'slo 1' and the log of 'second' both name",
+        ),
+        (
+            format!("{kept}{second}from = '{file}'\n"),
+            &[],
+            "'from' of 'second' and the log of 'slo 1' both name",
+        ),
+        (
+            format!("{kept}{second}command = 'true'\ninput = '{file}'\n"),
+            &[],
+            "'input' of 'second' and the log of 'slo 1' both name",
+        ),
+        (
+            format!("{kept}[[compare]]\ncommands = 'true'\nstored-baseline = '{file}'\n"),
+            &[],
+            "'stored-baseline' of 'compare 2' and the log of 'slo 1' both name",
+        ),
+        (
+            format!("{kept}[[permute]]\nvalues = ['x', '{file}']\n"),
+            &[],
+            "'values' of 'permute 2' and the log of 'slo 1' both name",
+        ),
+        (kept.clone(), &["--html", &file], "--html and the log of 'slo 1' both name"),
+        (
+            format!("{second}from = '{file}'\n"),
+            &["--json", &file],
+            "'from' of 'second' and --json both name",
+        ),
+        (
+            format!("{first}log = '{}'\n", folder.file("suite.toml")),
+            &[],
+            "--suite and the log of 'slo 1' both name",
+        ),
+    ] {
+        suite(&folder, &text, flags).assert_refused(words);
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "1\n2\n3\n", "{text}");
+    }
+    assert!(!std::path::Path::new(&ran).exists(), "nothing may run");
+}
+
 #[test]
 fn pages_have_their_pictures_and_need_nothing_from_elsewhere() {
     let folder = Folder::new();

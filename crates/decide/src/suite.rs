@@ -105,28 +105,25 @@ impl Suite {
         let share = MaxError::new(max_error).map_err(|error| error.to_string())?.split(count).get();
         let mut properties = Vec::new();
         for (number, (kind, read, table)) in tables.into_iter().enumerate() {
-            let mut table = table.into_inner();
-            let name = match table.remove("name") {
+            let mut keys = Keys::new(table.into_inner());
+            let name = match keys.take("name") {
                 Some(Value::String(name)) => name,
                 Some(other) => {
                     return Err(format!("a name is not text but a {}", other.type_str()));
                 }
                 None => format!("{kind} {}", number + 1),
             };
-            let plan = property(table, read, share).map_err(|cause| format!("{name}: {cause}"))?;
+            let plan = property(keys, read, share).map_err(|cause| format!("{name}: {cause}"))?;
             properties.push(Property { name, plan });
         }
         Ok(Suite { properties, max_error, share })
     }
 }
 
-fn property(table: Table, read: Read, share: f64) -> Result<Box<dyn Plan>, String> {
+fn property(mut keys: Keys, read: Read, share: f64) -> Result<Box<dyn Plan>, String> {
     let whole = ["max-error", "json", "markdown", "html", "quiet", "suite"];
-    if let Some(key) = whole.into_iter().find(|key| table.contains_key(*key)) {
+    if let Some(key) = whole.into_iter().find(|key| keys.has(key)) {
         return Err(format!("'{key}' belongs to the whole suite"));
     }
-    let mut keys = Keys::new(table);
-    let plan = read(&mut keys, share)?;
-    keys.end()?;
-    Ok(plan)
+    read(&mut keys, share)
 }

@@ -31,7 +31,6 @@ fn keys_are_read_as_the_flags_of_their_names() {
          max-runs = 500\nmax-time = '2 m'\ntimeout = '200 µs'\nenv = ['A=1', 'B=2']\nprepare = 'sync'\nwarmup = 2",
     );
     let plan = SloPlan::from_keys(&mut keys_of_slo, 0.01).unwrap();
-    keys_of_slo.end().unwrap();
     let (side, threshold) = plan.bound.unwrap();
     assert_eq!((side, threshold.value), (Side::AtLeast, 1.5e6));
     assert_eq!((plan.rate, plan.or_below), (slo::Asked::Quantile(0.99), Some(0.98)));
@@ -48,7 +47,6 @@ fn keys_are_read_as_the_flags_of_their_names() {
          parameter-list = ['n', '1,2']\nseed = '18446744073709551615'",
     );
     let plan = ComparePlan::from_keys(&mut keys_of_compare, 0.01).unwrap();
-    keys_of_compare.end().unwrap();
     assert_eq!((plan.claim, plan.margin, plan.block), (Some(Claim::Better), 0.05, 3));
     assert_eq!((plan.tail_guard, plan.seed), (false, Some(u64::MAX)));
     let compare::Source::Commands(commands) = plan.source else { panic!("commands") };
@@ -68,6 +66,10 @@ fn what_is_wrong_is_named() {
         ),
         ("[[slo]]\nrate = 0.9\nquantile = 'p9'\n", "rate cannot be used with quantile"),
         ("[[slo]]\nrate = 0.9\ncounts = '1/2'\ncolour = 1\n", "unknown key 'colour'"),
+        (
+            "[[compare]]\nfrom = 'x'\nparameter-list = ['n', '1']\n",
+            "from cannot be used with parameter-list",
+        ),
         ("[[slo]]\nrate = 0.9\nat-most = '5 parsecs'\n", "at-most: unknown unit 'parsecs'"),
         (
             "[[slo]]\nrate = 0.9\ncounts = '1/2'\nmax-runs = 0\n",
@@ -87,6 +89,54 @@ fn what_is_wrong_is_named() {
         let error = Suite::parse(text, None).map(|_| ()).unwrap_err();
         assert!(error.contains(words), "{text}: {error}");
     }
+}
+
+#[test]
+fn a_mistyped_key_suggests_the_one_that_was_meant() {
+    let known = "[[slo]]\nrate = 0.9\ncounts = '1/2'\n";
+    for (text, words) in [
+        // Said before the key that is missing because of it.
+        ("[[slo]]\nrat = 0.9\ncounts = '1/2'\n", "'rat'; did you mean 'rate'?"),
+        ("[[slo]]\nrate = 0.9\ncount = '1/2'\n", "'count'; did you mean 'counts'?"),
+        ("[[compare]]\ncomand = ['a', 'b']\n", "'comand'; did you mean 'commands'?"),
+        ("[[compare]]\nfrom = 'x'\nmargn = 0.1\n", "'margn'; did you mean 'margin'?"),
+        ("[[permute]]\nvalue = ['a', 'b']\n", "'value'; did you mean 'values'?"),
+        (&format!("{known}nmae = 'x'\n"), "'nmae'; did you mean 'name'?"),
+        (&format!("{known}max-run = 9\n"), "'max-run'; did you mean 'max-runs'?"),
+        (&format!("{known}prpare = 'x'\n"), "'prpare'; did you mean 'prepare'?"),
+    ] {
+        let error = Suite::parse(text, None).map(|_| ()).unwrap_err();
+        assert!(error.ends_with(&format!("unknown key {words}")), "{text}: {error}");
+    }
+    // Another word, not a mistyped one.
+    for key in ["colour", "x", "ratings"] {
+        let error = Suite::parse(&format!("{known}{key} = 1\n"), None).map(|_| ()).unwrap_err();
+        assert!(error.ends_with(&format!("unknown key '{key}'")), "{error}");
+    }
+}
+
+#[test]
+fn a_plan_names_its_files() {
+    let text = "[[slo]]\nrate = 0.9\nat-most = 1\nfrom = 'f'\ninput = 'i'\nlog = 'l'\n\
+                [[compare]]\ncommands = ['a', 'b']\nstored-baseline = 's'\ninput = 'i'\n\
+                [[compare]]\nfrom = 'p'\nlog = 'm'\n\
+                [[permute]]\nvalues = ['a', 'b']\nlog = 'n'\n\
+                [[slo]]\nrate = 0.9\ncounts = '1/2'\n";
+    let suite = Suite::parse(text, None).unwrap();
+    let files = suite.properties.iter().map(|one| one.plan.files());
+    let files = files.map(|files| {
+        let read = files.read.iter().map(|(key, path)| format!("{key} {}", path.display()));
+        let log = files.log.map(|path| format!("log {}", path.display()));
+        read.chain(log).collect::<Vec<_>>().join(", ")
+    });
+    let expected = [
+        "from f, input i, log l",
+        "stored-baseline s, input i",
+        "from p, log m",
+        "values a, values b, log n",
+        "",
+    ];
+    assert_eq!(files.collect::<Vec<_>>(), expected);
 }
 
 /// Any text is answered: read, or refused with a reason.

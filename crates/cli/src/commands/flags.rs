@@ -3,7 +3,7 @@
 use crate::decide::output;
 use crate::failure::Failure;
 use clap::Args;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 use uncontended_decide::plan::{Limits, Runs, Told, variable};
 use uncontended_decide::question::{Claim, Decider};
@@ -164,16 +164,15 @@ impl OutputFlags {
     /// Refuses, before any run, two outputs that name the same file.
     pub(crate) fn distinct(
         &self,
-        log: Option<&Path>,
+        logs: &[output::Named<'_>],
         read: &[output::Named<'_>],
     ) -> Result<(), Failure> {
         let written = [
             ("--json", self.json.as_deref()),
             ("--markdown", self.markdown.as_deref()),
             ("--html", self.html.as_deref()),
-            ("--log", log),
         ];
-        output::distinct(&written, read)
+        output::distinct(&[&written, logs].concat(), read)
     }
 
     /// Refuses, before any run, an output that cannot be written.

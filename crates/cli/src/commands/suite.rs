@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use serde_json::{Value as Json, json};
 use std::path::Path;
 use std::process::ExitCode;
-use uncontended_decide::suite::Suite;
+use uncontended_decide::suite::{Property, Suite};
 use uncontended_decide::verdict::{Answer, Verdict};
 use uncontended_figures::at_most_percent;
 use uncontended_report::verdict::{human, markdown, page, sentences};
@@ -37,10 +37,12 @@ pub(crate) struct Outcome {
 /// is undecided, else 0.
 pub(crate) fn execute(path: &Path, max_error: Option<f64>, output: &OutputFlags) -> ExitCode {
     let for_json = output.json.as_deref() == Some(Path::new("-"));
-    if let Err(failure) = output.distinct(None, &[("--suite", Some(path))]) {
+    let suite = read(path, max_error);
+    let properties = suite.as_ref().map_or(&[][..], |suite| &suite.properties);
+    if let Err(failure) = distinct(path, properties, output) {
         return output::refuse(SCHEMA, &failure, output.json.as_deref());
     }
-    let judged = output.writable().and_then(|()| judge(path, max_error, output, for_json));
+    let judged = output.writable().and_then(|()| judge(suite?, output, for_json));
     let told = judged.and_then(|outcome| {
         let worst = outcome.worst;
         write(outcome, output, for_json).map(|()| worst)
@@ -57,12 +59,7 @@ pub(crate) fn execute(path: &Path, max_error: Option<f64>, output: &OutputFlags)
     ExitCode::from(answer.exit_status())
 }
 
-fn judge(
-    path: &Path,
-    max_error: Option<f64>,
-    output: &OutputFlags,
-    for_json: bool,
-) -> Result<Outcome, Failure> {
+fn read(path: &Path, max_error: Option<f64>) -> Result<Suite, Failure> {
     let failed = |cause: String| {
         Failure::new(
             format!("{}: {cause}", path.display()),
@@ -70,7 +67,28 @@ fn judge(
         )
     };
     let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
-    let Suite { properties, max_error, share } = Suite::parse(&text, max_error).map_err(failed)?;
+    Suite::parse(&text, max_error).map_err(failed)
+}
+
+/// Refuses a file to write that the suite also writes or reads elsewhere.
+fn distinct(suite: &Path, properties: &[Property], output: &OutputFlags) -> Result<(), Failure> {
+    let (mut logs, mut read) = (Vec::new(), Vec::new());
+    for Property { name, plan } in properties {
+        let files = plan.files();
+        logs.extend(files.log.map(|path| (format!("the log of '{name}'"), path)));
+        let of_this = files.read.into_iter();
+        read.extend(of_this.map(|(key, path)| (format!("'{key}' of '{name}'"), path)));
+    }
+    read.push(("--suite".to_string(), suite));
+    output.distinct(&named(&logs), &named(&read))
+}
+
+fn named<'a>(files: &'a [(String, &Path)]) -> Vec<output::Named<'a>> {
+    files.iter().map(|(name, path)| (name.as_str(), Some(*path))).collect()
+}
+
+fn judge(suite: Suite, output: &OutputFlags, for_json: bool) -> Result<Outcome, Failure> {
+    let Suite { properties, max_error, share } = suite;
     let mut outcome = Outcome { judged: Vec::new(), worst: Answer::Yes, max_error, share };
     for property in properties {
         if uncontended_decide::interrupted() {

@@ -18,8 +18,8 @@ use uncontended_decide::verdict::{Answer, SCHEMA, Verdict};
 use uncontended_figures::text::wrap;
 use uncontended_report::verdict::{human, markdown, page::page};
 
-/// A file and the flag that names it.
-pub(crate) type Named<'a> = (&'static str, Option<&'a Path>);
+/// A file and what names it.
+pub(crate) type Named<'a> = (&'a str, Option<&'a Path>);
 
 /// Runs `judge`, delivers the verdict in every requested form, and returns the exit status.
 pub(crate) fn deliver(
@@ -28,7 +28,7 @@ pub(crate) fn deliver(
     log: Option<&Path>,
     read: &[Named<'_>],
 ) -> ExitCode {
-    if let Err(failure) = output.distinct(log, read) {
+    if let Err(failure) = output.distinct(&[("--log", log)], read) {
         return refuse(SCHEMA, &failure, output.json.as_deref());
     }
     let result = output

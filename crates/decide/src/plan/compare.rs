@@ -1,6 +1,6 @@
 //! Is one command better or worse than another, and by how much? Of commands in random blocks, or of pairs of values.
 
-use super::{Keys, Limits, Plan, Runs, Told};
+use super::{Files, Keys, Limits, Plan, Runs, Told};
 use crate::guard::{Guard, Watch};
 use crate::lines::Lines;
 use crate::measure::{Blocks, Budget};
@@ -77,6 +77,17 @@ pub const MOST_IN_BLOCK: u64 = 1000;
 const DEFAULT_BLOCKS: u64 = 1000;
 
 impl Plan for ComparePlan {
+    fn files(&self) -> Files<'_> {
+        let values = match &self.source {
+            Source::Pairs(path) => Some(("from", path.as_path())),
+            Source::Commands(commands) => {
+                commands.stored_baseline.as_deref().map(|path| ("stored-baseline", path))
+            }
+        };
+        let read = values.into_iter().chain(self.runs.input()).collect();
+        Files { read, log: self.limits.log.as_deref() }
+    }
+
     fn verdict(&self, told: Told) -> Result<Verdict, Failure> {
         match &self.source {
             Source::Pairs(path) => {
@@ -126,29 +137,34 @@ impl ComparePlan {
     /// # Errors
     /// What is wrong with a value, or with all of them together.
     pub fn from_keys(keys: &mut Keys, max_error: f64) -> Result<ComparePlan, String> {
-        keys.exclude(&["from", "commands"])?;
-        keys.exclude(&["from", "block"])?;
+        for key in [
+            "commands",
+            "block",
+            "aa",
+            "baseline",
+            "parameter-list",
+            "parameter-scan",
+            "parameter-step-size",
+        ] {
+            keys.exclude(&["from", key])?;
+        }
         for key in ["baseline", "aa", "from"] {
             keys.exclude(&["stored-baseline", key])?;
         }
-        keys.exclude(&["from", "aa"])?;
-        keys.exclude(&["from", "baseline"])?;
-        let with_itself = keys.flag("aa")?;
-        let source = match keys.text("from")? {
-            Some(path) => Source::Pairs(path.into()),
-            None => Source::Commands(Commands {
-                with_itself,
-                parameters: parameters(
-                    &keys.texts("parameter-list")?,
-                    &keys.texts("parameter-scan")?,
-                    keys.text("parameter-step-size")?.as_deref().unwrap_or("1"),
-                )
-                .map_err(|failure| failure.cause)?,
-                stored_baseline: keys.text("stored-baseline")?.map(PathBuf::from),
-                lines: keys.texts("commands")?,
-            }),
+        let from = keys.text("from")?;
+        let commands = Commands {
+            with_itself: keys.flag("aa")?,
+            parameters: parameters(
+                &keys.texts("parameter-list")?,
+                &keys.texts("parameter-scan")?,
+                keys.text("parameter-step-size")?.as_deref().unwrap_or("1"),
+            )
+            .map_err(|failure| failure.cause)?,
+            stored_baseline: keys.text("stored-baseline")?.map(PathBuf::from),
+            lines: keys.texts("commands")?,
         };
-        Ok(ComparePlan {
+        let source = from.map_or(Source::Commands(commands), |path| Source::Pairs(path.into()));
+        let plan = ComparePlan {
             claim: keys.named("claim", &Claim::ALL)?,
             margin: keys.read("margin", value::margin)?.unwrap_or(DEFAULT_MARGIN),
             quantile: keys.read("quantile", value::percentile)?,
@@ -161,7 +177,9 @@ impl ComparePlan {
             source,
             runs: Runs::from_keys(keys)?,
             limits: Limits::from_keys(keys, max_error)?,
-        })
+        };
+        keys.end()?;
+        Ok(plan)
     }
 
     fn hypothesis(&self, metric: &str, unit: Dimension, commands: Vec<String>) -> Compare {

@@ -2,7 +2,7 @@
 //!
 //! # Contract
 //! A key has the name of the corresponding flag. Numbers may be written as numbers or as text, and are read by one
-//! grammar. A key that the plan does not take is refused by name.
+//! grammar. A key that the plan does not take is refused by name, with the most similar one that it would take.
 
 use std::ops::RangeInclusive;
 use toml::{Table, Value};
@@ -11,13 +11,26 @@ use toml::{Table, Value};
 #[derive(Debug)]
 pub struct Keys {
     table: Table,
+    /// Every key that was asked for.
+    known: Vec<String>,
 }
 
 impl Keys {
     /// All keys of a table.
     #[must_use]
     pub fn new(table: Table) -> Keys {
-        Keys { table }
+        Keys { table, known: Vec::new() }
+    }
+
+    /// Whether it is there, not taken yet.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.table.contains_key(key)
+    }
+
+    /// The value as it is in the file.
+    pub(crate) fn take(&mut self, key: &str) -> Option<Value> {
+        self.known.push(key.to_string());
+        self.table.remove(key)
     }
 
     /// Whether it is present and true.
@@ -25,7 +38,7 @@ impl Keys {
     /// # Errors
     /// If it is anything but true or false.
     pub fn flag(&mut self, key: &str) -> Result<bool, String> {
-        match self.table.remove(key) {
+        match self.take(key) {
             None => Ok(false),
             Some(Value::Boolean(value)) => Ok(value),
             Some(other) => Err(format!("{key} is true or false, not of type {}", other.type_str())),
@@ -37,7 +50,7 @@ impl Keys {
     /// # Errors
     /// If it is neither.
     pub fn text(&mut self, key: &str) -> Result<Option<String>, String> {
-        let Some(value) = self.table.remove(key) else { return Ok(None) };
+        let Some(value) = self.take(key) else { return Ok(None) };
         match plain(&value) {
             Some(text) => Ok(Some(text)),
             None => Err(format!("{key} is a text or a number, not of type {}", value.type_str())),
@@ -49,7 +62,7 @@ impl Keys {
     /// # Errors
     /// If it is neither.
     pub fn texts(&mut self, key: &str) -> Result<Vec<String>, String> {
-        let texts = match self.table.remove(key) {
+        let texts = match self.take(key) {
             None => Some(Vec::new()),
             Some(Value::Array(values)) => values.iter().map(plain).collect(),
             Some(value) => plain(&value).map(|text| vec![text]),
@@ -103,8 +116,7 @@ impl Keys {
     /// # Errors
     /// If more than one of them is present.
     pub fn exclude(&self, keys: &[&str]) -> Result<(), String> {
-        let there: Vec<&str> =
-            keys.iter().copied().filter(|key| self.table.contains_key(*key)).collect();
+        let there: Vec<&str> = keys.iter().copied().filter(|key| self.has(key)).collect();
         match there.as_slice() {
             [one, other, ..] => Err(format!("{one} cannot be used with {other}")),
             _ => Ok(()),
@@ -116,11 +128,28 @@ impl Keys {
     /// # Errors
     /// If there is such a key.
     pub fn end(&self) -> Result<(), String> {
-        match self.table.keys().next() {
-            Some(key) => Err(format!("unknown key '{key}'")),
-            None => Ok(()),
+        let Some(key) = self.table.keys().next() else { return Ok(()) };
+        let near = self.known.iter().map(|known| (edits(key, known), known));
+        // More than half of the word: another word.
+        let near = near.filter(|(edits, _)| edits * 2 <= key.len()).min();
+        let hint = near.map_or(String::new(), |(_, known)| format!("; did you mean '{known}'?"));
+        Err(format!("unknown key '{key}'{hint}"))
+    }
+}
+
+/// How many bytes must be inserted, removed or replaced to turn `a` into `b` (Levenshtein's distance).
+fn edits(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.bytes().enumerate() {
+            let replaced = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
         }
     }
+    row[b.len()]
 }
 
 fn plain(value: &Value) -> Option<String> {

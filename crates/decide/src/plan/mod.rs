@@ -25,17 +25,29 @@ use crate::verdict::Verdict;
 use crate::{Failure, value, words};
 use std::fmt::Debug;
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use uncontended_figures::{Dimension, at_most_percent, given, whole};
 
 /// A question with everything needed to answer it.
 pub trait Plan: Debug {
+    /// The files that it reads and writes.
+    fn files(&self) -> Files<'_>;
+
     /// Asks the question and returns the verdict.
     ///
     /// # Errors
     /// If it makes no sense, cannot be run, or cannot be read.
     fn verdict(&self, told: Told) -> Result<Verdict, Failure>;
+}
+
+/// The files of a plan.
+#[derive(Debug, Default)]
+pub struct Files<'a> {
+    /// What it reads, by the keys that name them.
+    pub read: Vec<(&'static str, &'a Path)>,
+    /// Where it keeps the question and every run.
+    pub log: Option<&'a Path>,
 }
 
 /// The progress line, and what the verdict keeps.
@@ -97,6 +109,11 @@ impl Runs {
             input: keys.text("input")?.map(PathBuf::from),
             show_output: keys.flag("show-output")?,
         })
+    }
+
+    /// The commands' standard input.
+    fn input(&self) -> Option<(&'static str, &Path)> {
+        self.input.as_deref().map(|path| ("input", path))
     }
 
     /// The metric of that name.

@@ -1,6 +1,6 @@
 //! Do two sets of values differ by more than chance?
 
-use super::{Keys, Plan, Told};
+use super::{Files, Keys, Plan, Told};
 use crate::lines::Lines;
 use crate::question::{Permute, Question};
 use crate::record::{self, Head, Line, Stop};
@@ -52,6 +52,10 @@ pub const DEFAULT_RESAMPLES: u64 = 1_000_000;
 const OFTEN: u64 = 256;
 
 impl Plan for PermutePlan {
+    fn files(&self) -> Files<'_> {
+        Files { read: vec![("values", &self.a), ("values", &self.b)], log: self.log.as_deref() }
+    }
+
     fn verdict(&self, told: Told) -> Result<Verdict, Failure> {
         let (a, b) = (values(&self.a)?, values(&self.b)?);
         if a[0].dimension != b[0].dimension {
@@ -119,12 +123,9 @@ impl PermutePlan {
     /// What is wrong with a value.
     pub fn from_keys(keys: &mut Keys, max_error: f64) -> Result<PermutePlan, String> {
         let files = keys.texts("values")?;
-        let [a, b] = files.as_slice() else {
-            return Err("values are two files, of A and of B".to_string());
-        };
-        Ok(PermutePlan {
-            a: a.into(),
-            b: b.into(),
+        let mut plan = PermutePlan {
+            a: PathBuf::new(),
+            b: PathBuf::new(),
             statistic: keys.text("statistic")?.unwrap_or_else(|| "mean".to_string()),
             two_sided: keys.flag("two-sided")?,
             level: keys.read("level", value::rate)?.unwrap_or(DEFAULT_LEVEL),
@@ -134,7 +135,14 @@ impl PermutePlan {
             max_time: keys.read("max-time", value::duration)?,
             seed: keys.whole("seed", 0..=u64::MAX)?,
             log: keys.text("log")?.map(PathBuf::from),
-        })
+        };
+        // Before a missing key: it may be there, mistyped.
+        keys.end()?;
+        let [a, b] = files.as_slice() else {
+            return Err("values are two files, of A and of B".to_string());
+        };
+        (plan.a, plan.b) = (a.into(), b.into());
+        Ok(plan)
     }
 
     /// The question about these values.

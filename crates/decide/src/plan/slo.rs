@@ -1,6 +1,6 @@
 //! Does a property hold in at least a share of all runs? Of a command, of values, or by counts.
 
-use super::{Keys, Limits, Plan, Runs, Told};
+use super::{Files, Keys, Limits, Plan, Runs, Told};
 use crate::lines::Lines;
 use crate::measure::{self, Budget};
 use crate::question::{Bound, Bursts, Decider, Question, Side, Slo};
@@ -94,6 +94,15 @@ impl Asked {
 }
 
 impl Plan for SloPlan {
+    fn files(&self) -> Files<'_> {
+        let values = match &self.source {
+            Source::Values(path) => Some(path),
+            Source::Counts(_) | Source::Command(_) => None,
+        };
+        let read = values.map(|path| ("from", path.as_path())).into_iter();
+        Files { read: read.chain(self.runs.input()).collect(), log: self.limits.log.as_deref() }
+    }
+
     fn verdict(&self, told: Told) -> Result<Verdict, Failure> {
         match &self.source {
             Source::Counts(counts) => self.judge_counts(counts),
@@ -124,16 +133,22 @@ impl SloPlan {
         let quantile = keys.read("quantile", value::percentile)?;
         let (counts, from) = (keys.text("counts")?, keys.text("from")?.map(PathBuf::from));
         let command = keys.texts("command")?;
+        let or_below = keys.read("or-below", value::rate)?;
+        let method = keys.named("method", &Decider::ALL)?.unwrap_or_default();
+        let bursts = keys.read("bursts", value::stretch)?;
+        let (runs, limits) = (Runs::from_keys(keys)?, Limits::from_keys(keys, max_error)?);
+        // Before a missing key: it may be there, mistyped.
+        keys.end()?;
         let plain = |failure: Failure| failure.cause;
         Ok(SloPlan {
             bound: SloPlan::bound(at_most, at_least),
             rate: Asked::new(rate, quantile).map_err(plain)?,
-            or_below: keys.read("or-below", value::rate)?,
-            method: keys.named("method", &Decider::ALL)?.unwrap_or_default(),
-            bursts: keys.read("bursts", value::stretch)?,
+            or_below,
+            method,
+            bursts,
             source: Source::new(counts, from, command).map_err(plain)?,
-            runs: Runs::from_keys(keys)?,
-            limits: Limits::from_keys(keys, max_error)?,
+            runs,
+            limits,
         })
     }
 
