@@ -6,7 +6,7 @@
 //! and interval, since either is wrong only if too many, or too few, values are at or below the true percentile. Bursts
 //! of runs that lack the property raise a warning, which is false at most once in a thousand trials.
 //! # Evidence
-//! `crates/cli/tests/decide_slo.rs`, `crates/cli/src/decide/truth.rs`.
+//! `crates/cli/tests/decide_slo.rs`, `tests/truth.rs`.
 
 use crate::Failure;
 use crate::question::{Bound, Side, Slo};

@@ -1,8 +1,6 @@
 //! Delivers the results of a trial to the user.
 
 pub(crate) mod output;
-#[cfg(test)]
-mod truth;
 
 /// Writes to standard error. A closed standard error does not stop the measurement.
 pub(crate) fn tell(text: &str) {

@@ -1,23 +1,21 @@
-//! Checks what the commands report against known truths, over many streams: flags, lines, session and verdict, all but
-//! the process itself.
+//! Checks verdicts against known truths, over many streams: keys, lines, session and verdict, all but the process.
 //!
 //! The short form, 400 streams per case of at most 150 lines, runs with the other tests. It can fail: it rejects 38
 //! wrong answers or more where 5 % are promised, and a true chance of 15 % gives that many with 99.9 %, as
 //! `assert_can_fail` computes. Every figure that `docs/decide.md` quotes comes from `UNC_DEPTH=full cargo test
-//! --release -p uncontended-cli truth -- --nocapture --test-threads=1`.
+//! --release -p uncontended-decide --test truth -- --nocapture --test-threads=1`.
 
-use crate::Arguments;
-use crate::commands::Command;
-use clap::Parser as _;
 use std::fmt::Write as _;
 use std::io::{self, BufReader, Read};
+use uncontended_decide::Failure;
 use uncontended_decide::lines::Lines;
-use uncontended_decide::plan::Told;
+use uncontended_decide::plan::{ComparePlan, Keys, SloPlan, Told};
 use uncontended_decide::progress::Silent;
 use uncontended_decide::verdict::{Answer, OfPairs, Verdict};
 use uncontended_figures::table::{Column, Table};
 use uncontended_figures::{self as figures, percent};
 use uncontended_stats::Rng;
+use uncontended_testkit::is_full;
 
 /// The error allowed everywhere here.
 const ERROR: f64 = 0.05;
@@ -52,10 +50,16 @@ impl Read for Stream {
     }
 }
 
-/// A case: a command line, the stream it reads, and which answers would be wrong.
+/// What is asked, as the keys of a suite's table.
+enum Question {
+    Slo(String),
+    Compare(String),
+}
+
+/// A case: a question, the stream that is asked about, and which answers would be wrong.
 struct Case {
     name: &'static str,
-    flags: &'static [&'static str],
+    question: Question,
     line: Line,
     parameter: f64,
     most: u64,
@@ -75,6 +79,22 @@ struct Tally {
     runs: u64,
 }
 
+impl Question {
+    fn judge(&self, lines: Lines) -> Result<Verdict, Failure> {
+        let (Question::Slo(text) | Question::Compare(text)) = self;
+        let mut keys = Keys::new(toml::from_str(&format!("from = '-'\n{text}")).expect("TOML"));
+        let told = Told { progress: Box::new(Silent), keep_runs: false };
+        match self {
+            Question::Slo(_) => {
+                SloPlan::from_keys(&mut keys, ERROR).expect("a plan").judge_values(lines, told)
+            }
+            Question::Compare(_) => {
+                ComparePlan::from_keys(&mut keys, ERROR).expect("a plan").judge_pairs(lines, told)
+            }
+        }
+    }
+}
+
 impl Case {
     fn verdict(&self, seed: u64) -> Verdict {
         let stream = Stream {
@@ -87,15 +107,7 @@ impl Case {
             read: 0,
         };
         let lines = Lines::of("stream".to_string(), Box::new(BufReader::new(stream)), "");
-        let fixed = ["--quiet", "--max-error", "0.05", "--from", "-"];
-        let words = ["unc"].iter().chain(self.flags).chain(&fixed);
-        let told = Told { progress: Box::new(Silent), keep_runs: false };
-        let judged = match Arguments::try_parse_from(words).unwrap().command {
-            Command::Slo(flags) => flags.plan().unwrap().judge_values(lines, told),
-            Command::Compare(flags) => flags.plan().unwrap().judge_pairs(lines, told),
-            _ => panic!("no such case"),
-        };
-        judged.unwrap_or_else(|failure| panic!("{}: {failure}", self.name))
+        self.question.judge(lines).unwrap_or_else(|why| panic!("{}: {why}", self.name))
     }
 
     /// Whether an interval misses the truth.
@@ -151,10 +163,6 @@ fn assert_at_most(name: &str, seen: u64, of: u64, bound: f64) {
     assert!(seen < objects_from(of, bound), "{name}: {seen} of {of}, and {bound} was promised");
 }
 
-fn is_full() -> bool {
-    std::env::var("UNC_DEPTH").is_ok_and(|depth| depth == "full")
-}
-
 /// How many streams a case has.
 fn streams(title: &str) -> u64 {
     if !is_full() {
@@ -200,18 +208,22 @@ fn number(text: &mut String, value: f64) {
     let _ = write!(text, "{value:e}");
 }
 
-macro_rules! slo {
-    ($($flag:literal),*; $rate:literal) => {
-        &["slo", "--at-most", "2", "--rate", $rate $(, $flag)*]
-    };
+/// A stream's values are at most 2 in at least this share.
+fn slo(rate: &str, more: &str) -> Question {
+    Question::Slo(format!("at-most = 2\nrate = {rate}\n{more}"))
+}
+
+/// About the medians alone.
+fn compare(keys: &str) -> Question {
+    Question::Compare(format!("no-tail-guard = true\n{keys}"))
 }
 
 /// At the rate itself both answers are wrong.
 #[test]
 fn slo_at_the_threshold() {
-    let at = |name, flags, line: Line, rate, most| Case {
+    let at = |name, asked, more, line: Line, rate, most| Case {
         name,
-        flags,
+        question: slo(asked, more),
         line,
         parameter: rate,
         most,
@@ -225,19 +237,19 @@ fn slo_at_the_threshold() {
     };
     let tied: Line = |text, _, rng, _| number(text, [2.0, 3.0, 3.0, 4.0][rng.below(4) as usize]);
     let cases = [
-        at("rate .5", slo!(; ".5"), coin, 0.5, 2000),
-        at("rate .9", slo!(; ".9"), coin, 0.9, 5000),
-        at("rate .99", slo!(; ".99"), coin, 0.99, 10_000),
-        at("rate .999", slo!(; ".999"), coin, 0.999, 30_000),
-        at("rate .5, csm", slo!("--method", "csm"; ".5"), coin, 0.5, 2000),
-        at("rate .9, csm", slo!("--method", "csm"; ".9"), coin, 0.9, 5000),
-        at("rate .99, csm", slo!("--method", "csm"; ".99"), coin, 0.99, 10_000),
-        at("rate .999, csm", slo!("--method", "csm"; ".999"), coin, 0.999, 30_000),
-        at("rate .9, beta", slo!("--method", "beta"; ".9"), coin, 0.9, 5000),
-        at("rate .999, beta", slo!("--method", "beta"; ".999"), coin, 0.999, 30_000),
-        at("bimodal", slo!(; ".75"), bimodal, 0.75, 2000),
-        at("heavy-tailed", slo!(; ".9"), heavy, 0.9, 2000),
-        at("tied", slo!(; ".25"), tied, 0.25, 2000),
+        at("rate .5", "0.5", "", coin, 0.5, 2000),
+        at("rate .9", "0.9", "", coin, 0.9, 5000),
+        at("rate .99", "0.99", "", coin, 0.99, 10_000),
+        at("rate .999", "0.999", "", coin, 0.999, 30_000),
+        at("rate .5, csm", "0.5", "method = 'csm'", coin, 0.5, 2000),
+        at("rate .9, csm", "0.9", "method = 'csm'", coin, 0.9, 5000),
+        at("rate .99, csm", "0.99", "method = 'csm'", coin, 0.99, 10_000),
+        at("rate .999, csm", "0.999", "method = 'csm'", coin, 0.999, 30_000),
+        at("rate .9, beta", "0.9", "method = 'beta'", coin, 0.9, 5000),
+        at("rate .999, beta", "0.999", "method = 'beta'", coin, 0.999, 30_000),
+        at("bimodal", "0.75", "", bimodal, 0.75, 2000),
+        at("heavy-tailed", "0.9", "", heavy, 0.9, 2000),
+        at("tied", "0.25", "", tied, 0.25, 2000),
     ];
     judge("slo, the true rate at the threshold", &cases);
 }
@@ -245,9 +257,9 @@ fn slo_at_the_threshold() {
 /// Away from the rate one answer is wrong: the direction.
 #[test]
 fn slo_away_from_the_threshold() {
-    let away = |name, flags, line: Line, truth, wrong| Case {
+    let away = |name, asked, more, line: Line, truth, wrong| Case {
         name,
-        flags,
+        question: slo(asked, more),
         line,
         parameter: truth,
         most: 20_000,
@@ -258,15 +270,15 @@ fn slo_away_from_the_threshold() {
     const YES: &[Answer] = &[Answer::Yes];
     const NO: &[Answer] = &[Answer::No];
     let cases = [
-        away("rate .9, truth .93", slo!(; ".9"), coin, 0.93, NO),
-        away("rate .9, truth .87", slo!(; ".9"), coin, 0.87, YES),
-        away("rate .99, truth .98", slo!(; ".99"), coin, 0.98, YES),
-        away("rate .99, truth .995", slo!(; ".99"), coin, 0.995, NO),
-        away("rate .98 or .96, truth .98", slo!("--or-below", ".96"; ".98"), coin, 0.98, NO),
-        away("rate .98 or .96, truth .96", slo!("--or-below", ".96"; ".98"), coin, 0.96, YES),
-        away("rate .98 or .96, truth .97", slo!("--or-below", ".96"; ".98"), coin, 0.97, &[]),
-        away("constant, at the threshold of a value", slo!(; ".9"), same, 1.0, NO),
-        away("constant, beyond it", slo!(; ".9"), same, 0.0, YES),
+        away("rate .9, truth .93", "0.9", "", coin, 0.93, NO),
+        away("rate .9, truth .87", "0.9", "", coin, 0.87, YES),
+        away("rate .99, truth .98", "0.99", "", coin, 0.98, YES),
+        away("rate .99, truth .995", "0.99", "", coin, 0.995, NO),
+        away("rate .98 or .96, truth .98", "0.98", "or-below = 0.96", coin, 0.98, NO),
+        away("rate .98 or .96, truth .96", "0.98", "or-below = 0.96", coin, 0.96, YES),
+        away("rate .98 or .96, truth .97", "0.98", "or-below = 0.96", coin, 0.97, &[]),
+        away("constant, at the threshold of a value", "0.9", "", same, 1.0, NO),
+        away("constant, beyond it", "0.9", "", same, 0.0, YES),
     ];
     judge("slo, the true rate away from the threshold", &cases);
 }
@@ -277,7 +289,7 @@ fn slo_percentiles() {
     // The 90th percentile of 0.2 / (1 - U) is 2.
     let case = Case {
         name: "p90 of a heavy tail",
-        flags: &["slo", "--quantile", "p90", "--at-most", "2"],
+        question: Question::Slo("quantile = 'p90'\nat-most = 2".to_string()),
         line: |text, _, rng, _| number(text, 0.2 / (1.0 - rng.unit())),
         parameter: 0.0,
         most: 1000,
@@ -309,11 +321,9 @@ fn pair(text: &mut String, a: f64, b: f64) {
 /// A command against itself, and a ratio exactly at the end of the margin.
 #[test]
 fn compare_with_itself() {
-    const DIFFERENT: &[&str] =
-        &["compare", "--no-tail-guard", "--claim", "different", "--margin", "0"];
     let same = |name, line: Line, truth| Case {
         name,
-        flags: DIFFERENT,
+        question: compare("claim = 'different'\nmargin = 0"),
         line,
         parameter: 1.0,
         most: 300,
@@ -342,7 +352,7 @@ fn compare_with_itself() {
         pair(text, slow * (1.0 + 0.1 * rng.unit()), slow * (1.0 + 0.1 * rng.unit()));
     };
     let edge = |name, line| Case {
-        flags: &["compare", "--no-tail-guard", "--margin", "25%"],
+        question: compare("margin = '25%'"),
         parameter: 1.25,
         wrong: &[Answer::No],
         ..same(name, line, Some(1.25))
@@ -366,7 +376,7 @@ fn compare_with_itself() {
 fn compare_with_another() {
     let case = |name, by, wrong| Case {
         name,
-        flags: &["compare", "--no-tail-guard", "--margin", "2%"],
+        question: compare("margin = '2%'"),
         line: |text, _, rng, by| {
             let mut value = || 1.0 + 0.2 * rng.unit();
             pair(text, value(), by * value());
