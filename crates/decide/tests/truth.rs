@@ -15,7 +15,7 @@ use uncontended_decide::verdict::{Answer, OfPairs, Verdict};
 use uncontended_figures::table::{Column, Table};
 use uncontended_figures::{self as figures, percent};
 use uncontended_stats::Rng;
-use uncontended_testkit::is_full;
+use uncontended_testkit::{is_full, repetitions};
 
 /// The error allowed everywhere here.
 const ERROR: f64 = 0.05;
@@ -163,18 +163,8 @@ fn assert_at_most(name: &str, seen: u64, of: u64, bound: f64) {
     assert!(seen < objects_from(of, bound), "{name}: {seen} of {of}, and {bound} was promised");
 }
 
-/// How many streams a case has.
-fn streams(title: &str) -> u64 {
-    if !is_full() {
-        println!(
-            "SHORT {title}: 400 streams of at most 150 lines a case instead of 10000 (UNC_DEPTH=full)"
-        );
-    }
-    if is_full() { 10_000 } else { 400 }
-}
-
 fn judge(title: &str, cases: &[Case]) {
-    let streams = streams(title);
+    let streams = repetitions(title, 400, 10_000);
     assert_can_fail(streams);
     println!("{title}, {streams} streams a case, error at most {ERROR}");
     let figures = ["wrong", "decided", "interval without the truth", "warned", "mean n"];
@@ -296,7 +286,7 @@ fn slo_percentiles() {
         wrong: EITHER,
         truth: None,
     };
-    let streams = streams(case.name);
+    let streams = repetitions(case.name, 400, 10_000);
     let (mut missed, mut wrong, mut known) = (0, 0, 0);
     for seed in 0..streams {
         let verdict = case.verdict(1000 + seed);
@@ -309,7 +299,8 @@ fn slo_percentiles() {
         // One error covers both: a wrong verdict comes with a wrong interval.
         assert!(misses || verdict.finding.verdict == Answer::Undecided);
     }
-    println!("{}: interval without it {missed}, wrong verdict {wrong} of {streams}", case.name);
+    let [missing, refuted] = [missed, wrong].map(|count| percent(count as f64 / streams as f64));
+    println!("{}: interval without it {missing}, wrong verdict {refuted}", case.name);
     assert_at_most(case.name, missed, streams, ERROR);
     assert!(known * 2 > streams);
 }

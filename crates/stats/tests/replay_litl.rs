@@ -10,8 +10,10 @@ mod common;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
+use uncontended_figures::{number, percent, whole};
 use uncontended_stats::paired::ratio;
 use uncontended_stats::{Claim, Margin, MaxError, Paired, Rng, Verdict};
+use uncontended_testkit::repetitions;
 
 /// Machine, nodes and program; then the throughputs of each lock.
 type Experiments = BTreeMap<String, Vec<Vec<f64>>>;
@@ -108,12 +110,15 @@ fn real_experiments_are_judged_in_fewer_runs_and_rightly() {
         }
     }
     println!(
-        "as published: {all} pairs of locks, {decided} decided with {used} of {published} pairs of runs, {wrong} against the whole data's median"
+        "as published: {} pairs of locks, {} decided with {} of the pairs of runs left unused, {wrong} against the whole data's median",
+        whole(all),
+        whole(decided),
+        percent(1.0 - used as f64 / published as f64)
     );
     assert!(decided * 3 > all && used * 2 < published && wrong * 20 <= decided);
 
     // Drawn again from the published runs, so that their median ratio is exactly the truth.
-    let wanted = common::depth("pairs of locks, drawn from published runs", 2000, 250_000);
+    let wanted = repetitions("pairs of locks, drawn from published runs", 2000, 250_000);
     let every = (pairs().count() / wanted as usize).max(1);
     let mut rng = Rng::new(1);
     let (mut decided, mut wrong, mut used, mut all) = (0, 0, 0, 0);
@@ -126,8 +131,11 @@ fn real_experiments_are_judged_in_fewer_runs_and_rightly() {
         wrong += u64::from(is_wrong(verdict, truth(a, b)));
     }
     println!(
-        "drawn: {all} pairs of locks, {decided} decided within 200 pairs of runs, {:.1} on average",
-        used as f64 / all as f64
+        "drawn: {} pairs of locks, {} decided within 200 pairs of runs, {} on average, {} wrong",
+        whole(all),
+        whole(decided),
+        number(used as f64 / all as f64),
+        percent(wrong as f64 / all as f64)
     );
     common::assert_at_most("drawn, wrong", all, wrong, ERROR);
     assert!(decided * 2 > all);

@@ -5,9 +5,12 @@
 
 mod common;
 
-use common::{assert_at_most, assert_can_fail, depth, error, rate};
+use common::{assert_at_most, assert_can_fail, error, rate};
+use uncontended_figures::table::{Column, Table};
+use uncontended_figures::{given_percent, number, whole};
 use uncontended_stats::bursts::{BurstJudge, Chain, Stretch};
 use uncontended_stats::{Judge, Method, Question, Rng, Verdict};
+use uncontended_testkit::repetitions;
 
 /// A stream of outcomes: its generator makes the next one from its state.
 type Next = fn(&mut Stream) -> bool;
@@ -120,36 +123,37 @@ fn tally(streams: u64, most: u64, e: f64, stretch: Option<Stretch>, of: (Next, [
 
 #[test]
 fn bursts_are_not_taken_for_a_rate() {
-    let streams = depth("bursts", 400, 10_000);
+    let streams = repetitions("bursts", 400, 10_000);
     assert_can_fail(streams, 0.05);
-    println!(
-        "| stream | error | independent runs: no | mean n | bursts minded: no | yes | undecided | mean n |"
-    );
-    println!("|:--|--:|--:|--:|--:|--:|--:|--:|");
-    for e in [0.001, 0.05] {
-        for (name, next, parameter) in STREAMS {
+    let figures = |e: f64| {
+        let at = given_percent(e);
+        let before = format!("before: *no* at {at}");
+        [before, "now: *no* · *yes* · undecided".into(), "runs".into()].map(Column::titled)
+    };
+    let mut columns = vec![Column::word("stream")];
+    columns.extend([0.001, 0.05].into_iter().flat_map(figures));
+    let mut table = Table::new(columns);
+    for (name, next, parameter) in STREAMS {
+        let mut row = vec![name.to_string()];
+        for e in [0.001, 0.05] {
             let before = tally(streams, 3000, e, None, (next, parameter));
             let after = tally(streams, 3000, e, Some(Stretch::default()), (next, parameter));
-            println!(
-                "| {name} | {e} | {} | {} | {} | {} | {} | {} |",
-                before.no,
-                before.runs / streams,
-                after.no,
-                after.yes,
-                streams - after.no - after.yes,
-                after.runs / streams
-            );
+            let now = [after.no, after.yes, streams - after.no - after.yes].map(whole);
+            let runs = [before.runs, after.runs].map(|runs| whole(runs / streams));
+            row.extend([whole(before.no), now.join(" · "), runs.join(" → ")]);
             assert_at_most(&format!("{name}: no"), streams, after.no, e);
         }
+        table.row(row);
     }
+    println!("{}", table.markdown());
 }
 
 /// The cost if runs are independent: the mean number of runs, at truths on either side of the threshold of 90 %.
 #[test]
 fn independent_runs_hardly_pay() {
-    let streams = depth("the cost of minding bursts", 200, 4000);
-    println!("| true rate | independent: mean n | bursts minded: mean n | ratio | wrong |");
-    println!("|--:|--:|--:|--:|--:|");
+    let streams = repetitions("the cost of minding bursts", 200, 4000);
+    let columns = ["true rate, independent runs", "before: runs", "now", "wrong"];
+    let mut table = Table::new(columns.map(Column::figure).to_vec());
     for (truth, most_ratio) in [
         (0.99, 1.15),
         (0.96, 1.15),
@@ -165,21 +169,20 @@ fn independent_runs_hardly_pay() {
         let after = tally(streams, 20_000, 0.001, Some(Stretch::default()), of);
         let ratio = after.runs as f64 / before.runs as f64;
         let wrong = if truth > 0.9 { after.no } else { after.yes };
-        println!(
-            "| {truth} | {} | {} | {ratio:.3} | {wrong} |",
-            before.runs / streams,
-            after.runs / streams
-        );
+        let [plain, minding] = [before.runs, after.runs].map(|runs| whole(runs / streams));
+        let now = format!("{minding} ({} times)", number(ratio));
+        table.row([given_percent(truth), plain, now, whole(wrong)]);
         assert!(ratio <= most_ratio, "{truth}: {ratio}");
         assert_eq!((after.no + after.yes, wrong), (streams, 0), "{truth}");
     }
+    println!("{}", table.markdown());
 }
 
 /// If bad runs are too many but come in bursts, good ones alone may look like yes: that is trusted, unless a stretch
 /// is given for yes too.
 #[test]
 fn a_yes_from_good_runs_alone_is_guarded_on_request() {
-    let streams = depth("yes under bursts", 400, 4000);
+    let streams = repetitions("yes under bursts", 400, 4000);
     assert_can_fail(streams, 0.05);
     for burst in [5.0, 20.0] {
         let of = (markov as Next, [0.15, burst]);

@@ -10,6 +10,7 @@ use common::{assert_at_most, assert_can_fail, counts, error, rate};
 use uncontended_stats::{
     Counts, Judge, Method, Prior, Question, Rate, Rng, Verdict, power, robbins,
 };
+use uncontended_testkit::repetitions;
 
 const METHODS: [Method; 3] = [Method::Csm, Method::OneSided, Method::Jeffreys];
 
@@ -128,7 +129,7 @@ fn the_next_decision_is_the_first_that_an_even_run_of_luck_could_bring() {
 /// A/A: the true rate is the threshold itself, so either verdict is wrong on one side.
 #[test]
 fn errors_over_all_looks_stay_within_the_bound() {
-    let runs = common::depth("errors_over_all_looks_stay_within_the_bound", 400, 20_000);
+    let runs = repetitions("errors_over_all_looks_stay_within_the_bound", 400, 20_000);
     assert_can_fail(runs, 0.05);
     for method in METHODS {
         for p in [0.5, 0.9, 0.99, 0.999] {
@@ -150,7 +151,7 @@ fn errors_over_all_looks_stay_within_the_bound() {
 /// Whether the interval contains the rate at the stopping time, and whether the verdict has the right direction.
 #[test]
 fn the_interval_covers_at_the_stopping_time_and_the_direction_is_right() {
-    let runs = common::depth("the_interval_covers_at_the_stopping_time", 300, 10_000);
+    let runs = repetitions("the_interval_covers_at_the_stopping_time", 300, 10_000);
     assert_can_fail(runs, 0.1);
     for method in METHODS {
         for (threshold, low, truth) in
@@ -196,7 +197,7 @@ fn the_interval_covers_at_the_stopping_time_and_the_direction_is_right() {
 #[test]
 fn every_report_is_in_order() {
     let mut rng = Rng::new(55);
-    for _ in 0..common::depth("every_report_is_in_order", 40, 20_000) {
+    for _ in 0..repetitions("every_report_is_in_order", 40, 20_000) {
         let bits = rng.below(54);
         let n = if rng.chance(0.1) { rng.below(3) } else { rng.below((1 << bits) + 1) };
         let s = if rng.chance(0.3) { n - rng.below(5).min(n) } else { rng.below(n + 1) };

@@ -8,6 +8,7 @@ mod common;
 use common::{assert_at_most, assert_can_fail, error};
 use uncontended_stats::paired::ratio;
 use uncontended_stats::{Claim, Margin, Paired, Relation, Rng, Verdict};
+use uncontended_testkit::repetitions;
 
 fn margin(m: f64) -> Margin {
     Margin::new(m).unwrap()
@@ -31,7 +32,7 @@ const STREAMS: [(&str, Stream); 7] = [
 
 #[test]
 fn a_thing_is_hardly_ever_found_better_or_worse_than_itself() {
-    let runs = common::depth("a_thing_against_itself", 500, 10_000);
+    let runs = repetitions("a_thing_against_itself", 500, 10_000);
     assert_can_fail(runs, 0.1);
     let pairs = 200;
     for (name, stream) in STREAMS {

@@ -4,10 +4,13 @@ mod common;
 
 use common::{error, rate};
 use std::ops::ControlFlow;
+use uncontended_figures::table::{Column, Table};
+use uncontended_figures::{given_percent, number, whole};
 use uncontended_stats::{
     Claim, Counts, Limits, Margin, MaxError, Method, Prior, Question, Rng, Sides, Statistic,
     Verdict, drive, power,
 };
+use uncontended_testkit::repetitions;
 
 /// Trials until a prior's evidence against `null` suffices, and until Wald's likelihood ratio, which knows the truth,
 /// does.
@@ -33,7 +36,10 @@ fn both(prior: Prior, null: f64, truth: f64, max_error: MaxError, rng: &mut Rng)
 
 #[test]
 fn one_sided_tests_need_at_most_a_fifth_more_than_the_test_that_knows_the_rate() {
-    let runs = common::depth("one_sided_tests_against_sprt", 120, 4000);
+    let runs = repetitions("one_sided_tests_against_sprt", 120, 4000);
+    let words = ["threshold → truth", "prior"].map(Column::word).into_iter();
+    let figures = ["mean", "95th percentile", "Wald", "ratio"].map(Column::figure);
+    let mut table = Table::new(words.chain(figures).collect());
     for (null, truth) in [(0.99, 0.995), (0.98, 0.993), (0.9, 0.95), (0.99, 0.98)] {
         let null_rate = rate(null);
         let prior = if truth > null { Prior::Above(null_rate) } else { Prior::Below(null_rate) };
@@ -49,13 +55,17 @@ fn one_sided_tests_need_at_most_a_fifth_more_than_the_test_that_knows_the_rate()
         let total: u64 = ours.iter().sum();
         let (mean, sprt) = (total as f64 / runs as f64, theirs as f64 / runs as f64);
         let p95 = ours[(runs as usize * 95).div_ceil(100) - 1];
-        println!(
-            "{null} -> {truth} ({}): mean {mean:.0}, p95 {p95}, SPRT {sprt:.0}, ratio {:.3}",
-            prior.name(),
-            mean / sprt
-        );
+        table.row([
+            format!("{} → {}", given_percent(null), given_percent(truth)),
+            prior.name().to_string(),
+            whole(mean.round() as u64),
+            whole(p95),
+            whole(sprt.round() as u64),
+            number(mean / sprt),
+        ]);
         assert!(mean <= 1.2 * sprt);
     }
+    println!("{}", table.markdown());
 }
 
 /// 96 % and 98 % at 0.1 %, the true rate midway: a thousand trials decide in less than 99 %, ten thousand in more.

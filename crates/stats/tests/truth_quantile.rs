@@ -7,6 +7,7 @@ mod common;
 
 use common::{assert_at_most, assert_can_fail, error};
 use uncontended_stats::{Method, QuantileSequence, Rate, Rng, quantile};
+use uncontended_testkit::repetitions;
 
 #[test]
 fn the_published_ranks_hold_within_one() {
@@ -74,7 +75,7 @@ const CASES: [Case; 6] = [
 
 #[test]
 fn the_quantile_is_covered_at_all_times_whatever_the_distribution() {
-    let runs = common::depth("the_quantile_is_covered_at_all_times", 300, 10_000);
+    let runs = repetitions("the_quantile_is_covered_at_all_times", 300, 10_000);
     assert_can_fail(runs, 0.1);
     for (name, draw, p, (least, most)) in CASES {
         for method in [Method::OneSided, Method::Csm] {

@@ -6,8 +6,9 @@
 
 mod common;
 
-use common::{assert_at_most, assert_can_fail, depth, error, rate};
+use common::{assert_at_most, assert_can_fail, error, rate};
 use uncontended_stats::{Claim, Margin, QuantileRatio, Relation, Rng, Verdict};
+use uncontended_testkit::repetitions;
 
 fn margin(m: f64) -> Margin {
     Margin::new(m).unwrap()
@@ -32,7 +33,7 @@ const PAIRS: [(&str, f64, Pair); 5] = [
 
 #[test]
 fn equals_are_hardly_ever_told_apart() {
-    let trials = depth("quantiles of equals", 400, 4000);
+    let trials = repetitions("quantiles of equals", 400, 4000);
     assert_can_fail(trials, 0.05);
     for (name, quantile, pair) in PAIRS {
         let (mut rng, mut differ) = (Rng::new(5), 0);

@@ -4,6 +4,7 @@ mod common;
 mod oracle;
 
 use uncontended_stats::{Counts, Rate, Rng, robbins};
+use uncontended_testkit::repetitions;
 
 /// A case whose size, rate and distance from the rate are spread over their whole ranges.
 fn case(rng: &mut Rng) -> (u64, f64, u64) {
@@ -30,7 +31,7 @@ fn case(rng: &mut Rng) -> (u64, f64, u64) {
 
 #[test]
 fn random_cases_are_never_undercut() {
-    let cases = common::depth("random_cases_are_never_undercut", 150_000, 5_000_000);
+    let cases = repetitions("random_cases_are_never_undercut", 150_000, 5_000_000);
     let mut rng = Rng::new(20_261_121);
     let (mut worst_small, mut worst) = (0.0f64, 0.0f64);
     for _ in 0..cases {

@@ -6,9 +6,12 @@
 
 mod common;
 
-use common::{assert_at_most, assert_can_fail, depth, error, rate};
+use common::{assert_at_most, assert_can_fail, error, rate};
+use uncontended_figures::table::{Column, Table};
+use uncontended_figures::{given_percent, percent, whole};
 use uncontended_stats::Rng;
 use uncontended_stats::tails::{Excess, Side, Tails};
+use uncontended_testkit::repetitions;
 
 const LEVELS: [f64; 7] = [1.5, 3.0, 6.0, 12.0, 24.0, 48.0, f64::INFINITY];
 const BY: f64 = 0.09;
@@ -55,37 +58,52 @@ fn outcomes(trials: u64, pairs: u64, noise: Noise, slower: impl Fn(&mut Rng) -> 
     [cleared, heavier, taken / trials]
 }
 
+fn share(count: u64, trials: u64) -> String {
+    percent(count as f64 / trials as f64)
+}
+
 #[test]
 fn equals_are_hardly_ever_heavier_and_are_cleared() {
-    let trials = depth("equals", 150, 10_000);
+    let trials = repetitions("equals", 150, 10_000);
+    let columns = ["cleared", "heavier", "mean pairs"].map(Column::figure);
+    let mut table =
+        Table::new(std::iter::once(Column::word("two equals")).chain(columns).collect());
     for (name, noise) in NOISES {
         let [cleared, heavier, pairs] = outcomes(trials, 1000, noise, |_| 1.0);
-        println!("{name}: cleared {cleared} of {trials}, after {pairs} pairs on average");
+        table.row([name.to_string(), share(cleared, trials), share(heavier, trials), whole(pairs)]);
         assert_at_most(&format!("{name}: heavier than itself"), trials, heavier, 0.01);
         assert!(cleared * 10 >= trials * 9, "{name}: {cleared} of {trials}");
     }
+    println!("{}", table.markdown());
 }
 
 #[test]
 fn a_tenth_of_the_runs_twice_as_slow_is_hardly_ever_cleared() {
-    let trials = depth("a heavy tail cleared", 400, 40_000);
+    let trials = repetitions("a heavy tail cleared", 400, 40_000);
     assert_can_fail(trials, 0.05);
+    let columns = ["overlooked", "found"].map(Column::figure);
+    let words = ["noise of both", "candidate"].map(Column::word).into_iter();
+    let mut table = Table::new(words.chain(columns).collect());
+    let mut tell = |name: &str, part: f64, times: f64, [cleared, heavier]: [u64; 2]| {
+        let candidate = format!("{times} times slower in {}", given_percent(part));
+        let [overlooked, found] = [cleared, heavier].map(|seen| share(seen, trials));
+        table.row([name.to_string(), candidate, overlooked, found]);
+    };
     let normal: (&str, Noise) = ("log-normal, spread 20 %", |rng, _| (0.2 * rng.normal()).exp());
     for (name, noise) in [NOISES[0], normal] {
         for (share, times) in [(0.1, 2.0), (0.1, 4.0), (0.3, 4.0)] {
             let [cleared, heavier, _] =
                 outcomes(trials, 200, noise, |rng| if rng.chance(share) { times } else { 1.0 });
             let what = format!("{name}, {times} times slower in {share}: cleared");
-            println!("{what} {cleared}, found {heavier} of {trials}");
+            tell(name, share, times, [cleared, heavier]);
             assert_at_most(&what, trials, cleared, 0.05);
         }
     }
     // A smaller tail need not be found; that it may be cleared is what "untested" means.
     let [cleared, heavier, _] =
         outcomes(trials, 200, NOISES[0].1, |rng| if rng.chance(0.03) { 4.0 } else { 1.0 });
-    println!(
-        "uniform 20 %, 4 times slower in 0.03: cleared {cleared}, found {heavier} of {trials}"
-    );
+    tell(NOISES[0].0, 0.03, 4.0, [cleared, heavier]);
+    println!("{}", table.markdown());
     assert!(cleared > 0, "a tail of 3 % is said to be untested");
     // A faster median with a worse tail.
     let [cleared, ..] =

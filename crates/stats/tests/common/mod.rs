@@ -16,18 +16,6 @@ pub(crate) fn counts(n: u64, s: u64) -> Counts {
     Counts::new(n, s).unwrap()
 }
 
-/// The number of runs of the test `name`, short by default and full under `UNC_DEPTH=full`, with a printed line.
-pub(crate) fn depth(name: &str, short: u64, full: u64) -> u64 {
-    let deep = std::env::var("UNC_DEPTH").is_ok_and(|depth| depth == "full");
-    if deep {
-        println!("{name}: full form, {full} runs");
-        full
-    } else {
-        println!("{name}: short form, {short} runs; UNC_DEPTH=full takes {full}");
-        short
-    }
-}
-
 /// The chance of `k` or more successes in `n`, at a rate of `p` each.
 pub(crate) fn chance_of_at_least(n: u64, k: u64, p: f64) -> f64 {
     let mut log = n as f64 * (1.0 - p).ln();
