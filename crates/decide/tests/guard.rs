@@ -1,6 +1,6 @@
-//! The tail guard: what it reports of slow runs that decide nothing.
+//! The tail guard: what it makes of the median's answer, and what it reports of slow runs.
 
-use uncontended_decide::guard::{Guard, Seen, Watch};
+use uncontended_decide::guard::{Guard, Seen, TailFinding, TailState, Watch};
 use uncontended_decide::question::Claim;
 use uncontended_decide::verdict::Answer;
 use uncontended_stats::MaxError;
@@ -28,4 +28,117 @@ fn a_rare_tail_that_was_seen_is_told_and_decides_nothing() {
     assert_eq!(watch(6).seen(), None);
     let many = watch(60);
     assert_eq!((many.verdict(Claim::NoWorse, Answer::Yes), many.seen()), (Answer::No, None));
+}
+
+/// A watch after pairs of which every `nth` has a run eight times slower, of the candidate or of the baseline.
+fn tail_of(claim: Claim, pairs: usize, candidate: Option<usize>, baseline: Option<usize>) -> Watch {
+    let guard = Guard::new(true, false).unwrap();
+    let mut watch = Watch::new(&guard, claim, 0.02, MaxError::new(5e-5).unwrap()).unwrap();
+    let cost = |pair: usize, nth: Option<usize>, phase| match nth {
+        Some(nth) if pair > 10 && pair % nth == phase => 8.0,
+        _ => 1.0,
+    };
+    for pair in 0..pairs {
+        watch.push(cost(pair, candidate, 1), cost(pair, baseline, 2));
+    }
+    watch
+}
+
+/// What a median's yes, no and undecided become.
+fn answers(watch: &Watch, claim: Claim) -> [Answer; 3] {
+    [Answer::Yes, Answer::No, Answer::Undecided].map(|median| watch.verdict(claim, median))
+}
+
+#[test]
+fn the_tails_turn_the_medians_answer_where_the_claim_is_about_them() {
+    use Answer::{No, Undecided, Yes};
+    let passed = [Yes, No, Undecided];
+    for (claim, open, heavier, lighter) in [
+        (Claim::NoWorse, [Undecided, No, Undecided], [No; 3], passed),
+        (Claim::Better, [Undecided, No, Undecided], [No; 3], passed),
+        (Claim::Equivalent, [Undecided, No, Undecided], [No; 3], [No; 3]),
+        (Claim::Different, [Yes, Undecided, Undecided], [Yes; 3], [Yes; 3]),
+    ] {
+        let named = [
+            ("clear", tail_of(claim, 900, None, None), passed),
+            ("open", tail_of(claim, 20, None, None), open),
+            ("heavier", tail_of(claim, 900, Some(10), None), heavier),
+            ("lighter", tail_of(claim, 900, None, Some(10)), lighter),
+        ];
+        for (state, watch, expected) in named {
+            assert_eq!(answers(&watch, claim), expected, "{claim:?}, {state}");
+        }
+    }
+}
+
+/// The finding that goes with a median's yes, and the clause about it.
+fn told(claim: Claim, watch: &Watch) -> (TailFinding, String) {
+    let found = watch.finding(Answer::Yes);
+    (found, found.clause(claim, watch.verdict(claim, Answer::Yes)))
+}
+
+#[test]
+fn an_open_tail_says_how_many_pairs_would_clear_it() {
+    let after = |pairs| tail_of(Claim::NoWorse, pairs, None, None);
+    let (found, clause) = told(Claim::NoWorse, &after(20));
+    assert_eq!((found.state, found.pairs), (TailState::Open, 17), "three pairs give the median");
+    let more = found.more_to_clear.unwrap();
+    assert_eq!(
+        clause,
+        format!(
+            ", but whether a tail is heavier is open: 0 % of its runs and 0 % of the baseline's take more than 1.5 \
+             times the baseline's median; about {more} more pairs would decide"
+        )
+    );
+    assert_eq!(after(20).more_to_clear(), more);
+    let last = [19, 20].map(|pairs| after(pairs + more as usize));
+    let states = last.each_ref().map(|watch| watch.finding(Answer::Yes).state);
+    assert_eq!(states, [TailState::Open, TailState::Clear]);
+    assert_eq!(last.map(|watch| watch.more_to_clear()), [1, 0]);
+    let fewest = |tails, lost| Watch::fewest_pairs(&Guard::new(tails, lost).unwrap());
+    assert_eq!(fewest(true, false), 20 + more, "without a slow run it takes the fewest");
+    assert_eq!(fewest(false, true), 0, "lost runs alone need not be cleared");
+    // Nothing is said of tails that the median's answer does not rest on.
+    let (found, _) = told(Claim::NoWorse, &after(20));
+    assert_eq!(TailFinding { median: Answer::No, ..found }.clause(Claim::NoWorse, Answer::No), "");
+}
+
+#[test]
+fn a_found_tail_is_told_if_it_decides() {
+    let (found, clause) = told(Claim::NoWorse, &tail_of(Claim::NoWorse, 903, Some(10), Some(100)));
+    let facts = (found.state, found.factor, found.times_slower, found.more_to_clear);
+    assert_eq!(facts, (TailState::Heavier, Some(1.5), Some(8.0), None));
+    assert_eq!((found.candidate, found.baseline, found.pairs), (0.1, 0.01, 900));
+    assert_eq!(clause, ", but 10.0 % of its runs are 8.00 times slower (1.00 % of the baseline's)");
+    // Told as the reason of a verdict, not of one that the median reaches itself, nor against the verdict.
+    assert!(found.decides(Claim::NoWorse, Answer::No));
+    assert!(!found.decides(Claim::NoWorse, Answer::Yes));
+    assert!(!found.decides(Claim::Different, Answer::Yes), "its median says so too");
+    assert!(!TailFinding { median: Answer::No, ..found }.decides(Claim::NoWorse, Answer::No));
+
+    let claim = Claim::Equivalent;
+    let (found, clause) = told(claim, &tail_of(claim, 903, Some(100), Some(10)));
+    assert_eq!((found.state, found.candidate, found.pairs), (TailState::Lighter, 0.01, 900));
+    assert_eq!(
+        clause,
+        ", but 10.0 % of the baseline's runs take more than 1.5 times its median (1.00 % of the candidate's)"
+    );
+}
+
+#[test]
+fn slow_runs_of_both_are_not_told() {
+    let guard = Guard::new(true, false).unwrap();
+    let seen = |candidate: usize, baseline: usize| {
+        let share = MaxError::new(5e-5).unwrap();
+        let mut watch = Watch::new(&guard, Claim::NoWorse, 0.02, share).unwrap();
+        for pair in 0..900 {
+            let slow = |is: bool| if is { 8.0 } else { 1.0 };
+            let ours = (500..500 + candidate).contains(&pair);
+            watch.push(slow(ours), slow((700..700 + baseline).contains(&pair)));
+        }
+        watch.seen().is_some()
+    };
+    // By the standard deviations of their difference: 14/√14 is more than 3.5; 13/√15, 10/√18 and 14/√16 are not.
+    let told = [(14, 0), (14, 1), (14, 4), (15, 1)].map(|(ours, theirs)| seen(ours, theirs));
+    assert_eq!(told, [true, false, false, false]);
 }
