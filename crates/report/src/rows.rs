@@ -4,6 +4,7 @@
 //! A program may create thousands of locks at one line. Each keeps its own entry in the data; all of one process, kind,
 //! class and site make one row here. A lock without a known site has a row of its own. Sums, worst times and histograms
 //! of a row are exact over its locks; percentiles come from the merged histogram.
+//! I1: every lock of the requested classes is in exactly one row, and no row is empty.
 //! Order: rows of class contention by total wait, then by acquisitions, then by id; [`apart`] has the other classes.
 
 use crate::aggregate::{Bucket, distribution};
@@ -108,6 +109,16 @@ fn rows(report: &RunReport, wanted: fn(Class) -> bool) -> Vec<Row<'_>> {
             groups.entry((nth, lock.kind, lock.class, site)).or_default().push(lock);
         }
     }
+    debug_assert_eq!(
+        groups.values().map(Vec::len).sum::<usize>(),
+        report
+            .processes
+            .iter()
+            .flat_map(|process| &process.locks)
+            .filter(|lock| wanted(lock.class))
+            .count(),
+        "I1"
+    );
     let groups =
         groups.into_iter().map(|((nth, ..), locks)| join(report.processes[nth].pid, locks));
     let mut rows: Vec<Row> = groups.collect();

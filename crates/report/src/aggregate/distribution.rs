@@ -1,4 +1,8 @@
 //! Percentiles from a histogram whose longest times are known exactly.
+//!
+//! # Invariants
+//! I1: percentiles are in order, and none exceeds the longest time, whatever the record. All times but the longest are
+//! at most the shortest of these, which bounds what is interpolated.
 
 use super::sum;
 use crate::run::Distribution;
@@ -25,14 +29,16 @@ pub fn distribution(buckets: &[Bucket], total: u64, worst: &[u64]) -> Option<Dis
         .first()
         .copied()
         .unwrap_or_else(|| last_used(buckets).map_or(0, |bucket| bucket.high.saturating_sub(1)));
-    let at = |share: f64| percentile(buckets, count, worst, share).min(max);
+    let [p50, p90, p99, p999] =
+        [0.5, 0.9, 0.99, 0.999].map(|share| percentile(buckets, count, worst, share).min(max));
+    debug_assert!([p50, p90, p99, p999, max].is_sorted(), "I1: {buckets:?} {worst:?}");
     Some(Distribution {
         count,
         total,
-        p50: at(0.5),
-        p90: at(0.9),
-        p99: at(0.99),
-        p999: at(0.999),
+        p50,
+        p90,
+        p99,
+        p999,
         max,
         worst: worst.iter().copied().filter(|&time| time > 0).take(4).collect(),
         buckets: buckets
@@ -48,7 +54,7 @@ fn last_used(buckets: &[Bucket]) -> Option<&Bucket> {
 }
 
 /// The time that `share` of all times do not exceed: exact if it is one of the longest; otherwise interpolated evenly
-/// within its bucket.
+/// within its bucket, but no longer than the shortest of the longest.
 fn percentile(buckets: &[Bucket], count: u64, worst: &[u64], share: f64) -> u64 {
     let rank = ((count as f64 * share).ceil() as u64).clamp(1, count);
     if let Some(&exact) =
@@ -56,18 +62,18 @@ fn percentile(buckets: &[Bucket], count: u64, worst: &[u64], share: f64) -> u64 
     {
         return exact;
     }
+    let shorter = worst.last().copied().unwrap_or(u64::MAX);
     let mut below = 0;
     for bucket in buckets {
         let above = bucket.count.saturating_add(below);
         if bucket.count > 0 && above >= rank {
             let part = ((rank - below) as f64 - 0.5) / bucket.count as f64;
-            return bucket
-                .low
-                .saturating_add((bucket.high.saturating_sub(bucket.low) as f64 * part) as u64);
+            let width = bucket.high.saturating_sub(bucket.low) as f64;
+            return bucket.low.saturating_add((width * part) as u64).min(shorter);
         }
         below = above;
     }
-    last_used(buckets).map_or(0, |bucket| bucket.high)
+    last_used(buckets).map_or(0, |bucket| bucket.high).min(shorter)
 }
 
 #[cfg(test)]
@@ -104,12 +110,15 @@ mod tests {
             assert!((0.8..1.25).contains(&ratio), "{found} for {truth}");
         }
         assert_eq!((found.count, found.max), (100_000, 3_700_000));
-        assert!(
-            found.p50 <= found.p90
-                && found.p90 <= found.p99
-                && found.p99 <= found.p999
-                && found.p999 <= found.max
-        );
+    }
+
+    /// All but the longest are at most the fourth longest, so no percentile below it may exceed it.
+    #[test]
+    fn percentiles_within_one_bucket_are_in_order() {
+        let buckets = [Bucket { low: 64, high: 128, count: 1000 }];
+        let found = distribution(&buckets, 70_050, &[120, 70, 70, 70]).unwrap();
+        let all = [found.p50, found.p90, found.p99, found.p999, found.max];
+        assert_eq!(all, [70, 70, 70, 70, 120]);
     }
 
     #[test]
