@@ -202,10 +202,8 @@ impl Judging {
     /// Why the verdict for independent runs does not apply to runs that may depend on each other.
     fn pending(&self) -> Option<Pending> {
         match self {
-            Judging::Bursts(judge) if judge.verdict() == stats::Verdict::Undecided => {
-                judge.pending()
-            }
-            _ => None,
+            Judging::Bursts(judge) => judge.pending(),
+            Judging::Independent(..) => None,
         }
     }
 }

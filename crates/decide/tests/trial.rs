@@ -3,6 +3,25 @@
 use uncontended_decide::trial::remaining;
 use uncontended_stats::{self as stats, Counts, MaxError, Method, Rate, Rng};
 
+/// Without a failure so far, about as many are left as decide if all succeed.
+#[test]
+fn what_remains_is_what_it_takes() {
+    for (asked, seen) in [(0.5, 3), (0.9, 20), (0.99, 100)] {
+        let rate = Rate::new(asked).unwrap();
+        let question =
+            stats::Question::about(rate, Method::OneSided, MaxError::new(0.001).unwrap());
+        let after = |more| Counts::new(seen + more, seen + more).unwrap();
+        let decides = |more: &u64| question.verdict(after(*more)) != stats::Verdict::Undecided;
+        let fewest = (1..).find(decides).unwrap();
+        let left = remaining(&question, after(0)).expect("less than a billion");
+        assert!((fewest..=fewest + fewest / 16 + 1).contains(&left), "{asked}: {left} {fewest}");
+    }
+    // At a rate that is the threshold itself, with hardly any spread left, nothing decides.
+    let question =
+        stats::Question::about(Rate::HALF, Method::OneSided, MaxError::new(1e-9).unwrap());
+    assert_eq!(remaining(&question, Counts::new(1 << 50, 1 << 49).unwrap()), None);
+}
+
 /// The estimate may fall and rise, but stays steady: no more than half from one hundredth of the runs to the next.
 #[test]
 fn what_remains_does_not_leap() {
