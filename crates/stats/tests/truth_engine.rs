@@ -193,6 +193,34 @@ fn the_interval_covers_at_the_stopping_time_and_the_direction_is_right() {
     }
 }
 
+/// The interval spends no more than its share of the error: it ends exactly where the tests begin to refute.
+#[test]
+fn an_interval_ends_where_the_tests_refute() {
+    let mut rng = Rng::new(12);
+    for method in METHODS {
+        let question = Question::about(rate(0.8), method, error(0.05));
+        let priors = match method {
+            Method::Csm => [Prior::Uniform; 2],
+            Method::Jeffreys => [Prior::Jeffreys; 2],
+            Method::OneSided => [Prior::Above(rate(0.8)), Prior::Below(rate(0.8))],
+        };
+        let needed =
+            -if method == Method::OneSided { error(0.05).split(2) } else { error(0.05) }.log();
+        for _ in 0..40 {
+            let n = 2 + rng.below(400);
+            // No end is 0 or 1.
+            let seen = counts(n, 1 + rng.below(n - 1));
+            let refuted =
+                |p: f64| priors.iter().any(|prior| prior.log_evidence(seen, rate(p)) >= needed);
+            let (low, high) = question.report(seen).interval;
+            if low <= high {
+                assert!(refuted(low) && !refuted(low.next_up()), "{method:?} {seen:?} {low}");
+                assert!(refuted(high) && !refuted(high.next_down()), "{method:?} {seen:?} {high}");
+            }
+        }
+    }
+}
+
 /// Whatever the counts and thresholds, a report is finite, ordered, and consistent with its verdict.
 #[test]
 fn every_report_is_in_order() {
