@@ -79,15 +79,14 @@ fn of_rate(counts_and_rate: [&'static str; 3]) -> Vec<Column> {
     vec![Column::word("verdict"), good, all, rate]
 }
 
-/// A finding about a rate as a row of that table.
-fn rate_cells(finding: &Finding) -> Vec<String> {
+/// A finding about a rate, with its estimate, as a row of that table.
+fn rate_cells(finding: &Finding, rate: Option<f64>) -> Vec<String> {
     let [low, high] = finding.interval;
-    let seen = (finding.n > 0).then(|| finding.successes as f64 / finding.n as f64);
     vec![
         finding.verdict.name().to_string(),
         whole(finding.successes),
         whole(finding.n),
-        share(seen, low, high),
+        share(rate, low, high),
     ]
 }
 

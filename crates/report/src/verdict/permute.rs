@@ -48,7 +48,8 @@ impl Form for Permute {
     }
 
     fn cells(&self, finding: &Finding) -> Vec<String> {
-        super::rate_cells(finding)
+        let p_value = finding.resampling().map(|found| found.p_value);
+        super::rate_cells(finding, p_value)
     }
 
     fn rate_remark(&self) -> &'static str {

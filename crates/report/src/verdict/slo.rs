@@ -52,7 +52,8 @@ impl Form for Slo {
     }
 
     fn cells(&self, finding: &Finding) -> Vec<String> {
-        super::rate_cells(finding)
+        let seen = (finding.n > 0).then(|| finding.successes as f64 / finding.n as f64);
+        super::rate_cells(finding, seen)
     }
 
     fn below(&self, finding: &Finding) -> Option<String> {

@@ -1,0 +1,161 @@
+//! Verdicts as text and Markdown against golden texts in `golden/`; `UNC_BLESS=1` rewrites them, for a reader to
+//! compare.
+
+use std::path::PathBuf;
+use uncontended_decide::plan::Told;
+use uncontended_decide::progress::Silent;
+use uncontended_decide::record::Stop;
+use uncontended_decide::suite::Suite;
+use uncontended_decide::verdict::{Answer, Verdict};
+use uncontended_report::verdict::{human, markdown, page::page, sentences};
+use uncontended_testkit::Folder;
+
+/// The verdict on a table of a suite, in which `FILE` and `OTHER` are files with these lines.
+fn verdict(table: &str, lines: [&dyn Fn(u64) -> String; 2], count: u64) -> Verdict {
+    let folder = Folder::new();
+    let mut text = format!("max-error = 0.01\n{table}\n");
+    for (name, line) in ["FILE", "OTHER"].into_iter().zip(lines) {
+        let path = folder.path().join(name);
+        let lines: String = (0..count).map(|at| line(at) + "\n").collect();
+        std::fs::write(&path, lines).unwrap();
+        text = text.replace(name, path.to_str().unwrap());
+    }
+    let suite = Suite::parse(&text, None).unwrap();
+    let told = Told { progress: Box::new(Silent), keep_runs: true };
+    suite.properties[0].plan.verdict(told).unwrap()
+}
+
+fn check(name: &str, answer: Answer, verdict: &Verdict) {
+    assert_eq!(verdict.finding.verdict, answer, "{name}: {}", human(verdict));
+    assert!(human(verdict).starts_with(&sentences(verdict)), "the values come after the sentences");
+    let found = format!("{}\n{}", human(verdict), markdown(verdict));
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.txt"));
+    if std::env::var_os("UNC_BLESS").is_some() {
+        std::fs::write(&path, &found).unwrap();
+    }
+    let kept = std::fs::read_to_string(&path)
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    assert!(found == kept, "{name} differs from {}:\n{found}", path.display());
+    let page = page(verdict, verdict.runs.as_deref().unwrap_or_default()).unwrap();
+    assert!(page.contains("</html>"), "{name}");
+}
+
+fn none(_: u64) -> String {
+    String::new()
+}
+
+/// Values from 1 to 2, as if at random.
+fn noise(at: u64) -> f64 {
+    1.0 + (at * 37 % 101) as f64 / 101.0
+}
+
+#[test]
+fn verdicts_about_a_rate() {
+    let slow_at_times = |at: u64| format!("{} ms", if at % 50 == 7 { 9.0 } else { noise(at) });
+    let in_bursts = |at: u64| format!("{} ms", if at % 200 < 30 { 9.0 } else { noise(at) });
+    for (name, answer, table, line, count) in [
+        (
+            "slo_counts",
+            Answer::Yes,
+            "rate = 0.98\ncounts = '3972/4000'",
+            &none as &dyn Fn(u64) -> String,
+            0,
+        ),
+        ("slo_zone", Answer::No, "rate = 0.99\nor-below = 0.98\ncounts = '3800/4000'", &none, 0),
+        (
+            "slo_percentile",
+            Answer::Yes,
+            "quantile = 'p90'\nat-most = '2 ms'\nfrom = 'FILE'",
+            &slow_at_times,
+            500,
+        ),
+        (
+            "slo_undecided",
+            Answer::Undecided,
+            "quantile = 'p95'\nat-most = '2 ms'\nfrom = 'FILE'",
+            &slow_at_times,
+            60,
+        ),
+        (
+            "slo_bursts",
+            Answer::Undecided,
+            "rate = 0.93\nat-most = '2 ms'\nfrom = 'FILE'",
+            &in_bursts,
+            800,
+        ),
+    ] {
+        check(name, answer, &verdict(&format!("[[slo]]\n{table}"), [line, &none], count));
+    }
+}
+
+#[test]
+fn verdicts_about_pairs() {
+    let pair = |by: f64| move |at: u64| format!("{} {}", noise(at), by * noise(at * 7 + 3));
+    let (same, slower) = (pair(1.0), pair(1.5));
+    let tail =
+        |at: u64| format!("{} {}", noise(at), if at % 5 == 4 { 20.0 } else { 0.9 * noise(at + 3) });
+    for (name, answer, keys, line, count) in [
+        ("compare_no", Answer::No, "margin = '5 %'", &slower as &dyn Fn(u64) -> String, 400),
+        ("compare_tail", Answer::No, "margin = '5 %'", &tail, 400),
+        ("compare_undecided", Answer::Undecided, "margin = '1 %'", &same, 60),
+        (
+            "compare_equivalent",
+            Answer::Yes,
+            "claim = 'equivalent'\nmargin = '40 %'\nno-tail-guard = true",
+            &same,
+            900,
+        ),
+        (
+            "compare_higher",
+            Answer::Yes,
+            "claim = 'better'\nhigher-is-better = true\nno-tail-guard = true",
+            &slower,
+            900,
+        ),
+        (
+            "compare_percentile",
+            Answer::Yes,
+            "quantile = 'p75'\nclaim = 'different'\nmargin = 0",
+            &slower,
+            900,
+        ),
+    ] {
+        check(
+            name,
+            answer,
+            &verdict(&format!("[[compare]]\nfrom = 'FILE'\n{keys}"), [line, &none], count),
+        );
+    }
+}
+
+#[test]
+fn verdicts_about_two_groups() {
+    let group = |by: f64| move |at: u64| format!("{} ms", by * noise(at));
+    let (a, same, b) = (group(1.0), group(1.0), group(1.3));
+    let table = |more: &str| format!("[[permute]]\nvalues = ['FILE', 'OTHER']\nseed = 3\n{more}");
+    check("permute_yes", Answer::Yes, &verdict(&table("two-sided = true"), [&a, &b], 40));
+    check("permute_no", Answer::No, &verdict(&table("statistic = 'p90'"), [&a, &same], 40));
+    let cut = table("level = 0.5\nmax-runs = 30");
+    check("permute_undecided", Answer::Undecided, &verdict(&cut, [&a, &same], 40));
+}
+
+/// What ended a trial, and what to do about it.
+#[test]
+fn an_undecided_verdict_says_what_would_help() {
+    let table = "[[slo]]\nrate = 0.9\nat-most = 2\nfrom = 'FILE'";
+    let mut undecided = verdict(table, [&|at| noise(at).to_string(), &none], 10);
+    for (stop, words) in [
+        (Stop::MaxRuns, "the budget of runs is spent, and "),
+        (Stop::MaxTime, "the time is up, and "),
+        (Stop::Interrupted, "it was interrupted, and "),
+        (Stop::EndOfInput, "there is no more input, and "),
+        (Stop::LogCut, "the log breaks off, and "),
+    ] {
+        undecided.stopped_by = stop;
+        undecided.warnings = vec!["the machine was busy".to_string()];
+        let text = human(&undecided);
+        assert!(text.lines().any(|line| line.starts_with(words)), "{stop:?}: {text}");
+        assert!(text.lines().any(|line| line == "warning: the machine was busy"), "{text}");
+        assert!(markdown(&undecided).ends_with("\nWarning: the machine was busy\n"));
+    }
+}
