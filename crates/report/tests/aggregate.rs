@@ -3,7 +3,7 @@
 use std::mem::offset_of;
 use std::time::Instant;
 use uncontended_report::aggregate::{Symbols, report};
-use uncontended_report::facts::{Facts, FutexFacts, FutexThread, ThreadFacts};
+use uncontended_report::facts::{Facts, FutexFacts, FutexThread, ThreadFacts, Unrecorded};
 use uncontended_report::run::{Class, Frame, IdleCause, Kind, RunReport, Thread};
 use uncontended_testkit::{Random, repetitions};
 use uncontended_trace::histogram::{COARSE, FINE};
@@ -291,6 +291,36 @@ fn a_program_of_which_nothing_was_seen_says_why() {
     let report = read(&Writer::new(), Facts { unobserved, ..with });
     assert!(report.coverage.nothing_seen.unwrap().contains("statically linked"));
     assert!(!report.coverage.unseen.is_empty());
+}
+
+/// What was not seen is said, and only then.
+#[test]
+fn every_gap_has_its_sentence() {
+    let unseen = |facts: Facts| read(&Writer::new(), facts).coverage.unseen.join("\n");
+    let program = |pid, loaded| Unrecorded { pid, command: vec!["sh".to_owned()], loaded };
+    let none = unseen(Facts { futex: Some(FutexFacts::default()), ..facts() });
+    assert_eq!(none.lines().count(), 1, "{none}");
+    let lost = Some(FutexFacts { lost: 3, ..FutexFacts::default() });
+    let unrecorded = (1..=5).map(|pid| program(pid, pid == 5)).collect();
+    for (with, sentence) in [
+        (
+            Facts { delay_ns: 1_500_000_000, ..facts() },
+            "The first 1.5 s were not recorded (--delay).",
+        ),
+        (Facts { left_running: 2, ..facts() }, "when the program ended, reported up to then: 2."),
+        (Facts { other_users: 1, ..facts() }, "whose programs cannot open the record: 1."),
+        (Facts { futex: lost, ..facts() }, "3 futex events came too fast to follow;"),
+        (facts(), "that needs root."),
+        (
+            Facts { unrecorded, ..facts() },
+            "statically linked, or privileged): sh (1), sh (2), sh (3) and 1 more.\n\
+             Not recorded, because the record could not be opened (another user, or a user namespace): sh (5).",
+        ),
+    ] {
+        assert!(!none.contains(sentence));
+        let said = unseen(with);
+        assert!(sentence.lines().all(|line| said.contains(line)), "{sentence}: {said}");
+    }
 }
 
 #[test]

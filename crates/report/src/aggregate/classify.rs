@@ -80,6 +80,48 @@ mod tests {
         assert_eq!(classify(Kind::Mutex, &[main, worker, worker], 20), Class::Gate);
     }
 
+    /// Each figure of a gate at the last value that makes one, and at the next.
+    #[test]
+    fn a_gate_has_each_of_its_signs() {
+        let main = Part { acquisitions: 3, blocked: 0, wait_ns: 2_849, hold_ns: 3_000_000 };
+        let worker = Part { acquisitions: 3, blocked: 3, wait_ns: 750_000, hold_ns: 29_999 };
+        let idle = Part { acquisitions: 0, blocked: 0, wait_ns: 0, hold_ns: 0 };
+        let class = |main, worker| classify(Kind::Mutex, &[idle, main, worker], 4);
+        assert_eq!(class(main, worker), Class::Gate);
+        assert_eq!(class(Part { wait_ns: 74_999, ..main }, worker), Class::Gate);
+        for (keeper, other) in [
+            (Part { acquisitions: 2, hold_ns: 2_000_000, ..main }, worker),
+            (Part { hold_ns: 2_999_999, ..main }, worker),
+            (Part { wait_ns: 75_000, ..main }, worker),
+            (main, Part { acquisitions: 2, hold_ns: 10_000, ..worker }),
+            (main, Part { blocked: 2, ..worker }),
+            (main, Part { hold_ns: 30_000, ..worker }),
+            (main, Part { wait_ns: 749_999, ..worker }),
+        ] {
+            assert_eq!(class(keeper, other), Class::Contention, "{keeper:?} {other:?}");
+        }
+    }
+
+    /// The same of a hand-off: two threads, of which nearly every acquisition waits, in turn.
+    #[test]
+    fn a_hand_off_has_each_of_its_signs() {
+        let thread = Part { acquisitions: 10, blocked: 4, wait_ns: 900, hold_ns: 100 };
+        let idle = Part { acquisitions: 0, blocked: 0, wait_ns: 0, hold_ns: 0 };
+        let class = |parts: &[Part], changes| classify(Kind::Mutex, parts, changes);
+        assert_eq!(class(&[thread, idle, thread], 18), Class::HandOff);
+        let few = Part { acquisitions: 9, ..thread };
+        let seldom = Part { blocked: 3, ..thread };
+        for (parts, changes) in [
+            (&[thread, thread, thread][..], 27),
+            (&[thread], 18),
+            (&[thread, few], 18),
+            (&[thread, seldom], 18),
+            (&[thread, thread], 17),
+        ] {
+            assert_eq!(class(parts, changes), Class::Contention, "{parts:?} {changes}");
+        }
+    }
+
     #[test]
     fn threads_of_one_kind_contend() {
         let thread =
