@@ -6,11 +6,11 @@
 
 mod common;
 
-use common::{assert_at_most, assert_can_fail, error, rate};
+use common::{assert_at_most, assert_can_fail, counts, error, rate};
 use uncontended_figures::table::{Column, Table};
 use uncontended_figures::{given_percent, percent, whole};
-use uncontended_stats::Rng;
 use uncontended_stats::tails::{Excess, Side, Tails};
+use uncontended_stats::{Prior, Rate, Rng};
 use uncontended_testkit::repetitions;
 
 const LEVELS: [f64; 7] = [1.5, 3.0, 6.0, 12.0, 24.0, 48.0, f64::INFINITY];
@@ -109,6 +109,26 @@ fn a_tenth_of_the_runs_twice_as_slow_is_hardly_ever_cleared() {
     let [cleared, ..] =
         outcomes(trials, 200, NOISES[0].1, |rng| if rng.chance(0.1) { 4.0 } else { 0.5 });
     assert_at_most("half the median, a tenth 4 times slower: cleared", trials, cleared, 0.05);
+}
+
+/// Each level gets its share of the error: with more levels, it takes more slow runs of the candidate alone.
+#[test]
+fn the_levels_share_the_error() {
+    let taken = |levels: usize| {
+        let mut tails = Tails::new(&LEVELS[..levels], 1.0);
+        (0..3).for_each(|_| tails.push(1.0, 1.0));
+        let slow = |_: &u64| {
+            tails.push(2.0, 1.0);
+            tails.heavy(Side::Heavier, error(0.01)).is_some()
+        };
+        (1..).find(slow).unwrap()
+    };
+    for levels in [1, 7] {
+        let needed = -error(0.01).split(levels as u32).log();
+        let evidence = |k| Prior::Above(Rate::HALF).log_evidence(counts(k, k), Rate::HALF);
+        assert_eq!(Some(taken(levels)), (1..).find(|&k| evidence(k) >= needed), "{levels}");
+    }
+    assert!(taken(7) > taken(1));
 }
 
 #[test]
