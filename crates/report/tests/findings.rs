@@ -83,6 +83,49 @@ fn long_idle_names_its_cause() {
     silent(vec![explained_by_holds]);
 }
 
+/// A finding's evidence is the figures that its sentence rests on.
+#[test]
+fn evidence_has_the_figures_of_the_sentence() {
+    let evidence = |row: Lock| {
+        let mut report = run(&["program"]);
+        report.wall_ns = 10_000 * MS;
+        report.processes = vec![process(1, vec![row], vec![])];
+        find(&report).swap_remove(0).evidence
+    };
+    let waits = [vec![25 * MS; 30], vec![28 * MS]].concat();
+    let idle = contended(&waits, &[[20 * MS; 9].as_slice(), &[27 * MS]].concat(), &[2 * MS; 500]);
+    let found = evidence(idle);
+    let figure = |name: &str| found[name];
+    assert_eq!((figure("longest_idle_ns"), figure("fourth_longest_idle_ns")), (27e6, 20e6));
+    assert_eq!((figure("idle_intervals"), figure("longest_hold_ns")), (10.0, 2e6));
+    assert_eq!(figure("idle_share_of_wait"), 207.0 / 778.0);
+    let found = evidence(contended(
+        &[[2_000 * MS; 4].as_slice(), &[US; 45]].concat(),
+        &[50 * US],
+        &[MS; 600],
+    ));
+    let figure = |name: &str| found[name];
+    assert_eq!((figure("longest_wait_ns"), figure("fourth_longest_wait_ns")), (2e9, 2e9));
+    assert_eq!(figure("waits"), 49.0);
+}
+
+/// Each figure of a long idle at the last value at which it speaks, and at the next.
+#[test]
+fn long_idle_begins_at_its_thresholds() {
+    let about_idle = |waits: &[u64], idles: &[u64], hold| {
+        said(vec![contended(waits, idles, &[hold; 500])])
+            .iter()
+            .any(|text| text.contains("its longest hold"))
+    };
+    // Four times the longest hold, a tenth of the wait, four of a millisecond.
+    let (waits, idles) = ([10 * MS; 40], [10 * MS; 4]);
+    assert!(about_idle(&waits, &idles, 2_500 * US));
+    assert!(!about_idle(&waits, &idles, 2_500 * US + 1));
+    assert!(!about_idle(&[10 * MS + 1; 40], &idles, 2_500 * US));
+    let fourth = |ns| about_idle(&[10 * MS; 12], &[9 * MS, MS, MS, ns], 100 * US);
+    assert!(fourth(MS) && !fourth(MS - 1));
+}
+
 #[test]
 fn waits_that_mostly_time_out() {
     let lossy = |kind, count, total| {
