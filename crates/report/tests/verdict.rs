@@ -61,6 +61,13 @@ fn verdicts_about_a_rate() {
             &none as &dyn Fn(u64) -> String,
             0,
         ),
+        (
+            "slo_zone_yes",
+            Answer::Yes,
+            "rate = 0.99\nor-below = 0.98\ncounts = '3990/4000'",
+            &none,
+            0,
+        ),
         ("slo_zone", Answer::No, "rate = 0.99\nor-below = 0.98\ncounts = '3800/4000'", &none, 0),
         (
             "slo_percentile",
@@ -96,6 +103,7 @@ fn verdicts_about_pairs() {
         |at: u64| format!("{} {}", noise(at), if at % 5 == 4 { 20.0 } else { 0.9 * noise(at + 3) });
     for (name, answer, keys, line, count) in [
         ("compare_no", Answer::No, "margin = '5 %'", &slower as &dyn Fn(u64) -> String, 400),
+        ("compare_yes", Answer::Yes, "margin = '40 %'", &same, 400),
         ("compare_tail", Answer::No, "margin = '5 %'", &tail, 400),
         ("compare_undecided", Answer::Undecided, "margin = '1 %'", &same, 60),
         (
@@ -137,6 +145,26 @@ fn verdicts_about_two_groups() {
     check("permute_no", Answer::No, &verdict(&table("statistic = 'p90'"), [&a, &same], 40));
     let cut = table("level = 0.5\nmax-runs = 30");
     check("permute_undecided", Answer::Undecided, &verdict(&cut, [&a, &same], 40));
+}
+
+/// The remarks and marks of the pictures.
+#[test]
+fn pages_say_what_their_pictures_show() {
+    let says = |verdict: &Verdict, words: &[&str]| {
+        let page = page(verdict, verdict.runs.as_deref().unwrap_or_default()).unwrap();
+        for word in words {
+            assert!(page.contains(word), "{word}: {page}");
+        }
+    };
+    let rate = verdict("[[slo]]\nrate = 0.98\ncounts = '3972/4000'", [&none, &none], 0);
+    says(&rate, &["runs that have the property", "asked about"]);
+    let pair = |at: u64| format!("{} {}", noise(at), noise(at * 7 + 3));
+    let pairs = verdict("[[compare]]\nfrom = 'FILE'\nmargin = '25 %'", [&pair, &none], 60);
+    says(&pairs, &["The rate of pairs that support the claim; the test", "one half", "1/1.25"]);
+    let groups = "[[permute]]\nvalues = ['FILE', 'OTHER']\nseed = 3\nor-below = 0.04";
+    let value = |at: u64| noise(at).to_string();
+    let groups = verdict(groups, [&value, &value], 20);
+    says(&groups, &["resamples as extreme as the given values: the p-value", "or below"]);
 }
 
 /// What ended a trial, and what to do about it.

@@ -1,0 +1,59 @@
+//! Rows of locks: shares of nothing, and the names of places.
+
+mod common;
+
+use common::*;
+use uncontended_report::rows::{callers, contention, function, place, source};
+use uncontended_report::run::*;
+
+#[test]
+fn a_share_of_nothing_is_none() {
+    let mut calls = lock(1, Kind::Mutex, "push");
+    (calls.acquisitions, calls.blocked, calls.try_failed) = (4, 1, 0);
+    calls.wait_ns = times(&[40 * US]);
+    calls.idle_ns = times(&[10 * US]);
+    let shares = |lock: Lock| {
+        let mut report = run(&["program"]);
+        report.processes = vec![process(1, vec![lock], vec![])];
+        let rows = contention(&report);
+        let [row] = &rows[..] else { panic!("one row") };
+        (row.blocked_share(), row.idle_share())
+    };
+    assert_eq!(shares(calls.clone()), (Some(0.25), Some(0.25)));
+    (calls.acquisitions, calls.blocked, calls.wait_ns) = (0, 0, None);
+    assert_eq!(shares(calls), (None, None));
+}
+
+#[test]
+fn a_place_has_the_best_name_that_is_known() {
+    let all = Frame {
+        function: Some("push".into()),
+        file: Some("/src/queue.c".into()),
+        line: Some(7),
+        module: Some("/bin/program".into()),
+        address: "0x10".into(),
+    };
+    let named = |frame: &Frame| (function(frame), source(frame));
+    assert_eq!(named(&all), ("push".into(), Some("queue.c:7".into())));
+    let no_line = Frame { line: None, ..all.clone() };
+    assert_eq!(named(&no_line), ("push".into(), Some("queue.c".into())));
+    let no_file = Frame { file: None, ..no_line };
+    assert_eq!(named(&no_file), ("push".into(), Some("program".into())));
+    let nameless = Frame { function: None, ..no_file.clone() };
+    assert_eq!(named(&nameless), ("program+0x10".into(), Some("program".into())));
+    let bare = Frame { module: None, ..nameless.clone() };
+    assert_eq!(named(&bare), ("0x10".into(), None));
+
+    let at = |site: Option<Frame>| {
+        place(&Lock { site, address: "0x99".into(), ..lock(1, Kind::Mutex, "x") })
+    };
+    assert_eq!(at(Some(all.clone())), "push queue.c:7");
+    assert_eq!(at(Some(no_file)), "push program");
+    assert_eq!(at(Some(nameless)), "program+0x10", "the module once");
+    assert_eq!(at(None), "at 0x99");
+
+    let own = Frame { function: Some("pthread_mutex_lock".into()), ..all.clone() };
+    let stack = [own.clone(), own.clone(), all.clone(), own];
+    let outside: Vec<&Frame> = callers(&stack).collect();
+    assert_eq!(outside, [&stack[2], &stack[3]], "only the innermost are the lock's own");
+}
