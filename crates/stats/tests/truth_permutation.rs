@@ -97,3 +97,15 @@ fn a_null_is_not_significant_and_a_bad_input_is_refused() {
     assert!(Permutation::new(&[f64::NAN], &same, Statistic::Mean, Sides::Both, 1).is_err());
     assert_eq!(permutation::p_value(Counts::new(99, 0).unwrap()), 0.01);
 }
+
+/// Each resample is drawn anew: whether it is extreme says nothing about the next.
+#[test]
+fn a_resample_does_not_depend_on_the_one_before() {
+    // The groups are alike, so about half of the resamples are as extreme.
+    let a: Vec<f64> = (0..20).map(f64::from).collect();
+    let mut test = Permutation::new(&a, &a, Statistic::Mean, Sides::Upper, 9).unwrap();
+    let extreme: Vec<bool> = (0..4001).map(|_| test.resample()).collect();
+    let alike = extreme.windows(2).filter(|pair| pair[0] == pair[1]).count();
+    // Four standard deviations around one half.
+    assert!((1874..=2126).contains(&alike), "{alike} of 4000 are like the one before");
+}
