@@ -24,6 +24,9 @@ fn asked(claim: Claim) -> Compare {
     }
 }
 
+/// More pairs than any of these trials takes.
+const MANY: u64 = 200;
+
 fn open(compare: &Compare) -> Box<dyn Trial> {
     Question::Compare(compare.clone()).asked().trial(None).unwrap()
 }
@@ -185,14 +188,16 @@ fn lost_runs_are_worse_than_any_value() {
         let mut one = open(compare);
         let mut both = open(compare);
         let mut lost = 0;
-        while !one.is_settled() {
-            one.push(&Run::of(0, 1.0)).unwrap();
-            one.push(&failed(1, Outcome::Failed(1))).unwrap();
-        }
-        while !both.is_settled() {
-            both.push(&failed(0, Outcome::Failed(1))).unwrap();
-            both.push(&failed(1, Outcome::Failed(139))).unwrap();
-            lost += 1;
+        for _ in 0..MANY {
+            if !one.is_settled() {
+                one.push(&Run::of(0, 1.0)).unwrap();
+                one.push(&failed(1, Outcome::Failed(1))).unwrap();
+            }
+            if !both.is_settled() {
+                both.push(&failed(0, Outcome::Failed(1))).unwrap();
+                both.push(&failed(1, Outcome::Failed(139))).unwrap();
+                lost += 1;
+            }
         }
         assert_eq!((one.answer(), one.refusal().is_some()), (Answer::No, false));
         assert_eq!((both.answer(), both.refusal().is_some()), (Answer::Error, true));
@@ -215,21 +220,19 @@ fn lost_runs_are_worse_than_any_value() {
 /// After fewer lost pairs than could decide anything, it may still turn out otherwise.
 #[test]
 fn all_lost_is_an_error_once_it_could_have_been_decided() {
-    let mut trial = open(&Compare { guard: Guard::new(false, true), ..asked(Claim::NoWorse) });
-    let mut lost = 0;
-    while trial.answer() == Answer::Undecided {
-        trial.push(&failed(0, Outcome::TimedOut)).unwrap();
-        trial.push(&failed(1, Outcome::TimedOut)).unwrap();
-        lost += 1;
-    }
-    let mut decided = open(&Compare { guard: Guard::new(false, true), ..asked(Claim::NoWorse) });
-    let mut pairs = 0;
-    while decided.answer() == Answer::Undecided {
-        decided.push(&Run::of(0, 1.0)).unwrap();
-        decided.push(&Run::of(1, 2.0)).unwrap();
-        pairs += 1;
-    }
-    assert_eq!((trial.answer(), decided.answer(), lost), (Answer::Error, Answer::No, pairs));
+    let lost = [0, 1].map(|arm| failed(arm, Outcome::TimedOut));
+    let slower = [Run::of(0, 1.0), Run::of(1, 2.0)];
+    let [lost, decided] = [lost, slower].map(|pair| {
+        let guard = Guard::new(false, true);
+        let mut trial = open(&Compare { guard, ..asked(Claim::NoWorse) });
+        let answers = (0..MANY).map(|_| {
+            pair.iter().for_each(|run| trial.push(run).unwrap());
+            trial.answer()
+        });
+        let first = answers.enumerate().find(|(_, answer)| *answer != Answer::Undecided);
+        first.expect("an answer")
+    });
+    assert_eq!((lost.1, decided.1, lost.0), (Answer::Error, Answer::No, decided.0));
 }
 
 #[test]
