@@ -1,0 +1,87 @@
+//! The trial of a rate, run by run: bursts, failures and percentiles.
+
+use uncontended_decide::question::{Bound, Bursts, Decider, Question, Side, Slo};
+use uncontended_decide::record::{Outcome, Run};
+use uncontended_decide::trial::Trial;
+use uncontended_decide::verdict::Answer;
+
+fn asked(side: Side, rate: f64, bursts: Option<f64>, quantile: Option<f64>) -> Slo {
+    Slo {
+        metric: "wall".to_string(),
+        unit: "ns".to_string(),
+        bound: Some(Bound { side, threshold: 5.0 }),
+        rate,
+        or_below: None,
+        max_error: 0.01,
+        method: Decider::OneSided,
+        bursts: Bursts::new(bursts),
+        quantile,
+    }
+}
+
+fn open(slo: Slo) -> Box<dyn Trial> {
+    Question::Slo(slo).asked().trial(None).unwrap()
+}
+
+/// Bursts of 30 in every 200 runs: no for independent runs, open if they may be bursts.
+#[test]
+fn a_finding_has_the_answer_that_minds_bursts() {
+    let after = |bursts| {
+        let mut trial = open(asked(Side::AtMost, 0.93, bursts, None));
+        for at in 0..800 {
+            if trial.is_settled() {
+                break;
+            }
+            trial
+                .push(&Run::of(0, if (30..60).contains(&(at % 200)) { 9.0 } else { 1.0 }))
+                .unwrap();
+        }
+        let found = trial.findings().swap_remove(0);
+        assert_eq!(found.verdict, trial.answer());
+        assert_eq!((trial.active(), trial.ratios().len()), (vec![0], 0));
+        let told = trial.diagnoses().join("\n");
+        (found.verdict, found.rate().unwrap().dependence.unwrap(), told)
+    };
+    let (answer, known, told) = after(None);
+    assert_eq!((answer, known.would_be), (Answer::Undecided, Some(Answer::No)));
+    let bursts = "the 120 runs that lack the property came in 4 bursts, fewer than by chance: the runs are not";
+    assert_eq!(told, format!("{bursts} independent, which the verdict takes into account"));
+    assert_eq!((known.bad, known.bursts), (120, 4));
+    assert!(known.log_evidence.unwrap() < known.needed.unwrap() && known.clustered < 1e-6);
+    let (answer, known, told) = after(Some(1.0));
+    assert!(
+        told.ends_with(
+            "fewer than by chance: the runs are not independent, so the stated error does not hold"
+        ),
+        "{told}"
+    );
+    assert_eq!((answer, known.would_be, known.needed), (Answer::No, None, None));
+}
+
+/// A run that fails lacks the property, and is beyond every value, whatever it shows.
+#[test]
+fn a_failed_run_is_the_worst() {
+    for (side, good, worst) in [(Side::AtMost, 4.0, 9.0), (Side::AtLeast, 9.0, 4.0)] {
+        let mut trial = open(asked(side, 0.75, Some(1.0), Some(0.75)));
+        for at in 0..40 {
+            let outcome = match at % 8 {
+                0 => Outcome::TimedOut,
+                1 => Outcome::Failed(1),
+                _ => Outcome::Ok,
+            };
+            let value = if at % 8 == 2 { worst } else { good };
+            trial.push(&Run { outcome, ..Run::of(0, value) }).unwrap();
+        }
+        let found = trial.findings_in_full().swap_remove(0);
+        assert_eq!((found.n, found.successes), (40, 25), "{side:?}");
+        let place = found.rate().unwrap().quantile.unwrap();
+        // A quarter failed: they are at the end where the worst values are.
+        let (value, bounded) = match side {
+            Side::AtMost => (Some(worst), place.high.is_none()),
+            Side::AtLeast => (Some(good), place.high == Some(good)),
+        };
+        assert_eq!((place.value, bounded), (value, true), "{side:?} {place:?}");
+        let told = trial.diagnoses().join("\n");
+        assert!(told.contains("10 of 40 runs failed"), "{told}");
+    }
+}
