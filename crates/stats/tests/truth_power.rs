@@ -89,6 +89,14 @@ fn the_published_power_of_two_thresholds_holds() {
     }
 }
 
+/// A run that does not decide takes the budget, to the last trial.
+#[test]
+fn a_run_keeps_to_its_budget() {
+    let question = Question::about(rate(0.5), Method::Csm, error(1e-9));
+    let trials = |budget| power::one_run(question, 0.5, budget, &mut Rng::new(2)).1;
+    assert_eq!([0, 1, 500].map(trials), [0, 1, 500]);
+}
+
 #[test]
 fn power_of_a_comparison_grows_with_the_effect_and_the_budget() {
     let plan = |ratio: f64, budget: u64| {
