@@ -323,6 +323,18 @@ fn every_gap_has_its_sentence() {
     }
 }
 
+/// The reason that is known of the program is not said of the programs that it starts.
+#[test]
+fn the_programs_own_reason_is_its_own() {
+    let unrecorded =
+        [1, 2].map(|pid| Unrecorded { pid, command: vec!["sh".to_owned()], loaded: false });
+    let unobserved = Some("it is a script".to_owned());
+    let with = Facts { pid: Some(1), unobserved, unrecorded: unrecorded.to_vec(), ..facts() };
+    let reasons = read(&Writer::new(), with).coverage.not_recording;
+    let own: Vec<bool> = reasons.iter().map(|one| one.reason == "it is a script").collect();
+    assert_eq!(own, [true, false]);
+}
+
 #[test]
 fn an_exec_keeps_both_images_and_gives_the_kernels_figures_to_the_last() {
     let mut writer = Writer::new();
