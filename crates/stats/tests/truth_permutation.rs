@@ -98,7 +98,7 @@ fn a_null_is_not_significant_and_a_bad_input_is_refused() {
     assert_eq!(permutation::p_value(Counts::new(99, 0).unwrap()), 0.01);
 }
 
-/// Each resample is drawn anew: whether it is extreme says nothing about the next.
+/// Each resample is drawn on its own: whether it is extreme says nothing about the next.
 #[test]
 fn a_resample_does_not_depend_on_the_one_before() {
     // The groups are alike, so about half of the resamples are as extreme.
