@@ -85,8 +85,18 @@ impl Word {
     }
 
     /// The location in the running exploration.
+    #[track_caller]
     pub(crate) fn location(&self) -> Option<u32> {
-        runtime::with_core(|core, _| self.locate(core))
+        let location = runtime::with_core(|core, _| self.locate(core));
+        if location.is_none() {
+            self.refuse_foreign(Site::caller());
+        }
+        location
+    }
+
+    /// For a use outside explorations.
+    fn refuse_foreign(&self, site: &'static Site<'static>) {
+        runtime::refuse_foreign((self.bound.load(Ordering::Relaxed) >> 32) as u32, site);
     }
 
     /// The location in this run.
@@ -116,6 +126,7 @@ impl Word {
         if let Some(run) = runtime::current() {
             return run.access(self, op, address, site);
         }
+        self.refuse_foreign(site);
         match self.settle(address) {
             Some(newest) => newest,
             None => self.perform_alone(op),

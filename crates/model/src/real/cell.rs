@@ -16,10 +16,10 @@ use super::verdict::Failure;
 use std::cell::RefCell;
 use std::fmt;
 use std::panic::Location as Site;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 #[derive(Default)]
 struct History {
-    epoch: u32,
     write: Option<Access>,
     /// The last read of each thread since that write.
     reads: Vec<Access>,
@@ -31,6 +31,8 @@ pub struct UnsafeCell<T: ?Sized> {
     /// Its name in traces, and where it was created.
     label: Option<&'static str>,
     made: Option<&'static Site<'static>>,
+    /// The run that the history is about.
+    epoch: AtomicU32,
     history: RefCell<History>,
     memory: std::cell::UnsafeCell<T>,
 }
@@ -41,7 +43,8 @@ impl<T> UnsafeCell<T> {
     pub fn new(value: T) -> UnsafeCell<T> {
         let memory = std::cell::UnsafeCell::new(value);
         let (label, made) = (None, Some(Site::caller()));
-        let cell = UnsafeCell { label, made, history: RefCell::default(), memory };
+        let (epoch, history) = (AtomicU32::new(0), RefCell::default());
+        let cell = UnsafeCell { label, made, epoch, history, memory };
         cell.access(true, Site::caller());
         cell
     }
@@ -87,8 +90,8 @@ impl<T: ?Sized> UnsafeCell<T> {
         let against = runtime::with_core(|core, thread| {
             core.threads[thread].effects += u64::from(writes);
             let mut history = self.history.borrow_mut();
-            if history.epoch != core.epoch {
-                *history = History { epoch: core.epoch, ..History::default() };
+            if self.epoch.swap(core.epoch, Relaxed) != core.epoch {
+                *history = History::default();
             }
             let what = if writes { "writes" } else { "reads" };
             let access = Access { thread, events: core.threads[thread].executed, site, what };
@@ -106,8 +109,10 @@ impl<T: ?Sized> UnsafeCell<T> {
             core.clash = Some(Clash { of: self.name(), accesses: [other, access] });
             Some(Failure::Race { thread, site, other: other.site })
         });
-        if let Some(Some(race)) = against {
-            runtime::fail(race);
+        match against {
+            Some(Some(race)) => runtime::fail(race),
+            Some(None) => {}
+            None => runtime::refuse_foreign(self.epoch.load(Relaxed), site),
         }
     }
 }

@@ -36,17 +36,20 @@ impl FutexWord for AtomicU64 {}
 
 mod sealed {
     pub trait Located {
+        #[track_caller]
         fn location(&self) -> Option<u32>;
     }
 }
 
 impl sealed::Located for AtomicU32 {
+    #[track_caller]
     fn location(&self) -> Option<u32> {
         self.word().location()
     }
 }
 
 impl sealed::Located for AtomicU64 {
+    #[track_caller]
     fn location(&self) -> Option<u32> {
         self.word().location()
     }

@@ -61,6 +61,7 @@
 //! - An atomic's memory: there is no `get_mut` and no `as_ptr`; a relaxed load through `&mut` finds what `get_mut`
 //!   would.
 //! - Reuse of an address: freed memory stays mapped, so no new value is placed where an old one was.
+//! - Threads of std's that explored code starts and does not wait for; one that uses a stand-in in time is an error.
 //! - What follows a panic that the program catches, if it unwound through stand-ins: that is an error.
 //! - Memory that does not come from [`alloc`], [`Box`] or an atomic, for [`Explorer::memory_bytes`].
 //! - At most 16 threads, 15 of them waiting on one word.
@@ -102,6 +103,7 @@ mod ending;
 mod exploration;
 mod explorer;
 mod fingerprint;
+mod foreign;
 mod futex;
 mod graph;
 mod growth;

@@ -15,12 +15,13 @@ use super::condition::Condition;
 use super::context::{Coroutine, is_inside, suspend};
 use super::core::{Core, Request, State, Stop};
 use super::ending::Access;
+use super::foreign::Running;
 use super::graph::{Graph, NOWHERE};
 use super::op::Op;
 use super::panics::Panic;
 use super::verdict::{Bound, Failure, hidden};
 use super::watch::Beat;
-use super::{panics, signals};
+use super::{foreign, panics, signals};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, Location as Site, catch_unwind, resume_unwind};
@@ -52,6 +53,7 @@ pub(crate) struct Run {
     /// Threads that have made a request while they unwound, one bit each.
     unwound: Cell<u32>,
     beat: Arc<Beat>,
+    lasting: Arc<Running>,
 }
 
 impl Run {
@@ -67,6 +69,7 @@ impl Run {
             unwinding_requests: Cell::new(0),
             unwound: Cell::new(0),
             beat: Beat::new(),
+            lasting: Running::new(),
         })
     }
 
@@ -81,11 +84,15 @@ impl Run {
         self.unwinding_requests.set(0);
         drop(panics::noted());
         CURRENT.set(Rc::as_ptr(self));
+        self.lasting.begin(epoch);
         self.start(0, body);
         while let Some(thread) = self.pick() {
             self.resume(thread);
         }
         self.tear_down();
+        if let Some(why) = self.lasting.end() {
+            self.core.borrow_mut().stop = Some(Stop::Diverged(why));
+        }
         CURRENT.set(std::ptr::null());
     }
 
@@ -393,6 +400,14 @@ pub(crate) fn current() -> Option<Here> {
     }
     // Captures of a thread that never ran are dropped after the end.
     (!run.over.get()).then_some(run)
+}
+
+/// Refuses an operation of a thread that no exploration runs, if a run that lasts has used the object.
+#[inline]
+pub(crate) fn refuse_foreign(epoch: u32, site: &'static Site<'static>) {
+    if epoch != 0 && here().is_none() {
+        foreign::refuse(epoch, site);
+    }
 }
 
 /// The number of the run on this OS thread, over or not; 0 means none.
