@@ -213,3 +213,13 @@ fn checkpoints_with_one_stem_do_not_meet() {
     });
     threads.into_iter().for_each(|thread| thread.join().unwrap());
 }
+
+#[test]
+fn a_file_that_cannot_be_written_is_told_before_the_search() {
+    let runs = std::rc::Rc::new(std::cell::Cell::new(0));
+    let counted = std::rc::Rc::clone(&runs);
+    let explorer = Explorer::new(Memory::C11).checkpoint("/nonexistent/checkpoint");
+    let error = explorer.explore(move || counted.set(counted.get() + 1)).unwrap_err().to_string();
+    assert!(error.contains("/nonexistent/checkpoint cannot be written"), "{error}");
+    assert_eq!(runs.get(), 0);
+}

@@ -39,8 +39,9 @@ fn a_schedule_that_breaks_no_rule_is_no_proof() {
 #[test]
 fn a_schedule_that_does_not_fit_is_an_error() {
     for (schedule, why) in [
-        ("", "empty"),
-        ("x", "it begins with 'x', not with the memory model, 'c11'"),
+        ("", "a schedule is MODEL@FILE:LINE and steps"),
+        ("x", "a schedule is MODEL@FILE:LINE and steps"),
+        ("x@x:1 0p", "it begins with 'x', not with the memory model, 'c11'"),
         ("sc@x:1 0p", "it begins with 'sc', not with the memory model, 'c11'"),
         ("c11@x:1 0r1", "'0r1' is not a step"),
         ("c11@x:1 999999999999999999999999p", "is not a step"),
@@ -106,4 +107,52 @@ fn a_replay_that_does_not_fit_says_so_and_explores() {
         let told = String::from_utf8_lossy(&again.stderr);
         assert!(told.contains(&format!("UNC_REPLAY: {why}")), "{told}");
     }
+}
+
+#[test]
+fn a_variable_without_meaning_is_an_error() {
+    const TEST: &str = "a_variable_without_meaning_is_an_error";
+    if std::env::var_os("UNC_TRIED").is_some() {
+        println!("{}", explorer().explore(|| ()).expect_err("refused"));
+        return;
+    }
+    for (variable, value, why) in [
+        ("UNC_TIME", "abc", "invalid float literal"),
+        ("UNC_TIME", "-1", "not a number of seconds"),
+        ("UNC_TIME", "NaN", "not a number of seconds"),
+        ("UNC_JOBS", "two", "invalid digit found in string"),
+        ("UNC_REPLAY", "garbage", "a schedule is"),
+        ("UNC_REPLAY", "", "a schedule is"),
+    ] {
+        let tried = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "--nocapture", TEST])
+            .env("UNC_TRIED", "1")
+            .env(variable, value)
+            .output()
+            .unwrap();
+        let told = String::from_utf8_lossy(&tried.stdout);
+        let expected = format!("the environment variable {variable} is {value:?}: {why}");
+        assert!(tried.status.success() && told.contains(&expected), "{expected}: {told}");
+    }
+}
+
+#[test]
+fn a_schedule_of_another_exploration_is_told() {
+    const TEST: &str = "a_schedule_of_another_exploration_is_told";
+    if std::env::var_os("UNC_TRIED").is_some() {
+        assert!(explorer().explore(|| ()).unwrap().holds());
+        return;
+    }
+    let tried = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "--nocapture", TEST])
+        .env("UNC_TRIED", "1")
+        .env("UNC_REPLAY", "c11@tests/moved.rs:12 0p")
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&tried.stderr);
+    assert!(tried.status.success(), "{told}");
+    assert!(
+        told.contains("UNC_REPLAY: the schedule is of c11@tests/moved.rs:12, this is "),
+        "{told}"
+    );
 }

@@ -74,15 +74,7 @@ impl<T: Ord + 'static> Exploration<T> {
             word(turn.steps);
         }
         text.push_str(" end\n");
-        let mut new = path.clone().into_os_string();
-        new.push(format!(".new.{}", std::process::id()));
-        let new = PathBuf::from(new);
-        let written = std::fs::write(&new, text).and_then(|()| std::fs::rename(&new, &path));
-        written.map_err(|why| {
-            // Half a file is useless; it may not even exist.
-            let _ = std::fs::remove_file(&new);
-            Diverged(format!("the checkpoint {} cannot be written: {why}", path.display()))
-        })
+        write(&path, &text).map_err(|why| unwritable(&path, &why))
     }
 
     /// Keeps the fingerprint of the last run, which lies on the path to what follows.
@@ -105,7 +97,13 @@ impl<T: Ord + 'static> Exploration<T> {
     /// Restores the search from its checkpoint. False: nothing was left.
     pub(super) fn resume(&mut self) -> Result<bool, Diverged> {
         let Some(path) = self.bounds.checkpoint.clone() else { return Ok(true) };
-        let Some(text) = read(&path)? else { return Ok(true) };
+        let Some(text) = read(&path)? else {
+            // Rather now than when the first hours of the search would be lost.
+            let new = new_of(&path);
+            let tried = std::fs::write(&new, "").and_then(|()| std::fs::remove_file(&new));
+            tried.map_err(|why| unwritable(&path, &why))?;
+            return Ok(true);
+        };
         let turns = self.parse(&path, &text)?;
         let barren = self.run.core.borrow().growth.barren;
         let misfit = |path: &Path| refused(path, "is of a search that took other steps");
@@ -201,6 +199,28 @@ fn executable() -> Result<String, Diverged> {
         Diverged(format!("a checkpoint needs this program's executable, /proc/self/exe: {why}"))
     })?;
     Ok(format!("{hash:016x}"))
+}
+
+/// Writes the file whole, or leaves it as it was.
+fn write(path: &Path, text: &str) -> std::io::Result<()> {
+    let new = new_of(path);
+    let written = std::fs::write(&new, text).and_then(|()| std::fs::rename(&new, path));
+    if written.is_err() {
+        // Half a file is useless; it may not even exist.
+        let _ = std::fs::remove_file(&new);
+    }
+    written
+}
+
+/// The file that replaces this one.
+fn new_of(path: &Path) -> PathBuf {
+    let mut new = path.as_os_str().to_owned();
+    new.push(format!(".new.{}", std::process::id()));
+    PathBuf::from(new)
+}
+
+fn unwritable(path: &Path, why: &std::io::Error) -> Diverged {
+    Diverged(format!("the checkpoint {} cannot be written: {why}", path.display()))
 }
 
 fn refused(path: &Path, why: &str) -> Diverged {

@@ -9,9 +9,12 @@ use super::schedule;
 use super::turns::Turns;
 use super::verdict::{Diverged, Estimate, Misfit, Report};
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fmt::Display;
 use std::panic::Location as Site;
 use std::path::PathBuf;
 use std::rc::Rc;
+use std::str::FromStr;
 use std::time::Duration;
 
 /// The limit on events of one execution; larger requests are clamped to it.
@@ -290,13 +293,13 @@ impl Explorer {
 
     /// The number of processes, as set or from `UNC_JOBS`.
     pub(super) fn processes(&self) -> usize {
-        let asked = || std::env::var("UNC_JOBS").ok()?.parse().ok();
+        let asked = || asked_for::<usize>("UNC_JOBS").ok()?;
         if self.checkpoint.is_some() { 1 } else { self.jobs.or_else(asked).unwrap_or(1) }
     }
 
     /// The time limit, as set or from `UNC_TIME`.
     pub(super) fn time_limit(&self) -> Option<Duration> {
-        let seconds = || std::env::var("UNC_TIME").ok()?.parse().ok();
+        let seconds = || asked_for("UNC_TIME").ok()?;
         self.time.or_else(|| Duration::try_from_secs_f64(seconds()?).ok())
     }
 
@@ -330,24 +333,46 @@ impl Explorer {
     /// execution is run.
     ///
     /// # Errors
-    /// [`Diverged`] if the code depends on state that the checker does not see.
+    /// [`Diverged`] if the code depends on state that the checker does not see, or if one of the environment variables
+    /// `UNC_TIME`, `UNC_JOBS` and `UNC_REPLAY` has no meaning.
     #[track_caller]
     pub fn explore(&self, body: impl Fn() + 'static) -> Result<Report, Diverged> {
         let (name, body) = (self.name(Site::caller()), Rc::new(body));
-        let wanted =
-            std::env::var("UNC_REPLAY").ok().filter(|text| text.split(' ').next() == Some(&name));
-        if let Some(schedule) = wanted {
+        asked_for::<usize>("UNC_JOBS")?;
+        let seconds = asked_for("UNC_TIME")?;
+        if seconds.is_some_and(|seconds| Duration::try_from_secs_f64(seconds).is_err()) {
+            return Err(meaningless("UNC_TIME", "not a number of seconds"));
+        }
+        if let Some(schedule) = std::env::var_os("UNC_REPLAY") {
             let again = Rc::clone(&body);
-            // Several explorations may start at one place; the schedule belongs to one of them.
-            match self.replay(&schedule, move || again()) {
-                Ok(report) if report.violation().is_some() => return Ok(report),
-                Ok(_) => {
-                    eprintln!("UNC_REPLAY: the schedule breaks no rule here; exploring everything")
-                }
-                Err(misfit) => eprintln!("UNC_REPLAY: {misfit}; exploring everything"),
+            if let Some(report) = self.replay_asked(&schedule, &name, move || again())? {
+                return Ok(report);
             }
         }
         Exploration::new(self, name, move || body()).run_as_asked()
+    }
+
+    /// The report of the schedule in `UNC_REPLAY`, if it is of the exploration `name` and fails there.
+    fn replay_asked(
+        &self,
+        schedule: &OsStr,
+        name: &str,
+        body: impl Fn() + 'static,
+    ) -> Result<Option<Report>, Diverged> {
+        let schedule = schedule.to_string_lossy();
+        let parsed = schedule::parse(&schedule).map_err(|why| meaningless("UNC_REPLAY", why))?;
+        // Several explorations may start at one place; the schedule belongs to one of them.
+        let why = if parsed.0 == name {
+            match self.replay(&schedule, body) {
+                Ok(report) if report.violation().is_some() => return Ok(Some(report)),
+                Ok(_) => "the schedule breaks no rule here".to_owned(),
+                Err(misfit) => misfit.to_string(),
+            }
+        } else {
+            format!("the schedule is of {}, this is {name}", parsed.0)
+        };
+        eprintln!("UNC_REPLAY: {why}; exploring everything");
+        Ok(None)
     }
 
     /// Estimates the number of executions of `body` from `probes` (at least one) random paths through the execution
@@ -416,4 +441,16 @@ impl Explorer {
         let unshared = |(result, count)| Rc::into_inner(result).map(|result| (result, count));
         Ok((exploration.outcomes.into_iter().filter_map(unshared).collect(), report))
     }
+}
+
+/// The value of an environment variable, if it is set.
+fn asked_for<T: FromStr<Err: Display>>(variable: &str) -> Result<Option<T>, Diverged> {
+    let Some(value) = std::env::var_os(variable) else { return Ok(None) };
+    let parsed = value.to_string_lossy().parse();
+    parsed.map(Some).map_err(|why| meaningless(variable, why))
+}
+
+fn meaningless(variable: &str, why: impl Display) -> Diverged {
+    let value = std::env::var_os(variable).unwrap_or_default();
+    Diverged(format!("the environment variable {variable} is {value:?}: {why}"))
 }
