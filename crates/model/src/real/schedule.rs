@@ -119,8 +119,7 @@ pub(crate) fn text(name: &str, steps: &VecDeque<Step>) -> String {
 pub(crate) fn parse(text: &str) -> Result<(&str, VecDeque<Step>), String> {
     let mut words = text.split_whitespace();
     let name = words.next().filter(|name| name.contains('@'));
-    let name =
-        name.ok_or("a schedule is MODEL@FILE:LINE and steps, as a violation prints it")?;
+    let name = name.ok_or("a schedule is MODEL@FILE:LINE and steps, as a violation prints it")?;
     let steps = words.map(|word| step(word).ok_or(format!("'{word}' is not a step")));
     Ok((name, steps.collect::<Result<_, _>>()?))
 }
