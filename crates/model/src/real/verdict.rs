@@ -246,7 +246,7 @@ pub struct Shrunk {
 impl fmt::Display for Shrunk {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Shrunk { from, to, runs, is_least } = self;
-        let least = if *is_least { ", the fewest possible" } else { "" };
+        let least = if *is_least { ", the fewest possible" } else { ", perhaps not the fewest" };
         let (before, after) = (from.counted(), to.counted());
         write!(f, "shrunk from {before} switches to {after} in {runs} runs{least}")?;
         if from.old > 0 {
