@@ -1,6 +1,7 @@
 //! Chores of the workspace. `cargo xtask ci` checks all that must hold; `tidy` holds the rules of STYLE.md (`ratchet`
 //! lowers its counts), `licences` those of the licences; `mutants` seeds bugs that tests must find; `header` writes the
-//! C header of the library, `explored` the page of what the checker has explored; `skips` lists the tests that were skipped.
+//! C header of the library, `explored` the page of what the checker has explored; `skips` lists the tests that were
+//! skipped.
 #![forbid(unsafe_code)]
 
 mod ci;

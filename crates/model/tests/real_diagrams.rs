@@ -51,7 +51,7 @@ fn published_relaxed() {
 }
 
 /// A sleeper that checks, then sleeps, on a word that no thread changes.
-fn lost_wake_up() {
+fn lost_wakeup() {
     let (data, bed) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
     let (d, b) = (Arc::clone(&data), Arc::clone(&bed));
     let waiter = spawn(move || {
@@ -117,7 +117,7 @@ fn a_violation_is_drawn_in_columns_by_thread_and_buffer() {
     drawn("one-side-fenced", Memory::Tso, one_side_fenced);
     golden("real-races.svg", &drawn("races", Memory::C11, races));
     drawn("published-relaxed", Memory::C11, published_relaxed);
-    drawn("lost-wake-up", Memory::Sc, lost_wake_up);
+    drawn("lost-wakeup", Memory::Sc, lost_wakeup);
     assert!(Explorer::new(Memory::Sc).explore(both_enter).unwrap().holds());
 }
 
@@ -126,8 +126,8 @@ fn under_tso_and_sc_no_drawn_read_misses_a_newer_write() {
     for (memory, body) in [
         (Memory::Tso, both_enter as fn()),
         (Memory::Tso, one_side_fenced),
-        (Memory::Tso, lost_wake_up),
-        (Memory::Sc, lost_wake_up),
+        (Memory::Tso, lost_wakeup),
+        (Memory::Sc, lost_wakeup),
     ] {
         let text = violation(memory, body).trace.text();
         assert!(!text.contains("stale"), "{text}");

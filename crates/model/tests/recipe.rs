@@ -1,5 +1,5 @@
-//! The book's recipe for a crate of one's own, as a reader follows it: its blocks become a crate, which is built both
-//! ways and whose test explores.
+//! The book's recipe for your own crate, as a reader follows it: its blocks become a crate, which is built in both ways
+//! and whose test explores.
 
 use std::fs;
 use std::path::Path;

@@ -13,7 +13,7 @@
 use super::core::Core;
 use super::named::Named;
 use super::op::{Effect, Function, Op, Order};
-use super::{runtime, waiting};
+use super::{foreign, runtime, waiting};
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location as Site;
@@ -96,7 +96,7 @@ impl Word {
 
     /// For a use outside explorations.
     fn refuse_foreign(&self, site: &'static Site<'static>) {
-        runtime::refuse_foreign((self.bound.load(Ordering::Relaxed) >> 32) as u32, site);
+        foreign::refuse((self.bound.load(Ordering::Relaxed) >> 32) as u32, site);
     }
 
     /// The location in this run.

@@ -10,9 +10,9 @@
 
 use super::ending::{Access, Clash};
 use super::named::Named;
-use super::runtime;
 use super::trace::place;
 use super::verdict::Failure;
+use super::{foreign, runtime};
 use std::cell::RefCell;
 use std::fmt;
 use std::panic::Location as Site;
@@ -112,7 +112,7 @@ impl<T: ?Sized> UnsafeCell<T> {
         match against {
             Some(Some(race)) => runtime::fail(race),
             Some(None) => {}
-            None => runtime::refuse_foreign(self.epoch.load(Relaxed), site),
+            None => foreign::refuse(self.epoch.load(Relaxed), site),
         }
     }
 }

@@ -330,7 +330,7 @@ impl Core {
         Some(answer)
     }
 
-    /// Answers with a new event.
+    /// Adds an event and returns its answer.
     fn extend(&mut self, thread: usize, request: &Request) -> Option<u64> {
         let id = EventId::new(thread, self.graph.threads[thread].len() + 1);
         let mut draft = Event::draft(request.op, request.location, request.site);

@@ -2,9 +2,10 @@
 //!
 //! # Contract
 //! A thread of std's that explored code starts would take steps that are not explored. While a run lasts, the first
-//! operation of such a thread on an object of the run ends the run with an error, and the thread with a panic, before it
-//! touches the object. An operation after the run's end goes unseen.
+//! operation of such a thread on an object of the run ends the run with an error, and the thread with a panic, before
+//! it touches the object. An operation after the run's end goes unseen.
 
+use super::runtime;
 use super::trace::place;
 use std::panic::Location as Site;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -41,17 +42,20 @@ impl Running {
     }
 }
 
-/// For an operation outside explorations, on an object that the run with this number has used.
+/// Refuses an operation on an object that the run with this number used last, if that run lasts and the caller does not
+/// belong to a run.
 ///
 /// # Panics
-/// Panics if that run lasts.
-#[cold]
+/// Panics if the operation is refused.
 pub(crate) fn refuse(epoch: u32, site: &'static Site<'static>) {
+    if epoch == 0 || runtime::here().is_some() {
+        return;
+    }
     let found = {
         let all = locked(&ALL);
         all.iter().filter_map(Weak::upgrade).find(|running| running.epoch.load(Relaxed) == epoch)
     };
-    let (Some(running), true) = (found, epoch != 0) else { return };
+    let Some(running) = found else { return };
     let why = format!(
         "a thread that the checker does not run, such as one of std::thread, takes part at {}: its steps are not \
          explored. Start threads by the checker's `spawn`",

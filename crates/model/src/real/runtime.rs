@@ -21,7 +21,7 @@ use super::op::Op;
 use super::panics::Panic;
 use super::verdict::{Bound, Failure, hidden};
 use super::watch::Beat;
-use super::{foreign, panics, signals};
+use super::{panics, signals};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, Location as Site, catch_unwind, resume_unwind};
@@ -376,7 +376,7 @@ pub(crate) fn again(word: &Word, op: &Op) -> Option<u64> {
 
 /// The run on this OS thread, over or not.
 #[inline]
-fn here() -> Option<Here> {
+pub(crate) fn here() -> Option<Here> {
     let run = CURRENT.get();
     (!run.is_null()).then_some(Here(run))
 }
@@ -400,14 +400,6 @@ pub(crate) fn current() -> Option<Here> {
     }
     // Captures of a thread that never ran are dropped after the end.
     (!run.over.get()).then_some(run)
-}
-
-/// Refuses an operation of a thread that no exploration runs, if a run that lasts has used the object.
-#[inline]
-pub(crate) fn refuse_foreign(epoch: u32, site: &'static Site<'static>) {
-    if epoch != 0 && here().is_none() {
-        foreign::refuse(epoch, site);
-    }
 }
 
 /// The number of the run on this OS thread, over or not; 0 means none.
