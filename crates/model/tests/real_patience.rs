@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use uncontended_model::real::{
-    AtomicBool, AtomicU32, Bound, Explorer, Failure, Memory, Report, Verdict, spawn, spin_loop,
-    yield_now,
+    AtomicBool, AtomicPtr, AtomicU32, Bound, Explorer, Failure, Memory, Mutex, Report, Verdict,
+    spawn, spin_loop, yield_now,
 };
 
 fn explore(body: impl Fn() + 'static) -> Report {
@@ -229,4 +229,73 @@ fn a_violation_behind_a_loop_that_gives_up_is_replayed() {
     let schedule = &found.violation().unwrap().schedule;
     let again = Explorer::new(Memory::C11).replay(schedule, body).unwrap();
     assert!(panics(&again), "{again}");
+}
+
+/// How long a loop waits may come from a thread's result: 10 rounds or all, whichever is met first.
+#[test]
+fn a_limit_that_a_joined_thread_returns() {
+    for endless_if in [0, 1] {
+        let report = explore(move || {
+            let (choice, word) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
+            let (theirs, set) = (Arc::clone(&choice), Arc::clone(&word));
+            let setter = spawn(move || set.store(1, Release));
+            let chooser = spawn(move || match theirs.load(Relaxed) {
+                found if found == endless_if => u32::MAX,
+                _ => 10,
+            });
+            choice.store(1, Relaxed);
+            let rounds = chooser.join().unwrap();
+            assert!(poll(&word, rounds), "it gave up");
+            setter.join().unwrap();
+        });
+        assert!(panics(&report), "{endless_if}: {report}");
+    }
+}
+
+/// The same from a mutex: 10 rounds, or all by the thread that has set the word, so that nothing waits for ever.
+#[test]
+fn a_limit_that_a_mutex_holds() {
+    for endless_first in [false, true] {
+        let report = explore(move || {
+            let (limit, word) = (Arc::new(Mutex::new(0)), Arc::new(AtomicU32::new(0)));
+            let offer = |rounds, sets| {
+                let (limit, word) = (Arc::clone(&limit), Arc::clone(&word));
+                move || {
+                    let mut limit = limit.lock().unwrap();
+                    if *limit == 0 {
+                        *limit = rounds;
+                        if sets {
+                            word.store(1, Release);
+                        }
+                    }
+                }
+            };
+            let (short, endless) = (offer(10, false), offer(u32::MAX, true));
+            let threads = match endless_first {
+                true => [spawn(endless), spawn(short)],
+                false => [spawn(short), spawn(endless)],
+            };
+            let rounds = std::mem::replace(&mut *limit.lock().unwrap(), 5);
+            poll(&word, rounds);
+            threads.into_iter().for_each(|thread| thread.join().unwrap());
+        });
+        assert!(report.holds(), "{endless_first}: {report}");
+    }
+}
+
+/// An address of std's allocator is another one in each run; it must not keep the loop from being known again.
+#[test]
+fn a_loop_after_a_pointer_without_a_name() {
+    let report = explore(|| {
+        let kept = std::boxed::Box::into_raw(std::boxed::Box::new([7; 10]));
+        let (pointer, word) = (AtomicPtr::new(kept), Arc::new(AtomicU32::new(0)));
+        let theirs = Arc::clone(&word);
+        let setter = spawn(move || theirs.store(1, Release));
+        let found = pointer.load(Acquire);
+        poll(&word, 50);
+        setter.join().unwrap();
+        // SAFETY: the pointer of the box above, which nothing else frees.
+        assert_eq!(unsafe { std::boxed::Box::from_raw(found) }[0], 7);
+    });
+    assert!(report.holds(), "{report}");
 }

@@ -4,7 +4,7 @@ use std::ptr::null_mut;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use uncontended_model::real::{
-    self, AtomicPtr, AtomicU32, Box, Explorer, Failure, Memory, Report, fence, spawn,
+    self, AtomicPtr, AtomicU32, Box, Explorer, Failure, Memory, Report, fence, spawn, spin_loop,
 };
 
 fn explore(body: impl Fn() + 'static) -> Report {
@@ -297,4 +297,50 @@ fn a_shared_value_that_is_swapped() {
         assert_eq!(found, [1, 2, 3]);
     });
     assert!(report.holds(), "{report}");
+}
+
+/// Tags above the bits of an address are kept, and do not make it another one in each execution.
+#[test]
+fn a_pointer_with_a_tag_in_its_high_bits() {
+    for tag in [1 << 48, 1 << 56, 1 << 62, 1 << 63, 0xffff << 48] {
+        for memory in [Memory::Sc, Memory::Tso, Memory::C11] {
+            let report = Explorer::new(memory).explore(move || {
+                let shared = Arc::new((AtomicPtr::new(null_mut()), AtomicU32::new(0)));
+                let theirs = Arc::clone(&shared);
+                let giver = spawn(move || {
+                    theirs.0.store(Node::new(7).map_addr(|at| at | tag), Release);
+                });
+                let given = (0..5).any(|_| {
+                    let is_given = !shared.0.load(Acquire).is_null();
+                    if !is_given {
+                        spin_loop();
+                    }
+                    is_given
+                });
+                giver.join().unwrap();
+                let found = shared.0.load(Relaxed);
+                assert!(found.addr() & tag == tag && (given || !found.is_null()));
+                assert_eq!(free(found.map_addr(|at| at & !tag)), 7);
+            });
+            let report = report.unwrap_or_else(|why| panic!("{tag:#x}: {why}"));
+            assert!(report.holds(), "{tag:#x}: {report}");
+        }
+    }
+}
+
+/// A value that is no address stays what it is, whatever has been allocated.
+#[test]
+fn a_sentinel_is_not_taken_for_a_block() {
+    for sentinel in [1, 1 << 47, 1 << 62, (1 << 62) | 8, (1 << 62) | (1 << 56), usize::MAX] {
+        let report = explore(move || {
+            let word = Arc::new(AtomicPtr::new(std::ptr::without_provenance_mut::<Node>(sentinel)));
+            let theirs = Arc::clone(&word);
+            let other = spawn(move || free(Node::new(theirs.load(Relaxed).addr() as u32)));
+            let node = Node::new(1);
+            assert_eq!(word.load(Relaxed).addr(), sentinel);
+            assert_eq!(other.join().unwrap(), sentinel as u32);
+            free(node);
+        });
+        assert!(report.holds(), "{sentinel:#x}: {report}");
+    }
 }

@@ -43,8 +43,9 @@ pub enum Limit {
     /// explored.
     Rounds(u32),
     /// At most this many rounds until a loop that gives hints gives up by itself
-    /// ([`Explorer::spins`](super::Explorer::spins)). All loops that were left waiting continued for that many rounds;
-    /// what one would do if it gave up later is not explored.
+    /// ([`Explorer::spins`](super::Explorer::spins)). All loops that were left waiting continued for that many rounds,
+    /// here or in another execution where the same had happened before; what one would do if it gave up later is not
+    /// explored.
     Spins(u32),
     /// At most this many time-outs of each thread ([`Explorer::timeouts`](super::Explorer::timeouts)).
     Timeouts(u32),

@@ -1,5 +1,6 @@
 //! Fingerprints of programs and runs: 64-bit FNV-1a, a word at a time.
 
+use super::clock::Clock;
 use super::graph::{EventId, Graph};
 use std::fs::File;
 use std::hash::{Hash, Hasher};
@@ -55,20 +56,25 @@ pub(super) fn of_steps(graph: &Graph) -> u64 {
     all.finish()
 }
 
-/// What a thread has found in its first `events` events, and what the threads that led to its start had found by then:
-/// with that, what it does next depends on nothing else.
+/// What a thread has found in its first `events` events, and what happened before them in other threads: what it does
+/// next depends on nothing else. A value that may be an address counts as the write that it was read from.
 pub(super) fn of_path(graph: &Graph, thread: usize, events: usize) -> u64 {
     let mut all = Fingerprint::NEW;
-    let (mut thread, mut events) = (thread, events);
-    loop {
-        all.add(thread as u64);
-        graph.threads[thread][..events].iter().for_each(|event| all.add(event.value));
-        let start = graph.threads[thread].first().map_or(EventId::INITIAL, |begin| begin.from);
-        if start.is_initial() {
-            return all.finish();
+    let mut known = match events {
+        0 => Clock::default(),
+        _ => graph.clocks(EventId::new(thread, events)).hb,
+    };
+    known.set(thread, events);
+    for (other, found) in graph.threads.iter().enumerate() {
+        all.add(other as u64);
+        for event in &found[..known.get(other)] {
+            all.write_u64(event.value);
+            if event.value >= ADDRESSES {
+                (event.from.thread, event.from.index).hash(&mut all);
+            }
         }
-        (thread, events) = (usize::from(start.thread), usize::from(start.index));
     }
+    all.finish()
 }
 
 /// The bytes of this process's executable, read once. Shared libraries are not included.

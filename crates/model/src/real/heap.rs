@@ -36,11 +36,13 @@ use std::ops::{Deref, DerefMut};
 use std::panic::Location as Site;
 use std::ptr::NonNull;
 
-/// A mark in values that are named addresses; no address has it.
-const NAMED: u64 = 1 << 62;
-/// Under it: the thread, the number of the allocation, and the offset in the block.
-const THREAD_SHIFT: u32 = 56;
-const NUMBER_SHIFT: u32 = 32;
+/// The bits of an address. Those above may be a tag, which a name keeps.
+const ADDRESS: u64 = (1 << 48) - 1;
+/// A mark in values that are named addresses. No address of x86-64 has it, and a sentinel that has it names no block.
+const NAMED: u64 = 1 << 47;
+/// Under it: the thread, the number of the allocation from 1 on, and the offset in the block.
+const THREAD_SHIFT: u32 = 43;
+const NUMBER_SHIFT: u32 = 23;
 const MOST_NUMBERS: usize = 1 << (THREAD_SHIFT - NUMBER_SHIFT);
 
 #[derive(Debug)]
@@ -92,7 +94,7 @@ impl Heap {
         self.bytes += layout.size();
         let numbers = &mut self.named[thread];
         // Beyond the numbers there are, the address stays what it is.
-        let name = match numbers.len() {
+        let name = match numbers.len() + 1 {
             number if number < MOST_NUMBERS => {
                 NAMED | (thread as u64) << THREAD_SHIFT | (number as u64) << NUMBER_SHIFT
             }
@@ -103,28 +105,30 @@ impl Heap {
     }
 
     /// The value that stands for a pointer's address; one that points into no block stands for itself.
-    pub(crate) fn to_name(&self, address: u64) -> u64 {
+    pub(crate) fn to_name(&self, value: u64) -> u64 {
+        let (tag, address) = (value & !ADDRESS, value & ADDRESS);
         let Some((&begin, block)) = self.blocks.range(..=address as usize).next_back() else {
-            return address;
+            return value;
         };
         // One past the end is a pointer into the block too.
         let offset = address - begin as u64;
         let is_inside = offset <= block.layout.size() as u64 && offset >> NUMBER_SHIFT == 0;
-        if is_inside { block.name + offset } else { address }
+        if is_inside { tag | (block.name + offset) } else { value }
     }
 
     /// The address that a value stands for in this execution.
     pub(crate) fn to_address(&self, value: u64) -> u64 {
-        self.named(value)
-            .map_or(value, |(thread, number, offset)| self.named[thread][number] as u64 + offset)
+        self.named(value).map_or(value, |(thread, number, offset)| {
+            value & !ADDRESS | (self.named[thread][number - 1] as u64 + offset)
+        })
     }
 
-    /// The block that a value names: its thread, its number, and the offset in it.
+    /// The block that a value names: its thread, its number from 1 on, and the offset in it.
     pub(crate) fn named(&self, value: u64) -> Option<(usize, usize, u64)> {
-        let rest = value.checked_sub(NAMED)?;
+        let rest = (value & ADDRESS).checked_sub(NAMED)?;
         let (thread, number) = ((rest >> THREAD_SHIFT) as usize, rest >> NUMBER_SHIFT);
         let number = number as usize % MOST_NUMBERS;
-        let is_block = self.named.get(thread)?.len() > number;
+        let is_block = number > 0 && self.named.get(thread)?.len() >= number;
         is_block.then_some((thread, number, rest & ((1 << NUMBER_SHIFT) - 1)))
     }
 

@@ -14,7 +14,10 @@ use super::explorer::MOST_EVENTS;
 use super::graph::Graph;
 use super::panics;
 use super::rounds::Hinted;
-use super::verdict::Bound;
+use super::verdict::{Bound, hidden};
+
+/// Runs of one execution that may each find a loop to follow.
+const MOST_AGAIN: u32 = 1_000;
 
 /// How long a loop waits if nothing changes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,7 +78,10 @@ impl<T: Ord + 'static> Exploration<T> {
             (mark, core.sampler.clone(), core.script.clone())
         };
         let mut result = self.execute(graph);
-        while self.learns_patience() {
+        for again in 0.. {
+            if !self.learns_patience() {
+                break;
+            }
             let mut core = self.run.core.borrow_mut();
             let mut graph = std::mem::take(&mut core.graph);
             graph.cut_back(mark.0);
@@ -83,6 +89,10 @@ impl<T: Ord + 'static> Exploration<T> {
             (core.sampler, core.script) = (sampler.clone(), script.clone());
             drop(core);
             result = self.execute(graph);
+            if again == MOST_AGAIN {
+                let why = hidden("a loop that waits differs whenever the execution is run again");
+                self.run.core.borrow_mut().stop.get_or_insert(Stop::Diverged(why));
+            }
         }
         result
     }

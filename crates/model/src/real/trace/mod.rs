@@ -345,8 +345,8 @@ impl<'c> Drawing<'c> {
             return format!("{:?}", queued(value));
         }
         match self.core.heap.named(value) {
-            Some((thread, number, 0)) => format!("block {thread}.{}", number + 1),
-            Some((thread, number, offset)) => format!("block {thread}.{}+{offset}", number + 1),
+            Some((thread, number, 0)) => format!("block {thread}.{number}"),
+            Some((thread, number, offset)) => format!("block {thread}.{number}+{offset}"),
             None => format!("{value:#x}"),
         }
     }
