@@ -96,6 +96,16 @@ fn foreign_dialects_are_named() {
         );
         assert_eq!(refusal("X86_64 SB", &format!("{dialect} SB")), expected);
     }
+    let kernel = "C MP\n{}\nP0(int *x) { WRITE_ONCE(*x, 1); }\nP1(int *x) { int r0 = READ_ONCE(*x); }\nexists (1:r0=1)\n";
+    for text in [kernel.to_owned(), format!("(* by hand *)\n{kernel}")] {
+        let refused = parse(&text).unwrap_err().to_string();
+        assert!(
+            refused.contains(":1: architecture `C` (C with C11 atomics"),
+            "`(*x` is no comment: {refused}"
+        );
+    }
+    let nested = parse("(* PPC (* A").unwrap_err().to_string();
+    assert_eq!(nested, "1:1: this comment is not closed");
     let unknown = refusal("X86_64 SB", "Z80 SB");
     assert!(unknown.starts_with("1:1: architecture `Z80` is not supported"), "{unknown}");
 }

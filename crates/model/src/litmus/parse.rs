@@ -50,8 +50,17 @@ pub fn parse(text: &str) -> Result<Test, Refusal> {
     }
     // Some editors put a byte order mark at the beginning of a file.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let blanked = without_comments(text).map_err(|wrong| wrong.locate(text))?;
-    parse_sections(&blanked).map_err(|wrong| wrong.locate(text))
+    let blanked = without_comments(text).or_else(|unclosed| foreign(text, unclosed));
+    blanked.and_then(|blanked| parse_sections(&blanked)).map_err(|wrong| wrong.locate(text))
+}
+
+/// Refuses a text with an unclosed comment: for its architecture if that is another one, since `(*x` is no comment in C.
+fn foreign(text: &str, unclosed: Wrong) -> Result<String, Wrong> {
+    let before = without_comments(&text[..unclosed.at])?;
+    if !before.trim().is_empty() {
+        architecture(&mut Cursor::new(&before, 0))?;
+    }
+    Err(unclosed)
 }
 
 /// The program as far as it has been parsed.
@@ -226,21 +235,25 @@ fn shown_items(prop: &Prop, mut listed: Vec<Item>) -> Vec<Item> {
     listed
 }
 
-fn heading(cursor: &mut Cursor<'_>) -> Result<String, Wrong> {
+fn architecture(cursor: &mut Cursor<'_>) -> Result<(), Wrong> {
     cursor.blanks();
     let at = cursor.at();
     match cursor.word() {
-        "X86_64" => {}
-        "" => return wrong(at, "expected `X86_64` and the name of the test"),
+        "X86_64" => Ok(()),
+        "" => wrong(at, "expected `X86_64` and the name of the test"),
         other => {
             let known = DIALECTS.iter().find(|(name, _)| *name == other);
             let about = known.map_or(String::new(), |(_, about)| format!(" ({about})"));
             let text = format!(
                 "architecture `{other}`{about} is not supported, only X86_64; herd7 runs the others"
             );
-            return wrong(at, text);
+            wrong(at, text)
         }
     }
+}
+
+fn heading(cursor: &mut Cursor<'_>) -> Result<String, Wrong> {
+    architecture(cursor)?;
     let line = cursor.rest().lines().next().unwrap_or("");
     let name = line.trim();
     if name.is_empty() {

@@ -50,7 +50,8 @@ impl Wrong {
     }
 }
 
-/// The text with its comments `(* … *)`, which nest, replaced by blanks; positions do not change.
+/// The text with its comments `(* … *)`, which nest, replaced by blanks; positions do not change. If a comment is not
+/// closed, the error is where the outermost one begins, so all comments before that are closed.
 pub(super) fn without_comments(text: &str) -> Result<String, Wrong> {
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
@@ -80,7 +81,7 @@ pub(super) fn without_comments(text: &str) -> Result<String, Wrong> {
         out.push(if blank { b' ' } else { bytes[at] });
         at += 1;
     }
-    if let Some(&at) = open.last() {
+    if let Some(&at) = open.first() {
         return wrong(at, "this comment is not closed");
     }
     String::from_utf8(out).or_else(|_| wrong(0, "the text is not UTF-8"))
