@@ -25,7 +25,7 @@ fn scratch(name: &str) -> PathBuf {
 fn states_and_observation_are_printed_as_herd_does() {
     let output = unc(&["-", "--model", "tso"], SB);
     assert_eq!(output.status.code(), Some(0));
-    let expected = "Test SB Allowed (tso)\nStates 4\n       1 *>0:rax=0; 1:rax=0;\n       1 :>0:rax=0; 1:rax=1;\n       \
+    let expected = "SB: 0:rax=0 /\\ 1:rax=0: allowed under tso\nTest SB Allowed (tso)\nStates 4\n       1 *>0:rax=0; 1:rax=0;\n       1 :>0:rax=0; 1:rax=1;\n       \
                     1 :>0:rax=1; 1:rax=0;\n       1 :>0:rax=1; 1:rax=1;\nWitnesses\nPositive: 1 Negative: 3\n\
                     Condition exists (0:rax=0 /\\ 1:rax=0)\nObservation SB Sometimes 1 3\n\n";
     assert_eq!(text(&output.stdout), expected);
@@ -81,10 +81,46 @@ fn expectations_decide_the_exit_status() {
         "{}",
         text(&output.stdout)
     );
+    let bounded = unc(&["-", "--loops", "2", "--model", "sc", "--expect", "never"], grows);
+    assert_eq!(bounded.status.code(), Some(3));
+    let first = "undecided: sc was not explored far enough: loops were followed for 2 rounds";
+    assert!(text(&bounded.stdout).starts_with(first), "{}", text(&bounded.stdout));
+}
+
+/// The lines before herd's.
+fn said(arguments: &[&str], input: &str) -> String {
+    let output = text(&unc(arguments, input).stdout);
+    output.lines().take_while(|line| !line.starts_with("Test ")).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn the_verdict_comes_first_in_plain_words() {
+    assert_eq!(said(&["-"], SB), "SB: 0:rax=0 /\\ 1:rax=0: forbidden under sc, allowed under tso");
+    let checked = |expect| said(&["-", "--model", "sc,tso", "--expect", expect], SB);
     assert_eq!(
-        status(&["-", "--loops", "2", "--model", "sc", "--expect", "never"], grows),
-        Some(3)
+        checked("never"),
+        "yes: sc forbids it, as expected\nno: tso allows what was expected never to happen"
     );
+    assert_eq!(
+        checked("sometimes"),
+        "no: sc forbids what was expected to happen sometimes\nyes: tso allows it, as expected"
+    );
+    assert_eq!(
+        checked("always"),
+        "no: sc forbids what was expected always to happen\n\
+         no: tso also allows executions without what was expected always"
+    );
+    assert_eq!(
+        said(&["-", "--expect", "never"], SB),
+        "not checked: forbidden under sc\nno: tso allows what was expected never to happen"
+    );
+    let always = SB.replace("(0:rax=0 /\\ 1:rax=0)", "(true)");
+    let checked = |expect| said(&["-", "--model", "tso", "--expect", expect], &always);
+    assert_eq!(checked("always"), "yes: every execution under tso shows it, as expected");
+    let never = "no: every execution under tso shows what was expected never to happen";
+    assert_eq!(checked("never"), never);
+    let both = said(&["-", "-", "--model", "tso", "--expect", "never"], &always);
+    assert_eq!(both, never, "the second file is empty");
 }
 
 #[test]

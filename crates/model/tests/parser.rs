@@ -101,7 +101,7 @@ fn foreign_dialects_are_named() {
         let refused = parse(&text).unwrap_err().to_string();
         assert!(
             refused.contains(":1: architecture `C` (C with C11 atomics"),
-            "`(*x` is no comment: {refused}"
+            "the reason is the language: {refused}"
         );
     }
     let nested = parse("(* PPC (* A").unwrap_err().to_string();

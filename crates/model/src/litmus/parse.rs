@@ -54,7 +54,7 @@ pub fn parse(text: &str) -> Result<Test, Refusal> {
     blanked.and_then(|blanked| parse_sections(&blanked)).map_err(|wrong| wrong.locate(text))
 }
 
-/// Refuses a text with an unclosed comment: for its architecture if that is another one, since `(*x` is no comment in C.
+/// Refuses a text with an unclosed comment: for its architecture if that is another one. In C, `(*x` is not a comment.
 fn foreign(text: &str, unclosed: Wrong) -> Result<String, Wrong> {
     let before = without_comments(&text[..unclosed.at])?;
     if !before.trim().is_empty() {

@@ -107,7 +107,7 @@ impl Seen {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Litmus, Ran};
+    use super::super::{Litmus, Ran, said};
     use super::*;
     use clap::Parser;
     use uncontended_model::classics::named;
@@ -138,6 +138,7 @@ mod tests {
         let litmus = Line::try_parse_from(flags).unwrap().litmus;
         let (path, machine) = (String::new(), Some(Ok(seen)));
         let ran = Ran { path, about: None, test, models: Vec::new(), machine };
+        said::verdict(&mut text, &litmus, true, &ran);
         (litmus.verdict(&[Ok(ran)], true), text)
     }
 
@@ -149,6 +150,12 @@ mod tests {
         let (code, text) = conclude(&[], &[NONE, (weak, 1)], &[weak]);
         assert_eq!(code, 1);
         assert!(text.contains("          1 *>1:rax=1; 1:rbx=0;   FORBIDDEN by tso"), "{text}");
+        assert!(
+            text.ends_with(
+                "seen in 1 of 6 runs here\nno: this machine shows a state that tso forbids\n"
+            ),
+            "{text}"
+        );
         assert!(text.contains("!!! 1 of these states are FORBIDDEN by tso"), "{text}");
         assert_eq!(conclude(&["--expect", "sometimes"], &[NONE, (weak, 1)], &[weak]).0, 1);
     }
@@ -163,8 +170,13 @@ mod tests {
         );
         assert!(!text.contains("FORBIDDEN"), "{text}");
         for expect in ["never", "sometimes"] {
-            assert_eq!(conclude(&["--expect", expect], &[NONE], &[]).0, 3, "{expect}");
+            let (code, text) = conclude(&["--expect", expect], &[NONE], &[]);
+            assert_eq!(code, 3, "{expect}");
+            let said = "undecided: not seen in 5 runs here, which settles nothing\n";
+            assert!(text.ends_with(said), "{text}");
         }
-        assert_eq!(conclude(&["--expect", "always"], &[NONE], &[]).0, 1);
+        let (code, text) = conclude(&["--expect", "always"], &[NONE], &[]);
+        assert_eq!(code, 1);
+        assert!(text.ends_with("no: not seen in 5 runs here, but expected always\n"), "{text}");
     }
 }

@@ -8,6 +8,7 @@
 mod json;
 mod machine;
 mod print;
+mod said;
 
 use crate::failure::Failure;
 use clap::{Args, ValueEnum};
@@ -186,7 +187,10 @@ impl Litmus {
         let mut text = String::new();
         for result in &results {
             match result {
-                Ok(ran) => print::test(&mut text, ran),
+                Ok(ran) => {
+                    said::verdict(&mut text, self, named_models, ran);
+                    print::test(&mut text, ran);
+                }
                 Err(Refused { path, reason }) => {
                     // The position follows the path directly, as editors expect.
                     let separator =
@@ -323,6 +327,11 @@ impl Litmus {
         Limits { loops: self.loops, ..Limits::default() }
     }
 
+    /// Whether a model's answer is checked against the expectation. Without `--model`, sc is only shown for comparison.
+    fn checks(&self, named_models: bool, memory: Memory) -> bool {
+        named_models || memory != Memory::Sc
+    }
+
     /// The exit status for all results together.
     fn verdict(&self, results: &[Result<Ran, Refused>], named_models: bool) -> u8 {
         let mut refused = results.iter().any(Result::is_err);
@@ -333,7 +342,7 @@ impl Litmus {
                 (Ok(answer), None) => {
                     unknown |= answer.bound.is_some_and(|bound| bound != Bound::Uncounted);
                 }
-                (Ok(_), Some(_)) if !named_models && shown.memory == Memory::Sc => {}
+                (Ok(_), Some(_)) if !self.checks(named_models, shown.memory) => {}
                 (Ok(answer), Some(expect)) => match answer.observation() {
                     Some(observation) => refuted |= !expect.meets(observation),
                     None => unknown = true,
