@@ -27,6 +27,7 @@ fn counts_that_cannot_be() {
         let flag = format!("--counts={counts}");
         unc(&["slo", "--rate", ".9", &flag]).assert_refused("");
     }
+    unc(&["slo", "--rate", ".9", "--counts", "0/0"]).assert_refused("there were no trials");
 }
 
 #[test]
@@ -53,6 +54,9 @@ fn streams_without_numbers() {
     unc_reading(&slo, "1\n2\nthree\n").assert_refused("line 3");
     unc_reading(&slo, "3MiB\n").assert_refused("is not a time");
     unc_reading(&slo, &"1".repeat(10_000)).assert_refused("line 1: the line is too long");
+    unc_reading(&slo, "1\n2 3\n").assert_refused("line 2: 2 values; one value a line is expected");
+    unc_reading(&slo, "5 ms 6 ms\n").assert_refused("line 1: 2 values; one value a line");
+    unc_reading(&slo, "5 parsecs\n").assert_refused("unknown unit 'parsecs'");
     unc_reading(&slo, "1\n2").assert_status(3);
     unc_reading(&slo, "1\n2\r\n").assert_status(3);
     unc(&["slo", "--rate", ".9", "--at-most", "5", "--from", "/nonexistent"])

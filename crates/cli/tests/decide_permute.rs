@@ -10,6 +10,16 @@ fn file(folder: &Folder, name: &str, values: impl Iterator<Item = f64>) -> Strin
     path
 }
 
+#[test]
+fn two_values_on_a_line_are_refused_for_that() {
+    let folder = Folder::new();
+    let a = file(&folder, "a", [1.0, 2.0, 3.0].into_iter());
+    let pairs = folder.file("pairs");
+    std::fs::write(&pairs, "1 2\n3 4\n").unwrap();
+    let cause = "pairs line 1: 2 values; one value a line is expected";
+    unc(&["permute", &a, &pairs]).assert_refused(cause);
+}
+
 /// Three against three: of all 20 relabelings one or two are as extreme, so the p-value is known.
 #[test]
 fn small_groups_have_the_p_value_of_enumeration() {

@@ -17,6 +17,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::os::fd::AsFd as _;
 use std::path::Path;
 use std::time::Duration;
+use uncontended_figures::Quantity;
 use uncontended_sys::supervise::readable;
 
 /// The longest line, in bytes: numbers are shorter, and an endless line would fill the memory.
@@ -139,6 +140,14 @@ impl Lines {
                 session.push(Run::of(arm, value))?;
             }
         }
+    }
+}
+
+/// Why a line is not one value: because it has several, or else `cause`.
+pub(crate) fn unless_several(line: &str, cause: String) -> String {
+    match line.split_whitespace().filter(|word| Quantity::parse(word).is_ok()).count() {
+        0 | 1 => cause,
+        several => format!("{several} values; one value a line is expected"),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Do two sets of values differ by more than chance?
 
 use super::{Files, Keys, Plan, Told};
-use crate::lines::Lines;
+use crate::lines::{Lines, unless_several};
 use crate::question::{Permute, Question};
 use crate::record::{self, Head, Line, Stop};
 use crate::resampling::ResampleTrial;
@@ -177,7 +177,7 @@ impl PermutePlan {
 fn values(path: &Path) -> Result<Vec<Quantity>, Failure> {
     let mut first = None;
     Lines::open(path, "one value per line, nothing else")?.read_all(|line| {
-        let value = Quantity::parse(line)?;
+        let value = Quantity::parse(line).map_err(|cause| unless_several(line, cause))?;
         match *first.get_or_insert(value.dimension) == value.dimension {
             true => Ok(value),
             false => Err(format!("'{line}' has a different unit than line 1")),

@@ -1,7 +1,7 @@
 //! Does a property hold in at least a share of all runs? Of a command, of values, or by counts.
 
 use super::{Files, Keys, Limits, Plan, Runs, Told};
-use crate::lines::Lines;
+use crate::lines::{Lines, unless_several};
 use crate::measure::{self, Budget};
 use crate::question::{Bound, Bursts, Decider, Question, Side, Slo};
 use crate::record::Stop;
@@ -217,6 +217,10 @@ impl SloPlan {
         };
         let counts = Counts::new(trials, successes)
             .map_err(|error| Failure::new(error.to_string(), "see --counts"))?;
+        if trials == 0 {
+            let cause = "--counts: there were no trials";
+            return Err(Failure::new(cause, "give successes / trials, such as 3972/4000"));
+        }
         let slo = self.hypothesis("counts", None)?;
         let finding = rates::finding(&slo, &slo.question()?.report(counts), None, None);
         Ok(Verdict {
@@ -246,7 +250,10 @@ impl SloPlan {
         warnings.extend(self.doubt(&slo));
         let setting = self.limits.setting(NOTHING_RANDOM, most, warnings, told.keep_runs);
         let session = Session::open(Question::Slo(slo), setting, told.progress)?;
-        lines.judge(session, |line| Ok([(0, Quantity::parse_for_threshold(line, threshold)?)]))
+        lines.judge(session, |line| {
+            let value = Quantity::parse_for_threshold(line, threshold);
+            Ok([(0, value.map_err(|cause| unless_several(line, cause))?)])
+        })
     }
 
     fn judge_command(&self, words: &[String], told: Told) -> Result<Verdict, Failure> {
