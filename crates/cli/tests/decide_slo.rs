@@ -158,6 +158,18 @@ fn a_failed_run_fails_the_property() {
     assert_eq!(said.status, 1);
     assert_eq!(said.json()["successes"], 0);
     assert!(said.json()["warnings"][0].as_str().unwrap().contains(" runs failed: they lack"));
+    assert!(said.err.contains("no: all "), "{}", said.err);
+    assert!(said.err.contains(" runs failed, so the rate is below 60 %; 0 of "), "{}", said.err);
+    let undecided =
+        unc(&["slo", "--at-most", "1h", "--rate", "60%", "--max-runs", "20", "--", "false"]);
+    let told = "undecided: all 20 runs failed; whether the rate is at least 60 % is not certain";
+    assert!(undecided.out.contains(told), "{}", undecided.out);
+    let folder = Folder::new();
+    let there = folder.file("there");
+    let half = format!("mkdir {there} || {{ rmdir {there}; false; }}");
+    let half = unc(&["slo", "--at-most", "1h", "--rate", "60%", "--max-runs", "20", "--", &half]);
+    assert!(half.out.starts_with("undecided: whether the rate"), "{}", half.out);
+    assert!(half.out.contains("warning: 10 of 20 runs failed: they lack"), "{}", half.out);
     assert_eq!(said.json()["runs"][0]["outcome"], serde_json::json!({"failed": 1}));
     // If the status is the metric, it is a value like any other.
     let metric =

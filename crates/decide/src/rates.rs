@@ -58,6 +58,7 @@ impl RateTrial {
         let finite = |value: f64| Some(value).filter(|value| value.is_finite());
         Dependence {
             bad: self.judge.counts().failures(),
+            failed: self.failed,
             bursts: chain.bursts(),
             clustered: chain.clustered(),
             would_be: pending.map(|pending| pending.would_be.into()),
@@ -131,12 +132,14 @@ impl Trial for RateTrial {
     }
 
     fn diagnoses(&self) -> Vec<String> {
-        let failed = (self.failed > 0).then(|| {
-            format!(
-                "{} of {} runs failed: they lack the property, whatever they print",
-                self.failed, self.runs
-            )
-        });
+        let meaning = "they lack the property, whatever they print";
+        let failed = match self.failed {
+            0 => None,
+            all if all == self.runs => Some(format!(
+                "all {all} runs failed: {meaning}; if a nonzero status is normal, write 'COMMAND || true'"
+            )),
+            some => Some(format!("{some} of {} runs failed: {meaning}", self.runs)),
+        };
         let guarded = self.slo.bursts.is_some();
         let dependent = diagnosis(self.judge.chain(), self.judge.counts(), guarded);
         failed.into_iter().chain(dependent).collect()
@@ -213,6 +216,8 @@ impl Judging {
 pub struct Dependence {
     /// Runs that lack the property.
     pub bad: u64,
+    /// Those that failed or timed out.
+    pub failed: u64,
     /// The number of bursts they form.
     pub bursts: u64,
     /// The chance of so few bursts if runs were independent.

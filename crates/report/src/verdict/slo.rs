@@ -15,6 +15,14 @@ impl Form for Slo {
             (Answer::No, _) => format!("the rate is below {rate}"),
             _ => format!("whether the rate is at least {rate} is not certain"),
         };
+        let failed = finding.rate().and_then(|rate| Some(rate.dependence?.failed));
+        let said = match (failed, finding.verdict) {
+            (Some(all), verdict) if all > 0 && all == finding.n => {
+                let then = if verdict == Answer::No { ", so" } else { ";" };
+                format!("all {} runs failed{then} {said}", whole(all))
+            }
+            _ => said,
+        };
         let [low, high] = finding.interval;
         let place = finding.rate().and_then(|rate| rate.quantile.as_ref());
         let place = place.map(|place| format!("; {}", percentile(place, self.dimension())));
