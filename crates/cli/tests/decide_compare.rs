@@ -208,6 +208,17 @@ fn a_command_is_compared_with_itself() {
 }
 
 #[test]
+fn commands_that_begin_alike_differ_in_the_table() {
+    let commands =
+        ["old", "new"].map(|end| format!("/bin/echo 3 a-long-word another-long-word {end}"));
+    let compare = ["compare", "--quiet", "--no-tail-guard", "--metric", "regex:[0-9]"];
+    let out = unc(&[&compare[..], &["--", &commands[0], &commands[1]]].concat()).out;
+    let rows = out.lines().skip_while(|line| !line.starts_with("command ")).skip(1);
+    let names: Vec<_> = rows.filter_map(|row| row.split("  ").next()).collect();
+    assert_eq!(names, ["… old", "… new"], "{out}");
+}
+
+#[test]
 fn a_stored_baseline_is_warned_about() {
     let folder = Folder::new();
     let log = folder.file("log");

@@ -39,17 +39,17 @@ impl Form for Compare {
         let figures = ["median", "mean", "least", "greatest", "runs"].map(Column::figure);
         let columns = std::iter::once(Column::word("command")).chain(figures);
         let mut table = Table::new(columns.collect());
-        let mut row = |command: &str, spread: &Spread| {
-            let shown = |value| measured(value, dimension);
-            let Spread { median, mean, min, max, runs } = *spread;
-            let name = fit(command, NAME_COLUMNS);
-            table.row([name, shown(median), shown(mean), shown(min), shown(max), whole(runs)]);
-        };
         let pairs = || findings.iter().filter_map(|finding| finding.pairs());
         let baseline = pairs().find_map(|pairs| pairs.values)?.baseline;
-        row(self.commands.get(self.baseline)?, &baseline);
+        let mut rows = vec![(self.commands.get(self.baseline)?.as_str(), baseline)];
         for pairs in pairs() {
-            row(&pairs.candidate, &pairs.values?.candidate);
+            rows.push((&pairs.candidate, pairs.values?.candidate));
+        }
+        let (commands, spreads): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
+        for (name, spread) in labels(&commands).into_iter().zip(spreads) {
+            let shown = |value| measured(value, dimension);
+            let Spread { median, mean, min, max, runs } = spread;
+            table.row([name, shown(median), shown(mean), shown(min), shown(max), whole(runs)]);
         }
         Some(table)
     }
@@ -101,6 +101,41 @@ impl Form for Compare {
     }
 }
 
+/// Names of commands that fit and differ: without what all begin with if a name is too long, and numbered if that does
+/// not help.
+fn labels(commands: &[&str]) -> Vec<String> {
+    let fitted = |names: Vec<String>| -> Vec<String> {
+        names.iter().map(|name| fit(name, NAME_COLUMNS)).collect()
+    };
+    let differ =
+        |names: &[String]| names.iter().enumerate().all(|(at, name)| !names[..at].contains(name));
+    let whole = fitted(commands.iter().map(|&command| command.to_owned()).collect());
+    if differ(&whole) {
+        return whole;
+    }
+    let shared = shared_words(commands);
+    let rest = |command: &str| match shared {
+        0 => command.to_owned(),
+        _ => format!("…{}", &command[shared..]),
+    };
+    let cut = fitted(commands.iter().map(|command| rest(command)).collect());
+    if differ(&cut) {
+        return cut;
+    }
+    let numbered = commands.iter().enumerate();
+    fitted(numbered.map(|(at, command)| format!("{}: {}", at + 1, rest(command))).collect())
+}
+
+/// How many bytes of words all commands begin with; 0 if nothing would be left of one.
+fn shared_words(commands: &[&str]) -> usize {
+    let Some((first, others)) = commands.split_first() else { return 0 };
+    let ends = first.char_indices().filter(|(_, c)| *c == ' ' || *c == '/').map(|(at, _)| at);
+    let all_begin = |end: &usize| {
+        others.iter().all(|other| other.len() > *end && other.starts_with(&first[..=*end]))
+    };
+    ends.take_while(all_begin).last().unwrap_or(0)
+}
+
 /// The ratio with its interval.
 fn shown(effect: &Effect) -> String {
     ratio(effect.ratio, effect.low, effect.high.unwrap_or(f64::INFINITY))
@@ -125,4 +160,28 @@ fn said_of_pair(compare: &Compare, verdict: Answer, pairs: &OfPairs) -> String {
         (median, _) => format!("{} in the median{relation}", compare.said(median)),
     };
     median + &clause
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_in_a_table_always_differ() {
+        let long = "/opt/program/target/release/benchmark";
+        let ask = |commands: [&str; 2]| labels(&commands);
+        assert_eq!(ask(["./old", "./new"]), ["./old", "./new"]);
+        let (one, two) = (format!("{long} --one 1"), format!("{long} --two 1"));
+        assert_eq!(ask([&one, &two]), ["… --one 1", "… --two 1"]);
+        let (old, new) = (format!("{long}/old -x"), format!("{long}/new -x"));
+        assert_eq!(ask([&old, &new]), ["…/old -x", "…/new -x"]);
+        assert_eq!(ask([long, &one]), ["…/benchmark", "…/benchmark --one 1"]);
+        assert_eq!(ask(["same", "same"]), ["1: same", "2: same"]);
+        let (x, y) = ("x".repeat(40), "x".repeat(41));
+        let numbered = ask([&x, &y]);
+        assert!(
+            numbered[0].starts_with("1: xxx") && numbered[1].starts_with("2: xxx"),
+            "{numbered:?}"
+        );
+    }
 }
