@@ -25,16 +25,17 @@ fn a_value_that_was_overtaken_is_told_in_words_and_drawn() {
     let expected = "\
 NOT linearizable: 4 operations of 3 clients on a queue.
 
-dequeue by client 2 returned 7 at 300 us, but 5 was enqueued before 7 (5 was in
-at 180 us, 7 came from 200 us) and 5 had not been dequeued by then.
+dequeue by client 2 returned 7 at 300 us, but 5 was enqueued before 7 (enqueue 5
+had returned by 180 us; enqueue 7 was not called until 200 us) and 5 had not
+been dequeued by then.
 
   client 0  |---|                     enqueue 5     line 2
   client 2               |---------|  dequeue -> 7  line 4
   client w           |--------|       enqueue 7     line 3
             0                   +200  time from 100 us, not to scale
 
-Each of these is needed: if it were not known when one of them ran, what it
-returned and whether it took effect, the rest would be linearizable.
+This set is minimal: drop the timing and result of any one, and the rest is
+linearizable.
 Decided without search.
 ";
     assert_eq!(text(&output.stdout), expected);
@@ -77,7 +78,7 @@ fn every_structure_has_its_operations() {
     verdict(&["--spec", "stack"], &stack.replace("RESULT", "a"), 1, "NOT linearizable");
     let said = text(&unc(&["--spec", "stack"], &stack.replace("RESULT", "a")).stdout);
     let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    let reason = r#"returned "a" at 6 ns, but "b" was pushed on top of "a" ("a" was in at 2 ns, "b" came from 3 ns) and "b" had not been popped by then."#;
+    let reason = r#"returned "a" at 6 ns, but "b" was pushed on top of "a" (push "a" had returned by 2 ns; push "b" was not called until 3 ns) and "b" had not been popped by then."#;
     assert!(words.contains(reason), "{said}");
     let set = r#"{"client":1,"op":"insert","value":4,"call":1,"return":2,"result":true}
 {"client":1,"op":"remove","value":4,"call":3,"return":4,"result":RESULT}

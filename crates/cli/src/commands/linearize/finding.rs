@@ -186,8 +186,8 @@ impl Finding {
             notes.push(match why.minimal {
                 true if why.matter == 1 => "This operation alone refutes it.".to_owned(),
                 true => {
-                    "Each of these is needed: if it were not known when one of them ran, what it returned and whether \
-                     it took effect, the rest would be linearizable.".to_owned()
+                    "This set is minimal: drop the timing and result of any one, and the rest is linearizable."
+                        .to_owned()
                 }
                 false => {
                     "Fewer of these operations may suffice: the search for fewer took too long.".to_owned()

@@ -237,7 +237,7 @@ fn buried<'a>(
             };
             let (said, done, next) = (pop.sentence(), below.returned(), above.called());
             return Some(format!(
-                "{said}, but {b} was pushed on top of {a} ({a} was in at {done}, {b} came from {next}) and {then}."
+                "{said}, but {b} was pushed on top of {a} (push {a} had returned by {done}; push {b} was not called until {next}) and {then}."
             ));
         }
     }
@@ -264,7 +264,7 @@ fn overtaken<'a>(
             };
             let (said, done, next) = (later.sentence(), first.returned(), second.called());
             return Some(format!(
-                "{said}, but {a} was enqueued before {b} ({a} was in at {done}, {b} came from {next}) and {then}."
+                "{said}, but {a} was enqueued before {b} (enqueue {a} had returned by {done}; enqueue {b} was not called until {next}) and {then}."
             ));
         }
     }
