@@ -145,7 +145,7 @@ fn a_property_of_a_command_is_judged_by_its_runs() {
     let said = unc(&["slo", "--at-most", "1h", "--rate", "60%", "--json", "-", "--", "true"]);
     assert_eq!((said.status, said.json()["verdict"].as_str()), (0, Some("yes")), "{}", said.err);
     assert!(
-        said.err.contains("Question: is wall at most 1 h in at least 60 % of the runs?"),
+        said.err.contains("Question: is the wall time at most 1 h in at least 60 % of the runs?"),
         "{}",
         said.err
     );
@@ -183,7 +183,11 @@ fn a_budget_that_is_spent_leaves_it_undecided() {
     let said = unc(&[&slo[..], &["--bursts", "1", "--", "true"]].concat());
     assert_eq!(said.status, 3, "{}", said.err);
     assert!(said.err.contains("14 runs can only ever answer no, never yes"), "{}", said.err);
-    assert!(said.out.contains("\nthe budget of runs is spent, and "), "{}", said.out);
+    assert!(
+        said.out.contains("\nthe budget of runs was spent before either answer was certain"),
+        "{}",
+        said.out
+    );
     assert!(said.out.contains(": raise --max-runs, or give an indifference zone with --or-below"));
     let timed = [
         "slo",
@@ -200,7 +204,9 @@ fn a_budget_that_is_spent_leaves_it_undecided() {
     ];
     let said = unc(&timed);
     assert_eq!((said.status, said.json()["stopped_by"].as_str()), (3, Some("max-time")));
-    assert!(said.err.contains("\nthe time is up, and ") && said.err.contains(": raise --max-time"));
+    assert!(
+        said.err.contains("\nthe time was up before ") && said.err.contains(": raise --max-time")
+    );
 }
 
 /// A percentile has its own interval, which agrees with the verdict.

@@ -314,7 +314,7 @@ impl TailFinding {
                 )
             }
             TailState::Clear if self.would_hold(claim) => format!(
-                "; no tail of {} of the runs is twice as slow (missed in at most {} of trials), a smaller one is untested",
+                "; no sign that {} or more of the runs take twice as long (such a tail would be missed in at most {} of trials; smaller tails are not tested)",
                 given_percent(TAIL),
                 given_percent(self.missed)
             ),

@@ -268,7 +268,8 @@ impl Slo {
                     Side::AtLeast => "at least",
                 };
                 let threshold = given(bound.threshold, self.dimension());
-                format!("is {} {side} {threshold} in at least {rate} of the runs?", self.metric)
+                let metric = spoken(&self.metric);
+                format!("is {metric} {side} {threshold} in at least {rate} of the runs?")
             }
         };
         match self.or_below {
@@ -433,7 +434,8 @@ impl Compare {
         let good = if self.higher_is_better { "higher" } else { "lower" };
         let subject = if self.commands.len() > 2 { "each candidate" } else { "the candidate" };
         let by = self.effect_name();
-        format!("is {subject} {claim}, by the {by} of {} ({good} is better)?", self.metric)
+        let metric = spoken(&self.metric);
+        format!("is {subject} {claim}, by the {by} of {metric} ({good} is better)?")
     }
 }
 
@@ -482,6 +484,20 @@ impl Permute {
             }
             None => asked,
         }
+    }
+}
+
+/// A metric as part of a sentence.
+fn spoken(metric: &str) -> &str {
+    match metric {
+        "wall" => "the wall time",
+        "user" => "the user time",
+        "sys" => "the system time",
+        "cpu" => "the CPU time",
+        "max-rss" => "the peak memory (max-rss)",
+        "exit-status" => "the exit status",
+        "value" => "the value",
+        other => other,
     }
 }
 

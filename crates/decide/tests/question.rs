@@ -19,7 +19,7 @@ fn a_question_has_the_figures_that_were_given_with_all_of_their_digits() {
     };
     assert_eq!(
         slo.sentence(),
-        "is wall at most 1.234567 ms in at least 99.99 % of the runs? (between 7 % and 99.99 % either answer is right)"
+        "is the wall time at most 1.234567 ms in at least 99.99 % of the runs? (between 7 % and 99.99 % either answer is right)"
     );
 }
 
@@ -55,7 +55,7 @@ fn a_comparison_asks_about_its_margin() {
         (Claim::Different, 0.02, 2, "is the candidate more than 2 % away from the baseline, by"),
     ] {
         let compare = compare(claim, margin, commands);
-        let sentence = format!("{words} the median ratio of wall (lower is better)?");
+        let sentence = format!("{words} the median ratio of the wall time (lower is better)?");
         assert_eq!(compare.sentence(), sentence);
         assert_eq!(compare.band(), (1.0 / (1.0 + margin), 1.0 + margin));
     }
@@ -64,7 +64,9 @@ fn a_comparison_asks_about_its_margin() {
         quantile: Some(0.75),
         ..compare(Claim::NoWorse, 0.02, 2)
     };
-    assert!(higher.sentence().ends_with("by the ratio of p75 of wall (higher is better)?"));
+    assert!(
+        higher.sentence().ends_with("by the ratio of p75 of the wall time (higher is better)?")
+    );
     assert_eq!((higher.cost_quantile(), higher.effect_name()), (Some(0.25), "ratio of p75".into()));
 }
 

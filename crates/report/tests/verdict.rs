@@ -173,11 +173,11 @@ fn an_undecided_verdict_says_what_would_help() {
     let table = "[[slo]]\nrate = 0.9\nat-most = 2\nfrom = 'FILE'";
     let mut undecided = verdict(table, [&|at| noise(at).to_string(), &none], 10);
     for (stop, words) in [
-        (Stop::MaxRuns, "the budget of runs is spent, and "),
-        (Stop::MaxTime, "the time is up, and "),
-        (Stop::Interrupted, "it was interrupted, and "),
-        (Stop::EndOfInput, "there is no more input, and "),
-        (Stop::LogCut, "the log breaks off, and "),
+        (Stop::MaxRuns, "the budget of runs was spent before either answer was certain ("),
+        (Stop::MaxTime, "the time was up before "),
+        (Stop::Interrupted, "it was interrupted before "),
+        (Stop::EndOfInput, "the input ended before "),
+        (Stop::LogCut, "the log broke off before "),
     ] {
         undecided.stopped_by = stop;
         undecided.warnings = vec!["the machine was busy".to_string()];

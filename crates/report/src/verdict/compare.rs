@@ -1,9 +1,9 @@
 //! The presentation of a comparison.
 
 use super::page::{self, Shown};
-use super::{Form, Why};
+use super::{Cause, Form, Why};
 use crate::html::Page;
-use uncontended_decide::question::Compare;
+use uncontended_decide::question::{Claim, Compare};
 use uncontended_decide::spread::Spread;
 use uncontended_decide::verdict::{Answer, Effect, Finding, OfPairs, Relation};
 use uncontended_figures::table::{Column, Table};
@@ -26,10 +26,15 @@ impl Form for Compare {
         let more = "runs";
         if tails.is_some_and(|tails| tails.median != Answer::Undecided) {
             let cause = "the median alone is settled, but a heavier tail is not ruled out";
-            Why { cause, more, or: ", or ask about the median alone with --no-tail-guard" }
+            Why {
+                cause: Cause::Known(cause),
+                more,
+                or: ", or ask about the median alone with --no-tail-guard",
+            }
         } else {
-            let cause =
-                "the evidence suffices for neither answer (at the margin itself it never would)";
+            let cause = Cause::Uncertain(
+                " (if the true ratio is at the margin, no amount of data decides)",
+            );
             Why { cause, more, or: ", or give another --margin" }
         }
     }
@@ -143,11 +148,16 @@ fn shown(effect: &Effect) -> String {
 
 /// What was found about the claim, the median and the tails.
 fn said_of_pair(compare: &Compare, verdict: Answer, pairs: &OfPairs) -> String {
-    let relation = match pairs.relation {
-        Relation::Unknown => String::new(),
-        relation => format!(" ({})", relation.name()),
+    // Unless the answer says it already.
+    let relation = |answer: Answer| match (pairs.relation, compare.claim, answer) {
+        (Relation::Unknown, ..)
+        | (Relation::Better, Claim::Better, Answer::Yes)
+        | (Relation::Worse, Claim::NoWorse, Answer::No)
+        | (Relation::Equivalent, Claim::Equivalent, Answer::Yes)
+        | (Relation::Equivalent, Claim::Different, Answer::No) => String::new(),
+        (relation, ..) => format!(" ({})", relation.name()),
     };
-    let plain = || format!("{}{relation}", compare.said(verdict));
+    let plain = || format!("{}{}", compare.said(verdict), relation(verdict));
     let Some(tails) = &pairs.tails else { return plain() };
     let clause = tails.clause(compare.claim, verdict);
     // A clause that continues with a comma modifies an answer that the median alone does not give.
@@ -157,7 +167,7 @@ fn said_of_pair(compare: &Compare, verdict: Answer, pairs: &OfPairs) -> String {
         (_, Relation::Equivalent) => {
             format!("the median is equal, within {}", given_percent(compare.margin))
         }
-        (median, _) => format!("{} in the median{relation}", compare.said(median)),
+        (median, _) => format!("{} in the median{}", compare.said(median), relation(median)),
     };
     median + &clause
 }

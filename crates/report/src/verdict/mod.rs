@@ -136,10 +136,18 @@ fn findings(verdict: &Verdict) -> &[Finding] {
     }
 }
 
+/// What the evidence lacks.
+enum Cause {
+    /// Neither answer was certain; with the truth of which none ever is, if there is one.
+    Uncertain(&'static str),
+    /// Something else.
+    Known(&'static str),
+}
+
 /// Why neither answer was given.
 struct Why {
     /// What the evidence lacks.
-    cause: &'static str,
+    cause: Cause,
     /// What is needed more of: runs, pairs, resamples.
     more: &'static str,
     /// Another remedy; empty for none.
@@ -151,16 +159,21 @@ impl Why {
     fn sentence(&self, stop: Stop) -> String {
         let Why { cause, more, or } = self;
         let (ended, remedy) = match stop {
-            Stop::MaxRuns => (format!("the budget of {more} is spent"), "raise --max-runs"),
-            Stop::MaxTime => ("the time is up".to_owned(), "raise --max-time"),
+            Stop::MaxRuns => (format!("the budget of {more} was spent"), "raise --max-runs"),
+            Stop::MaxTime => ("the time was up".to_owned(), "raise --max-time"),
             Stop::Interrupted => ("it was interrupted".to_owned(), "let it run to its end"),
-            Stop::EndOfInput => ("there is no more input".to_owned(), "give more values"),
-            Stop::LogCut => ("the log breaks off".to_owned(), "rerun the trial"),
+            Stop::EndOfInput => ("the input ended".to_owned(), "give more values"),
+            Stop::LogCut => ("the log broke off".to_owned(), "rerun the trial"),
             Stop::Decided => {
                 ("only some of the answers are certain".to_owned(), "ask about each separately")
             }
         };
-        format!("{ended}, and {cause}: {remedy}{or}")
+        let cause = match (cause, stop) {
+            (Cause::Known(cause), _) => format!(", and {cause}"),
+            (Cause::Uncertain(_), Stop::Decided) => String::new(),
+            (Cause::Uncertain(never), _) => format!(" before either answer was certain{never}"),
+        };
+        format!("{ended}{cause}: {remedy}{or}")
     }
 }
 

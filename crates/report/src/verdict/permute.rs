@@ -1,7 +1,7 @@
 //! The presentation of a permutation test.
 
 use super::page::{POINTS, Replay};
-use super::{Form, Why};
+use super::{Cause, Form, Why};
 use std::ops::ControlFlow;
 use uncontended_decide::Failure;
 use uncontended_decide::question::Permute;
@@ -35,11 +35,12 @@ impl Form for Permute {
     fn why_undecided(&self, _: &Finding) -> Why {
         let more = "resamples";
         if self.or_below.is_none() {
-            let cause =
-                "the evidence suffices for neither answer (exactly at the level it never would)";
+            let cause = Cause::Uncertain(
+                " (if the true p-value equals the level, no number of resamples decides)",
+            );
             Why { cause, more, or: ", or give an indifference zone with --or-below" }
         } else {
-            Why { cause: "the evidence suffices for neither answer yet", more, or: "" }
+            Why { cause: Cause::Uncertain(""), more, or: "" }
         }
     }
 

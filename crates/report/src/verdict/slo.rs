@@ -1,6 +1,6 @@
 //! The presentation of a rate.
 
-use super::{Form, Why};
+use super::{Cause, Form, Why};
 use uncontended_decide::question::Slo;
 use uncontended_decide::verdict::{Answer, Finding, Percentile};
 use uncontended_figures::table::Column;
@@ -39,18 +39,24 @@ impl Form for Slo {
         let independent = ", or pass --bursts 1 if the runs are independent";
         let (cause, or) = match finding.rate().and_then(|rate| rate.dependence?.would_be) {
             Some(Answer::No) => (
-                "independent runs would give a no, but this many runs without the property may be bursts",
+                Cause::Known(
+                    "independent runs would give a no, but this many runs without the property may be bursts",
+                ),
                 independent,
             ),
             Some(_) => (
-                "independent runs would give a yes, but the runs without the property come in bursts",
+                Cause::Known(
+                    "independent runs would give a yes, but the runs without the property come in bursts",
+                ),
                 independent,
             ),
             None if self.or_below.is_none() => (
-                "the evidence suffices for neither answer (exactly at the rate it never would)",
+                Cause::Uncertain(
+                    " (if the true rate equals the threshold, no amount of data decides)",
+                ),
                 ", or give an indifference zone with --or-below",
             ),
-            None => ("the evidence suffices for neither answer yet", ""),
+            None => (Cause::Uncertain(""), ""),
         };
         Why { cause, more: "runs", or }
     }
