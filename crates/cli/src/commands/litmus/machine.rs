@@ -152,7 +152,7 @@ mod tests {
         assert!(text.contains("          1 *>1:rax=1; 1:rbx=0;   FORBIDDEN by tso"), "{text}");
         assert!(
             text.ends_with(
-                "seen in 1 of 6 runs here\nno: this machine shows a state that tso forbids\n"
+                "seen in 1 of 6 runs here (1:rax=1 /\\ 1:rbx=0)\nno: this machine shows a state that tso forbids\n"
             ),
             "{text}"
         );

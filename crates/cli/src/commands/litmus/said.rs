@@ -11,13 +11,8 @@ pub(super) fn verdict(text: &mut String, litmus: &Litmus, named_models: bool, ra
         let answers = ran.models.iter().filter_map(|shown| Some(plain(shown, answer(shown)?)));
         let said: Vec<_> = answers.chain(seen.map(plain_of_machine)).collect();
         if !said.is_empty() {
-            let _ = writeln!(
-                text,
-                "{}: {}: {}",
-                ran.test.name,
-                ran.test.condition.prop,
-                said.join(", ")
-            );
+            let (test, said) = (&ran.test, said.join(", "));
+            let _ = writeln!(text, "{}: {said} ({})", test.name, test.condition.prop);
         }
         return impossible(text, seen);
     };
