@@ -293,6 +293,24 @@ fn a_program_of_which_nothing_was_seen_says_why() {
     assert!(!report.coverage.unseen.is_empty());
 }
 
+/// A program of one process has "one thread"; of several, no process has more.
+#[test]
+fn programs_without_threads_are_counted_by_process() {
+    let seen = |pids: &[u32]| {
+        let mut writer = Writer::new();
+        for &pid in pids {
+            let process = writer.process(pid);
+            writer.thread(process, pid);
+        }
+        read(&writer, facts()).coverage.nothing_seen.expect("no locks")
+    };
+    assert!(seen(&[7]).contains("the program has one thread and took no lock"));
+    assert!(seen(&[7, 7]).contains("the program has one thread and took no lock"), "an exec");
+    assert!(
+        seen(&[7, 8, 9]).contains("none of its 3 processes took a lock, and each has one thread")
+    );
+}
+
 /// What was not seen is said, and only then.
 #[test]
 fn every_gap_has_its_sentence() {

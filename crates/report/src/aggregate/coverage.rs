@@ -3,7 +3,7 @@
 use super::sum;
 use crate::facts::{Facts, FutexFacts, Unrecorded};
 use crate::run::{Coverage, NotRecording, Process};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use uncontended_trace::reader::Record;
 
 /// The gaps that the record reports about itself.
@@ -211,8 +211,14 @@ fn nothing_seen(
         return Some("Nothing was seen: the observed processes took no lock, and other processes did not record.".into());
     }
     let threads = processes.iter().map(|process| process.threads.len()).max().unwrap_or(0);
+    let pids: HashSet<u32> = processes.iter().map(|process| process.pid).collect();
     Some(if threads > 1 {
         "Nothing was seen: the program took no lock of the C library; its threads wait in other ways, if at all.".into()
+    } else if pids.len() > 1 {
+        let number = uncontended_figures::count(pids.len() as u64);
+        format!(
+            "Nothing was seen: none of its {number} processes took a lock, and each has one thread."
+        )
     } else {
         "Nothing was seen: the program has one thread and took no lock.".into()
     })
