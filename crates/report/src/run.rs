@@ -91,7 +91,7 @@ pub enum Class {
     Contention,
     /// One thread passes the turn to a particular other.
     HandOff,
-    /// One thread keeps the others out for long, on purpose.
+    /// One thread holds it for long at a time, while the others only pass through: perhaps on purpose.
     Gate,
     /// Threads wait for work.
     Queue,

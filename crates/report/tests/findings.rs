@@ -64,7 +64,10 @@ fn long_idle_names_its_cause() {
     let waits = [vec![25 * MS; 30], vec![28 * MS]].concat();
     let late =
         || contended(&waits, &[[20 * MS; 9].as_slice(), &[27 * MS]].concat(), &[2 * MS; 500]);
-    speaks(vec![late()], "longest idle 27.0 ms of 10, 13.5 times its longest hold (2.00 ms)");
+    speaks(
+        vec![late()],
+        "longest of 10 idle intervals: 27.0 ms, 13.5 times its longest hold (2.00 ms)",
+    );
     let idle =
         |cause| Moment { what: Span::Idle, at_ns: 0, ns: 20 * MS, tid: None, cause: Some(cause) };
     let mut no_cpu = late();
@@ -173,7 +176,7 @@ fn a_writer_kept_out_by_readers() {
     );
     silent(vec![side(Kind::RwlockWrite, &[20 * MS; 6], MS), readers()]);
     // One wait says it where it is a large part of the run; readers that hold together are no bottleneck.
-    speaks(vec![side(Kind::RwlockWrite, &[700 * MS], MS), readers()], "the longest of 1");
+    speaks(vec![side(Kind::RwlockWrite, &[700 * MS], MS), readers()], "the longest of 1 wait)");
     silent(vec![side(Kind::RwlockWrite, &[90 * MS], MS), readers()]);
     let mut together = side(Kind::RwlockRead, &[12 * US; 900_000], 9 * US);
     together.utilisation = Some(3.2);
@@ -209,9 +212,11 @@ fn code_is_not_blamed_where_cpus_were_missing() {
     let holds = [[2 * US; 9_000].as_slice(), &[210 * MS; 5]].concat();
     let long = contended(&[200 * MS; 5], &[], &holds);
     let late = contended(&[25 * MS; 30], &[20 * MS; 10], &[2 * MS; 500]);
-    for (row, words) in
-        [(long, "or the holder lost its CPU"), (late, "use fewer threads, or more CPUs")]
-    {
+    for (row, words) in [
+        (long.clone(), "or the holder lost its CPU"),
+        (long, "were runnable but not running for 75.0 % of the time they could have run"),
+        (late, "use fewer threads, or more CPUs"),
+    ] {
         let mut report = run(&["program"]);
         let hungry =
             Thread { cpu_ns: Some(500 * MS), runnable_ns: Some(1_500 * MS), ..thread(1, "hungry") };
@@ -272,9 +277,51 @@ fn polling_and_gates() {
     let mut gate =
         contended(&[900 * MS; 12], &[], &[[1_000 * MS; 4].as_slice(), &[US; 12]].concat());
     gate.class = Class::Gate;
-    speaks(vec![gate.clone()], "a gate, not contention: one thread holds it for up to 1.00 s");
+    speaks(vec![gate.clone()], "mostly one thread held it, for up to 1.00 s at a time");
     gate.kind = Kind::Barrier;
     silent(vec![gate]);
+}
+
+/// A thread that sleeps inside a lock looks like one that keeps others out on purpose: the sentence claims neither.
+#[test]
+fn a_long_holder_is_not_accused_of_an_intent() {
+    let mut gate =
+        contended(&[900 * MS; 12], &[], &[[1_000 * MS; 4].as_slice(), &[US; 12]].concat());
+    gate.class = Class::Gate;
+    gate.utilisation = Some(0.4);
+    let hold =
+        |tid| Moment { what: Span::Hold, at_ns: 0, ns: 1_000 * MS, tid: Some(tid), cause: None };
+    gate.moments = vec![hold(1)];
+    let says = |cpu_ns| {
+        let mut report = run(&["program"]);
+        report.wall_ns = 10_000 * MS;
+        let holder = Thread { cpu_ns, ..thread(1, "holder") };
+        report.processes = vec![process(1, vec![gate.clone()], vec![holder])];
+        find(&report).swap_remove(0).text
+    };
+    let asleep = says(Some(200 * MS));
+    for words in [
+        "held it, for up to 1.00 s at a time (in all 40.0 % of the run",
+        "off the CPU for at least 95.0 % of that)",
+        "the others waited 10.8 s in all",
+        "if it is meant as a gate, find out why they are kept out; else move the long work out of the lock",
+    ] {
+        assert!(asleep.contains(words), "{words:?} not in {asleep:?}");
+    }
+    for text in [asleep, says(Some(3_900 * MS)), says(None)] {
+        assert!(!text.contains("not contention") && !text.contains("not how"), "{text}");
+    }
+    assert!(!says(Some(3_900 * MS)).contains("off the CPU"));
+    assert!(!says(None).contains("off the CPU"));
+}
+
+/// "longest wait 30.5 ms of 37" reads as thirty of thirty-seven milliseconds; and the only wait of a lock need not be
+/// the only one of its row.
+#[test]
+fn a_maximum_is_said_with_its_number() {
+    speaks(vec![contended(&[60 * MS; 5], &[], &[50 * MS; 40])], "longest of 5 waits: 60.0 ms");
+    let once = said(vec![contended(&[700 * MS], &[], &[600 * MS])]);
+    assert!(once[0].contains("one wait of 700 ms") && !once[0].contains("only"), "{once:?}");
 }
 
 #[test]

@@ -40,7 +40,8 @@ const LONG_NS: u64 = 1_000_000;
 /// Fewer events than this do not make a pattern.
 const OFTEN: u64 = 3;
 
-/// One thread holds for long, while the others merely pass through and wait about as long as it holds.
+/// One thread holds for long, and for nearly all of the time that the lock is held; the others merely pass through, and
+/// wait about as long as it holds.
 fn is_gate(parts: &[Part]) -> bool {
     let Some(keeper) = parts.iter().max_by_key(|part| part.hold_ns) else { return false };
     let others =
@@ -53,6 +54,7 @@ fn is_gate(parts: &[Part]) -> bool {
     let kept_ns = keeper.hold_ns / keeper.acquisitions;
     kept_ns >= LONG_NS
         && passing_ns / passes < kept_ns / 100
+        && passing_ns < keeper.hold_ns / 10
         && waiting_ns / waits >= kept_ns / 4
         && keeper.wait_ns < waiting_ns / 10
 }
@@ -89,6 +91,8 @@ mod tests {
         let class = |main, worker| classify(Kind::Mutex, &[idle, main, worker], 4);
         assert_eq!(class(main, worker), Class::Gate);
         assert_eq!(class(Part { wait_ns: 74_999, ..main }, worker), Class::Gate);
+        let many = Part { acquisitions: 31, hold_ns: 299_999, ..worker };
+        assert_eq!(class(main, many), Class::Gate);
         for (keeper, other) in [
             (Part { acquisitions: 2, hold_ns: 2_000_000, ..main }, worker),
             (Part { hold_ns: 2_999_999, ..main }, worker),
@@ -96,6 +100,7 @@ mod tests {
             (main, Part { acquisitions: 2, hold_ns: 10_000, ..worker }),
             (main, Part { blocked: 2, ..worker }),
             (main, Part { hold_ns: 30_000, ..worker }),
+            (main, Part { hold_ns: 300_000, ..many }),
             (main, Part { wait_ns: 749_999, ..worker }),
         ] {
             assert_eq!(class(keeper, other), Class::Contention, "{keeper:?} {other:?}");

@@ -40,8 +40,7 @@ pub fn find(report: &RunReport) -> Vec<Finding> {
         let cpu_wanted = cpu_wanted(process);
         for lock in &process.locks {
             let readers = sides.get(&(lock.address.as_str(), lock.life)).copied();
-            let subject =
-                Subject { lock, readers, wall_ns: report.wall_ns, pid: process.pid, cpu_wanted };
+            let subject = Subject { lock, readers, wall_ns: report.wall_ns, process, cpu_wanted };
             claims.extend(about(&subject));
         }
     }
@@ -55,7 +54,7 @@ struct Subject<'a> {
     /// The readers' row of the same read-write lock.
     readers: Option<&'a Lock>,
     wall_ns: u64,
-    pid: u32,
+    process: &'a Process,
     /// The share of runnable time that the process's threads spent without a CPU, if the kernel reports it.
     cpu_wanted: Option<f64>,
 }
@@ -102,7 +101,7 @@ fn about<'a>(subject: &Subject<'a>) -> Vec<Claim<'a>> {
             Some(Claim {
                 rule,
                 lock: subject.lock,
-                pid: subject.pid,
+                pid: subject.process.pid,
                 cost_ns: said.cost_ns,
                 text: said.text,
                 evidence: said.evidence,

@@ -102,9 +102,9 @@ fn long_idle(subject: &Subject) -> Option<Said> {
     Some(Said {
         cost_ns: idle.total,
         text: format!(
-            "longest idle {} of {}, {} times its longest hold ({}): {why}{remedy}",
-            duration(idle.max),
+            "longest of {} idle intervals: {}, {} times its longest hold ({}): {why}{remedy}",
             count(idle.count),
+            duration(idle.max),
             number(ratio),
             duration(hold.max)
         ),
@@ -127,7 +127,7 @@ const NO_CPU: f64 = 0.3;
 
 fn without_cpu(share: f64) -> String {
     format!(
-        "the program's threads had no CPU for {} of the time they could have run",
+        "the program's threads were runnable but not running for {} of the time they could have run",
         percent(share)
     )
 }
@@ -190,11 +190,12 @@ fn passed_over(subject: &Subject) -> Option<Said> {
     })
 }
 
-/// The longest wait, with the number of waits, without which it means little.
+/// The longest wait, with the number of waits, without which it means little. A lock's only wait need not be the only
+/// one of its row.
 fn longest_wait(wait: &Distribution) -> String {
     match wait.count {
-        1 => format!("its only wait took {}", duration(wait.max)),
-        waits => format!("longest wait {} of {}", duration(wait.max), count(waits)),
+        1 => format!("one wait of {}", duration(wait.max)),
+        waits => format!("longest of {} waits: {}", count(waits), duration(wait.max)),
     }
 }
 
@@ -237,7 +238,7 @@ fn writer_starved(subject: &Subject) -> Option<Said> {
             "a writer waited {} (the longest of {}), though no reader held longer than {}: readers overlap and keep writers \
              out; prefer writers (PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP) or publish copies",
             duration(wait.max),
-            count(wait.count),
+            crate::terminal::several(wait.count, "wait", "waits"),
             duration(read.max)
         ),
         evidence: with_wait(
@@ -472,7 +473,8 @@ fn polling(subject: &Subject) -> Option<Said> {
 /// The share of the run that the waiting at a gate must reach to need an explanation.
 const GATE_SHARE: f64 = 0.1;
 
-/// Waiting that looks like contention, but is a thread keeping others out on purpose.
+/// One thread holds the lock for long at a time, and the others pass through. The record does not show whether that is
+/// meant to keep them out.
 fn gate(subject: &Subject) -> Option<Said> {
     let lock = subject.lock;
     let (wait, hold) = (lock.wait_ns.as_ref()?, lock.hold_ns.as_ref()?);
@@ -480,18 +482,40 @@ fn gate(subject: &Subject) -> Option<Said> {
     if lock.class != Class::Gate || lock.kind != Kind::Mutex || share < GATE_SHARE {
         return None;
     }
+    let off_cpu = off_cpu(subject, hold).filter(|&share| share >= MOSTLY_OFF_CPU);
+    let asleep = off_cpu.map_or_else(String::new, |share| {
+        format!(", off the CPU for at least {} of that", percent(share))
+    });
     Some(Said {
         cost_ns: wait.total,
         text: format!(
-            "a gate, not contention: one thread holds it for up to {} to keep the others out, and they waited {} in all; \
-             find out why they are kept out, not how to change the lock",
+            "mostly one thread held it, for up to {} at a time (in all {} of the run{asleep}), and the others waited {} in \
+             all; if it is meant as a gate, find out why they are kept out; else move the long work out of the lock",
             duration(hold.max),
+            percent(hold.total as f64 / subject.wall_ns.max(1) as f64),
             duration(wait.total)
         ),
         evidence: vec![
             ("longest_hold_ns", hold.max as f64),
+            ("total_hold_ns", hold.total as f64),
             ("total_wait_ns", wait.total as f64),
             ("wait_per_wall", share),
-        ],
+        ]
+        .into_iter()
+        .chain(off_cpu.map(|share| ("holder_off_cpu_share", share)))
+        .collect(),
     })
+}
+
+/// A holder that is off the CPU for this share of its holds does not compute under the lock.
+const MOSTLY_OFF_CPU: f64 = 0.5;
+
+/// The share of the holds during which the thread of the longest hold was surely off the CPU: it cannot have run under
+/// the lock for longer than it ran at all. Nothing if its CPU time is unknown.
+fn off_cpu(subject: &Subject, hold: &Distribution) -> Option<f64> {
+    let holds = subject.lock.moments.iter().filter(|moment| moment.what == Span::Hold);
+    let holder = holds.max_by_key(|moment| moment.ns)?.tid?;
+    let thread = subject.process.threads.iter().find(|thread| thread.tid == holder)?;
+    let off_ns = hold.total.saturating_sub(thread.cpu_ns?);
+    Some(off_ns as f64 / hold.total.max(1) as f64)
 }
