@@ -141,10 +141,10 @@ macro_rules! programs {
 
 programs! {
     address_reuse annotated barger c11 cancelled_in_semaphore cancelled_mid_wait conditions constructor_waits
-    coroutine fork_held forked_bare free_but_off_cpu full_record futex holder_sleeps late_destructors many many_keys
-    no_frame_information own_close own_malloc plugin quiet_release readers_starve_writer sandbox semaphore_lock
-    signal_handler_locks signal_jumps_out signal_many_locks small_stack spin_and_barrier timed_out trylock_loop types
-    vfork_exec wait_moves waiters_in_turn way_back
+    coroutine fork_held forked_bare free_but_off_cpu full_record futex held_for_life holder_sleeps late_destructors
+    many many_keys no_frame_information own_close own_malloc plugin quiet_release readers_starve_writer sandbox
+    semaphore_lock signal_handler_locks signal_jumps_out signal_many_locks small_stack spin_and_barrier timed_out
+    trylock_loop types vfork_exec wait_moves waiters_in_turn way_back
 }
 
 /// A program that ends itself by SIGKILL.

@@ -237,6 +237,37 @@ fn the_parts_of_all_threads_are_put_together() {
     assert_eq!(report.processes[0].threads[1].wait_ns, Some(500_000));
 }
 
+/// A lock that a started thread holds until its end, for most of its life, is waited for to join it. Each figure at the
+/// last value that makes a join, and at the next.
+#[test]
+fn a_lock_held_until_a_threads_end_is_a_hand_off() {
+    let class = |tid, start: u64, end: u64, begun: u64, held: u64| {
+        let mut writer = Writer::new();
+        let process = writer.process(7);
+        let lock = writer.lock(process, 0xabc0, layout::kind::MUTEX);
+        let (joiner, keeper) = (writer.thread(process, 9), writer.thread(process, tid));
+        writer.word(keeper, offset_of!(layout::Thread, start_ticks), start);
+        writer.word(keeper, offset_of!(layout::Thread, end_ticks), end);
+        let kept = writer.cell(keeper, lock, 1);
+        writer.holds(kept, held, 1);
+        writer.word(kept, offset_of!(Cell, hold_worst_at), begun);
+        let passed = writer.cell(joiner, lock, 1);
+        writer.waited(passed, 1_000_000, 1_000, [0, 0]);
+        read(&writer, facts()).processes[0].locks[0].class
+    };
+    assert_eq!(class(8, 10_000, 110_000, 50_000, 50_000), Class::HandOff);
+    for (tid, start, end, begun, held) in [
+        (8, 10_000, 110_000, 50_000, 49_999),
+        (8, 10_000, 110_000, 49_999, 50_000),
+        (8, 10_000, 0, 50_000, 50_000),
+        (8, 10_000, 110_000, 0, 110_000),
+        (7, 10_000, 110_000, 50_000, 50_000),
+    ] {
+        let found = class(tid, start, end, begun, held);
+        assert_eq!(found, Class::Contention, "{tid} {start} {end} {begun} {held}");
+    }
+}
+
 #[test]
 fn what_has_no_meaning_for_a_kind_is_null() {
     let mut writer = Writer::new();

@@ -5,7 +5,8 @@
 //! they are for) and `unknown` for futexes, of which only the waiting is visible.
 //! # Sources
 //! Patterns met in real programs: a main thread that holds a mutex for a second to stop its I/O threads (a gate),
-//! worker threads that wait for jobs on a condition variable (a queue), two threads that alternate (a hand-off).
+//! worker threads that wait for jobs on a condition variable (a queue), two threads that alternate (a hand-off), a lock
+//! that a thread holds until its end for others to wait for that (Python's `Thread.join`, a hand-off).
 
 use super::sum;
 use crate::run::{Class, Kind};
@@ -21,6 +22,8 @@ pub struct Part {
     pub wait_ns: u64,
     /// Its total hold.
     pub hold_ns: u64,
+    /// Whether it is a started thread that held the lock for most of its life and until about its end.
+    pub until_its_end: bool,
 }
 
 /// The class of a lock of `kind`, from its threads' use and the number of owner changes.
@@ -30,6 +33,7 @@ pub fn classify(kind: Kind, parts: &[Part], owner_changes: u64) -> Class {
         Kind::Barrier => Class::Gate,
         Kind::Futex => Class::Unknown,
         Kind::Semaphore if parts.iter().all(|part| part.hold_ns == 0) => Class::Queue,
+        _ if is_join(parts) => Class::HandOff,
         _ if is_gate(parts) => Class::Gate,
         _ if is_hand_off(parts, owner_changes) => Class::HandOff,
         _ => Class::Contention,
@@ -59,6 +63,16 @@ fn is_gate(parts: &[Part]) -> bool {
         && keeper.wait_ns < waiting_ns / 10
 }
 
+/// One thread holds the lock, once and without waiting, until its end; each of the others takes it once and passes
+/// through: it waits for that thread to end.
+fn is_join(parts: &[Part]) -> bool {
+    let Some(keeper) = parts.iter().find(|part| part.until_its_end) else { return false };
+    let passing_ns = sum(parts.iter().map(|part| part.hold_ns)).saturating_sub(keeper.hold_ns);
+    keeper.blocked == 0
+        && parts.iter().all(|part| part.acquisitions <= 1)
+        && passing_ns < keeper.hold_ns / 10
+}
+
 /// Two threads, nearly every acquisition of which waits for the other.
 fn is_hand_off(parts: &[Part], owner_changes: u64) -> bool {
     let acquisitions = sum(parts.iter().map(|part| part.acquisitions));
@@ -76,18 +90,41 @@ mod tests {
 
     #[test]
     fn a_main_thread_that_holds_others_off_is_a_gate() {
-        let main = Part { acquisitions: 10, blocked: 0, wait_ns: 0, hold_ns: 10_000_000_000 };
-        let worker =
-            Part { acquisitions: 10, blocked: 10, wait_ns: 9_500_000_000, hold_ns: 20_000 };
+        let main = Part {
+            acquisitions: 10,
+            blocked: 0,
+            wait_ns: 0,
+            hold_ns: 10_000_000_000,
+            ..Part::default()
+        };
+        let worker = Part {
+            acquisitions: 10,
+            blocked: 10,
+            wait_ns: 9_500_000_000,
+            hold_ns: 20_000,
+            ..Part::default()
+        };
         assert_eq!(classify(Kind::Mutex, &[main, worker, worker], 20), Class::Gate);
     }
 
     /// Each figure of a gate at the last value that makes one, and at the next.
     #[test]
     fn a_gate_has_each_of_its_signs() {
-        let main = Part { acquisitions: 3, blocked: 0, wait_ns: 2_849, hold_ns: 3_000_000 };
-        let worker = Part { acquisitions: 3, blocked: 3, wait_ns: 750_000, hold_ns: 29_999 };
-        let idle = Part { acquisitions: 0, blocked: 0, wait_ns: 0, hold_ns: 0 };
+        let main = Part {
+            acquisitions: 3,
+            blocked: 0,
+            wait_ns: 2_849,
+            hold_ns: 3_000_000,
+            ..Part::default()
+        };
+        let worker = Part {
+            acquisitions: 3,
+            blocked: 3,
+            wait_ns: 750_000,
+            hold_ns: 29_999,
+            ..Part::default()
+        };
+        let idle = Part::default();
         let class = |main, worker| classify(Kind::Mutex, &[idle, main, worker], 4);
         assert_eq!(class(main, worker), Class::Gate);
         assert_eq!(class(Part { wait_ns: 74_999, ..main }, worker), Class::Gate);
@@ -110,8 +147,9 @@ mod tests {
     /// The same of a hand-off: two threads, of which nearly every acquisition waits, in turn.
     #[test]
     fn a_hand_off_has_each_of_its_signs() {
-        let thread = Part { acquisitions: 10, blocked: 4, wait_ns: 900, hold_ns: 100 };
-        let idle = Part { acquisitions: 0, blocked: 0, wait_ns: 0, hold_ns: 0 };
+        let thread =
+            Part { acquisitions: 10, blocked: 4, wait_ns: 900, hold_ns: 100, ..Part::default() };
+        let idle = Part::default();
         let class = |parts: &[Part], changes| classify(Kind::Mutex, parts, changes);
         assert_eq!(class(&[thread, idle, thread], 18), Class::HandOff);
         let few = Part { acquisitions: 9, ..thread };
@@ -127,10 +165,36 @@ mod tests {
         }
     }
 
+    /// Each figure of a join at the last value that makes one, and at the next.
+    #[test]
+    fn a_lock_held_for_a_threads_life_is_waited_for_to_join_it() {
+        let keeper =
+            Part { acquisitions: 1, hold_ns: 100_000_000, until_its_end: true, ..Part::default() };
+        let joiner =
+            Part { acquisitions: 1, blocked: 1, wait_ns: 90_000_000, hold_ns: 9_999_999, ..keeper };
+        let joiner = Part { until_its_end: false, ..joiner };
+        let class = |parts: &[Part]| classify(Kind::Semaphore, parts, 1);
+        assert_eq!(class(&[keeper, joiner]), Class::HandOff);
+        for (keeper, joiner) in [
+            (Part { until_its_end: false, ..keeper }, joiner),
+            (Part { blocked: 1, ..keeper }, joiner),
+            (Part { acquisitions: 2, ..keeper }, joiner),
+            (keeper, Part { acquisitions: 2, ..joiner }),
+            (keeper, Part { hold_ns: 10_000_000, ..joiner }),
+        ] {
+            assert_eq!(class(&[keeper, joiner]), Class::Contention, "{keeper:?} {joiner:?}");
+        }
+    }
+
     #[test]
     fn threads_of_one_kind_contend() {
-        let thread =
-            Part { acquisitions: 1000, blocked: 300, wait_ns: 900_000_000, hold_ns: 1_000_000_000 };
+        let thread = Part {
+            acquisitions: 1000,
+            blocked: 300,
+            wait_ns: 900_000_000,
+            hold_ns: 1_000_000_000,
+            ..Part::default()
+        };
         assert_eq!(classify(Kind::Mutex, &[thread; 4], 900), Class::Contention);
         assert_eq!(classify(Kind::Mutex, &[thread; 2], 300), Class::Contention);
         assert_eq!(classify(Kind::Mutex, &[], 0), Class::Contention);
@@ -138,14 +202,20 @@ mod tests {
 
     #[test]
     fn two_threads_in_turn_hand_off() {
-        let thread =
-            Part { acquisitions: 1000, blocked: 990, wait_ns: 900_000_000, hold_ns: 100_000 };
+        let thread = Part {
+            acquisitions: 1000,
+            blocked: 990,
+            wait_ns: 900_000_000,
+            hold_ns: 100_000,
+            ..Part::default()
+        };
         assert_eq!(classify(Kind::Mutex, &[thread; 2], 1999), Class::HandOff);
     }
 
     #[test]
     fn what_is_waited_on_for_work_is_a_queue() {
-        let waiter = Part { acquisitions: 5, blocked: 5, wait_ns: 1_000, hold_ns: 0 };
+        let waiter =
+            Part { acquisitions: 5, blocked: 5, wait_ns: 1_000, hold_ns: 0, ..Part::default() };
         assert_eq!(classify(Kind::Condition, &[waiter], 0), Class::Queue);
         assert_eq!(classify(Kind::Semaphore, &[waiter], 0), Class::Queue);
         assert_eq!(

@@ -32,7 +32,7 @@ pub(super) fn rows(
             cells.entry(cell.lock).or_default().push((thread, cell));
         }
     }
-    let scale = Scale { record, wall_ns };
+    let scale = Scale { record, wall_ns, pid: image.pid };
     let touched = image.locks.iter().filter_map(|lock| Some((lock, cells.remove(&lock.unit)?)));
     let rows = touched.map(|(lock, cells)| {
         let cells = cells.into_iter().map(|(thread, cell)| (thread, record.cell(cell)));
@@ -46,6 +46,7 @@ pub(super) fn rows(
 struct Scale<'a> {
     record: &'a Record<'a>,
     wall_ns: u64,
+    pid: u32,
 }
 
 impl Scale<'_> {
@@ -158,13 +159,14 @@ impl Scale<'_> {
     }
 
     fn class(self, kind: Kind, meaning: Meaning, cells: &Cells<'_>, owner_changes: u64) -> Class {
-        let part = |cell: &CellRecord| Part {
+        let part = |thread: &ThreadRecord, cell: &CellRecord| Part {
             acquisitions: cell.acquisitions,
             blocked: cell.blocked,
             wait_ns: self.ns(cell.wait.total),
             hold_ns: if meaning.hold { self.ns(cell.hold.total) } else { 0 },
+            until_its_end: meaning.hold && thread.tid != self.pid && held_until_end(thread, cell),
         };
-        let parts: Vec<Part> = cells.iter().map(|(_, cell)| part(cell)).collect();
+        let parts: Vec<Part> = cells.iter().map(|(thread, cell)| part(thread, cell)).collect();
         classify(kind, &parts, owner_changes)
     }
 
@@ -213,6 +215,15 @@ impl Meaning {
             Kind::Semaphore | Kind::Condition | Kind::Barrier | Kind::Futex => wait_only,
         }
     }
+}
+
+/// Whether the thread's longest hold took at least half of its life and ended in the last tenth of it. A thread may
+/// wait before it can take the lock, and takes some time to end.
+fn held_until_end(thread: &ThreadRecord, cell: &CellRecord) -> bool {
+    let Some(hold) = cell.hold.worst.first().filter(|hold| hold.at != 0) else { return false };
+    let life = thread.end_ticks.saturating_sub(thread.start_ticks);
+    let left = thread.end_ticks.saturating_sub(hold.at.saturating_add(hold.ticks));
+    life > 0 && hold.ticks >= life / 2 && left <= life / 10
 }
 
 fn kind_of(code: u8) -> Kind {
