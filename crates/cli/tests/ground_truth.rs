@@ -179,6 +179,20 @@ fn joins() {
 }
 
 #[test]
+fn rare_hold() {
+    let report = check_with("rare_hold", &[], 0);
+    let lock = &report["processes"][0]["locks"][0]["id"];
+    let found = report["findings"].as_array().unwrap();
+    assert!(found.iter().any(|finding| finding["lock"] == *lock), "{found:#?}");
+}
+
+#[test]
+fn private_locks() {
+    let report = check_with("private_locks", &[], 0);
+    assert_eq!(report["findings"], serde_json::json!([]));
+}
+
+#[test]
 fn a_handler_may_come_after_any_instruction() {
     let stride = if uncontended_testkit::is_full() { "1" } else { "5" };
     check_with("stepped", &[stride], 0);

@@ -6,11 +6,13 @@
 //! longest wait of one lock with the longest hold of another says nothing. Of several locks of one site, the costliest
 //! speaks. A maximum grows with the number of samples, so a rule that reads maxima uses the *fourth* longest, which one
 //! unlucky moment cannot cause, and states the number.
+//! Of a contended lock with much waiting on which the rules are silent, the plain figures are said.
 //! Findings are ordered by the waiting that they explain; a lock has at most two.
 //! # Evidence
 //! `tests/findings.rs`: for every rule a run in which it speaks, and near misses in which it stays silent.
 
 mod rules;
+mod weight;
 
 use crate::rows::place;
 use crate::run::{Class, Finding, Kind, Lock, Process, RunReport, Thread};
@@ -94,20 +96,24 @@ struct Claim<'a> {
 
 fn about<'a>(subject: &Subject<'a>) -> Vec<Claim<'a>> {
     let contended = subject.lock.class == Class::Contention && subject.is_material();
-    let rules = rules::OF_CONTENTION.iter().filter(|_| contended).chain(rules::OF_ANY);
-    rules
-        .filter_map(|(rule, speak)| {
-            let said = speak(subject)?;
-            Some(Claim {
-                rule,
-                lock: subject.lock,
-                pid: subject.process.pid,
-                cost_ns: said.cost_ns,
-                text: said.text,
-                evidence: said.evidence,
-            })
+    let claim = |(rule, speak): &rules::Rule| {
+        let said = speak(subject)?;
+        Some(Claim {
+            rule,
+            lock: subject.lock,
+            pid: subject.process.pid,
+            cost_ns: said.cost_ns,
+            text: said.text,
+            evidence: said.evidence,
         })
-        .collect()
+    };
+    let mut claims: Vec<Claim> =
+        rules::OF_CONTENTION.iter().filter(|_| contended).filter_map(claim).collect();
+    if claims.is_empty() && contended {
+        claims.extend(claim(&rules::OF_HEAVY));
+    }
+    claims.extend(rules::OF_ANY.iter().filter_map(claim));
+    claims
 }
 
 fn chosen(claims: Vec<Claim>) -> Vec<Claim> {

@@ -5,7 +5,7 @@
 //! idle hand-offs under oversubscription, owner changes and the single-writer principle, gates that look like
 //! contention.
 
-use super::{Subject, fourth};
+use super::{Subject, fourth, weight};
 use crate::run::{Class, Distribution, IdleCause, Kind, Lock, Span};
 use uncontended_figures::{count, duration, number, percent};
 
@@ -16,7 +16,7 @@ pub(super) struct Said {
     pub(super) evidence: Vec<(&'static str, f64)>,
 }
 
-type Rule = (&'static str, fn(&Subject) -> Option<Said>);
+pub(super) type Rule = (&'static str, fn(&Subject) -> Option<Said>);
 
 /// Rules about locks of class contention with enough waiting.
 pub(super) const OF_CONTENTION: [Rule; 7] = [
@@ -24,10 +24,12 @@ pub(super) const OF_CONTENTION: [Rule; 7] = [
     ("idle", long_idle),
     ("passed-over", passed_over),
     ("writer-starved", writer_starved),
-    ("long-hold", long_hold),
+    ("long-hold", |subject| long_hold(subject).or_else(|| weight::rare_holds(subject))),
     ("sleep", short_holds),
     ("owner", owner_changes),
 ];
+/// What is said of such a lock if they are silent.
+pub(super) const OF_HEAVY: Rule = ("heavy", weight::heavy);
 /// Rules about locks of any class.
 pub(super) const OF_ANY: &[Rule] =
     &[("unfinished", unfinished), ("polling", polling), ("gate", gate)];
@@ -123,9 +125,9 @@ fn long_idle(subject: &Subject) -> Option<Said> {
 
 /// If threads lacked a CPU for at least this share of their runnable time, a hold or an idle interval may be long
 /// because a thread lost its CPU, and no rule may blame the code alone.
-const NO_CPU: f64 = 0.3;
+pub(super) const NO_CPU: f64 = 0.3;
 
-fn without_cpu(share: f64) -> String {
+pub(super) fn without_cpu(share: f64) -> String {
     format!(
         "the program's threads were runnable but not running for {} of the time they could have run",
         percent(share)

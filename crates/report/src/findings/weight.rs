@@ -1,0 +1,142 @@
+//! Rules about locks whose waiting weighs much, whatever its pattern: rare long holds that carry it, and the plain
+//! figures where no other rule has an explanation.
+
+use super::rules::{NO_CPU, Said, without_cpu};
+use super::{Subject, fourth};
+use crate::run::{Distribution, Kind};
+use uncontended_figures::{count, duration, number, percent};
+
+/// Waiting weighs much from this share of the time of the lock's threads on.
+const HEAVY_SHARE: f64 = 0.1;
+/// Or if on average this many threads wait.
+const HEAVY_QUEUE: f64 = 0.5;
+/// Less waiting in all is not worth a finding in the shortest of runs.
+const HEAVY_NS: u64 = 10_000_000;
+
+/// The share of the time of the threads that took the lock that they waited for it. A lower bound: no thread lives
+/// longer than the run.
+fn share(subject: &Subject, wait: &Distribution) -> f64 {
+    wait.total as f64 / (subject.wall_ns.max(1) as f64 * f64::from(subject.lock.threads.max(1)))
+}
+
+fn queue(subject: &Subject, wait: &Distribution) -> f64 {
+    wait.total as f64 / subject.wall_ns.max(1) as f64
+}
+
+fn is_heavy(subject: &Subject, wait: &Distribution) -> bool {
+    wait.total >= HEAVY_NS
+        && (share(subject, wait) >= HEAVY_SHARE || queue(subject, wait) >= HEAVY_QUEUE)
+}
+
+/// Readers hold at the same time, and waits for a read-write lock may be for its other side.
+fn is_exclusive(kind: Kind) -> bool {
+    !matches!(kind, Kind::RwlockRead | Kind::RwlockWrite)
+}
+
+/// Holds are long from this many medians on.
+const LONG_TIMES_MEDIAN: u64 = 10;
+/// And from this time on, which no plain critical section takes.
+const LONG_NS: u64 = 1_000_000;
+/// The share of the hold time, and of the wait, that the long ones must have to explain the rest.
+const MOST: f64 = 0.5;
+
+/// Number and total time (at least) of the times of at least `from_ns`.
+fn from(times: &Distribution, from_ns: u64) -> (u64, u64) {
+    let long = times.buckets.iter().filter(|&&(low, ..)| low >= from_ns);
+    long.fold((0, 0), |(number, total), &(low, _, count)| {
+        (number.saturating_add(count), u64::saturating_add(total, low.saturating_mul(count)))
+    })
+}
+
+/// Whether the holders can have been without a CPU for most of `held_ns`. They cannot if all threads together were not.
+fn may_be_preempted(subject: &Subject, held_ns: u64) -> bool {
+    let threads = || subject.process.threads.iter().map(|thread| thread.runnable_ns);
+    let wanted = threads().flatten().fold(0, u64::saturating_add);
+    threads().any(|ns| ns.is_none()) || wanted as f64 >= MOST * held_ns as f64
+}
+
+/// Holds too rare for a percentile, but so long that most of the hold time is theirs, and most of the wait is in waits
+/// as long as they are. One unlucky moment is not enough: the fourth longest is long too.
+pub(super) fn rare_holds(subject: &Subject) -> Option<Said> {
+    let lock = subject.lock;
+    let (wait, hold) = (lock.wait_ns.as_ref()?, lock.hold_ns.as_ref()?);
+    let long_ns = hold.p50.saturating_mul(LONG_TIMES_MEDIAN).max(LONG_NS);
+    let (holds, held) = from(hold, long_ns);
+    let (_, waited) = from(wait, long_ns);
+    let most = |part: u64, of: u64| part as f64 >= MOST * of as f64;
+    let explains = most(held, hold.total) && most(waited, wait.total);
+    if !is_heavy(subject, wait)
+        || !is_exclusive(lock.kind)
+        || !explains
+        || fourth(&hold.worst) < long_ns
+    {
+        return None;
+    }
+    let why = if may_be_preempted(subject, held) {
+        "either they work for long, sleep or wait for another lock (take that out of the lock), or their holders lost \
+         the CPU (use fewer threads)"
+    } else {
+        "take what makes them long (work, sleep, another lock) out of the lock"
+    };
+    let code =
+        lock.worst_wait.as_ref().and_then(|worst| crate::rows::callers(&worst.holder).next());
+    let ended = code.map_or_else(String::new, |frame| {
+        let code = crate::rows::function(frame);
+        format!(" (the longest wait, {}, ended with a hold in {code})", duration(wait.max))
+    });
+    Some(Said {
+        cost_ns: wait.total,
+        text: format!(
+            "{} of its {} holds make up most of the {} that it was held, the longest of them {}, and waits as long are most of \
+             the {} that threads waited{ended}: {why}",
+            count(holds),
+            count(hold.count),
+            duration(hold.total),
+            duration(hold.max),
+            duration(wait.total),
+        ),
+        evidence: vec![
+            ("long_holds", holds as f64),
+            ("long_hold_ns", held as f64),
+            ("longest_hold_ns", hold.max as f64),
+            ("fourth_longest_hold_ns", fourth(&hold.worst) as f64),
+            ("median_hold_ns", hold.p50 as f64),
+            ("total_wait_ns", wait.total as f64),
+            ("mean_queue", queue(subject, wait)),
+        ],
+    })
+}
+
+/// What is known of a lock with much waiting that no other rule explains.
+pub(super) fn heavy(subject: &Subject) -> Option<Said> {
+    let lock = subject.lock;
+    let (wait, hold) = (lock.wait_ns.as_ref()?, lock.hold_ns.as_ref()?);
+    if !is_heavy(subject, wait) || !is_exclusive(lock.kind) {
+        return None;
+    }
+    let (share, queue) = (share(subject, wait), queue(subject, wait));
+    let no_cpu = subject.cpu_wanted.filter(|&share| share >= NO_CPU);
+    let but = no_cpu.map_or_else(String::new, |share| format!("; {}", without_cpu(share)));
+    Some(Said {
+        cost_ns: wait.total,
+        text: format!(
+            "its {} threads waited {} for it, at least {} of their time ({} threads on average), and it was held for {} of the \
+             run: take it less often, hold it for less, or split it{but}",
+            count(u64::from(lock.threads)),
+            duration(wait.total),
+            percent(share.min(1.0)),
+            number(queue),
+            percent(hold.total as f64 / subject.wall_ns.max(1) as f64)
+        ),
+        evidence: vec![
+            ("total_wait_ns", wait.total as f64),
+            ("waits", wait.count as f64),
+            ("wait_share_of_threads", share),
+            ("mean_queue", queue),
+            ("total_hold_ns", hold.total as f64),
+        ]
+        .into_iter()
+        .chain(no_cpu.map(|share| ("cpu_wanted_share", share)))
+        .collect(),
+    })
+}
