@@ -22,7 +22,7 @@ pub(super) struct Gaps {
 }
 
 const ALWAYS: &str = "Not seen: locks inside glibc (stdio, malloc, the loader), spinning that is compiled into the program, \
-    futexes by direct system calls, Go's runtime, statically linked programs.";
+    futex calls that bypass the C library's syscall(), Go's runtime, statically linked programs.";
 
 /// The waiting that the observer knows of each thread (by process and thread): at locks, for other threads' ends, and
 /// unfinished waits.
