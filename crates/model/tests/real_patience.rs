@@ -252,7 +252,7 @@ fn a_limit_that_a_joined_thread_returns() {
     }
 }
 
-/// The same from a mutex: 10 rounds, or all by the thread that has set the word, so that nothing waits for ever.
+/// The same from a mutex: 10 rounds, or all by the thread that has set the word, so that nothing waits forever.
 #[test]
 fn a_limit_that_a_mutex_holds() {
     for endless_first in [false, true] {

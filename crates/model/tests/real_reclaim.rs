@@ -328,7 +328,7 @@ fn a_pointer_with_a_tag_in_its_high_bits() {
     }
 }
 
-/// A value that is no address stays what it is, whatever has been allocated.
+/// A value that is not an address stays what it is, whatever has been allocated.
 #[test]
 fn a_sentinel_is_not_taken_for_a_block() {
     for sentinel in [1, 1 << 47, 1 << 62, (1 << 62) | 8, (1 << 62) | (1 << 56), usize::MAX] {

@@ -249,7 +249,7 @@ pub(crate) fn unwatch(address: usize) {
     runtime::with_core(|core, _| core.heap.watched.remove(&address));
 }
 
-/// Who releases a value's memory, and whether the value must still be dropped.
+/// What releases a value's memory, and whether the value must still be dropped.
 #[derive(PartialEq)]
 enum Free {
     /// The heap; the caller drops the value.
