@@ -5,8 +5,8 @@
 //! they are for) and `unknown` for futexes, of which only the waiting is visible.
 //! # Sources
 //! Patterns met in real programs: a main thread that holds a mutex for a second to stop its I/O threads (a gate),
-//! worker threads that wait for jobs on a condition variable (a queue), two threads that alternate (a hand-off), a lock
-//! that a thread holds until its end for others to wait for that (Python's `Thread.join`, a hand-off).
+//! worker threads that wait for jobs on a condition variable (a queue), two threads that alternate (a hand-off), a
+//! semaphore that a thread holds until its end for others to wait for that (Python's `Thread.join`, a hand-off).
 
 use super::sum;
 use crate::run::{Class, Kind};
@@ -33,7 +33,8 @@ pub fn classify(kind: Kind, parts: &[Part], owner_changes: u64) -> Class {
         Kind::Barrier => Class::Gate,
         Kind::Futex => Class::Unknown,
         Kind::Semaphore if parts.iter().all(|part| part.hold_ns == 0) => Class::Queue,
-        _ if is_join(parts) => Class::HandOff,
+        // A mutex held that long is waited for as mutexes are.
+        Kind::Semaphore if is_join(parts) => Class::HandOff,
         _ if is_gate(parts) => Class::Gate,
         _ if is_hand_off(parts, owner_changes) => Class::HandOff,
         _ => Class::Contention,
@@ -175,6 +176,7 @@ mod tests {
         let joiner = Part { until_its_end: false, ..joiner };
         let class = |parts: &[Part]| classify(Kind::Semaphore, parts, 1);
         assert_eq!(class(&[keeper, joiner]), Class::HandOff);
+        assert_eq!(classify(Kind::Mutex, &[keeper, joiner], 1), Class::Contention);
         for (keeper, joiner) in [
             (Part { until_its_end: false, ..keeper }, joiner),
             (Part { blocked: 1, ..keeper }, joiner),
