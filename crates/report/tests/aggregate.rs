@@ -237,8 +237,8 @@ fn the_parts_of_all_threads_are_put_together() {
     assert_eq!(report.processes[0].threads[1].wait_ns, Some(500_000));
 }
 
-/// A semaphore that a started thread holds until its end, for most of its life, is waited for to join it. Each figure at
-/// the last value that makes a join, and at the next.
+/// A semaphore that a started thread holds until its end, for most of its life, is waited for to join it. Each figure
+/// at the last value that makes a join, and at the next.
 #[test]
 fn a_semaphore_held_until_a_threads_end_is_a_hand_off() {
     let class = |tid, start: u64, end: u64, begun: u64, held: u64| {
