@@ -5,7 +5,7 @@
 //! test and memory model, the executions and what bounded them. `UNC_DEPTH=full` explores each as far as it ever is. A
 //! test that fails leaves the page as it was.
 
-use crate::ci::test_files;
+use crate::ci::{exploring, test_files};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
@@ -66,12 +66,8 @@ fn introduction(root: &Path) -> Result<String, String> {
 
 /// What the test file prints.
 fn run(root: &Path, package: &str, file: &str) -> Result<String, String> {
-    let mut cargo = Command::new("cargo");
-    cargo.args(["test", "--config", "profile.dev.package.uncontended-model.opt-level=3"]);
-    cargo.args(["-p", &format!("uncontended-{package}"), "--test", file]);
-    cargo.args(["--", "--nocapture", "--test-threads=1"]).current_dir(root);
-    cargo.env("RUSTFLAGS", "--cfg unc_model").env("CARGO_TARGET_DIR", "target/model");
-    output(&mut cargo)
+    let script = format!("{} -- --nocapture --test-threads=1", exploring(package, file));
+    output(Command::new("bash").args(["-c", &script]).current_dir(root))
 }
 
 fn output(command: &mut Command) -> Result<String, String> {

@@ -12,6 +12,12 @@ fn explore(body: impl Fn() + 'static) -> Report {
     report.unwrap_or_else(|why| panic!("{why}"))
 }
 
+#[track_caller]
+fn assert_used_after_free(report: &Report) {
+    let failure = &report.violation().unwrap_or_else(|| panic!("{report}")).failure;
+    assert!(matches!(failure, Failure::UseAfterFree { .. }), "{report}");
+}
+
 struct Node {
     value: u32,
     next: AtomicPtr<Node>,
@@ -158,8 +164,7 @@ fn a_stack_that_two_threads_pop_uses_what_is_freed() {
         let found = stack.pop();
         assert_ne!(found.is_some(), popper.join().unwrap().is_some());
     });
-    let failure = &report.violation().unwrap_or_else(|| panic!("{report}")).failure;
-    assert!(matches!(failure, Failure::UseAfterFree { .. }), "{report}");
+    assert_used_after_free(&report);
     assert!(report.to_string().contains("block 0.1"), "pointers have names: {report}");
 }
 
@@ -238,8 +243,7 @@ fn a_queue_whose_nodes_are_freed() {
     assert!(later.holds(), "{later}");
     // An enqueuer may still look at the old dummy.
     let at_once = queued(true);
-    let failure = &at_once.violation().unwrap_or_else(|| panic!("{at_once}")).failure;
-    assert!(matches!(failure, Failure::UseAfterFree { .. }), "{at_once}");
+    assert_used_after_free(&at_once);
 }
 
 /// A value that is replaced while another thread reads it under a hazard pointer.
@@ -276,8 +280,7 @@ fn a_node_that_a_hazard_pointer_protects() {
     let right = hazardous(true);
     assert!(right.holds(), "{right}");
     let wrong = hazardous(false);
-    let failure = &wrong.violation().unwrap_or_else(|| panic!("{wrong}")).failure;
-    assert!(matches!(failure, Failure::UseAfterFree { .. }), "{wrong}");
+    assert_used_after_free(&wrong);
 }
 
 #[test]

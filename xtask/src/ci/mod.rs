@@ -12,7 +12,7 @@ mod step;
 mod steps;
 mod summary;
 
-pub(crate) use steps::test_files;
+pub(crate) use steps::{exploring, test_files};
 
 use crate::skips;
 use std::path::Path;

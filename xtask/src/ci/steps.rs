@@ -86,15 +86,20 @@ cargo install -q --path crates/cli --root "$folder" --target-dir target &&
     ]
 }
 
+/// The command that runs a test file with the checker. Optimising what is explored would take longer than exploring it.
+pub(crate) fn exploring(package: &str, test: &str) -> String {
+    const CARGO: &str = r#"RUSTFLAGS="--cfg unc_model" CARGO_TARGET_DIR=target/model cargo test --config profile.dev.package.uncontended-model.opt-level=3"#;
+    format!("{CARGO} -p uncontended-{package} --test {test}")
+}
+
 /// The checker on our own code, then the bugs that these tests must find. Those test files alone: a crate's other tests
-/// may rest on what the checker's stand-ins lack. Optimising what is explored would take longer than exploring it.
+/// may rest on what the checker's stand-ins lack.
 fn explored(root: &Path) -> Result<Vec<Step>, String> {
-    const EXPLORED: &str = r#"RUSTFLAGS="--cfg unc_model" CARGO_TARGET_DIR=target/model cargo test --config profile.dev.package.uncontended-model.opt-level=3"#;
     let mut steps: Vec<Step> = test_files(root, "cfg(unc_model)")?
         .into_iter()
         .map(|(package, test)| {
-            let script = format!("{EXPLORED} -p uncontended-{package} --test {test}");
-            step(format!("checker on the code of {package}: {test}"), 10, script)
+            let name = format!("checker on the code of {package}: {test}");
+            step(name, 10, exploring(&package, &test))
         })
         .collect();
     // Its tests have just passed as they are.
