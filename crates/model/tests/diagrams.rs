@@ -3,7 +3,6 @@
 //!
 //! The table of interleavings is checked too: the model runs each order.
 
-use std::path::Path;
 use uncontended_model::classics::named;
 use uncontended_model::diagram::Diagram;
 use uncontended_model::diagram::interleavings::{flag_flip, lost_wake_up};
@@ -12,14 +11,7 @@ use uncontended_model::outcome::Limits;
 use uncontended_model::search::Verdict;
 
 fn golden(name: &str, found: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
-    if std::env::var_os("UNC_BLESS").is_some() {
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(&path, found).unwrap();
-    }
-    let stored = std::fs::read_to_string(&path)
-        .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    assert_eq!(found, stored, "{name} differs; UNC_BLESS=1 rewrites it");
+    uncontended_testkit::golden(env!("CARGO_MANIFEST_DIR"), name, found);
 }
 
 fn all(diagrams: &[Diagram]) -> String {

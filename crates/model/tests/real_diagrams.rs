@@ -1,7 +1,6 @@
 //! Diagrams of violations of real code, against stored files, as text and SVG. `UNC_BLESS=1` rewrites the files; they
 //! name lines of this file, so scenarios come before the tests.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use uncontended_model::real::{
@@ -88,13 +87,7 @@ fn races() {
 }
 
 fn golden(name: &str, found: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
-    if std::env::var_os("UNC_BLESS").is_some() {
-        std::fs::write(&path, found).unwrap();
-    }
-    let stored = std::fs::read_to_string(&path)
-        .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    assert_eq!(found, stored, "{name} differs; UNC_BLESS=1 rewrites it");
+    uncontended_testkit::golden(env!("CARGO_MANIFEST_DIR"), name, found);
 }
 
 fn violation(memory: Memory, body: fn()) -> Box<Violation> {

@@ -3,20 +3,14 @@
 mod common;
 
 use common::*;
-use std::path::PathBuf;
 use uncontended_figures::text::width;
 use uncontended_report::run::*;
 use uncontended_report::terminal::{Options, render};
+use uncontended_testkit::golden;
 
 fn check(name: &str, report: &RunReport, options: &Options) {
     let found = render(report, options);
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.txt"));
-    if std::env::var_os("UNC_BLESS").is_some() {
-        std::fs::write(&path, &found).unwrap();
-    }
-    let kept = std::fs::read_to_string(&path)
-        .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    assert!(found == kept, "{name} differs from {}:\n{found}", path.display());
+    golden(env!("CARGO_MANIFEST_DIR"), &format!("{name}.txt"), &found);
     if !options.colour {
         let wide = found.lines().find(|line| width(line) > options.width);
         assert_eq!(wide, None, "{name}: wider than {}", options.width);

@@ -1,14 +1,13 @@
 //! Verdicts as text and Markdown against golden texts in `golden/`; `UNC_BLESS=1` rewrites them, for a reader to
 //! compare.
 
-use std::path::PathBuf;
 use uncontended_decide::plan::Told;
 use uncontended_decide::progress::Silent;
 use uncontended_decide::record::Stop;
 use uncontended_decide::suite::Suite;
 use uncontended_decide::verdict::{Answer, Verdict};
 use uncontended_report::verdict::{human, markdown, page::page, sentences};
-use uncontended_testkit::Folder;
+use uncontended_testkit::{Folder, golden};
 
 /// The verdict on a table of a suite, in which `FILE` and `OTHER` are files with these lines.
 fn verdict(table: &str, lines: [&dyn Fn(u64) -> String; 2], count: u64) -> Verdict {
@@ -29,13 +28,7 @@ fn check(name: &str, answer: Answer, verdict: &Verdict) {
     assert_eq!(verdict.finding.verdict, answer, "{name}: {}", human(verdict));
     assert!(human(verdict).starts_with(&sentences(verdict)), "the values come after the sentences");
     let found = format!("{}\n{}", human(verdict), markdown(verdict));
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.txt"));
-    if std::env::var_os("UNC_BLESS").is_some() {
-        std::fs::write(&path, &found).unwrap();
-    }
-    let kept = std::fs::read_to_string(&path)
-        .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    assert!(found == kept, "{name} differs from {}:\n{found}", path.display());
+    golden(env!("CARGO_MANIFEST_DIR"), &format!("{name}.txt"), &found);
     let page = page(verdict, verdict.runs.as_deref().unwrap_or_default()).unwrap();
     assert!(page.contains("</html>"), "{name}");
 }

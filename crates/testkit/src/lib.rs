@@ -4,11 +4,13 @@
 mod depth;
 pub mod explored;
 mod folder;
+mod golden;
 pub mod programs;
 mod skip;
 
 pub use depth::{is_full, repetitions};
 pub use folder::Folder;
+pub use golden::golden;
 pub use skip::skip;
 pub use uncontended_model::random::Random;
 
