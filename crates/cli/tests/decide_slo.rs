@@ -357,7 +357,7 @@ fn a_wait_for_the_next_line_can_be_ended() {
             assert_eq!(ended.status.code(), Some(3));
             String::from_utf8(ended.stdout).unwrap()
         };
-        assert!(out.starts_with("undecided: ") && out.contains("2 of 3 within"), "{out}");
+        assert!(out.starts_with("undecided: ") && out.contains("2 of 3, 66.7 % ["), "{out}");
         let told: serde_json::Value =
             serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
         assert_eq!((told["n"].as_u64(), told["stopped_by"].as_str()), (Some(3), Some(stopped_by)));

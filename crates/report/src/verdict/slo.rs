@@ -27,10 +27,10 @@ impl Form for Slo {
         let place = finding.rate().and_then(|rate| rate.quantile.as_ref());
         let place = place.map(|place| format!("; {}", percentile(place, self.dimension())));
         format!(
-            "{said}; {} of {} within {}{}",
+            "{said}; {} of {}, {}{}",
             whole(finding.successes),
             whole(finding.n),
-            share(None, low, high),
+            share(seen(finding), low, high),
             place.unwrap_or_default()
         )
     }
@@ -66,8 +66,7 @@ impl Form for Slo {
     }
 
     fn cells(&self, finding: &Finding) -> Vec<String> {
-        let seen = (finding.n > 0).then(|| finding.successes as f64 / finding.n as f64);
-        super::rate_cells(finding, seen)
+        super::rate_cells(finding, seen(finding))
     }
 
     fn below(&self, finding: &Finding) -> Option<String> {
@@ -84,6 +83,11 @@ impl Form for Slo {
         marks.extend(self.or_below.map(|low| ("or below", low)));
         marks
     }
+}
+
+/// The rate among the runs that were seen.
+fn seen(finding: &Finding) -> Option<f64> {
+    (finding.n > 0).then(|| finding.successes as f64 / finding.n as f64)
 }
 
 /// The location of a percentile, as part of a sentence.
