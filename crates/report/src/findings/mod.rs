@@ -9,7 +9,8 @@
 //! Of a contended lock with much waiting on which the rules are silent, the plain figures are said.
 //! Findings are ordered by the waiting that they explain; a lock has at most two.
 //! # Evidence
-//! `tests/findings.rs`: for every rule a run in which it speaks, and near misses in which it stays silent.
+//! `tests/findings.rs`: for every rule a run in which it speaks, and near misses in which it stays silent;
+//! `tests/thresholds.rs`: each threshold.
 
 mod rules;
 mod weight;
