@@ -115,6 +115,8 @@ fn power_of_a_comparison_grows_with_the_effect_and_the_budget() {
         large.yes > small.yes && longer.yes > small.yes && large.mean_trials < small.mean_trials
     );
     assert!(plan(1.2, 60).no >= 198 && longer.undecided.0 <= longer.undecided_share());
+    let decided = (small.yes + small.no) as f64 / small.runs as f64;
+    assert!((decided + small.undecided_share() - 1.0).abs() < 1e-12 && decided < 1.0);
 }
 
 #[test]
