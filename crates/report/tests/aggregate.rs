@@ -324,6 +324,35 @@ fn a_program_of_which_nothing_was_seen_says_why() {
     assert!(!report.coverage.unseen.is_empty());
 }
 
+/// Waiting that the observer knows of a thread hides none of another's; a wait to the end of the run is known.
+#[test]
+fn futex_waiting_is_accounted_for_thread_by_thread() {
+    let share = |waited, still_waits: bool| {
+        let mut writer = Writer::new();
+        let process = writer.process(7);
+        let [first, second] = [7, 8].map(|tid| writer.thread(process, tid));
+        let lock = writer.lock(process, 0x10, layout::kind::MUTEX);
+        let cell = writer.cell(first, lock, 1);
+        writer.waited(cell, waited, 0, [0, 0]);
+        writer.word(first, offset_of!(layout::Thread, joined), 400);
+        // The run of 10 ms ends 20,000,000 ticks after its start.
+        writer.word(second, offset_of!(layout::Thread, asleep_since), 1_000 + 19_998_000);
+        let end = if still_waits { 0 } else { 20_000_000 };
+        writer.word(second, offset_of!(layout::Thread, end_ticks), end);
+        let threads = [(7, 1_000), (8, 2_000)];
+        let futex = FutexFacts {
+            total_ns: 3_000,
+            threads: threads.map(|(tid, total_ns)| FutexThread { pid: 7, tid, total_ns }).to_vec(),
+            ..FutexFacts::default()
+        };
+        read(&writer, Facts { futex: Some(futex), ..facts() }).coverage.futex_share_unaccounted
+    };
+    // Of the first, 300 ns of waiting and 200 ns of a join; of the second, 1,000 ns to the end.
+    assert_eq!(share(600, true), Some((500.0 + 1_000.0) / 3_000.0));
+    assert_eq!(share(600, false), Some((500.0 + 2_000.0) / 3_000.0), "it woke");
+    assert_eq!(share(1_000_000, true), Some(1_000.0 / 3_000.0), "more than the kernel's");
+}
+
 /// A program of one process has "one thread"; of several, no process has more.
 #[test]
 fn programs_without_threads_are_counted_by_process() {
