@@ -27,7 +27,7 @@ pub(crate) fn after_run(
         remember(&report, started_unix_s);
     }
     if let Some(pattern) = &plan.only {
-        report.keep_matching(pattern);
+        keep_only(&mut report, pattern);
     }
     let data = outputs.json.map(|output| output.write(&[&json(&report)?]));
     let page = outputs.html.map(|output| output.write(&[&html(&report)?]));
@@ -36,6 +36,14 @@ pub(crate) fn after_run(
         let _ = std::io::stderr().write_all(text(&report, plan.top, &std::io::stderr()).as_bytes());
     }
     [kept, data, page].into_iter().flatten().collect()
+}
+
+/// Keeps the locks that match `--only`, or says that none does.
+pub(crate) fn keep_only(report: &mut RunReport, pattern: &str) {
+    if let Some(remedy) = report.without_match(pattern) {
+        eprintln!("{}", Failure::new(format!("no lock matches --only '{pattern}'"), remedy));
+    }
+    report.keep_matching(pattern);
 }
 
 /// The report on a record and the facts of its run.

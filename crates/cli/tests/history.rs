@@ -68,6 +68,10 @@ fn completions_and_manual_pages_know_every_command() {
         let text = stdout(&unc().args(["completions", shell]).output().unwrap());
         assert!(text.contains("history") && text.contains("no-hold"), "{shell}");
     }
+    let (terms, help) = (["terms"], ["help", "terms"]);
+    let [terms, help] =
+        [&terms[..], &help].map(|words| stdout(&unc().args(words).output().unwrap()));
+    assert!(terms.contains("  barged  ") && help.contains(&terms), "{help}");
     let folder = Folder::new();
     let pages = folder.file("man1");
     assert_eq!(status(&unc().args(["man", &pages]).output().unwrap()), 0);

@@ -55,6 +55,37 @@ pub fn fit_end(text: &str, columns: usize) -> String {
     if columns > 0 { format!("…{}", &text[from..]) } else { String::new() }
 }
 
+/// The one of `words` that was probably meant by `typed`: that with the fewest characters to insert, remove or replace,
+/// if these are at most half of those typed. Upper and lower case are the same.
+///
+/// ```
+/// use uncontended_figures::text::closest;
+/// assert_eq!(closest("comand", ["command", "colour"]), Some("command"));
+/// assert_eq!(closest("x", ["command", "colour"]), None);
+/// ```
+#[must_use]
+pub fn closest<'a>(typed: &str, words: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let near = words.into_iter().map(|word| (edits(typed, word), word));
+    let near = near.filter(|(edits, _)| edits * 2 <= typed.chars().count()).min();
+    near.map(|(_, word)| word)
+}
+
+/// Levenshtein's distance.
+fn edits(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.to_lowercase().chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.to_lowercase().chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
 /// `text` in lines of at most `columns`, as far as its words allow. The first line begins with `first`; the others are
 /// indented to the same column. Each line ends in a line feed.
 #[must_use]

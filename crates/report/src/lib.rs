@@ -8,11 +8,13 @@ pub mod folded;
 pub mod history;
 pub mod html;
 pub mod json;
+mod only;
 pub mod perfetto;
 pub mod rows;
 pub mod run;
 pub mod svg;
 pub mod terminal;
+pub mod terms;
 pub mod tracefile;
 pub mod verdict;
 

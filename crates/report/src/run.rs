@@ -392,28 +392,3 @@ pub struct Finding {
     /// The figures behind the sentence, by name.
     pub evidence: BTreeMap<String, f64>,
 }
-
-impl RunReport {
-    /// Keeps only the locks whose kind, address, or code of site, creation or first use contains `pattern`, and the
-    /// findings about them.
-    pub fn keep_matching(&mut self, pattern: &str) {
-        for process in &mut self.processes {
-            process.locks.retain(|lock| lock.matches(pattern));
-        }
-        let locks = || self.processes.iter().flat_map(|process| &process.locks);
-        let kept = |id| locks().any(|lock| lock.id == id);
-        self.findings.retain(|finding| finding.lock.is_none_or(kept));
-    }
-}
-
-impl Lock {
-    fn matches(&self, pattern: &str) -> bool {
-        let kind = serde_json::to_value(self.kind).ok();
-        let words = [kind.as_ref().and_then(|kind| kind.as_str()), Some(&*self.address)];
-        let frames = self.site.iter().chain(&self.created).chain(&self.first_taken);
-        let code = frames
-            .flat_map(|frame| [&frame.function, &frame.file, &frame.module])
-            .map(Option::as_deref);
-        words.into_iter().chain(code).flatten().any(|text| text.contains(pattern))
-    }
-}

@@ -57,3 +57,36 @@ fn a_place_has_the_best_name_that_is_known() {
     let outside: Vec<&Frame> = callers(&stack).collect();
     assert_eq!(outside, [&stack[2], &stack[3]], "only the innermost are the lock's own");
 }
+
+/// `--only` finds whatever a report prints of a lock.
+#[test]
+fn a_lock_matches_by_all_its_words() {
+    let report = || {
+        let mut report = sort();
+        report.processes[0].locks.truncate(1);
+        report.processes[0].locks.push(lock(9, Kind::Spin, "other"));
+        report
+    };
+    let kept = |pattern: &str| {
+        let mut report = report();
+        assert_eq!(report.without_match(pattern), None, "{pattern}");
+        report.keep_matching(pattern);
+        report.processes[0].locks.iter().map(|lock| lock.id).collect::<Vec<_>>()
+    };
+    for pattern in ["queue_insert", "#1", "queue_insert sort.c:3301", "mutex", "sortlines_thread"] {
+        assert_eq!(kept(pattern), [1], "{pattern}");
+    }
+    assert_eq!(kept("other"), [9]);
+    assert_eq!(kept("contention"), [1, 9]);
+    for (pattern, remedy) in [
+        ("queue_isnert", "Did you mean 'queue_insert'?"),
+        ("Mutex", "Did you mean 'mutex'?"),
+        ("nothing of the kind", "There are: queue_insert sort.c:3301, other sort.c:3309."),
+    ] {
+        assert_eq!(report().without_match(pattern).as_deref(), Some(remedy));
+        let mut none = report();
+        none.keep_matching(pattern);
+        assert!(none.processes[0].locks.is_empty());
+    }
+    assert_eq!(run(&["true"]).without_match("x"), None, "no locks, nothing to match");
+}

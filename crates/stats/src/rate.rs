@@ -114,6 +114,14 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// ```
+    /// use uncontended_stats::Counts;
+    /// assert_eq!(Counts::new(5, 5)?.observed(), 1.0);
+    /// assert_eq!(Counts::new(5, 6).unwrap_err().to_string(), "6 successes are more than 5 trials");
+    /// assert!(Counts::new(1 << 54, 6).unwrap_err().to_string().ends_with("trials are more than 2^53"));
+    /// # Ok::<(), uncontended_stats::Invalid>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Invalid::Counts`] unless `successes <= trials <= 2^53`.
     pub fn new(trials: u64, successes: u64) -> Result<Counts, Invalid> {
@@ -197,6 +205,15 @@ impl MaxError {
     }
 
     /// A fraction of the bound, between 0 and 1, rounded down.
+    ///
+    /// ```
+    /// use uncontended_stats::MaxError;
+    /// let bound = MaxError::new(0.01)?;
+    /// let part = bound.part(0.25)?.get();
+    /// assert!(0.002499 < part && part < 0.0025);
+    /// assert!(bound.part(0.0).is_err() && bound.part(1.01).is_err());
+    /// # Ok::<(), uncontended_stats::Invalid>(())
+    /// ```
     ///
     /// # Errors
     /// [`Invalid::MaxError`] unless `0 < share <= 1`.

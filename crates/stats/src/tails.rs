@@ -77,6 +77,12 @@ impl Excess {
     }
 
     /// The shares of the candidate's and of the baseline's runs with the property.
+    ///
+    /// ```
+    /// use uncontended_stats::tails::Excess;
+    /// let excess = Excess { more: 3, less: 2, both: 1, neither: 4 };
+    /// assert_eq!((excess.pairs(), excess.shares()), (10, (0.4, 0.3)));
+    /// ```
     #[must_use]
     pub fn shares(&self) -> (f64, f64) {
         let of = |count: u64| count as f64 / self.pairs().max(1) as f64;

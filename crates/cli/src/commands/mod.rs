@@ -14,6 +14,7 @@ mod report;
 pub(crate) mod run;
 mod slo;
 mod suite;
+mod terms;
 mod verdict;
 
 use crate::decide::output::write_failure;
@@ -36,6 +37,7 @@ pub(crate) enum Command {
     Verdict(Box<verdict::Flags>),
     Litmus(litmus::Litmus),
     Linearize(Box<linearize::Flags>),
+    Terms(terms::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),
     #[command(name = crate::run::cost::SUBCOMMAND, hide = true)]
@@ -56,6 +58,7 @@ impl Command {
             Command::Verdict(flags) => flags.execute(),
             Command::Litmus(command) => command.execute(),
             Command::Linearize(flags) => flags.execute(),
+            Command::Terms(arguments) => arguments.execute(),
             Command::Completions(arguments) => arguments.execute(),
             Command::Man(arguments) => arguments.execute(),
             Command::MeasureObserverCost => crate::run::cost::print(),

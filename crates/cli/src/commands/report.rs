@@ -39,7 +39,7 @@ pub(crate) struct Arguments {
     /// Write the worst waits as a trace for Perfetto (`-` for stdout)
     #[arg(long, value_name = "FILE")]
     perfetto: Option<PathBuf>,
-    /// Show only locks whose kind, address or code contains PATTERN
+    /// Show only locks of which the report prints PATTERN: number (#3), kind, class, code or address
     #[arg(long, value_name = "PATTERN")]
     only: Option<String>,
     /// Show the N costliest locks
@@ -68,7 +68,7 @@ impl Arguments {
         distinct(&written, &[("TRACE", Some(&self.trace))])?;
         let mut report = self.report()?;
         if let Some(pattern) = &self.only {
-            report.keep_matching(pattern);
+            emit::keep_only(&mut report, pattern);
         }
         let forms: [(&Option<PathBuf>, Form); 4] = [
             (&self.json, emit::json),

@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
     /// Start recording after this time
     #[arg(long, value_name = "DURATION", value_parser = read::duration)]
     delay: Option<Duration>,
-    /// Show only locks whose kind, address or code contains PATTERN
+    /// Show only locks of which the report prints PATTERN: number (#3), kind, class, code or address
     #[arg(long, value_name = "PATTERN")]
     only: Option<String>,
     /// Show the N costliest locks

@@ -6,6 +6,7 @@
 
 use std::ops::RangeInclusive;
 use toml::{Table, Value};
+use uncontended_figures::text::closest;
 
 /// The keys not taken yet.
 #[derive(Debug)]
@@ -129,27 +130,10 @@ impl Keys {
     /// If there is such a key.
     pub fn end(&self) -> Result<(), String> {
         let Some(key) = self.table.keys().next() else { return Ok(()) };
-        let near = self.known.iter().map(|known| (edits(key, known), known));
-        // More than half of the word: another word.
-        let near = near.filter(|(edits, _)| edits * 2 <= key.len()).min();
-        let hint = near.map_or(String::new(), |(_, known)| format!("; did you mean '{known}'?"));
+        let near = closest(key, self.known.iter().map(String::as_str));
+        let hint = near.map_or(String::new(), |known| format!("; did you mean '{known}'?"));
         Err(format!("unknown key '{key}'{hint}"))
     }
-}
-
-/// How many bytes must be inserted, removed or replaced to turn `a` into `b` (Levenshtein's distance).
-fn edits(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.bytes().enumerate() {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 fn plain(value: &Value) -> Option<String> {

@@ -1,0 +1,26 @@
+//! `unc terms`, or `unc help terms`: the words of a report, explained.
+
+use clap::Args;
+use std::path::Path;
+use std::process::ExitCode;
+use uncontended_report::terms;
+
+const COLUMNS: usize = 80;
+
+/// Explain the words in a report
+#[derive(Debug, Args)]
+#[command(after_help = terms::text(COLUMNS))]
+pub(crate) struct Arguments {}
+
+impl Arguments {
+    pub(crate) fn execute(self) -> ExitCode {
+        let text = terms::text(COLUMNS) + "\n";
+        match crate::emit::to_file(Path::new("-"), text.as_bytes()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(failure) => {
+                eprintln!("{failure}");
+                ExitCode::from(2)
+            }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The words of a report, explained: `unc help terms`.
+//!
+//! # Evidence
+//! `tests/terms.rs`: every column of the terminal's tables is explained; every class and cause.
+
+use uncontended_figures::text::wrap;
+
+/// A heading, and terms with their meanings.
+pub type Group = (&'static str, &'static [(&'static str, &'static str)]);
+
+/// The terms, in the order of a report.
+pub const TERMS: &[Group] = &[
+    (
+        "Locks",
+        &[
+            ("lock", "a number for this run; everything that refers to the lock uses it"),
+            ("pid", "the process; shown if several have locks"),
+            (
+                "locks",
+                "how many locks the row stands for: those of one process, kind, class and site",
+            ),
+            (
+                "kind",
+                "mutex, read-write lock, spin lock, condition, semaphore, barrier, join, futex or annotated",
+            ),
+            (
+                "where",
+                "the code that created the lock or, if that is unknown, the code that first took it",
+            ),
+            ("taken", "all acquisitions"),
+            ("blocked", "the share of calls that did not get the lock at the first try"),
+            (
+                "wait",
+                "from a blocked call to the acquisition, or to the end of a wait that timed out; the total is over all threads",
+            ),
+            (
+                "idle",
+                "the time during which the lock was free while a thread waited for it; 'of wait' is its share of the waiting",
+            ),
+            ("hold", "from an acquisition to the release"),
+            ("total", "the sum; waits of two threads at the same time both count"),
+            ("p50, p99", "the median and the 99th percentile"),
+            ("longest", "the maximum; it grows with the number of samples"),
+            ("in use", "the share of the wall time during which the lock was held"),
+            ("queue", "the mean number of waiting threads: total wait divided by wall time"),
+        ],
+    ),
+    (
+        "Classes",
+        &[
+            ("contention", "threads wait because others hold the lock"),
+            ("hand-off", "threads take turns on purpose; waiting for a turn may be intended"),
+            (
+                "gate",
+                "one thread holds it for long while the others pass through; intended, or long work under a lock",
+            ),
+            ("queue", "threads wait for work"),
+            ("unknown", "only the wait was seen"),
+        ],
+    ),
+    (
+        "Why a lock was idle",
+        &[
+            (
+                "not woken",
+                "its waiter had not been woken yet: the wakeup takes longer than the hold",
+            ),
+            (
+                "not scheduled",
+                "its waiter was awake but got no CPU: more threads than CPUs, or a neighbour",
+            ),
+            ("barged", "another thread took it first"),
+        ],
+    ),
+    (
+        "Threads",
+        &[
+            ("thread", "its number in the kernel"),
+            ("name", "its name in the kernel"),
+            ("on CPU", "the time for which it ran"),
+            ("wanted CPU", "the time for which it was runnable but had no CPU"),
+            ("blocked", "how often it waited for a lock"),
+            ("own", "context switches because it slept"),
+            ("forced", "context switches because it was preempted"),
+        ],
+    ),
+];
+
+/// The terms as text of at most this many columns.
+#[must_use]
+pub fn text(columns: usize) -> String {
+    let mut text = String::new();
+    for (heading, terms) in TERMS {
+        text.push_str(&format!("{heading}\n"));
+        let width = terms.iter().map(|(term, _)| term.len()).max().unwrap_or(0);
+        for (term, meaning) in *terms {
+            text.push_str(&wrap(meaning, &format!("  {term:width$}  "), columns));
+        }
+        text.push('\n');
+    }
+    text.push_str("More: docs/reading_a_report.md.");
+    text
+}

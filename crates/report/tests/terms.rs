@@ -1,0 +1,58 @@
+//! Every word that heads a column, every class, and nothing that is not in a report.
+
+mod common;
+
+use common::*;
+use uncontended_report::rows::{class_name, kind_name};
+use uncontended_report::run::*;
+use uncontended_report::terminal::{Options, render};
+use uncontended_report::terms::{TERMS, text};
+
+fn is_explained(word: &str) -> bool {
+    let words = |term: &'static str| term.split(", ");
+    TERMS.iter().any(|(_, terms)| terms.iter().any(|(term, _)| words(term).any(|one| one == word)))
+}
+
+#[test]
+fn every_column_is_explained() {
+    let mut report = sort();
+    let locks: Vec<Lock> = (0..3)
+        .map(|id| Lock {
+            site: report.processes[0].locks[0].site.clone(),
+            id,
+            ..report.processes[0].locks[0].clone()
+        })
+        .collect();
+    report.processes.push(process(2, locks, vec![thread(2, "other")]));
+    let shown = render(&report, &Options { top: 10, colour: false, width: 400 });
+    let heads = |first: &'static str| {
+        shown
+            .lines()
+            .filter(move |line| line.trim_start().starts_with(first) && line.contains("  "))
+    };
+    let heads: Vec<&str> = heads("lock  ").chain(heads("thread  ")).collect();
+    assert_eq!(heads.len(), 3, "contention, apart, threads: {shown}");
+    for head in heads {
+        for word in head.split("  ").map(str::trim).filter(|word| !word.is_empty()) {
+            assert!(is_explained(word) || word == "of wait" || word == "class", "{word:?}");
+        }
+    }
+}
+
+#[test]
+fn every_class_and_kind_is_explained() {
+    for class in [Class::Contention, Class::HandOff, Class::Gate, Class::Queue, Class::Unknown] {
+        assert!(is_explained(class_name(class)), "{class:?}");
+    }
+    let kinds = text(80);
+    for kind in [Kind::Mutex, Kind::Condition, Kind::Semaphore, Kind::Barrier, Kind::Futex] {
+        assert!(kinds.contains(kind_name(kind)), "{kind:?}");
+    }
+}
+
+#[test]
+fn the_text_keeps_to_its_width() {
+    for columns in [60, 80, 120] {
+        assert!(text(columns).lines().all(|line| line.chars().count() <= columns));
+    }
+}
