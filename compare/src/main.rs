@@ -26,7 +26,7 @@ type Question = (&'static str, &'static str, fn(&[String]) -> Result<(), String>
 
 #[rustfmt::skip]
 const QUESTIONS: &[Question] = &[
-    ("u1_publish", "what does it cost to publish when nobody waits", u1_publish::main),
+    ("u1_publish", "what does it cost to publish when no thread waits", u1_publish::main),
     ("u2_wake", "what does it cost to wake one sleeper, and when does it run", u2_wake::main),
     ("r1_stream", "how many items a second does a stream carry", r1_stream::main),
     ("r2_bursts", "what does an item cost when items come in bursts", r2_bursts::main),

@@ -26,7 +26,7 @@ pub fn main(flags: &[String]) -> Result<(), String> {
         .per("wait of 200 ms")
         .ratio(Ratio::Cpu)
         .block(IDLE)
-        .subject("nobody waits", wait)
+        .subject("no thread waits", wait)
         .subject("ours, blocking", idle::<ours::Blocking>())
         .subject("ours, polled with idle::Park", idle::<ours::Idling<Park>>())
         .subject("ours, polled with idle::Backoff", idle::<ours::Idling<Backoff>>())

@@ -20,7 +20,7 @@ const SLOTS: usize = 1_024;
 
 pub fn main(flags: &[String]) -> Result<(), String> {
     let options = Options::parse(flags.iter().cloned())?;
-    let mut bench = Bench::new("u1_publish", "what does it cost to publish when nobody waits")
+    let mut bench = Bench::new("u1_publish", "what does it cost to publish when no thread waits")
         .places([Place::TwoCpus])
         .per("publish")
         .baseline("bare release store")

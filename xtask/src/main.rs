@@ -1,7 +1,6 @@
-//! Chores of the workspace. `cargo xtask ci` checks all that must hold; `tidy` holds the rules of STYLE.md (`ratchet`
-//! lowers its counts), `licences` those of the licences; `mutants` seeds bugs that tests must find; `header` writes the
-//! C header of the library, `explored` the page of what the checker has explored; `skips` lists the tests that were
-//! skipped.
+//! Chores of the workspace. `cargo xtask ci` checks all that must hold; `tidy` holds the rules of STYLE.md, `licences`
+//! those of the licences; `mutants` seeds bugs that tests must find; `header` writes the C header of the library,
+//! `explored` the page of what the checker has explored; `skips` lists the tests that were skipped.
 #![forbid(unsafe_code)]
 
 mod ci;
@@ -20,14 +19,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let chores: Vec<String> = std::env::args().skip(1).collect();
     match chores.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["tidy"] => report(
-            "tidy",
-            tidy::check(root()).map(|(complaints, left)| {
-                println!("left in old code (xtask/ratchet.txt): {}", left.join(", "));
-                complaints
-            }),
-        ),
-        ["ratchet"] => report("ratchet", tidy::lower(root()).map(|()| Vec::new())),
+        ["tidy"] => report("tidy", tidy::check(root())),
         ["licences"] => report("licences", licences::check(root())),
         ["explored"] => report("explored", explored::write(root()).map(|()| Vec::new())),
         ["header"] => report("header", header::write(root()).map(|()| Vec::new())),
@@ -46,7 +38,7 @@ fn main() -> ExitCode {
         }
         _ => {
             eprintln!(
-                "usage: cargo xtask ci [WORD] [--list] | mutants [WORD] [--list] [--held] [--orderings CRATE] | coverage [CRATE...] | explored | tidy | ratchet | licences | header | skips [--forget]"
+                "usage: cargo xtask ci [WORD] [--list] | mutants [WORD] [--list] [--held] [--orderings CRATE] | coverage [CRATE...] | explored | tidy | licences | header | skips [--forget]"
             );
             ExitCode::from(2)
         }

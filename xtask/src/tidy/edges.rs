@@ -1,7 +1,6 @@
 //! Edges: every release/acquire pair has a name, listed in a module header and cited at both ends.
 
-use super::ratchet::Finding;
-use super::source::Source;
+use super::{complaint, source::Source};
 use std::collections::BTreeMap;
 
 /// Where one edge of a crate is cited.
@@ -24,7 +23,7 @@ struct Line<'s> {
 /// Complaints about edges with one end, or with none in a header. An edge lives within a crate.
 ///
 /// A citation counts where the line below it (or its own) is an access, not a constant.
-pub(crate) fn check(sources: &[Source]) -> Vec<Finding> {
+pub(crate) fn check(sources: &[Source]) -> Vec<String> {
     let mut edges: BTreeMap<(&str, &str), Ends<'_>> = BTreeMap::new();
     let mut complaints = Vec::new();
     let shipping = || sources.iter().filter(|source| source.is_ours() && source.ships());
@@ -33,12 +32,12 @@ pub(crate) fn check(sources: &[Source]) -> Vec<Finding> {
             let Some((_, citation)) = comment.split_once("EDGE ") else { continue };
             let Some((name, role)) = cited(citation) else {
                 let form = "an EDGE is cited as `EDGE name (release)` or `(acquire)`";
-                complaints.push(Finding::new(source, at + 1, form));
+                complaints.push(complaint(source, at + 1, form));
                 continue;
             };
             if is_constant(source, at) {
                 let text = format!("edge {name} is cited at a constant instead of its access");
-                complaints.push(Finding::new(source, at + 1, text));
+                complaints.push(complaint(source, at + 1, text));
                 continue;
             }
             let ends = edges.entry((source.crate_folder(), name)).or_default();
@@ -69,7 +68,7 @@ pub(crate) fn check(sources: &[Source]) -> Vec<Finding> {
             (_, _, false) => "no line in a module header (`name: writer -> reader`)",
             _ => continue,
         };
-        complaints.push(Finding::new(source, *line, format!("edge {name} has {missing}")));
+        complaints.push(complaint(source, *line, format!("edge {name} has {missing}")));
     }
     complaints
 }
@@ -106,8 +105,7 @@ mod tests {
     use super::*;
 
     fn complaints(text: &str) -> Vec<String> {
-        let found = check(&[Source::new("crates/x/src/a.rs", text)]);
-        found.iter().map(Finding::to_string).collect()
+        check(&[Source::new("crates/x/src/a.rs", text)])
     }
 
     #[test]

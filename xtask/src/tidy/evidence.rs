@@ -1,14 +1,13 @@
 //! Evidence: what a module header names under `# Evidence` exists.
 
-use super::ratchet::Finding;
-use super::source::Source;
+use super::{complaint, source::Source};
 use std::path::{Path, PathBuf};
 
 /// What paths that are named end with.
 const ENDINGS: [&str; 7] = [".rs", ".c", ".h", ".py", ".md", ".json", ".jsonl"];
 
 /// Paths that do not exist: from the root, the crate, the file's folder, or the folder named before.
-pub(crate) fn check(root: &Path, source: &Source) -> Vec<Finding> {
+pub(crate) fn check(root: &Path, source: &Source) -> Vec<String> {
     let own = Path::new(&source.path).parent().unwrap_or(Path::new(""));
     let mut bases = vec![PathBuf::new(), source.crate_folder().into(), own.to_owned()];
     let mut findings = Vec::new();
@@ -25,9 +24,9 @@ pub(crate) fn check(root: &Path, source: &Source) -> Vec<Finding> {
     findings
 }
 
-fn missing(source: &Source, path: &str) -> Finding {
+fn missing(source: &Source, path: &str) -> String {
     let line = source.text.lines().position(|line| line.contains(path)).unwrap_or(0) + 1;
-    Finding::new(source, line, format!("evidence that is not there: {path}"))
+    complaint(source, line, format!("evidence that is not there: {path}"))
 }
 
 /// The words of a line that are paths.

@@ -1,6 +1,5 @@
 //! Length: a file is one idea, a function fits a screen.
 
-use super::ratchet::Finding;
 use super::{complaint, source::Source};
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
@@ -39,7 +38,7 @@ pub(crate) fn check(source: &Source) -> Result<Vec<String>, String> {
 }
 
 /// Lines whose code and comment are too long. What a string holds does not count: broken, it could not be searched for.
-pub(crate) fn columns(source: &Source) -> Vec<Finding> {
+pub(crate) fn columns(source: &Source) -> Vec<String> {
     let lines = source.code.iter().zip(&source.comments).enumerate();
     let wide = lines.map(|(at, (code, comment))| {
         let marks = if comment.is_empty() { 0 } else { "//".len() };
@@ -47,7 +46,7 @@ pub(crate) fn columns(source: &Source) -> Vec<Finding> {
     });
     let long = wide.filter(|(_, columns)| *columns > COLUMNS);
     let text = |columns| format!("{columns} columns, more than {COLUMNS}");
-    long.map(|(line, columns)| Finding::new(source, line, text(columns))).collect()
+    long.map(|(line, columns)| complaint(source, line, text(columns))).collect()
 }
 
 /// The functions of a file: name, line, length.

@@ -5,7 +5,6 @@
 //! header line, before a colon. A SAFETY comment of code that ships cites one that is listed in the header of its own
 //! file or of a module around it, or a contract of the C library, listed once for all crates.
 
-use super::ratchet::Finding;
 use super::{complaint, source::Source};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -53,7 +52,7 @@ pub(crate) fn reasons(source: &Source) -> Vec<String> {
 
 /// SAFETY comments of code that ships and that cite no invariant of their module. An example in a doc comment is the
 /// user's code, which knows none.
-pub(crate) fn invariants(sources: &[Source]) -> Vec<Finding> {
+pub(crate) fn invariants(sources: &[Source]) -> Vec<String> {
     let listed: BTreeMap<&str, BTreeSet<&str>> =
         sources.iter().map(|source| (source.path.as_str(), listed(source).collect())).collect();
     let mut findings = Vec::new();
@@ -69,11 +68,7 @@ pub(crate) fn invariants(sources: &[Source]) -> Vec<Finding> {
             .filter(|&(line, _)| source.line_ships(line) && is_code(line));
         for (line, text) in ships {
             if !cited(&text).any(is_listed) {
-                findings.push(Finding::new(
-                    source,
-                    line,
-                    "SAFETY cites no invariant of its module",
-                ));
+                findings.push(complaint(source, line, "SAFETY cites no invariant of its module"));
             }
         }
     }

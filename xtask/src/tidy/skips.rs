@@ -1,10 +1,9 @@
 //! Skips: a test that is skipped says so through testkit, which lists it.
 
-use super::ratchet::Finding;
-use super::source::Source;
+use super::{complaint, source::Source};
 
 /// Lines of tests and benchmarks that print a skip themselves.
-pub(crate) fn check(source: &Source) -> Vec<Finding> {
+pub(crate) fn check(source: &Source) -> Vec<String> {
     let is_theirs = source.path.starts_with("crates/testkit/") || source.path.starts_with("xtask/");
     let lines = source.text.lines().zip(&source.code).enumerate();
     lines
@@ -14,9 +13,7 @@ pub(crate) fn check(source: &Source) -> Vec<Finding> {
                 && line.contains("\"SKIPPED ")
                 && !line.contains("contains(\"SKIPPED ")
         })
-        .map(|(at, _)| {
-            Finding::new(source, at + 1, "a skip that is not listed: use testkit's skip!")
-        })
+        .map(|(at, _)| complaint(source, at + 1, "a skip that is not listed: use testkit's skip!"))
         .collect()
 }
 

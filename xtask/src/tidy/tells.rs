@@ -1,7 +1,6 @@
 //! Tells: phrases that read as translated. Subject first, plain verbs, short sentences.
 
-use super::ratchet::Finding;
-use super::source::Source;
+use super::{complaint, source::Source};
 
 /// A phrase, what to write instead, and what it is allowed in.
 struct Tell {
@@ -90,23 +89,23 @@ const TELLS: [Tell; 55] = [
 ];
 
 /// The tells in our sources and in the pages.
-pub(crate) fn check(sources: &[Source], pages: &[Source]) -> Vec<Finding> {
+pub(crate) fn check(sources: &[Source], pages: &[Source]) -> Vec<String> {
     let is_list = |source: &&Source| source.path == "xtask/src/tidy/tells.rs";
     let ours = sources.iter().filter(|source| source.is_ours() && !is_list(source));
     ours.chain(pages).flat_map(in_text).collect()
 }
 
-fn in_text(source: &Source) -> Vec<Finding> {
+fn in_text(source: &Source) -> Vec<String> {
     let mut findings = Vec::new();
     for (at, line) in source.text.lines().enumerate() {
         let lower = line.to_lowercase();
         for tell in TELLS.iter().filter(|tell| holds(&lower, tell)) {
             let text = format!("`{}` reads as translated: {}", tell.phrase, tell.instead);
-            findings.push(Finding::new(source, at + 1, text));
+            findings.push(complaint(source, at + 1, text));
         }
         if begins_with_who(line) {
             let text = "a sentence about `Who …`: name its subject (the sleeper, a caller that)";
-            findings.push(Finding::new(source, at + 1, text));
+            findings.push(complaint(source, at + 1, text));
         }
     }
     findings
