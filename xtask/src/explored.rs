@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use uncontended_figures::whole;
 
 /// Where the page lies.
 const PAGE: &str = "docs/explored.md";
@@ -107,7 +108,7 @@ fn number_after(text: &str, words: &str) -> Option<u64> {
 }
 
 fn cell(explored: &Explored) -> String {
-    let executions = grouped(explored.executions);
+    let executions = whole(explored.executions);
     let rounds = match explored.rounds {
         0 => String::new(),
         1 => ", 1 round".into(),
@@ -115,18 +116,6 @@ fn cell(explored: &Explored) -> String {
     };
     let begun = if explored.begun { "the first " } else { "" };
     format!("{begun}{executions}{rounds}")
-}
-
-/// Digits in groups of three.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let groups: Vec<&str> = digits
-        .as_bytes()
-        .rchunks(3)
-        .rev()
-        .map(|group| std::str::from_utf8(group).expect("digits"))
-        .collect();
-    groups.join(",")
 }
 
 #[cfg(test)]
