@@ -257,7 +257,7 @@ fn much_waiting_is_never_passed_over_in_silence() {
     let busy = |waits: usize| contended(&vec![MS; waits], &[], &[40 * US; 100_000]);
     speaks(
         vec![busy(6_000)],
-        "its 4 threads waited 6.00 s for it, at least 15.0 % of their time (0.600 threads on average), and it was held for 40.0 %",
+        "its 4 threads waited 6.00 s for it, at least 15.0 % of their time; on average 0.600 threads were waiting; it was held for 40.0 % of the run: take it less often",
     );
     // Half a thread on average, or a tenth of the time of the lock's threads.
     speaks(vec![busy(5_000)], "its 4 threads waited 5.00 s");
@@ -280,6 +280,36 @@ fn much_waiting_is_never_passed_over_in_silence() {
         explained.len() == 1 && explained[0].contains("do less while holding it"),
         "{explained:?}"
     );
+}
+
+/// Shorter holds do not help a lock that is free while its waiters come late: the cause decides the advice.
+#[test]
+fn the_advice_about_a_free_lock_follows_its_cause() {
+    let row = |idle_ns, cause| {
+        let mut row = contended(&[MS; 6_000], &[idle_ns; 600], &[40 * US; 100_000]);
+        let worst = WorstIdle { ns: idle_ns, releaser: vec![], waiter: vec![], cause };
+        row.worst_idle = Some(worst);
+        row
+    };
+    // Half of the wait, in intervals too short for the rule about long ones.
+    let free = 5 * MS;
+    let about = |row: Lock| {
+        let mut row = row;
+        row.hold_ns.as_mut().unwrap().max = 2 * MS;
+        said(vec![row]).concat()
+    };
+    for (cause, words) in [
+        (IdleCause::NotWoken, "its waiters had not been woken yet; spin briefly"),
+        (IdleCause::NotScheduled, "had been woken but got no CPU; use fewer threads, or more CPUs"),
+        (IdleCause::Barged, "threads that had not waited took it before the waiters did"),
+        (IdleCause::Unknown, "the record does not show which"),
+    ] {
+        let text = about(row(free, cause));
+        assert!(text.contains("for 50.0 % of that wait it was free: "), "{text}");
+        assert!(text.contains(words) && !text.contains("hold it for less"), "{text}");
+        let held = about(row(free - 1, cause));
+        assert!(held.contains("hold it for less") && !held.contains("free"), "{held}");
+    }
 }
 
 #[test]

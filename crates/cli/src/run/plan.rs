@@ -44,7 +44,7 @@ impl Plan {
 #[derive(Debug)]
 pub(crate) struct Refusal {
     pub(crate) failure: Failure,
-    /// The exit status: 125, 126 or 127.
+    /// The exit status: 125, 126, 127, or 128 plus a signal that came before the start.
     pub(crate) status: u8,
 }
 

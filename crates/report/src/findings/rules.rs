@@ -28,7 +28,7 @@ pub(super) const OF_CONTENTION: [Rule; 7] = [
     ("sleep", short_holds),
     ("owner", owner_changes),
 ];
-/// What is said of such a lock if they are silent.
+/// The rule for a lock that no other rule explains.
 pub(super) const OF_HEAVY: Rule = ("heavy", weight::heavy);
 /// Rules about locks of any class.
 pub(super) const OF_ANY: &[Rule] =
@@ -135,7 +135,7 @@ pub(super) fn without_cpu(share: f64) -> String {
 }
 
 /// The cause of most of the idle time among the longest intervals, or of the longest alone if the record has no more.
-fn cause(lock: &Lock) -> IdleCause {
+pub(super) fn cause(lock: &Lock) -> IdleCause {
     let idle = || lock.moments.iter().filter(|moment| moment.what == Span::Idle);
     let total: u64 = idle().map(|moment| moment.ns).fold(0, u64::saturating_add);
     let causes = [IdleCause::NotWoken, IdleCause::NotScheduled, IdleCause::Barged];
@@ -337,7 +337,7 @@ const SLEEP_TIMES_HOLD: u64 = 10;
 /// Fewer waits do not make a pattern.
 const MANY_WAITS: u64 = 1_000;
 /// And the lock must be free for this share of the waiting, so that no thread's work explains it.
-const MOSTLY_IDLE: f64 = 0.5;
+pub(super) const MOSTLY_IDLE: f64 = 0.5;
 /// Above this share of blocked acquisitions every release finds a sleeper: a convoy.
 const CONVOY: f64 = 0.5;
 

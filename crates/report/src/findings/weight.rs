@@ -1,9 +1,9 @@
 //! Rules about locks whose waiting weighs much, whatever its pattern: rare long holds that carry it, and the plain
 //! figures where no other rule has an explanation.
 
-use super::rules::{NO_CPU, Said, without_cpu};
+use super::rules::{MOSTLY_IDLE, NO_CPU, Said, cause, without_cpu};
 use super::{Subject, fourth};
-use crate::run::{Distribution, Kind};
+use crate::run::{Distribution, IdleCause, Kind};
 use uncontended_figures::{count, duration, number, percent};
 
 /// Waiting weighs much from this share of the time of the lock's threads on.
@@ -117,16 +117,24 @@ pub(super) fn heavy(subject: &Subject) -> Option<Said> {
     let (share, queue) = (share(subject, wait), queue(subject, wait));
     let no_cpu = subject.cpu_wanted.filter(|&share| share >= NO_CPU);
     let but = no_cpu.map_or_else(String::new, |share| format!("; {}", without_cpu(share)));
+    let idle = lock.idle_ns.as_ref().map_or(0, |idle| idle.total);
+    let free = idle as f64 / wait.total.max(1) as f64;
+    let advice = if free < MOSTLY_IDLE {
+        let held = percent(hold.total as f64 / subject.wall_ns.max(1) as f64);
+        format!(
+            "it was held for {held} of the run: take it less often, hold it for less, or split it"
+        )
+    } else {
+        format!("for {} of that wait it was free: {}", percent(free), while_free(cause(lock)))
+    };
     Some(Said {
         cost_ns: wait.total,
         text: format!(
-            "its {} threads waited {} for it, at least {} of their time ({} threads on average), and it was held for {} of the \
-             run: take it less often, hold it for less, or split it{but}",
+            "its {} threads waited {} for it, at least {} of their time; on average {} threads were waiting; {advice}{but}",
             count(u64::from(lock.threads)),
             duration(wait.total),
             percent(share.min(1.0)),
             number(queue),
-            percent(hold.total as f64 / subject.wall_ns.max(1) as f64)
         ),
         evidence: vec![
             ("total_wait_ns", wait.total as f64),
@@ -134,9 +142,28 @@ pub(super) fn heavy(subject: &Subject) -> Option<Said> {
             ("wait_share_of_threads", share),
             ("mean_queue", queue),
             ("total_hold_ns", hold.total as f64),
+            ("idle_share_of_wait", free),
         ]
         .into_iter()
         .chain(no_cpu.map(|share| ("cpu_wanted_share", share)))
         .collect(),
     })
+}
+
+/// What to do about waits for a lock that is mostly free. Shorter holds would not help.
+fn while_free(cause: IdleCause) -> &'static str {
+    match cause {
+        IdleCause::NotWoken => {
+            "its waiters had not been woken yet; spin briefly before sleeping, or take it less often"
+        }
+        IdleCause::NotScheduled => {
+            "its waiters had been woken but got no CPU; use fewer threads, or more CPUs"
+        }
+        IdleCause::Barged => {
+            "threads that had not waited took it before the waiters did; hand it over, or take it less often"
+        }
+        IdleCause::Unknown => {
+            "its waiters were woken or scheduled late, and the record does not show which"
+        }
+    }
 }
