@@ -6,7 +6,6 @@ use crate::run::session::Outputs;
 use crate::symbols::ElfSymbols;
 use std::io::{IsTerminal, Write};
 use std::os::fd::AsFd;
-use std::path::Path;
 use uncontended_report::facts::Facts;
 use uncontended_report::history::History;
 use uncontended_report::run::RunReport;
@@ -109,18 +108,4 @@ pub(crate) fn perfetto(report: &RunReport) -> Result<Vec<u8>, Failure> {
 
 pub(crate) fn pretty(value: &impl serde::Serialize) -> Result<Vec<u8>, Failure> {
     json::text(value).map_err(|error| Failure::new(error.to_string(), ""))
-}
-
-/// Writes `content` to `path`, or to stdout for `-`.
-pub(crate) fn to_file(path: &Path, content: &[u8]) -> Result<(), Failure> {
-    let result = match path.to_str() {
-        Some("-") => std::io::stdout().write_all(content),
-        _ => std::fs::write(path, content),
-    };
-    match result {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()), // The reader has seen enough.
-        other => other.map_err(|error| {
-            Failure::new(format!("{} could not be written: {error}", path.display()), "")
-        }),
-    }
 }

@@ -2,9 +2,11 @@
 #![forbid(unsafe_code)]
 
 mod commands;
-mod decide;
+mod console;
+mod deliver;
 mod emit;
 mod failure;
+mod files;
 mod memory;
 mod run;
 mod symbols;

@@ -2,7 +2,7 @@
 
 use super::flags::{ClaimFlag, OF_ONE_PROPERTY, OutputFlags, RunFlags, StopFlags};
 use super::suite;
-use crate::decide::output::deliver;
+use crate::deliver::deliver;
 use crate::failure::Failure;
 use clap::Args;
 use std::path::PathBuf;
@@ -97,7 +97,7 @@ impl Flags {
         }
         deliver(
             || Ok(self.plan()?.verdict(self.output.told())?),
-            &self.output,
+            &self.output.forms(),
             self.stop.log.as_deref(),
             &[
                 ("--from", self.from.as_deref()),

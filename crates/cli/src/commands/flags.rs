@@ -1,7 +1,6 @@
 //! The flags that several commands share.
 
-use crate::decide::output;
-use crate::failure::Failure;
+use crate::deliver::Forms;
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -161,25 +160,10 @@ pub(crate) struct OutputFlags {
 }
 
 impl OutputFlags {
-    /// Refuses, before any run, two outputs that name the same file.
-    pub(crate) fn distinct(
-        &self,
-        logs: &[output::Named<'_>],
-        read: &[output::Named<'_>],
-    ) -> Result<(), Failure> {
-        let written = [
-            ("--json", self.json.as_deref()),
-            ("--markdown", self.markdown.as_deref()),
-            ("--html", self.html.as_deref()),
-        ];
-        output::distinct(&[&written, logs].concat(), read)
-    }
-
-    /// Refuses, before any run, an output that cannot be written.
-    pub(crate) fn writable(&self) -> Result<(), Failure> {
-        output::writable(
-            [&self.json, &self.markdown, &self.html].into_iter().filter_map(|path| path.as_deref()),
-        )
+    /// The forms as plain data.
+    pub(crate) fn forms(&self) -> Forms {
+        let OutputFlags { json, markdown, html, quiet: _ } = self.clone();
+        Forms { json, markdown, html }
     }
 
     /// The progress line, and whether the verdict keeps its runs.

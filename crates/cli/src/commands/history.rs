@@ -2,6 +2,7 @@
 
 use crate::emit;
 use crate::failure::Failure;
+use crate::files;
 use clap::{Args, Subcommand};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -109,10 +110,10 @@ impl Arguments {
             Some(What::Show { run, json, html, top }) => {
                 let (_, report) = history.load(number(run)?).map_err(failure)?;
                 if let Some(path) = &json {
-                    emit::to_file(path, &emit::json(&report)?)?;
+                    files::write(path, &emit::json(&report)?)?;
                 }
                 if let Some(path) = &html {
-                    emit::to_file(path, &emit::html(&report)?)?;
+                    files::write(path, &emit::html(&report)?)?;
                 }
                 if json.is_none() && html.is_none() {
                     print(&emit::text(&report, top, &std::io::stdout()))?;
@@ -124,7 +125,7 @@ impl Arguments {
                 let (two, later) = history.load(number(after)?).map_err(failure)?;
                 let found = diff(&earlier, &later);
                 match json {
-                    Some(path) => emit::to_file(&path, &emit::pretty(&found)?),
+                    Some(path) => files::write(&path, &emit::pretty(&found)?),
                     None => print(&terminal::difference(
                         &one,
                         &two,
@@ -140,13 +141,13 @@ impl Arguments {
 fn list(history: &History, json: Option<&Path>, top: usize) -> Result<(), Failure> {
     let runs = history.list().map_err(failure)?;
     match json {
-        Some(path) => emit::to_file(path, &emit::pretty(&runs)?),
+        Some(path) => files::write(path, &emit::pretty(&runs)?),
         None => print(&terminal::history(&runs, &emit::look(top, &std::io::stdout()))),
     }
 }
 
 fn print(text: &str) -> Result<(), Failure> {
-    emit::to_file(Path::new("-"), text.as_bytes())
+    files::write(Path::new("-"), text.as_bytes())
 }
 
 fn failure(error: HistoryError) -> Failure {

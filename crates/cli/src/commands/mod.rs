@@ -17,7 +17,7 @@ mod suite;
 mod terms;
 mod verdict;
 
-use crate::decide::output::write_failure;
+use crate::deliver::write_failure;
 use crate::failure::Failure;
 use clap::Subcommand;
 use std::ffi::OsString;

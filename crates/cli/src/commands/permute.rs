@@ -1,7 +1,7 @@
 //! `unc permute`: do two sets of values differ by more than chance?
 
 use super::flags::OutputFlags;
-use crate::decide::output::deliver;
+use crate::deliver::deliver;
 use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -59,7 +59,7 @@ impl Flags {
     pub(crate) fn execute(&self) -> ExitCode {
         deliver(
             || Ok(self.plan().verdict(self.output.told())?),
-            &self.output,
+            &self.output.forms(),
             self.log.as_deref(),
             &[("A", Some(&self.a)), ("B", Some(&self.b))],
         )

@@ -1,9 +1,10 @@
 //! `unc power`: how many runs will a question take, and can a budget decide it?
 
 use super::flags::{ClaimFlag, MethodFlag};
-use crate::decide::output;
-use crate::decide::tell;
+use crate::console::{say, tell};
+use crate::deliver::write_failure;
 use crate::failure::Failure;
+use crate::files;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -185,7 +186,7 @@ impl Flags {
             Err(failure) => {
                 tell(&format!("{failure}\n"));
                 // The failure itself is what counts; a second one while reporting it adds nothing.
-                let _ = output::write_failure(SCHEMA, &failure, common.json.as_deref());
+                let _ = write_failure(SCHEMA, &failure, common.json.as_deref());
                 ExitCode::from(2)
             }
         }
@@ -339,11 +340,11 @@ impl Common {
 impl Plan {
     fn tell(&self, common: &Common) -> Result<(), Failure> {
         let for_json = common.json.as_deref().is_some_and(|path| path.as_os_str() == "-");
-        output::say(&self.human(), for_json)?;
+        say(&self.human(), for_json)?;
         let Some(path) = &common.json else { return Ok(()) };
         let json = serde_json::to_string_pretty(self)
             .map_err(|error| Failure::new(format!("cannot write JSON: {error}"), ""))?;
-        output::write_file(path, &(json + "\n"))
+        files::write(path, &(json + "\n"))
     }
 
     fn human(&self) -> String {

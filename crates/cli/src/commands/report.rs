@@ -1,8 +1,8 @@
 //! `unc report`: renders a trace that `unc run --trace` kept.
 
-use crate::decide::output::distinct;
 use crate::emit;
 use crate::failure::Failure;
+use crate::files::{self, distinct};
 use crate::symbols::ElfSymbols;
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -79,12 +79,12 @@ impl Arguments {
         let mut written = false;
         for (path, form) in forms {
             if let Some(path) = path {
-                emit::to_file(path, &form(&report)?)?;
+                files::write(path, &form(&report)?)?;
                 written = true;
             }
         }
         if !written {
-            emit::to_file(
+            files::write(
                 Path::new("-"),
                 emit::text(&report, self.top, &std::io::stdout()).as_bytes(),
             )?;

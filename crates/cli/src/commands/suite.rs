@@ -4,9 +4,10 @@
 //! `tests/decide_suite.rs`.
 
 use super::flags::OutputFlags;
-use crate::decide::output;
-use crate::decide::tell;
+use crate::console::{say, tell};
+use crate::deliver::{self, Forms};
 use crate::failure::Failure;
+use crate::files;
 use serde_json::{Value as Json, json};
 use std::path::Path;
 use std::process::ExitCode;
@@ -36,21 +37,22 @@ pub(crate) struct Outcome {
 /// Judges a suite and returns the exit status: 2 if a property could not run, else 1 if one is refuted, else 3 if one
 /// is undecided, else 0.
 pub(crate) fn execute(path: &Path, max_error: Option<f64>, output: &OutputFlags) -> ExitCode {
-    let for_json = output.json.as_deref() == Some(Path::new("-"));
+    let forms = output.forms();
+    let for_json = forms.takes_stdout();
     let suite = read(path, max_error);
     let properties = suite.as_ref().map_or(&[][..], |suite| &suite.properties);
-    if let Err(failure) = distinct(path, properties, output) {
-        return output::refuse(SCHEMA, &failure, output.json.as_deref());
+    if let Err(failure) = distinct(path, properties, &forms) {
+        return deliver::refuse(SCHEMA, &failure, forms.json.as_deref());
     }
-    let judged = output.writable().and_then(|()| judge(suite?, output, for_json));
+    let judged = forms.writable().and_then(|()| judge(suite?, output, for_json));
     let told = judged.and_then(|outcome| {
         let worst = outcome.worst;
-        write(outcome, output, for_json).map(|()| worst)
+        write(outcome, &forms).map(|()| worst)
     });
     let answer = told.unwrap_or_else(|failure| {
         tell(&format!("{failure}\n"));
         // The failure itself is what counts; a second one while reporting it adds nothing.
-        let _ = output::write_failure(SCHEMA, &failure, output.json.as_deref());
+        let _ = deliver::write_failure(SCHEMA, &failure, forms.json.as_deref());
         Answer::Error
     });
     if let Some(signal) = uncontended_sys::interrupts::received() {
@@ -71,7 +73,7 @@ fn read(path: &Path, max_error: Option<f64>) -> Result<Suite, Failure> {
 }
 
 /// Refuses a file to write that the suite also writes or reads elsewhere.
-fn distinct(suite: &Path, properties: &[Property], output: &OutputFlags) -> Result<(), Failure> {
+fn distinct(suite: &Path, properties: &[Property], forms: &Forms) -> Result<(), Failure> {
     let (mut logs, mut read) = (Vec::new(), Vec::new());
     for Property { name, plan } in properties {
         let files = plan.files();
@@ -80,10 +82,10 @@ fn distinct(suite: &Path, properties: &[Property], output: &OutputFlags) -> Resu
         read.extend(of_this.map(|(key, path)| (format!("'{key}' of '{name}'"), path)));
     }
     read.push(("--suite".to_string(), suite));
-    output.distinct(&named(&logs), &named(&read))
+    forms.distinct(&named(&logs), &named(&read))
 }
 
-fn named<'a>(files: &'a [(String, &Path)]) -> Vec<output::Named<'a>> {
+fn named<'a>(files: &'a [(String, &Path)]) -> Vec<files::Named<'a>> {
     files.iter().map(|(name, path)| (name.as_str(), Some(*path))).collect()
 }
 
@@ -96,7 +98,7 @@ fn judge(suite: Suite, output: &OutputFlags, for_json: bool) -> Result<Outcome, 
             break;
         }
         let verdict = property.plan.verdict(output.told()).map_err(Failure::from);
-        output::say(&format!("{}: {}", property.name, said(&verdict, human)), for_json)?;
+        say(&format!("{}: {}", property.name, said(&verdict, human)), for_json)?;
         outcome.add(verdict.as_ref().map_or(Answer::Error, |verdict| verdict.finding.verdict));
         outcome.judged.push((property.name, verdict));
     }
@@ -142,24 +144,24 @@ pub(crate) fn said(verdict: &Result<Verdict, Failure>, say: fn(&Verdict) -> Stri
     }
 }
 
-fn write(mut outcome: Outcome, output: &OutputFlags, for_json: bool) -> Result<(), Failure> {
-    output::say(&format!("{}\n", outcome.sentence()), for_json)?;
-    if let Some(path) = &output.html {
-        output::write_file(path, &outcome.page()?)?;
+fn write(mut outcome: Outcome, forms: &Forms) -> Result<(), Failure> {
+    say(&format!("{}\n", outcome.sentence()), forms.takes_stdout())?;
+    if let Some(path) = &forms.html {
+        files::write(path, &outcome.page()?)?;
     }
-    if let Some(path) = &output.markdown {
+    if let Some(path) = &forms.markdown {
         let section = |(name, verdict): &Judged| match verdict {
             Ok(verdict) => format!("### {name}\n\n{}\n", markdown(verdict)),
             Err(failure) => format!("### {name}\n\n**error** {}\n\n", failure.cause),
         };
         let sections: String = outcome.judged.iter().map(section).collect();
-        output::write_file(path, &format!("{sections}{}\n", outcome.sentence()))?;
+        files::write(path, format!("{sections}{}\n", outcome.sentence()))?;
     }
-    let Some(path) = &output.json else { return Ok(()) };
+    let Some(path) = &forms.json else { return Ok(()) };
     let entry = |(name, verdict): &mut Judged| {
         let told = verdict.as_mut().map_err(|failure| (&failure.cause, &failure.remedy));
         let mut entry = match told {
-            Ok(verdict) => output::json(verdict)?,
+            Ok(verdict) => deliver::json(verdict)?,
             Err((cause, remedy)) => {
                 json!({ "verdict": Answer::Error.name(), "error": cause, "remedy": remedy })
             }
@@ -177,5 +179,5 @@ fn write(mut outcome: Outcome, output: &OutputFlags, for_json: bool) -> Result<(
         "correction": "bonferroni",
         "properties": properties,
     });
-    output::write_file(path, &format!("{all:#}\n"))
+    files::write(path, format!("{all:#}\n"))
 }

@@ -15,7 +15,7 @@ pub(crate) struct Arguments {}
 impl Arguments {
     pub(crate) fn execute(self) -> ExitCode {
         let text = terms::text(COLUMNS) + "\n";
-        match crate::emit::to_file(Path::new("-"), text.as_bytes()) {
+        match crate::files::write(Path::new("-"), text.as_bytes()) {
             Ok(()) => ExitCode::SUCCESS,
             Err(failure) => {
                 eprintln!("{failure}");

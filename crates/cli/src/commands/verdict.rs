@@ -1,7 +1,7 @@
 //! `unc verdict`: recomputes a verdict from the log of its runs.
 
 use super::flags::OutputFlags;
-use crate::decide::output::deliver;
+use crate::deliver::deliver;
 use crate::failure::Failure;
 use clap::Args;
 use std::fs::File;
@@ -27,7 +27,7 @@ pub(crate) struct Flags {
 impl Flags {
     /// Recomputes the verdict and returns the exit status.
     pub(crate) fn execute(&self) -> ExitCode {
-        deliver(|| self.verdict(), &self.output, None, &[("LOG", Some(&self.log))])
+        deliver(|| self.verdict(), &self.output.forms(), None, &[("LOG", Some(&self.log))])
     }
 
     fn verdict(&self) -> Result<Verdict, Failure> {

@@ -7,8 +7,10 @@
 mod finding;
 mod words;
 
-use crate::decide::output::{distinct, refuse, say, writable, write_failure, write_file};
+use crate::console::say;
+use crate::deliver::{refuse, write_failure};
 use crate::failure::Failure;
+use crate::files::{self, distinct, writable};
 use crate::memory;
 use clap::{Args, ValueEnum};
 use finding::{Answer, Finding};
@@ -276,10 +278,10 @@ impl Flags {
         let width = terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0));
         say(&finding.text(width), takes_stdout)?;
         if let Some(path) = &self.html {
-            write_file(path, &finding.page())?;
+            files::write(path, finding.page())?;
         }
         if let Some(path) = &self.json {
-            write_file(path, &format!("{:#}\n", finding.json()))?;
+            files::write(path, format!("{:#}\n", finding.json()))?;
         }
         Ok(finding.answer())
     }

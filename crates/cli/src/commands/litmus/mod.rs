@@ -11,6 +11,7 @@ mod print;
 mod said;
 
 use crate::failure::Failure;
+use crate::files;
 use clap::{Args, ValueEnum};
 use machine::Seen;
 use std::fs;
@@ -210,14 +211,14 @@ impl Litmus {
             if to_stdout {
                 let _ = print::out(&document);
             } else {
-                write(path, &document)?;
+                files::write(path, &document)?;
             }
         }
         if let Some(path) = &self.svg {
             let drawn = results.iter().flatten().flat_map(|ran| &ran.models);
             let mut drawn = drawn.filter_map(|shown| shown.trace.as_ref()?.1.as_ref());
             match drawn.next() {
-                Some(diagram) => write(path, &diagram.svg())?,
+                Some(diagram) => files::write(path, diagram.svg())?,
                 None => eprintln!(
                     "unc: {} is not written: no execution to draw was found",
                     path.display()
@@ -368,13 +369,4 @@ impl Litmus {
             _ => 0,
         }
     }
-}
-
-fn write(path: &PathBuf, text: &str) -> Result<(), Failure> {
-    fs::write(path, text).map_err(|error| {
-        Failure::new(
-            format!("cannot write {}: {error}", path.display()),
-            "Name a file in a folder that can be written.",
-        )
-    })
 }

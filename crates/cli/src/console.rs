@@ -1,0 +1,36 @@
+//! Lines for people on the terminal.
+
+use crate::failure::Failure;
+use crate::files::unless_closed;
+use std::io::Write as _;
+use std::os::fd::AsFd;
+use uncontended_figures::text::wrap;
+
+/// Writes to standard error. A closed standard error does not stop the measurement.
+pub(crate) fn tell(text: &str) {
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
+/// Prints for people: to standard output, or to standard error if JSON takes standard output. A closed pipe is not an
+/// error; the exit status still carries the verdict.
+pub(crate) fn say(text: &str, for_json: bool) -> Result<(), Failure> {
+    let printed = match for_json {
+        true => std::io::stderr().write_all(on(&std::io::stderr(), text).as_bytes()),
+        false => std::io::stdout().write_all(on(&std::io::stdout(), text).as_bytes()),
+    };
+    unless_closed(printed).map_err(|error| Failure::new(format!("cannot print: {error}"), ""))
+}
+
+/// Wraps the lines of `text` if `stream` is a terminal.
+fn on(stream: &impl AsFd, text: &str) -> String {
+    let Some((width, _)) = terminal_size::terminal_size_of(stream) else { return text.to_string() };
+    let width = usize::from(width.0).max(20);
+    let wrapped = text.lines().map(|line| match line.len() <= width {
+        true => format!("{line}\n"),
+        false => {
+            let indent = &line[..line.len() - line.trim_start().len()];
+            wrap(line, indent, width)
+        }
+    });
+    wrapped.collect()
+}

@@ -1,0 +1,123 @@
+//! Delivers a verdict: the lines on the terminal, JSON, Markdown, HTML.
+//!
+//! # Contract
+//! The verdict goes to standard output, or to standard error if `--json -` takes standard output. A failure prints no
+//! verdict, and its JSON says `error`.
+
+use crate::console::{say, tell};
+use crate::failure::Failure;
+use crate::files::{self, Named};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use uncontended_decide::record::Stop;
+use uncontended_decide::verdict::{Answer, SCHEMA, Verdict};
+use uncontended_report::verdict::{human, markdown, page::page};
+
+/// The forms in which a verdict is requested: the file of each.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Forms {
+    pub(crate) json: Option<PathBuf>,
+    pub(crate) markdown: Option<PathBuf>,
+    pub(crate) html: Option<PathBuf>,
+}
+
+impl Forms {
+    /// Refuses, before any run, two outputs that name the same file.
+    pub(crate) fn distinct(&self, logs: &[Named<'_>], read: &[Named<'_>]) -> Result<(), Failure> {
+        let written = [
+            ("--json", self.json.as_deref()),
+            ("--markdown", self.markdown.as_deref()),
+            ("--html", self.html.as_deref()),
+        ];
+        files::distinct(&[&written, logs].concat(), read)
+    }
+
+    /// Refuses, before any run, an output that cannot be written.
+    pub(crate) fn writable(&self) -> Result<(), Failure> {
+        let all = [&self.json, &self.markdown, &self.html];
+        files::writable(all.into_iter().filter_map(|path| path.as_deref()))
+    }
+
+    /// Whether JSON goes to standard output.
+    pub(crate) fn takes_stdout(&self) -> bool {
+        self.json.as_deref() == Some(Path::new("-"))
+    }
+}
+
+/// Runs `judge`, delivers the verdict in every requested form, and returns the exit status.
+pub(crate) fn deliver(
+    judge: impl FnOnce() -> Result<Verdict, Failure>,
+    output: &Forms,
+    log: Option<&Path>,
+    read: &[Named<'_>],
+) -> ExitCode {
+    if let Err(failure) = output.distinct(&[("--log", log)], read) {
+        return refuse(SCHEMA, &failure, output.json.as_deref());
+    }
+    let result = output
+        .writable()
+        .and_then(|()| judge())
+        .and_then(|mut verdict| write_all(&mut verdict, output).map(|()| verdict));
+    let verdict = match result {
+        Ok(verdict) => verdict,
+        Err(failure) => {
+            tell(&format!("{failure}\n"));
+            // The failure itself is what counts; a second one while reporting it adds nothing.
+            let _ = write_failure(SCHEMA, &failure, output.json.as_deref());
+            return ExitCode::from(Answer::Error.exit_status());
+        }
+    };
+    if verdict.stopped_by == Stop::Interrupted
+        && let Some(signal) = uncontended_sys::interrupts::received()
+    {
+        uncontended_sys::interrupts::die_by(signal);
+    }
+    ExitCode::from(verdict.finding.verdict.exit_status())
+}
+
+/// A verdict as JSON.
+pub(crate) fn json(verdict: &mut Verdict) -> Result<serde_json::Value, Failure> {
+    if verdict.log.is_some() {
+        verdict.runs = None; // The log has them.
+    }
+    serde_json::to_value(verdict)
+        .map_err(|error| Failure::new(format!("cannot write JSON: {error}"), ""))
+}
+
+fn write_all(verdict: &mut Verdict, output: &Forms) -> Result<(), Failure> {
+    say(&human(verdict), output.takes_stdout())?;
+    if let Some(path) = &output.html {
+        files::write(path, &page(verdict, verdict.runs.as_deref().unwrap_or_default())?)?;
+    }
+    if let Some(path) = &output.json {
+        files::write(path, format!("{:#}\n", json(verdict)?))?;
+    }
+    if let Some(path) = &output.markdown {
+        files::write(path, markdown(verdict))?;
+    }
+    Ok(())
+}
+
+/// Reports that the files of a command clash. No file is written: it might be the one that must not be.
+pub(crate) fn refuse(schema: &str, failure: &Failure, json: Option<&Path>) -> ExitCode {
+    tell(&format!("{failure}\n"));
+    // The failure itself is what counts; a second one while reporting it adds nothing.
+    let _ = write_failure(schema, failure, json.filter(|path| *path == Path::new("-")));
+    ExitCode::from(Answer::Error.exit_status())
+}
+
+/// Writes a failure as JSON, if JSON was requested.
+pub(crate) fn write_failure(
+    schema: &str,
+    failure: &Failure,
+    json: Option<&Path>,
+) -> Result<(), Failure> {
+    let Some(path) = json else { return Ok(()) };
+    let error = serde_json::json!({
+        "schema": schema,
+        "verdict": Answer::Error.name(),
+        "error": failure.cause,
+        "remedy": failure.remedy,
+    });
+    files::write(path, format!("{error:#}\n"))
+}
