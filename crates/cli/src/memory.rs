@@ -33,20 +33,20 @@ mod tests {
 
     #[test]
     fn the_tightest_limit_of_the_control_group_counts() {
-        let folder = std::env::temp_dir().join(format!("unc-group-{}", std::process::id()));
+        let own = uncontended_testkit::Folder::new();
+        let folder = own.path();
         let inner = folder.join("a/b");
         std::fs::create_dir_all(&inner).unwrap();
         let write = |path: &std::path::Path, name: &str, text: &str| {
             std::fs::write(path.join(name), text).unwrap();
         };
-        assert_eq!(spare_in_group(&folder, "/a/b"), u64::MAX);
+        assert_eq!(spare_in_group(folder, "/a/b"), u64::MAX);
         write(&inner, "memory.max", "max\n");
         write(&inner, "memory.current", "5\n");
         write(&folder.join("a"), "memory.max", "1000\n");
         write(&folder.join("a"), "memory.current", "400\n");
-        assert_eq!(spare_in_group(&folder, "/a/b"), 600);
-        assert_eq!(spare_in_group(&folder, "/"), u64::MAX);
-        std::fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(spare_in_group(folder, "/a/b"), 600);
+        assert_eq!(spare_in_group(folder, "/"), u64::MAX);
         assert!(spare() > 0);
     }
 }

@@ -2,7 +2,7 @@
 
 mod decide;
 
-use decide::{Folder, depth, unc, unc_reading};
+use decide::{Folder, compile, unc, unc_reading};
 use serde_json::Value;
 use uncontended_stats::{Counts, MaxError, Method, Question, Rate, Rng, Verdict};
 
@@ -325,12 +325,14 @@ int main(void) {
 #[test]
 fn one_program_is_not_different_from_itself() {
     let folder = Folder::new();
-    let program = folder.compile(CONTENDED, &[]).expect("the C compiler that `unc` is built with");
+    let program =
+        compile(&folder, CONTENDED, &[]).expect("the C compiler that `unc` is built with");
     let copies = ["one", "two"].map(|name| folder.file(name));
     for copy in &copies {
         std::fs::copy(&program, copy).unwrap();
     }
-    let comparisons = depth("one_program_is_not_different_from_itself", 1, 400);
+    let comparisons =
+        uncontended_testkit::repetitions("one_program_is_not_different_from_itself", 1, 400);
     // One comparison may never be wrong; of many, as many as the error allows.
     let error = if comparisons == 1 { 1e-4 } else { 0.05 };
     let (mut wrong, mut pairs) = (0, 0);

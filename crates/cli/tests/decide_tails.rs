@@ -2,7 +2,7 @@
 
 mod decide;
 
-use decide::{Folder, Said, depth, unc, unc_reading};
+use decide::{Folder, Said, unc, unc_reading};
 use std::fmt::Write as _;
 use uncontended_stats::Rng;
 
@@ -165,7 +165,7 @@ fn stream(rng: &mut Rng, median: f64, share: f64, times: f64) -> String {
 /// assertion is on four such cases, so a guard that is wrong in all of them escapes with less than one in 10^5.
 #[test]
 fn a_worse_tail_is_no_plain_yes() {
-    let trials = depth("a_worse_tail_is_no_plain_yes", 150, 4000);
+    let trials = uncontended_testkit::repetitions("a_worse_tail_is_no_plain_yes", 150, 4000);
     let mut rng = Rng::new(77);
     for (median, share, times, most_yes) in
         [(1.0, 0.3, 4.0, 0.0), (1.0, 0.1, 4.0, 0.05), (1.0, 0.1, 2.0, 0.05), (0.8, 0.12, 4.0, 0.05)]

@@ -306,17 +306,10 @@ fn flags_that_do_not_fit_are_refused() {
     assert!(said.contains("is a directory") && said.contains("Name a history"), "{said}");
 }
 
-/// A folder of this test's own.
-fn folder(name: &str) -> std::path::PathBuf {
-    let folder = std::env::temp_dir().join(format!("unc-linearize-{name}-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
-    folder
-}
-
 #[test]
 fn no_file_is_written_over_another() {
-    let folder = folder("files");
-    let at = |name: &str| folder.join(name).to_str().unwrap().to_owned();
+    let folder = uncontended_testkit::Folder::new();
+    let at = |name: &str| folder.file(name);
     let (history, link, hard, out) = (at("h.jsonl"), at("link"), at("hard"), at("o"));
     std::fs::write(&history, OVERTAKEN).unwrap();
     std::os::unix::fs::symlink(&history, &link).unwrap();
@@ -334,7 +327,7 @@ fn no_file_is_written_over_another() {
         ["linearize", &history, "--spec", "queue", "--json", "/dev/null", "--html", "/dev/null"];
     let output = Command::new(env!("CARGO_BIN_EXE_unc")).args(lost).output().expect("unc starts");
     assert_eq!(output.status.code(), Some(1), "{output:?}");
-    let roundabout = at("../") + folder.file_name().unwrap().to_str().unwrap() + "/o";
+    let roundabout = at("../") + folder.path().file_name().unwrap().to_str().unwrap() + "/o";
     for same in [&history, &link, &hard] {
         for flag in ["--json", "--html"] {
             let words = format!("FILE and {flag} both name {same}");
@@ -366,7 +359,6 @@ fn no_file_is_written_over_another() {
         .unwrap();
     assert_eq!(redirected.status.code(), Some(2));
     assert_eq!(std::fs::read_to_string(&history).unwrap(), OVERTAKEN);
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 #[test]

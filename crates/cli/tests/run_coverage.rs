@@ -1,7 +1,7 @@
 //! `unc run` states correctly what it did not see, and claims nothing about it.
 
 mod common;
-use common::{Folder, report, status, stdout};
+use common::{Folder, compile, report, status, stdout};
 use serde_json::Value;
 
 /// Two threads, one of which waits 150 ms for a mutex.
@@ -47,7 +47,7 @@ fn reason<'c>(coverage: &'c Value, program: &str) -> &'c str {
 #[test]
 fn a_program_without_the_observer_is_told() {
     let folder = Folder::new();
-    let program = folder.compile(WAITS, &[]).expect("a C compiler");
+    let program = compile(&folder, WAITS, &[]).expect("a C compiler");
     for command in [["env", "-i", &program], ["sh", "-c", &format!("env -i {program}; true")]] {
         let coverage = coverage(&["--quiet"], &command);
         assert!(reason(&coverage, &program).contains("LD_PRELOAD"), "{coverage:#}");
@@ -60,7 +60,7 @@ fn a_program_without_the_observer_is_told() {
 #[test]
 fn a_program_that_ended_before_recording_began_is_not_said_to_take_no_lock() {
     let folder = Folder::new();
-    let program = folder.compile(WAITS, &[]).expect("a C compiler");
+    let program = compile(&folder, WAITS, &[]).expect("a C compiler");
     let coverage = coverage(&["--quiet", "--delay", "1m"], &[&program]);
     assert!(nothing_seen(&coverage).contains("--delay"), "{coverage:#}");
     assert_eq!(coverage["not_recording"].as_array().unwrap().len(), 0, "it was ready to");
@@ -69,7 +69,7 @@ fn a_program_that_ended_before_recording_began_is_not_said_to_take_no_lock() {
 #[test]
 fn a_program_that_cannot_open_the_record_is_told() {
     let folder = Folder::new();
-    let program = folder.compile(WAITS, &[]).expect("a C compiler");
+    let program = compile(&folder, WAITS, &[]).expect("a C compiler");
     let plain = std::process::Command::new("unshare").args(["-U", &program]).output();
     if !plain.is_ok_and(|output| output.status.success()) {
         uncontended_testkit::skip!(
@@ -86,7 +86,7 @@ fn a_program_that_cannot_open_the_record_is_told() {
 #[test]
 fn programs_that_record_are_not_told_of() {
     let folder = Folder::new();
-    let program = folder.compile(WAITS, &[]).expect("a C compiler");
+    let program = compile(&folder, WAITS, &[]).expect("a C compiler");
     let coverage = coverage(&["--quiet"], &["sh", "-c", &format!("{program}; {program}")]);
     assert_eq!(coverage["not_recording"].as_array().unwrap().len(), 0, "{coverage:#}");
     assert_eq!(coverage["nothing_seen"], Value::Null);

@@ -1,7 +1,7 @@
 //! A program cannot detect that `unc` started it, and its output stays the same to the byte.
 
 mod common;
-use common::{Folder, installed, script, status, stderr, stdout, unc_run};
+use common::{Folder, compile, installed, script, status, stderr, stdout, unc_run};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 
@@ -193,7 +193,7 @@ fn a_home_that_cannot_be_written_is_no_obstacle() {
 fn a_library_that_the_user_preloads_stays_loaded() {
     let folder = Folder::new();
     let source = "#include <unistd.h>\n__attribute__((constructor)) static void hello(void) { write(1, \"loaded\\n\", 7); }";
-    let library = folder.compile(source, &["-shared", "-fPIC"]).unwrap();
+    let library = compile(&folder, source, &["-shared", "-fPIC"]).unwrap();
     let output = unc_run(&["--quiet"]).arg("true").env("LD_PRELOAD", &library).output().unwrap();
     // Once in `unc` itself, once in the program.
     assert_eq!(stdout(&output), "loaded\nloaded\n");

@@ -1,7 +1,7 @@
 //! What `unc run` reports about programs whose waiting is known.
 
 mod common;
-use common::{Folder, installed, report, status, stderr, stdout, unc, unc_run};
+use common::{Folder, compile, installed, report, status, stderr, stdout, unc, unc_run};
 use serde_json::Value;
 
 /// A holder that sleeps while one thread waits; then the code in `END`.
@@ -42,7 +42,7 @@ int main(int argc, char **argv) {
 "#;
 
 fn program(folder: &Folder, end: &str) -> String {
-    folder.compile(&HELD.replace("END", end), &[]).expect("a C compiler, which linking needs too")
+    compile(folder, &HELD.replace("END", end), &[]).expect("a C compiler, which linking needs too")
 }
 
 /// The mutex whose address the program printed, in the process at `index`.
@@ -215,7 +215,7 @@ fn root_sees_the_futex_waits_of_a_program_that_cannot_be_observed() {
     let test = "root_sees_the_futex_waits_of_a_program_that_cannot_be_observed";
     let folder = Folder::new();
     let flags = ["-static", "-fno-omit-frame-pointer"];
-    let Some(program) = folder.compile(&HELD.replace("END", ""), &flags) else {
+    let Some(program) = compile(&folder, &HELD.replace("END", ""), &flags) else {
         uncontended_testkit::skip!(test, "no static C library");
         return;
     };

@@ -1,7 +1,7 @@
 //! `unc run` exits with its program's status, and its own statuses are the documented ones.
 
 mod common;
-use common::{Folder, installed, script, status, stderr, stdout, unc, unc_run};
+use common::{Folder, compile, installed, script, status, stderr, stdout, unc, unc_run};
 
 #[test]
 fn the_status_of_the_program_is_passed_through() {
@@ -137,7 +137,7 @@ fn a_time_limit_ends_the_program_with_sigterm() {
 fn static_programs_run_unobserved_with_one_line() {
     let folder = Folder::new();
     let source = "#include <stdio.h>\nint main(void) { puts(\"hello\"); return 6; }";
-    let Some(program) = folder.compile(source, &["-static"]) else {
+    let Some(program) = compile(&folder, source, &["-static"]) else {
         uncontended_testkit::skip!(
             "static_programs_run_unobserved_with_one_line",
             "no static C library"

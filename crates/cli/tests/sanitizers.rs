@@ -1,7 +1,7 @@
 //! Programs built with a sanitizer behave as they do without the observer, and are observed.
 
 mod common;
-use common::{Folder, report, status, stderr, stdout};
+use common::{Folder, compile, report, status, stderr, stdout};
 
 /// Two threads that use a lock correctly; status 3.
 const SOUND: &str = r#"
@@ -30,7 +30,7 @@ int main(void) {
 
 fn check(sanitizer: &str) {
     let folder = Folder::new();
-    let Some(program) = folder.compile(SOUND, &[&format!("-fsanitize={sanitizer}")]) else {
+    let Some(program) = compile(&folder, SOUND, &[&format!("-fsanitize={sanitizer}")]) else {
         uncontended_testkit::skip!(sanitizer, "the compiler has no such sanitizer");
         return;
     };

@@ -3,7 +3,7 @@
 mod searched;
 
 use searched::adders_and_readers;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{Relaxed, Release};
@@ -11,6 +11,7 @@ use std::time::Duration;
 use uncontended_model::real::{
     AtomicU32, Bound, Diverged, Explorer, Memory, Report, Verdict, spawn,
 };
+use uncontended_testkit::Folder;
 
 fn program() {
     if std::env::var_os("UNC_TEST_CHECKPOINT").is_some() {
@@ -24,10 +25,6 @@ fn search(path: &Path) -> Result<Report, Diverged> {
     Explorer::new(Memory::C11).checkpoint(path).explore(program)
 }
 
-fn place(name: &str) -> PathBuf {
-    std::env::temp_dir().join(format!("uncontended-{name}-{}", std::process::id()))
-}
-
 /// What the process to be killed runs; does nothing by itself.
 #[test]
 fn a_search_to_be_killed() {
@@ -39,7 +36,8 @@ fn a_search_to_be_killed() {
 #[test]
 fn a_killed_search_goes_on_and_counts_the_same() {
     let whole = Explorer::new(Memory::C11).explore(program).unwrap();
-    let path = place("killed");
+    let folder = Folder::new();
+    let path = folder.path().join("killed");
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "a_search_to_be_killed"])
         .env("UNC_TEST_CHECKPOINT", &path)
@@ -68,7 +66,8 @@ fn a_search_in_slices_counts_what_one_counts() {
                 explorer = explorer.preemptions(most);
             }
             let whole = explorer.clone().explore(program).unwrap();
-            let path = place(&format!("slices-{memory:?}-{preemptions:?}"));
+            let folder = Folder::new();
+            let path = folder.path().join("slices");
             let (mut slices, mut most) = (0, 0);
             let last = loop {
                 slices += 1;
@@ -91,7 +90,8 @@ fn a_search_in_slices_counts_what_one_counts() {
 
 #[test]
 fn what_is_not_a_checkpoint_is_refused_and_left_alone() {
-    let path = place("other");
+    let folder = Folder::new();
+    let path = folder.path().join("other");
     let not_ours: [&[u8]; 5] = [
         b"",
         b"c11@elsewhere.rs:1 1 2 3",
@@ -114,7 +114,8 @@ fn what_is_not_a_checkpoint_is_refused_and_left_alone() {
 
 #[test]
 fn a_checkpoint_with_another_bound_or_place_is_refused() {
-    let path = place("bounds");
+    let folder = Folder::new();
+    let path = folder.path().join("bounds");
     let base = || Explorer::new(Memory::C11);
     let slice = |explorer: Explorer| explorer.checkpoint(&path).executions(50).explore(program);
     assert_eq!(slice(base()).unwrap().executions, 50);
@@ -132,7 +133,8 @@ fn a_checkpoint_with_another_bound_or_place_is_refused() {
 /// A copy of this program with an extra byte is another build.
 #[test]
 fn a_checkpoint_of_another_build_is_refused() {
-    let (path, built) = (place("build"), place("built"));
+    let folder = Folder::new();
+    let [path, built] = ["build", "built"].map(|name| folder.path().join(name));
     let run = |program: &Path| {
         let tested = Command::new(program)
             .args(["--exact", "a_search_in_the_place_of_a_build"])
@@ -173,7 +175,8 @@ fn a_search_in_the_place_of_a_build() {
 
 #[test]
 fn a_search_whose_steps_have_changed_does_not_go_on() {
-    let path = place("steps");
+    let folder = Folder::new();
+    let path = folder.path().join("steps");
     let slice = |order, value, most| {
         let explorer = Explorer::new(Memory::C11).executions(most).checkpoint(&path);
         explorer.explore(move || {
@@ -200,7 +203,8 @@ fn a_search_whose_steps_have_changed_does_not_go_on() {
 
 #[test]
 fn checkpoints_with_one_stem_do_not_meet() {
-    let (stem, threads) = (place("stem"), [Memory::C11, Memory::Tso]);
+    let folder = Folder::new();
+    let (stem, threads) = (folder.path().join("stem"), [Memory::C11, Memory::Tso]);
     let threads = threads.map(|memory| {
         let path = stem.with_extension(format!("{memory:?}"));
         std::thread::spawn(move || {

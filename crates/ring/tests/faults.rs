@@ -16,6 +16,7 @@ use uncontended_atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use uncontended_ring::broadcast::Plan;
 use uncontended_ring::{mpsc, records, spsc};
 use uncontended_sys::{affinity, filter, membarrier};
+use uncontended_testkit::repetitions;
 
 /// Disturbs the calling thread. Each participating thread calls it first.
 type Disturb = fn();
@@ -165,18 +166,6 @@ fn by_many_records(count: u64, disturb: Disturb) {
     });
 }
 
-/// The number of hand-offs: `UNC_DEPTH=full` does `full` of them, `UNC_DEPTH=tenth` a tenth.
-fn count(short: u64, full: u64) -> u64 {
-    match std::env::var("UNC_DEPTH").as_deref() {
-        Ok("full") => full,
-        Ok("tenth") => full / 10,
-        _ => {
-            println!("{short}; UNC_DEPTH=full does {full}, UNC_DEPTH=tenth a tenth");
-            short
-        }
-    }
-}
-
 /// Runs this many hand-offs through each ring in turn.
 fn all(hand_offs: u64, disturb: Disturb) {
     let count = hand_offs / PIPELINES.len() as u64;
@@ -214,7 +203,7 @@ fn to_one_cpu() {
 #[test]
 fn all_on_one_cpu() {
     let _alone = alone();
-    all(count(12_000, 10_000_000), to_one_cpu);
+    all(repetitions("hand-offs", 12_000, 10_000_000), to_one_cpu);
 }
 
 /// Enters the class SCHED_FIFO, in which threads of equal priority do not preempt each other. False: not permitted.
@@ -234,7 +223,7 @@ fn in_a_real_time_class_on_one_cpu() {
         );
         return;
     }
-    all(count(12_000, 10_000_000), || {
+    all(repetitions("hand-offs", 12_000, 10_000_000), || {
         to_one_cpu();
         assert!(to_real_time());
     });
@@ -284,7 +273,7 @@ fn hit_by_signals_that_interrupt_every_call() {
                 }
             });
             let hand_offs = threads.spawn(|| {
-                all(count(12_000, 10_000_000), get_signals);
+                all(repetitions("hand-offs", 12_000, 10_000_000), get_signals);
                 // On a busy machine all threads may have ended before the first signal.
                 while sent.load(Relaxed) == 0 {
                     all(120, get_signals);
@@ -306,7 +295,7 @@ fn without_membarrier() {
             uncontended_testkit::skip!("without_membarrier", "no filters here: {error}");
             return;
         }
-        all(count(1_800, 100_000), || {});
+        all(repetitions("hand-offs", 1_800, 100_000), || {});
     });
 }
 
@@ -316,7 +305,7 @@ fn without_membarrier() {
 fn stopped_between_any_two_steps() {
     let _alone = alone();
     use uncontended_atomic::{inject_pauses, pauses};
-    let wanted = count(300, 10_000);
+    let wanted = repetitions("hand-offs", 300, 10_000);
     inject_pauses(20, 1);
     while pauses() < wanted {
         thread::scope(|threads| {

@@ -14,13 +14,8 @@ use uncontended_wait::event_count::{EventCount, SingleProducer, TwoWords};
 use uncontended_wait::{Parker, Sleepers, many};
 
 fn hand_offs() -> u64 {
-    let full = std::env::var("UNC_DEPTH").is_ok_and(|depth| depth == "full");
     let asked = std::env::var("UNC_HAND_OFFS").ok().and_then(|number| number.parse().ok());
-    let number = asked.unwrap_or(if full { 10_000_000 } else { 20_000 });
-    if !full {
-        println!("{number} hand-offs; UNC_DEPTH=full does 10,000,000");
-    }
-    number
+    asked.unwrap_or_else(|| uncontended_testkit::repetitions("hand-offs", 20_000, 10_000_000))
 }
 
 /// Two threads take turns with sleepers; `each` prepares either thread.

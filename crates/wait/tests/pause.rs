@@ -20,12 +20,7 @@ const PAIRS: u64 = 40;
 const ONE_IN: u64 = 12;
 
 fn wanted() -> u64 {
-    if std::env::var("UNC_DEPTH").is_ok_and(|depth| depth == "full") {
-        10_000
-    } else {
-        println!("2,000 pauses a form; UNC_DEPTH=full takes 10,000");
-        2_000
-    }
+    uncontended_testkit::repetitions("pauses of each form", 2_000, 10_000)
 }
 
 /// Longer than any sum of pauses.

@@ -15,12 +15,7 @@ use uncontended_wait::{Backend, Sleepers, backend, single};
 const CASE: &str = "UNC_WAIT_CASE";
 
 fn hand_offs() -> u64 {
-    if std::env::var("UNC_DEPTH").is_ok_and(|depth| depth == "full") {
-        100_000
-    } else {
-        println!("10,000 hand-offs a form; UNC_DEPTH=full does 100,000");
-        10_000
-    }
+    uncontended_testkit::repetitions("hand-offs of each form", 10_000, 100_000)
 }
 
 fn forbid() -> bool {

@@ -5,6 +5,7 @@
 //! check, so that silence always means tidiness.
 
 mod architecture;
+mod doors;
 mod edges;
 mod evidence;
 mod layers;
@@ -36,6 +37,7 @@ pub(crate) fn check(root: &Path) -> Result<Vec<String>, String> {
         complaints.extend(length::columns(source));
         complaints.extend(evidence::check(root, source));
         complaints.extend(skips::check(source));
+        complaints.extend(doors::check(source));
         complaints.extend(safety::reasons(source));
         complaints.extend(wording::check(source));
     }

@@ -195,7 +195,8 @@ mod tests {
 
     #[test]
     fn a_changed_or_shared_file_is_not_used() {
-        let folder = std::env::temp_dir().join(format!("unc-observer-{}", std::process::id()));
+        let own = uncontended_testkit::Folder::new();
+        let folder = own.path().join("own");
         let place = || {
             let path = in_folder(&folder).unwrap();
             path.to_str().unwrap().replace("$PLATFORM", PLATFORMS[0])
@@ -217,7 +218,6 @@ mod tests {
             place();
             assert_eq!(fs::read(&link).unwrap(), BYTES);
         }
-        fs::remove_dir_all(&folder).unwrap();
     }
 
     /// Everything that the observer may need from other libraries, weak symbols aside: glibc 2.17 has each of these.

@@ -68,7 +68,8 @@ mod tests {
 
     #[test]
     fn old_bytes_stay_until_there_are_new_ones() {
-        let path = std::env::temp_dir().join(format!("unc-output-{}", std::process::id()));
+        let folder = uncontended_testkit::Folder::new();
+        let path = folder.path().join("output");
         std::fs::write(&path, "something long").unwrap();
         drop(Output::open(&path).unwrap());
         assert_eq!(std::fs::read(&path).unwrap(), b"something long");

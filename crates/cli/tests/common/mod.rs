@@ -3,9 +3,8 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
+pub(crate) use uncontended_testkit::Folder;
 
 /// `unc run` with `flags`, then `--`, ready for the program.
 pub(crate) fn unc_run(flags: &[&str]) -> Command {
@@ -55,42 +54,13 @@ pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// A folder for one test, removed at its end.
-pub(crate) struct Folder(PathBuf);
-
-static NEXT: AtomicU32 = AtomicU32::new(0);
-
-impl Folder {
-    pub(crate) fn new() -> Self {
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("unc-test-{}-{number}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.0
-    }
-
-    /// The path of `name` in this folder, as text.
-    pub(crate) fn file(&self, name: &str) -> String {
-        self.0.join(name).to_str().unwrap().to_owned()
-    }
-
-    /// Compiles a C program; nothing if the compiler refuses (a missing static library, say).
-    pub(crate) fn compile(&self, source: &str, flags: &[&str]) -> Option<String> {
-        let (text, program) = (self.file("program.c"), self.file("program"));
-        std::fs::write(&text, source).unwrap();
-        let mut compiler = Command::new("cc");
-        compiler.args(["-O1", "-g", "-pthread", "-o", &program, &text]).args(flags);
-        compiler.output().unwrap().status.success().then_some(program)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+/// Compiles a C program into `folder`; nothing if the compiler refuses (a missing static library, say).
+pub(crate) fn compile(folder: &Folder, source: &str, flags: &[&str]) -> Option<String> {
+    let (text, program) = (folder.file("program.c"), folder.file("program"));
+    std::fs::write(&text, source).unwrap();
+    let mut compiler = Command::new("cc");
+    compiler.args(["-O1", "-g", "-pthread", "-o", &program, &text]).args(flags);
+    compiler.output().unwrap().status.success().then_some(program)
 }
 
 /// The JSON report of `unc run` on a program, and the program's output.

@@ -4,7 +4,8 @@
 #[path = "../common/mod.rs"]
 mod common;
 
-pub(crate) use common::Folder;
+#[allow(unused_imports, reason = "each test file uses a part of it")]
+pub(crate) use common::{Folder, compile};
 use serde_json::Value;
 use std::io::{Read as _, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
@@ -85,12 +86,3 @@ pub(crate) fn interrupt(mut child: Child) -> (String, Option<i32>) {
 
 /// The signal of [`interrupt`].
 pub(crate) const TERMINATED: Option<i32> = Some(15);
-
-/// `short` repetitions, or `full` ones under UNC_DEPTH=full.
-pub(crate) fn depth(test: &str, short: u64, full: u64) -> u64 {
-    if std::env::var("UNC_DEPTH").is_ok_and(|depth| depth == "full") {
-        return full;
-    }
-    println!("SHORT {test}: {short} repetitions instead of {full} (UNC_DEPTH=full)");
-    short
-}
