@@ -263,7 +263,7 @@ fn a_stored_baseline_is_warned_about() {
     )
     .unwrap();
     unc(&["compare", "--metric", "regex:.+", "--stored-baseline", &short, "--", "echo 3"])
-        .assert_refused("5 runs of each command can never decide this: at least 14 are needed");
+        .assert_refused("5 runs of each command cannot decide this: it takes at least 14");
     unc(&["compare", "--stored-baseline", &log, "--", "true"])
         .assert_refused("its values are in 1, not in ns");
 }

@@ -265,5 +265,5 @@ fn percentiles_are_compared() {
     let flags = ["--quantile", "p10", "--higher-is-better"];
     assert_eq!(compare(&flags, &slow).0, 1);
     let said = unc(&["compare", "--quantile", "p90", "--max-runs", "50", "--", "true", "true"]);
-    said.assert_refused("50 runs of each command can never decide this");
+    said.assert_refused("50 runs of each command cannot decide this");
 }

@@ -192,7 +192,7 @@ impl Decider {
     }
 }
 
-/// How many times longer than by chance bursts of runs that lack the property may be.
+/// How many times as long as chance makes them bursts of runs without the property may be.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Bursts {
     /// For a `no`.
@@ -322,6 +322,18 @@ impl Claim {
             Claim::Different => "different",
         }
     }
+
+    /// What is claimed of the candidate: "no worse than the baseline by more than 2 %".
+    pub fn with(self, margin: f64) -> String {
+        let within = given_percent(margin);
+        match self {
+            Claim::NoWorse => format!("no worse than the baseline by more than {within}"),
+            Claim::Better if margin == 0.0 => "better than the baseline".to_string(),
+            Claim::Better => format!("better than the baseline by more than {within}"),
+            Claim::Equivalent => format!("within {within} of the baseline"),
+            Claim::Different => format!("more than {within} away from the baseline"),
+        }
+    }
 }
 
 /// "Does the claim about the median ratio of each candidate to the baseline hold?"
@@ -423,14 +435,7 @@ impl Compare {
 
     /// The claim as a question.
     pub fn sentence(&self) -> String {
-        let margin = given_percent(self.margin);
-        let claim = match self.claim {
-            Claim::NoWorse => format!("no worse than the baseline by more than {margin}"),
-            Claim::Better if self.margin == 0.0 => "better than the baseline".to_string(),
-            Claim::Better => format!("better than the baseline by more than {margin}"),
-            Claim::Equivalent => format!("within {margin} of the baseline"),
-            Claim::Different => format!("more than {margin} away from the baseline"),
-        };
+        let claim = self.claim.with(self.margin);
         let good = if self.higher_is_better { "higher" } else { "lower" };
         let subject = if self.commands.len() > 2 { "each candidate" } else { "the candidate" };
         let by = self.effect_name();
@@ -468,13 +473,13 @@ pub struct Permute {
 impl Permute {
     /// The question as a sentence.
     pub fn sentence(&self) -> String {
-        let how = if self.two_sided { "differ in" } else { "exceed A in" };
-        let subject = if self.two_sided { "do A and B" } else { "does B" };
         let level = given_percent(self.level);
-        let asked = format!(
-            "{subject} {how} {} more than chance, with a p-value below {level}?",
-            self.statistic
-        );
+        let asked = if self.two_sided {
+            format!("does the {} of A and B differ by more than chance explains", self.statistic)
+        } else {
+            format!("is B's {} higher than A's by more than chance explains", self.statistic)
+        };
+        let asked = format!("{asked}, with a p-value below {level}?");
         match self.or_below {
             Some(low) => {
                 format!(

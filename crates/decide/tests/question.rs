@@ -103,11 +103,13 @@ fn a_question_of_any_kind_has_its_sentence_and_error() {
         most_resamples: 100,
         seed: "1".to_string(),
     };
-    let sentence = "does B exceed A in mean more than chance, with a p-value below 5 %? \
+    let sentence = "is B's mean higher than A's by more than chance explains, with a p-value below 5 %? \
                     (between 4 % and 5 % either answer is right)";
     assert_eq!(permute.sentence(), sentence);
     let two = Permute { two_sided: true, or_below: None, ..permute.clone() };
-    assert!(two.sentence().starts_with("do A and B differ in mean more than chance"));
+    assert!(
+        two.sentence().starts_with("does the mean of A and B differ by more than chance explains")
+    );
     let questions = [Question::Permute(permute), Question::Compare(compare(Claim::Better, 0.0, 2))];
     let asked = questions.each_ref().map(Question::asked);
     assert_eq!(asked.map(|one| one.max_error()), [0.002, 0.001]);

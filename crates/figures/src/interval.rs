@@ -57,7 +57,7 @@ fn fixed(value: f64, places: i32, toward: Toward) -> Decimal {
 /// assert_eq!(ratio(Some(0.9931), 0.8593, 1.1593), "0.993 [0.859, 1.160]");
 /// assert_eq!(ratio(Some(1.00034), 0.99991, 1.00071), "1.00034 [0.99991, 1.00071]");
 /// assert_eq!(ratio(Some(1.3104), 0.634, f64::INFINITY), "1.31, at least 0.63");
-/// assert_eq!(ratio(None, 0.0, f64::INFINITY), "not bounded yet");
+/// assert_eq!(ratio(None, 0.0, f64::INFINITY), "no interval yet");
 /// assert_eq!(ratio(None, f64::INFINITY, f64::INFINITY), "unbounded");
 /// ```
 #[must_use]
@@ -135,6 +135,6 @@ fn within(estimate: Option<String>, low: Option<String>, high: Option<String>) -
         (Some(low), Some(high)) => format!("{estimate}{space}[{low}, {high}]"),
         (Some(low), None) => format!("{estimate}{comma}at least {low}"),
         (None, Some(high)) => format!("{estimate}{comma}at most {high}"),
-        (None, None) => format!("{estimate}{comma}not bounded yet"),
+        (None, None) => format!("{estimate}{comma}no interval yet"),
     }
 }

@@ -238,7 +238,7 @@ fn too_large(text: &str) -> String {
 }
 
 fn below_zero(text: &str) -> String {
-    format!("'{}' is below zero, which a time or size cannot be", text.trim())
+    format!("'{}' is negative", text.trim())
 }
 
 /// The number at the start of `text`, and the unit after it; `None` if there is no number.

@@ -90,7 +90,7 @@ fn an_error_says_what_would_do() {
     assert_eq!(of("5MiB"), "unknown unit 'MiB'; use ns, us, ms, s, m or h");
     assert_eq!(of("10"), "'10' has no unit; use ns, us, ms, s, m or h");
     assert_eq!(of("ten"), "'ten' is not a number");
-    assert_eq!(of("-1s"), "'-1s' is below zero, which a time or size cannot be");
+    assert_eq!(of("-1s"), "'-1s' is negative");
     assert_eq!(time_limit("0 ms").unwrap_err(), "'0 ms' must be above zero");
     let unknown = Quantity::parse("5 parsecs").unwrap_err();
     assert!(

@@ -214,7 +214,7 @@ impl Null {
 /// How far outcomes may depend on each other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stretch {
-    /// How many times longer than by chance bursts of bad outcomes may be for a `no`.
+    /// How many times as long as chance makes them bursts of bad outcomes may be for a `no`.
     pub no: f64,
     /// The same for a yes; none to ask only if outcomes are clustered.
     pub yes: Option<f64>,

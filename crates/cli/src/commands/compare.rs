@@ -55,7 +55,7 @@ pub(crate) struct Flags {
     /// Continue after runs that fail (nonzero status, signal, --timeout): each counts as worse than any value
     #[arg(long, short)]
     ignore_failure: bool,
-    /// Ask about the median alone: neither look for nor refute a heavier tail of slow runs
+    /// Judge the median only; do not test for a heavier tail of slow runs
     #[arg(long)]
     no_tail_guard: bool,
     /// Judge pairs of values from a file or pipe (`-`), baseline and candidate on one line

@@ -9,7 +9,7 @@ use std::time::Duration;
 use uncontended_decide::plan::{PermutePlan, Plan as _};
 use uncontended_decide::value;
 
-/// Test whether B exceeds A by more than chance, by an exact permutation test
+/// Test whether B is higher than A by more than chance explains, by an exact permutation test
 ///
 /// Resamples the labels until the answer is certain enough. Each value must come from its own process or block:
 /// timings from one process are not exchangeable. Exit status: 0 the p-value is below the level, 1 it is not, 3
@@ -31,7 +31,7 @@ pub(crate) struct Flags {
     /// A p-value below this is significant
     #[arg(long, value_name = "P", default_value = "5%", value_parser = value::rate)]
     level: f64,
-    /// Between this and the level either answer is right, which guarantees that the test ends
+    /// Accept either answer between this and the level, so that the test always ends
     #[arg(long, value_name = "P2", value_parser = value::rate)]
     or_below: Option<f64>,
     /// Largest chance of a wrong verdict about the p-value, over all looks together

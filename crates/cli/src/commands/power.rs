@@ -16,7 +16,7 @@ use uncontended_decide::seed;
 use uncontended_decide::value;
 use uncontended_figures::read;
 use uncontended_figures::table::{Column, Paint, Table};
-use uncontended_figures::{given_number, given_percent, number, percent, share, whole};
+use uncontended_figures::{given_number, given_percent, percent, share, whole};
 use uncontended_stats::power::{self, Expected, Power};
 use uncontended_stats::{Counts, Invalid, Limits, Margin, MaxError, Paired};
 
@@ -62,7 +62,7 @@ struct SloFlags {
     /// The share of runs that must have the property
     #[arg(long, value_name = "R", value_parser = value::rate, allow_hyphen_values = true)]
     rate: f64,
-    /// Between R2 and R either answer is right
+    /// Accept either answer between R2 and R
     #[arg(long, value_name = "R2", value_parser = value::rate, allow_hyphen_values = true)]
     or_below: Option<f64>,
     /// The test that decides
@@ -119,7 +119,7 @@ struct PermuteFlags {
     /// A p-value below this is significant
     #[arg(long, value_name = "P", default_value = "5%", value_parser = value::rate, allow_hyphen_values = true)]
     level: f64,
-    /// Between this and the level either answer is right
+    /// Accept either answer between this and the level
     #[arg(long, value_name = "P2", value_parser = value::rate, allow_hyphen_values = true)]
     or_below: Option<f64>,
     /// The budget, in resamples
@@ -148,6 +148,51 @@ const SEARCHED: u64 = 200;
 /// Largest shift, in standard deviations, in the search for a decidable one.
 const FARTHEST: f64 = 16.0;
 
+/// What a plan's decidable truths are.
+#[derive(Debug, Clone, Copy)]
+enum Truths {
+    Rates { threshold: f64 },
+    Ratios,
+    Shifts,
+}
+
+impl Truths {
+    fn name(self) -> &'static str {
+        match self {
+            Truths::Rates { .. } => "rate",
+            Truths::Ratios => "ratio",
+            Truths::Shifts => "shift",
+        }
+    }
+
+    /// The value that can never be decided, more or less.
+    fn undecidable(self) -> f64 {
+        match self {
+            Truths::Rates { threshold } => threshold,
+            Truths::Ratios => 1.0,
+            Truths::Shifts => 0.0,
+        }
+    }
+
+    /// A truth to two digits of its distance from what is undecidable, rounded away from that.
+    fn print(self, truth: f64) -> String {
+        let distance = truth - self.undecidable();
+        if distance == 0.0 {
+            return self.given(truth);
+        }
+        let scale = 10f64.powf(1.0 - distance.abs().log10().floor());
+        let away = if distance < 0.0 { f64::floor } else { f64::ceil };
+        self.given(away(truth * scale) / scale)
+    }
+
+    fn given(self, value: f64) -> String {
+        match self {
+            Truths::Rates { .. } => given_percent(value),
+            Truths::Ratios | Truths::Shifts => given_number(value),
+        }
+    }
+}
+
 /// A plan.
 #[derive(Debug, Clone, Serialize)]
 struct Plan {
@@ -167,9 +212,8 @@ struct Plan {
     fewest_runs: u64,
     /// The nearest truths on either side that the budget decides in 95 of 100 trials.
     decidable: [Option<f64>; 2],
-    /// What they are: rates, ratios or shifts.
     #[serde(skip)]
-    truths: &'static str,
+    truths: Truths,
     seed: String,
 }
 
@@ -219,7 +263,7 @@ impl SloFlags {
         let fewest = question.next_decision(Counts::default());
         Ok(Plan {
             decidable: [below, above],
-            truths: "rates",
+            truths: Truths::Rates { threshold: self.rate },
             ..self.common.plan(asked, self.max_runs, &power, fewest, seed)
         })
     }
@@ -236,9 +280,8 @@ impl CompareFlags {
         let power = power::of_paired(test, expected, self.max_runs, self.common.simulations, seed)
             .map_err(invalid)?;
         let asked = format!(
-            "is the candidate {} (margin {})? If the median ratio is {} and single runs spread by {}",
-            claim.name(),
-            given_percent(self.margin),
+            "is the candidate {}? If the median ratio is {} and the spread of single runs is {}",
+            claim.with(self.margin),
             given_number(self.ratio),
             given_percent(self.spread)
         );
@@ -248,7 +291,7 @@ impl CompareFlags {
         let fewest = Paired::fewest_pairs(max_error);
         Ok(Plan {
             decidable,
-            truths: "ratios",
+            truths: Truths::Ratios,
             ..self.common.plan(asked, self.max_runs, &power, fewest, seed)
         })
     }
@@ -291,7 +334,7 @@ impl PermuteFlags {
         let told = |shift| Ok(power(shift, searched)?.yes * 100 >= searched * 95);
         let decidable = power::nearest(0.0, FARTHEST, told).map_err(invalid)?;
         let asked = format!(
-            "{} If {} values each are normal and B is {} standard deviations above A",
+            "{} If {} values each are normal and B's mean is {} standard deviations above A's",
             permute.sentence(),
             self.size,
             given_number(self.shift)
@@ -301,7 +344,7 @@ impl PermuteFlags {
         Ok(Plan {
             // Without a difference, the test finds one as often as the level says: no lower shift is decidable.
             decidable: [None, decidable],
-            truths: "shifts",
+            truths: Truths::Shifts,
             ..self.common.plan(asked, self.max_runs, &power, fewest, seed)
         })
     }
@@ -331,7 +374,7 @@ impl Common {
             p95_runs: power.p95_trials,
             fewest_runs,
             decidable: [None; 2],
-            truths: "",
+            truths: Truths::Shifts,
             seed: seed.to_string(),
         }
     }
@@ -360,22 +403,20 @@ impl Plan {
         let p95 = self.p95_runs.map_or("more than the budget".to_string(), whole);
         let _ = writeln!(
             text,
-            "  runs: {} on average, 95th percentile {p95}, never fewer than {}",
-            number(self.mean_runs),
+            "  runs: {} on average, 95th percentile {p95}, at least {}",
+            whole(self.mean_runs.round() as u64),
             whole(self.fewest_runs)
         );
-        // Three digits would not separate a ratio near 1, or a rate near 100 %, from its neighbours.
-        let [below, above] = self.decidable.map(|truth| {
-            let round = (truth? * 1e4).round() / 1e4;
-            Some(if self.truths == "rates" { given_percent(round) } else { given_number(round) })
-        });
-        let told = match (below, above) {
-            (Some(below), Some(above)) => format!("up to {below} and from {above}"),
-            (Some(below), None) => format!("up to {below}"),
-            (None, Some(above)) => format!("from {above}"),
-            (None, None) => "none".to_string(),
+        let what = self.truths.name();
+        let told = match self.decidable.map(|truth| Some(self.truths.print(truth?))) {
+            [Some(below), Some(above)] => {
+                format!("if the true {what} is at most {below} or at least {above}")
+            }
+            [Some(below), None] => format!("if the true {what} is at most {below}"),
+            [None, Some(above)] => format!("if the true {what} is at least {above}"),
+            [None, None] => format!("for no {what}"),
         };
-        let _ = writeln!(text, "  decided 95 times in 100: {} {told}", self.truths);
+        let _ = writeln!(text, "  decided in at least 95 of 100 trials: {told}");
         let _ =
             writeln!(text, "  {} simulated trials, seed {}", whole(self.simulations), self.seed);
         text

@@ -18,8 +18,8 @@ Examples:
   unc run --delay 5s --for 10s -- ./server      the same, without its startup
   unc run --trace run.unc -- ./program          keep the record for `unc report run.unc`
 
-The program keeps its own input, output, signals and file descriptors. Ctrl-C and kill reach it, \
-and the report follows.
+The program keeps its own input, output, signals and file descriptors. Ctrl-C and kill are passed on to it; \
+then the report is printed.
 
 Exit status: the program's own; 128 + N if signal N ended it; 127 not found; 126 not executable; \
 125 if `unc` failed (also if the program exited with 0 but an output file could not be written).";

@@ -37,13 +37,13 @@ pub(crate) struct Flags {
     #[arg(long, allow_hyphen_values = true,
         value_name = "P", value_parser = value::percentile, conflicts_with = "rate")]
     quantile: Option<f64>,
-    /// Between R2 and R either answer is right, which guarantees that the trial ends
+    /// Accept either answer between R2 and R, so that the trial always ends
     #[arg(long, value_name = "R2", value_parser = value::rate, allow_hyphen_values = true)]
     or_below: Option<f64>,
     /// The test that decides
     #[arg(long, value_enum, default_value_t)]
     method: MethodFlag,
-    /// How many times longer than by chance bursts of runs that lack the property may be, for either answer (1: runs
+    /// Allow bursts of runs without the property up to N times as long as chance makes them, for either answer (1: runs
     /// are independent) [default: 20 for a no; for a yes only if they are seen to come in bursts]
     #[arg(long, value_name = "N", value_parser = value::stretch, allow_hyphen_values = true)]
     bursts: Option<f64>,

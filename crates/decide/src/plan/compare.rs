@@ -302,8 +302,9 @@ fn check_budget(compare: &Compare, most: Option<u64>) -> Result<Vec<String>, Fai
     if most < runs {
         return Err(Failure::new(
             format!(
-                "{} runs of each command can never decide this: at least {} are needed, if all pairs turn out alike",
+                "{} {} of each command cannot decide this: it takes at least {}, even if all pairs agree",
                 whole(most),
+                if most == 1 { "run" } else { "runs" },
                 whole(runs)
             ),
             format!("pass --max-runs {runs} or more, or allow a larger --max-error"),

@@ -67,7 +67,7 @@ impl Plan for PermutePlan {
         if self.max_runs < fewest {
             return Err(Failure::new(
                 format!(
-                    "{} resamples can never decide this: at least {} are needed",
+                    "{} resamples cannot decide this: it takes at least {}",
                     whole(self.max_runs),
                     whole(fewest)
                 ),

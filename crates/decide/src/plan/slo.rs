@@ -25,7 +25,7 @@ pub struct SloPlan {
     pub or_below: Option<f64>,
     /// The test that decides.
     pub method: Decider,
-    /// How many times longer than by chance bursts of runs that lack the property may be.
+    /// How many times as long as chance makes them bursts of runs without the property may be.
     pub bursts: Option<f64>,
     /// What to judge.
     pub source: Source,
@@ -324,7 +324,8 @@ fn check_budget(slo: &Slo, most: Option<u64>) -> Result<Vec<String>, Failure> {
             let fewest = question.next_decision(Counts::default());
             Err(Failure::new(
                 format!(
-                    "{runs} runs can never decide this: at least {} are needed, if all turn out alike",
+                    "{runs} {} cannot decide this: it takes at least {}, even if all agree",
+                    if runs == "1" { "run" } else { "runs" },
                     whole(fewest)
                 ),
                 format!("pass --max-runs {fewest} or more, or allow a larger --max-error"),

@@ -3,7 +3,7 @@
 use super::{Page, list, sections, timeline};
 use crate::rows;
 use crate::run::RunReport;
-use crate::terminal::{command_line, ended, observer, several};
+use crate::terminal::{command_line, ended, futex_waiting, observer, several};
 use maud::{Markup, html};
 use uncontended_figures as figures;
 
@@ -59,10 +59,7 @@ pub fn run_page(report: &RunReport) -> String {
     }
     let mut seen = report.coverage.unseen.clone();
     if let Some(share) = report.coverage.futex_share_unaccounted {
-        let share = figures::percent(share);
-        seen.push(format!(
-            "{share} of all futex waiting, as the kernel counted it, is in none of the rows above."
-        ));
+        seen.push(futex_waiting(share));
     }
     seen.push(observer(report));
     let sites = sections::futex_sites(report);

@@ -123,15 +123,23 @@ fn coverage(report: &RunReport, options: &Options, paint: Paint) -> String {
         text.push_str(&wrap(&clean(line), "  · ", options.width));
     }
     if let Some(share) = coverage.futex_share_unaccounted {
-        let share = figures::percent(share);
-        let line = format!(
-            "{share} of all futex waiting, as the kernel counted it, is in none of the rows above."
-        );
-        text.push_str(&wrap(&line, "  · ", options.width));
+        text.push_str(&wrap(&futex_waiting(share), "  · ", options.width));
     }
     text.push_str(&worst::futex_sites(report, options));
     text.push_str(&wrap(&observer(report), "  · ", options.width));
     text
+}
+
+/// How much of all futex waiting no row contains, in a sentence.
+pub(crate) fn futex_waiting(unaccounted: f64) -> String {
+    match figures::percent(unaccounted).as_str() {
+        "0 %" => "The rows above cover all futex waiting that the kernel counted.".to_owned(),
+        share => {
+            format!(
+                "Of all futex waiting that the kernel counted, {share} is in none of the rows above."
+            )
+        }
+    }
 }
 
 /// The cost of observing, in a sentence.

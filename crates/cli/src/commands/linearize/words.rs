@@ -183,8 +183,8 @@ fn container(matter: &[&Shown], into: &str, out: &str) -> Option<String> {
             .collect();
         let meanwhile = match values.as_slice() {
             [] => return None,
-            [value] => format!("{value} was in all that time"),
-            values => format!("there was always one of {} in", values.join(", ")),
+            [value] => format!("{value} was there all that time"),
+            values => format!("one of {} was there all that time", values.join(", ")),
         };
         return Some(format!("{}, but {meanwhile}.", empty.sentence()));
     }

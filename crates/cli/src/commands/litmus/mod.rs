@@ -39,8 +39,8 @@ may say `deadlock`.
 
 Exit: 0 ran, or the expectation holds · 1 refuted · 3 unknown within bounds · 2 could not run
 
-Each expectation is checked against every model named with --model, by default tso. What the machine shows confirms `sometimes` and refutes \
-the others; what it does not show settles nothing. A state that the machine shows and tso forbids is exit status 1.")]
+Each expectation is checked against every model named with --model, by default tso. A state seen on the machine confirms `sometimes` \
+and refutes `never`; a state not seen proves nothing. A state that the machine shows and tso forbids is exit status 1.")]
 pub(crate) struct Litmus {
     /// Litmus files in herd's X86_64 format; `-` reads one from stdin
     files: Vec<String>,
