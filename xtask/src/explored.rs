@@ -95,7 +95,9 @@ fn parse(text: &str) -> Tests {
         let explored = tests.entry(name.clone()).or_default().entry(model).or_default();
         let number = |after: &str| number_after(report, after);
         explored.begun |= report.starts_with("unknown");
-        explored.executions += number("in all ").or_else(|| number("after ")).unwrap_or(0);
+        let only = report.contains("in its only execution").then_some(1);
+        let all = only.or_else(|| number("in all ")).or_else(|| number("after "));
+        explored.executions += all.unwrap_or(0);
         explored.rounds = explored.rounds.max(number("at most ").unwrap_or(0));
     }
     tests
@@ -127,11 +129,12 @@ mod tests {
         let printed = "running 2 tests\n\
             test a_b ... C11: holds in all 4512 executions (314 blocked explorations)\n\
             Tso: holds in all 160 executions with at most 1 rounds of waiting, 1100 reads forced\n\
-            C11: holds in all 8 executions (2 blocked explorations)\nok\n\
+            C11: holds in all 8 executions (2 blocked explorations)\n\
+            C11: holds in its only execution with at most 1 round of waiting (0 blocked explorations)\nok\n\
             test c ... SKIPPED c: all but the first 10 executions\n\
             Sc: unknown after 10 executions: more than 10 executions; 2.6 % of the search\nok\n";
         let tests = parse(printed);
-        assert_eq!(cell(&tests["a_b"]["C11"]), "4,520");
+        assert_eq!(cell(&tests["a_b"]["C11"]), "4,521, 1 round");
         assert_eq!(cell(&tests["a_b"]["TSO"]), "160, 1 round");
         assert_eq!(cell(&tests["c"]["SC"]), "the first 10");
         assert_eq!(tests.len(), 2);

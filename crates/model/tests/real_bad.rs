@@ -13,6 +13,7 @@ use uncontended_model::real::{
     self, AtomicU32, Bound, Explorer, Failure, MAX_THREADS, Memory, Mutex, Report, Verdict, park,
     spawn, spin_loop,
 };
+use uncontended_testkit::one_line;
 
 fn explorer() -> Explorer {
     Explorer::new(Memory::C11)
@@ -20,7 +21,7 @@ fn explorer() -> Explorer {
 
 fn unknown(report: &Report, bound: Bound, text: &str) {
     assert!(matches!(report.verdict, Verdict::Unknown(found) if found == bound), "{report}");
-    assert!(report.to_string().contains(text), "{report}");
+    assert!(one_line(report).contains(text), "{report}");
 }
 
 fn panics(report: &Report) -> (&str, &str) {
@@ -293,7 +294,7 @@ fn a_loop_without_a_hint_is_reported_with_its_place() {
     let looping = report.looping.as_ref().unwrap();
     assert!(looping.starts_with("thread 0 loops at "), "{report}");
     assert!(looping.contains("without a hint: call `spin_loop`"), "{report}");
-    assert!(looping.contains("real_bad.rs:") && report.to_string().contains(looping), "{report}");
+    assert!(looping.contains("real_bad.rs:") && one_line(&report).contains(looping), "{report}");
     let straight =
         explorer().explore(|| (0..9).for_each(|at| AtomicU32::new(0).store(at, Relaxed)));
     assert!(straight.unwrap().looping.is_none());

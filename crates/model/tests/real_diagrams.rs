@@ -100,7 +100,9 @@ fn violation(memory: Memory, body: fn()) -> Box<Violation> {
 
 fn drawn(name: &str, memory: Memory, body: fn()) -> String {
     let violation = violation(memory, body);
-    golden(&format!("real-{name}.txt"), &violation.trace.text());
+    let text = violation.trace.text();
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    golden(&format!("real-{name}.txt"), &text);
     violation.trace.svg()
 }
 

@@ -6,6 +6,7 @@ use uncontended_model::real::{
     AtomicBool, AtomicPtr, AtomicU32, Bound, Explorer, Failure, Memory, Mutex, Report, Verdict,
     spawn, spin_loop, yield_now,
 };
+use uncontended_testkit::one_line;
 
 fn explore(body: impl Fn() + 'static) -> Report {
     Explorer::new(Memory::C11).explore(body).unwrap()
@@ -91,7 +92,7 @@ fn a_lone_loop_gives_up_after_as_many_rounds_as_it_likes() {
     let report = explore(lone);
     assert!(deadlocks(&report), "{report}");
     for part in ["no sign of giving up in 1000 rounds", "`Explorer::spins`"] {
-        assert!(report.to_string().contains(part), "{part}: {report}");
+        assert!(one_line(&report).contains(part), "{part}: {report}");
     }
     let report = Explorer::new(Memory::C11).spins(2_000).events(4_000).explore(lone).unwrap();
     assert!(report.holds(), "{report}");
@@ -211,7 +212,7 @@ fn a_loop_that_cannot_be_followed_far_enough_is_unknown() {
         .unwrap();
     assert!(matches!(report.verdict, Verdict::Unknown(Bound::Spins(5_000))), "{report}");
     for part in ["real_patience.rs:", "could not be followed", "`Explorer::spins`"] {
-        assert!(report.to_string().contains(part), "{part}: {report}");
+        assert!(one_line(&report).contains(part), "{part}: {report}");
     }
 }
 

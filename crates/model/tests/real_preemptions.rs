@@ -15,7 +15,7 @@ use uncontended_model::real::{
     AtomicBool, AtomicU32, Bound, Condvar, Explorer, Memory, Mutex, Verdict, futex_wait,
     futex_wake, park, spawn, spin_loop, wait_until,
 };
-use uncontended_testkit::repetitions;
+use uncontended_testkit::{one_line, repetitions};
 
 /// Counts within a bound equal the enumerator's, grow with the bound, and reach the total.
 fn check(program: &Program, memory: Memory, model: Model) -> u32 {
@@ -172,7 +172,7 @@ fn code_that_waits_for_a_step_is_refused_with_its_place() {
                     };
                     assert_eq!(site.file(), file!());
                     let said = format!("plain atomics, and this one waits at {site}");
-                    assert!(report.to_string().contains(&said), "{report}");
+                    assert!(one_line(&report).contains(&said), "{report}");
                 }
             }
         }
@@ -273,10 +273,8 @@ fn what_a_bound_counts_and_says() {
     let counts = (0..5).map(|most| {
         let report = Explorer::new(Memory::C11).preemptions(most).explore(increments).unwrap();
         assert!(report.executions + report.beyond <= 70, "{report}");
-        let said = format!(
-            "holds in all {} executions with at most {most} preemptions",
-            report.executions
-        );
+        let said =
+            format!("holds in all {} executions with at most {most} preemption", report.executions);
         assert!(report.to_string().starts_with(&said), "{report}");
         report.executions
     });

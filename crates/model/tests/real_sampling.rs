@@ -7,6 +7,7 @@ use uncontended_model::real::{
     AtomicBool, AtomicU32, Bound, Explorer, Failure, Memory, Mutex, Report, Verdict, choose, spawn,
     spin_loop, wait_until, yield_now,
 };
+use uncontended_testkit::one_line;
 
 type Program = fn();
 
@@ -124,7 +125,7 @@ fn the_stated_probability_is_that_of_threads_steps_and_runs() {
     let each: f64 = 1.0 / (2.0 * 7.0);
     assert!((found.probability - (1.0 - (1.0 - each).powi(199))).abs() < 1e-9);
     assert_eq!(report.executions, 400);
-    let text = report.to_string();
+    let text = one_line(&report);
     assert!(text.contains("400 executions drawn at random") && text.contains("seed 7"), "{text}");
     assert!(text.contains("2 ordering constraints between steps suffice"), "{text}");
 }
@@ -334,7 +335,7 @@ fn no_probability_is_stated_for_hints_and_choices() {
             let report = explorer.explore(move || pauses(hints, chooses)).unwrap();
             let sampled = report.sampled.unwrap();
             assert_eq!(sampled.probability == 0.0, sampled.unstated.is_some(), "{report}");
-            report.to_string()
+            one_line(&report)
         };
         let none = "no probability of finding a bug is stated, because";
         assert!(said(true, false).contains(&format!("{none} threads give hints")));
@@ -347,7 +348,7 @@ fn no_probability_is_stated_for_hints_and_choices() {
 fn nothing_drawn_is_no_number_that_is_none() {
     let report = sampled(|| readers(2), Memory::C11, 0, 1, 2);
     assert_eq!(report.sampled.unwrap().probability, 0.0);
-    assert!(report.to_string().contains("probability at least 0.000"), "{report}");
+    assert!(one_line(&report).contains("probability at least 0.000"), "{report}");
     let none = Explorer::new(Memory::C11).estimate(0, 1, || readers(2)).unwrap().unwrap();
     assert_eq!((none.executions, none.error), (4.0, f64::INFINITY));
     assert!(none.to_string().starts_with("at least about 4.000e0 executions"), "{none}");

@@ -158,9 +158,9 @@ fn everything_missing_in_a_chain_is_reported_and_nothing_else() {
             move |flags| flags[1].load(orders[3]) == 1,
         ));
         let text = unwrapped(&text);
-        let lacks = ["#4 (rlx) does not release", "#5 (rlx) does not acquire"];
+        let lacks = ["#3 (rlx) does not release", "#4 (rlx) does not acquire"];
         let lacks =
-            lacks.into_iter().chain(["#6 (rlx) does not release", "#7 (rlx) does not acquire"]);
+            lacks.into_iter().chain(["#5 (rlx) does not release", "#6 (rlx) does not acquire"]);
         for (bit, lack) in lacks.enumerate() {
             assert_eq!(text.contains(lack), relaxed >> bit & 1 == 1, "{relaxed:b}: {lack}\n{text}");
         }
@@ -180,12 +180,12 @@ fn a_read_modify_write_in_between_carries_on_and_lacks_nothing() {
     assert!(right.holds(), "{right}");
     for add in [Relaxed, AcqRel] {
         let text = trace(added(Relaxed, add, Acquire));
-        let why = "#6 reads what #5 wrote after #3, which continues the release sequence of #4, but #4 (rlx) does not release\n";
+        let why = "#5 reads what #4 wrote after #2, which continues the release sequence of #3, but #3 (rlx) does not release\n";
         says(&text, &[why]);
     }
     let unread = trace(added(Release, Relaxed, Relaxed));
-    says(&unread, &["#6 reads what #5 wrote after #3, but #6 (rlx) does not acquire\n"]);
-    assert!(!unread.contains("#5 (rlx) does"), "{unread}");
+    says(&unread, &["#5 reads what #4 wrote after #2, but #5 (rlx) does not acquire\n"]);
+    assert!(!unread.contains("#4 (rlx) does"), "{unread}");
 }
 
 #[test]
@@ -300,4 +300,102 @@ fn a_failed_exchange_says_that_it_failed_and_with_which_ordering() {
         panic!("made");
     });
     says(&made, &["word: 0x0 -> 0x1 acq_rel (initial)"]);
+}
+
+#[test]
+fn signs_that_occur_are_explained_once_and_no_others() {
+    let text = trace(hand_over(Relaxed, Acquire, [None, None]));
+    says(&text, &["Signs: x := v writes v; x = v reads v; (from #n) is what row n wrote; rlx is"]);
+    for absent in ["(initial)", "own buffer", "a -> b", "SeqCst", "named after its place"] {
+        assert!(!text.contains(absent), "{absent}: {text}");
+    }
+    let unnamed = trace(|| {
+        let words = [0; 2].map(AtomicU32::new);
+        words.iter().for_each(|word| word.store(1, Relaxed));
+        panic!("both have no name");
+    });
+    assert_eq!(unnamed.matches("is named after its place").count(), 1, "{unnamed}");
+}
+
+#[test]
+fn threads_that_make_no_step_are_left_out() {
+    let text = trace(|| {
+        let flag = Arc::new(AtomicU32::new(0).named("flag"));
+        let others = [0, 1, 2, 3].map(|thread| {
+            let flag = Arc::clone(&flag);
+            spawn(move || (thread % 2 == 1).then(|| flag.store(1, Relaxed)))
+        });
+        others.into_iter().for_each(|other| _ = other.join().unwrap());
+        panic!("after all");
+    });
+    let head = "thread 0   | thread 2 | thread 4".split(" | ");
+    head.for_each(|head| assert!(text.contains(head.trim()), "{text}"));
+    says(&text, &["spawn 2, 4", "join 2, 4", "Threads 1 and 3 made no step that matters here."]);
+    assert!(!text.contains("thread 1 ") && !text.contains("thread 3 "), "{text}");
+}
+
+#[test]
+fn threads_that_wait_forever_are_listed_with_their_places() {
+    let found = violation(&Explorer::new(Memory::C11), || {
+        let locks = Arc::new([Mutex::new(0).named("one"), Mutex::new(0).named("two")]);
+        let others = Arc::clone(&locks);
+        let thread = spawn(move || {
+            let _second = others[1].lock().unwrap();
+            let _first = others[0].lock().unwrap();
+            real::park();
+        });
+        let _first = locks[0].lock().unwrap();
+        thread.join().unwrap();
+    });
+    assert_eq!(found.failure.to_string(), "threads 0 and 1 wait forever");
+    let text = found.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "threads 0 and 1 wait forever thread 0 waits forever at crates/model/tests/real_trace.rs:",
+        " for thread 1 to end thread 1 waits forever at crates/model/tests/real_trace.rs:",
+        " for `one`, which thread 0 took at crates/model/tests/real_trace.rs:",
+    ] {
+        assert!(text.contains(part), "{part}: {found}");
+    }
+    let page = found.html();
+    assert!(page.contains("<h1>threads 0 and 1 wait forever</h1>"), "{page}");
+    assert!(page.contains("for <code>one</code>, which thread 0 took"), "{page}");
+    let parked = trace(real::park);
+    says(&parked, &["thread 0 waits forever at", "for an unpark"]);
+}
+
+#[test]
+fn a_report_fits_a_terminal_except_for_the_command() {
+    let spins = || {
+        let flag = Arc::new(AtomicU32::new(0));
+        let other = Arc::clone(&flag);
+        spawn(move || other.store(1, Release));
+        while flag.load(Acquire) == 0 {
+            spin_loop();
+        }
+    };
+    let reports = [
+        Explorer::new(Memory::C11).explore(spins),
+        Explorer::new(Memory::Tso).sample(20, 1).explore(spins),
+        Explorer::new(Memory::C11).explore(hand_over(Relaxed, Acquire, [None, None])),
+    ];
+    for report in reports {
+        let text = report.unwrap().to_string();
+        let long = text.lines().find(|line| {
+            line.chars().count() > 80
+                && !line.contains("UNC_REPLAY=")
+                && !line.contains("UNC_HTML=")
+        });
+        assert_eq!(long, None, "{text}");
+    }
+}
+
+#[test]
+fn a_page_says_that_it_scrolls_where_it_does() {
+    let page =
+        violation(&Explorer::new(Memory::C11), hand_over(Relaxed, Acquire, [None, None])).html();
+    let width = page.split("width=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
+    let hidden_from = width.parse::<usize>().unwrap() + 49;
+    let rule = format!("@media(max-width:{hidden_from}px){{#wide-picture{{display:block}}}}");
+    assert!(page.contains(&rule), "{rule}: {page}");
+    assert_eq!(page.matches("scroll it sideways").count(), 2, "{page}");
 }

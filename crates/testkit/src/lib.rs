@@ -14,7 +14,13 @@ pub use golden::golden;
 pub use skip::skip;
 pub use uncontended_model::random::Random;
 
+use std::fmt::Display;
 use std::path::PathBuf;
+
+/// A text of several lines on one, with single spaces.
+pub fn one_line(text: impl Display) -> String {
+    text.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
+}
 
 /// The workspace's root.
 fn root() -> PathBuf {

@@ -15,6 +15,8 @@ mod svg;
 mod text;
 
 pub(crate) use pen::Pen;
+#[cfg(feature = "real")]
+pub(crate) use text::{WIDTH, wrapped};
 
 use crate::program::{Program, Value};
 use crate::search::Trace;
@@ -45,7 +47,7 @@ pub struct Arrow {
 /// A table whose columns are threads and store buffers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Diagram {
-    /// The title, on one line.
+    /// The title: a heading on its first line, then facts that belong to it, one per line.
     pub title: String,
     /// The names of the columns.
     pub heads: Vec<String>,
@@ -59,6 +61,8 @@ pub struct Diagram {
     pub arrows: Vec<Arrow>,
     /// Whether rows are numbered, from 1.
     pub numbered: bool,
+    /// What signs and names mean, one or more per line.
+    pub legend: Vec<String>,
 }
 
 impl Diagram {
@@ -96,6 +100,11 @@ impl Diagram {
             }
         }
         drawing.pen.finish(title.into(), result.into())
+    }
+
+    /// The first line of the title.
+    pub(crate) fn heading(&self) -> &str {
+        self.title.lines().next().unwrap_or_default()
     }
 
     /// The label of a row.

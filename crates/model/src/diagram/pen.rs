@@ -38,6 +38,12 @@ impl Pen {
         self.diagram.moment(self.threads[thread].thread, text)
     }
 
+    /// The step drawn last.
+    #[cfg(feature = "real")]
+    pub(crate) fn last(&mut self) -> Option<&mut Row> {
+        self.diagram.rows.last_mut()
+    }
+
     /// A store enters the buffer of its thread; the buffer's column shows it as `waiting`.
     pub(crate) fn buffered(&mut self, thread: usize, text: String, waiting: String) -> &mut Row {
         let columns = &mut self.threads[thread];

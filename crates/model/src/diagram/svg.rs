@@ -31,6 +31,7 @@ struct Layout {
     columns: usize,
     title: Vec<String>,
     below: Vec<String>,
+    legend: Vec<String>,
     width: usize,
     height: usize,
 }
@@ -51,14 +52,16 @@ impl Layout {
         let notes = diagram.rows.iter().map(|row| width(&row.note)).max().unwrap_or(0);
         let table = columns + if notes == 0 { 0 } else { notes * CHARACTER + 32 };
         let room = if diagram.numbered { LINE.max(table / CHARACTER) } else { usize::MAX };
-        let has_title = !diagram.title.is_empty();
-        let title = if has_title { wrapped(&diagram.title, room) } else { Vec::new() };
+        let title: Vec<_> = diagram.title.lines().flat_map(|line| wrapped(line, room)).collect();
         let below = [&diagram.result].into_iter().chain(&diagram.reasons);
         let below: Vec<_> = below.flat_map(|line| wrapped(line, room)).collect();
-        let text = longest(&title).max(longest(&below) + 3) * CHARACTER + 32;
-        let legend = usize::from(!diagram.arrows.is_empty());
-        let lines = title.len() + diagram.rows.len() + below.len().max(1) + 2 + legend;
-        Layout { middles, columns, title, below, width: table.max(text), height: lines * ROW }
+        let legend: Vec<_> = diagram.legend.iter().flat_map(|line| wrapped(line, room)).collect();
+        let text = longest(&title).max(longest(&below) + 3).max(longest(&legend)) * CHARACTER + 32;
+        let arrows = usize::from(!diagram.arrows.is_empty());
+        let under = below.len().max(1) + arrows + legend.len();
+        let lines = title.len() + diagram.rows.len() + under + 2;
+        let (width, height) = (table.max(text), lines * ROW);
+        Layout { middles, columns, title, below, legend, width, height }
     }
 
     /// Top of a row; row 0 has the heads.
@@ -77,7 +80,7 @@ impl Diagram {
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
              height=\"{height}\" role=\"img\" font-family=\"ui-monospace, monospace\" font-size=\"13\">\n\
              <style>{STYLE}{arrows}</style>\n<title>{}</title>\n",
-            escaped(&self.title)
+            escaped(self.heading())
         );
         for (at, line) in layout.title.iter().enumerate() {
             let y = at * ROW + 18;
@@ -87,9 +90,15 @@ impl Diagram {
         self.svg_columns(&layout, &mut out);
         self.svg_arrows(&layout, &mut out);
         self.svg_rows(&layout, &mut out);
+        let under = layout.legend.len() + usize::from(!self.arrows.is_empty());
         for (at, line) in layout.below.iter().rev().enumerate() {
-            let y = height - 10 - (at + usize::from(!self.arrows.is_empty())) * ROW;
+            let y = height - 10 - (at + under) * ROW;
             let _ = writeln!(out, "<text x=\"16\" y=\"{y}\">{}</text>", escaped(line));
+        }
+        for (at, line) in layout.legend.iter().rev().enumerate() {
+            let y = height - 10 - at * ROW;
+            let line = escaped(line);
+            let _ = writeln!(out, "<text class=\"note\" x=\"16\" y=\"{y}\">{line}</text>");
         }
         out + "</svg>\n"
     }
@@ -167,14 +176,19 @@ impl Diagram {
             let (begin, finish) = (layout.top(from + 1) + 13, layout.top(to + 1) + 13);
             let _ = writeln!(out, "{}", arrow((start, begin), (end, finish), orders));
         }
-        let y = layout.height - 14;
-        let (orders, reads) = (arrow((16, y), (48, y), true), arrow((160, y), (192, y), false));
-        let _ = writeln!(
-            out,
-            "{orders}<text class=\"note\" x=\"56\" y=\"{0}\">orders</text>{reads}\
-             <text class=\"note\" x=\"200\" y=\"{0}\">is read from, orders nothing</text>",
-            y + 4
-        );
+        let y = layout.height - 14 - layout.legend.len() * ROW;
+        let mut x = 16;
+        for (orders, told) in [(true, "orders"), (false, "is read from, orders nothing")] {
+            if self.arrows.iter().any(|arrow| arrow.orders == orders) {
+                let sample = arrow((x, y), (x + 32, y), orders);
+                let (x_text, y_text) = (x + 40, y + 4);
+                let _ = writeln!(
+                    out,
+                    "{sample}<text class=\"note\" x=\"{x_text}\" y=\"{y_text}\">{told}</text>"
+                );
+                x += 144;
+            }
+        }
     }
 }
 
@@ -189,6 +203,11 @@ fn arrow((x1, y1): (usize, usize), (x2, y2): (usize, usize), orders: bool) -> St
 
 fn width(text: &str) -> usize {
     text.chars().count()
+}
+
+/// The width of the picture, in user units.
+pub(super) fn picture_width(diagram: &Diagram) -> usize {
+    Layout::new(diagram).width
 }
 
 fn box_width(cell: &str) -> usize {

@@ -2,13 +2,15 @@
 //!
 //! # Contract
 //! A diagram that fits into `WIDTH` columns is printed as a table. Otherwise columns become narrower, and a cell
-//! extends into columns that are empty in its row; then the part of a cell in parentheses goes to its own line. Nothing
-//! is left out: a diagram that is still too wide stays too wide.
+//! extends into columns that are empty in its row; then places in the file that most notes name are shortened to
+//! `@line`; then the part of a cell in parentheses goes to its own line. Nothing is left out: a diagram that is still
+//! too wide stays too wide.
 
 use super::{Diagram, Row};
+use std::collections::BTreeMap;
 
 /// Columns of a terminal.
-const WIDTH: usize = 80;
+pub(crate) const WIDTH: usize = 80;
 
 /// The least width of a column.
 const NARROWEST: usize = 3;
@@ -16,18 +18,39 @@ const NARROWEST: usize = 3;
 impl Diagram {
     /// The diagram in plain text, lines ending in `\n`.
     pub fn text(&self) -> String {
-        let table = Table::fitting(self);
-        let mut out =
-            if self.title.is_empty() { String::new() } else { format!("{}\n", self.title) };
-        out += &table.head();
-        for (at, row) in self.rows.iter().enumerate() {
-            out += &table.row(at, row);
+        self.text_after("")
+    }
+
+    /// The same, with `lead` before the title.
+    pub(crate) fn text_after(&self, lead: &str) -> String {
+        let whole = Table::fitting(self, &[false]);
+        if whole.line_length() <= WIDTH {
+            return whole.text(lead);
         }
-        for line in [&self.result].into_iter().chain(&self.reasons).filter(|line| !line.is_empty())
-        {
-            out += &wrapped("  => ", line);
+        match self.shortened() {
+            Some(shorter) => Table::fitting(&shorter, &[false, true]).text(lead),
+            None => Table::fitting(self, &[false, true]).text(lead),
         }
-        out
+    }
+
+    /// The diagram with shorter places, if most of its notes name one file.
+    fn shortened(&self) -> Option<Diagram> {
+        let mut files: BTreeMap<&str, usize> = BTreeMap::new();
+        for row in &self.rows {
+            if let Some((file, _)) = row.note.split_once(".rs:") {
+                *files.entry(file).or_default() += 1;
+            }
+        }
+        let (file, _) = files.into_iter().max_by_key(|&(_, rows)| rows)?;
+        let (long, mut shorter) = (format!("{file}.rs:"), self.clone());
+        let cells =
+            shorter.rows.iter_mut().flat_map(|row| row.cells.iter_mut().chain([&mut row.note]));
+        let below = shorter.reasons.iter_mut().chain(&mut shorter.legend);
+        for text in cells.chain(below).chain([&mut shorter.result]) {
+            *text = text.replace(&long, "@");
+        }
+        shorter.legend.insert(0, format!("@n is line n of {file}.rs."));
+        Some(shorter)
     }
 }
 
@@ -51,8 +74,28 @@ fn parts(cell: &str) -> (&str, &str) {
 }
 
 impl<'d> Table<'d> {
+    fn text(&self, lead: &str) -> String {
+        let diagram = self.diagram;
+        let mut out = String::new();
+        for (at, line) in diagram.title.lines().enumerate() {
+            out += &wrapped(if at == 0 { lead } else { "  " }, 4, line);
+        }
+        out += &self.head();
+        for (at, row) in diagram.rows.iter().enumerate() {
+            out += &self.row(at, row);
+        }
+        let below = [&diagram.result].into_iter().chain(&diagram.reasons);
+        for line in below.filter(|line| !line.is_empty()) {
+            out += &wrapped("  => ", 5, line);
+        }
+        for line in &diagram.legend {
+            out += &wrapped("  ", 4, line);
+        }
+        out
+    }
+
     /// The widest layout that fits; if none does, the narrowest.
-    fn fitting(diagram: &'d Diagram) -> Table<'d> {
+    fn fitting(diagram: &'d Diagram, foldings: &[bool]) -> Table<'d> {
         let digits = if diagram.numbered { diagram.rows.len().to_string().len() + 2 } else { 0 };
         let natural = |column: usize| {
             let cells = diagram.rows.iter().map(|row| length(&row.cells[column]));
@@ -64,7 +107,7 @@ impl<'d> Table<'d> {
             return whole;
         }
         let widest = whole.widths.iter().copied().max().unwrap_or(0);
-        let narrowed = [false, true].into_iter().flat_map(|folds| {
+        let narrowed = foldings.iter().flat_map(|&folds| {
             let whole = &whole;
             (NARROWEST..widest).rev().map(move |most| {
                 let least = |column| whole.least(column, folds);
@@ -164,15 +207,15 @@ impl<'d> Table<'d> {
     }
 }
 
-/// Wraps a line of words to the width, after `lead`.
-fn wrapped(lead: &str, text: &str) -> String {
+/// Wraps a line of words to the width: the first line after `lead`, the others after `indent` spaces.
+pub(crate) fn wrapped(lead: &str, indent: usize, text: &str) -> String {
     let mut out = lead.to_owned();
     let mut at = length(lead);
     for (number, word) in text.split(' ').enumerate() {
         if number > 0 && at + 1 + length(word) > WIDTH {
             out += "\n";
-            out += &" ".repeat(length(lead));
-            at = length(lead);
+            out += &" ".repeat(indent);
+            at = indent;
         } else if number > 0 {
             out += " ";
             at += 1;

@@ -48,7 +48,7 @@ pub(crate) struct Request {
 pub(crate) enum State {
     #[default]
     Ready,
-    Joining(u8),
+    Joining(u8, &'static Site<'static>),
     /// In a wait that continues according to the graph.
     Blocked,
     /// In a loop that has made as many unsuccessful rounds as the bound allows.
@@ -361,7 +361,7 @@ impl Core {
             Op::Join { child } => {
                 let end = self.graph.last(usize::from(child));
                 if self.threads[usize::from(child)].state != State::Finished {
-                    self.threads[thread].state = State::Joining(child);
+                    self.threads[thread].state = State::Joining(child, draft.site);
                     return None;
                 }
                 self.threads[thread].state = State::Ready;
@@ -569,7 +569,7 @@ impl Core {
                 })
             }
             State::Ready => true,
-            State::Joining(child) => self.threads[usize::from(child)].state == State::Finished,
+            State::Joining(child, _) => self.threads[usize::from(child)].state == State::Finished,
             State::Blocked
             | State::Spinning
             | State::Awaiting

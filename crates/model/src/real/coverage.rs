@@ -1,5 +1,6 @@
 //! What a verdict covers: all executions, all within limits, or some.
 
+use super::sentence::{Sentence, counted};
 use super::verdict::{Report, Verdict};
 use std::fmt;
 
@@ -61,11 +62,13 @@ pub enum Limit {
 impl fmt::Display for Limit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Limit::Preemptions(most) => write!(f, "at most {most} preemptions"),
-            Limit::Contexts(most) => write!(f, "at most {most} contexts"),
-            Limit::Rounds(most) => write!(f, "at most {most} rounds of waiting"),
-            Limit::Spins(most) => write!(f, "at most {most} rounds until a loop gives up"),
-            Limit::Timeouts(most) => write!(f, "at most {most} time-outs a thread"),
+            Limit::Preemptions(most) => write!(f, "at most {}", counted(*most, "preemption")),
+            Limit::Contexts(most) => write!(f, "at most {}", counted(*most, "context")),
+            Limit::Rounds(most) => write!(f, "at most {} of waiting", counted(*most, "round")),
+            Limit::Spins(most) => {
+                write!(f, "at most {} until a loop gives up", counted(*most, "round"))
+            }
+            Limit::Timeouts(most) => write!(f, "at most {} a thread", counted(*most, "time-out")),
             Limit::Spurious(most) => {
                 write!(f, "at most {most} failures or wakeups without a cause a thread")
             }
@@ -100,20 +103,27 @@ impl Report {
         bounds.into_iter().flatten()
     }
 
-    /// Writes what a verdict that holds covers: the words that follow "holds".
-    pub(crate) fn told_coverage(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, " in all {} executions", self.executions)?;
+    /// Adds what a verdict that holds covers: the words that follow "holds".
+    pub(crate) fn tell_coverage(&self, sentence: &mut Sentence) {
+        match self.executions {
+            1 => sentence.add(" in its only execution"),
+            executions => sentence.add(&format!(" in all {executions} executions")),
+        }
         for (at, limit) in self.bounds().enumerate() {
-            let joined = if at == 0 { " with" } else { ", and with" };
-            write!(f, "{joined} {limit}")?;
+            match at {
+                0 => sentence.add(&format!(" with {limit}")),
+                _ => sentence.clause(", ", format!("and with {limit}")),
+            }
             if let Limit::Rounds(_) = limit {
-                write!(f, ", {} reads forced, {} left waiting", self.forced, self.left_waiting)?;
+                let forced = counted(self.forced, "read");
+                sentence
+                    .clause(", ", format!("{forced} forced, {} left waiting", self.left_waiting));
             }
         }
         if !self.symmetric.is_empty() {
             let sizes: Vec<String> = self.symmetric.iter().map(usize::to_string).collect();
-            write!(f, ", up to the order of {} symmetric threads", sizes.join(" and of "))?;
+            let sizes = sizes.join(" and of ");
+            sentence.clause(", ", format!("up to the order of {sizes} symmetric threads"));
         }
-        Ok(())
     }
 }

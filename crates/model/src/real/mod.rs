@@ -123,6 +123,7 @@ mod runtime;
 mod sampler;
 mod sampling;
 mod schedule;
+mod sentence;
 mod shrink;
 mod signals;
 mod symmetric;

@@ -67,7 +67,7 @@ impl<T> fmt::Debug for SymmetricHandle<T> {
 ///     assert_eq!(threads.join().unwrap(), [0, 1, 2]);
 /// });
 /// // Not 6: which thread comes first does not matter.
-/// let said = "holds in all 1 executions, up to the order of 3 symmetric threads";
+/// let said = "holds in its only execution, up to the order of 3 symmetric threads";
 /// assert!(report.unwrap().to_string().starts_with(said));
 /// ```
 #[track_caller]

@@ -1,7 +1,8 @@
 //! The result of an exploration: verdicts, failures, bounds and reports.
 
 use super::order::Cost;
-use crate::diagram::Diagram;
+use super::sentence::{counted, listed};
+use crate::diagram::{Diagram, WIDTH, wrapped};
 use std::fmt;
 use std::panic::Location as Site;
 use std::path::{Path, PathBuf};
@@ -197,7 +198,10 @@ impl fmt::Display for Failure {
             Failure::Leak { site } => {
                 write!(f, "leak: the memory allocated at {site} is never freed")
             }
-            Failure::Deadlock { threads } => write!(f, "threads {threads:?} wait forever"),
+            Failure::Deadlock { threads } => match &threads[..] {
+                [thread] => write!(f, "thread {thread} waits forever"),
+                threads => write!(f, "threads {} wait forever", listed(threads)),
+            },
         }
     }
 }
@@ -248,11 +252,13 @@ impl fmt::Display for Shrunk {
         let Shrunk { from, to, runs, is_least } = self;
         let least = if *is_least { ", the fewest possible" } else { ", perhaps not the fewest" };
         let (before, after) = (from.counted(), to.counted());
-        write!(f, "shrunk from {before} switches to {after} in {runs} runs{least}")?;
+        let (runs, switches) =
+            (counted(*runs, "run"), if before == 1 { "switch" } else { "switches" });
+        write!(f, "shrunk from {before} {switches} to {after} in {runs}{least}")?;
         if from.old > 0 {
             write!(f, " (each access to an old value counts as two: {} to {})", from.old, to.old)?;
         }
-        write!(f, "; from {} steps to {}", from.steps, to.steps)
+        write!(f, "; from {} to {}", counted(from.steps, "step"), to.steps)
     }
 }
 
@@ -317,25 +323,28 @@ impl Violation {
             Err(error) => Err(format!("{}: {error}", path.display())),
         });
     }
+
+    /// The violation in words, after `lead`.
+    pub(crate) fn told(&self, lead: &str) -> String {
+        let mut told = self.trace.text_after(lead);
+        let notes = self.shrunk.map(|shrunk| shrunk.to_string()).into_iter().chain(self.waited());
+        told.extend(notes.map(|note| wrapped("  (", 3, &format!("{note})"))));
+        let (alone, command) = ("To run this execution alone:", self.command());
+        let fits = alone.len() + 1 + command.len() <= WIDTH;
+        told += &format!("{alone}{}{command}\n", if fits { " " } else { "\n  " });
+        told + &match &self.page {
+            None => {
+                format!("To see it drawn, as a page in FOLDER:\n  UNC_HTML=FOLDER {}", tested())
+            }
+            Some(Ok(path)) => format!("Drawn in {}", path.display()),
+            Some(Err(why)) => format!("It could not be drawn: {why}"),
+        }
+    }
 }
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.trace.text())?;
-        if let Some(shrunk) = &self.shrunk {
-            write!(f, "  ({shrunk})")?;
-        }
-        if let Some(waited) = self.waited() {
-            write!(f, "\n  ({waited})")?;
-        }
-        write!(f, "\nTo run this execution alone: {}", self.command())?;
-        match &self.page {
-            None => {
-                write!(f, "\nTo see it drawn, as a page in FOLDER: UNC_HTML=FOLDER {}", tested())
-            }
-            Some(Ok(path)) => write!(f, "\nDrawn in {}", path.display()),
-            Some(Err(why)) => write!(f, "\nIt could not be drawn: {why}"),
-        }
+        f.write_str(&self.told(""))
     }
 }
 
@@ -486,51 +495,5 @@ impl Report {
             Verdict::Violated(violation) => Some(violation),
             _ => None,
         }
-    }
-}
-
-impl fmt::Display for Report {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.verdict {
-            Verdict::Holds => {
-                f.write_str("holds")?;
-                self.told_coverage(f)?;
-            }
-            Verdict::Violated(violation) => {
-                if violation.replayed {
-                    f.write_str("violated along the schedule given")?;
-                } else {
-                    write!(f, "violated after {} executions", violation.after)?;
-                }
-                if let Some(preemptions) = violation.preemptions {
-                    write!(f, ", with {preemptions} preemptions")?;
-                }
-                if let Some(contexts) = violation.contexts {
-                    write!(f, ", of {contexts} contexts")?;
-                }
-                write!(f, ": {violation}")?
-            }
-            Verdict::Unknown(bound) => {
-                write!(f, "unknown after {} executions: {bound}", self.executions)?;
-                if let Some(sampled) = &self.sampled {
-                    write!(f, "; {sampled}")?;
-                }
-                if let Some(looping) = &self.looping {
-                    write!(f, "; {looping}")?;
-                }
-                if let Some(done) = self.done {
-                    write!(
-                        f,
-                        "; {:.2} % of the search, if its branches are equally large",
-                        100.0 * done
-                    )?;
-                }
-            }
-        }
-        if self.beyond > 0 {
-            let bound = if self.contexts.is_some() { "contexts" } else { "preemptions" };
-            write!(f, " ({} executions beyond the bound on {bound})", self.beyond)?;
-        }
-        write!(f, " ({} blocked explorations)", self.blocked)
     }
 }

@@ -126,7 +126,7 @@ impl Core {
         let run = &self.threads[thread];
         match run.state {
             State::Finished | State::Ready | State::Impossible => false,
-            State::Joining(child) => self.is_stuck(usize::from(child)),
+            State::Joining(child, _) => self.is_stuck(usize::from(child)),
             State::Spinning | State::Awaiting => self.is_up_to_date(run.rounds.last()),
             State::Blocked => !self.is_timed(thread) && self.is_unsatisfied(thread),
         }
@@ -154,7 +154,7 @@ impl Core {
     pub(crate) fn has_run_out(&self, thread: usize) -> bool {
         let run = &self.threads[thread];
         match run.state {
-            State::Joining(child) => self.has_run_out(usize::from(child)),
+            State::Joining(child, _) => self.has_run_out(usize::from(child)),
             State::Blocked => {
                 self.is_timed(thread)
                     && run.timeouts >= self.limits.timeouts

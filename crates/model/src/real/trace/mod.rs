@@ -4,17 +4,20 @@
 //! Under SC and TSO the rows are in an order of memory that explains every read: each sees the newest write, or its own
 //! thread's buffered store. Under C11 there may be no such order; rows are then in the order of the run, and a read
 //! that misses newer writes is marked `stale`. Rows are numbered, and a read names the row that it reads from.
-//! Identical rounds of a thread are shown once, with their number (`fold`). Of plain memory only the two conflicting
-//! accesses are drawn, with what is missing between them (`links`).
+//! Identical rounds of a thread are shown once, with their number (`fold`). Threads that a thread starts, or joins, in
+//! a row share a row; a thread that takes no step that is drawn has none. Of plain memory only the two conflicting
+//! accesses are drawn, with what is missing between them (`links`). The signs that occur are explained (`signs`).
 
 mod fold;
 mod links;
 mod missing;
 mod names;
+mod signs;
+mod waits;
 
 use self::links::RowOf;
 use self::names::{Names, is_queue};
-use super::core::{Core, State};
+use super::core::Core;
 use super::ending::Access;
 use super::graph::{Event, EventId, Kind, NOWHERE};
 use super::memory::Memory;
@@ -64,13 +67,24 @@ pub(crate) fn diagram(core: &Core, failure: &Failure) -> Diagram {
     };
     let heads = (0..core.threads.len()).map(|thread| (format!("thread {thread}"), buffers(thread)));
     let mut drawing = Drawing::new(core, Pen::new(heads));
+    drawing.find_drawn(&order, failure);
     for moment in moments {
         drawing.draw(&moment);
     }
     drawing.end(failure);
+    drawing.finish(title(core, failure))
+}
+
+/// The rule that was broken and, for threads that wait forever, where each waits for what.
+fn title(core: &Core, failure: &Failure) -> String {
     let lines = failure.to_string();
     let lines: Vec<_> = lines.lines().map(str::trim).collect();
-    drawing.finish(lines.join("; "))
+    let told = lines.join("; ");
+    let Failure::Deadlock { threads } = failure else { return told };
+    let names = Names::new(&core.graph);
+    let waits = threads.iter().map(|&thread| waits::of(core, &names, thread).told(thread));
+    let first = (threads.len() > 1).then_some(told);
+    first.into_iter().chain(waits).collect::<Vec<_>>().join("\n")
 }
 
 fn of(id: EventId) -> usize {
@@ -111,14 +125,63 @@ struct Drawing<'c> {
     waiting: BTreeSet<EventId>,
     /// Conflicting accesses that are not drawn yet, with their indices.
     accesses: Vec<(usize, Access)>,
+    /// Starts and joins that share a row with an earlier one.
+    sharing: Vec<(EventId, usize)>,
+    /// By thread: whether anything of it is drawn.
+    is_drawn: Vec<bool>,
 }
 
 impl<'c> Drawing<'c> {
     fn new(core: &'c Core, pen: Pen) -> Drawing<'c> {
         let names = Names::new(&core.graph);
         let clash = core.clash.iter().flat_map(|clash| clash.accesses).enumerate().collect();
-        let (facts, before, waiting) = Default::default();
-        Drawing { core, pen, names, facts, before, waiting, accesses: clash }
+        let (facts, before, waiting, sharing) = Default::default();
+        let is_drawn = vec![false; core.threads.len()];
+        let accesses = clash;
+        Drawing { core, pen, names, facts, before, waiting, accesses, sharing, is_drawn }
+    }
+
+    /// Finds the threads of which something is drawn.
+    fn find_drawn(&mut self, order: &[EventId], failure: &Failure) {
+        let accesses = self.accesses.iter().map(|(_, access)| access.thread);
+        let ends = match failure {
+            Failure::Deadlock { threads } => threads.clone(),
+            Failure::Panic { thread, .. }
+            | Failure::Condition { thread, .. }
+            | Failure::Unpublished { thread, .. } => vec![*thread],
+            _ => Vec::new(),
+        };
+        accesses.chain(ends).collect::<Vec<_>>().iter().for_each(|&at| self.is_drawn[at] = true);
+        // A start or a join is drawn if its other thread is: so until nothing is added.
+        loop {
+            let is_drawn = |id: &&EventId| self.describe(**id, self.core.graph.get(**id)).is_some();
+            let more = order.iter().filter(|id| !self.is_drawn[of(**id)]).find(is_drawn);
+            let Some(&id) = more else { return };
+            self.is_drawn[of(id)] = true;
+        }
+    }
+
+    /// Adds a start or a join to the row drawn last, if that is one of the same thread. `None`: it is not.
+    fn share(&mut self, id: EventId, event: &Event) -> Option<()> {
+        let last = self.facts.last().and_then(|fact| fact.event)?;
+        let child = match (event.op, self.core.graph.get(last).op) {
+            (Op::Spawn { child }, Op::Spawn { .. }) | (Op::Join { child }, Op::Join { .. }) => {
+                child
+            }
+            _ => return None,
+        };
+        let row = if last.thread == id.thread { self.pen.last() } else { None }?;
+        let cell = row.cells.iter_mut().find(|cell| !cell.is_empty())?;
+        *cell += &format!(", {child}");
+        let (here, line) = (place(event.site), event.site.line().to_string());
+        let file = here.strip_suffix(&line).unwrap_or_default();
+        if !row.note.starts_with(file) {
+            row.note += &format!(", {here}");
+        } else if !row.note[file.len()..].split(", ").any(|told| told == line) {
+            row.note += &format!(", {line}");
+        }
+        self.sharing.push((id, self.facts.len() - 1));
+        Some(())
     }
 
     fn row(&mut self, thread: usize, text: String, note: String, fact: Fact) {
@@ -157,7 +220,9 @@ impl<'c> Drawing<'c> {
             Moment::Happens(id) => {
                 self.access_before(id);
                 let event = self.core.graph.get(id);
-                if let Some(text) = self.describe(id, event) {
+                if let Some(text) = self.describe(id, event)
+                    && self.share(id, event).is_none()
+                {
                     let fact = Fact { event: Some(id), origin: self.origin(id), access: None };
                     self.row(of(id), text, place(event.site), fact);
                 }
@@ -210,31 +275,11 @@ impl<'c> Drawing<'c> {
             }
             Failure::Deadlock { threads } => {
                 for &thread in threads {
-                    let last = self.core.graph.threads[thread].last();
-                    let (text, note) = match last.filter(|event| event.kind == Kind::Blocked) {
-                        Some(event) => {
-                            let name = self.names.of(event.location);
-                            (format!("waits for {name} forever"), place(event.site))
-                        }
-                        None => self.waits(thread),
-                    };
-                    self.point(thread, text, note, Fact::default());
+                    let wait = waits::of(self.core, &self.names, thread);
+                    let note = wait.site.map_or_else(String::new, place);
+                    self.point(thread, wait.drawn(), note, Fact::default());
                 }
             }
-        }
-    }
-
-    /// How a thread waits if its wait is not a single event.
-    fn waits(&self, thread: usize) -> (String, String) {
-        let run = &self.core.threads[thread];
-        let hint = run.rounds.hinted_at().map_or_else(String::new, place);
-        match run.state {
-            State::Joining(child) => {
-                (format!("waits for the end of thread {child}"), String::new())
-            }
-            State::Spinning => ("loops forever".into(), hint),
-            State::Awaiting => ("waits for its condition forever".into(), hint),
-            _ => ("waits forever".into(), String::new()),
         }
     }
 
@@ -254,6 +299,7 @@ impl<'c> Drawing<'c> {
                 }
             }
         }
+        rows.extend(self.sharing.iter().map(|&(id, row)| (id, stands[row])));
         let all = std::mem::take(&mut diagram.rows);
         for &(at, times) in &shown {
             let mut row = all[at].clone();
@@ -272,7 +318,37 @@ impl<'c> Drawing<'c> {
         if let (Some(clash), Some(one), Some(other)) = (&self.core.clash, row_of(0), row_of(1)) {
             diagram.reasons = links::reasons(self.core, &diagram, &rows, clash, (one, other));
         }
+        diagram.legend = signs::legend(&diagram, self.unnamed(), &self.idle());
+        self.without_idle(diagram)
+    }
+
+    /// Threads of which nothing is drawn.
+    fn idle(&self) -> Vec<usize> {
+        (1..self.is_drawn.len()).filter(|&thread| !self.is_drawn[thread]).collect()
+    }
+
+    /// The diagram without the columns of threads of which nothing is drawn.
+    fn without_idle(&self, mut diagram: Diagram) -> Diagram {
+        let idle: Vec<String> =
+            self.idle().iter().map(|thread| format!("thread {thread}")).collect();
+        let keeps: Vec<bool> = diagram.heads.iter().map(|head| !idle.contains(head)).collect();
+        let kept = |cells: &mut Vec<String>| {
+            let mut keeps = keeps.iter();
+            cells.retain(|_| *keeps.next().expect("as many as columns"));
+        };
+        kept(&mut diagram.heads);
+        diagram.rows.iter_mut().for_each(|row| kept(&mut row.cells));
         diagram
+    }
+
+    /// The first location in the diagram that has no name of its own.
+    fn unnamed(&self) -> Option<String> {
+        let graph = &self.core.graph;
+        let cell = self.core.clash.iter().find(|clash| clash.of.starts_with("the cell of"));
+        let of = |id: &EventId| graph.get(*id).location;
+        let mut locations = self.before.iter().map(of).filter(|&at| at != NOWHERE);
+        let at = locations.find(|&at| self.names.could_be_named(&graph.locations[at as usize]));
+        at.map(|at| self.names.of(at).to_owned()).or(cell.map(|clash| clash.of.clone()))
     }
 
     /// The key of a row: rows with equal keys may be folded. Thread, text, place and, for a plain read, the origin.
@@ -328,6 +404,9 @@ impl<'c> Drawing<'c> {
             (_, Op::Fence { order }) => format!("fence {}", order.name()),
             (_, Op::Light) => "light fence".into(),
             (_, Op::Heavy) => "heavy fence".into(),
+            (_, Op::Spawn { child } | Op::Join { child }) if !self.is_drawn[usize::from(child)] => {
+                return None;
+            }
             (_, Op::Spawn { child }) => format!("spawn {child}"),
             (_, Op::Join { child }) => format!("join {child}"),
             (_, Op::Choice { .. }) => format!("choose {}", event.value),

@@ -5,12 +5,17 @@ use super::super::graph::{Graph, Location};
 use super::place;
 use std::collections::BTreeMap;
 
+/// Begins the names of queues.
+const QUEUE_OF: &str = "queue of ";
+
 /// Locations of statics.
 const STATIC: u8 = u8::MAX;
 
 /// By location: its given name, or the place in the code where it was created. Equal names are numbered in order of
 /// creation.
-pub(crate) struct Names(Vec<String>);
+pub(crate) struct Names {
+    names: Vec<String>,
+}
 
 impl Names {
     pub(crate) fn new(graph: &Graph) -> Names {
@@ -31,21 +36,32 @@ impl Names {
             let word = (creator ^ QUEUE, count);
             let word = graph.locations.iter().position(|other| other.name == word);
             names[at] = match word.filter(|_| is_queue(location)) {
-                Some(word) => format!("queue of {}", names[word]),
+                Some(word) => format!("{QUEUE_OF}{}", names[word]),
                 None => format!("token of thread {}", creator & 15),
             };
         }
-        Names(names)
+        Names { names }
     }
 
     pub(crate) fn of(&self, location: u32) -> &str {
-        &self.0[location as usize]
+        &self.names[location as usize]
+    }
+
+    /// What the threads of a queue wait on.
+    pub(crate) fn queue(&self, location: u32) -> &str {
+        let name = self.of(location);
+        name.strip_prefix(QUEUE_OF).unwrap_or(name)
     }
 
     /// Where a location with a given name was created.
     pub(crate) fn legend(&self, at: u32, location: &Location) -> Option<String> {
         let made = location.label.and(location.made)?;
         Some(format!("{} made at {}", self.of(at), place(made)))
+    }
+
+    /// Whether the code could give this location a name, and has not.
+    pub(crate) fn could_be_named(&self, location: &Location) -> bool {
+        is_word(location) && location.label.is_none() && location.made.is_some()
     }
 }
 
@@ -57,6 +73,11 @@ fn is_word(location: &Location) -> bool {
 /// A queue: its values are the threads that wait.
 pub(crate) fn is_queue(location: &Location) -> bool {
     matches!(location.name.0 ^ QUEUE, 0..=15 | STATIC)
+}
+
+/// Where a thread waits to be woken.
+pub(crate) fn is_token(location: &Location) -> bool {
+    !is_word(location) && !is_queue(location)
 }
 
 fn base(location: &Location) -> String {
