@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use uncontended_model::real::{
-    AtomicU32, Explorer, Memory, UnsafeCell, Violation, fence, futex_wait, futex_wake, heavy_fence,
-    spawn,
+    AtomicU32, Explorer, Memory, Named, RwLock, UnsafeCell, Violation, fence, futex_wait,
+    futex_wake, heavy_fence, spawn,
 };
 
 /// Dekker's entry without a fence: both see their own flag, neither the other's.
@@ -86,6 +86,19 @@ fn races() {
     writer.join().unwrap();
 }
 
+/// A lock that is read twice, while a writer waits; and two threads that have nothing to do with it.
+fn read_twice() {
+    let idle = [(); 2].map(|()| spawn(|| ()));
+    let lock = Arc::new(RwLock::new(0).named("lock"));
+    let other = Arc::clone(&lock);
+    let writer = spawn(move || *other.write().unwrap() = 1);
+    let first = lock.read().unwrap();
+    let second = lock.read().unwrap();
+    drop((first, second));
+    writer.join().unwrap();
+    idle.into_iter().for_each(|idle| idle.join().unwrap());
+}
+
 fn golden(name: &str, found: &str) {
     uncontended_testkit::golden(env!("CARGO_MANIFEST_DIR"), name, found);
 }
@@ -113,6 +126,7 @@ fn a_violation_is_drawn_in_columns_by_thread_and_buffer() {
     golden("real-races.svg", &drawn("races", Memory::C11, races));
     drawn("published-relaxed", Memory::C11, published_relaxed);
     drawn("lost-wakeup", Memory::Sc, lost_wakeup);
+    drawn("read-twice", Memory::Tso, read_twice);
     assert!(Explorer::new(Memory::Sc).explore(both_enter).unwrap().holds());
 }
 

@@ -11,6 +11,7 @@
 //! `compare_exchange_weak` fails where `compare_exchange` does, and spuriously if that is requested.
 
 use super::core::Core;
+use super::exclusive::AtomicMut;
 use super::named::Named;
 use super::op::{Effect, Function, Op, Order};
 use super::{foreign, runtime, waiting};
@@ -276,7 +277,14 @@ macro_rules! stand_in {
                 Err(found)
             }
 
+            /// The value, to read and to change: no other thread uses the atomic. `std` returns a plain reference.
+            #[track_caller]
+            pub fn get_mut(&mut self) -> AtomicMut<'_, $value> {
+                AtomicMut::new(&self.word, ($from, $to), $address, Site::caller())
+            }
+
             /// See `std`: no other thread uses the atomic.
+            #[track_caller]
             pub fn into_inner(self) -> $value {
                 $from(self.word.perform(Op::Load { order: Order::RELAXED }, $address, Site::caller()))
             }
@@ -349,6 +357,7 @@ macro_rules! integer {
         }
 
         impl From<$value> for $name {
+            #[track_caller]
             fn from(value: $value) -> Self {
                 Self::new(value)
             }
@@ -379,6 +388,20 @@ integer!(AtomicIsize isize usize true);
 stand_in! {
     /// Stands in for `std::sync::atomic::AtomicBool`.
     AtomicBool (), bool, 1, false, u64::from, |bits: u64| bits != 0
+}
+
+impl Default for AtomicBool {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new(false)
+    }
+}
+
+impl From<bool> for AtomicBool {
+    #[track_caller]
+    fn from(value: bool) -> Self {
+        Self::new(value)
+    }
 }
 
 impl AtomicBool {
@@ -424,6 +447,20 @@ stand_in! {
     AtomicPtr (T), *mut T, 64, true,
     |value: *mut T| value.expose_provenance() as u64,
     |bits: u64| std::ptr::with_exposed_provenance_mut(bits as usize)
+}
+
+impl<T> Default for AtomicPtr<T> {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new(std::ptr::null_mut())
+    }
+}
+
+impl<T> From<*mut T> for AtomicPtr<T> {
+    #[track_caller]
+    fn from(value: *mut T) -> Self {
+        Self::new(value)
+    }
 }
 
 impl<T> AtomicPtr<T> {

@@ -57,6 +57,13 @@ impl<T> UnsafeCell<T> {
     }
 }
 
+impl<T> From<T> for UnsafeCell<T> {
+    #[track_caller]
+    fn from(value: T) -> UnsafeCell<T> {
+        UnsafeCell::new(value)
+    }
+}
+
 impl<T: ?Sized> UnsafeCell<T> {
     /// Reads the memory. The pointer is valid only inside `f`.
     #[track_caller]

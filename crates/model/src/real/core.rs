@@ -33,6 +33,8 @@ use std::panic::Location as Site;
 pub(crate) const QUEUE: u8 = 0x80;
 /// Marks the name of a thread's token.
 const TOKEN: u8 = 0x40;
+/// Marks the names of words that count a thread's reads of a lock.
+pub(crate) const READS: u8 = 0x20;
 
 /// A request with its location.
 #[derive(Clone, Copy, Debug)]
@@ -229,6 +231,13 @@ impl Core {
         let (creator, count) = self.graph.locations[location as usize].name;
         let born = self.born[location as usize];
         self.locate((creator ^ QUEUE, count), EMPTY_QUEUE, born)
+    }
+
+    /// Where a thread's reads of a reader-writer lock are counted; it exists as long as the lock does.
+    pub(crate) fn reads_of(&mut self, lock: u32, thread: usize) -> u32 {
+        let (creator, count) = self.graph.locations[lock as usize].name;
+        let born = self.born[lock as usize];
+        self.locate((READS | thread as u8, u32::from(creator) << 24 | count), 0, born)
     }
 
     /// Where a thread waits to be woken.

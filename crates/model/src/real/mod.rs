@@ -2,10 +2,11 @@
 //! every execution the memory model allows.
 //!
 //! # Contract
-//! Code written against the stand-ins ([`atomics`](self), [`UnsafeCell`], [`spawn`], [`Mutex`], [`futex_wait`] …) is
-//! run by an [`Explorer`] once for each consistent execution under a [`Memory`] model. The verdict of the [`Report`]
-//! is: holds, with the number of executions; violated, with a trace; or unknown, with the bound that was hit. Code that
-//! behaves differently under the same schedule is an error ([`Diverged`]), never a verdict.
+//! Code written against the stand-ins ([`atomics`](self), [`UnsafeCell`], [`spawn`], [`scope`], [`Mutex`], [`RwLock`],
+//! [`OnceLock`], [`futex_wait`] …) is run by an [`Explorer`] once for each consistent execution under a [`Memory`]
+//! model. The verdict of the [`Report`] is: holds, with the number of executions; violated, with a trace; or unknown,
+//! with the bound that was hit. Code that behaves differently under the same schedule is an error ([`Diverged`]), never
+//! a verdict.
 //!
 //! "Holds" covers every execution, or every one within the limits that the same sentence and [`Report::coverage`]
 //! state. A loop that calls [`spin_loop`], [`yield_now`] or [`sleep`] is explored for a bounded number of unsuccessful
@@ -58,8 +59,11 @@
 //!   in a [`Box`] or [`Arc`] of this module; plain accesses to it through raw pointers.
 //! - An allocator's choice: addresses of memory that does not come from [`alloc`] or [`Box`], or that are not in an
 //!   [`AtomicPtr`], differ between executions. Code that compares them can end in the error [`Diverged`].
-//! - An atomic's memory: there is no `get_mut` and no `as_ptr`; a relaxed load through `&mut` finds what `get_mut`
-//!   would.
+//! - An atomic's memory: there is no `as_ptr`, and `get_mut` returns a guard ([`AtomicMut`]) instead of a reference.
+//! - Statics, except those of atomics ([`AtomicU32::new_static`]): creating an object is a step of the execution, so
+//!   other constructors are not `const`. A static in a `OnceLock` of `std`'s is hidden state. Create shared state in
+//!   the explored closure.
+//! - Poisoning: a panic ends the execution. Readers of a [`RwLock`] in threads of [`spawn_symmetric`]: an error.
 //! - Reuse of an address: freed memory stays mapped, so no new value is placed where an old one was.
 //! - Threads of std's that explored code starts and does not wait for; one that uses a stand-in in time is an error.
 //! - What follows a panic that the program catches, if it unwound through stand-ins: that is an error.
@@ -81,6 +85,7 @@
 //! tests/real_sampling.rs: how often drawn executions find bugs of depth 1 to 3. tests/real_checkpoint.rs: a search
 //! that is killed. tests/real_jobs.rs: a search that processes share. tests/real_threads.rs: waiting, bounds, hidden
 //! state. tests/real_shrink.rs, shrink/tests.rs, real_replay.rs, real_trace.rs: violations, shrunk, replayed and drawn.
+//! tests/real_rwlock.rs, real_ports.rs: reader-writer locks, values made once, scoped threads.
 //! tests/real_bad.rs: programs that misbehave. tests/real_code.rs: a ring, a lock, event counts, a hazard
 //! pointer, a stack and a queue, and 39 mutants. crates/trace/tests/model.rs: the record's writer. compare/: loom.
 //!
@@ -100,6 +105,7 @@ mod context;
 mod core;
 mod coverage;
 mod ending;
+mod exclusive;
 mod exploration;
 mod explorer;
 mod fingerprint;
@@ -113,6 +119,7 @@ mod jobs;
 mod maximal;
 mod memory;
 mod named;
+mod once;
 mod op;
 mod order;
 mod ordered;
@@ -120,9 +127,11 @@ mod panics;
 mod probing;
 mod rounds;
 mod runtime;
+mod rwlock;
 mod sampler;
 mod sampling;
 mod schedule;
+mod scope;
 mod sentence;
 mod shrink;
 mod signals;
@@ -147,12 +156,16 @@ pub use self::atomics::{
 pub use self::cell::UnsafeCell;
 pub use self::clock::MAX_THREADS;
 pub use self::coverage::{Coverage, Limit};
+pub use self::exclusive::AtomicMut;
 pub use self::explorer::Explorer;
 pub use self::futex::{FutexWord, Wait, futex_wait, futex_wait_timeout, futex_wake};
 pub use self::heap::{Box, alloc, dealloc};
 pub use self::memory::Memory;
 pub use self::named::Named;
+pub use self::once::{LazyLock, Once, OnceLock};
 pub use self::order::Cost;
+pub use self::rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+pub use self::scope::{Scope, ScopedJoinHandle, scope};
 pub use self::symmetric::{SymmetricHandle, spawn_symmetric};
 pub use self::sync::{Condvar, Mutex, MutexGuard};
 pub use self::thread::{

@@ -47,8 +47,8 @@ pub(crate) struct Run {
     pub(crate) core: RefCell<Core>,
     coroutines: RefCell<Vec<Option<Rc<Coroutine>>>>,
     me: Weak<Run>,
-    running: Cell<usize>,
-    over: Cell<bool>,
+    pub(super) running: Cell<usize>,
+    pub(super) over: Cell<bool>,
     unwinding_requests: Cell<u32>,
     /// Threads that have made a request while they unwound, one bit each.
     unwound: Cell<u32>,
@@ -243,7 +243,7 @@ impl Run {
     }
 
     /// Ends the run, because its code cannot be explored.
-    fn refuse(&self, why: String) {
+    pub(super) fn refuse(&self, why: String) {
         self.core.borrow_mut().stop.get_or_insert(Stop::Diverged(why));
         self.until::<()>(|_| None);
     }
@@ -304,7 +304,7 @@ impl Run {
     }
 
     /// Suspends the running coroutine until `attempt` succeeds.
-    fn until<R>(&self, mut attempt: impl FnMut(&mut Core) -> Option<R>) -> R {
+    pub(super) fn until<R>(&self, mut attempt: impl FnMut(&mut Core) -> Option<R>) -> R {
         loop {
             let answer = attempt(&mut self.core.borrow_mut());
             if let Some(answer) = answer {

@@ -27,6 +27,28 @@ impl<T> Mutex<T> {
     pub fn new(value: T) -> Mutex<T> {
         Mutex { held: Word::new(0), data: std::sync::Mutex::new(value) }
     }
+
+    /// See `std`: no other thread uses it.
+    ///
+    /// # Errors
+    /// None; the type is `std`'s.
+    pub fn into_inner(self) -> LockResult<T> {
+        Ok(self.data.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl<T: Default> Default for Mutex<T> {
+    #[track_caller]
+    fn default() -> Mutex<T> {
+        Mutex::new(T::default())
+    }
+}
+
+impl<T> From<T> for Mutex<T> {
+    #[track_caller]
+    fn from(value: T) -> Mutex<T> {
+        Mutex::new(value)
+    }
 }
 
 impl<T: ?Sized> Mutex<T> {
@@ -69,6 +91,14 @@ impl<T: ?Sized> Mutex<T> {
             }),
             Err(TryLockError::WouldBlock) => Err(TryLockError::WouldBlock),
         }
+    }
+
+    /// See `std`: no other thread uses it.
+    ///
+    /// # Errors
+    /// None; the type is `std`'s.
+    pub fn get_mut(&mut self) -> LockResult<&mut T> {
+        Ok(self.data.get_mut().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn guard(&self, site: &'static Site<'static>) -> MutexGuard<'_, T> {
@@ -171,6 +201,22 @@ impl Condvar {
             futex::sleep(false, site);
         }
         mutex.lock()
+    }
+
+    /// Waits as long as `condition` holds.
+    ///
+    /// # Errors
+    /// None; the type is `std`'s.
+    #[track_caller]
+    pub fn wait_while<'a, T>(
+        &self,
+        mut guard: MutexGuard<'a, T>,
+        mut condition: impl FnMut(&mut T) -> bool,
+    ) -> LockResult<MutexGuard<'a, T>> {
+        while condition(&mut guard) {
+            guard = self.wait(guard)?;
+        }
+        Ok(guard)
     }
 
     /// Wakes one of the waiting threads, any of them.

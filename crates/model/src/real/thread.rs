@@ -65,16 +65,15 @@ impl<T> JoinHandle<T> {
     /// As in `std`; an explored thread that panics ends its execution instead.
     #[track_caller]
     pub fn join(self) -> std::thread::Result<T> {
+        self.join_at(Site::caller())
+    }
+
+    pub(crate) fn join_at(self, site: &'static Site<'static>) -> std::thread::Result<T> {
         match self.0 {
             Joined::Std { handle, .. } => handle.join(),
             Joined::Explored { child, result, .. } => {
                 let op = Op::Join { child: child as u8 };
-                runtime::request(Request {
-                    op,
-                    location: NOWHERE,
-                    address: false,
-                    site: Site::caller(),
-                });
+                runtime::request(Request { op, location: NOWHERE, address: false, site });
                 let result = result.lock().expect("one OS thread").take();
                 result.ok_or_else(|| {
                     Box::new("the thread has no result: its execution was ended") as _

@@ -10,6 +10,7 @@
 
 mod fold;
 mod links;
+mod locks;
 mod missing;
 mod names;
 mod signs;
@@ -125,8 +126,10 @@ struct Drawing<'c> {
     waiting: BTreeSet<EventId>,
     /// Conflicting accesses that are not drawn yet, with their indices.
     accesses: Vec<(usize, Access)>,
-    /// Starts and joins that share a row with an earlier one.
+    /// Events that share a row with others of their thread.
     sharing: Vec<(EventId, usize)>,
+    /// Events that share the next row of their thread.
+    begun: Vec<EventId>,
     /// By thread: whether anything of it is drawn.
     is_drawn: Vec<bool>,
 }
@@ -135,10 +138,10 @@ impl<'c> Drawing<'c> {
     fn new(core: &'c Core, pen: Pen) -> Drawing<'c> {
         let names = Names::new(&core.graph);
         let clash = core.clash.iter().flat_map(|clash| clash.accesses).enumerate().collect();
-        let (facts, before, waiting, sharing) = Default::default();
+        let (facts, before, waiting, sharing, begun) = Default::default();
         let is_drawn = vec![false; core.threads.len()];
         let accesses = clash;
-        Drawing { core, pen, names, facts, before, waiting, accesses, sharing, is_drawn }
+        Drawing { core, pen, names, facts, before, waiting, accesses, sharing, begun, is_drawn }
     }
 
     /// Finds the threads of which something is drawn.
@@ -158,6 +161,27 @@ impl<'c> Drawing<'c> {
             let more = order.iter().filter(|id| !self.is_drawn[of(**id)]).find(is_drawn);
             let Some(&id) = more else { return };
             self.is_drawn[of(id)] = true;
+        }
+    }
+
+    /// Gives the events that make up one step of a reader-writer lock one row.
+    fn join_steps(&mut self, id: EventId, event: &Event) {
+        let is_own = |fact: &Fact| fact.event.is_some_and(|event| event.thread == id.thread);
+        match locks::step(&self.core.graph, &self.names, id, event) {
+            None => {}
+            Some(locks::Step::Begins) => self.begun.push(id),
+            Some(locks::Step::Continues) => {
+                let row = self.facts.iter().rposition(is_own);
+                self.sharing.extend(row.map(|row| (id, row)));
+            }
+            Some(locks::Step::Shown(_)) => {
+                let row = self.facts.len() - 1;
+                let (own, others) = std::mem::take(&mut self.begun)
+                    .into_iter()
+                    .partition::<Vec<_>, _>(|begun| begun.thread == id.thread);
+                self.begun = others;
+                self.sharing.extend(own.into_iter().map(|begun| (begun, row)));
+            }
         }
     }
 
@@ -201,7 +225,8 @@ impl<'c> Drawing<'c> {
             Moment::Drains(thread) => {
                 let oldest = self.waiting.iter().copied().find(|id| of(*id) == thread);
                 oldest.map(|id| self.waiting.remove(&id));
-                if self.pen.drained(thread) {
+                let is_drawn = |id| self.describe(id, self.core.graph.get(id)).is_some();
+                if oldest.is_some_and(is_drawn) && self.pen.drained(thread) {
                     self.facts.push(Fact::default());
                 }
             }
@@ -214,6 +239,7 @@ impl<'c> Drawing<'c> {
                     self.pen.buffered(of(id), text, waiting).note = place(event.site);
                     self.facts.push(Fact { event: Some(id), ..Fact::default() });
                 }
+                self.join_steps(id, event);
                 self.waiting.insert(id);
                 self.before.push(id);
             }
@@ -226,6 +252,7 @@ impl<'c> Drawing<'c> {
                     let fact = Fact { event: Some(id), origin: self.origin(id), access: None };
                     self.row(of(id), text, place(event.site), fact);
                 }
+                self.join_steps(id, event);
                 self.before.push(id);
             }
         }
@@ -379,6 +406,11 @@ impl<'c> Drawing<'c> {
 
     fn describe(&self, id: EventId, event: &Event) -> Option<String> {
         let name = || self.names.of(event.location);
+        match locks::step(&self.core.graph, &self.names, id, event) {
+            None => {}
+            Some(locks::Step::Shown(text)) => return Some(text),
+            Some(_) => return None,
+        }
         Some(match (event.kind, event.op) {
             // A LOCKed read-modify-write is placed at its write: no other write comes in between.
             (Kind::Read, _) if event.exclusive => return None,
@@ -451,6 +483,9 @@ impl<'c> Drawing<'c> {
 
     fn origin(&self, id: EventId) -> Option<Origin> {
         let event = self.core.graph.get(id);
+        if locks::step(&self.core.graph, &self.names, id, event).is_some() {
+            return None;
+        }
         let read = match event.kind {
             Kind::Write if event.exclusive => {
                 self.core.graph.get(EventId { index: id.index - 1, ..id })

@@ -2,8 +2,9 @@
 
 use super::super::core::{Core, State};
 use super::super::graph::{Event, Kind};
-use super::super::op::queued;
-use super::names::{Names, is_queue, is_token};
+use super::super::op::{Op, queued};
+use super::super::rwlock::WRITER;
+use super::names::{Names, is_queue, is_token, reader};
 use std::panic::Location as Site;
 
 /// A wait that never ends.
@@ -72,7 +73,30 @@ fn blocked(core: &Core, names: &Names, thread: usize, event: &Event) -> Wait {
         let newest = graph.newest(at);
         (!newest.is_initial()).then(|| (newest.thread, graph.get(newest).site))
     };
-    let took = newest(event.location);
-    let took = took.map(|(holder, site)| format!(", which thread {holder} took at {site}"));
-    wait(" for", name, took.unwrap_or_default())
+    let Some(reader) = reader(&graph.locations[event.location as usize]) else {
+        let took = newest(event.location);
+        let took = took.map(|(holder, site)| format!(", which thread {holder} took at {site}"));
+        return wait(" for", name, took.unwrap_or_default());
+    };
+    if matches!(event.op, Op::AwaitCas { new: WRITER, .. }) {
+        let took = |other: &&Event| other.location == event.location && is_read(other);
+        let read = graph.threads[reader].iter().rev().find(took);
+        let told =
+            |read: &Event| format!(", which thread {reader} has read-locked at {}", read.site);
+        return wait(" to write-lock", name, read.map(told).unwrap_or_default());
+    }
+    let writer = names.lock_of(event.location).and_then(newest);
+    let told = |(writer, site)| {
+        format!(", which thread {writer} has write-locked, or waits to write-lock, at {site}")
+    };
+    wait(" to read-lock", name, writer.map(told).unwrap_or_default())
+}
+
+/// Whether this event has locked a reader-writer lock for reading.
+fn is_read(event: &Event) -> bool {
+    let new = match event.op {
+        Op::AwaitCas { new, .. } | Op::Cas { new, .. } => new,
+        _ => WRITER,
+    };
+    event.kind == Kind::Write && new != WRITER
 }
