@@ -9,7 +9,7 @@ mod programs;
 use candidates::{Instruction, Mode, Model, Program, executions};
 use programs::{LOCATIONS, instruction, mode, run};
 use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{self, Acquire, Relaxed, Release, SeqCst};
 use uncontended_model::random::Random;
@@ -541,10 +541,9 @@ fn random_waits_agree_with_all_candidates_within_the_rounds() {
     let asked = std::env::var("UNC_PROGRAMS").ok().and_then(|count| count.parse().ok());
     let count: u64 =
         asked.unwrap_or_else(|| uncontended_testkit::repetitions("random waits", 40, 10_000));
-    println!("real_rounds: {count} programs");
     let models = [(Memory::C11, Model::C11), (Memory::Tso, Model::Tso), (Memory::Sc, Model::Sc)];
     let mut random = Random(11);
-    let mut ended = BTreeSet::new();
+    let mut ended = BTreeMap::new();
     for _ in 0..count {
         let program = waiting(&mut random);
         let (memory, model) = random.choose(&models);
@@ -553,8 +552,9 @@ fn random_waits_agree_with_all_candidates_within_the_rounds() {
         let most = random.below(if is_small { 3 } else { 2 }) as u32;
         let (found, expected) = (program.found(most, memory), program.expected(most, model));
         assert_eq!(found, expected, "{memory:?}, {most} rounds: found, expected, {program:#?}");
-        ended.insert(found.len());
+        *ended.entry(found.len()).or_insert(0) += found.values().sum::<u64>();
     }
+    println!("real_rounds: {count} agree, in {} executions", ended.values().sum::<u64>());
     assert!(ended.len() > 5, "programs of many sizes: {ended:?}");
 }
 
