@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use uncontended_model::real::{
     AtomicBool, AtomicPtr, AtomicU32, Bound, Explorer, Failure, Memory, Mutex, Report, Verdict,
-    spawn, spin_loop, yield_now,
+    choose, spawn, spin_loop, wait_until, yield_now,
 };
 use uncontended_testkit::one_line;
 
@@ -16,8 +16,12 @@ fn panics(report: &Report) -> bool {
     report.violation().is_some_and(|it| matches!(it.failure, Failure::Panic { .. }))
 }
 
-fn deadlocks(report: &Report) -> bool {
-    report.violation().is_some_and(|it| matches!(it.failure, Failure::Deadlock { .. }))
+/// For how many rounds the loops were followed, if they are assumed to go on forever.
+fn livelocks(report: &Report) -> Option<u32> {
+    match report.violation()?.failure {
+        Failure::Livelock { rounds, .. } => Some(rounds),
+        _ => None,
+    }
 }
 
 /// Whether the word was set within this many rounds.
@@ -90,12 +94,78 @@ fn a_lone_loop_gives_up_after_as_many_rounds_as_it_likes() {
     }
     let lone = || assert!(!poll(&AtomicU32::new(0), 1_500));
     let report = explore(lone);
-    assert!(deadlocks(&report), "{report}");
-    for part in ["no sign of giving up in 1000 rounds", "`Explorer::spins`"] {
+    assert_eq!(livelocks(&report), Some(1000), "{report}");
+    for part in ["no sign of giving up in 1000 rounds", "`Explorer::spins`", "`wait_until`"] {
         assert!(one_line(&report).contains(part), "{part}: {report}");
     }
     let report = Explorer::new(Memory::C11).spins(2_000).events(4_000).explore(lone).unwrap();
     assert!(report.holds(), "{report}");
+}
+
+/// Waits until the word is set: in a loop, or by a condition.
+#[track_caller]
+fn wait(word: &AtomicU32, by_condition: bool) {
+    let is_set = || word.load(Acquire) != 0;
+    if by_condition {
+        wait_until(is_set);
+    }
+    while !is_set() {
+        spin_loop();
+    }
+}
+
+#[test]
+fn what_is_assumed_to_wait_forever_is_told_from_what_does() {
+    // Thread 1 holds the lock and waits for a word that no thread sets; thread 0 waits for the lock, or for thread 1.
+    let explore = |by_condition, locks, spins| {
+        let body = move || {
+            let all = Arc::new((Mutex::new(()), [0; 2].map(AtomicU32::new)));
+            let other = Arc::clone(&all);
+            let thread = spawn(move || {
+                let _held = other.0.lock().unwrap();
+                other.1[0].store(1, Release);
+                wait(&other.1[1], by_condition);
+            });
+            wait_until(|| all.1[0].load(Acquire) == 1);
+            if locks {
+                drop(all.0.lock().unwrap());
+            }
+            thread.join().unwrap();
+        };
+        let explorer = Explorer::new(Memory::C11).spins(spins);
+        let found = explorer.explore(body).unwrap();
+        let again = explorer.replay(&found.violation().unwrap().schedule, body).unwrap();
+        [found, again]
+    };
+    for locks in [false, true] {
+        for report in explore(true, locks, 50) {
+            let failure = &report.violation().unwrap().failure;
+            let waits = matches!(failure, Failure::Deadlock { threads } if *threads == [0, 1]);
+            assert!(waits && !report.to_string().contains("`Explorer::spins`"), "{report}");
+        }
+        for report in explore(false, locks, 50) {
+            let failure = &report.violation().unwrap().failure;
+            let waits = matches!(failure, Failure::Livelock { threads, .. } if *threads == [0, 1]);
+            assert!(waits && livelocks(&report) == Some(50), "{report}");
+            assert!(report.violation().unwrap().html().contains("Explorer::spins"));
+        }
+    }
+}
+
+#[test]
+fn a_livelock_is_not_shrunk_to_a_deadlock() {
+    // Both wait at one place; the deadlock needs fewer switches.
+    let report = explore(|| {
+        let words = Arc::new([0; 2].map(AtomicU32::new));
+        let by_condition = choose(2) == 1;
+        if !by_condition {
+            let other = Arc::clone(&words);
+            spawn(move || other[0].store(1, Release)).join().unwrap();
+        }
+        wait(&words[1], by_condition);
+    });
+    assert!(livelocks(&report).is_some(), "{report}");
+    assert!(report.violation().unwrap().shrunk.unwrap().to.switches > 0, "{report}");
 }
 
 #[test]
@@ -188,7 +258,7 @@ fn a_loop_that_looks_seldom_is_not_stuck_while_there_is_news() {
                 poll(&words[1], inner);
             }
         });
-        assert!(deadlocks(&dead), "{inner}: {dead}");
+        assert!(livelocks(&dead).is_some(), "{inner}: {dead}");
     }
 }
 
@@ -200,7 +270,7 @@ fn a_loop_that_cannot_be_followed_far_enough_is_unknown() {
             spin_loop();
         }
     });
-    assert!(deadlocks(&report), "{report}");
+    assert!(livelocks(&report).is_some(), "{report}");
     let report = Explorer::new(Memory::C11)
         .spins(5_000)
         .explore(|| {

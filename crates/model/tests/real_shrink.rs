@@ -73,7 +73,7 @@ fn every_kind_of_violation_shrinks_and_stays_what_it_is() {
             spin_loop();
         }
     });
-    assert!(matches!(lost.failure, Failure::Deadlock { .. }), "{lost}");
+    assert!(matches!(lost.failure, Failure::Livelock { .. }), "{lost}");
     let leak = violation(&Explorer::new(Memory::C11), || {
         let shared = Arc::new(AtomicU32::new(0));
         let other = Arc::clone(&shared);

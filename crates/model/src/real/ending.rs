@@ -43,8 +43,14 @@ impl Core {
             let leaked = if leaks { None } else { self.heap.leaked() };
             return leaked.map(|site| Failure::Leak { site });
         }
-        let is_stuck = waiting.iter().all(|&thread| self.is_stuck(thread));
-        is_stuck.then_some(Failure::Deadlock { threads: waiting })
+        if !waiting.iter().all(|&thread| self.is_stuck(thread)) {
+            return None;
+        }
+        let loops = |&thread: &usize| self.threads[thread].state == State::Spinning;
+        Some(match waiting.iter().any(loops) {
+            true => Failure::Livelock { threads: waiting, rounds: self.limits.spins },
+            false => Failure::Deadlock { threads: waiting },
+        })
     }
 
     /// The number of events that each thread has executed.
@@ -64,7 +70,9 @@ impl Core {
         };
         let mut now = |thread: usize| add(thread, self.threads[thread].executed);
         match failure {
-            Failure::Deadlock { .. } | Failure::Leak { .. } => return self.progress(),
+            Failure::Deadlock { .. } | Failure::Livelock { .. } | Failure::Leak { .. } => {
+                return self.progress();
+            }
             Failure::Panic { thread, .. }
             | Failure::Condition { thread, .. }
             | Failure::Unpublished { thread, .. } => now(*thread),

@@ -321,8 +321,6 @@ impl<T: Ord + 'static> Exploration<T> {
             preemptions: counted(Turns::preemptions),
             contexts: counted(Turns::contexts),
             trace: trace::diagram(&core, &failure),
-            spins: (!core.spinning().is_empty() && matches!(failure, Failure::Deadlock { .. }))
-                .then_some(core.limits.spins),
             failure,
             after: self.executions,
             schedule,

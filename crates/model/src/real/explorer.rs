@@ -110,8 +110,9 @@ impl Explorer {
     }
 
     /// Takes a loop that calls `spin_loop` or `yield_now` to wait forever if it continues for this many rounds in which
-    /// nothing changes; the report says so. A loop that gives up by itself before that is explored to its end (up to
-    /// [`Explorer::events`]). More than [`Explorer::rounds`].
+    /// nothing changes; the report says so, and threads that wait forever for that reason are a
+    /// [`Failure::Livelock`](super::Failure::Livelock). A loop that gives up by itself before that is explored to its
+    /// end (up to [`Explorer::events`]). More than [`Explorer::rounds`].
     #[must_use]
     pub fn spins(mut self, most: u32) -> Explorer {
         self.spins = most;

@@ -44,7 +44,7 @@ pub(crate) fn place(core: &Core, failure: &Failure) -> Place {
         Failure::UseAfterFree { site, freed, .. } | Failure::DoubleFree { site, freed, .. } => {
             vec![site.to_string(), freed.to_string()]
         }
-        Failure::Deadlock { threads } => {
+        Failure::Deadlock { threads } | Failure::Livelock { threads, .. } => {
             threads.iter().map(|&thread| core.waits_at(thread).unwrap_or_default()).collect()
         }
     };

@@ -155,11 +155,28 @@ pub enum Failure {
         /// Where it was allocated.
         site: &'static Site<'static>,
     },
-    /// Threads wait forever.
+    /// Threads wait forever, and nothing is assumed: each waits for a lock, a futex, a condition, an end or a
+    /// [`wait_until`](super::wait_until) that no thread can bring about.
     Deadlock {
         /// The threads.
         threads: Vec<usize>,
     },
+    /// Threads wait forever, if a waiting loop that was followed for a while without an effect never gives up: no other
+    /// thread can end it. Other threads may wait as in a deadlock.
+    Livelock {
+        /// All threads that wait.
+        threads: Vec<usize>,
+        /// For how many rounds the loops were followed ([`Explorer::spins`](super::Explorer::spins)).
+        rounds: u32,
+    },
+}
+
+/// `threads 0 and 2 wait`
+fn waiting(threads: &[usize]) -> String {
+    match threads {
+        [thread] => format!("thread {thread} waits"),
+        threads => format!("threads {} wait", listed(threads)),
+    }
 }
 
 impl fmt::Display for Failure {
@@ -198,10 +215,12 @@ impl fmt::Display for Failure {
             Failure::Leak { site } => {
                 write!(f, "leak: the memory allocated at {site} is never freed")
             }
-            Failure::Deadlock { threads } => match &threads[..] {
-                [thread] => write!(f, "thread {thread} waits forever"),
-                threads => write!(f, "threads {} wait forever", listed(threads)),
-            },
+            Failure::Deadlock { threads } => write!(f, "{} forever", waiting(threads)),
+            Failure::Livelock { threads, rounds } => write!(
+                f,
+                "{} forever, if a loop that gave no sign of giving up in {rounds} rounds never does",
+                waiting(threads)
+            ),
         }
     }
 }
@@ -229,9 +248,6 @@ pub struct Violation {
     pub preemptions: Option<u32>,
     /// Its contexts, if they are bounded ([`Explorer::contexts`](super::Explorer::contexts)).
     pub contexts: Option<u32>,
-    /// If threads wait forever in loops: for how many rounds these loops went on
-    /// ([`Explorer::spins`](super::Explorer::spins)).
-    pub spins: Option<u32>,
 }
 
 /// How a violation was shrunk.
@@ -275,14 +291,12 @@ impl Violation {
         format!("UNC_REPLAY='{}' {}", self.schedule, tested())
     }
 
-    /// What is known of loops that are taken to wait forever.
-    fn waited(&self) -> Option<String> {
-        self.spins.map(|spins| {
-            format!(
-                "loops that wait gave no sign of giving up in {spins} rounds; to follow them further, raise \
-                 `Explorer::spins`"
-            )
-        })
+    /// What to do about an assumption that it rests on.
+    fn waited(&self) -> Option<&'static str> {
+        matches!(self.failure, Failure::Livelock { .. }).then_some(
+            "that the loop never gives up is assumed; to follow it further, raise `Explorer::spins`, or wait with \
+             `wait_until`, which needs no assumption",
+        )
     }
 
     /// The execution as a self-contained HTML page.
@@ -302,7 +316,7 @@ impl Violation {
             (if self.replayed { "Replayed" } else { "Found" }, &shrunk),
             ("To replay it", &how),
         ];
-        notes.extend(waited.as_deref().map(|waited| ("What was followed", waited)));
+        notes.extend(waited.map(|waited| ("What is assumed", waited)));
         self.trace.page(&notes)
     }
 
@@ -327,7 +341,11 @@ impl Violation {
     /// The violation in words, after `lead`.
     pub(crate) fn told(&self, lead: &str) -> String {
         let mut told = self.trace.text_after(lead);
-        let notes = self.shrunk.map(|shrunk| shrunk.to_string()).into_iter().chain(self.waited());
+        let notes = self
+            .shrunk
+            .map(|shrunk| shrunk.to_string())
+            .into_iter()
+            .chain(self.waited().map(str::to_owned));
         told.extend(notes.map(|note| wrapped("  (", 3, &format!("{note})"))));
         let (alone, command) = ("To run this execution alone:", self.command());
         let fits = alone.len() + 1 + command.len() <= WIDTH;

@@ -81,10 +81,14 @@ fn title(core: &Core, failure: &Failure) -> String {
     let lines = failure.to_string();
     let lines: Vec<_> = lines.lines().map(str::trim).collect();
     let told = lines.join("; ");
-    let Failure::Deadlock { threads } = failure else { return told };
+    let (threads, is_assumed) = match failure {
+        Failure::Deadlock { threads } => (threads, false),
+        Failure::Livelock { threads, .. } => (threads, true),
+        _ => return told,
+    };
     let names = Names::new(&core.graph);
     let waits = threads.iter().map(|&thread| waits::of(core, &names, thread).told(thread));
-    let first = (threads.len() > 1).then_some(told);
+    let first = (threads.len() > 1 || is_assumed).then_some(told);
     first.into_iter().chain(waits).collect::<Vec<_>>().join("\n")
 }
 
@@ -148,7 +152,7 @@ impl<'c> Drawing<'c> {
     fn find_drawn(&mut self, order: &[EventId], failure: &Failure) {
         let accesses = self.accesses.iter().map(|(_, access)| access.thread);
         let ends = match failure {
-            Failure::Deadlock { threads } => threads.clone(),
+            Failure::Deadlock { threads } | Failure::Livelock { threads, .. } => threads.clone(),
             Failure::Panic { thread, .. }
             | Failure::Condition { thread, .. }
             | Failure::Unpublished { thread, .. } => vec![*thread],
@@ -300,7 +304,7 @@ impl<'c> Drawing<'c> {
             Failure::Unpublished { thread, site } => {
                 point(*thread, "uses an atomic not published to it".into(), place(site));
             }
-            Failure::Deadlock { threads } => {
+            Failure::Deadlock { threads } | Failure::Livelock { threads, .. } => {
                 for &thread in threads {
                     let wait = waits::of(self.core, &self.names, thread);
                     let note = wait.site.map_or_else(String::new, place);
