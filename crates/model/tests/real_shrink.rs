@@ -2,10 +2,11 @@
 //! against all executions of random programs. tests/real_code.rs: every mutant.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use uncontended_model::real::{
     AtomicU32, Explorer, Failure, Memory, Mutex, UnsafeCell, Violation, park, spawn, spin_loop,
 };
+use uncontended_testkit::{Random, repetitions};
 
 fn violation(explorer: &Explorer, body: impl Fn() + 'static) -> Box<Violation> {
     let report = explorer.explore(body).unwrap();
@@ -39,6 +40,66 @@ fn what_the_violation_does_not_need_is_left_out() {
     assert_eq!((shrunk.to.switches, shrunk.to.old), (4, 0), "{shrunk}\n{small}");
     assert!(!small.schedule.contains(" 1") && !small.schedule.contains(" 2"), "{}", small.schedule);
     assert!(shrunk.to.steps < shrunk.from.steps, "{shrunk}");
+}
+
+/// Thread 2 has seen what thread 1 set after it had seen what thread 0 set first, but not what thread 0 sets last. The
+/// steps between, of these and of a fourth thread, are as many as `noise` draws.
+fn a_chain_in_noise(noise: &[Vec<(u64, usize)>]) {
+    let words = Arc::new([0; 6].map(AtomicU32::new));
+    let threads: Vec<_> = noise
+        .iter()
+        .cloned()
+        .enumerate()
+        .map(|(thread, noise)| {
+            let words = Arc::clone(&words);
+            spawn(move || {
+                let (mut seen, middle) = (0, noise.len() / 2);
+                for (at, (kind, word)) in noise.into_iter().enumerate() {
+                    match kind {
+                        0 => words[word].store(at as u32, Relaxed),
+                        1 => drop(words[word].fetch_add(1, SeqCst)),
+                        _ => drop(words[word].load(Relaxed)),
+                    }
+                    match thread {
+                        0 if at == 1 => words[3].store(1, SeqCst),
+                        0 if at == middle => words[4].store(1, SeqCst),
+                        1 if at == middle && words[3].load(SeqCst) == 1 => {
+                            words[5].store(1, SeqCst)
+                        }
+                        2 if at == 1 => seen = words[5].load(SeqCst),
+                        2 if at == middle && seen == 1 => assert_eq!(words[4].load(SeqCst), 1),
+                        _ => {}
+                    }
+                }
+            })
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+}
+
+#[test]
+fn few_switches_are_found_in_much_noise() {
+    let (mut found, mut from) = (0, 0);
+    for seed in 0..repetitions("noisy programs shrunk", 4, 100) {
+        let random = &mut Random(seed);
+        let steps = |random: &mut Random| 6 + random.below(8);
+        let draw = |random: &mut Random| (random.below(4), random.below(3) as usize);
+        let noise: Vec<Vec<_>> =
+            (0..4).map(|_| (0..steps(random)).map(|_| draw(random)).collect()).collect();
+        for memory in [Memory::C11, Memory::Sc] {
+            let noise = noise.clone();
+            let explorer = Explorer::new(memory).sample(1_000, seed).depth(3);
+            let report = explorer.explore(move || a_chain_in_noise(&noise)).unwrap();
+            let Some(violation) = report.violation() else { continue };
+            let shrunk = violation.shrunk.unwrap();
+            // Thread 0 starts them all; then each of three makes its steps at once.
+            assert_eq!(shrunk.to.counted(), 3, "{memory:?} {seed}: {violation}");
+            found += 1;
+            from += shrunk.from.counted();
+        }
+    }
+    println!("{found} violations of {from} switches");
+    assert!(found > 5 && from > 5 * found, "{found} violations of {from} switches");
 }
 
 #[test]

@@ -30,14 +30,6 @@ pub(crate) struct Made {
     pub(crate) others: Vec<Find>,
 }
 
-impl Turn {
-    /// The same thread's turn, with what it reads and where it writes left open.
-    pub(crate) fn loose(self) -> Turn {
-        let is_choice = matches!(self.find, Some(Find::Choice(_)));
-        Turn { find: self.find.filter(|_| is_choice), ..self }
-    }
-}
-
 impl Made {
     /// Other steps that could have been made, with their extra cost; `last` is the thread of the step before.
     pub(crate) fn instead(&self, last: Option<usize>) -> Vec<(Turn, Cost)> {

@@ -76,6 +76,9 @@ pub(crate) struct Plan {
     writes: HashMap<u32, Vec<(usize, usize, usize)>>,
 }
 
+/// A thread, and how many steps it has made.
+pub(crate) type Point = (usize, usize);
+
 /// The number of steps made by each thread, and the thread of the last one.
 type State = (Vec<usize>, usize);
 
@@ -168,27 +171,47 @@ impl Plan {
         })
     }
 
-    /// The cost of following `log`.
-    pub(crate) fn cost(&self, log: &[EventId]) -> Cost {
-        self.costs(log).into_iter().fold(Cost::default(), Add::add)
+    /// The cost of following `log`, step by step.
+    pub(crate) fn costs(&self, log: &[EventId]) -> Vec<Cost> {
+        let mut costs = Vec::new();
+        self.follow(log, |done, last, thread, unit| {
+            let switches = usize::from(last.is_some_and(|last| last != thread));
+            costs.push(Cost { switches, old: self.old(done, unit), steps: 1 });
+        });
+        costs
     }
 
-    /// The same, step by step.
-    pub(crate) fn costs(&self, log: &[EventId]) -> Vec<Cost> {
-        let mut done = vec![0; self.threads.len()];
-        let (mut costs, mut last) = (Vec::new(), None);
+    /// Where following `log` leaves a thread, finds an old value, or makes a write to its location: the other places at
+    /// which threads could stop to do with fewer switches or without the old value.
+    pub(crate) fn points(&self, log: &[EventId]) -> BTreeSet<Point> {
+        let mut points = BTreeSet::new();
+        self.follow(log, |done, last, thread, unit| {
+            points.extend(last.filter(|&last| last != thread).map(|last| (last, done[last])));
+            if self.old(done, unit) > 0 {
+                let writes = self.writes.get(&unit.location).into_iter().flatten();
+                points.extend(writes.map(|&(_, thread, at)| (thread, at)));
+                points.insert((thread, done[thread]));
+            }
+        });
+        points
+    }
+
+    /// Calls `each` for each step of `log`, with what is done before it, the last thread and its own.
+    fn follow<'p>(
+        &'p self,
+        log: &[EventId],
+        mut each: impl FnMut(&[usize], Option<usize>, usize, &'p Unit),
+    ) {
+        let (mut done, mut last) = (vec![0; self.threads.len()], None);
         for id in log {
             let thread = usize::from(id.thread);
             let Some(unit) = self.threads[thread].get(done[thread]) else { continue };
-            if unit.events[0] != *id {
-                continue;
+            if unit.events[0] == *id {
+                each(&done, last, thread, unit);
+                done[thread] += 1;
+                last = Some(thread);
             }
-            let switches = usize::from(last.is_some_and(|last| last != thread));
-            costs.push(Cost { switches, old: self.old(&done, unit), steps: 1 });
-            done[thread] += 1;
-            last = Some(thread);
         }
-        costs
     }
 
     /// The order of least cost; `None` if the search takes too long.

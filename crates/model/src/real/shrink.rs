@@ -4,10 +4,11 @@
 //! [`shrink`] takes a violation and searches for one of less [`Cost`] (switches, then steps):
 //! 1. What the violation does not need is removed: steps that lead to neither of the conflicting accesses, nor to the
 //!    panic. The rest is put in the order of least cost.
-//! 2. All executions of the program are run in order of cost, starting with those without switches, until a violation
-//!    is found or the bound on runs is hit. If the bound was not hit, none has less.
-//! 3. Otherwise pieces of one thread that are separated by others are joined, one pair at a time, as long as the
-//!    violation remains.
+//! 2. Executions are run in order of cost, starting with those without switches, that switch only at [`Plan::points`]:
+//!    where the violation does, or before a write that it ignores. There are few of them. This is repeated from what is
+//!    found until nothing better is.
+//! 3. All executions of the program are run in order of cost, until a violation is found or the bound on runs is hit.
+//!    If the bound was not hit, none has less.
 //!
 //! Every candidate is run, and counts only if it breaks the same rule at the same place (`place`). The result is a
 //! schedule that was followed to its violation. It depends only on the program, not on time.
@@ -19,13 +20,14 @@
 use super::core::{Core, Stop};
 use super::graph::EventId;
 use super::guide::{Guide, Turn};
-use super::order::{Cost, Plan, Weight};
+use super::order::{Cost, Plan, Point, Weight};
 use super::schedule::{self, Find, Step};
 use super::verdict::{Failure, Shrunk, Violation};
 use std::cell::RefCell;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::collections::{BTreeSet, BinaryHeap, HashMap, VecDeque};
 use std::mem::discriminant;
+use std::ops::Add;
 use std::rc::Rc;
 
 /// The limit on events of all runs together, per run allowed: a bound on time.
@@ -57,6 +59,18 @@ pub(crate) fn place(core: &Core, failure: &Failure) -> Place {
 struct Candidate {
     steps: VecDeque<Step>,
     cost: Cost,
+    /// See [`Plan::points`].
+    points: BTreeSet<Point>,
+}
+
+impl Candidate {
+    /// The last run.
+    fn of(core: &Core) -> Candidate {
+        let plan = Plan::new(&core.graph, &core.log, &core.progress());
+        let cost = plan.costs(&core.log).into_iter().fold(Cost::default(), Add::add);
+        let steps = schedule::steps(&core.graph, &core.log);
+        Candidate { steps, cost, points: plan.points(&core.log) }
+    }
 }
 
 struct Shrinking<'c> {
@@ -84,7 +98,7 @@ pub(crate) fn shrink(
 ) -> Option<(Failure, Shrunk)> {
     let (_, steps) = schedule::parse(&violation.schedule).ok()?;
     let place = (discriminant(&violation.failure), Vec::new());
-    let best = Candidate { steps, cost: Cost::default() };
+    let best = Candidate { steps, cost: Cost::default(), points: BTreeSet::new() };
     let mut shrinking =
         Shrinking { core, execute, leaks, place, best, runs: 0, events: 0, most_runs };
     core.borrow_mut().growth.single = true;
@@ -99,14 +113,12 @@ impl Shrinking<'_> {
         {
             let core = self.core.borrow();
             self.place = place(&core, &failure);
-            self.best.cost = Plan::new(&core.graph, &core.log, &core.progress()).cost(&core.log);
+            self.best = Candidate::of(&core);
         }
         let before = self.best.cost;
         self.tidy(&failure);
-        let is_least = self.search();
-        if !is_least {
-            self.descend();
-        }
+        self.narrow();
+        let is_least = self.search(None);
         let failure = self.follow(self.best.steps.clone())?;
         let (from, to, runs) = (before, self.best.cost, self.runs as u64);
         Some((failure, Shrunk { from, to, runs, is_least }))
@@ -177,17 +189,17 @@ impl Shrinking<'_> {
 
     /// The last run broke the rule: it becomes the best one if it costs less.
     fn take(&mut self) -> bool {
-        let core = self.core.borrow();
-        let cost = Plan::new(&core.graph, &core.log, &core.progress()).cost(&core.log);
-        let is_better = cost.weight() < self.best.cost.weight();
+        let made = Candidate::of(&self.core.borrow());
+        let is_better = made.cost.weight() < self.best.cost.weight();
         if is_better {
-            self.best = Candidate { steps: schedule::steps(&core.graph, &core.log), cost };
+            self.best = made;
         }
         is_better
     }
 
-    /// Runs executions in order of cost. True: none has fewer switches than the best one.
-    fn search(&mut self) -> bool {
+    /// Runs executions in order of cost: all of them, or those that differ at these points only. True: none has fewer
+    /// switches than the best one.
+    fn search(&mut self, points: Option<&BTreeSet<Point>>) -> bool {
         let options = self.options();
         let mut open = BinaryHeap::from([Reverse((Cost::default().weight(), 0))]);
         let mut entries: Vec<Entry> = vec![Entry { base: Rc::new(Vec::new()), at: 0, turn: None }];
@@ -211,8 +223,11 @@ impl Shrinking<'_> {
                 self.tidy(&failure);
             }
             let base: Rc<Vec<Turn>> = Rc::new(guide.trail.iter().map(|made| made.turn).collect());
-            let mut spent = Cost::default();
+            let (mut spent, mut steps) = (Cost::default(), HashMap::new());
             for (at, made) in guide.trail.iter().enumerate() {
+                let count = |thread| steps.get(&thread).copied().unwrap_or(0);
+                let is_point =
+                    |thread| points.is_none_or(|them| them.contains(&(thread, count(thread))));
                 if at >= decided {
                     let before = at.checked_sub(1);
                     let state = before.map_or(0, |before| states[before]);
@@ -222,7 +237,10 @@ impl Shrinking<'_> {
                         break;
                     }
                     *here = spent.weight();
-                    for (turn, more) in made.instead(before.map(|_| last)) {
+                    let may_switch = last != made.turn.thread || is_point(last);
+                    let may_differ = may_switch || is_point(made.turn.thread);
+                    let others = made.instead(before.map(|_| last)).into_iter();
+                    for (turn, more) in others.filter(|_| may_differ) {
                         let weight = (spent + more).weight();
                         if weight < self.best.cost.weight() {
                             open.push(Reverse((weight, entries.len())));
@@ -232,29 +250,19 @@ impl Shrinking<'_> {
                 }
                 let Some(&cost) = costs.get(at) else { break };
                 spent = spent + cost;
+                *steps.entry(made.turn.thread).or_default() += 1;
             }
         }
         true
     }
 
-    /// Joins pieces of one thread.
-    fn descend(&mut self) {
-        let mut goes_on = true;
-        while std::mem::take(&mut goes_on) {
-            let turns: Vec<Turn> = self.best.steps.iter().map(turn).collect();
-            for candidate in joined(&turns) {
-                if !self.may_go_on() {
-                    return;
-                }
-                let before = self.best.cost.weight();
-                if let (Some(failure), _) = self.guide(candidate.into(), &[]) {
-                    self.tidy(&failure);
-                }
-                if self.best.cost.weight() < before {
-                    goes_on = true;
-                    break;
-                }
-            }
+    /// Searches among the executions that differ from each other at the best one's points, as long as that helps.
+    fn narrow(&mut self) {
+        let mut before = None;
+        while before != Some(self.best.cost) {
+            before = Some(self.best.cost);
+            let points = self.best.points.clone();
+            self.search(Some(&points));
         }
     }
 
@@ -282,37 +290,6 @@ impl Entry {
     fn turns(&self) -> VecDeque<Turn> {
         self.base[..self.at].iter().copied().chain(self.turn).collect()
     }
-}
-
-fn turn(step: &Step) -> Turn {
-    Turn { thread: step.thread, find: Some(step.find) }
-}
-
-/// The turns with two pieces of one thread joined, in every way: the later one moved forward, or the earlier one
-/// delayed. Then with reads left to the newest writes.
-fn joined(turns: &[Turn]) -> Vec<Vec<Turn>> {
-    let mut pieces: Vec<Vec<Turn>> = Vec::new();
-    for turn in turns {
-        match pieces.last_mut() {
-            Some(piece) if piece[0].thread == turn.thread => piece.push(*turn),
-            _ => pieces.push(vec![*turn]),
-        }
-    }
-    let mut candidates = Vec::new();
-    for (later, piece) in pieces.iter().enumerate() {
-        let is_same = |other: &Vec<Turn>| other[0].thread == piece[0].thread;
-        let Some(earlier) = pieces[..later].iter().rposition(is_same) else { continue };
-        for (from, to) in [(later, earlier + 1), (earlier, later - 1)] {
-            let mut moved = pieces.clone();
-            let piece = moved.remove(from);
-            moved.insert(to, piece);
-            candidates.push(moved.concat());
-        }
-    }
-    let loose = candidates.iter().map(|turns| turns.iter().map(|turn| turn.loose()).collect());
-    let loose: Vec<_> = loose.collect();
-    candidates.extend(loose);
-    candidates
 }
 
 #[cfg(test)]
