@@ -47,19 +47,19 @@ fn a_schedule_that_does_not_fit_is_an_error() {
         ("c11@x:1 999999999999999999999999p", "is not a step"),
         ("c11@x:1 é", "'é' is not a step"),
         ("c11@x:1 256p", "thread 256 cannot move"),
-        ("c11@x:1 0c0", "cannot find Choice(0)"),
+        ("c11@x:1 0c0", "'0c0', but thread 0 "),
         ("c11@x:1 0z", "'0z' is not a step"),
         ("c11@x:1 3p", "thread 3 cannot move"),
-        ("c11@x:1 0w0", "cannot find Place(0)"),
-        ("c11@x:1 0p 0p 1r2.2", "cannot find From"),
-        ("c11@x:1 0p 0p 1r0.0 1w7", "cannot find Place(7)"),
-        ("c11@x:1 0p 0p 1r0.0 1w0 1p 2r0.0 2w1 2p 0p 0p 0r1.3", "cannot find From"),
+        ("c11@x:1 0w0", "'0w0', but thread 0 "),
+        ("c11@x:1 0p 0p 1r2.2", "'1r2.2', but thread 1 reads at "),
+        ("c11@x:1 0p 0p 1r0.0 1w7", "'1w7', but thread 1 writes "),
+        ("c11@x:1 0p 0p 1r0.0 1w0 1p 2r0.0 2w1 2p 0p 0p 0r1.3", "'0r1.3', but thread 0 reads at "),
     ] {
         let misfit = explorer().replay(schedule, lost_update).unwrap_err().to_string();
         assert!(misfit.contains(why) && misfit.contains("does not fit"), "{schedule}: {misfit}");
     }
     let more = explorer().replay("c11@x:1 0c1 0c1 0p", || assert!(choose(2) == 1)).unwrap_err();
-    assert!(more.to_string().contains("cannot find Choice(1)"), "{more}");
+    assert!(more.to_string().contains("'0c1', but thread 0 "), "{more}");
 }
 
 #[test]
@@ -114,6 +114,9 @@ fn a_variable_without_meaning_is_an_error() {
     const TEST: &str = "a_variable_without_meaning_is_an_error";
     if std::env::var_os("UNC_TRIED").is_some() {
         println!("{}", explorer().explore(|| ()).expect_err("refused"));
+        if std::env::var_os("UNC_REPLAY").is_none() {
+            explorer().outcomes(|| ()).expect_err("refused");
+        }
         return;
     }
     for (variable, value, why) in [

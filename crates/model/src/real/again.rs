@@ -54,8 +54,8 @@ impl Core {
             event.op == request.op || (request.address && event.op.same_shape(request.op));
         if !same_op || event.location != request.location {
             let message = format!(
-                "thread {thread}, event {}: an earlier run did {:?} at {}, this one does {:?} at {}",
-                id.index, event.op, event.site, request.op, request.site
+                "thread {thread} {} at {} where it {} at {} in an earlier run (its step {})",
+                request.op, request.site, event.op, event.site, id.index
             );
             self.stop = Some(Stop::Diverged(hidden(message)));
             return None;

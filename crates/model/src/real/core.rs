@@ -546,7 +546,7 @@ impl Core {
             return true;
         };
         let why = format!(
-            "symmetric threads must do the same: thread {thread} does {op:?} at {site}, {why}, though they have found \
+            "symmetric threads must do the same: thread {thread} {op} at {site}, {why}, though they have found \
              the same so far. {}",
             hidden("nothing explored distinguishes them")
         );

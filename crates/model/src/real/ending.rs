@@ -1,13 +1,24 @@
 //! How a run ended, and which of its events led there.
 
 use super::clock::Clock;
-use super::core::{Core, State};
+use super::core::{Core, State, Stop};
 use super::graph::{Event, EventId, Kind};
 use super::verdict::{Bound, Failure};
+use std::fmt;
 use std::panic::Location as Site;
 
 /// The longest round, in events, that the search for a loop considers.
 const LONGEST_ROUND: usize = 100;
+
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Stop::Failure(failure) => failure.fmt(f),
+            Stop::Bound(bound) => bound.fmt(f),
+            Stop::Diverged(why) | Stop::Misfit(why) => f.write_str(why),
+        }
+    }
+}
 
 /// A use of plain memory, and how many events its thread had executed.
 #[derive(Clone, Copy, Debug)]

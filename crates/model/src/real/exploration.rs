@@ -117,7 +117,7 @@ impl<T: Ord + 'static> Exploration<T> {
             rerun: 0,
             is_out_of_time: false,
             begun: Instant::now(),
-            limit: bounds.time_limit(),
+            limit: bounds.time,
             bound: None,
             bound_before: None,
             last: None,

@@ -292,16 +292,17 @@ impl Explorer {
         self
     }
 
-    /// The number of processes, as set or from `UNC_JOBS`.
-    pub(super) fn processes(&self) -> usize {
-        let asked = || asked_for::<usize>("UNC_JOBS").ok()?;
-        if self.checkpoint.is_some() { 1 } else { self.jobs.or_else(asked).unwrap_or(1) }
+    /// The same, with what the environment asks for where nothing was set.
+    fn as_asked(&self) -> Result<Explorer, Diverged> {
+        let (jobs, seconds) = (asked_for("UNC_JOBS")?, asked_for("UNC_TIME")?);
+        let time = seconds.map(Duration::try_from_secs_f64).transpose();
+        let time = time.map_err(|_| meaningless("UNC_TIME", "not a number of seconds"))?;
+        Ok(Explorer { jobs: self.jobs.or(jobs), time: self.time.or(time), ..self.clone() })
     }
 
-    /// The time limit, as set or from `UNC_TIME`.
-    pub(super) fn time_limit(&self) -> Option<Duration> {
-        let seconds = || asked_for("UNC_TIME").ok()?;
-        self.time.or_else(|| Duration::try_from_secs_f64(seconds()?).ok())
+    /// The number of processes that share the search.
+    pub(super) fn processes(&self) -> usize {
+        if self.checkpoint.is_some() { 1 } else { self.jobs.unwrap_or(1).max(1) }
     }
 
     pub(super) fn limits(&self) -> Limits {
@@ -339,18 +340,14 @@ impl Explorer {
     #[track_caller]
     pub fn explore(&self, body: impl Fn() + 'static) -> Result<Report, Diverged> {
         let (name, body) = (self.name(Site::caller()), Rc::new(body));
-        asked_for::<usize>("UNC_JOBS")?;
-        let seconds = asked_for("UNC_TIME")?;
-        if seconds.is_some_and(|seconds| Duration::try_from_secs_f64(seconds).is_err()) {
-            return Err(meaningless("UNC_TIME", "not a number of seconds"));
-        }
+        let asked = self.as_asked()?;
         if let Some(schedule) = std::env::var_os("UNC_REPLAY") {
             let again = Rc::clone(&body);
             if let Some(report) = self.replay_asked(&schedule, &name, move || again())? {
                 return Ok(report);
             }
         }
-        Exploration::new(self, name, move || body()).run_as_asked()
+        Exploration::new(&asked, name, move || body()).run_as_asked()
     }
 
     /// The report of the schedule in `UNC_REPLAY`, if it is of the exploration `name` and fails there.
@@ -391,7 +388,7 @@ impl Explorer {
         seed: u64,
         body: impl Fn() + 'static,
     ) -> Result<Result<Estimate, Box<Report>>, Diverged> {
-        let all = Explorer { turns: None, symmetry: false, ..self.clone() };
+        let all = Explorer { turns: None, symmetry: false, ..self.as_asked()? };
         Exploration::new(&all, self.name(Site::caller()), body).estimate(probes, seed)
     }
 
@@ -429,13 +426,14 @@ impl Explorer {
     /// Explores `body` and counts the executions for each result it returns.
     ///
     /// # Errors
-    /// [`Diverged`] if the code depends on state that the checker does not see.
+    /// [`Diverged`] if the code depends on state that the checker does not see, or if `UNC_TIME` or `UNC_JOBS` has no
+    /// meaning.
     #[track_caller]
     pub fn outcomes<T: Ord + 'static>(
         &self,
         body: impl Fn() -> T + 'static,
     ) -> Result<(BTreeMap<T, u64>, Report), Diverged> {
-        let unnoted = Explorer { checkpoint: None, jobs: Some(1), ..self.clone() };
+        let unnoted = Explorer { checkpoint: None, jobs: Some(1), ..self.as_asked()? };
         let mut exploration = Exploration::new(&unnoted, self.name(Site::caller()), body);
         let report = exploration.run_as_asked()?;
         exploration.samples.clear();

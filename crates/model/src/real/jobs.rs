@@ -248,7 +248,7 @@ impl<T: Ord + 'static> Exploration<T> {
     fn numbered(&self, number: u64) -> Bound {
         match number {
             0 => Bound::Executions(self.bounds.executions),
-            1 => Bound::Time(self.bounds.time_limit().unwrap_or_default()),
+            1 => Bound::Time(self.bounds.time.unwrap_or_default()),
             2 => Bound::Events(self.bounds.events),
             3 => Bound::Threads(super::MAX_THREADS),
             4 => Bound::Memory(self.bounds.memory_bytes),

@@ -1,5 +1,6 @@
 //! Requests from explored code to the checker: accesses, fences, waiting and threads, as plain data.
 
+use std::fmt;
 use std::sync::atomic::Ordering;
 
 /// An ordering split into its parts.
@@ -173,6 +174,30 @@ pub(crate) enum Op {
     Choice {
         options: u64,
     },
+}
+
+/// What a thread does by it, in words that follow the thread's name.
+impl fmt::Display for Op {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Op::Load { .. } => f.write_str("reads"),
+            Op::Store { value, .. } => write!(f, "writes {value:#x}"),
+            Op::Rmw { operand, .. } => write!(f, "updates by {operand:#x}"),
+            Op::Unlocked { operand, .. } => write!(f, "updates without a lock by {operand:#x}"),
+            Op::Cas { expected, new, .. } => write!(f, "exchanges {expected:#x} for {new:#x}"),
+            Op::AwaitCas { expected, new, .. } => {
+                write!(f, "waits for {expected:#x} to make it {new:#x}")
+            }
+            Op::Fence { .. } => f.write_str("fences"),
+            Op::Light => f.write_str("makes a light fence"),
+            Op::Heavy => f.write_str("makes a heavy fence"),
+            Op::Spawn { child } => write!(f, "starts thread {child}"),
+            Op::Begin => f.write_str("begins"),
+            Op::End => f.write_str("ends"),
+            Op::Join { child } => write!(f, "joins thread {child}"),
+            Op::Choice { options } => write!(f, "chooses among {options}"),
+        }
+    }
 }
 
 /// The effect of a reading request, given the value it finds.

@@ -14,7 +14,7 @@ use super::core::{Core, Request, Stop};
 use super::graph::{EventId, Graph, Kind, Location};
 use super::op::{Effect, Op};
 use std::collections::{HashMap, VecDeque};
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
 /// What a step finds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,6 +41,21 @@ impl Find {
 pub(crate) struct Step {
     pub(crate) thread: usize,
     pub(crate) find: Find,
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Step { thread, find } = self;
+        match find {
+            Find::From(from, None) => write!(f, "{thread}r{}.{}", from.thread, from.index),
+            Find::From(from, Some(place)) => {
+                write!(f, "{thread}r{}.{}w{place}", from.thread, from.index)
+            }
+            Find::Place(place) => write!(f, "{thread}w{place}"),
+            Find::Choice(value) => write!(f, "{thread}c{value}"),
+            Find::Plain => write!(f, "{thread}p"),
+        }
+    }
 }
 
 /// The events listed in `log`, in its order, as they are in `graph`.
@@ -100,17 +115,8 @@ impl Places {
 /// The line for these steps of the exploration called `name`.
 pub(crate) fn text(name: &str, steps: &VecDeque<Step>) -> String {
     let mut text = name.to_owned();
-    for Step { thread, find } in steps {
-        let written = match find {
-            Find::From(from, None) => write!(text, " {thread}r{}.{}", from.thread, from.index),
-            Find::From(from, Some(place)) => {
-                write!(text, " {thread}r{}.{}w{place}", from.thread, from.index)
-            }
-            Find::Place(place) => write!(text, " {thread}w{place}"),
-            Find::Choice(value) => write!(text, " {thread}c{value}"),
-            Find::Plain => write!(text, " {thread}p"),
-        };
-        written.expect("a string takes all");
+    for step in steps {
+        write!(text, " {step}").expect("a string takes all");
     }
     text
 }
@@ -157,7 +163,7 @@ impl Core {
         }
         self.script.pop_front();
         if !self.is_possible(step.find, thread, request) {
-            let what = format!("{:?} at {} cannot find {:?}", request.op, request.site, step.find);
+            let what = format!("'{step}', but thread {thread} {} at {}", request.op, request.site);
             self.stop = Some(Stop::Misfit(what));
             return None;
         }

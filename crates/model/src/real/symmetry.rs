@@ -136,7 +136,7 @@ pub(crate) fn differs(
         || (is_address && op.same_shape(twin.op))
         || (is_queued(op) && is_queued(twin.op));
     let is_there = are_alike(graph, (left, twin.location), (thread, location));
-    (!is_same || !is_there).then(|| format!("thread {left} does {:?} at {}", twin.op, twin.site))
+    (!is_same || !is_there).then(|| format!("thread {left} {} at {}", twin.op, twin.site))
 }
 
 /// The write that `thread` must wait on next, because its left neighbour waits there.

@@ -32,7 +32,7 @@ impl<T: Ord + 'static> Exploration<T> {
         core.growth.single = false;
         let left = std::mem::take(&mut core.script).len();
         let why = match core.stop.take() {
-            Some(stop) => format!("it ends early: {stop:?}"),
+            Some(stop) => format!("it ends early: {stop}"),
             None if left > 0 => format!("it stops {left} steps before its end"),
             None if twin.as_ref() != Some(result) => "it returns something else".into(),
             None => match exchange.other_value(&graph, &core.graph) {
