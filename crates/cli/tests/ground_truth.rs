@@ -54,9 +54,13 @@ impl Expectation {
                 let [row] = rows[..] else {
                     return Some(format!("{self:?}: {} rows instead of one", rows.len()));
                 };
-                row.pointer(&format!("/{}", field.replace('.', "/")))
-                    .cloned()
-                    .unwrap_or(Value::Null)
+                match field.strip_prefix("held_by(").and_then(|rest| rest.strip_suffix(')')) {
+                    Some(function) => held_by(row, function),
+                    None => row
+                        .pointer(&format!("/{}", field.replace('.', "/")))
+                        .cloned()
+                        .unwrap_or(Value::Null),
+                }
             }
         };
         (!self.holds(&found)).then(|| format!("{self:?}: the report says {found}"))
@@ -105,6 +109,30 @@ impl Expectation {
     }
 }
 
+/// The waiting that a function's holds caused.
+fn held_by(row: &Value, function: &str) -> Value {
+    let pieces = row["held_by"].as_array().into_iter().flatten();
+    let of = pieces.filter(|piece| piece["site"]["function"] == *function);
+    Value::from(of.filter_map(|piece| piece["wait_ns"].as_u64()).sum::<u64>())
+}
+
+/// Rows whose blame does not sum to their waiting, or is not sorted.
+fn wrongly_blamed(report: &Value) -> Vec<&Value> {
+    let processes = report["processes"].as_array().into_iter().flatten();
+    let rows = processes.flat_map(|process| process["locks"].as_array().into_iter().flatten());
+    let is_wrong = |row: &&Value| {
+        let Some(blame) = row["blame"].as_object() else { return !row["held_by"].is_null() };
+        let parts = ["held_ns", "ended_ns", "idle_ns", "unknown_ns"];
+        let sum: u64 = parts.iter().filter_map(|part| blame[*part].as_u64()).sum();
+        let pieces = row["held_by"].as_array().into_iter().flatten();
+        let waits: Vec<u64> = pieces.filter_map(|piece| piece["wait_ns"].as_u64()).collect();
+        sum != row["wait_ns"]["total"].as_u64().unwrap_or(0)
+            || !waits.is_sorted_by(|a, b| a >= b)
+            || waits.iter().sum::<u64>() < blame["held_ns"].as_u64().unwrap_or(0)
+    };
+    rows.filter(is_wrong).collect()
+}
+
 /// Runs a program under the observer and checks the report against all of its statements.
 fn check_with(name: &str, arguments: &[&str], status: i32) -> Value {
     let program = Program::compile(name, &["-O1", "-rdynamic"]);
@@ -122,6 +150,7 @@ fn check_with(name: &str, arguments: &[&str], status: i32) -> Value {
     let report: Value =
         serde_json::from_str(&std::fs::read_to_string(&json).expect("a report")).expect("JSON");
     let expectations: Vec<Expectation> = stdout.lines().filter_map(Expectation::parse).collect();
+    assert_eq!(wrongly_blamed(&report), Vec::<&Value>::new(), "{name}");
     assert!(!expectations.is_empty(), "{name} says nothing about its locks: {stdout}{stderr}");
     let unmet: Vec<String> =
         expectations.iter().filter_map(|expectation| expectation.unmet(&report)).collect();
@@ -140,11 +169,19 @@ macro_rules! programs {
 }
 
 programs! {
-    address_reuse annotated barger c11 cancelled_in_semaphore cancelled_mid_wait conditions constructor_waits
+    address_reuse annotated barger blame_dies blame_gives_up blame_one_long blame_signals blame_turns
+    blame_two_holders blame_wrapped c11 cancelled_in_semaphore cancelled_mid_wait conditions constructor_waits
     coroutine fork_held forked_bare free_but_off_cpu full_record futex held_for_life holder_sleeps late_destructors
     many many_keys no_frame_information own_close own_malloc plugin quiet_release readers_starve_writer sandbox
     semaphore_lock signal_handler_locks signal_jumps_out signal_many_locks small_stack spin_and_barrier timed_out
     trylock_loop types vfork_exec wait_moves waiters_in_turn way_back
+}
+
+#[test]
+fn one_hold_costs_each_of_many_waiters() {
+    for waiters in [1, 2, 8, 9, 64] {
+        check_with("blame_many_waiters", &[&waiters.to_string()], 0);
+    }
 }
 
 /// A program that ends itself by SIGKILL.

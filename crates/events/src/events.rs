@@ -1,8 +1,8 @@
 //! The events of a lock, the same for every kind that excludes: acquired, blocked, given up, released.
 //!
 //! # Contract
-//! [`acquired`], [`release`] and [`Blocked`] record one event each, at a [`Site`]. An event that concerns only the
-//! holder writes only to the holder's own cell, and reads the clock only where holds are recorded.
+//! [`acquired`], [`release`] (in `releases`) and [`Blocked`] record one event each, at a [`Site`]. An event that
+//! concerns only the holder writes only to the holder's own cell, and reads the clock only where holds are recorded.
 //! # State
 //! `Lock::attention` says whether a release concerns other threads. If it does, `Lock::release` is its time until the
 //! next owner clears it; otherwise it stays 0, as while the lock is held. `Lock::owner` is the cell of the last owner,
@@ -11,13 +11,15 @@
 //! I1: only its own thread writes a cell (layout), so plain loads and stores count exactly.
 //! I2: `Lock` words are written by the holder, or by a thread whose stale value only blurs the evidence, never a count.
 //! # Edges
-//! None: the program's own lock orders the words that the next owner reads.
+//! free: [`take`] -> `blame::Free`, there. The program's own lock orders the words that the next owner reads.
 
+use crate::blame;
+pub use crate::releases::{Unlock, record_hold, release, releasing, releasing_shared};
 use crate::site::{Recorder, Row, Site};
 use crate::waiters::{self, Wait};
-use uncontended_atomic::{AtomicU64, Ordering::Relaxed};
-use uncontended_trace::histogram::{COARSE, FINE};
-use uncontended_trace::layout::{Cell, Cold, Extreme, Late, Lock, cause, units};
+use uncontended_atomic::{AtomicU64, Ordering::Relaxed, Ordering::Release};
+use uncontended_trace::histogram::FINE;
+use uncontended_trace::layout::{Cell, Cold, Extreme, Lock, cause, units};
 
 /// Adds one; the counter has a single writer (I1).
 #[inline(always)]
@@ -25,7 +27,7 @@ pub fn bump(counter: &AtomicU64) {
     counter.store(counter.load(Relaxed) + 1, Relaxed);
 }
 
-fn add(sum: &AtomicU64, more: u64) {
+pub(crate) fn add(sum: &AtomicU64, more: u64) {
     sum.store(sum.load(Relaxed).wrapping_add(more), Relaxed);
 }
 
@@ -39,7 +41,7 @@ pub fn acquired<S: Site>(at: S, row: Row) {
         let (thread, place) = at.split();
         return acquired_noted::<S>(thread, place, row);
     }
-    own(at.recorder(), row, || if at.recorder().holds { at.ticks() } else { 1 });
+    own(at.recorder(), row, at.site(), || if at.recorder().holds { at.ticks() } else { 1 });
 }
 
 /// The same for a lock that other threads want or wanted, or that the thread held already.
@@ -60,7 +62,7 @@ fn acquired_noted<S: Site>(thread: S::Thread, place: S::Place, row: Row) {
     if waiters::count(lock) != 0 {
         barged(at, row, now);
     }
-    take(at.recorder(), row, now);
+    take(at.recorder(), row, at.site(), now);
 }
 
 /// The number by which a lock knows its owner.
@@ -78,16 +80,21 @@ fn last_release(recorder: &Recorder, lock: &Lock) -> Option<u64> {
     (stamp != 0 || was_seen()).then_some(stamp)
 }
 
-/// The calling thread holds the lock exclusively from `now` on.
+/// The calling thread holds the lock exclusively from `now` on, by an acquisition with the stack `site`.
 #[inline(always)]
-pub fn take(recorder: &Recorder, row: Row, now: u64) {
-    row.lock.release.store(0, Relaxed);
-    own(recorder, row, || now);
+pub fn take(recorder: &Recorder, row: Row, site: u32, now: u64) {
+    let release = row.lock.release.load(Relaxed);
+    if release != 0 {
+        blame::close(row.lock, release, now);
+        // EDGE free (release): the time that was free.
+        row.lock.release.store(0, Release);
+    }
+    own(recorder, row, site, || now);
 }
 
 /// Begins the calling thread's hold. The clock is read last: right before an atomic instruction it costs least.
 #[inline(always)]
-pub fn own(recorder: &Recorder, row: Row, now: impl Fn() -> u64) {
+pub fn own(recorder: &Recorder, row: Row, site: u32, now: impl Fn() -> u64) {
     let Row { cell, lock } = row;
     let (owner, own) = (lock.owner.load(Relaxed), id(recorder, cell));
     if owner != own {
@@ -96,6 +103,7 @@ pub fn own(recorder: &Recorder, row: Row, now: impl Fn() -> u64) {
         }
         lock.owner.store(own, Relaxed);
     }
+    cell.site.store(site, Relaxed);
     cell.depth.store(1, Relaxed);
     cell.hold_start.store(now(), Relaxed);
 }
@@ -115,6 +123,9 @@ fn barged(at: impl Site, row: Row, now: u64) {
         waiters::opened(at.recorder(), lock, release, now)
     };
     if let Some(opened) = opened {
+        if release == 0 {
+            blame::close(lock, opened, now);
+        }
         close_idle(at, row, Idle { opened, now, release, cause: cause::BARGED });
     }
 }
@@ -245,10 +256,19 @@ impl<S: Site> Blocked<S> {
         let release = last_release(at.recorder(), row.lock);
         let opened = release.and_then(|release| wait.opened(at.recorder(), row.lock, release, now));
         let release = release.unwrap_or(0);
+        if let (0, Some(opened)) = (release, opened) {
+            blame::close(row.lock, opened, now);
+        }
+        let Wait { arrival, free, .. } = wait;
         wait.leave(at.recorder(), row.lock);
         bump(&row.cell.acquisitions);
-        take(at.recorder(), row, now);
+        take(at.recorder(), row, at.site(), now);
         record_wait(at, row, Waited { call, now, release, ended: End::Came });
+        record_free(
+            at.recorder(),
+            row.cell,
+            free.since(row.lock, 0).min(now.saturating_sub(arrival)),
+        );
         if let Some(opened) = opened {
             let woken = row.lock.woken.load(Relaxed);
             let cause = match release {
@@ -273,7 +293,14 @@ impl<S: Site> Blocked<S> {
         } else {
             None
         };
+        let Wait { arrival, free, .. } = wait;
         let others = wait.leave(at.recorder(), row.lock);
+        if let Some(piece) = blame::last_piece(at.recorder(), row.lock, arrival, now) {
+            blame::book(at.recorder(), row.cell, piece);
+        }
+        let free_now = if release != 0 { now.saturating_sub(release) } else { 0 };
+        let free = free.since(row.lock, free_now).min(now.saturating_sub(arrival));
+        record_free(at.recorder(), row.cell, free);
         match opened {
             Some(opened) if others == 0 => {
                 row.lock.wanted_at.store(0, Relaxed); // The next waiter wants it only from its arrival on.
@@ -325,6 +352,23 @@ pub fn record_wait(at: impl Site, row: Row, waited: Waited) {
     note_extreme(at, &cold.wait_worst, row.lock, fresh);
 }
 
+/// Records the part of a wait during which the lock was free.
+pub fn record_free(recorder: &Recorder, cell: &Cell, free: u64) {
+    if let Some(cold) = cold(recorder, cell) {
+        add(&cold.wait_free, free);
+    }
+}
+
+/// A try failed because the lock was not free.
+#[cold]
+pub fn try_failed(at: impl Site, cell: &Cell) {
+    let busy = at.begin();
+    if let Some(cold) = cold(at.recorder(), cell) {
+        bump(&cold.try_failed);
+    }
+    drop(busy);
+}
+
 /// Calls `wait` for an object without a holder. `ended` says how its result ends the wait; none: it did not wait.
 #[inline(always)]
 pub fn sleep<R: Copy>(
@@ -348,12 +392,25 @@ pub fn sleep<R: Copy>(
     result
 }
 
-/// Records how long a mutex was free while a thread returned to it from a condition variable. The signal or the
-/// deadline that ended the wait preceded the release (otherwise the return would not have blocked), so the thread had
-/// been woken by then. The thread must be marked as recording.
-pub fn came_back(at: impl Site, row: Row, release: u64, now: u64) {
+/// A return to a mutex from a condition variable that another thread made wait.
+#[derive(Debug)]
+pub struct Back {
+    /// When the wait for the condition ended.
+    pub ended: u64,
+    /// The last release of the mutex, after that.
+    pub release: u64,
+    /// When the thread had the mutex.
+    pub now: u64,
+}
+
+/// Records how long a mutex was free while a thread returned to it, and what its last hold cost the thread. The signal
+/// or the deadline that ended the wait preceded the release (otherwise the return would not have blocked), so the
+/// thread had been woken by then. The thread must be marked as recording, and the owner be as before.
+pub fn came_back(at: impl Site, row: Row, Back { ended, release, now }: Back) {
     let cause = cause::NOT_SCHEDULED;
     close_idle(at, row, Idle { opened: release, now, release, cause });
+    record_free(at.recorder(), row.cell, now.saturating_sub(release));
+    blame::book_return(at.recorder(), row, ended, release);
 }
 
 /// Why a lock was idle before a waiter that `call`ed for it got it: `woken` is when the releaser had made its wakeup.
@@ -366,177 +423,5 @@ pub fn cause_of(call: u64, opened: u64, woken: u64, now: u64) -> u32 {
         cause::NOT_WOKEN
     } else {
         cause::NOT_SCHEDULED
-    }
-}
-
-/// Releases the lock by `unlock`, which returns 0 if it succeeded. `wakes` says just before that whether the release
-/// may wake a waiter.
-#[inline(always)]
-pub fn release<S: Site>(
-    at: S,
-    row: Row,
-    wakes: impl Fn() -> bool,
-    unlock: impl Fn() -> i32,
-) -> i32 {
-    let Row { cell, lock } = row;
-    if lock.attention.load(Relaxed) != 0 || cell.depth.load(Relaxed) != 1 {
-        let (thread, place) = at.split();
-        return release_noted::<S>(thread, place, row, wakes, unlock);
-    }
-    cell.depth.store(0, Relaxed);
-    let now = if at.recorder().holds { at.ticks() } else { 0 };
-    let result = unlock();
-    if result != 0 {
-        cell.depth.store(1, Relaxed); // The release failed.
-    } else if at.recorder().holds {
-        record_hold(cell, now);
-    }
-    result
-}
-
-/// The same if other threads want the lock or will return to it, or if the thread's depth is not 1.
-#[inline(never)]
-fn release_noted<S: Site>(
-    thread: S::Thread,
-    place: S::Place,
-    row: Row,
-    wakes: impl Fn() -> bool,
-    unlock: impl Fn() -> i32,
-) -> i32 {
-    let at = S::join(thread, place);
-    let mut noted = releasing(at, row);
-    if let Some(noted) = noted.as_mut().filter(|noted| noted.wakes) {
-        noted.wakes = wakes();
-    }
-    let result = unlock();
-    match noted {
-        Some(noted) if result == 0 => noted.done(at, row, row.lock),
-        Some(noted) => noted.refused(row),
-        None => {}
-    }
-    result
-}
-
-/// A release that other threads may need to know of, from its timestamp to what is recorded after it.
-#[derive(Debug)]
-pub struct Unlock {
-    now: u64,
-    /// Whether the release may wake a waiter: cleared by a lock that knows better.
-    wakes: bool,
-    /// Whether this thread's own hold ends.
-    ends_hold: bool,
-    /// Whether the stack is recorded, or no other thread needs it.
-    stack_known: bool,
-}
-
-/// Records the time of the release that is about to happen; `None` if a recursive lock stays held.
-pub fn releasing(at: impl Site, row: Row) -> Option<Unlock> {
-    let Row { cell, lock } = row;
-    let depth = cell.depth.load(Relaxed);
-    if depth > 1 {
-        cell.depth.store(depth - 1, Relaxed);
-        return None;
-    }
-    let release = stamp(at, lock, depth == 1);
-    cell.depth.store(0, Relaxed);
-    lock.release.store(release.now, Relaxed);
-    Some(release)
-}
-
-/// The same for one of several holders; the last one leaves the lock `state` free.
-pub fn releasing_shared(at: impl Site, mine: Row, state: &Lock) -> Unlock {
-    let depth = mine.cell.depth.load(Relaxed);
-    let release = stamp(at, state, depth == 1);
-    mine.cell.depth.store(depth.saturating_sub(1), Relaxed);
-    if depth != 0 && state.holders.fetch_sub(1, Relaxed) == 1 {
-        state.release.store(release.now, Relaxed);
-    }
-    release
-}
-
-#[inline(always)]
-fn stamp(at: impl Site, lock: &Lock, ends_hold: bool) -> Unlock {
-    let now = at.ticks();
-    if lock.attention.load(Relaxed) == 0 {
-        return Unlock { now, wakes: false, ends_hold, stack_known: true };
-    }
-    let stack = at.known_stack();
-    lock.release_stack.store(stack.unwrap_or(0), Relaxed);
-    lock.stack_at.store(now, Relaxed);
-    let wanted = waiters::count(lock) != 0;
-    if wanted {
-        lock.wanted_at.store(now, Relaxed);
-    }
-    Unlock { now, wakes: wanted, ends_hold, stack_known: stack.is_some() }
-}
-
-impl Unlock {
-    /// The release failed.
-    #[cold]
-    fn refused(self, row: Row) {
-        row.lock.release.store(0, Relaxed);
-        row.cell.depth.store(u32::from(self.ends_hold), Relaxed);
-    }
-
-    /// Records what the release ended, outside the critical section.
-    #[inline(always)]
-    pub fn done(self, at: impl Site, row: Row, lock: &'static Lock) {
-        if self.wakes {
-            lock.woken.store(at.ticks(), Relaxed);
-        }
-        if !self.stack_known {
-            self.report_stack(at, lock);
-        }
-        if self.ends_hold && at.recorder().holds {
-            record_hold(row.cell, self.now);
-        }
-    }
-
-    /// Records the stack of the release.
-    #[cold]
-    fn report_stack(&self, at: impl Site, lock: &'static Lock) {
-        let busy = at.begin();
-        let stack = at.stack();
-        if let Some(list) = waiters::list_of(at.recorder(), lock) {
-            let slot = list.next_late.fetch_add(1, Relaxed) as usize % list.late.len();
-            let Late { ticks, stack: place } = &list.late[slot];
-            place.store(u64::from(stack), Relaxed);
-            ticks.store(self.now, Relaxed);
-        }
-        drop(busy);
-    }
-}
-
-/// Records the hold that ended at `now`.
-#[inline(always)]
-pub fn record_hold(cell: &Cell, now: u64) {
-    let begun = cell.hold_start.load(Relaxed);
-    debug_assert_ne!(begun, 0, "a hold that began");
-    cell.hold_start.store(0, Relaxed);
-    let length = now.saturating_sub(begun);
-    add(&cell.hold_total, length);
-    let bucket = COARSE.bucket(length);
-    let count = cell.hold[bucket].load(Relaxed).wrapping_add(1);
-    cell.hold[bucket].store(count, Relaxed);
-    if count == 0 {
-        let carry = &cell.hold_carry[bucket];
-        carry.store(carry.load(Relaxed).wrapping_add(1), Relaxed);
-    }
-    if length > cell.hold_fourth.load(Relaxed) {
-        note_long_hold(cell, length, begun);
-    }
-}
-
-#[cold]
-fn note_long_hold(cell: &Cell, length: u64, begun: u64) {
-    let [first, second, third] = &cell.hold_worst;
-    let worst = [first, second, third, &cell.hold_fourth];
-    let rank = worst.iter().position(|kept| length > kept.load(Relaxed)).unwrap_or(3);
-    for place in (rank..3).rev() {
-        worst[place + 1].store(worst[place].load(Relaxed), Relaxed);
-    }
-    worst[rank].store(length, Relaxed);
-    if rank == 0 {
-        cell.hold_worst_at.store(begun, Relaxed);
     }
 }

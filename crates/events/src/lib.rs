@@ -4,15 +4,18 @@
 //! [`site`] is what the observer knows about the calling thread. Everything else is computed here from atomics in the
 //! record alone, so it can be unit-tested, explored by the model checker, and run under Miri. [`generations`]: which
 //! lock an address is; [`events`]: acquired, blocked, released; [`waiters`]: the waiters of a lock, and since when it
-//! could have been taken; [`stacks`]: the numbers of stacks; [`maps`]: the kernel's list of a process's mappings.
+//! could have been taken; [`blame`]: the holds they waited for; [`stacks`]: the numbers of stacks; [`maps`]: the
+//! kernel's list of a process's mappings.
 //! # Evidence
 //! Unit tests next to each file, `tests/model.rs`, and `tests/programs` observed by `unc run`.
 
 #![forbid(unsafe_code)]
 
+pub mod blame;
 pub mod events;
 pub mod generations;
 pub mod maps;
+mod releases;
 pub mod site;
 pub mod stacks;
 pub mod waiters;

@@ -49,6 +49,9 @@ pub trait Site: Copy {
     /// The number of the call stack, if it is known without unwinding.
     fn known_stack(self) -> Option<u32>;
 
+    /// The number of the call stack as the site of a hold; 0 if it is unknown and too much work to find out now.
+    fn site(self) -> u32;
+
     /// The number of the call stack; 0 if there is no room. The thread must be marked as recording.
     fn stack(self) -> u32;
 }

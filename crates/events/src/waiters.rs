@@ -8,23 +8,30 @@
 //! opens at the later of the release and the earliest arrival ([`opened`]), and closes when a thread acquires the lock
 //! or the last waiter leaves.
 //! # State
-//! `Lock::attention` counts all waiters. The list holds the arrivals of the first sixteen, `Thread::waits_since` those
+//! `Lock::attention` counts all waiters. The list holds the arrivals of the first 64, `Thread::waits_since` those
 //! of the others. `Lock::open_since` keeps the start of an interval whose first waiter gave up while others stayed.
 //! # Invariants
 //! I1: only the waiter that claimed a slot writes it, from the claim until it leaves.
 //! # Evidence
 //! `tests/places.rs`, `tests/model.rs`; `tests/programs`: `barger.c`, `waiters_in_turn.c`, `free_but_off_cpu.c`.
 
+use crate::blame::Free;
 use crate::site::{Recorder, Site};
-use uncontended_atomic::{AtomicU64, Ordering::Relaxed};
-use uncontended_trace::layout::{ARRIVALS, Lock, Thread, WaiterList, attention};
+use uncontended_atomic::{AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
+use uncontended_trace::layout::{Lock, Thread, WaiterList, attention};
+
+/// Slots of the list among which waiters begin their search.
+const FRONT: usize = 8;
 
 /// A thread in the waiter list of a lock.
 #[derive(Debug)]
 pub struct Wait {
     /// When the thread called.
     pub call: u64,
-    arrival: u64,
+    /// When its waiting showed in `Lock::attention`.
+    pub arrival: u64,
+    /// How long the lock had been free by then.
+    pub free: Free,
     slot: Option<&'static AtomicU64>,
     unplaced: Option<&'static WaiterList>,
 }
@@ -36,23 +43,25 @@ impl Wait {
         lock.attention.fetch_add(1, Relaxed);
         let arrival = at.ticks();
         recorder.thread.asleep_since.store(call, Relaxed);
+        let free = Free::at(recorder, lock, arrival);
         let Some(list) = list_of(recorder, lock) else {
-            return Wait { call, arrival, slot: None, unplaced: None };
+            return Wait { call, arrival, free, slot: None, unplaced: None };
         };
         let claimed = |slot: &&AtomicU64| {
             slot.load(Relaxed) == 0 && slot.compare_exchange(0, arrival, Relaxed, Relaxed).is_ok()
         };
-        // Each thread begins elsewhere, so that they seldom want the same place.
+        // Each thread begins elsewhere, so that they seldom want the same place, but near the front: a releaser reads
+        // from there until it has met all waiters.
         let (before, after) =
-            list.arrivals.split_at(recorder.arena.unit_of(recorder.thread) as usize / 2 % ARRIVALS);
+            list.arrivals.split_at(recorder.arena.unit_of(recorder.thread) as usize / 2 % FRONT);
         match after.iter().chain(before).find(claimed) {
-            Some(slot) => Wait { call, arrival, slot: Some(slot), unplaced: None },
+            Some(slot) => Wait { call, arrival, free, slot: Some(slot), unplaced: None },
             None => {
                 let thread = recorder.thread;
                 thread.waits_since.store(arrival, Relaxed);
                 thread.waits_for.store(recorder.arena.unit_of(lock), Relaxed);
                 list.unplaced.fetch_add(1, Relaxed);
-                Wait { call, arrival, slot: None, unplaced: Some(list) }
+                Wait { call, arrival, free, slot: None, unplaced: Some(list) }
             }
         }
     }
@@ -72,7 +81,8 @@ impl Wait {
         debug_assert_ne!(count(lock), 0, "it waits until here");
         if let Some(slot) = self.slot {
             debug_assert_eq!(slot.load(Relaxed), self.arrival, "I1");
-            slot.store(0, Relaxed);
+            // SeqCst: keeps this store before the load of `wanted_at` in `blame::last_piece` (its I2).
+            slot.store(0, SeqCst);
         }
         if let Some(list) = self.unplaced {
             debug_assert_ne!(list.unplaced.load(Relaxed), 0);
@@ -108,18 +118,7 @@ pub fn list_of(recorder: &Recorder, lock: &'static Lock) -> Option<&'static Wait
 /// Since when the lock, released at `release` (0 if the release has no timestamp), has been free and wanted at `now`;
 /// none if it had no waiter then.
 pub fn opened(recorder: &Recorder, lock: &Lock, release: u64, now: u64) -> Option<u64> {
-    let unit = lock.waiters.load(Relaxed);
-    if unit == 0 {
-        return None;
-    }
-    let list: &WaiterList = recorder.arena.at(unit);
-    let placed =
-        list.arrivals.iter().map(|slot| slot.load(Relaxed)).filter(|&arrival| arrival != 0);
-    let mut earliest = placed.min();
-    if list.unplaced.load(Relaxed) != 0 {
-        earliest =
-            earliest.into_iter().chain(unplaced(recorder, recorder.arena.unit_of(lock))).min();
-    }
+    let earliest = earliest(recorder, lock);
     let opened = earliest.filter(|&arrival| arrival <= now).map(|arrival| arrival.max(release));
     // Hardly ever set; a load does not take the lock's cache line from other CPUs.
     if lock.open_since.load(Relaxed) == 0 {
@@ -129,6 +128,22 @@ pub fn opened(recorder: &Recorder, lock: &Lock, release: u64, now: u64) -> Optio
         0 => opened,
         since => Some(opened.map_or(since, |opened| opened.min(since)).max(release)),
     }
+}
+
+/// The earliest arrival of a waiter.
+pub fn earliest(recorder: &Recorder, lock: &Lock) -> Option<u64> {
+    let unit = lock.waiters.load(Relaxed);
+    if unit == 0 {
+        return None;
+    }
+    let list: &WaiterList = recorder.arena.at(unit);
+    let placed =
+        list.arrivals.iter().map(|slot| slot.load(Relaxed)).filter(|&arrival| arrival != 0);
+    let earliest = placed.min();
+    if list.unplaced.load(Relaxed) == 0 {
+        return earliest;
+    }
+    earliest.into_iter().chain(unplaced(recorder, recorder.arena.unit_of(lock))).min()
 }
 
 /// The earliest arrival among the threads that wait for the lock without a slot.

@@ -139,7 +139,7 @@ fn the_last_waiter_to_give_up_ends_the_idle_time() {
     assert_eq!(read(&waited.idle_total), 40);
     let lost = [&waited.blocked, &waited.timed_out, &waited.timed_out_total, &waited.timed_out_max];
     assert_eq!(lost.map(read), [1, 1, 70, 70]);
-    assert_eq!((read(&waited.wait_total), read(&wanted.cell.try_failed)), (70, 0));
+    assert_eq!((read(&waited.wait_total), read(&waited.try_failed)), (70, 0));
     events::acquired(At::new(holder, 500), held);
     assert_eq!(held.cell.cold.load(Relaxed), 0, "no thread wanted it meanwhile");
 }

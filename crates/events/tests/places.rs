@@ -101,16 +101,16 @@ fn a_lock_is_wanted_since_the_earliest_arrival() {
     assert_eq!(opened(150, 200), Some(150), "wanted before it was free");
     assert_eq!(opened(50, 60), None, "wanted only later");
     // More waiters than slots: the earliest of them all counts, wherever it is.
-    let sites: Vec<At> = (0..ARRIVALS as u64 + 3).map(|n| at(300 - 10 * n)).collect();
+    let sites: Vec<At> = (0..ARRIVALS as u64 + 3).map(|n| at(3000 - 10 * n)).collect();
     let waits: Vec<Wait> = sites.iter().map(|&site| Wait::begin(site, lock, 1)).collect();
     assert_eq!(waiters::count(lock), ARRIVALS as u32 + 4);
-    assert_eq!(opened(0, 400), Some(100), "the first, at 100");
+    assert_eq!(opened(0, 4000), Some(100), "the first, at 100");
     assert_eq!(wait.leave(first.recorder, lock), ARRIVALS as u32 + 3);
-    assert_eq!(opened(0, 400), Some(300 - 10 * (ARRIVALS as u64 + 2)), "the last, in no place");
+    assert_eq!(opened(0, 4000), Some(3000 - 10 * (ARRIVALS as u64 + 2)), "the last, in no place");
     for (wait, site) in waits.into_iter().zip(&sites) {
         wait.leave(site.recorder, lock);
     }
-    assert_eq!((waiters::count(lock), opened(0, 400)), (0, None));
+    assert_eq!((waiters::count(lock), opened(0, 4000)), (0, None));
 }
 
 #[test]

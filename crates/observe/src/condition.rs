@@ -19,7 +19,7 @@ use crate::mutex;
 use crate::stack::Caller;
 use libc::{CLOCK_MONOTONIC, CLOCK_REALTIME, ETIMEDOUT, c_int, c_void, timespec};
 use uncontended_atomic::Ordering::Relaxed;
-use uncontended_events::events::{self, End, Waited};
+use uncontended_events::events::{self, Back, End, Waited};
 use uncontended_events::site::{Row, Site};
 use uncontended_sys::clock::{self, Moment, ticks};
 use uncontended_trace::layout::{Lock, attention::AWAY, kind::CONDITION};
@@ -86,9 +86,9 @@ impl Begun {
         if release > ended {
             let back = Waited { call: ended, now, release, ended: End::Came };
             events::record_wait(at, mutex, back);
-            events::came_back(at, mutex, release, now);
+            events::came_back(at, mutex, Back { ended, release, now });
         }
-        events::take(at.recorder(), mutex, now);
+        events::take(at.recorder(), mutex, at.site(), now);
         drop(busy);
     }
 }

@@ -52,9 +52,25 @@ impl Site for Here {
         self.local.stacks.known(self.caller)
     }
 
+    #[inline(always)]
+    fn site(self) -> u32 {
+        self.known_stack().unwrap_or_else(|| self.new_site())
+    }
+
     fn stack(self) -> u32 {
         debug_assert!(self.local.is_busy(), "the cache of stacks changes");
         self.local.stacks.number(self.caller, &self.local.recorder)
+    }
+}
+
+impl Here {
+    #[cold]
+    #[inline(never)]
+    fn new_site(self) -> u32 {
+        let busy = self.begin();
+        let stack = if self.local.stacks.may_unwind() { self.stack() } else { 0 };
+        drop(busy);
+        stack
     }
 }
 

@@ -92,7 +92,7 @@ pub(crate) unsafe extern "C-unwind" fn trylock(mutex: *mut Object, caller: Calle
         if is_ours(result) {
             events::acquired(at, row);
         } else if result == EBUSY {
-            events::bump(&row.cell.try_failed);
+            events::try_failed(at, row.cell);
         }
     }
     result

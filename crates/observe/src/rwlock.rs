@@ -50,7 +50,7 @@ impl Rows {
         }
         state.lock.release.store(0, Relaxed);
         if mine.cell.depth.load(Relaxed) == 0 {
-            events::own(at.recorder(), mine, || now);
+            events::own(at.recorder(), mine, at.site(), || now);
         } else {
             mine.cell.depth.store(mine.cell.depth.load(Relaxed) + 1, Relaxed);
         }
@@ -141,7 +141,7 @@ fn try_by(lock: *mut Object, reads: bool, caller: Caller, result: c_int) -> c_in
     if let Some(rows) = rows(lock, reads, caller) {
         match result {
             0 => rows.acquired(None),
-            EBUSY => events::bump(&rows.mine.cell.try_failed),
+            EBUSY => events::try_failed(rows.at, rows.mine.cell),
             _ => {}
         }
     }

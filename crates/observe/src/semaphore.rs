@@ -85,7 +85,7 @@ pub(crate) unsafe extern "C-unwind" fn trywait(semaphore: *mut Object, caller: C
         if result == 0 {
             events::acquired(at, row);
         } else if failed {
-            events::bump(&row.cell.try_failed);
+            events::try_failed(at, row.cell);
         }
     }
     result

@@ -35,7 +35,7 @@ pub(crate) unsafe extern "C-unwind" fn trylock(lock: *mut Object, caller: Caller
     let found = here::row(lock as u64, SPIN, caller);
     match (found, result) {
         (Some((at, row)), 0) => events::acquired(at, row),
-        (Some((_, row)), EBUSY) => events::bump(&row.cell.try_failed),
+        (Some((at, row)), EBUSY) => events::try_failed(at, row.cell),
         _ => {}
     }
     result

@@ -65,9 +65,15 @@ mod registers {
     pub(super) const RA: u16 = 30;
 }
 
-/// Fills `frames` with return addresses, innermost first, and returns their number.
+/// Fills `frames` with return addresses, innermost first, and returns their number. `outer` gets each caller of the
+/// first frame, with its number from 0.
 #[cold]
-pub(crate) fn unwind(caller: Frame, recorder: &Recorder, frames: &mut [u64; FRAMES]) -> usize {
+pub(crate) fn unwind(
+    caller: Frame,
+    recorder: &Recorder,
+    frames: &mut [u64; FRAMES],
+    mut outer: impl FnMut(usize, Frame),
+) -> usize {
     let mut memory = Memory { page: 1 };
     let mut at = caller;
     let mut count = 0;
@@ -77,9 +83,10 @@ pub(crate) fn unwind(caller: Frame, recorder: &Recorder, frames: &mut [u64; FRAM
         let Some(object) = module::find(at.pc - 1) else { break };
         module::note(recorder, &object);
         match step(at, &object, &mut memory) {
-            Some(outer) if outer.sp > at.sp => at = outer,
+            Some(next) if next.sp > at.sp => at = next,
             _ => break,
         }
+        outer(count - 1, at);
     }
     count
 }

@@ -13,13 +13,14 @@ use std::path::Path;
 use uncontended_figures::text::closest;
 
 impl RunReport {
-    /// Keeps only the locks that match `pattern`, and the findings about them.
+    /// Keeps only the locks that match `pattern`, and the findings and culprits that concern them.
     pub fn keep_matching(&mut self, pattern: &str) {
         for process in &mut self.processes {
             process.locks.retain(|lock| matches(lock, pattern));
         }
         let kept: HashSet<u64> = self.locks().map(|lock| lock.id).collect();
         self.findings.retain(|finding| finding.lock.is_none_or(|id| kept.contains(&id)));
+        self.culprits.retain(|culprit| culprit.locks.iter().any(|id| kept.contains(id)));
     }
 
     /// The remedy, if there are locks but none matches `pattern`: the name that was probably meant, or some that are

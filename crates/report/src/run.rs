@@ -35,7 +35,13 @@ pub struct RunReport {
     pub observer: Observer,
     /// At most five, each with its evidence.
     pub findings: Vec<Finding>,
+    /// The code that caused the waiting at rows of class contention, the most first; at most [`CULPRITS`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub culprits: Vec<Blamed>,
 }
+
+/// Most culprits of a report.
+pub const CULPRITS: usize = 100;
 
 /// The clock behind every time of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -149,6 +155,12 @@ pub struct Lock {
     /// Waits still in progress when the run ended; they are in no other figure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unfinished: Option<Unfinished>,
+    /// Its total wait, divided; only for kinds that one thread holds at a time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blame: Option<Blame>,
+    /// The code whose holds caused its wait, the most first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub held_by: Vec<Blamed>,
     /// The longest waits, idle intervals and holds with their times; empty if the record lacks them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moments: Vec<Moment>,
@@ -185,10 +197,59 @@ impl Lock {
     }
 }
 
+/// The total wait of a row, divided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Blame {
+    /// While a thread held the lock.
+    pub held_ns: u64,
+    /// Until a thread ended the wait, for what is not held.
+    pub ended_ns: u64,
+    /// While the lock was free. Each waiter's time counts, unlike in [`Lock::idle_ns`], which is the lock's.
+    pub idle_ns: u64,
+    /// The rest: its holder was not seen.
+    pub unknown_ns: u64,
+}
+
+/// What a wait was spent on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BlamedKind {
+    /// A thread held the lock.
+    Hold,
+    /// Another thread's wakeup ended the wait.
+    Wake,
+    /// The lock was free.
+    Idle,
+}
+
+/// Code that caused waiting.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Blamed {
+    /// The function to open; none if it is unknown, or if the lock was free.
+    pub site: Option<Frame>,
+    /// The stack of the acquisition with the most waiting, innermost frame first.
+    pub stack: Vec<Frame>,
+    /// What it did.
+    pub kind: BlamedKind,
+    /// The waiting it caused, summed over the waiters.
+    pub wait_ns: u64,
+    /// Of the row's total wait; in `culprits`, of that of all rows of class contention.
+    pub share: f64,
+    /// The waits of which a part is its, summed over its holds.
+    pub waits: u64,
+    /// Its holds that a thread waited for.
+    pub holds: u64,
+    /// The longest of them; of the idle intervals, if the lock was free.
+    pub longest_ns: u64,
+    /// The locks; only in `culprits`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub locks: Vec<u64>,
+}
+
 /// Waits for a lock that were still in progress when the run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Unfinished {
-    /// How many threads waited, as far as the record distinguishes them (sixteen).
+    /// How many threads waited, as far as the record distinguishes them (64).
     pub count: u64,
     /// How long the first of them had waited.
     pub longest_ns: u64,

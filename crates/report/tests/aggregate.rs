@@ -200,7 +200,8 @@ fn the_parts_of_all_threads_are_put_together() {
     writer.holds(b, 200_000, 50);
     writer.waited(b, 1_000_000, 400_000, [ours, theirs]);
     writer.word(b, offset_of!(Cell, owner_changes), 2);
-    writer.word(b, offset_of!(Cell, try_failed), 4);
+    let cold = writer.get(b, offset_of!(Cell, cold));
+    writer.word(cold, offset_of!(Cold, try_failed), 4);
 
     let report = read(&writer, facts());
     assert_eq!(

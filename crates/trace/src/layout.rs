@@ -8,13 +8,14 @@
 //! ```text
 //! unit 0..64   Header: facts, switches, allocation, counters, head of the processes
 //!              Process ─ threads ─ Thread ─ cells ─ Cell ─ cold ─ Cold
+//!                 │ │                             └ caused ─ Caused (one for each site whose holds were waited for)
 //!                 │ ├─── locks ─── Lock ─ waiters ─ WaiterList (one Lock for each generation of an address)
 //!                 │ ├─── stacks ── Stack                       (addresses; each list of addresses once)
 //!                 │ └─── modules ─ Module                      (what the addresses lie in)
 //!                 └ index: tables of lock units by address
 //! ```
 //! A `Cell` is what one thread did to one generation of a lock; only that thread writes it. A lock costs 128 bytes, a
-//! cell 384, its part for waits (`Cold`) 2,560, and a waiter list 256.
+//! cell 384, its part for waits (`Cold`) 2,624, each site that made others wait (`Caused`) 64, and a waiter list 640.
 //! # Invariants
 //! I1: every entry consists of integers for which any bit pattern is a value, so a torn or hostile entry is wrong but
 //!     never invalid.
@@ -31,13 +32,15 @@ pub const UNIT: usize = 64;
 /// The first bytes of every record.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"UNCRECRD");
 /// Version of this layout. Change it whenever the assertion on the fingerprint fails.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 /// Units that the header takes.
 pub const HEADER_UNITS: u32 = 64;
 /// Most frames of a stack.
 pub const FRAMES: usize = 28;
 /// Waiters of one lock whose arrivals its list holds.
-pub const ARRIVALS: usize = 16;
+pub const ARRIVALS: usize = 64;
+/// Sites of one cell with entries of their own; the others share one more.
+pub const SITES: usize = 8;
 /// Levels of the index of locks; level `n` has [`level_slots`] slots.
 pub const LEVELS: usize = 8;
 
@@ -246,8 +249,14 @@ pub struct Lock {
     pub kind: AtomicU8,
     /// 1 once a thread other than the owner released it (a semaphore that is not a lock).
     pub crossed: AtomicU8,
+    /// Keeps what follows aligned.
+    pub spare: [AtomicU8; 6],
+    /// Sum of the times from its releases to the next acquisitions, of releases with a timestamp or a waiter.
+    pub free: AtomicU64,
+    /// When the hold began that its last release with a timestamp ended.
+    pub began: AtomicU64,
     /// Keeps the size a multiple of a unit.
-    pub spare: [AtomicU8; 30],
+    pub reserved: AtomicU64,
 }
 
 /// The waiters of a lock, to compute how long it stood idle.
@@ -295,8 +304,10 @@ pub struct Cell {
     pub depth: AtomicU32,
     /// All acquisitions.
     pub acquisitions: AtomicU64,
-    /// Tries that failed, and timed waits that gave up.
-    pub try_failed: AtomicU64,
+    /// Stack of the current hold's acquisition; 0 if it is unknown.
+    pub site: AtomicU32,
+    /// Newest of the sites whose holds made others wait.
+    pub caused: AtomicU32,
     /// Acquisitions that followed another thread's.
     pub owner_changes: AtomicU64,
     /// When the current hold began; 0 if there is none.
@@ -341,6 +352,35 @@ pub struct Cold {
     pub timed_out_total: AtomicU64,
     /// The longest of them.
     pub timed_out_max: AtomicU64,
+    /// Tries that failed.
+    pub try_failed: AtomicU64,
+    /// The parts of this thread's waits during which the lock was free.
+    pub wait_free: AtomicU64,
+    /// Keeps the size a multiple of a unit.
+    pub spare: [AtomicU64; 6],
+}
+
+/// Waiting for one lock that the holds of one site caused. A cell has an entry for each of [`SITES`] sites, and one for
+/// all others.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Caused {
+    /// Next in the cell's list.
+    pub next: AtomicU32,
+    /// Stack of the acquisition; 0 for unknown ones, and in the entry for all others.
+    pub stack: AtomicU32,
+    /// The waiting that fell into these holds, summed over the waiters.
+    pub wait: AtomicU64,
+    /// The waits of which a part fell into these holds, summed over the holds.
+    pub waits: AtomicU64,
+    /// The holds.
+    pub holds: AtomicU64,
+    /// The longest of them; where holds are not recorded, of the parts that were waited for.
+    pub longest: AtomicU64,
+    /// Stack of the longest one's release; 0 if unknown.
+    pub release: AtomicU32,
+    /// Keeps the size a multiple of a unit.
+    pub spare: [AtomicU32; 5],
 }
 
 /// Values of [`Extreme::cause`].
@@ -422,9 +462,10 @@ const _: () = {
     assert!(size_of::<Process>() == 2 * UNIT);
     assert!(size_of::<Thread>() == 2 * UNIT);
     assert!(size_of::<Lock>() == 2 * UNIT);
-    assert!(size_of::<WaiterList>() == 4 * UNIT);
+    assert!(size_of::<WaiterList>() == 10 * UNIT);
     assert!(size_of::<Cell>() == 6 * UNIT && std::mem::offset_of!(Cell, hold) == UNIT);
-    assert!(size_of::<Cold>() == 40 * UNIT);
+    assert!(size_of::<Cold>() == 41 * UNIT);
+    assert!(size_of::<Caused>() == UNIT);
     assert!(size_of::<Extreme>() == 40);
     assert!(size_of::<Stack>() == 240);
     // A lock that a thread never waited for, and one that a thread waited for.
@@ -451,12 +492,14 @@ const _: () = {
         Thread: next tid start_ticks end_ticks cpu_ns voluntary involuntary cells waits_for waits_since name
             asleep_since joined spare;
         Lock: address release woken open_since stack_at wanted_at owner attention release_stack holders
-            waiters away next created first_taken generation signalled kind crossed spare;
+            waiters away next created first_taken generation signalled kind crossed spare free began reserved;
         WaiterList: arrivals unplaced next_late late spare;
         Late: ticks stack;
-        Cell: next lock cold depth acquisitions try_failed owner_changes hold_start hold_total hold_fourth
+        Cell: next lock cold depth acquisitions site caused owner_changes hold_start hold_total hold_fourth
             hold hold_carry spare hold_worst_at hold_worst;
-        Cold: blocked wait_total idle_total timed_out wait_worst idle_worst wait idle timed_out_total timed_out_max;
+        Cold: blocked wait_total idle_total timed_out wait_worst idle_worst wait idle timed_out_total timed_out_max
+            try_failed wait_free spare;
+        Caused: next stack wait waits holds longest release spare;
         Extreme: ticks at release mine other cause spare;
         Stack: next count hash frames;
         Module: next path_bytes bias start end;
@@ -466,5 +509,5 @@ const _: () = {
         hash = (hash ^ places[at] as u64).wrapping_mul(0x100_0000_01b3);
         at += 1;
     }
-    assert!(hash == 0xfc30_d502_810a_448d, "the layout has changed: change VERSION");
+    assert!(hash == 0xf9bb_7063_a635_10d9, "the layout has changed: change VERSION");
 };

@@ -7,4 +7,5 @@ pub mod arena;
 pub mod histogram;
 pub mod layout;
 pub mod reader;
+mod records;
 pub mod setup;

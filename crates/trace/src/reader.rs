@@ -12,11 +12,14 @@
 
 use crate::histogram::{COARSE, FINE, Scale};
 use crate::layout::{
-    self, Cell, Cold, Extreme, Header, Late, Lock, Module, Process, Stack, Thread, UNIT, Unit,
-    WaiterList,
+    self, Caused, Cell, Cold, Extreme, Header, Late, Lock, Module, Process, SITES, Stack, Thread,
+    UNIT, Unit, WaiterList,
+};
+pub use crate::records::{
+    CausedRecord, CellAt, CellRecord, ExtremeRecord, LockRecord, ModuleRecord, ProcessRecord,
+    ThreadRecord, TimedOutRecord, TimesRecord,
 };
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::fmt;
 use std::mem::offset_of;
 
@@ -42,158 +45,6 @@ pub struct Record<'b> {
     /// Program images, oldest first.
     pub processes: Vec<ProcessRecord>,
     view: View<'b>,
-}
-
-/// One program image.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct ProcessRecord {
-    /// Process ID.
-    pub pid: u32,
-    /// Process ID of its parent.
-    pub parent: u32,
-    /// Its arguments.
-    pub command: Vec<String>,
-    /// When it started, in ticks.
-    pub start_ticks: u64,
-    /// Its threads, oldest first.
-    pub locks: Vec<LockRecord>,
-    /// Its locks, oldest first.
-    pub threads: Vec<ThreadRecord>,
-    /// Lists of return addresses by stack number.
-    pub stacks: HashMap<u32, Vec<u64>>,
-    /// Programs and libraries that the addresses belong to.
-    pub modules: Vec<ModuleRecord>,
-}
-
-/// One generation of a lock.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct LockRecord {
-    /// Its number, by which cells refer to it.
-    pub unit: u32,
-    /// Its address.
-    pub address: u64,
-    /// One of [`layout::kind`].
-    pub kind: u8,
-    /// The number of generations at this address before this one.
-    pub generation: u32,
-    /// Stack of its creation; 0 for none.
-    pub created: u32,
-    /// Stack of its first acquisition; 0 for none.
-    pub first_taken: u32,
-    /// Whether a thread other than the owner released it (semaphores).
-    pub crossed: bool,
-    /// When the threads that still waited for it at the end of the record had arrived, in ticks: at most sixteen.
-    pub waiting: Vec<u64>,
-}
-
-/// One thread.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct ThreadRecord {
-    /// Thread ID.
-    pub tid: u32,
-    /// Its name.
-    pub name: String,
-    /// When it was first seen, in ticks.
-    pub start_ticks: u64,
-    /// When it ended, in ticks; 0 if its end was not seen.
-    pub end_ticks: u64,
-    /// CPU time at its end, in nanoseconds.
-    pub cpu_ns: u64,
-    /// Voluntary context switches at its end.
-    pub voluntary: u64,
-    /// Involuntary context switches at its end.
-    pub involuntary: u64,
-    /// Acquisitions of any lock that failed at the first try.
-    pub blocked: u64,
-    /// The sum of all its waits, in ticks.
-    pub waited: u64,
-    /// The sum of its waits for other threads' ends, in ticks.
-    pub joined: u64,
-    /// Since when it waits for anything, including another thread's end, in ticks.
-    pub asleep_since: Option<u64>,
-    /// Its cells, one for each lock, oldest first.
-    pub cells: Vec<CellAt>,
-}
-
-/// The position of a cell in the record; see [`Record::cell`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CellAt {
-    /// The number of the lock.
-    pub lock: Unit,
-    unit: Unit,
-}
-
-/// What one thread did to one lock. Times are in ticks.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct CellRecord {
-    /// All acquisitions.
-    pub acquisitions: u64,
-    /// Waits: acquisitions that failed at the first try, and waits that timed out.
-    pub blocked: u64,
-    /// Those of them that ended without the lock.
-    pub timed_out: TimedOutRecord,
-    /// Tries that failed.
-    pub try_failed: u64,
-    /// Acquisitions that followed another thread's.
-    pub owner_changes: u64,
-    /// Since when the thread held it at the end of the record, if it did.
-    pub held_since: Option<u64>,
-    /// Holds; their extremes have no stacks.
-    pub hold: TimesRecord,
-    /// Waits; the extremes' `other` is the holder.
-    pub wait: TimesRecord,
-    /// Idle intervals that this thread ended; the extremes' `other` is the releaser.
-    pub idle: TimesRecord,
-}
-
-/// Waits that ended without what they were for. Times are in ticks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct TimedOutRecord {
-    /// How many.
-    pub count: u64,
-    /// Their sum.
-    pub total: u64,
-    /// The longest.
-    pub max: u64,
-}
-
-/// A histogram of times in ticks, with its extremes.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct TimesRecord {
-    /// Sum of all times.
-    pub total: u64,
-    /// `(low, high, count)` of every bucket that is not empty.
-    pub buckets: Vec<(u64, u64, u64)>,
-    /// The longest times, longest first, at most four.
-    pub worst: Vec<ExtremeRecord>,
-}
-
-/// One of the longest times.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ExtremeRecord {
-    /// Its length.
-    pub ticks: u64,
-    /// When it ended (holds: when the longest began; 0 for the others).
-    pub at: u64,
-    /// Stack of the thread whose time it is; 0 if unknown.
-    pub mine: u32,
-    /// Stack of the thread that released; 0 if unknown.
-    pub other: u32,
-    /// One of [`layout::cause`].
-    pub cause: u32,
-}
-
-/// A loaded program or library.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ModuleRecord {
-    /// Its path.
-    pub path: String,
-    /// What to subtract from an address to get its address in the file.
-    pub bias: u64,
-    /// Its first address.
-    pub start: u64,
-    /// One past its last address.
-    pub end: u64,
 }
 
 /// Why the bytes are not a record.
@@ -344,10 +195,10 @@ impl<'b> View<'b> {
         let hold_start = self.u64(at + offset_of!(Cell, hold_start));
         let mut cell = CellRecord {
             acquisitions: self.u64(at + offset_of!(Cell, acquisitions)),
-            try_failed: self.u64(at + offset_of!(Cell, try_failed)),
             owner_changes: self.u64(at + offset_of!(Cell, owner_changes)),
             held_since: (hold_start != 0).then_some(hold_start),
             hold: self.holds(at),
+            caused: self.caused(self.u32(at + offset_of!(Cell, caused))),
             ..CellRecord::default()
         };
         let cold = self.u32(at + offset_of!(Cell, cold)) as usize * UNIT;
@@ -363,6 +214,8 @@ impl<'b> View<'b> {
                     .collect(),
             };
             cell.blocked = self.u64(cold + offset_of!(Cold, blocked));
+            cell.try_failed = self.u64(cold + offset_of!(Cold, try_failed));
+            cell.wait_free = self.u64(cold + offset_of!(Cold, wait_free));
             cell.timed_out = TimedOutRecord {
                 count: self.u64(cold + offset_of!(Cold, timed_out)),
                 total: self.u64(cold + offset_of!(Cold, timed_out_total)),
@@ -380,6 +233,24 @@ impl<'b> View<'b> {
             );
         }
         cell
+    }
+
+    /// The entries of a cell's list of sites that begins at `unit`. A list has at most one entry more than [`SITES`].
+    fn caused(&self, unit: u32) -> Vec<CausedRecord> {
+        let at = |unit: u32| unit as usize * UNIT;
+        let is_entry = |unit: &u32| *unit >= layout::HEADER_UNITS && at(*unit) < self.bytes.len();
+        let first = Some(unit).filter(is_entry);
+        let next =
+            |unit: &u32| Some(self.u32(at(*unit) + offset_of!(Caused, next))).filter(is_entry);
+        let entry = |unit: u32| CausedRecord {
+            stack: self.u32(at(unit) + offset_of!(Caused, stack)),
+            wait: self.u64(at(unit) + offset_of!(Caused, wait)),
+            waits: self.u64(at(unit) + offset_of!(Caused, waits)),
+            holds: self.u64(at(unit) + offset_of!(Caused, holds)),
+            longest: self.u64(at(unit) + offset_of!(Caused, longest)),
+            release: self.u32(at(unit) + offset_of!(Caused, release)),
+        };
+        std::iter::successors(first, next).take(SITES + 1).map(entry).collect()
     }
 
     /// The arrivals in a waiter list; none for 0.

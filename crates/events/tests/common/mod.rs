@@ -46,7 +46,7 @@ pub(crate) fn recorder((arena, process): (Arena, &'static Process)) -> &'static 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct At {
     pub(crate) recorder: &'static Recorder,
-    clock: &'static std::sync::atomic::AtomicU64,
+    pub(crate) clock: &'static std::sync::atomic::AtomicU64,
     /// The number of its call stack.
     pub(crate) stack: u32,
 }
@@ -92,6 +92,10 @@ impl Site for At {
 
     fn known_stack(self) -> Option<u32> {
         Some(self.stack)
+    }
+
+    fn site(self) -> u32 {
+        self.stack
     }
 
     fn stack(self) -> u32 {

@@ -5,7 +5,8 @@ use super::distribution::Bucket;
 use super::stacks::Stacks;
 use super::times::{Longest, Times};
 use crate::run::{
-    Class, Frame, IdleCause, Kind, Lock, Moment, Span, TimedOut, Unfinished, WorstIdle, WorstWait,
+    Blame, Class, Frame, IdleCause, Kind, Lock, Moment, Span, TimedOut, Unfinished, WorstIdle,
+    WorstWait,
 };
 use std::collections::HashMap;
 use uncontended_trace::layout::{cause, kind};
@@ -85,10 +86,25 @@ impl Scale<'_> {
         let (created, first_taken) = (stacks.frames(lock.created), stacks.frames(lock.first_taken));
         let of_wall = |ns: u64| (self.wall_ns > 0).then(|| ns as f64 / self.wall_ns as f64);
         let hold_ns = hold.distribution().filter(|_| meaning.hold && self.record.holds);
+        let is_blamed = wait.total_ns() > 0 && meaning.blame;
+        let (blame, held_by) = is_blamed
+            .then(|| {
+                let cells = cells.iter().map(|(_, cell)| cell);
+                super::blame::of_row(cells, wait.total_ns(), |ticks| self.ns(ticks), stacks)
+            })
+            .unzip();
         Lock {
             id: 0,
             kind,
-            class: self.class(kind, meaning, cells, owner_changes),
+            class: match self.class(kind, meaning, cells, owner_changes) {
+                // Two threads that hold it all the time do not hand a free lock over.
+                Class::HandOff if kind != Kind::Semaphore && is_mostly_held(blame) => {
+                    Class::Contention
+                }
+                class => class,
+            },
+            blame,
+            held_by: held_by.unwrap_or_default(),
             site: site(&created).or_else(|| site(&first_taken)),
             address: format!("{:#x}", lock.address),
             life: lock.generation,
@@ -196,9 +212,16 @@ impl Scale<'_> {
     }
 }
 
+/// Whether at least half of the waiting is for holds.
+fn is_mostly_held(blame: Option<Blame>) -> bool {
+    blame.is_some_and(|blame| blame.held_ns >= blame.idle_ns.saturating_add(blame.unknown_ns))
+}
+
 /// Which figures are meaningful for a kind.
 #[derive(Clone, Copy)]
 struct Meaning {
+    /// One thread holds it at a time.
+    blame: bool,
     hold: bool,
     idle: bool,
     owner: bool,
@@ -206,10 +229,11 @@ struct Meaning {
 
 impl Meaning {
     fn of(kind: Kind, crossed: bool) -> Self {
-        let all = Meaning { hold: true, idle: true, owner: true };
-        let wait_only = Meaning { hold: false, idle: false, owner: false };
+        let all = Meaning { blame: true, hold: true, idle: true, owner: true };
+        let wait_only = Meaning { blame: false, hold: false, idle: false, owner: false };
         match kind {
-            Kind::Mutex | Kind::RwlockWrite | Kind::Spin | Kind::Annotated => all,
+            Kind::Mutex | Kind::Spin | Kind::Annotated => all,
+            Kind::RwlockWrite => Meaning { blame: false, ..all },
             Kind::RwlockRead => Meaning { hold: true, ..wait_only },
             Kind::Semaphore if !crossed => all,
             Kind::Semaphore | Kind::Condition | Kind::Barrier | Kind::Futex => wait_only,
@@ -262,7 +286,7 @@ const PASSING: [&str; 8] = [
 ];
 
 /// The frame that identifies a stack: the innermost one outside the libraries that only pass locks on.
-fn site(stack: &[Frame]) -> Option<Frame> {
+pub(super) fn site(stack: &[Frame]) -> Option<Frame> {
     let wrapper = |frame: &&Frame| {
         let file =
             frame.module.as_deref().and_then(|module| module.rsplit('/').next()).unwrap_or("");

@@ -4,6 +4,7 @@
 //! [`report`] is a pure function of the record's bytes, the facts of the run and the names of addresses, so a kept
 //! trace gives exactly the report that its run gave. Each address is named once.
 
+mod blame;
 mod classify;
 mod coverage;
 mod distribution;
@@ -17,7 +18,7 @@ pub use distribution::{Bucket, distribution};
 
 use crate::facts::Facts;
 use crate::findings;
-use crate::run::{Clock, Frame, Observer, Process, RunReport, SCHEMA};
+use crate::run::{CULPRITS, Clock, Frame, Observer, Process, RunReport, SCHEMA};
 use coverage::Gaps;
 use stacks::Stacks;
 use std::collections::HashSet;
@@ -94,8 +95,11 @@ pub fn report(
             records_dropped: sum([record.dropped_room, record.dropped_busy]),
         },
         findings: Vec::new(),
+        culprits: Vec::new(),
     };
     report.findings = findings::find(&report);
+    report.culprits = blame::culprits(&report.processes);
+    report.culprits.truncate(CULPRITS);
     Ok(report)
 }
 

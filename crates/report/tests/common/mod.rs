@@ -31,6 +31,7 @@ pub(crate) fn run(command: &[&str]) -> RunReport {
         },
         observer: Observer { cost_ns_per_pair: Some(11.4), records_dropped: 0 },
         findings: vec![],
+        culprits: vec![],
     }
 }
 
@@ -75,6 +76,8 @@ pub(crate) fn lock(id: u64, kind: Kind, function: &str) -> Lock {
         worst_wait: None,
         worst_idle: None,
         unfinished: None,
+        blame: None,
+        held_by: vec![],
         moments: vec![],
     }
 }

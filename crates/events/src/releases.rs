@@ -1,0 +1,200 @@
+//! Releases: the part of [`crate::events`] that ends a hold.
+//!
+//! # Contract
+//! A release that other threads may need to know of is stamped before the unlock; what it ended is recorded after it.
+//! # Evidence
+//! `tests/events.rs`, `tests/blame.rs`, `tests/model.rs`.
+
+use crate::blame::{self, Share};
+use crate::events::add;
+use crate::site::{Row, Site};
+use crate::waiters;
+use uncontended_atomic::Ordering::{Relaxed, SeqCst};
+use uncontended_trace::histogram::COARSE;
+use uncontended_trace::layout::{Cell, Late, Lock};
+
+/// Releases the lock by `unlock`, which returns 0 if it succeeded. `wakes` says just before that whether the release
+/// may wake a waiter.
+#[inline(always)]
+pub fn release<S: Site>(
+    at: S,
+    row: Row,
+    wakes: impl Fn() -> bool,
+    unlock: impl Fn() -> i32,
+) -> i32 {
+    let Row { cell, lock } = row;
+    if lock.attention.load(Relaxed) != 0 || cell.depth.load(Relaxed) != 1 {
+        let (thread, place) = at.split();
+        return release_noted::<S>(thread, place, row, wakes, unlock);
+    }
+    cell.depth.store(0, Relaxed);
+    let now = if at.recorder().holds { at.ticks() } else { 0 };
+    let result = unlock();
+    if result != 0 {
+        cell.depth.store(1, Relaxed); // The release failed.
+    } else if at.recorder().holds {
+        record_hold(cell, now);
+    }
+    result
+}
+
+/// The same if other threads want the lock or will return to it, or if the thread's depth is not 1.
+#[inline(never)]
+fn release_noted<S: Site>(
+    thread: S::Thread,
+    place: S::Place,
+    row: Row,
+    wakes: impl Fn() -> bool,
+    unlock: impl Fn() -> i32,
+) -> i32 {
+    let at = S::join(thread, place);
+    let mut noted = releasing(at, row);
+    if let Some(noted) = noted.as_mut().filter(|noted| noted.wakes) {
+        noted.wakes = wakes();
+    }
+    let result = unlock();
+    match noted {
+        Some(noted) if result == 0 => noted.done(at, row, row.lock),
+        Some(noted) => noted.refused(row),
+        None => {}
+    }
+    result
+}
+
+/// A release that other threads may need to know of, from its timestamp to what is recorded after it.
+#[derive(Debug)]
+pub struct Unlock {
+    now: u64,
+    /// Whether the release may wake a waiter: cleared by a lock that knows better.
+    wakes: bool,
+    /// Whether this thread's own hold ends.
+    ends_hold: bool,
+    /// Whether the stack is recorded, or no other thread needs it.
+    stack_known: bool,
+    /// What the hold cost the waiters.
+    caused: Option<Share>,
+}
+
+/// Records the time of the release that is about to happen; `None` if a recursive lock stays held.
+pub fn releasing(at: impl Site, row: Row) -> Option<Unlock> {
+    let Row { cell, lock } = row;
+    let depth = cell.depth.load(Relaxed);
+    if depth > 1 {
+        cell.depth.store(depth - 1, Relaxed);
+        return None;
+    }
+    let mut release = stamp(at, lock, depth == 1);
+    if depth == 1 {
+        release.caused = blame::caused(at.recorder(), cell, lock, release.now);
+        lock.began.store(cell.hold_start.load(Relaxed), Relaxed);
+    }
+    cell.depth.store(0, Relaxed);
+    lock.release.store(release.now, Relaxed);
+    Some(release)
+}
+
+/// The same for one of several holders; the last one leaves the lock `state` free.
+pub fn releasing_shared(at: impl Site, mine: Row, state: &Lock) -> Unlock {
+    let depth = mine.cell.depth.load(Relaxed);
+    let release = stamp(at, state, depth == 1);
+    mine.cell.depth.store(depth.saturating_sub(1), Relaxed);
+    if depth != 0 && state.holders.fetch_sub(1, Relaxed) == 1 {
+        state.release.store(release.now, Relaxed);
+    }
+    release
+}
+
+#[inline(always)]
+fn stamp(at: impl Site, lock: &Lock, ends_hold: bool) -> Unlock {
+    let now = at.ticks();
+    if lock.attention.load(Relaxed) == 0 {
+        return Unlock { now, wakes: false, ends_hold, stack_known: true, caused: None };
+    }
+    let stack = at.known_stack();
+    lock.release_stack.store(stack.unwrap_or(0), Relaxed);
+    lock.stack_at.store(now, Relaxed);
+    let wanted = waiters::count(lock) != 0;
+    if wanted {
+        // SeqCst: keeps this store before the loads of the list's slots in `blame::caused` (its I2).
+        lock.wanted_at.swap(now, SeqCst);
+    }
+    Unlock { now, wakes: wanted, ends_hold, stack_known: stack.is_some(), caused: None }
+}
+
+impl Unlock {
+    /// The release failed.
+    #[cold]
+    fn refused(self, row: Row) {
+        row.lock.release.store(0, Relaxed);
+        row.cell.depth.store(u32::from(self.ends_hold), Relaxed);
+    }
+
+    /// Records what the release ended, outside the critical section.
+    #[inline(always)]
+    pub fn done(self, at: impl Site, row: Row, lock: &'static Lock) {
+        if self.wakes {
+            lock.woken.store(at.ticks(), Relaxed);
+        }
+        if !self.stack_known {
+            self.report_stack(at, lock);
+        }
+        if let Some(share) = self.caused {
+            let busy = at.begin();
+            let release = at.stack();
+            let site = if share.site == 0 { release } else { share.site };
+            blame::book(at.recorder(), row.cell, Share { site, release, ..share });
+            drop(busy);
+        }
+        if self.ends_hold && at.recorder().holds {
+            record_hold(row.cell, self.now);
+        }
+    }
+
+    /// Records the stack of the release.
+    #[cold]
+    fn report_stack(&self, at: impl Site, lock: &'static Lock) {
+        let busy = at.begin();
+        let stack = at.stack();
+        if let Some(list) = waiters::list_of(at.recorder(), lock) {
+            let slot = list.next_late.fetch_add(1, Relaxed) as usize % list.late.len();
+            let Late { ticks, stack: place } = &list.late[slot];
+            place.store(u64::from(stack), Relaxed);
+            ticks.store(self.now, Relaxed);
+        }
+        drop(busy);
+    }
+}
+
+/// Records the hold that ended at `now`.
+#[inline(always)]
+pub fn record_hold(cell: &Cell, now: u64) {
+    let begun = cell.hold_start.load(Relaxed);
+    debug_assert_ne!(begun, 0, "a hold that began");
+    cell.hold_start.store(0, Relaxed);
+    let length = now.saturating_sub(begun);
+    add(&cell.hold_total, length);
+    let bucket = COARSE.bucket(length);
+    let count = cell.hold[bucket].load(Relaxed).wrapping_add(1);
+    cell.hold[bucket].store(count, Relaxed);
+    if count == 0 {
+        let carry = &cell.hold_carry[bucket];
+        carry.store(carry.load(Relaxed).wrapping_add(1), Relaxed);
+    }
+    if length > cell.hold_fourth.load(Relaxed) {
+        note_long_hold(cell, length, begun);
+    }
+}
+
+#[cold]
+fn note_long_hold(cell: &Cell, length: u64, begun: u64) {
+    let [first, second, third] = &cell.hold_worst;
+    let worst = [first, second, third, &cell.hold_fourth];
+    let rank = worst.iter().position(|kept| length > kept.load(Relaxed)).unwrap_or(3);
+    for place in (rank..3).rev() {
+        worst[place + 1].store(worst[place].load(Relaxed), Relaxed);
+    }
+    worst[rank].store(length, Relaxed);
+    if rank == 0 {
+        cell.hold_worst_at.store(begun, Relaxed);
+    }
+}

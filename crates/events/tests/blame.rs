@@ -1,0 +1,307 @@
+//! Whose holds waits fell into, at times that the test sets.
+
+mod common;
+
+use common::{At, ROOM, image, recorder};
+use uncontended_atomic::{AtomicU64, Ordering::Relaxed};
+use uncontended_events::blame::{self, Share};
+use uncontended_events::events::{self, Back, Blocked};
+use uncontended_events::site::Row;
+use uncontended_testkit::Random;
+use uncontended_trace::layout::{Caused, Cold, SITES};
+
+/// A thread with its row of the one mutex.
+#[derive(Clone, Copy)]
+struct Party {
+    at: At,
+    row: Row,
+}
+
+fn parties<const N: usize>() -> [Party; N] {
+    let image = image(ROOM);
+    let party = |number: usize| {
+        let at = At { stack: number as u32 + 1, ..At::new(recorder(image), 1) };
+        Party { at, row: at.row(64) }
+    };
+    std::array::from_fn(party)
+}
+
+impl Party {
+    fn takes(self, now: u64) {
+        self.at.set(now);
+        events::acquired(self.at, self.row);
+    }
+
+    fn releases(self, now: u64) {
+        self.at.set(now);
+        assert_eq!(events::release(self.at, self.row, || true, || 0), 0);
+    }
+
+    fn waits(self, now: u64) -> Blocked<At> {
+        self.at.set(now);
+        Blocked::begin(self.at, self.row)
+    }
+
+    fn gets(self, wait: Blocked<At>, now: u64) {
+        self.at.set(now);
+        wait.acquired();
+    }
+
+    fn gives_up(self, wait: Blocked<At>, now: u64) {
+        self.at.set(now);
+        wait.gave_up();
+    }
+
+    /// `(stack, wait, waits, holds, longest)` of each entry, oldest first.
+    fn caused(self) -> Vec<(u32, u64, u64, u64, u64)> {
+        let list = self.at.recorder.arena.list::<Caused>(&self.row.cell.caused);
+        let read = |word: &AtomicU64| word.load(Relaxed);
+        let entry = |(_, entry): (u32, &'static Caused)| {
+            let Caused { wait, waits, holds, longest, .. } = entry;
+            (entry.stack.load(Relaxed), read(wait), read(waits), read(holds), read(longest))
+        };
+        let mut entries: Vec<_> = list.map(entry).collect();
+        entries.reverse();
+        entries
+    }
+
+    fn cold(self) -> Option<&'static Cold> {
+        let unit = self.row.cell.cold.load(Relaxed);
+        (unit != 0).then(|| self.at.recorder.arena.at(unit))
+    }
+
+    fn free(self) -> u64 {
+        self.cold().map_or(0, |cold| cold.wait_free.load(Relaxed))
+    }
+
+    fn waited(self) -> u64 {
+        self.cold().map_or(0, |cold| cold.wait_total.load(Relaxed))
+    }
+}
+
+#[test]
+fn a_hold_costs_each_waiter_what_is_left_of_it() {
+    let [holder, first, second] = parties();
+    holder.takes(10);
+    let (one, two) = (first.waits(20), second.waits(30));
+    holder.releases(50);
+    assert_eq!(holder.caused(), [(1, 30 + 20, 2, 1, 40)]);
+    first.gets(one, 55);
+    first.releases(65);
+    assert_eq!(first.caused(), [(2, 10, 1, 1, 10)]);
+    second.gets(two, 70);
+    // 30 to 50 and 55 to 65 held, the rest free.
+    assert_eq!((first.free(), second.free()), (5, 5 + 5));
+    assert_eq!((first.waited(), second.waited()), (35, 40));
+}
+
+#[test]
+fn who_barges_is_to_blame_for_its_own_hold_alone() {
+    let [holder, waiter] = parties();
+    holder.takes(10);
+    let wait = waiter.waits(20);
+    holder.releases(30);
+    holder.takes(40);
+    holder.releases(60);
+    waiter.gets(wait, 65);
+    assert_eq!(holder.caused(), [(1, 10 + 20, 2, 2, 20)]);
+    assert_eq!(waiter.free(), 10 + 5);
+}
+
+#[test]
+fn who_arrives_while_the_lock_is_free_waits_for_the_rest_of_that() {
+    let [holder, early, late] = parties();
+    holder.takes(10);
+    let one = early.waits(20);
+    holder.releases(30);
+    let two = late.waits(37);
+    early.gets(one, 40);
+    early.releases(50);
+    late.gets(two, 52);
+    assert_eq!((early.free(), late.free()), (10, 3 + 2));
+    assert_eq!(early.caused(), [(2, 10, 1, 1, 10)]);
+}
+
+#[test]
+fn a_release_that_saw_no_waiter_leaves_the_lock_free() {
+    let [holder, waiter, other] = parties();
+    holder.takes(10);
+    // The release happens just before the waiter is seen.
+    holder.releases(20);
+    let wait = waiter.waits(21);
+    let later = other.waits(26);
+    waiter.gets(wait, 31);
+    assert_eq!((waiter.waited(), waiter.free()), (10, 10));
+    waiter.releases(41);
+    other.gets(later, 43);
+    assert_eq!(other.free(), 5 + 2, "since it came, and since the second release");
+    assert_eq!((holder.caused(), waiter.caused()), (vec![], vec![(2, 10, 1, 1, 10)]));
+}
+
+#[test]
+fn who_gives_up_blames_the_hold_that_goes_on() {
+    let [holder, waiter, other] = parties();
+    holder.takes(10);
+    let wait = waiter.waits(20);
+    waiter.gives_up(wait, 50);
+    assert_eq!(waiter.caused(), [(1, 30, 1, 1, 30)]);
+    holder.releases(60);
+    assert_eq!(holder.caused(), [], "no waiter");
+    // A wait through one hold and a part of the next: each piece once.
+    holder.takes(70);
+    let wait = waiter.waits(80);
+    holder.releases(90);
+    other.takes(100);
+    waiter.gives_up(wait, 120);
+    assert_eq!(holder.caused(), [(1, 10, 1, 1, 20)]);
+    assert_eq!(waiter.caused(), [(1, 30, 1, 1, 30), (3, 20, 1, 1, 20)]);
+    assert_eq!((waiter.waited(), waiter.free()), (30 + 40, 10));
+    other.releases(130);
+    assert_eq!(other.caused(), []);
+    // While the lock is free.
+    holder.takes(140);
+    let wait = waiter.waits(150);
+    holder.releases(160);
+    waiter.gives_up(wait, 175);
+    assert_eq!((waiter.free(), waiter.caused().len()), (10 + 15, 2));
+}
+
+#[test]
+fn a_recursive_hold_is_that_of_the_outermost_site() {
+    let [holder, waiter] = parties();
+    holder.takes(10);
+    let inner = Party { at: At { stack: 9, ..holder.at }, ..holder };
+    inner.takes(12);
+    let wait = waiter.waits(20);
+    inner.releases(30);
+    assert_eq!(holder.caused(), []);
+    holder.releases(40);
+    waiter.gets(wait, 41);
+    assert_eq!(holder.caused(), [(1, 20, 1, 1, 30)]);
+}
+
+#[test]
+fn a_release_that_is_refused_costs_nothing() {
+    let [holder, waiter] = parties();
+    holder.takes(10);
+    let wait = waiter.waits(20);
+    holder.at.set(30);
+    assert_eq!(events::release(holder.at, holder.row, || true, || 1), 1);
+    assert_eq!(holder.caused(), []);
+    holder.releases(40);
+    waiter.gets(wait, 41);
+    assert_eq!(holder.caused(), [(1, 20, 1, 1, 30)]);
+}
+
+#[test]
+fn a_holder_that_dies_is_blamed_for_nothing() {
+    let [holder, waiter] = parties();
+    holder.takes(10);
+    let wait = waiter.waits(20);
+    waiter.gets(wait, 50);
+    assert_eq!((waiter.waited(), waiter.free()), (30, 0));
+    assert_eq!((holder.caused(), waiter.caused()), (vec![], vec![]));
+}
+
+#[test]
+fn a_return_from_a_condition_waits_for_the_last_hold() {
+    let [holder, waiter] = parties();
+    // A thread is away, as a releaser knows.
+    holder.row.lock.attention.fetch_or(uncontended_trace::layout::attention::AWAY, Relaxed);
+    holder.takes(10);
+    holder.releases(50);
+    let (at, row) = (waiter.at, waiter.row);
+    events::came_back(at, row, Back { ended: 20, release: 50, now: 57 });
+    assert_eq!(waiter.caused(), [(1, 30, 1, 1, 40)]);
+    assert_eq!(waiter.free(), 7);
+}
+
+#[test]
+fn more_sites_than_are_told_apart_share_an_entry() {
+    let [party] = parties();
+    let book = |site: u32| {
+        let share = Share { site, release: 0, wait: 1, waits: 1, length: u64::from(site) };
+        blame::book(party.at.recorder, party.row.cell, share);
+    };
+    let most = SITES as u32;
+    (1..=most + 3).for_each(book);
+    (1..=most + 3).for_each(book);
+    let caused = party.caused();
+    assert_eq!(caused.len(), SITES + 1);
+    assert!(
+        (1..).zip(&caused[..SITES]).all(|(site, entry)| *entry == (site, 2, 2, 2, site.into()))
+    );
+    assert_eq!(caused[SITES], (0, 6, 6, 6, u64::from(most + 3)));
+}
+
+/// What a wait of the random schedule was spent on, by the schedule itself.
+#[derive(Default)]
+struct Truth {
+    held: [u64; 4],
+    free: u64,
+}
+
+/// Random schedules of four threads at one lock: what is booked is what the schedule did, to the tick.
+#[test]
+fn random_schedules_are_divided_exactly() {
+    for seed in 0..if cfg!(miri) { 3 } else { 300 } {
+        let mut random = Random(seed);
+        let all: [Party; 4] = parties();
+        let mut truth = Truth::default();
+        let mut waiting: [Option<Blocked<At>>; 4] = [const { None }; 4];
+        // Before its first acquisition, nothing is known of a lock.
+        all[0].takes(5);
+        let (mut owner, mut now) = (Some(0), 10);
+        let pass = |ticks, owner: Option<usize>, waiters: u64, truth: &mut Truth| match owner {
+            Some(owner) => truth.held[owner] += ticks * waiters,
+            None => truth.free += ticks * waiters,
+        };
+        for _ in 0..if cfg!(miri) { 30 } else { 200 } {
+            let ticks = 1 + random.below(20);
+            now += ticks;
+            pass(ticks, owner, waiting.iter().flatten().count() as u64, &mut truth);
+            let number = random.below(4) as usize;
+            let party = all[number];
+            match (owner, waiting[number].take()) {
+                (Some(holder), wait) if holder == number => {
+                    assert!(wait.is_none());
+                    party.releases(now);
+                    owner = None;
+                }
+                (Some(_), Some(wait)) if random.below(3) == 0 => party.gives_up(wait, now),
+                (Some(_), Some(wait)) => waiting[number] = Some(wait),
+                (Some(_), None) => waiting[number] = Some(party.waits(now)),
+                (None, Some(wait)) => {
+                    party.gets(wait, now);
+                    owner = Some(number);
+                }
+                // It failed to take the lock just before the release.
+                (None, None) if random.below(4) == 0 => waiting[number] = Some(party.waits(now)),
+                (None, None) => {
+                    party.takes(now);
+                    owner = Some(number);
+                }
+            }
+        }
+        // The rest of them are served in turn.
+        for number in 0..4 {
+            if let Some(holder) = owner.take() {
+                now += 7;
+                pass(7, Some(holder), waiting.iter().flatten().count() as u64, &mut truth);
+                all[holder].releases(now);
+            }
+            if let Some(wait) = waiting[number].take() {
+                all[number].gets(wait, now);
+                owner = Some(number);
+            }
+        }
+        let mut held = [0; 4];
+        for entry in all.iter().flat_map(|party| party.caused()) {
+            held[entry.0 as usize - 1] += entry.1;
+        }
+        let total = |figure: fn(Party) -> u64| all.iter().map(|&party| figure(party)).sum::<u64>();
+        assert_eq!(held, truth.held, "seed {seed}");
+        assert_eq!(total(Party::free), truth.free, "seed {seed}");
+        assert_eq!(total(Party::waited), held.iter().sum::<u64>() + truth.free, "seed {seed}");
+    }
+}

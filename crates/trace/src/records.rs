@@ -1,0 +1,181 @@
+//! What a record says, as plain values.
+//!
+//! # Contract
+//! [`crate::reader`] makes them from bytes. They are the record's own words: ticks, and numbers of stacks.
+
+use crate::layout::Unit;
+use std::collections::HashMap;
+
+/// One program image.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ProcessRecord {
+    /// Process ID.
+    pub pid: u32,
+    /// Process ID of its parent.
+    pub parent: u32,
+    /// Its arguments.
+    pub command: Vec<String>,
+    /// When it started, in ticks.
+    pub start_ticks: u64,
+    /// Its threads, oldest first.
+    pub locks: Vec<LockRecord>,
+    /// Its locks, oldest first.
+    pub threads: Vec<ThreadRecord>,
+    /// Lists of return addresses by stack number.
+    pub stacks: HashMap<u32, Vec<u64>>,
+    /// Programs and libraries that the addresses belong to.
+    pub modules: Vec<ModuleRecord>,
+}
+
+/// One generation of a lock.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct LockRecord {
+    /// Its number, by which cells refer to it.
+    pub unit: u32,
+    /// Its address.
+    pub address: u64,
+    /// One of [`kind`](crate::layout::kind).
+    pub kind: u8,
+    /// The number of generations at this address before this one.
+    pub generation: u32,
+    /// Stack of its creation; 0 for none.
+    pub created: u32,
+    /// Stack of its first acquisition; 0 for none.
+    pub first_taken: u32,
+    /// Whether a thread other than the owner released it (semaphores).
+    pub crossed: bool,
+    /// When the threads that still waited for it at the end of the record had arrived, in ticks: at most
+    /// [`ARRIVALS`](crate::layout::ARRIVALS).
+    pub waiting: Vec<u64>,
+}
+
+/// One thread.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ThreadRecord {
+    /// Thread ID.
+    pub tid: u32,
+    /// Its name.
+    pub name: String,
+    /// When it was first seen, in ticks.
+    pub start_ticks: u64,
+    /// When it ended, in ticks; 0 if its end was not seen.
+    pub end_ticks: u64,
+    /// CPU time at its end, in nanoseconds.
+    pub cpu_ns: u64,
+    /// Voluntary context switches at its end.
+    pub voluntary: u64,
+    /// Involuntary context switches at its end.
+    pub involuntary: u64,
+    /// Acquisitions of any lock that failed at the first try.
+    pub blocked: u64,
+    /// The sum of all its waits, in ticks.
+    pub waited: u64,
+    /// The sum of its waits for other threads' ends, in ticks.
+    pub joined: u64,
+    /// Since when it waits for anything, including another thread's end, in ticks.
+    pub asleep_since: Option<u64>,
+    /// Its cells, one for each lock, oldest first.
+    pub cells: Vec<CellAt>,
+}
+
+/// The position of a cell in the record; see [`Record::cell`](crate::reader::Record::cell).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CellAt {
+    /// The number of the lock.
+    pub lock: Unit,
+    pub(crate) unit: Unit,
+}
+
+/// What one thread did to one lock. Times are in ticks.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct CellRecord {
+    /// All acquisitions.
+    pub acquisitions: u64,
+    /// Waits: acquisitions that failed at the first try, and waits that timed out.
+    pub blocked: u64,
+    /// Those of them that ended without the lock.
+    pub timed_out: TimedOutRecord,
+    /// Tries that failed.
+    pub try_failed: u64,
+    /// Acquisitions that followed another thread's.
+    pub owner_changes: u64,
+    /// Since when the thread held it at the end of the record, if it did.
+    pub held_since: Option<u64>,
+    /// Holds; their extremes have no stacks.
+    pub hold: TimesRecord,
+    /// Waits; the extremes' `other` is the holder.
+    pub wait: TimesRecord,
+    /// Idle intervals that this thread ended; the extremes' `other` is the releaser.
+    pub idle: TimesRecord,
+    /// The parts of its waits during which the lock was free.
+    pub wait_free: u64,
+    /// Waiting that its holds caused, by site; in what a waiter that timed out recorded, another thread's holds.
+    pub caused: Vec<CausedRecord>,
+}
+
+/// Waiting that the holds of one site caused. Times are in ticks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct CausedRecord {
+    /// Stack of the acquisition; 0 if unknown.
+    pub stack: u32,
+    /// The waiting that fell into these holds, summed over the waiters.
+    pub wait: u64,
+    /// The waits of which a part fell into these holds, summed over the holds.
+    pub waits: u64,
+    /// The holds.
+    pub holds: u64,
+    /// The longest of them.
+    pub longest: u64,
+    /// Stack of the longest one's release; 0 if unknown.
+    pub release: u32,
+}
+
+/// Waits that ended without what they were for. Times are in ticks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TimedOutRecord {
+    /// How many.
+    pub count: u64,
+    /// Their sum.
+    pub total: u64,
+    /// The longest.
+    pub max: u64,
+}
+
+/// A histogram of times in ticks, with its extremes.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TimesRecord {
+    /// Sum of all times.
+    pub total: u64,
+    /// `(low, high, count)` of every bucket that is not empty.
+    pub buckets: Vec<(u64, u64, u64)>,
+    /// The longest times, longest first, at most four.
+    pub worst: Vec<ExtremeRecord>,
+}
+
+/// One of the longest times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ExtremeRecord {
+    /// Its length.
+    pub ticks: u64,
+    /// When it ended (holds: when the longest began; 0 for the others).
+    pub at: u64,
+    /// Stack of the thread whose time it is; 0 if unknown.
+    pub mine: u32,
+    /// Stack of the thread that released; 0 if unknown.
+    pub other: u32,
+    /// One of [`cause`](crate::layout::cause).
+    pub cause: u32,
+}
+
+/// A loaded program or library.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ModuleRecord {
+    /// Its path.
+    pub path: String,
+    /// What to subtract from an address to get its address in the file.
+    pub bias: u64,
+    /// Its first address.
+    pub start: u64,
+    /// One past its last address.
+    pub end: u64,
+}

@@ -1,0 +1,65 @@
+/* A thread dies holding a robust mutex: what the others waited for it is in nobody's hold. Then a recursive one: its hold
+ * is that of the outermost acquisition. */
+#include "truth.h"
+
+enum { HOLD_MS = 40 };
+static pthread_mutex_t robust, recursive;
+static pthread_barrier_t held;
+static _Atomic pid_t waiter;
+
+static void *die(void *unused) {
+    pthread_mutex_lock(&robust);
+    pthread_barrier_wait(&held);
+    await_asleep(&waiter);
+    nap_ms(HOLD_MS);
+    return unused;
+}
+
+static void *want(void *mutex) {
+    pthread_barrier_wait(&held);
+    waiter = my_tid();
+    int result = pthread_mutex_lock(mutex);
+    if (result == EOWNERDEAD) REQUIRE(pthread_mutex_consistent(mutex) == 0);
+    else REQUIRE(result == 0);
+    pthread_mutex_unlock(mutex);
+    return NULL;
+}
+
+NOINLINE static void hold_inner(void) {
+    pthread_mutex_lock(&recursive);
+    nap_ms(HOLD_MS);
+    pthread_mutex_unlock(&recursive);
+    __asm__ volatile("");
+}
+
+NOINLINE static void hold_outermost(void) {
+    pthread_mutex_lock(&recursive);
+    pthread_barrier_wait(&held);
+    await_asleep(&waiter);
+    hold_inner();
+    pthread_mutex_unlock(&recursive);
+    __asm__ volatile("");
+}
+
+int main(void) {
+    pthread_mutexattr_t attributes;
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+    pthread_mutex_init(&robust, &attributes);
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&recursive, &attributes);
+    pthread_barrier_init(&held, NULL, 2);
+    pthread_t waits = start(want, &robust), dies = start(die, NULL);
+    pthread_join(dies, NULL);
+    pthread_join(waits, NULL);
+    waiter = 0;
+    waits = start(want, &recursive);
+    hold_outermost();
+    pthread_join(waits, NULL);
+    expect("mutex", &robust, "blame.unknown_ns >= %lld", HOLD_MS * MS);
+    expect("mutex", &robust, "blame.held_ns = 0");
+    expect("mutex", &recursive, "held_by.0.site.function = hold_outermost");
+    expect("mutex", &recursive, "held_by.0.wait_ns >= %lld", HOLD_MS * MS);
+    return 0;
+}

@@ -1,0 +1,57 @@
+/* Two functions hold a lock while the same waiter waits: 70 ms and 30 ms at a time. Their shares are 7 to 3. */
+#include "truth.h"
+
+enum { ROUNDS = 3, LONG_MS = 70, SHORT_MS = 30 };
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t held, taken;
+static _Atomic pid_t waiter;
+
+NOINLINE static void hold_seven(void) {
+    pthread_mutex_lock(&m);
+    pthread_barrier_wait(&held);
+    await_asleep(&waiter);
+    nap_ms(LONG_MS);
+    pthread_mutex_unlock(&m);
+    __asm__ volatile("");
+}
+
+NOINLINE static void hold_three(void) {
+    pthread_mutex_lock(&m);
+    pthread_barrier_wait(&held);
+    await_asleep(&waiter);
+    nap_ms(SHORT_MS);
+    pthread_mutex_unlock(&m);
+    __asm__ volatile("");
+}
+
+static void *wait_for_it(void *unused) {
+    waiter = my_tid();
+    for (int i = 0; i < 2 * ROUNDS; i++) {
+        pthread_barrier_wait(&held);
+        pthread_mutex_lock(&m);
+        pthread_mutex_unlock(&m);
+        pthread_barrier_wait(&taken);
+    }
+    return unused;
+}
+
+int main(void) {
+    pthread_barrier_init(&held, NULL, 2);
+    pthread_barrier_init(&taken, NULL, 2);
+    pthread_t thread = start(wait_for_it, NULL);
+    for (int i = 0; i < ROUNDS; i++) {
+        hold_seven();
+        pthread_barrier_wait(&taken);
+        hold_three();
+        pthread_barrier_wait(&taken);
+    }
+    pthread_join(thread, NULL);
+    expect("mutex", &m, "blocked = %d", 2 * ROUNDS);
+    expect("mutex", &m, "held_by.0.site.function = hold_seven");
+    expect("mutex", &m, "held_by.1.site.function = hold_three");
+    expect("mutex", &m, "held_by.0.wait_ns >= %lld", ROUNDS * LONG_MS * MS);
+    expect("mutex", &m, "held_by.1.wait_ns >= %lld", ROUNDS * SHORT_MS * MS);
+    expect("mutex", &m, "held_by.0.holds = %d", ROUNDS);
+    expect("mutex", &m, "held_by.1.waits = %d", ROUNDS);
+    return 0;
+}
