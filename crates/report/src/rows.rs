@@ -210,12 +210,14 @@ pub fn class_name(class: Class) -> &'static str {
 
 /// The location of a lock in the code: function and place of its site, else its address.
 pub fn place(lock: &Lock) -> String {
-    match &lock.site {
-        Some(frame) => match source(frame) {
-            Some(source) if frame.function.is_some() => format!("{} {source}", function(frame)),
-            _ => function(frame),
-        },
-        None => format!("at {}", clean(&lock.address)),
+    lock.site.as_ref().map_or_else(|| format!("at {}", clean(&lock.address)), code)
+}
+
+/// A frame's function and place, else what is known of it.
+pub fn code(frame: &Frame) -> String {
+    match source(frame) {
+        Some(source) if frame.function.is_some() => format!("{} {source}", function(frame)),
+        _ => function(frame),
     }
 }
 

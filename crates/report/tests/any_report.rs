@@ -138,6 +138,13 @@ impl Dice {
                 waiter: random.stack(),
                 cause: causes[random.below(4) as usize],
             }),
+            blame: self.maybe(|random| Blame {
+                held_ns: random.number(),
+                ended_ns: random.number(),
+                idle_ns: random.number(),
+                unknown_ns: random.number(),
+            }),
+            held_by: (0..self.below(4)).map(|_| self.blamed()).collect(),
             moments: (0..self.below(5))
                 .map(|_| Moment {
                     what: whats[self.below(3) as usize],
@@ -148,6 +155,21 @@ impl Dice {
                 })
                 .collect(),
             ..lock(self.number(), kinds[self.below(6) as usize], "f")
+        }
+    }
+
+    fn blamed(&mut self) -> Blamed {
+        let kinds = [BlamedKind::Hold, BlamedKind::Wake, BlamedKind::Idle];
+        Blamed {
+            site: self.maybe(Dice::frame),
+            stack: self.stack(),
+            kind: kinds[self.below(3) as usize],
+            wait_ns: self.number(),
+            share: self.share(),
+            waits: self.number(),
+            holds: self.number(),
+            longest_ns: self.number(),
+            locks: (0..self.below(3)).map(|_| self.number()).collect(),
         }
     }
 
@@ -172,6 +194,7 @@ impl Dice {
                 process(self.next() as u32, locks, threads)
             })
             .collect();
+        report.culprits = (0..self.below(7)).map(|_| self.blamed()).collect();
         report.coverage.unseen.push(self.text());
         report.coverage.futex_share_unaccounted = self.maybe(Dice::share);
         report.coverage.futex_sites = (0..self.below(3))

@@ -7,6 +7,7 @@
 //! # Evidence
 //! `tests/page.rs`: well-formed, self-contained, unaffected by hostile names.
 
+mod bars;
 mod run_page;
 mod sections;
 mod stacks;

@@ -3,12 +3,12 @@
 use super::{Page, list, sections, timeline};
 use crate::rows;
 use crate::run::RunReport;
-use crate::terminal::{command_line, ended, futex_waiting, observer, several};
+use crate::terminal::{REMARK, command_line, ended, futex_waiting, observer, several};
 use maud::{Markup, html};
 use uncontended_figures as figures;
 
-/// The whole report as one page: findings, contention with bars and percentile curves, the timeline of the worst
-/// minute, the other classes, threads, coverage.
+/// The whole report as one page: findings, culprits, contention with bars and percentile curves, the timeline of the
+/// worst minute, the other classes, threads, coverage.
 pub fn run_page(report: &RunReport) -> String {
     let threads = rows::threads(report);
     let locks: usize = report.processes.iter().map(|process| process.locks.len()).sum();
@@ -34,6 +34,10 @@ pub fn run_page(report: &RunReport) -> String {
     } else {
         page.section("Findings", "", &list(&findings, true))
     };
+    if !report.culprits.is_empty() {
+        let remark = format!("Code by the share that it caused {REMARK}.");
+        page = page.section("Culprits", &remark, &sections::culprits(report));
+    }
     if !contended.is_empty() {
         let remark = "Locks by total wait: the time that blocked acquisitions took, over all threads. Idle is the part of it \
                       in which the lock was free.";

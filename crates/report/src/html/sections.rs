@@ -1,10 +1,10 @@
 //! The sections of a run's page.
 
-use super::{Cell, stacks, table};
+use super::{Cell, bars, stacks, table};
 use crate::rows::{Row, class_name, kind_name, place};
 use crate::run::{Distribution, RunReport, Thread};
 use crate::svg::{Axis, Chart, Lane, Marks, Segment, lanes};
-use crate::terminal::several;
+use crate::terminal::{several, shown, words};
 use maud::{Markup, html};
 use std::cmp::Reverse;
 use uncontended_figures as figures;
@@ -16,13 +16,31 @@ const TABLE_ROWS: usize = 200;
 /// Most locks whose curves and stacks are shown.
 const DETAILS: usize = 20;
 
+/// The code that caused the waiting.
+pub(super) fn culprits(report: &RunReport) -> Markup {
+    let rows: Vec<Vec<Cell>> = shown(report)
+        .map(|culprit| {
+            let [place, what] = words(culprit);
+            vec![
+                Cell::figure(figures::percent(culprit.share), culprit.share),
+                duration(Some(culprit.wait_ns)),
+                Cell::text(place),
+                Cell::text(what),
+                count(Some(culprit.waits)),
+                duration(Some(culprit.longest_ns)),
+            ]
+        })
+        .collect();
+    table(&["share", "total", "where", "what", "waits", "longest"], &rows)
+}
+
 /// Bars and table of the contended locks.
 pub(super) fn contention(report: &RunReport, rows: &[Row]) -> Markup {
     let waited: Vec<&Row> = rows.iter().filter(|row| row.wait_total() > 0).take(BARS).collect();
     let chart = waited.first().map(|first| {
         let axis = Axis::linear(0.0, first.wait_total() as f64, "total wait", figures::duration_f);
-        let bars: Vec<Lane> = waited.iter().map(|row| bar(row)).collect();
-        lanes("Total wait of each lock", &axis, &bars, &[(0, "wait"), (1, "of it, idle")])
+        let lanes_of: Vec<Lane> = waited.iter().map(|row| bars::bar(row, name(row))).collect();
+        lanes("Total wait of each lock", &axis, &lanes_of, &bars::LEGEND)
     });
     let headings = [
         "lock",
@@ -76,31 +94,6 @@ pub(super) fn contention(report: &RunReport, rows: &[Row]) -> Markup {
     });
     let table = without_constants(report, &headings, cells.collect(), rows);
     html! { @if let Some(chart) = chart { (chart) } (table) }
-}
-
-fn bar(row: &Row) -> Lane {
-    let total = row.wait_total() as f64;
-    let idle = row.idle.as_ref().map_or(0.0, |idle| idle.total as f64).min(total);
-    let figures = |what: &str, times: &Distribution| {
-        format!(
-            "{what}: {} in {}, longest {}",
-            figures::duration(times.total),
-            figures::count(times.count),
-            figures::duration(times.max)
-        )
-    };
-    let wait = row.wait.as_ref().map_or_else(String::new, |wait| figures("wait", wait));
-    let mut segments = vec![Segment { from: 0.0, to: total, colour: 0, height: 1.0, title: wait }];
-    if let Some(times) = row.idle.as_ref().filter(|_| idle > 0.0) {
-        segments.push(Segment {
-            from: 0.0,
-            to: idle,
-            colour: 1,
-            height: 1.0,
-            title: figures("idle", times),
-        });
-    }
-    Lane { name: name(row), note: figures::duration(row.wait_total()), segments }
 }
 
 fn name(row: &Row) -> String {

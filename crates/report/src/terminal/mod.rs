@@ -1,18 +1,20 @@
 //! The report as text for a terminal.
 //!
 //! # Contract
-//! Tables are aligned, figures carry their units, and no line exceeds the requested width if a column can shrink. Locks
-//! of class contention come first, by total wait; the other classes are listed apart. The most important parts come
-//! last, where a terminal ends: what could not be seen, then the findings. Colour only on request; the caller checks
-//! the terminal and `NO_COLOR`.
+//! Tables are aligned, figures carry their units, and no line exceeds the requested width if a column can shrink. The
+//! code that made threads wait comes first. Locks of class contention follow, by total wait; the other classes are
+//! listed apart. What else is most important comes last, where a terminal ends: what could not be seen, then the
+//! findings. Colour only on request; the caller checks the terminal and `NO_COLOR`.
 //! # Evidence
 //! `tests/terminal.rs`: whole reports compared with golden texts.
 
+mod culprits;
 mod history;
 mod locks;
 mod threads;
 mod worst;
 
+pub(crate) use culprits::{REMARK, shown, words};
 pub use history::{difference, history};
 pub(crate) use worst::{cause, lost, member};
 
@@ -44,6 +46,7 @@ pub fn render(report: &RunReport, options: &Options) -> String {
     let paint = Paint { colour: options.colour };
     let (contended, apart) = (rows::contention(report), rows::apart(report));
     let mut text = head(report, options, paint);
+    text.push_str(&culprits::culprits(report, options, paint));
     text.push_str(&locks::contention(report, &contended, options, paint));
     text.push_str(&worst::cases(&contended, options, paint));
     text.push_str(&locks::apart(report, &apart, options, paint));

@@ -114,6 +114,55 @@ pub(crate) fn thread(tid: u32, name: &str) -> Thread {
     }
 }
 
+/// Waiting that the holds of a function caused.
+pub(crate) fn blamed(function: &str, wait_ns: u64, share: f64) -> Blamed {
+    Blamed {
+        site: Some(frame(function, "sort.c", 3301)),
+        stack: vec![frame("pthread_mutex_lock", "lock.c", 80), frame(function, "sort.c", 3301)],
+        kind: BlamedKind::Hold,
+        wait_ns,
+        share,
+        waits: 628,
+        holds: 400,
+        longest_ns: 264 * MS,
+        locks: vec![],
+    }
+}
+
+/// What its queue's wait was for.
+fn blame_sort(queue: &mut Lock) {
+    queue.blame = Some(Blame {
+        held_ns: 820 * MS,
+        ended_ns: 0,
+        idle_ns: 210 * MS,
+        unknown_ns: queue.wait_ns.as_ref().unwrap().total - 1_030 * MS,
+    });
+    queue.held_by = vec![
+        blamed("queue_pop", 700 * MS, 0.65),
+        blamed("queue_insert", 115 * MS, 0.107),
+        Blamed { site: None, stack: vec![], ..blamed("", 5 * MS, 0.005) },
+    ];
+}
+
+/// The same over all locks.
+fn sort_culprits(held_by: &[Blamed]) -> Vec<Blamed> {
+    let of = |piece: &Blamed, locks: &[u64]| Blamed { locks: locks.to_vec(), ..piece.clone() };
+    let free = Blamed {
+        site: None,
+        stack: vec![],
+        kind: BlamedKind::Idle,
+        holds: 0,
+        ..blamed("", 210 * MS, 0.194)
+    };
+    vec![
+        of(&held_by[0], &[1]),
+        of(&free, &[1]),
+        of(&held_by[1], &[1, 2, 3]),
+        of(&held_by[2], &[1]),
+        of(&Blamed { share: 0.001, ..held_by[2].clone() }, &[2]),
+    ]
+}
+
 /// A run like that of `sort --parallel=4`: one contended mutex, one that is idle for long, a condition.
 pub(crate) fn sort() -> RunReport {
     let mut report = run(&["sort", "--parallel=4", "my file.txt"]);
@@ -148,6 +197,7 @@ pub(crate) fn sort() -> RunReport {
         waiter: stack("queue_insert"),
         cause: IdleCause::NotScheduled,
     });
+    blame_sort(&mut queue);
     queue.moments = vec![
         Moment { what: Span::Wait, at_ns: 1_000 * MS, ns: 265 * MS, tid: Some(102), cause: None },
         Moment { what: Span::Wait, at_ns: 2_100 * MS, ns: 120 * MS, tid: Some(103), cause: None },
@@ -179,6 +229,7 @@ pub(crate) fn sort() -> RunReport {
     idle.blocked = None;
     report.processes =
         vec![process(101, locks, vec![thread(101, "sort"), thread(102, "sort"), idle])];
+    report.culprits = sort_culprits(&report.processes[0].locks[0].held_by);
     report
 }
 

@@ -1,0 +1,64 @@
+//! The code that made threads wait: the first thing to read.
+
+use super::{Options, heading};
+use crate::rows;
+use crate::run::{Blamed, BlamedKind, RunReport};
+use uncontended_figures as figures;
+use uncontended_figures::table::{Column, Paint, Table};
+
+/// How many culprits are shown.
+const MOST: usize = 5;
+/// A smaller share is not shown unless it is the greatest.
+const LEAST: f64 = 0.005;
+
+const COLUMNS: [Column; 4] = [
+    Column::figure("share"),
+    Column::figure("total"),
+    Column::elastic("where"),
+    Column::word("what"),
+];
+
+/// The culprits of a report that are worth a line, the worst first.
+pub(crate) fn shown(report: &RunReport) -> impl Iterator<Item = &Blamed> {
+    let worth = |(nth, culprit): &(usize, &Blamed)| *nth == 0 || culprit.share >= LEAST;
+    report.culprits.iter().take(MOST).enumerate().filter(worth).map(|(_, culprit)| culprit)
+}
+
+/// Where the culprit is, and what it does.
+pub(crate) fn words(culprit: &Blamed) -> [String; 2] {
+    let place = match (&culprit.site, culprit.kind) {
+        (Some(frame), _) => rows::code(frame),
+        (None, BlamedKind::Idle) => "–".to_owned(),
+        (None, BlamedKind::Hold | BlamedKind::Wake) => "unknown code".to_owned(),
+    };
+    let locks = match culprit.locks[..] {
+        [] => "a lock".to_owned(),
+        [lock] => format!("#{lock}"),
+        [lock, ..] => format!("#{lock} and {} more", culprit.locks.len() - 1),
+    };
+    let what = match culprit.kind {
+        BlamedKind::Hold => format!("holds {locks}"),
+        BlamedKind::Wake => format!("wakes the waiters of {locks}"),
+        BlamedKind::Idle => format!("{locks} stood idle"),
+    };
+    [place, what]
+}
+
+/// The remark on the block and on the section of a page.
+pub(crate) const REMARK: &str = "of all waiting at the locks of class contention";
+
+/// The block; nothing if there was no contention.
+pub(super) fn culprits(report: &RunReport, options: &Options, paint: Paint) -> String {
+    let mut table = Table::new(COLUMNS.to_vec());
+    let mut is_empty = true;
+    for culprit in shown(report) {
+        let [place, what] = words(culprit);
+        let total = figures::duration(culprit.wait_ns);
+        table.row([figures::percent(culprit.share), total, place, what]);
+        is_empty = false;
+    }
+    if is_empty {
+        return String::new();
+    }
+    heading("Culprits", REMARK, options, paint) + &table.text(options.width, paint)
+}
