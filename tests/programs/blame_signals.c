@@ -48,6 +48,7 @@ int main(void) {
     }
     pthread_join(thread, NULL);
     expect("mutex", &wakes, "held_by(signal_holding) >= %lld", ROUNDS * HELD_MS / 2 * MS);
+    expect("culprit", &wakes, "function = signal_holding");
     expect("mutex", &leaves, "held_by(signal_and_leave) <= %lld", OUTSIDE_MS / 2 * MS);
     return 0;
 }

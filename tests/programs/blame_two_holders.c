@@ -6,21 +6,33 @@ static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
 static pthread_barrier_t held, taken;
 static _Atomic pid_t waiter;
 
-NOINLINE static void hold_seven(void) {
-    pthread_mutex_lock(&m);
+/* What the program itself saw of the waiting: at least, and at most. */
+typedef struct {
+    int64_t least, most;
+} bounds;
+static bounds seven, three;
+
+static void hold_for(int ms, int64_t call, bounds *waited) {
     pthread_barrier_wait(&held);
     await_asleep(&waiter);
-    nap_ms(LONG_MS);
+    int64_t asleep = now_ns();
+    nap_ms(ms);
+    waited->least += now_ns() - asleep;
     pthread_mutex_unlock(&m);
+    waited->most += now_ns() - call;
+}
+
+NOINLINE static void hold_seven(void) {
+    int64_t call = now_ns();
+    pthread_mutex_lock(&m);
+    hold_for(LONG_MS, call, &seven);
     __asm__ volatile("");
 }
 
 NOINLINE static void hold_three(void) {
+    int64_t call = now_ns();
     pthread_mutex_lock(&m);
-    pthread_barrier_wait(&held);
-    await_asleep(&waiter);
-    nap_ms(SHORT_MS);
-    pthread_mutex_unlock(&m);
+    hold_for(SHORT_MS, call, &three);
     __asm__ volatile("");
 }
 
@@ -47,10 +59,10 @@ int main(void) {
     }
     pthread_join(thread, NULL);
     expect("mutex", &m, "blocked = %d", 2 * ROUNDS);
-    expect("mutex", &m, "held_by.0.site.function = hold_seven");
-    expect("mutex", &m, "held_by.1.site.function = hold_three");
-    expect("mutex", &m, "held_by.0.wait_ns >= %lld", ROUNDS * LONG_MS * MS);
-    expect("mutex", &m, "held_by.1.wait_ns >= %lld", ROUNDS * SHORT_MS * MS);
+    expect("mutex", &m, "held_by(hold_seven) >= %lld", (long long)seven.least);
+    expect("mutex", &m, "held_by(hold_seven) <= %lld", (long long)seven.most);
+    expect("mutex", &m, "held_by(hold_three) >= %lld", (long long)three.least);
+    expect("mutex", &m, "held_by(hold_three) <= %lld", (long long)three.most);
     expect("mutex", &m, "held_by.0.holds = %d", ROUNDS);
     expect("mutex", &m, "held_by.1.waits = %d", ROUNDS);
     return 0;

@@ -7,6 +7,7 @@ mod common;
 
 use common::{At, ROOM, image, recorder};
 use uncontended_atomic::Ordering::Relaxed;
+use uncontended_events::blame::{self, Share};
 use uncontended_events::events::{self, Blocked};
 use uncontended_events::site::Row;
 use uncontended_events::waiters::{self, Wait};
@@ -14,7 +15,7 @@ use uncontended_events::{generations, stacks};
 use uncontended_model::real::{AtomicU32, Explorer, Ordering, spawn};
 use uncontended_testkit::explored::{self, BOTH};
 use uncontended_trace::arena::Arena;
-use uncontended_trace::layout::{Cold, Lock, Process, Stack, attention, kind::MUTEX};
+use uncontended_trace::layout::{Caused, Cold, Lock, Process, Stack, attention, kind::MUTEX};
 
 /// Made before the exploration, so that every execution starts from the same state.
 struct Scene {
@@ -182,4 +183,99 @@ fn contended() -> impl Fn() + 'static {
 #[test]
 fn counts_are_exact_however_two_threads_contend() {
     holds(contended);
+}
+
+/// A waiter gives up at 60, while the hold that it waited for since 20 ends at 50.
+fn gives_up_at_a_release() -> impl Fn() + 'static {
+    let scene = Scene::new();
+    let [holder, waiter] = scene.threads;
+    let (held, wanted) = (holder.row(64), waiter.row(64));
+    // Entries that both threads would allocate at once are there already, so that each has its place in all executions.
+    for (at, row) in [(holder, held), (waiter, wanted)] {
+        events::cold(at.recorder, row.cell).expect("room");
+        blame::book(at.recorder, row.cell, Share { site: 7, ..Share::default() });
+    }
+    move || {
+        holder.set(10);
+        events::acquired(holder, held);
+        waiter.set(20);
+        let wait = Blocked::begin(waiter, wanted);
+        holder.set(50);
+        waiter.set(60);
+        let released = spawn(move || events::release(holder, held, || true, || 0));
+        wait.gave_up();
+        assert_eq!(released.join().unwrap(), 0);
+        let booked = |row: Row| -> u64 {
+            let list = scene.arena.list::<Caused>(&row.cell.caused);
+            list.map(|(_, entry)| entry.wait.load(Relaxed)).sum()
+        };
+        let cold: &Cold = scene.arena.at(wanted.cell.cold.load(Relaxed));
+        let known = booked(held) + booked(wanted) + cold.wait_free.load(Relaxed);
+        assert!(known <= 40, "a piece is booked twice: {known} of 40");
+    }
+}
+
+#[test]
+fn a_piece_of_a_wait_is_booked_once_at_most() {
+    holds(gives_up_at_a_release);
+}
+
+/// A thread takes a lock at 40 that was free since 30, while another arrives at 41. It is free again from 50 to
+/// 55.
+fn arrives_at_an_acquisition() -> impl Fn() + 'static {
+    let scene = Scene::new();
+    let [taker, waiter] = scene.threads;
+    let (taken, wanted) = (taker.row(64), waiter.row(64));
+    move || {
+        taken.lock.attention.fetch_or(attention::AWAY, Relaxed);
+        taker.set(10);
+        events::acquired(taker, taken);
+        taker.set(30);
+        assert_eq!(events::release(taker, taken, || true, || 0), 0);
+        taker.set(40);
+        waiter.set(41);
+        let took = spawn(move || events::acquired(taker, taken));
+        let wait = Blocked::begin(waiter, wanted);
+        took.join().unwrap();
+        taker.set(50);
+        assert_eq!(events::release(taker, taken, || true, || 0), 0);
+        waiter.set(55);
+        wait.acquired();
+        let cold: &Cold = scene.arena.at(wanted.cell.cold.load(Relaxed));
+        let free = cold.wait_free.load(Relaxed);
+        assert!(free <= 5, "time from before the wait: {free}");
+    }
+}
+
+#[test]
+fn free_time_from_before_a_wait_is_not_in_it() {
+    holds(arrives_at_an_acquisition);
+}
+
+/// The reader looks while a thread books shares of three sites.
+fn booked_while_read() -> impl Fn() + 'static {
+    let scene = Scene::new();
+    let [booker, _] = scene.threads;
+    let row = booker.row(64);
+    move || {
+        let share = |site| Share { site, release: 7, wait: 5, waits: 1, length: 9 };
+        let booked = spawn(move || {
+            [1, 2, 1].iter().for_each(|&site| blame::book(booker.recorder, row.cell, share(site)));
+        });
+        let sites = || {
+            let list = scene.arena.list::<Caused>(&row.cell.caused);
+            list.map(|(_, entry)| entry.stack.load(Relaxed)).collect::<Vec<_>>()
+        };
+        let early = sites();
+        assert!([&[][..], &[1], &[2, 1]].contains(&&early[..]), "{early:?}");
+        booked.join().unwrap();
+        assert_eq!(sites(), [2, 1]);
+        let waits = scene.arena.list::<Caused>(&row.cell.caused);
+        assert_eq!(waits.map(|(_, entry)| entry.wait.load(Relaxed)).sum::<u64>(), 15);
+    }
+}
+
+#[test]
+fn a_site_is_complete_when_it_is_seen() {
+    holds(booked_while_read);
 }

@@ -35,7 +35,7 @@ pub struct RunReport {
     pub observer: Observer,
     /// At most five, each with its evidence.
     pub findings: Vec<Finding>,
-    /// The code that caused the waiting at rows of class contention, the most first; at most [`CULPRITS`].
+    /// The code that caused the waiting at rows of class contention or gate, the most first; at most [`CULPRITS`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub culprits: Vec<Blamed>,
 }
@@ -233,7 +233,7 @@ pub struct Blamed {
     pub kind: BlamedKind,
     /// The waiting it caused, summed over the waiters.
     pub wait_ns: u64,
-    /// Of the row's total wait; in `culprits`, of that of all rows of class contention.
+    /// Of the row's total wait; in `culprits`, of that of all rows of class contention or gate.
     pub share: f64,
     /// The waits of which a part is its, summed over its holds.
     pub waits: u64,

@@ -40,7 +40,7 @@ pub const FRAMES: usize = 28;
 /// Waiters of one lock whose arrivals its list holds.
 pub const ARRIVALS: usize = 64;
 /// Sites of one cell with entries of their own; the others share one more.
-pub const SITES: usize = 8;
+pub const SITES: usize = 32;
 /// Levels of the index of locks; level `n` has [`level_slots`] slots.
 pub const LEVELS: usize = 8;
 

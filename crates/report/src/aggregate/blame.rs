@@ -94,10 +94,12 @@ fn share_out(pieces: &mut [Blamed], total_ns: u64) {
     }
 }
 
-/// The code that caused the waiting at all locks of class contention, the most first.
+/// The code that caused the waiting at all locks of class contention or gate, the most first. A gate's keeper may mean
+/// to hold the others up, but it does.
 pub(super) fn culprits(processes: &[Process]) -> Vec<Blamed> {
     let locks = processes.iter().flat_map(|process| &process.locks);
-    let contended: Vec<&Lock> = locks.filter(|lock| lock.class == Class::Contention).collect();
+    let is_ranked = |lock: &&Lock| matches!(lock.class, Class::Contention | Class::Gate);
+    let contended: Vec<&Lock> = locks.filter(is_ranked).collect();
     let total = |lock: &&Lock| lock.wait_ns.as_ref().map_or(0, |wait| wait.total);
     let total_ns = super::sum(contended.iter().map(total));
     let held = contended.iter().flat_map(|lock| {

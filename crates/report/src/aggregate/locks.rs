@@ -86,7 +86,9 @@ impl Scale<'_> {
         let (created, first_taken) = (stacks.frames(lock.created), stacks.frames(lock.first_taken));
         let of_wall = |ns: u64| (self.wall_ns > 0).then(|| ns as f64 / self.wall_ns as f64);
         let hold_ns = hold.distribution().filter(|_| meaning.hold && self.record.holds);
-        let is_blamed = wait.total_ns() > 0 && meaning.blame;
+        // A semaphore that no thread ever held was waited for as a signal.
+        let is_lock = kind != Kind::Semaphore || hold.total_ns() > 0;
+        let is_blamed = wait.total_ns() > 0 && meaning.blame && is_lock;
         let (blame, held_by) = is_blamed
             .then(|| {
                 let cells = cells.iter().map(|(_, cell)| cell);

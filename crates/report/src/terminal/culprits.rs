@@ -45,7 +45,7 @@ pub(crate) fn words(culprit: &Blamed) -> [String; 2] {
 }
 
 /// The remark on the block and on the section of a page.
-pub(crate) const REMARK: &str = "of all waiting at the locks of class contention";
+pub(crate) const REMARK: &str = "of all waiting at locks of class contention or gate";
 
 /// The block; nothing if there was no contention.
 pub(super) fn culprits(report: &RunReport, options: &Options, paint: Paint) -> String {
