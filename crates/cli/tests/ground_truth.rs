@@ -173,7 +173,7 @@ macro_rules! programs {
 }
 
 programs! {
-    address_reuse annotated barger blame_dies blame_gives_up blame_one_long blame_signals blame_turns
+    address_reuse annotated barger blame_convoy blame_dies blame_gives_up blame_one_long blame_signals blame_turns
     blame_two_holders blame_wrapped c11 cancelled_in_semaphore cancelled_mid_wait conditions constructor_waits
     coroutine fork_held forked_bare free_but_off_cpu full_record futex held_for_life holder_sleeps late_destructors
     many many_keys no_frame_information own_close own_malloc plugin quiet_release readers_starve_writer sandbox

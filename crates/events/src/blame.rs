@@ -42,6 +42,10 @@ pub struct Share {
     pub waits: u64,
     /// Its length.
     pub length: u64,
+    /// The part of `wait` during which its thread waited for another lock's holder.
+    pub passed_on: u64,
+    /// Stack of that holder's acquisition; 0 if there is none.
+    pub passed_to: u32,
 }
 
 /// What the hold that the thread of `cell` ends at `now` cost the waiters of the lock; none if it has none.
@@ -55,7 +59,8 @@ pub fn caused(recorder: &Recorder, cell: &Cell, lock: &Lock, now: u64) -> Option
     }
     let began = cell.hold_start.load(Relaxed);
     let list: &WaiterList = recorder.arena.at(list);
-    let (mut wait, mut waits, mut earliest) = (0u64, 0, now);
+    let Chain { from, to, by } = Chain::of(recorder, began);
+    let (mut wait, mut waits, mut earliest, mut passed_on) = (0u64, 0, now, 0u64);
     for slot in &list.arrivals {
         // SeqCst: keeps the releaser's store of `wanted_at` before this load (I2).
         let arrival = slot.load(SeqCst);
@@ -63,6 +68,7 @@ pub fn caused(recorder: &Recorder, cell: &Cell, lock: &Lock, now: u64) -> Option
             continue;
         }
         wait = wait.wrapping_add(now.saturating_sub(arrival.max(began)));
+        passed_on = passed_on.wrapping_add(to.saturating_sub(arrival.max(from)));
         earliest = earliest.min(arrival);
         waits += 1;
         if waits == waiting {
@@ -72,38 +78,75 @@ pub fn caused(recorder: &Recorder, cell: &Cell, lock: &Lock, now: u64) -> Option
     let start = if began > 1 { began } else { earliest };
     let length = now.saturating_sub(start);
     let site = cell.site.load(Relaxed);
-    (waits > 0).then_some(Share { site, release: 0, wait, waits: waits.into(), length })
+    let passed_to = if passed_on > 0 { by } else { 0 };
+    let share = Share { site, release: 0, wait, waits: waits.into(), length, passed_on, passed_to };
+    (waits > 0).then_some(share)
+}
+
+/// A thread's last wait for a lock, as far as it was for the hold that ended it.
+struct Chain {
+    from: u64,
+    to: u64,
+    /// Stack of that hold's acquisition.
+    by: u32,
+}
+
+impl Chain {
+    /// Of the calling thread, if it was during the hold that began at `began`; else empty.
+    fn of(recorder: &Recorder, began: u64) -> Chain {
+        let from = recorder.thread.blocked_from.load(Relaxed);
+        let is_inside = from >= began && from != 0;
+        let to = if is_inside { recorder.thread.blocked_to.load(Relaxed) } else { 0 };
+        Chain { from, to, by: recorder.thread.blocked_by.load(Relaxed) }
+    }
+}
+
+/// Keeps what the calling thread's wait since `arrival` was for: the hold that ended at `release`. Called before the
+/// thread is the lock's owner.
+pub fn was_blocked(recorder: &Recorder, lock: &Lock, arrival: u64, release: u64) {
+    let (owner, began) = (lock.owner.load(Relaxed), lock.began.load(Relaxed));
+    let is_known = owner != 0 && release > arrival && (1..=release).contains(&began);
+    let from = if is_known { arrival.max(began) } else { 0 };
+    let thread = recorder.thread;
+    thread.blocked_from.store(from, Relaxed);
+    thread.blocked_to.store(release, Relaxed);
+    if is_known {
+        thread.blocked_by.store(recorder.arena.at::<Cell>(owner).site.load(Relaxed), Relaxed);
+    }
 }
 
 /// Adds a share to the list of `cell`. The thread must be marked as recording.
 pub fn book(recorder: &Recorder, cell: &Cell, share: Share) {
-    let Some(entry) = entry(recorder, cell, share.site) else { return };
+    let Some(entry) = entry(recorder, cell, (share.site, share.passed_to)) else { return };
     add(&entry.wait, share.wait);
     add(&entry.waits, share.waits);
     bump(&entry.holds);
+    add(&entry.passed_on, share.passed_on);
     if share.length >= entry.longest.load(Relaxed) {
         entry.longest.store(share.length, Relaxed);
         entry.release.store(share.release, Relaxed);
     }
 }
 
-/// The entry of a site; none if there is no room.
-fn entry(recorder: &Recorder, cell: &Cell, site: u32) -> Option<&'static Caused> {
-    let find = |site: u32| {
+/// The entry of a site and of the site that it passes waiting on to; none if there is no room.
+fn entry(recorder: &Recorder, cell: &Cell, key: (u32, u32)) -> Option<&'static Caused> {
+    let key_of = |entry: &Caused| (entry.stack.load(Relaxed), entry.passed_to.load(Relaxed));
+    let find = |key: (u32, u32)| {
         let mut entries = recorder.arena.list::<Caused>(&cell.caused);
-        entries.find(|(_, entry)| entry.stack.load(Relaxed) == site).map(|(_, entry)| entry)
+        entries.find(|(_, entry)| key_of(entry) == key).map(|(_, entry)| entry)
     };
-    if let Some(entry) = find(site) {
+    if let Some(entry) = find(key) {
         return Some(entry);
     }
     let named = recorder.arena.list::<Caused>(&cell.caused);
     let is_full = named.filter(|(_, entry)| entry.stack.load(Relaxed) != 0).count() >= SITES;
-    let site = if is_full { 0 } else { site };
-    if let (true, Some(others)) = (is_full, find(0)) {
+    let (site, passed_to) = if is_full { (0, 0) } else { key };
+    if let (true, Some(others)) = (is_full, find((0, 0))) {
         return Some(others);
     }
     let (unit, entry) = recorder.arena.make::<Caused>()?;
     entry.stack.store(site, Relaxed);
+    entry.passed_to.store(passed_to, Relaxed);
     recorder.arena.push::<Caused>(&cell.caused, unit);
     Some(entry)
 }
@@ -124,7 +167,7 @@ pub fn last_piece(recorder: &Recorder, lock: &Lock, arrival: u64, now: u64) -> O
     if !is_held || last_scan >= from || from >= now {
         return None;
     }
-    Some(Share { site, release: 0, wait: now - from, waits: 1, length: now - from })
+    Some(Share { site, wait: now - from, waits: 1, length: now - from, ..Share::default() })
 }
 
 /// Books what the last hold of a mutex, up to `release`, cost a thread that is back from a condition variable, for
@@ -139,7 +182,8 @@ pub fn book_return(recorder: &Recorder, row: Row, ended: u64, release: u64) {
     let wait = release.saturating_sub(ended.max(began));
     let is_known = row.lock.stack_at.load(Relaxed) == release;
     let stack = if is_known { row.lock.release_stack.load(Relaxed) } else { 0 };
-    let share = Share { site, release: stack, wait, waits: 1, length: release - began };
+    let length = release - began;
+    let share = Share { site, release: stack, wait, waits: 1, length, ..Share::default() };
     book(recorder, row.cell, share);
 }
 

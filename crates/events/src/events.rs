@@ -261,6 +261,7 @@ impl<S: Site> Blocked<S> {
         }
         let Wait { arrival, free, .. } = wait;
         wait.leave(at.recorder(), row.lock);
+        blame::was_blocked(at.recorder(), row.lock, arrival, release);
         bump(&row.cell.acquisitions);
         take(at.recorder(), row, at.site(), now);
         record_wait(at, row, Waited { call, now, release, ended: End::Came });
@@ -294,7 +295,7 @@ impl<S: Site> Blocked<S> {
             None
         };
         let Wait { arrival, free, .. } = wait;
-        let others = wait.leave(at.recorder(), row.lock);
+        let others = wait.give_up(at.recorder(), row.lock);
         if let Some(piece) = blame::last_piece(at.recorder(), row.lock, arrival, now) {
             blame::book(at.recorder(), row.cell, piece);
         }

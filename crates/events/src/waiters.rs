@@ -17,7 +17,7 @@
 
 use crate::blame::Free;
 use crate::site::{Recorder, Site};
-use uncontended_atomic::{AtomicU64, Ordering::Relaxed, Ordering::SeqCst};
+use uncontended_atomic::{AtomicU64, Ordering, Ordering::Relaxed, Ordering::SeqCst};
 use uncontended_trace::layout::{Lock, Thread, WaiterList, attention};
 
 /// Slots of the list among which waiters begin their search.
@@ -75,14 +75,23 @@ impl Wait {
         opened(recorder, lock, release, now)
     }
 
-    /// Removes the calling thread. Returns the number of waiters that remain.
+    /// Removes the calling thread, which has the lock. Returns the number of waiters that remain.
     pub fn leave(self, recorder: &Recorder, lock: &Lock) -> u32 {
+        self.leave_by(recorder, lock, Relaxed)
+    }
+
+    /// Removes the calling thread, which gives up. Returns the number of waiters that remain.
+    pub fn give_up(self, recorder: &Recorder, lock: &Lock) -> u32 {
+        // SeqCst: keeps the store that empties the slot before the load of `wanted_at` in `blame::last_piece` (its I2).
+        self.leave_by(recorder, lock, SeqCst)
+    }
+
+    fn leave_by(self, recorder: &Recorder, lock: &Lock, order: Ordering) -> u32 {
         recorder.thread.asleep_since.store(0, Relaxed);
         debug_assert_ne!(count(lock), 0, "it waits until here");
         if let Some(slot) = self.slot {
             debug_assert_eq!(slot.load(Relaxed), self.arrival, "I1");
-            // SeqCst: keeps this store before the load of `wanted_at` in `blame::last_piece` (its I2).
-            slot.store(0, SeqCst);
+            slot.store(0, order);
         }
         if let Some(list) = self.unplaced {
             debug_assert_ne!(list.unplaced.load(Relaxed), 0);

@@ -217,10 +217,38 @@ fn a_return_from_a_condition_waits_for_the_last_hold() {
 }
 
 #[test]
+fn a_holder_that_waits_passes_that_part_on() {
+    let [head, middle, last] = parties();
+    let other = |party: Party| Party { row: party.at.row(128), ..party };
+    let (head, between) = (other(head), other(middle));
+    head.takes(10);
+    middle.takes(12);
+    let first = last.waits(15);
+    let second = between.waits(20);
+    head.releases(50);
+    between.gets(second, 53);
+    between.releases(55);
+    middle.releases(60);
+    last.gets(first, 61);
+    let list = middle.at.recorder.arena.list::<Caused>(&middle.row.cell.caused);
+    let passed = list.map(|(_, entry)| {
+        (entry.wait.load(Relaxed), entry.passed_on.load(Relaxed), entry.passed_to.load(Relaxed))
+    });
+    // From 20 to 50 of 15 to 60.
+    assert_eq!(passed.collect::<Vec<_>>(), [(45, 30, 1)]);
+    // A wait from before the hold is not passed on by it.
+    middle.takes(70);
+    let wait = last.waits(71);
+    middle.releases(80);
+    last.gets(wait, 81);
+    assert_eq!(middle.caused(), [(2, 45, 1, 1, 48), (2, 9, 1, 1, 10)]);
+}
+
+#[test]
 fn more_sites_than_are_told_apart_share_an_entry() {
     let [party] = parties();
     let book = |site: u32| {
-        let share = Share { site, release: 0, wait: 1, waits: 1, length: u64::from(site) };
+        let share = Share { site, wait: 1, waits: 1, length: site.into(), ..Share::default() };
         blame::book(party.at.recorder, party.row.cell, share);
     };
     let most = SITES as u32;

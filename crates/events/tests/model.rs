@@ -258,7 +258,7 @@ fn booked_while_read() -> impl Fn() + 'static {
     let [booker, _] = scene.threads;
     let row = booker.row(64);
     move || {
-        let share = |site| Share { site, release: 7, wait: 5, waits: 1, length: 9 };
+        let share = |site| Share { site, wait: 5, waits: 1, length: 9, ..Share::default() };
         let booked = spawn(move || {
             [1, 2, 1].iter().for_each(|&site| blame::book(booker.recorder, row.cell, share(site)));
         });

@@ -89,10 +89,10 @@ const PROBES: usize = 8;
 const CALLERS: usize = 4;
 /// Words above the stack pointer in which callers are looked for.
 const NEAR: usize = 256;
-/// Sites of holds that are unwound at once.
-const CREDIT: u32 = 4096;
+/// The first 1024 sites of holds are unwound at once.
+const CREDIT: u32 = SELDOM + 1024;
 /// Later, one in this many.
-const SELDOM: u32 = 64;
+const SELDOM: u32 = 1024;
 
 impl Place {
     const EMPTY: Place =

@@ -241,6 +241,10 @@ pub struct Blamed {
     pub holds: u64,
     /// The longest of them; of the idle intervals, if the lock was free.
     pub longest_ns: u64,
+    /// The part of `wait_ns` during which the holder itself waited for another lock's holder. In `culprits`, it is in
+    /// the other holder's entry instead, and this is 0.
+    #[serde(default)]
+    pub passed_on_ns: u64,
     /// The locks; only in `culprits`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub locks: Vec<u64>,

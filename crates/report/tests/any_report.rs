@@ -169,6 +169,7 @@ impl Dice {
             waits: self.number(),
             holds: self.number(),
             longest_ns: self.number(),
+            passed_on_ns: self.number(),
             locks: (0..self.below(3)).map(|_| self.number()).collect(),
         }
     }

@@ -167,8 +167,14 @@ pub struct Thread {
     pub asleep_since: AtomicU64,
     /// Ticks spent waiting for other threads to end.
     pub joined: AtomicU64,
+    /// From when on its last wait for a lock was for the hold that ended it; 0 if that is unknown.
+    pub blocked_from: AtomicU64,
+    /// When that hold ended.
+    pub blocked_to: AtomicU64,
+    /// Stack of that hold's acquisition.
+    pub blocked_by: AtomicU32,
     /// Keeps the size a multiple of a unit.
-    pub spare: [AtomicU64; 4],
+    pub spare: [AtomicU32; 3],
 }
 
 /// Values of [`Lock::kind`].
@@ -360,8 +366,8 @@ pub struct Cold {
     pub spare: [AtomicU64; 6],
 }
 
-/// Waiting for one lock that the holds of one site caused. A cell has an entry for each of [`SITES`] sites, and one for
-/// all others.
+/// Waiting for one lock that the holds of one site caused. A cell has an entry for each of [`SITES`] sites (and
+/// site that these waited for), and one for all others.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Caused {
@@ -379,8 +385,12 @@ pub struct Caused {
     pub longest: AtomicU64,
     /// Stack of the longest one's release; 0 if unknown.
     pub release: AtomicU32,
+    /// Stack of the acquisition of another lock for whose holder these holders waited meanwhile; 0 for none.
+    pub passed_to: AtomicU32,
+    /// The part of `wait` that fell into those waits.
+    pub passed_on: AtomicU64,
     /// Keeps the size a multiple of a unit.
-    pub spare: [AtomicU32; 5],
+    pub spare: AtomicU64,
 }
 
 /// Values of [`Extreme::cause`].
@@ -490,7 +500,7 @@ const _: () = {
             processes dropped_room dropped_busy negative;
         Process: next pid parent command_bytes start_ticks command threads locks stacks modules stack_index index spare;
         Thread: next tid start_ticks end_ticks cpu_ns voluntary involuntary cells waits_for waits_since name
-            asleep_since joined spare;
+            asleep_since joined blocked_from blocked_to blocked_by spare;
         Lock: address release woken open_since stack_at wanted_at owner attention release_stack holders
             waiters away next created first_taken generation signalled kind crossed spare free began reserved;
         WaiterList: arrivals unplaced next_late late spare;
@@ -499,7 +509,8 @@ const _: () = {
             hold hold_carry spare hold_worst_at hold_worst;
         Cold: blocked wait_total idle_total timed_out wait_worst idle_worst wait idle timed_out_total timed_out_max
             try_failed wait_free spare;
-        Caused: next stack wait waits holds longest release spare;
+        Caused: next stack wait waits holds longest release passed_to passed_on
+            spare;
         Extreme: ticks at release mine other cause spare;
         Stack: next count hash frames;
         Module: next path_bytes bias start end;
@@ -509,5 +520,5 @@ const _: () = {
         hash = (hash ^ places[at] as u64).wrapping_mul(0x100_0000_01b3);
         at += 1;
     }
-    assert!(hash == 0xf9bb_7063_a635_10d9, "the layout has changed: change VERSION");
+    assert!(hash == 0xc37b_293d_6da9_d917, "the layout has changed: change VERSION");
 };

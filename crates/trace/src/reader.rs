@@ -130,6 +130,11 @@ impl Record<'_> {
     pub fn cell(&self, cell: CellAt) -> CellRecord {
         self.view.cell(cell)
     }
+
+    /// The part of it about the waiting that holds caused.
+    pub fn caused(&self, cell: CellAt) -> Vec<CausedRecord> {
+        self.view.caused(self.view.u32(cell.unit as usize * UNIT + offset_of!(Cell, caused)))
+    }
 }
 
 /// The bytes, followed by zeroes (I2).
@@ -249,6 +254,8 @@ impl<'b> View<'b> {
             holds: self.u64(at(unit) + offset_of!(Caused, holds)),
             longest: self.u64(at(unit) + offset_of!(Caused, longest)),
             release: self.u32(at(unit) + offset_of!(Caused, release)),
+            passed_to: self.u32(at(unit) + offset_of!(Caused, passed_to)),
+            passed_on: self.u64(at(unit) + offset_of!(Caused, passed_on)),
         };
         std::iter::successors(first, next).take(SITES + 1).map(entry).collect()
     }

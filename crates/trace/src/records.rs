@@ -128,6 +128,10 @@ pub struct CausedRecord {
     pub longest: u64,
     /// Stack of the longest one's release; 0 if unknown.
     pub release: u32,
+    /// Stack of the acquisition of another lock for whose holder these holders waited meanwhile; 0 for none.
+    pub passed_to: u32,
+    /// The part of `wait` that fell into those waits.
+    pub passed_on: u64,
 }
 
 /// Waits that ended without what they were for. Times are in ticks.

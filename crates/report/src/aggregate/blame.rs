@@ -9,48 +9,96 @@ use super::stacks::Stacks;
 use crate::run::{Blame, Blamed, BlamedKind, Class, Frame, Lock, Process};
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use uncontended_trace::reader::{CausedRecord, CellRecord};
+use uncontended_trace::reader::{CellRecord, ProcessRecord, Record};
 
-/// The blame of a row with `total_ns` of waiting, and the code whose holds caused it.
-pub(super) fn of_row<'c>(
-    cells: impl Iterator<Item = &'c CellRecord> + Clone,
-    total_ns: u64,
-    ns: impl Fn(u64) -> u64,
-    stacks: &mut Stacks<'_>,
-) -> (Blame, Vec<Blamed>) {
-    let free_ns = super::sum(cells.clone().map(|cell| ns(cell.wait_free)));
-    let mut by_stack: HashMap<u32, CausedRecord> = HashMap::new();
-    for caused in cells.flat_map(|cell| &cell.caused) {
-        let sum = by_stack.entry(caused.stack).or_default();
-        sum.wait = sum.wait.saturating_add(caused.wait);
-        sum.waits = sum.waits.saturating_add(caused.waits);
-        sum.holds = sum.holds.saturating_add(caused.holds);
-        if caused.release != 0 && (sum.release == 0 || caused.longest > sum.longest) {
-            sum.release = caused.release;
+/// The stack of the release for each stack of an acquisition, where one is known.
+pub(super) struct Sites {
+    releases: HashMap<u32, (u64, u32)>,
+}
+
+impl Sites {
+    /// From all cells of the image.
+    pub(super) fn new(record: &Record<'_>, image: &ProcessRecord) -> Self {
+        let mut releases = HashMap::new();
+        let cells = image.threads.iter().flat_map(|thread| &thread.cells);
+        let caused = cells.flat_map(|&cell| record.caused(cell));
+        for caused in caused.filter(|caused| caused.release != 0) {
+            let longest = (caused.longest, caused.release);
+            let kept = releases.entry(caused.stack).or_insert(longest);
+            *kept = longest.max(*kept);
         }
-        sum.longest = sum.longest.max(caused.longest);
+        Sites { releases }
     }
-    let pieces = by_stack.into_iter().map(|(stack, caused)| {
-        let (stack, release) = (stacks.frames(stack), stacks.frames(caused.release));
+
+    /// Waiting that the holds with this stack caused.
+    fn piece(&self, stack: u32, stacks: &mut Stacks<'_>) -> Blamed {
+        let release = self.releases.get(&stack).map_or(0, |&(_, release)| release);
+        let (stack, release) = (stacks.frames(stack), stacks.frames(release));
         Blamed {
             site: holding(&stack, &release),
             stack,
             kind: BlamedKind::Hold,
-            wait_ns: ns(caused.wait),
+            wait_ns: 0,
             share: 0.0,
+            waits: 0,
+            holds: 0,
+            longest_ns: 0,
+            passed_on_ns: 0,
+            locks: Vec::new(),
+        }
+    }
+}
+
+/// What a row was waited for.
+#[derive(Default)]
+pub(super) struct Division {
+    /// Its parts.
+    pub(super) blame: Option<Blame>,
+    /// The code whose holds caused the waiting.
+    pub(super) held_by: Vec<Blamed>,
+    /// The same after chains: what a holder passed on is the other holder's.
+    pub(super) followed: Vec<Blamed>,
+}
+
+/// Divides the `total_ns` of a row.
+pub(super) fn divide<'c>(
+    cells: impl Iterator<Item = &'c CellRecord> + Clone,
+    total_ns: u64,
+    ns: impl Fn(u64) -> u64,
+    sites: &Sites,
+    stacks: &mut Stacks<'_>,
+) -> Division {
+    let free_ns = super::sum(cells.clone().map(|cell| ns(cell.wait_free)));
+    let (mut held_by, mut followed) = (Vec::new(), Vec::new());
+    for caused in cells.flat_map(|cell| &cell.caused) {
+        let piece = Blamed {
+            wait_ns: ns(caused.wait),
             waits: caused.waits,
             holds: caused.holds,
             longest_ns: ns(caused.longest),
-            locks: Vec::new(),
+            passed_on_ns: ns(caused.passed_on.min(caused.wait)),
+            ..sites.piece(caused.stack, stacks)
+        };
+        let direct_ns = piece.wait_ns - piece.passed_on_ns;
+        followed.push(Blamed { wait_ns: direct_ns, passed_on_ns: 0, ..piece.clone() });
+        if piece.passed_on_ns > 0 {
+            followed.push(Blamed {
+                wait_ns: piece.passed_on_ns,
+                waits: piece.waits,
+                holds: piece.holds,
+                ..sites.piece(caused.passed_to, stacks)
+            });
         }
-    });
-    let mut held_by = merged(pieces);
+        held_by.push(piece);
+    }
+    let mut held_by = merged(held_by);
     let booked_ns = super::sum(held_by.iter().map(|piece| piece.wait_ns));
     share_out(&mut held_by, total_ns.max(booked_ns));
     let held_ns = booked_ns.min(total_ns);
     let idle_ns = free_ns.min(total_ns - held_ns);
     let unknown_ns = total_ns - held_ns - idle_ns;
-    (Blame { held_ns, ended_ns: 0, idle_ns, unknown_ns }, held_by)
+    let blame = Some(Blame { held_ns, ended_ns: 0, idle_ns, unknown_ns });
+    Division { blame, held_by, followed: merged(followed) }
 }
 
 /// The code that held a lock: the innermost function of the acquisition's stack that the release's stack contains too.
@@ -66,8 +114,8 @@ fn holding(acquisition: &[Frame], release: &[Frame]) -> Option<Frame> {
 }
 
 /// Pieces of one kind and site become one; the greatest waiting comes first.
-fn merged(pieces: impl Iterator<Item = Blamed>) -> Vec<Blamed> {
-    let mut all: Vec<Blamed> = pieces.filter(|piece| piece.wait_ns > 0).collect();
+fn merged(mut all: Vec<Blamed>) -> Vec<Blamed> {
+    all.retain(|piece| piece.wait_ns > 0);
     // The order within a site decides whose stack stays.
     all.sort_by(|a, b| (b.wait_ns, &a.stack, &a.locks).cmp(&(a.wait_ns, &b.stack, &b.locks)));
     let mut places = HashMap::new();
@@ -82,6 +130,7 @@ fn merged(pieces: impl Iterator<Item = Blamed>) -> Vec<Blamed> {
         sum.waits = sum.waits.saturating_add(piece.waits);
         sum.holds = sum.holds.saturating_add(piece.holds);
         sum.longest_ns = sum.longest_ns.max(piece.longest_ns);
+        sum.passed_on_ns = sum.passed_on_ns.saturating_add(piece.passed_on_ns);
         sum.locks.extend(piece.locks);
     }
     sites.sort_by_key(|site| Reverse(site.wait_ns));
@@ -94,16 +143,17 @@ fn share_out(pieces: &mut [Blamed], total_ns: u64) {
     }
 }
 
-/// The code that caused the waiting at all locks of class contention or gate, the most first. A gate's keeper may mean
-/// to hold the others up, but it does.
-pub(super) fn culprits(processes: &[Process]) -> Vec<Blamed> {
+/// The code that caused the waiting at all locks of class contention or gate, after chains, the most first: `followed`
+/// is each lock's. A gate's keeper may mean to hold the others up, but it does.
+pub(super) fn culprits(processes: &[Process], followed: Vec<Vec<Blamed>>) -> Vec<Blamed> {
     let locks = processes.iter().flat_map(|process| &process.locks);
-    let is_ranked = |lock: &&Lock| matches!(lock.class, Class::Contention | Class::Gate);
-    let contended: Vec<&Lock> = locks.filter(is_ranked).collect();
+    let is_ranked = |(lock, _): &(&Lock, _)| matches!(lock.class, Class::Contention | Class::Gate);
+    let (contended, followed): (Vec<&Lock>, Vec<Vec<Blamed>>) =
+        locks.zip(followed).filter(is_ranked).unzip();
     let total = |lock: &&Lock| lock.wait_ns.as_ref().map_or(0, |wait| wait.total);
     let total_ns = super::sum(contended.iter().map(total));
-    let held = contended.iter().flat_map(|lock| {
-        lock.held_by.iter().map(|piece| Blamed { locks: vec![lock.id], ..piece.clone() })
+    let held = contended.iter().zip(followed).flat_map(|(lock, pieces)| {
+        pieces.into_iter().map(|piece| Blamed { locks: vec![lock.id], ..piece })
     });
     let idle = contended.iter().filter_map(|lock| {
         let blame = lock.blame.filter(|blame| blame.idle_ns > 0)?;
@@ -116,10 +166,11 @@ pub(super) fn culprits(processes: &[Process]) -> Vec<Blamed> {
             waits: lock.wait_ns.as_ref().map_or(0, |wait| wait.count),
             holds: 0,
             longest_ns: lock.idle_ns.as_ref().map_or(0, |idle| idle.max),
+            passed_on_ns: 0,
             locks: vec![lock.id],
         })
     });
-    let mut culprits = merged(held);
+    let mut culprits = merged(held.collect());
     culprits.extend(idle);
     culprits.sort_by_key(|culprit| Reverse(culprit.wait_ns));
     share_out(&mut culprits, total_ns);

@@ -1,12 +1,13 @@
 //! Rows of locks: merges the parts of all threads.
 
+use super::blame::{Division, Sites, divide};
 use super::classify::{Part, classify};
 use super::distribution::Bucket;
 use super::stacks::Stacks;
 use super::times::{Longest, Times};
 use crate::run::{
-    Blame, Class, Frame, IdleCause, Kind, Lock, Moment, Span, TimedOut, Unfinished, WorstIdle,
-    WorstWait,
+    Blame, Blamed, Class, Frame, IdleCause, Kind, Lock, Moment, Span, TimedOut, Unfinished,
+    WorstIdle, WorstWait,
 };
 use std::collections::HashMap;
 use uncontended_trace::layout::{cause, kind};
@@ -20,24 +21,26 @@ type Cells<'a> = Vec<(&'a ThreadRecord, CellRecord)>;
 /// A longest time: the thread, and the record's entry.
 type Note = (u32, ExtremeRecord);
 
-/// One row per lock lifetime of a process image that any thread touched. Ids are left at zero.
+/// One row per lock lifetime of a process image that any thread touched, and the code to blame for its waiting after
+/// chains. Ids are left at zero.
 pub(super) fn rows(
     record: &Record<'_>,
     image: &ProcessRecord,
     wall_ns: u64,
     stacks: &mut Stacks<'_>,
-) -> Vec<Lock> {
+) -> Vec<(Lock, Vec<Blamed>)> {
     let mut cells: HashMap<u32, Vec<(&ThreadRecord, CellAt)>> = HashMap::new();
     for thread in &image.threads {
         for &cell in &thread.cells {
             cells.entry(cell.lock).or_default().push((thread, cell));
         }
     }
+    let sites = Sites::new(record, image);
     let scale = Scale { record, wall_ns, pid: image.pid };
     let touched = image.locks.iter().filter_map(|lock| Some((lock, cells.remove(&lock.unit)?)));
     let rows = touched.map(|(lock, cells)| {
         let cells = cells.into_iter().map(|(thread, cell)| (thread, record.cell(cell)));
-        scale.row(lock, &cells.collect(), stacks)
+        scale.row(lock, &cells.collect(), &sites, stacks)
     });
     rows.collect()
 }
@@ -74,7 +77,13 @@ impl Scale<'_> {
         all
     }
 
-    fn row(self, lock: &LockRecord, cells: &Cells<'_>, stacks: &mut Stacks<'_>) -> Lock {
+    fn row(
+        self,
+        lock: &LockRecord,
+        cells: &Cells<'_>,
+        sites: &Sites,
+        stacks: &mut Stacks<'_>,
+    ) -> (Lock, Vec<Blamed>) {
         let sum =
             |figure: fn(&CellRecord) -> u64| super::sum(cells.iter().map(|(_, cell)| figure(cell)));
         let wait = self.gather(cells.iter().map(|(thread, cell)| (*thread, &cell.wait)));
@@ -86,16 +95,12 @@ impl Scale<'_> {
         let (created, first_taken) = (stacks.frames(lock.created), stacks.frames(lock.first_taken));
         let of_wall = |ns: u64| (self.wall_ns > 0).then(|| ns as f64 / self.wall_ns as f64);
         let hold_ns = hold.distribution().filter(|_| meaning.hold && self.record.holds);
-        // A semaphore that no thread ever held was waited for as a signal.
-        let is_lock = kind != Kind::Semaphore || hold.total_ns() > 0;
-        let is_blamed = wait.total_ns() > 0 && meaning.blame && is_lock;
-        let (blame, held_by) = is_blamed
-            .then(|| {
-                let cells = cells.iter().map(|(_, cell)| cell);
-                super::blame::of_row(cells, wait.total_ns(), |ticks| self.ns(ticks), stacks)
-            })
-            .unzip();
-        Lock {
+        let is_blamed = meaning.blame && (kind != Kind::Semaphore || hold.total_ns() > 0);
+        let Division { blame, held_by, followed } = match wait.total_ns() {
+            total_ns if is_blamed && total_ns > 0 => self.divide(cells, total_ns, sites, stacks),
+            _ => Division::default(),
+        };
+        let lock = Lock {
             id: 0,
             kind,
             class: match self.class(kind, meaning, cells, owner_changes) {
@@ -106,7 +111,7 @@ impl Scale<'_> {
                 class => class,
             },
             blame,
-            held_by: held_by.unwrap_or_default(),
+            held_by,
             site: site(&created).or_else(|| site(&first_taken)),
             address: format!("{:#x}", lock.address),
             life: lock.generation,
@@ -138,7 +143,19 @@ impl Scale<'_> {
             unfinished: self.unfinished(kind, meaning, lock, cells),
             created,
             first_taken,
-        }
+        };
+        (lock, followed)
+    }
+
+    fn divide(
+        self,
+        cells: &Cells<'_>,
+        total_ns: u64,
+        sites: &Sites,
+        stacks: &mut Stacks<'_>,
+    ) -> Division {
+        let cells = cells.iter().map(|(_, cell)| cell);
+        divide(cells, total_ns, |ticks| self.ns(ticks), sites, stacks)
     }
 
     fn timed_out(self, cells: &Cells<'_>) -> Option<TimedOut> {
@@ -222,7 +239,7 @@ fn is_mostly_held(blame: Option<Blame>) -> bool {
 /// Which figures are meaningful for a kind.
 #[derive(Clone, Copy)]
 struct Meaning {
-    /// One thread holds it at a time.
+    /// One thread holds it at a time. (A semaphore that no thread ever held was waited for as a signal.)
     blame: bool,
     hold: bool,
     idle: bool,

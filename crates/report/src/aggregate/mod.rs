@@ -18,7 +18,7 @@ pub use distribution::{Bucket, distribution};
 
 use crate::facts::Facts;
 use crate::findings;
-use crate::run::{CULPRITS, Clock, Frame, Observer, Process, RunReport, SCHEMA};
+use crate::run::{Blamed, CULPRITS, Clock, Frame, Lock, Observer, Process, RunReport, SCHEMA};
 use coverage::Gaps;
 use stacks::Stacks;
 use std::collections::HashSet;
@@ -51,12 +51,15 @@ pub fn report(
 ) -> Result<RunReport, ReadError> {
     let record = reader::read(record)?;
     let mut processes: Vec<Process> = Vec::new();
+    let mut followed = Vec::new();
     let mut next_id = 0;
     // The kernel's figures belong to a process's last image.
     let mut told = HashSet::new();
     for image in record.processes.iter().rev() {
         let mut stacks = Stacks::new(image, symbols);
         let rows = locks::rows(&record, image, facts.wall_ns, &mut stacks);
+        let (rows, chained): (Vec<Lock>, Vec<Vec<Blamed>>) = rows.into_iter().unzip();
+        followed.push(chained);
         let last = told.insert(image.pid);
         let threads = threads::rows(image, record.tick_ns, &facts, last);
         processes.push(Process {
@@ -67,6 +70,7 @@ pub fn report(
         });
     }
     processes.reverse();
+    let followed = followed.into_iter().rev().flatten().collect();
     for lock in processes.iter_mut().flat_map(|process| &mut process.locks) {
         lock.id = next_id;
         next_id += 1;
@@ -98,7 +102,7 @@ pub fn report(
         culprits: Vec::new(),
     };
     report.findings = findings::find(&report);
-    report.culprits = blame::culprits(&report.processes);
+    report.culprits = blame::culprits(&report.processes, followed);
     report.culprits.truncate(CULPRITS);
     Ok(report)
 }

@@ -125,6 +125,7 @@ pub(crate) fn blamed(function: &str, wait_ns: u64, share: f64) -> Blamed {
         waits: 628,
         holds: 400,
         longest_ns: 264 * MS,
+        passed_on_ns: 0,
         locks: vec![],
     }
 }
