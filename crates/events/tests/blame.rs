@@ -218,7 +218,7 @@ fn a_return_from_a_condition_waits_for_the_last_hold() {
 
 #[test]
 fn a_holder_that_waits_passes_that_part_on() {
-    let [head, middle, last] = parties();
+    let [head, middle, last, holder] = parties();
     let other = |party: Party| Party { row: party.at.row(128), ..party };
     let (head, between) = (other(head), other(middle));
     head.takes(10);
@@ -237,11 +237,19 @@ fn a_holder_that_waits_passes_that_part_on() {
     // From 20 to 50 of 15 to 60.
     assert_eq!(passed.collect::<Vec<_>>(), [(45, 30, 1)]);
     // A wait from before the hold is not passed on by it.
-    middle.takes(70);
-    let wait = last.waits(71);
-    middle.releases(80);
-    last.gets(wait, 81);
-    assert_eq!(middle.caused(), [(2, 45, 1, 1, 48), (2, 9, 1, 1, 10)]);
+    last.releases(62);
+    holder.takes(70);
+    head.takes(71);
+    let first = last.waits(72);
+    let second = between.waits(73);
+    head.releases(75);
+    between.gets(second, 76);
+    between.releases(77);
+    holder.releases(78);
+    middle.takes(80);
+    middle.releases(90);
+    last.gets(first, 91);
+    assert_eq!(middle.caused(), [(2, 45, 1, 1, 48), (2, 10, 1, 1, 10)]);
 }
 
 #[test]

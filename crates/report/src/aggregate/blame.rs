@@ -101,15 +101,25 @@ pub(super) fn divide<'c>(
     Division { blame, held_by, followed: merged(followed) }
 }
 
-/// The code that held a lock: the innermost function of the acquisition's stack that the release's stack contains too.
-/// Functions that wrap an acquisition have returned by then. Without such a function, the acquisition's site.
+/// The code that held a lock: the innermost function of the acquisition's stack whose return address is also in that of
+/// the release. Functions that wrap the acquisition have returned by then. A function that released by a tail call has
+/// left the stack, but its return address has not. Of inlined functions, the innermost that the release's stack
+/// contains too. Without such a function, the acquisition's site.
 fn holding(acquisition: &[Frame], release: &[Frame]) -> Option<Frame> {
-    let is_same = |a: &Frame, b: &Frame| {
+    let is_at = |a: &Frame, b: &Frame| a.module == b.module && a.address == b.address;
+    let is_in = |a: &Frame, b: &Frame| {
         a.module == b.module && a.function == b.function && a.function.is_some()
     };
-    let first = site(acquisition);
-    let skipped = acquisition.iter().skip_while(|&frame| Some(frame) != first.as_ref());
-    let mut both = skipped.filter(|a| release.iter().any(|b| is_same(a, b)));
+    let common = acquisition.iter().position(|a| release.iter().any(|b| is_at(a, b)));
+    let called = common.and_then(|at| acquisition.get(at.checked_sub(1)?));
+    // All functions inlined at one address have it.
+    let inlined: Vec<Frame> = match called {
+        Some(called) => acquisition.iter().filter(|a| is_at(a, called)).cloned().collect(),
+        None => acquisition.to_vec(),
+    };
+    let first = site(&inlined);
+    let outwards = inlined.iter().skip_while(|&frame| Some(frame) != first.as_ref());
+    let mut both = outwards.filter(|a| release.iter().any(|b| is_in(a, b)));
     both.next().cloned().or(first)
 }
 
@@ -175,4 +185,56 @@ pub(super) fn culprits(processes: &[Process], followed: Vec<Vec<Blamed>>) -> Vec
     culprits.sort_by_key(|culprit| Reverse(culprit.wait_ns));
     share_out(&mut culprits, total_ns);
     culprits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Frames of functions with addresses, innermost first.
+    fn stack(frames: &[(&str, &str)]) -> Vec<Frame> {
+        let frame = |&(function, address): &(&str, &str)| Frame {
+            function: Some(function.to_owned()),
+            file: None,
+            line: None,
+            module: Some("/bin/program".to_owned()),
+            address: address.to_owned(),
+        };
+        frames.iter().map(frame).collect()
+    }
+
+    fn held_in(acquisition: &[(&str, &str)], release: &[(&str, &str)]) -> String {
+        holding(&stack(acquisition), &stack(release)).unwrap().function.unwrap()
+    }
+
+    #[test]
+    fn functions_that_wrap_a_lock_do_not_hold_it() {
+        let taken = [("lock", "1"), ("locked", "2"), ("work", "3"), ("main", "4")];
+        assert_eq!(held_in(&taken, &[("unlock", "5"), ("work", "6"), ("main", "4")]), "work");
+        let [.., work, main] = taken;
+        assert_eq!(held_in(&[work, main], &[("work", "6"), ("main", "4")]), "work");
+        // Taken and released by two functions that a third calls.
+        assert_eq!(held_in(&taken, &[("end", "7"), ("work", "8"), ("main", "4")]), "work");
+    }
+
+    #[test]
+    fn a_function_that_releases_by_a_tail_call_holds_it() {
+        let taken = [("std::lock", "1"), ("work", "1"), ("loop", "2"), ("main", "3")];
+        assert_eq!(held_in(&taken, &[("loop", "2"), ("main", "3")]), "work");
+        assert_eq!(held_in(&taken, &[("unlock", "9"), ("loop", "2"), ("main", "3")]), "work");
+    }
+
+    #[test]
+    fn of_functions_inlined_the_innermost_that_releases_holds_it() {
+        let taken =
+            [("std::lock", "1"), ("lock", "1"), ("work", "1"), ("loop", "1"), ("main", "2")];
+        let released = [("std::unlock", "3"), ("work", "3"), ("loop", "3"), ("main", "2")];
+        assert_eq!(held_in(&taken, &released), "work");
+    }
+
+    #[test]
+    fn without_a_common_caller_it_is_the_site_of_the_acquisition() {
+        assert_eq!(held_in(&[("std::lock", "1"), ("take", "2")], &[]), "take");
+        assert_eq!(held_in(&[("take", "1"), ("run", "2")], &[("give", "3"), ("run", "4")]), "run");
+    }
 }
