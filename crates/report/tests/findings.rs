@@ -112,23 +112,6 @@ fn evidence_has_the_figures_of_the_sentence() {
     assert_eq!(figure("waits"), 49.0);
 }
 
-/// Each figure of a long idle at the last value at which it speaks, and at the next.
-#[test]
-fn long_idle_begins_at_its_thresholds() {
-    let about_idle = |waits: &[u64], idles: &[u64], hold| {
-        said(vec![contended(waits, idles, &[hold; 500])])
-            .iter()
-            .any(|text| text.contains("its longest hold"))
-    };
-    // Four times the longest hold, a tenth of the wait, four of a millisecond.
-    let (waits, idles) = ([10 * MS; 40], [10 * MS; 4]);
-    assert!(about_idle(&waits, &idles, 2_500 * US));
-    assert!(!about_idle(&waits, &idles, 2_500 * US + 1));
-    assert!(!about_idle(&[10 * MS + 1; 40], &idles, 2_500 * US));
-    let fourth = |ns| about_idle(&[10 * MS; 12], &[9 * MS, MS, MS, ns], 100 * US);
-    assert!(fourth(MS) && !fourth(MS - 1));
-}
-
 #[test]
 fn waits_that_mostly_time_out() {
     let lossy = |kind, count, total| {

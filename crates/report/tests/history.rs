@@ -4,7 +4,8 @@ mod common;
 
 use common::*;
 use std::path::PathBuf;
-use uncontended_report::history::{History, HistoryError, KEEP_RUNS, diff};
+use uncontended_report::history::{Diff, History, HistoryError, KEEP_RUNS, diff};
+use uncontended_report::run::*;
 use uncontended_report::terminal::{Options, difference, history};
 use uncontended_testkit::Folder as Temporary;
 
@@ -155,4 +156,31 @@ fn a_difference_matches_rows_though_lines_moved() {
     assert!(text.contains("wall 4.21 s to 2.00 s (× 0.475)"), "{text}");
     assert!(text.contains("mutex  init_node sort.c") && text.contains("gone"), "{text}");
     assert!(text.contains("unc compare"), "{text}");
+}
+
+/// Each figure of a side is of its own figure of the row; of several rows, the sum or the greatest.
+#[test]
+fn a_side_has_the_figures_of_its_rows() {
+    let in_process = |pid: u32, n: u64| {
+        let mut row = lock(1, Kind::Mutex, "push");
+        (row.acquisitions, row.blocked) = (1_000 * n, 100 * n);
+        row.wait_ns = times(&[US * n, 7 * US]);
+        row.idle_ns = times(&[20 * US / n]);
+        row.hold_ns = times(&[30 * US * n]);
+        process(pid, vec![row], vec![])
+    };
+    let of = |wall_ns, processes| RunReport { wall_ns, processes, ..run(&["program"]) };
+    let before = of(9 * MS, vec![in_process(7, 1), in_process(8, 2)]);
+    let after = of(5 * MS, vec![in_process(7, 3)]);
+    let Diff { wall_ns, wait_ns, rows, .. } = diff(&before, &after);
+    assert_eq!((wall_ns, wait_ns), ([9 * MS, 5 * MS], [17 * US, 10 * US]));
+    let [row] = &rows[..] else { panic!("one row: {rows:?}") };
+    let figures = row.sides.map(|side| {
+        let side = side.unwrap();
+        assert_eq!((side.acquisitions, side.blocked), (3_000, 300));
+        let longest = [side.longest_wait_ns, side.longest_idle_ns, side.longest_hold_ns];
+        (side.wait_ns, longest)
+    });
+    let longest = [[7 * US, 20 * US, 60 * US], [7 * US, 20 * US / 3, 90 * US]];
+    assert_eq!(figures, [(17 * US, longest[0]), (10 * US, longest[1])]);
 }

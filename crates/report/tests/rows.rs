@@ -20,8 +20,62 @@ fn a_share_of_nothing_is_none() {
         (row.blocked_share(), row.idle_share())
     };
     assert_eq!(shares(calls.clone()), (Some(0.25), Some(0.25)));
+    // Calls that timed out are calls.
+    calls.timed_out = Some(TimedOut { count: 4, total: 8 * US, max: 3 * US });
+    assert_eq!(shares(calls.clone()), (Some(0.125), Some(0.25)));
+    calls.timed_out = None;
     (calls.acquisitions, calls.blocked, calls.wait_ns) = (0, 0, None);
     assert_eq!(shares(calls), (None, None));
+}
+
+/// Each figure of a row is of its own figure of the locks: their sum, or the greatest of them.
+#[test]
+fn a_row_puts_its_locks_together() {
+    let part = |id: u64, n: u64| {
+        let spans = |count: u64, longest| times(&vec![[longest]; count as usize].concat());
+        Lock {
+            site: Some(frame("push", "queue.c", 7)),
+            acquisitions: 1_000 * n,
+            blocked: 100 * n,
+            try_failed: 10 * n,
+            timed_out: Some(TimedOut { count: n, total: 50 * n, max: 20 * n }),
+            owner_changes: Some(300 * n),
+            utilisation: Some(0.25 / n as f64),
+            mean_queue: Some(0.5 * n as f64),
+            wait_ns: spans(2 * n, 16 * n),
+            idle_ns: spans(3 * n, 32 * n),
+            hold_ns: spans(4 * n, 64 * n),
+            worst_wait: Some(WorstWait { ns: 16 * n, waiter: vec![], holder: vec![] }),
+            worst_idle: Some(WorstIdle {
+                ns: 100 - n,
+                releaser: vec![],
+                waiter: vec![],
+                cause: IdleCause::Unknown,
+            }),
+            ..lock(id, Kind::Mutex, "push")
+        }
+    };
+    let mut report = run(&["program"]);
+    report.processes = vec![process(7, vec![part(1, 1), part(2, 2)], vec![])];
+    let rows = contention(&report);
+    let [row] = &rows[..] else { panic!("one row: {rows:?}") };
+    assert_eq!((row.pid, row.first().id, row.locks.len()), (7, 2, 2));
+    let counts = [row.acquisitions, row.blocked, row.try_failed, row.attempts];
+    assert_eq!(counts, [3_000, 300, 30, 3_003]);
+    assert_eq!(row.timed_out, Some(TimedOut { count: 3, total: 150, max: 40 }));
+    assert_eq!(row.owner_changes, Some(900));
+    assert_eq!((row.utilisation, row.mean_queue), (Some(0.25), Some(1.5)));
+    let of = |times: &Option<Distribution>| {
+        let times = times.as_ref().unwrap();
+        (times.count, times.total, times.max)
+    };
+    assert_eq!(of(&row.wait), (6, 2 * 16 + 4 * 32, 32));
+    assert_eq!(of(&row.idle), (9, 3 * 32 + 6 * 64, 64));
+    assert_eq!(of(&row.hold), (12, 4 * 64 + 8 * 128, 128));
+    assert_eq!(row.wait_total(), 160);
+    assert_eq!((row.blocked_share(), row.idle_share()), (Some(300.0 / 3_003.0), Some(3.0)));
+    assert_eq!(row.longest_waited().map(|lock| lock.id), Some(2));
+    assert_eq!(row.longest_idle().map(|lock| lock.id), Some(1));
 }
 
 #[test]

@@ -317,7 +317,7 @@ fn cells() {
     // Stacks that became known late, and one that never did.
     let (a, mut with_late) = writer.cell(thread, first.unit);
     let mut releases: Vec<_> = late.iter().map(|&(ticks, stack)| (ticks, Some(stack))).collect();
-    releases.resize(of_extremes, (u64::MAX, Some(0)));
+    releases.resize(of_extremes, (1, Some(0)));
     writer.waited(a, &mut with_late, &releases);
     // A stack that was known at once is not looked up.
     let (b, mut with_own) = writer.cell(thread, first.unit);
