@@ -39,22 +39,6 @@ pub fn fit(text: &str, columns: usize) -> String {
     head
 }
 
-/// The end of `text` that fits: for paths, whose end says most.
-#[must_use]
-pub fn fit_end(text: &str, columns: usize) -> String {
-    if width(text) <= columns {
-        return text.to_owned();
-    }
-    let room = columns.saturating_sub(1);
-    let mut used = 0;
-    let tail = text.char_indices().rev().take_while(|(_, c)| {
-        used += c.width().unwrap_or(0);
-        used <= room
-    });
-    let from = tail.last().map_or(text.len(), |(at, _)| at);
-    if columns > 0 { format!("…{}", &text[from..]) } else { String::new() }
-}
-
 /// The one of `words` that was probably meant by `typed`: that with the fewest characters to insert, remove or replace,
 /// if these are at most half of those typed. Upper and lower case are the same.
 ///
@@ -137,8 +121,6 @@ mod tests {
     fn fits_count_columns_and_not_bytes() {
         assert_eq!(fit("queue_insert", 8), "queue_i…");
         assert_eq!(fit("線程線程", 5), "線程…");
-        assert_eq!(fit_end("/usr/lib/libx.so", 9), "…/libx.so");
-        assert_eq!(fit_end("線程線程", 4), "…程");
         assert_eq!((fit("abc", 3), fit("abc", 0)), ("abc".to_owned(), String::new()));
     }
 }

@@ -12,7 +12,7 @@
 //! Khuong, the confidence sequence method's companion interval; DLMF 8.17.
 
 use crate::mass::log_below_upper;
-use crate::rate::{Counts, Invalid, MaxError, Rate};
+use crate::rate::{Counts, MaxError, Rate};
 
 /// Terms of the tail's series: enough for counts of a million at common error bounds.
 const TERMS: u32 = 20_000;
@@ -31,32 +31,6 @@ pub fn interval(counts: Counts, max_error: MaxError) -> (f64, f64) {
     let tail = max_error.split(2);
     let above = quantile_of(counts.complement(), tail);
     (quantile_of(counts, tail), (1.0 - above).next_up().min(1.0))
-}
-
-/// A value not above the `tail` quantile of Beta(a, b), for integers a and b of at least 1. The upper quantile is one
-/// minus that of Beta(b, a).
-///
-/// # Errors
-/// [`Invalid::Counts`] if a or b is 0, or their sum exceeds 2^53.
-pub fn quantile_below(a: u64, b: u64, tail: MaxError) -> Result<f64, Invalid> {
-    Ok(quantile_of(posterior(a, b)?, tail))
-}
-
-/// An upper bound of `ln I_x(a, b)`, the log of the chance that Beta(a, b) is at most x; loose, and eventually 0, for x
-/// near the centre or above.
-///
-/// # Errors
-/// As [`quantile_below`].
-pub fn log_cdf_upper(a: u64, b: u64, x: Rate) -> Result<f64, Invalid> {
-    Ok(log_below_upper(posterior(a, b)?, x, TERMS))
-}
-
-/// The counts whose posterior is Beta(a, b).
-fn posterior(a: u64, b: u64) -> Result<Counts, Invalid> {
-    match (a.checked_sub(1), b.checked_sub(1)) {
-        (Some(s), Some(f)) => Counts::new(s.saturating_add(f), s),
-        _ => Err(Invalid::Counts { trials: b, successes: a }),
-    }
 }
 
 /// A value whose lower tail is certainly at most `tail`, within 1e-13 of the largest such.

@@ -54,12 +54,6 @@ impl Histogram {
         }
     }
 
-    /// The largest width of a bucket relative to its lower edge.
-    #[must_use]
-    pub fn relative_error(&self) -> f64 {
-        1.0 / (1u64 << self.bits) as f64
-    }
-
     /// Counts a value.
     #[inline]
     pub fn record(&mut self, value: u64) {

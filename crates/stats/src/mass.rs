@@ -95,3 +95,25 @@ fn up(x: f64) -> f64 {
 fn down(x: f64) -> f64 {
     (x * (1.0 - f64::EPSILON) - f64::MIN_POSITIVE).max(0.0)
 }
+
+#[cfg(test)]
+#[allow(clippy::excessive_precision, reason = "the values as published")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tails_are_bounded_from_above_and_closely() {
+        // Successes, failures and a rate, with the tail of Beta(s + 1, f + 1) below it.
+        let cases: [(u64, u64, f64, f64); 3] = [
+            (4, 4, 0.001, 1.2558053968507e-13),
+            (99, 999_999, 1e-5, 5.42516638147919e-63),
+            (9_999, 0, 0.999, 4.51733459770482e-5),
+        ];
+        for (s, f, rate, exact) in cases {
+            let counts = Counts::new(s + f, s).unwrap();
+            let ours = log_below_upper(counts, Rate::new(rate).unwrap(), 20_000);
+            let within = exact.ln() - 1e-12..=exact.ln() + 1e-10;
+            assert!(within.contains(&ours), "{s} {f} below {rate}: {}", ours.exp());
+        }
+    }
+}

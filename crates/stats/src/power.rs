@@ -7,14 +7,10 @@
 //! # Evidence
 //! tests/truth_power.rs: the table of sample sizes against SPRT, the published power of two thresholds.
 
-use std::ops::ControlFlow;
-
-use crate::drive::Limits;
 use crate::eprocess::Prior;
 use crate::judge::{Judge, Question, Verdict};
 use crate::ln::{exp_upper, ln};
 use crate::paired::{Claim, Margin, Paired};
-use crate::permutation::{Permutation, Sides, Statistic};
 use crate::rate::{Counts, Invalid, MaxError};
 use crate::rng::Rng;
 
@@ -143,51 +139,6 @@ pub fn of_paired(
             paired.push(ratio).expect("a positive number");
         }
         (paired.verdict(claim), paired.pairs())
-    })
-}
-
-/// Pilot values from which future groups are drawn, with repetition.
-#[derive(Clone, Copy, Debug)]
-pub struct Pilot<'a> {
-    /// Values like those that group A will have.
-    pub a: &'a [f64],
-    /// Values like those that group B will have.
-    pub b: &'a [f64],
-    /// The sizes of the groups that are planned.
-    pub sizes: (usize, usize),
-    /// What will be compared.
-    pub statistic: Statistic,
-    /// Which differences will count.
-    pub sides: Sides,
-}
-
-/// The power of a permutation test with groups of the planned sizes: how often it says yes (significant), and how many
-/// resamples that takes, within a budget of resamples.
-///
-/// # Errors
-/// [`Invalid::Empty`] for no runs, no values or an empty group; [`Invalid::Value`] for a value that is not finite.
-pub fn of_permutation(
-    pilot: Pilot<'_>,
-    question: Question,
-    budget: u64,
-    runs: u64,
-    seed: u64,
-) -> Result<Power, Invalid> {
-    // Report here what any run would report: a group that cannot be drawn, or a value that is not finite.
-    Permutation::new(pilot.a, pilot.b, pilot.statistic, pilot.sides, seed)?;
-    if pilot.sizes.0 == 0 || pilot.sizes.1 == 0 {
-        return Err(Invalid::Empty);
-    }
-    let limits = Limits { trials: Some(budget), time: None };
-    Power::simulate(runs, seed, |rng| {
-        let mut draw = |from: &[f64], n: usize| -> Vec<f64> {
-            (0..n).map(|_| from[rng.below(from.len() as u64) as usize]).collect()
-        };
-        let (a, b) = (draw(pilot.a, pilot.sizes.0), draw(pilot.b, pilot.sizes.1));
-        let mut test = Permutation::new(&a, &b, pilot.statistic, pilot.sides, rng.next_u64())
-            .expect("the pilot's values are finite, and no group is empty");
-        let found = test.test(question, limits, |_| ControlFlow::Continue(()));
-        (found.verdict, found.report.counts.trials())
     })
 }
 

@@ -4,18 +4,18 @@ use uncontended_stats::{MaxError, Method, Rate, Rng, histogram::Histogram, quant
 
 #[test]
 fn every_value_lies_between_its_edges_and_they_are_close() {
-    for bits in [1, 2, 7, 12] {
+    for bits in [1, 2, 7, 12i32] {
         let around = |power: u32| {
             [(1u64 << power) - 1, 1 << power, (1 << power) + 1, (1 << power) + (1 << power) / 3]
         };
         let values = (0..64).flat_map(around).chain([0, u64::MAX, u64::MAX - 1]);
         for value in values {
-            let mut one = Histogram::new(bits);
+            let mut one = Histogram::new(bits as u32);
             one.record(value);
             let (low, high, count) = one.buckets().next().unwrap();
             assert!(low <= value && value <= high && count == 1, "{bits} {value}: {low} {high}");
             assert!(
-                (high - low) as f64 <= low as f64 * one.relative_error(),
+                (high - low) as f64 <= low as f64 * 0.5f64.powi(bits),
                 "{bits} {value}: {low} {high}"
             );
             assert_eq!(one.at_rank(0), Some((value, value)));
@@ -56,4 +56,21 @@ fn what_is_read_off_encloses_the_truth_also_after_a_merge() {
         );
     }
     assert_eq!((whole.at_rank(5000), Histogram::new(3).least()), (None, None));
+}
+
+/// A count is exact at the upper edge of every bucket, which for the last one is the largest value.
+#[test]
+fn how_many_are_at_most_an_edge_is_exact() {
+    let mut histogram = Histogram::new(2);
+    // Buckets of eight from 32 on, of sixteen from 64 on.
+    let values = [33, 38, 39, 40, 70, 72];
+    values.iter().for_each(|&value| histogram.record(value));
+    for (value, least, most) in
+        [(31, 0, 0), (32, 0, 3), (38, 0, 3), (39, 3, 3), (40, 3, 4), (47, 4, 4), (63, 4, 4)]
+    {
+        assert_eq!(histogram.at_most(value), (least, most), "{value}");
+    }
+    for (value, least) in [(70, 4), (71, 4), (72, 6), (73, 6), (u64::MAX, 6)] {
+        assert_eq!(histogram.at_most(value), (least, 6), "{value}");
+    }
 }

@@ -32,8 +32,10 @@ pub(crate) fn objects_from(n: u64, bound: f64) -> u64 {
     (0..=n + 1).find(|&k| chance_of_at_least(n, k, bound) <= 1e-4).unwrap()
 }
 
-/// Asserts that a chance seen `k` times in `n`, fixed beforehand, may be at most `bound`.
+/// Asserts that a chance seen `k` times in `n`, fixed beforehand, may be at most `bound`; and that so many trials find
+/// out a chance of three times that.
 pub(crate) fn assert_at_most(what: &str, n: u64, k: u64, bound: f64) {
+    assert_can_fail(n, bound);
     let (low, high) = Prior::Jeffreys.price(counts(n, k)).interval(error(1e-4));
     let objects = objects_from(n, bound);
     println!(
@@ -44,7 +46,7 @@ pub(crate) fn assert_at_most(what: &str, n: u64, k: u64, bound: f64) {
 
 /// Asserts that `n` trials detect a true chance of 15 % where 5 % is promised in 99 of 100 cases, and so on in
 /// proportion.
-pub(crate) fn assert_can_fail(n: u64, bound: f64) {
+fn assert_can_fail(n: u64, bound: f64) {
     let caught = chance_of_at_least(n, objects_from(n, bound), 3.0 * bound);
     assert!(
         caught >= 0.99,
