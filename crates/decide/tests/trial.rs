@@ -1,6 +1,8 @@
 //! The estimate of the runs that are left.
 
-use uncontended_decide::trial::remaining;
+use uncontended_decide::question::{Claim, Compare, Question};
+use uncontended_decide::record::{Head, Run, SCHEMA, Stop};
+use uncontended_decide::trial::{remaining, verdict};
 use uncontended_stats::{self as stats, Counts, MaxError, Method, Rate, Rng};
 
 /// Without a failure so far, about as many are left as decide if all succeed.
@@ -20,6 +22,56 @@ fn what_remains_is_what_it_takes() {
     let question =
         stats::Question::about(Rate::HALF, Method::OneSided, MaxError::new(1e-9).unwrap());
     assert_eq!(remaining(&question, Counts::new(1 << 50, 1 << 49).unwrap()), None);
+}
+
+/// A rate of a half is as far from the runs seen as from their mirror image.
+#[test]
+fn what_remains_favours_neither_side() {
+    let question =
+        stats::Question::about(Rate::HALF, Method::OneSided, MaxError::new(0.001).unwrap());
+    for (trials, successes) in [(3, 1), (10, 4), (40, 18), (200, 95), (1_000, 480)] {
+        let [fewer, more] = [successes, trials - successes]
+            .map(|seen| remaining(&question, Counts::new(trials, seen).unwrap()));
+        assert_eq!(fewer, more, "{successes} of {trials}");
+    }
+}
+
+/// A verdict rests on the worst finding; of several as bad, on the first.
+#[test]
+fn a_verdict_rests_on_the_first_of_the_worst() {
+    let rests_on = |ratios: [f64; 3]| {
+        let compare = Compare {
+            metric: "wall".to_string(),
+            unit: "ns".to_string(),
+            claim: Claim::NoWorse,
+            margin: 0.25,
+            higher_is_better: false,
+            max_error: 0.01,
+            block: 1,
+            commands: ["base", "a", "b", "c"].map(String::from).to_vec(),
+            baseline: 0,
+            ignore_failure: false,
+            quantile: None,
+            guard: None,
+        };
+        let hypothesis = Question::Compare(compare);
+        let mut trial = hypothesis.asked().trial(None).unwrap();
+        for _ in 0..40 {
+            for (arm, value) in [1.0, ratios[0], ratios[1], ratios[2]].into_iter().enumerate() {
+                if trial.active().contains(&arm) {
+                    trial.push(&Run::of(arm, value)).unwrap();
+                }
+            }
+        }
+        let (schema, seed) = (SCHEMA.to_string(), "1".to_string());
+        let head = Head { schema, hypothesis, seed, warnings: vec![] };
+        let finding = verdict(trial.as_ref(), &head, Stop::LogCut).finding;
+        finding.pairs().unwrap().candidate.clone()
+    };
+    assert_eq!(rests_on([1.0, 1.0, 1.0]), "a");
+    assert_eq!(rests_on([2.0, 2.0, 2.0]), "a");
+    assert_eq!(rests_on([1.0, 2.0, 2.0]), "b");
+    assert_eq!(rests_on([1.0, 1.0, 2.0]), "c");
 }
 
 /// The estimate may fall and rise, but stays steady: no more than half from one hundredth of the runs to the next.
