@@ -150,8 +150,7 @@ fn objects_from(of: u64, bound: f64) -> u64 {
     (0..=of).find(|&k| chance_of_at_least(of, k, bound) <= 1e-4).unwrap_or(of + 1)
 }
 
-/// Asserts that a chance is at most `bound`, and that so many streams find out a chance of three times that in 99 of 100
-/// cases.
+/// Asserts that a chance is at most `bound`, and that this many streams find out three times that in 99 of 100 cases.
 fn assert_at_most(name: &str, seen: u64, of: u64, bound: f64) {
     let caught = chance_of_at_least(of, objects_from(of, bound), 3.0 * bound);
     assert!(caught >= 0.99, "{of} streams find out three times {bound} with a chance of {caught}");

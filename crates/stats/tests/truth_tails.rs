@@ -35,7 +35,8 @@ const NOISES: [(&str, Noise); 6] = [
     ("lost now and then", |rng, _| if rng.chance(0.1) { f64::INFINITY } else { 1.0 + rng.unit() }),
 ];
 
-/// Trials that cleared the tail at any look, that found it heavier with the error promised, and how many pairs the former took.
+/// Trials that cleared the tail at any look, that found it heavier (with the error promised), and how many pairs the
+/// former took.
 fn outcomes(
     (trials, pairs): (u64, u64),
     promised: f64,

@@ -187,7 +187,6 @@ impl Writer {
         let total = self.word(unit, offset_of!(Cell, hold_total));
         let record = CellRecord {
             acquisitions: self.word(unit, offset_of!(Cell, acquisitions)),
-            try_failed: self.word(unit, offset_of!(Cell, try_failed)),
             owner_changes: self.word(unit, offset_of!(Cell, owner_changes)),
             held_since: Some(self.word(unit, offset_of!(Cell, hold_start))),
             hold: TimesRecord { total, buckets, worst },
@@ -202,6 +201,7 @@ impl Writer {
         let cold = self.entry(size_of::<Cold>());
         self.put(cell, offset_of!(Cell, cold), cold.to_le_bytes());
         record.blocked = self.word(cold, offset_of!(Cold, blocked));
+        record.try_failed = self.word(cold, offset_of!(Cold, try_failed));
         record.timed_out = TimedOutRecord {
             count: self.word(cold, offset_of!(Cold, timed_out)),
             total: self.word(cold, offset_of!(Cold, timed_out_total)),

@@ -32,8 +32,8 @@ pub(crate) fn objects_from(n: u64, bound: f64) -> u64 {
     (0..=n + 1).find(|&k| chance_of_at_least(n, k, bound) <= 1e-4).unwrap()
 }
 
-/// Asserts that a chance seen `k` times in `n`, fixed beforehand, may be at most `bound`; and that so many trials find
-/// out a chance of three times that.
+/// Asserts that a chance seen `k` times in `n`, fixed beforehand, may be at most `bound`, and that this many
+/// trials find out a chance of three times that.
 pub(crate) fn assert_at_most(what: &str, n: u64, k: u64, bound: f64) {
     assert_can_fail(n, bound);
     let (low, high) = Prior::Jeffreys.price(counts(n, k)).interval(error(1e-4));
