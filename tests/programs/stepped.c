@@ -46,8 +46,11 @@ int main(int count, char **arguments) {
     int stride = count > 1 ? atoi(arguments[1]) : 1;
     struct sigaction action = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO};
     sigaction(SIGTRAP, &action, NULL);
-    int length = 0;
-    for (int i = 0; i < WARM; i++) length = interrupted(&mine[0][i], i + 1 < WARM ? 0 : ALL);
+    int length = ALL; /* The shortest: a hold that is interrupted for long has its stack recorded. */
+    for (int i = 0; i < WARM; i++) {
+        int used = interrupted(&mine[0][i], i < WARM / 2 ? 0 : ALL);
+        if (i >= WARM / 2 && used < length) length = used;
+    }
     REQUIRE(length > 10 && length < MOST - WARM);
     for (int n = 0; n < 2; n++) {
         jumps = n;

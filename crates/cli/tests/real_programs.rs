@@ -113,7 +113,7 @@ struct Server {
     unc: Child,
     json: String,
     port: u16,
-    _folder: Folder,
+    folder: Folder,
 }
 
 impl Server {
@@ -125,8 +125,9 @@ impl Server {
         let arguments =
             arguments.iter().map(|argument| argument.replace("PORT", &port.to_string()));
         let mut command = unc_run(&["--quiet", "--json", &json]);
-        command.arg(program).args(arguments).stdout(Stdio::null()).stderr(Stdio::null());
-        Server { unc: command.spawn().unwrap(), json, port, _folder: folder }
+        let errors = std::fs::File::create(folder.file("errors")).unwrap();
+        command.arg(program).args(arguments).stdout(Stdio::null()).stderr(errors);
+        Server { unc: command.spawn().unwrap(), json, port, folder }
     }
 
     fn connect(&self) -> BufReader<TcpStream> {
@@ -147,6 +148,16 @@ impl Server {
         let mut text = String::new();
         std::fs::File::open(&self.json).unwrap().read_to_string(&mut text).unwrap();
         serde_json::from_str(&text).unwrap()
+    }
+}
+
+/// A test that fails says what became of its server.
+impl Drop for Server {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let errors = std::fs::read_to_string(self.folder.file("errors")).unwrap_or_default();
+            eprintln!("the server: {:?}\n{errors}", self.unc.try_wait());
+        }
     }
 }
 
