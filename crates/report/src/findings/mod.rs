@@ -15,6 +15,8 @@
 mod rules;
 mod weight;
 
+pub(crate) use rules::cause;
+
 use crate::rows::place;
 use crate::run::{Class, Finding, Kind, Lock, Process, RunReport, Thread};
 use std::collections::{BTreeMap, HashMap, HashSet};

@@ -135,7 +135,7 @@ pub(super) fn without_cpu(share: f64) -> String {
 }
 
 /// The cause of most of the idle time among the longest intervals, or of the longest alone if the record has no more.
-pub(super) fn cause(lock: &Lock) -> IdleCause {
+pub(crate) fn cause(lock: &Lock) -> IdleCause {
     let idle = || lock.moments.iter().filter(|moment| moment.what == Span::Idle);
     let total: u64 = idle().map(|moment| moment.ns).fold(0, u64::saturating_add);
     let causes = [IdleCause::NotWoken, IdleCause::NotScheduled, IdleCause::Barged];

@@ -20,7 +20,7 @@ const DETAILS: usize = 20;
 pub(super) fn culprits(report: &RunReport) -> Markup {
     let rows: Vec<Vec<Cell>> = shown(report)
         .map(|culprit| {
-            let [place, what] = words(culprit);
+            let [place, what] = words(report, culprit);
             vec![
                 Cell::figure(figures::percent(culprit.share), culprit.share),
                 duration(Some(culprit.wait_ns)),

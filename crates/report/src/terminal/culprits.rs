@@ -1,8 +1,9 @@
 //! The code that made threads wait: the first thing to read.
 
 use super::{Options, heading};
+use crate::findings::cause;
 use crate::rows;
-use crate::run::{Blamed, BlamedKind, RunReport};
+use crate::run::{Blamed, BlamedKind, IdleCause, RunReport};
 use uncontended_figures as figures;
 use uncontended_figures::table::{Column, Paint, Table};
 
@@ -25,11 +26,13 @@ pub(crate) fn shown(report: &RunReport) -> impl Iterator<Item = &Blamed> {
 }
 
 /// Where the culprit is, and what it does.
-pub(crate) fn words(culprit: &Blamed) -> [String; 2] {
+pub(crate) fn words(report: &RunReport, culprit: &Blamed) -> [String; 2] {
+    let mut all = report.processes.iter().flat_map(|process| &process.locks);
+    let lock = culprit.locks.first().and_then(|&id| all.find(|lock| lock.id == id));
     let place = match (&culprit.site, culprit.kind) {
         (Some(frame), _) => rows::code(frame),
-        (None, BlamedKind::Idle) => "–".to_owned(),
-        (None, BlamedKind::Hold | BlamedKind::Wake) => "unknown code".to_owned(),
+        (None, BlamedKind::Idle) => lock.map_or_else(|| "–".to_owned(), rows::place),
+        (None, BlamedKind::Hold | BlamedKind::Wake) => "code not recorded".to_owned(),
     };
     let locks = match culprit.locks[..] {
         [] => "a lock".to_owned(),
@@ -39,7 +42,12 @@ pub(crate) fn words(culprit: &Blamed) -> [String; 2] {
     let what = match culprit.kind {
         BlamedKind::Hold => format!("holds {locks}"),
         BlamedKind::Wake => format!("wakes the waiters of {locks}"),
-        BlamedKind::Idle => format!("{locks} stood idle"),
+        BlamedKind::Idle => match lock.map_or(IdleCause::Unknown, cause) {
+            IdleCause::NotWoken => format!("{locks} stood idle: woken late"),
+            IdleCause::NotScheduled => format!("{locks} stood idle: no CPU"),
+            IdleCause::Barged => format!("{locks} stood idle: barged"),
+            IdleCause::Unknown => format!("{locks} stood idle"),
+        },
     };
     [place, what]
 }
@@ -52,7 +60,7 @@ pub(super) fn culprits(report: &RunReport, options: &Options, paint: Paint) -> S
     let mut table = Table::new(COLUMNS.to_vec());
     let mut is_empty = true;
     for culprit in shown(report) {
-        let [place, what] = words(culprit);
+        let [place, what] = words(report, culprit);
         let total = figures::duration(culprit.wait_ns);
         table.row([figures::percent(culprit.share), total, place, what]);
         is_empty = false;
