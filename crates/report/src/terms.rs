@@ -11,6 +11,18 @@ pub type Group = (&'static str, &'static [(&'static str, &'static str)]);
 /// The terms, in the order of a report.
 pub const TERMS: &[Group] = &[
     (
+        "Culprits",
+        &[
+            ("share", "of all waiting at locks of class contention or gate"),
+            ("total", "the waiting that it caused, summed over the threads that waited"),
+            ("where", "the code that held the lock or, if it stood idle, the lock's own place"),
+            (
+                "what",
+                "holds a lock that others waited for, or which lock stood idle while wanted, and why (below)",
+            ),
+        ],
+    ),
+    (
         "Locks",
         &[
             ("lock", "a number for this run; everything that refers to the lock uses it"),

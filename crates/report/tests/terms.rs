@@ -30,8 +30,9 @@ fn every_column_is_explained() {
             .lines()
             .filter(move |line| line.trim_start().starts_with(first) && line.contains("  "))
     };
-    let heads: Vec<&str> = heads("lock  ").chain(heads("thread  ")).collect();
-    assert_eq!(heads.len(), 3, "contention, apart, threads: {shown}");
+    let heads: Vec<&str> =
+        heads("share  ").chain(heads("lock  ")).chain(heads("thread  ")).collect();
+    assert_eq!(heads.len(), 4, "culprits, contention, apart, threads: {shown}");
     for head in heads {
         for word in head.split("  ").map(str::trim).filter(|word| !word.is_empty()) {
             assert!(is_explained(word) || word == "of wait" || word == "class", "{word:?}");

@@ -15,6 +15,7 @@ mod summary;
 pub(crate) use steps::{exploring, test_files};
 
 use crate::skips;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -53,7 +54,9 @@ pub(crate) fn main(root: &Path, arguments: &[String]) -> ExitCode {
         }
     };
     if request.list {
-        steps.iter().for_each(|step| println!("{step}"));
+        // A reader that has seen enough closes the pipe.
+        let list: String = steps.iter().map(|step| format!("{step}\n")).collect();
+        let _ = std::io::stdout().write_all(list.as_bytes());
         return ExitCode::SUCCESS;
     }
     let results = match request.tests {
