@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "unknown after 1 executions")]
+    #[should_panic(expected = "unknown after 1 execution")]
     fn what_was_not_explored_does_not_hold() {
         holds(&BOTH, |memory| Explorer::new(memory).executions(1), || store_buffering(2));
     }
