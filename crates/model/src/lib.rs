@@ -71,5 +71,5 @@ pub mod step;
 
 /// The book's page compiles and holds.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/checking_your_own_code.md")]
+#[doc = include_str!("../docs/checking_your_own_code.md")]
 mod book {}

@@ -6,8 +6,10 @@ use std::alloc::Layout;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use uncontended_model::real::{
-    Arc, AtomicPtr, AtomicU32, Box, Explorer, Failure, Memory, Report, Weak, alloc, dealloc, spawn,
+    Arc, AtomicPtr, AtomicU32, Box, Explorer, Failure, Memory, Mutex, Report, UnsafeCell, Weak,
+    alloc, dealloc, spawn,
 };
+use uncontended_testkit::one_line;
 
 fn explore(body: impl Fn() + 'static) -> Report {
     Explorer::new(Memory::C11).explore(body).unwrap()
@@ -73,7 +75,9 @@ fn a_use_after_free_is_reported_in_either_order() {
         drop(unsafe { Box::from_raw(memory) });
         Shared(memory).get().store(1, Relaxed);
     });
-    let Failure::UseAfterFree { thread: 0, site, made, freed } = later else { panic!("{later}") };
+    let Failure::UseAfterFree { thread: 0, site, made, freed, after: true } = later else {
+        panic!("{later}")
+    };
     assert!([made, freed, site].iter().all(|place| place.file().ends_with("real_heap.rs")));
     assert!(made.line() < freed.line() && freed.line() < site.line(), "{later:?}");
     // Here the use always runs first, but nothing orders it.
@@ -93,7 +97,114 @@ fn a_use_after_free_is_reported_in_either_order() {
             Shared(memory).free();
         }
     });
-    assert!(matches!(unordered, Failure::UseAfterFree { thread: 1, .. }), "{unordered}");
+    let is_found = matches!(unordered, Failure::UseAfterFree { thread: 1, after: false, .. });
+    assert!(is_found, "{unordered}");
+}
+
+/// A value whose destructor uses what it is in.
+struct Ends<T>(T, fn(&mut T));
+
+impl<T> Drop for Ends<T> {
+    fn drop(&mut self) {
+        (self.1)(&mut self.0);
+    }
+}
+
+/// A list that its destructor frees.
+struct List(AtomicPtr<List>);
+
+impl Drop for List {
+    fn drop(&mut self) {
+        let next = *self.0.get_mut();
+        if !next.is_null() {
+            // SAFETY: made by `into_raw`, and freed once.
+            drop(unsafe { Box::from_raw(next) });
+        }
+    }
+}
+
+#[test]
+fn a_destructor_may_use_the_memory_that_it_is_in() {
+    let ends: [fn(); 5] = [
+        || drop(Box::new(Ends(AtomicU32::new(1), |n| _ = n.load(Relaxed)))),
+        || drop(Box::new(Ends(Mutex::new(1), |n| *n.lock().unwrap() += 1))),
+        || drop(Box::new(Ends(UnsafeCell::new(1), |n| n.with(|_| ())))),
+        || {
+            let end = List(AtomicPtr::new(std::ptr::null_mut()));
+            let last = Box::into_raw(Box::new(end));
+            drop(Box::new(List(AtomicPtr::new(last))));
+        },
+        || {
+            let owned = Box::new(Ends(AtomicU32::new(1), |n| _ = n.load(Relaxed)));
+            let thread = spawn(move || drop(owned));
+            thread.join().unwrap();
+        },
+    ];
+    for end in ends {
+        let report = explore(end);
+        assert!(report.holds(), "{report}");
+    }
+}
+
+#[test]
+fn the_free_comes_after_the_destructor_and_only_one_thread_makes_it() {
+    // The other thread has seen the destructor's last step; what it does then is not ordered before the free.
+    let late = failure(|| {
+        let memory = Box::into_raw(Box::new(Ends(AtomicU32::new(0), |n| n.store(1, Release))));
+        let user = Raw(memory);
+        let thread = spawn(move || {
+            let user = user;
+            // SAFETY: the memory stays mapped while the execution runs.
+            let found = unsafe { &(*user.0).0 };
+            if found.load(Acquire) == 1 {
+                found.store(2, Relaxed);
+            }
+        });
+        // SAFETY: made by `into_raw`, and freed once.
+        drop(unsafe { Box::from_raw(memory) });
+        thread.join().unwrap();
+    });
+    assert!(matches!(late, Failure::UseAfterFree { thread: 1, .. }), "{late}");
+    // A destructor that frees its own memory again.
+    let twice = failure(|| {
+        let memory = Box::into_raw(Box::new(List(AtomicPtr::new(std::ptr::null_mut()))));
+        // SAFETY: made by `into_raw`; the checker stops the second free.
+        let mut list = unsafe { Box::from_raw(memory) };
+        *list.0.get_mut() = memory;
+    });
+    assert!(matches!(twice, Failure::DoubleFree { thread: 0, .. }), "{twice}");
+}
+
+/// A pointer for another thread.
+struct Raw<T>(*mut T);
+
+// SAFETY: the checker watches the memory it points to, and reports every wrong use of it.
+unsafe impl<T> Send for Raw<T> {}
+
+#[test]
+fn a_use_after_the_free_is_said_to_come_after_it() {
+    let report = explore(|| {
+        let memory = Box::into_raw(Box::new(AtomicU32::new(0)));
+        // SAFETY: made by `into_raw`, and not freed yet.
+        drop(unsafe { Box::from_raw(memory) });
+        Shared(memory).get().store(1, Relaxed);
+    });
+    let told = one_line(&report);
+    assert!(told.contains("; it comes after the free at "), "{told}");
+    assert!(told.contains("=> #2 comes after #1"), "{told}");
+    assert!(!told.contains("release/acquire"), "{told}");
+}
+
+#[test]
+fn a_weak_that_is_forgotten_keeps_the_memory() {
+    let leak = failure(|| std::mem::forget(Arc::downgrade(&Arc::new(1))));
+    assert!(matches!(leak, Failure::Leak { .. }), "{leak}");
+    let report = explore(|| {
+        let weak = Arc::downgrade(&Arc::new(1));
+        assert!(weak.upgrade().is_none());
+        assert_eq!(Arc::try_unwrap(Arc::new(2)).unwrap(), 2);
+    });
+    assert!(report.holds(), "{report}");
 }
 
 #[test]

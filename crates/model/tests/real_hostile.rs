@@ -142,7 +142,7 @@ fn conditions_neither_fail_by_themselves_nor_hold_what_they_must_not() {
         let lock = Mutex::new(0);
         wait_until(|| *lock.lock().unwrap() == 1);
     });
-    assert!(failure(&locks).to_string().contains("locking a mutex is a write"), "{locks}");
+    assert!(failure(&locks).to_string().contains("to lock is to write"), "{locks}");
 }
 
 #[test]

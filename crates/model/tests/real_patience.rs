@@ -92,12 +92,17 @@ fn a_lone_loop_gives_up_after_as_many_rounds_as_it_likes() {
         let report = explore(move || assert!(!poll(&AtomicU32::new(0), rounds)));
         assert!(report.holds() && report.executions == 1, "{rounds}: {report}");
     }
+    let endless = explore(|| {
+        let word = AtomicU32::new(0);
+        while !poll(&word, 1) {}
+    });
+    assert_eq!(livelocks(&endless), Some(1000), "{endless}");
+    for part in ["no sign of giving up in 1000 rounds", "`Explorer::spins`", "`wait_until`"] {
+        assert!(one_line(&endless).contains(part), "{part}: {endless}");
+    }
     let lone = || assert!(!poll(&AtomicU32::new(0), 1_500));
     let report = explore(lone);
-    assert_eq!(livelocks(&report), Some(1000), "{report}");
-    for part in ["no sign of giving up in 1000 rounds", "`Explorer::spins`", "`wait_until`"] {
-        assert!(one_line(&report).contains(part), "{part}: {report}");
-    }
+    assert!(matches!(report.verdict, Verdict::Unknown(Bound::Spins(1000))), "{report}");
     let report = Explorer::new(Memory::C11).spins(2_000).events(4_000).explore(lone).unwrap();
     assert!(report.holds(), "{report}");
 }
@@ -369,4 +374,29 @@ fn a_loop_after_a_pointer_without_a_name() {
         assert_eq!(unsafe { std::boxed::Box::from_raw(found) }[0], 7);
     });
     assert!(report.holds(), "{report}");
+}
+
+#[test]
+fn bounds_agree_with_their_numbers() {
+    let bounds = |n: u32| {
+        let many = u64::from(n);
+        [
+            Bound::Executions(many),
+            Bound::Events(n as usize),
+            Bound::Threads(n as usize),
+            Bound::Spins(n),
+            Bound::Timeouts(n),
+            Bound::Contexts(n),
+            Bound::Memory(n as usize),
+            Bound::Sampled(many),
+        ]
+    };
+    for (one, two) in bounds(1).iter().zip(bounds(2)) {
+        let (one, two) = (one.to_string(), two.to_string());
+        let noun = |text: &str, n: &str| {
+            let noun = text.split_once(n).unwrap().1.split(|c: char| !c.is_alphabetic()).next();
+            noun.unwrap().to_owned()
+        };
+        assert_eq!(noun(&one, "1 ") + "s", noun(&two, "2 "), "{one} / {two}");
+    }
 }

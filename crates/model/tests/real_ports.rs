@@ -4,9 +4,10 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool as StdBool;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::time::Duration;
 use uncontended_model::real::{
-    AtomicBool, AtomicPtr, AtomicU32, Condvar, Explorer, Failure, LazyLock, Memory, Mutex, Once,
-    OnceLock, Report, UnsafeCell, park, scope, spawn,
+    self, AtomicBool, AtomicPtr, AtomicU32, Barrier, Condvar, Explorer, Failure, LazyLock, Memory,
+    Mutex, Named, Once, OnceLock, Report, UnsafeCell, park, scope, spawn,
 };
 
 fn explore(body: impl Fn() + 'static) -> Report {
@@ -325,5 +326,120 @@ fn waiting_while_a_condition_holds_ends_when_it_does_not() {
         drop(ready);
         thread.join().unwrap();
     });
+    assert!(report.holds(), "{report}");
+}
+
+#[test]
+fn statics_hold_pointers_and_flags_and_each_execution_starts_with_their_first_values() {
+    static HEAD: AtomicPtr<u32> = AtomicPtr::null_static();
+    static IS_SET: AtomicBool = AtomicBool::new_static(false);
+    let report = explore(|| {
+        let thread = spawn(|| IS_SET.fetch_not(Release));
+        let (mine, mut value) = (IS_SET.fetch_not(Relaxed), 1);
+        assert_ne!(mine, thread.join().unwrap(), "one of them sees what the other negated");
+        assert!(!IS_SET.load(Relaxed) && HEAD.load(Acquire).is_null());
+        HEAD.store(&raw mut value, Release);
+    });
+    assert!(report.holds() && report.executions > 1, "{report}");
+}
+
+/// Each of two threads writes its cell before the barrier and reads the other's after it, twice.
+#[test]
+fn a_barrier_orders_what_comes_before_it_and_has_one_leader() {
+    for memory in [Memory::C11, Memory::Tso, Memory::Sc] {
+        let report = Explorer::new(memory).explore(|| {
+            let shared = Arc::new((Barrier::new(2).named("barrier"), [Plain::new(), Plain::new()]));
+            let meets = |shared: &(Barrier, [Plain; 2]), me: usize| {
+                let mut leads = Vec::new();
+                for round in 1..=2 {
+                    // SAFETY: only this thread writes the cell, and only before the barrier.
+                    shared.1[me].0.with_mut(|n| unsafe { *n = round });
+                    leads.push(shared.0.wait().is_leader());
+                    // SAFETY: the barrier orders the write before this, and the next write after the next barrier.
+                    let seen = shared.1[1 - me].0.with(|n| unsafe { *n });
+                    assert_eq!(seen, round);
+                    shared.0.wait();
+                }
+                leads
+            };
+            let other = Arc::clone(&shared);
+            let thread = spawn(move || meets(&other, 1));
+            let (mine, theirs) = (meets(&shared, 0), thread.join().unwrap());
+            assert!(mine.iter().zip(theirs).all(|(&mine, theirs)| mine != theirs));
+        });
+        let report = report.unwrap();
+        assert!(report.holds(), "{memory:?}: {report}");
+    }
+    // What comes after the barrier is not ordered.
+    let report = Explorer::new(Memory::C11).explore(|| {
+        let shared = Arc::new((Barrier::new(2), Plain::new()));
+        let other = Arc::clone(&shared);
+        let thread = spawn(move || {
+            other.0.wait();
+            other.1.set();
+        });
+        shared.0.wait();
+        shared.1.get();
+        thread.join().unwrap();
+    });
+    let report = report.unwrap();
+    assert!(matches!(report.violation().unwrap().failure, Failure::Race { .. }), "{report}");
+    assert!(Barrier::new(1).wait().is_leader(), "outside an exploration");
+    let lonely = Explorer::new(Memory::C11).explore(|| _ = Barrier::new(2).wait()).unwrap();
+    assert!(matches!(lonely.violation().unwrap().failure, Failure::Deadlock { .. }), "{lonely}");
+}
+
+#[test]
+fn a_wait_with_a_limit_is_notified_or_times_out() {
+    let waits = |condition: bool| {
+        let (found, report) = Explorer::new(Memory::C11)
+            .outcomes(move || {
+                let shared = Arc::new((Mutex::new(false), Condvar::new()));
+                let other = Arc::clone(&shared);
+                let thread = spawn(move || {
+                    *other.0.lock().unwrap() = true;
+                    other.1.notify_one();
+                });
+                let (held, limit) = (shared.0.lock().unwrap(), Duration::from_secs(1));
+                let (held, waited) = if condition {
+                    shared.1.wait_timeout_while(held, limit, |is_set| !*is_set).unwrap()
+                } else {
+                    shared.1.wait_timeout(held, limit).unwrap()
+                };
+                let found = (waited.timed_out(), *held);
+                drop(held);
+                thread.join().unwrap();
+                found
+            })
+            .unwrap();
+        assert!(report.holds(), "{report}");
+        found.into_keys().collect::<Vec<_>>()
+    };
+    // Set before the wait, or during it: a plain wait may then miss the notification and time out.
+    assert_eq!(waits(false), [(false, true), (true, false), (true, true)]);
+    assert_eq!(waits(true), [(false, true), (true, false)]);
+    let (alone, limit) = ((Mutex::new(0), Condvar::new()), Duration::from_millis(1));
+    let (held, waited) = alone.1.wait_timeout(alone.0.lock().unwrap(), limit).unwrap();
+    assert!(waited.timed_out() && *held == 0, "outside an exploration");
+    let (_, waited) = alone.1.wait_timeout_while(held, limit, |_| true).unwrap();
+    assert!(waited.timed_out());
+}
+
+#[test]
+fn one_of_two_gets_the_value_out_of_an_arc() {
+    let report = Explorer::new(Memory::C11).explore(|| {
+        let one = real::Arc::new(Plain::new());
+        let other = real::Arc::clone(&one);
+        assert_eq!(real::Arc::as_ptr(&one), real::Arc::as_ptr(&other));
+        let reads = |shared: real::Arc<Plain>| {
+            shared.get();
+            real::Arc::into_inner(shared)
+        };
+        let thread = spawn(move || reads(other).map(|cell| cell.0.into_inner()));
+        let mine = reads(one).map(|cell| cell.0.into_inner());
+        let theirs = thread.join().unwrap();
+        assert!(mine.is_some() != theirs.is_some(), "{mine:?} {theirs:?}");
+    });
+    let report = report.unwrap();
     assert!(report.holds(), "{report}");
 }

@@ -347,17 +347,17 @@ fn threads_that_wait_forever_are_listed_with_their_places() {
         let _first = locks[0].lock().unwrap();
         thread.join().unwrap();
     });
-    assert_eq!(found.failure.to_string(), "threads 0 and 1 wait forever");
+    assert_eq!(found.failure.to_string(), "deadlock: threads 0 and 1 wait forever");
     let text = found.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
-        "threads 0 and 1 wait forever thread 0 waits forever at crates/model/tests/real_trace.rs:",
+        "deadlock: threads 0 and 1 wait forever thread 0 waits forever at crates/model/tests/real_trace.rs:",
         " for thread 1 to end thread 1 waits forever at crates/model/tests/real_trace.rs:",
         " for `one`, which thread 0 took at crates/model/tests/real_trace.rs:",
     ] {
         assert!(text.contains(part), "{part}: {found}");
     }
     let page = found.html();
-    assert!(page.contains("<h1>threads 0 and 1 wait forever</h1>"), "{page}");
+    assert!(page.contains("<h1>deadlock: threads 0 and 1 wait forever</h1>"), "{page}");
     assert!(page.contains("for <code>one</code>, which thread 0 took"), "{page}");
     let parked = trace(real::park);
     says(&parked, &["thread 0 waits forever at", "for an unpark"]);

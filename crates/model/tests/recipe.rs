@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use uncontended_testkit::{Folder, is_full, skip};
 
-const PAGE: &str = include_str!("../../../docs/checking_your_own_code.md");
+const PAGE: &str = include_str!("../docs/checking_your_own_code.md");
 
 const LOCK: &str = r#"
 mod sync;

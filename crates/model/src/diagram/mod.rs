@@ -6,9 +6,8 @@
 //! ([`Diagram::of_trace`]) and of real code ([`crate::real::Violation`]) use the same drawing code.
 //!
 //! # Evidence
-//! tests/diagrams.rs (golden files: the six interleavings of the lost wakeup, the flag flip, classics, real code).
+//! tests/diagrams.rs, tests/real_diagrams.rs (golden files).
 
-pub mod interleavings;
 mod page;
 mod pen;
 mod svg;

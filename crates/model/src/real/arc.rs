@@ -3,8 +3,8 @@
 //! # Contract
 //! The last handle to be dropped drops the value, and all uses through the other handles happen before that. The
 //! checker does not see that edge with `std`'s own `Arc`, and reports the drop as a data race unless threads are joined
-//! before it. Each clone and drop is an event, so use this type where the drop matters. An `Arc` that is never dropped
-//! is a leak.
+//! before it. Each clone and drop is an event, so use this type where the drop matters. An `Arc` or a `Weak` that is
+//! never dropped is a leak: it keeps the memory.
 //!
 //! # State
 //! A1: the thread that took `strong` to 0 drops or takes the value; if the execution ended before that, the value is
@@ -62,6 +62,7 @@ impl<T: ?Sized> Counted<T> {
 impl<T: ?Sized> Drop for Counted<T> {
     fn drop(&mut self) {
         self.end();
+        heap::unwatch((&raw const *self).cast::<()>() as usize);
     }
 }
 
@@ -92,7 +93,6 @@ impl<T> Arc<T> {
         // EDGE last (acquire): all other handles' uses, before the value goes.
         fence(Acquire);
         let this = ManuallyDrop::new(this);
-        heap::unwatch(&raw const *this.0 as usize);
         this.0.gone.set(true);
         // SAFETY: `this` is never dropped, so its share of the memory is moved out (A1).
         let shared = unsafe { std::ptr::read(&this.0) };
@@ -103,7 +103,33 @@ impl<T> Arc<T> {
     }
 }
 
+impl<T> Arc<T> {
+    /// Drops this handle and returns the value if it was the last one.
+    #[track_caller]
+    pub fn into_inner(this: Arc<T>) -> Option<T> {
+        let this = ManuallyDrop::new(this);
+        // SAFETY: `this` is never dropped, so its share of the memory is moved out (A1).
+        let shared = unsafe { std::ptr::read(&this.0) };
+        // EDGE last (release): this handle's uses.
+        if shared.strong.fetch_sub(1, Ordering::Release) != 1 {
+            return None;
+        }
+        // EDGE last (acquire): all other handles' uses, before the value goes.
+        fence(Ordering::Acquire);
+        shared.gone.set(true);
+        // SAFETY: no other handle refers to the value (A1).
+        let value = unsafe { &mut *shared.value.get() };
+        // SAFETY: `gone` keeps it from being dropped again (A1).
+        Some(unsafe { ManuallyDrop::take(value) })
+    }
+}
+
 impl<T: ?Sized> Arc<T> {
+    /// The address of the value.
+    pub fn as_ptr(this: &Arc<T>) -> *const T {
+        &raw const **this
+    }
+
     /// Whether both share the same value.
     pub fn ptr_eq(one: &Arc<T>, other: &Arc<T>) -> bool {
         std::sync::Arc::ptr_eq(&one.0, &other.0)
@@ -178,7 +204,6 @@ impl<T: ?Sized> Drop for Arc<T> {
         if self.0.strong.fetch_sub(1, Ordering::Release) == 1 {
             // EDGE last (acquire): all other handles' uses, before the value goes.
             fence(Ordering::Acquire);
-            heap::unwatch((&raw const *self.0).cast::<()>() as usize);
             self.0.end();
         }
     }

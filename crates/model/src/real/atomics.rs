@@ -14,7 +14,7 @@ use super::core::Core;
 use super::exclusive::AtomicMut;
 use super::named::Named;
 use super::op::{Effect, Function, Op, Order};
-use super::{foreign, runtime, waiting};
+use super::{evaluation, foreign, runtime, waiting};
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::Location as Site;
@@ -286,6 +286,7 @@ macro_rules! stand_in {
             /// See `std`: no other thread uses the atomic.
             #[track_caller]
             pub fn into_inner(self) -> $value {
+                self.word.own(Site::caller());
                 $from(self.word.perform(Op::Load { order: Order::RELAXED }, $address, Site::caller()))
             }
 
@@ -531,6 +532,6 @@ pub fn choose(options: u64) -> u64 {
         options <= MOST_OPTIONS,
         "{options} options, at most {MOST_OPTIONS} (each is explored): choose among fewer values that differ in effect"
     );
-    runtime::refuse_in_condition("chooses");
+    evaluation::refuse("chooses");
     runtime::request_plain(Op::Choice { options }, Site::caller()).unwrap_or(0)
 }

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 const PERIOD: Duration = Duration::from_millis(200);
 
 /// The signature at the start of a checkpoint.
-const OURS: &str = "uncontended-checkpoint-2 ";
+const OURS: &str = "uncontended-checkpoint-3 ";
 
 impl<T: Ord + 'static> Exploration<T> {
     /// What must be equal to resume a search, apart from the executable: the place, and all bounds.
@@ -36,7 +36,7 @@ impl<T: Ord + 'static> Exploration<T> {
         )
     }
 
-    pub(super) fn counts(&mut self) -> [&mut u64; 7] {
+    pub(super) fn counts(&mut self) -> [&mut u64; 8] {
         [
             &mut self.executions,
             &mut self.blocked,
@@ -45,6 +45,7 @@ impl<T: Ord + 'static> Exploration<T> {
             &mut self.forced,
             &mut self.left_waiting,
             &mut self.out_of_time,
+            &mut self.unspurious,
         ]
     }
 

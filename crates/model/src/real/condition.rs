@@ -25,6 +25,11 @@ impl Condition {
         self.repeated = Some(0);
     }
 
+    /// Whether it has made all of its requests again.
+    pub(crate) fn is_repeated(&self) -> bool {
+        self.repeated == Some(self.asked.len())
+    }
+
     /// The recorded answer; `Some(None)` if it makes another request, `None` in its first evaluation.
     pub(crate) fn rehearse(&mut self, request: &Request) -> Option<Option<u64>> {
         let at = self.repeated?;

@@ -13,7 +13,7 @@
 
 use super::clock::Clock;
 use super::condition::Condition;
-use super::ending::Clash;
+use super::ending::{Access, Clash};
 use super::graph::{Event, EventId, Graph, Kind, Location, NOWHERE};
 use super::growth::Growth;
 use super::guide::Guide;
@@ -33,8 +33,6 @@ use std::panic::Location as Site;
 pub(crate) const QUEUE: u8 = 0x80;
 /// Marks the name of a thread's token.
 const TOKEN: u8 = 0x40;
-/// Marks the names of words that count a thread's reads of a lock.
-pub(crate) const READS: u8 = 0x20;
 
 /// A request with its location.
 #[derive(Clone, Copy, Debug)]
@@ -121,7 +119,7 @@ pub(crate) struct Core {
     #[expect(clippy::vec_box, reason = "they are taken out and put back in every run")]
     pub(crate) threads: Vec<Box<ThreadRun>>,
     /// Creating thread and its number of events at that point, per location of this run.
-    born: Vec<Option<(u8, usize)>>,
+    pub(super) born: Vec<Option<(u8, usize)>>,
     /// The likely index of the next location.
     next_location: usize,
     /// Clocks of earlier runs, kept to reuse their memory.
@@ -144,10 +142,14 @@ pub(crate) struct Core {
     pub(crate) probed: HashMap<Waiting, Patience>,
     /// What a failure about two plain accesses refers to.
     pub(crate) clash: Option<Clash>,
+    /// Objects that were borrowed exclusively, by location: the last time (see `exclusive`).
+    pub(crate) owned: HashMap<u32, Access>,
     /// Draws the run at random.
     pub(crate) sampler: Option<Box<Sampler>>,
     /// A timed wait of this run could not time out, because the thread had used up its time-outs.
     pub(crate) out_of_time: bool,
+    /// Something in this run could have failed or woken spuriously, but that was not requested.
+    pub(crate) unspurious: bool,
     /// Identifies the run in objects that outlive it.
     pub(crate) epoch: u32,
 }
@@ -174,8 +176,10 @@ impl Core {
             probe: None,
             probed: HashMap::new(),
             clash: None,
+            owned: HashMap::new(),
             sampler: None,
             out_of_time: false,
+            unspurious: false,
             epoch: 0,
         }
     }
@@ -189,14 +193,13 @@ impl Core {
         self.spare.append(&mut self.threads);
         self.add_thread();
         self.born.clear();
-        self.next_location = 0;
         self.heap.clear();
         self.log.clear();
         self.replaying = true;
-        self.stop = None;
-        self.clash = None;
-        self.out_of_time = false;
-        self.epoch = epoch;
+        (self.stop, self.clash) = (None, None);
+        self.owned.clear();
+        (self.out_of_time, self.unspurious) = (false, false);
+        (self.next_location, self.epoch) = (0, epoch);
     }
 
     fn add_thread(&mut self) {
@@ -233,13 +236,6 @@ impl Core {
         self.locate((creator ^ QUEUE, count), EMPTY_QUEUE, born)
     }
 
-    /// Where a thread's reads of a reader-writer lock are counted; it exists as long as the lock does.
-    pub(crate) fn reads_of(&mut self, lock: u32, thread: usize) -> u32 {
-        let (creator, count) = self.graph.locations[lock as usize].name;
-        let born = self.born[lock as usize];
-        self.locate((READS | thread as u8, u32::from(creator) << 24 | count), 0, born)
-    }
-
     /// Where a thread waits to be woken.
     pub(crate) fn token_of(&mut self, thread: usize) -> u32 {
         self.locate((TOKEN | thread as u8, 0), 0, None)
@@ -274,7 +270,7 @@ impl Core {
 
     /// Answers a request, or leaves the thread waiting.
     pub(crate) fn step(&mut self, thread: usize, request: &Request) -> Option<u64> {
-        if self.stop.is_some() || !self.is_born(thread, request) {
+        if self.stop.is_some() || !self.is_born(thread, request.location, request.site) {
             return None;
         }
         if let Some(answer) = self.rehearse(thread, request) {
@@ -316,14 +312,14 @@ impl Core {
         refuses
     }
 
-    fn is_born(&mut self, thread: usize, request: &Request) -> bool {
-        let born =
-            if request.location == NOWHERE { None } else { self.born[request.location as usize] };
+    /// Whether the location's creation, or the last time it was borrowed exclusively, happens before this use.
+    pub(super) fn is_born(&mut self, thread: usize, at: u32, site: &'static Site<'static>) -> bool {
+        let born = if at == NOWHERE { None } else { self.born[at as usize] };
         let Some((creator, events)) = born else { return true };
         if usize::from(creator) == thread || self.known(thread).get(usize::from(creator)) > events {
             return true;
         }
-        self.stop = Some(Stop::Failure(Failure::Unpublished { thread, site: request.site }));
+        self.stop = Some(Stop::Failure(self.unborn(thread, at, site)));
         false
     }
 
@@ -384,7 +380,8 @@ impl Core {
             | Op::Rmw { .. }
             | Op::Cas { .. }
             | Op::Unlocked { .. }
-            | Op::AwaitCas { .. } => {
+            | Op::AwaitCas { .. }
+            | Op::RwLock(_) => {
                 if !self.extend_read(thread, request, draft, found) {
                     self.threads[thread].state = State::Blocked;
                     return None;
@@ -594,7 +591,6 @@ impl ThreadRun {
         self.rounds.clear();
         (self.executed, self.state, self.token) = (0, State::Ready, None);
         (self.created, self.effects, self.condition) = (0, 0, None);
-        (self.timeouts, self.spurious, self.hinted) = (0, 0, false);
-        self.symmetric = false;
+        (self.timeouts, self.spurious, self.hinted, self.symmetric) = (0, 0, false, false);
     }
 }

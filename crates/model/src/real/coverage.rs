@@ -23,7 +23,8 @@ use std::fmt;
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Coverage {
-    /// All executions.
+    /// All executions, except for what no option of the checker covers: an address that is used again for a new value,
+    /// futex waiters woken in an order other than FIFO, and load buffering (see [the module](super)).
     Complete,
     /// All executions within these limits, at least one of them. Each limit kept executions out, or was requested.
     Within(Vec<Limit>),
@@ -51,7 +52,8 @@ pub enum Limit {
     /// At most this many time-outs of each thread ([`Explorer::timeouts`](super::Explorer::timeouts)).
     Timeouts(u32),
     /// At most this many spurious failures and wakeups of each thread
-    /// ([`Explorer::spurious`](super::Explorer::spurious)).
+    /// ([`Explorer::spurious`](super::Explorer::spurious)). 0: none was requested, though a `compare_exchange_weak`, a
+    /// `Condvar::wait`, a `park` or a futex wait could have failed or ended by itself.
     Spurious(u32),
     /// One of the executions that differ only in the names of symmetric threads
     /// ([`spawn_symmetric`](super::spawn_symmetric)). That the threads are symmetric is checked in the executions that
@@ -69,6 +71,7 @@ impl fmt::Display for Limit {
                 write!(f, "at most {} until a loop gives up", counted(*most, "round"))
             }
             Limit::Timeouts(most) => write!(f, "at most {} a thread", counted(*most, "time-out")),
+            Limit::Spurious(0) => f.write_str("no spurious failures or wakeups"),
             Limit::Spurious(most) => {
                 write!(f, "at most {most} failures or wakeups without a cause a thread")
             }

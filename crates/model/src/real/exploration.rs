@@ -58,6 +58,8 @@ pub(super) struct Exploration<T> {
     /// find code that depends on hidden state.
     pub(super) samples: Vec<(Graph, Option<Rc<T>>)>,
     rerun: u64,
+    /// Runs in which something could have failed or woken spuriously, but was not allowed to.
+    pub(super) unspurious: u64,
     /// A run ended with threads that wait forever, except for one that might time out once more.
     pub(super) is_out_of_time: bool,
     begun: Instant,
@@ -113,6 +115,7 @@ impl<T: Ord + 'static> Exploration<T> {
             forced: 0,
             left_waiting: 0,
             out_of_time: 0,
+            unspurious: 0,
             samples: Vec::new(),
             rerun: 0,
             is_out_of_time: false,
@@ -234,7 +237,7 @@ impl<T: Ord + 'static> Exploration<T> {
             None => {}
         }
         let mut ended = Ended::Whole(result.clone());
-        if let Some(hit) = self.keeps_out() {
+        if let Some(hit) = self.keeps_out().or_else(|| self.gives_up_later()) {
             self.cut += 1;
             ended = Ended::Cut(hit);
         } else if let Some(failure) = self.count(result.clone()) {
@@ -287,7 +290,10 @@ impl<T: Ord + 'static> Exploration<T> {
             Some(Stop::Bound(bound)) => return Ok(self.report(Verdict::Unknown(bound))),
             Some(Stop::Failure(failure)) => Some(failure),
             None if left > 0 => return Err(Misfit(format!("it continues for {left} steps"))),
-            None => self.count(result),
+            None => match self.gives_up_later() {
+                Some(bound) => return Ok(self.report(Verdict::Unknown(bound))),
+                None => self.count(result),
+            },
         };
         let Some(failure) = failure else {
             return Ok(self.report(Verdict::Unknown(Bound::Replayed)));
@@ -369,7 +375,8 @@ impl<T: Ord + 'static> Exploration<T> {
             timeouts: (self.out_of_time > 0).then_some(self.bounds.timeouts),
             preemptions: self.bounds.turns.and_then(Turns::preemptions),
             contexts: self.bounds.turns.and_then(Turns::contexts),
-            spurious: Some(self.bounds.spurious).filter(|&most| most > 0),
+            spurious: (self.bounds.spurious > 0 || self.unspurious > 0)
+                .then_some(self.bounds.spurious),
             beyond: self.beyond,
             sampled: self.sampled,
             symmetric: self.symmetric.clone(),
@@ -402,6 +409,7 @@ impl<T: Ord + 'static> Exploration<T> {
         self.forced += core.graph.forced as u64;
         self.left_waiting += u64::from(!core.spinning().is_empty());
         self.out_of_time += u64::from(core.out_of_time);
+        self.unspurious += u64::from(core.unspurious);
         let groups = symmetry::groups(&core.graph);
         if groups.len() > self.symmetric.len() {
             self.symmetric = groups.iter().map(Vec::len).collect();
@@ -423,6 +431,10 @@ impl<T: Ord + 'static> Exploration<T> {
         }
         let is_left = |&thread: &usize| core.is_stuck(thread) || core.has_run_out(thread);
         self.is_out_of_time |= waiting.iter().all(is_left);
+        debug_assert!(
+            waiting.iter().any(|&thread| core.is_continued(thread)),
+            "a run that is blocked is continued by another run"
+        );
         self.blocked += 1;
         None
     }
@@ -490,7 +502,8 @@ impl<T: Ord + 'static> Exploration<T> {
                 let after = violation.after;
                 let least = Violation { after, shrunk, ..self.violation(failure) };
                 // Its loops have not been followed yet.
-                let gives_up = self.learns_patience() || self.keeps_out().is_some();
+                let gives_up = self.learns_patience()
+                    || self.keeps_out().or_else(|| self.gives_up_later()).is_some();
                 if gives_up { violation } else { least }
             }
             None => violation,

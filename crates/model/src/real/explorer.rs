@@ -111,8 +111,9 @@ impl Explorer {
 
     /// Takes a loop that calls `spin_loop` or `yield_now` to wait forever if it continues for this many rounds in which
     /// nothing changes; the report says so, and threads that wait forever for that reason are a
-    /// [`Failure::Livelock`](super::Failure::Livelock). A loop that gives up by itself before that is explored to its
-    /// end (up to [`Explorer::events`]). More than [`Explorer::rounds`].
+    /// [`Failure::Livelock`](super::Failure::Livelock), unless a loop of them gives up within 50 times as many rounds:
+    /// then the verdict is unknown. A loop that gives up by itself before that is explored to its end (up to
+    /// [`Explorer::events`]). More than [`Explorer::rounds`].
     #[must_use]
     pub fn spins(mut self, most: u32) -> Explorer {
         self.spins = most;
@@ -128,7 +129,8 @@ impl Explorer {
     }
 
     /// Explores spurious failures and wakeups, at most two per thread: of `compare_exchange_weak`, `Condvar::wait`,
-    /// `park` and `futex_wait`, as their contracts allow. By default there are none.
+    /// `park` and `futex_wait`, as their contracts allow. By default there are none, and the report says "with no
+    /// spurious failures or wakeups" if there could have been.
     #[must_use]
     pub fn spurious(mut self, allowed: bool) -> Explorer {
         self.spurious = if allowed { SPURIOUS } else { 0 };

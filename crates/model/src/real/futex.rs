@@ -34,6 +34,7 @@ pub trait FutexWord: sealed::Located {}
 impl FutexWord for AtomicU32 {}
 impl FutexWord for AtomicU64 {}
 
+#[expect(unnameable_types, reason = "sealed")]
 mod sealed {
     pub trait Located {
         #[track_caller]
@@ -95,17 +96,22 @@ fn wait(
         }
         return Wait::Changed;
     }
-    if may_time_out && waiting::times_out(site) && leave(queue, site) {
+    sleep_in(queue, may_time_out, site)
+}
+
+/// Sleeps in `queue`, which this thread has entered, until it is woken or, if `timed`, times out.
+pub(crate) fn sleep_in(queue: u32, timed: bool, site: &'static Site<'static>) -> Wait {
+    if timed && waiting::times_out(site) && leave(queue, site) {
         return Wait::TimedOut;
     }
     if !wakes_by_itself(queue, site) {
-        sleep(may_time_out, site);
+        sleep(timed, site);
     }
     Wait::Woken
 }
 
 /// Whether the thread wakes spuriously, and then leaves `queue`.
-pub(crate) fn wakes_by_itself(queue: u32, site: &'static Site<'static>) -> bool {
+fn wakes_by_itself(queue: u32, site: &'static Site<'static>) -> bool {
     let does = waiting::is_spurious(site);
     if does && !leave(queue, site) {
         // The thread was woken: that is another execution.
@@ -125,7 +131,7 @@ pub(crate) fn enqueue(queue: u32, site: &'static Site<'static>) {
 }
 
 /// Waits for the wakeup by the thread that took this one from its queue.
-pub(crate) fn sleep(timed: bool, site: &'static Site<'static>) {
+fn sleep(timed: bool, site: &'static Site<'static>) {
     let token =
         runtime::with_core(|core, thread| core.token_of(thread)).expect("inside an exploration");
     ask(Op::AwaitCas { expected: 1, new: 0, order: Order::ACQUIRE, timed }, token, site);

@@ -13,6 +13,7 @@
 
 use super::clock::{Clock, MAX_THREADS};
 use super::op::{Op, Order};
+use super::rwlock::Step;
 use super::symmetry;
 use std::panic::Location as Site;
 
@@ -258,6 +259,16 @@ impl Graph {
         if write.is_initial() { Clock::default() } else { self.clocks(write).message }
     }
 
+    /// What the last writer of a reader-writer lock has left, of those up to `change`: the steps of readers in between
+    /// order nothing for other readers.
+    fn written(&self, mut change: EventId) -> Clock {
+        while !change.is_initial() && self.get(change).op != Op::RwLock(Step::EndWrite) {
+            let Some(half) = self.read_half(change) else { break };
+            change = self.get(half).from;
+        }
+        self.message_of(change)
+    }
+
     /// What an asymmetric fence at the end of `thread` learns from fences of its counterpart `kind`: those before
     /// writes that the thread has read, or before writes that lead to one of them by read-modify-writes.
     fn announced(&self, thread: usize, kind: Op) -> Clock {
@@ -359,7 +370,10 @@ impl Graph {
         clocks.prefix.set(thread, index);
         match event.kind {
             Kind::Read => {
-                let message = self.message_of(event.from);
+                let message = match event.op {
+                    Op::RwLock(step) if !step.takes_all(event.value) => self.written(event.from),
+                    _ => self.message_of(event.from),
+                };
                 clocks.pending.join(&message);
                 if event.order.acquire {
                     clocks.hb.join(&message);

@@ -165,7 +165,7 @@ impl Core {
     fn waits(&self, request: &Request) -> bool {
         match request.op {
             Op::Join { child } => self.threads[usize::from(child)].state != State::Finished,
-            Op::AwaitCas { .. } => {
+            op if op.is_wait() => {
                 let newest = self.graph.newest(request.location);
                 let value = self.graph.value_of(request.location, newest);
                 request.op.effect(value) == Some(Effect::Blocked)
@@ -190,7 +190,11 @@ impl Core {
             Op::Unlocked { .. } => {
                 older().map(|old| Find::From(graph.write_at(at, old), Some(old))).collect()
             }
-            Op::Load { .. } | Op::Rmw { .. } | Op::Cas { .. } | Op::AwaitCas { .. } => {
+            Op::Load { .. }
+            | Op::Rmw { .. }
+            | Op::Cas { .. }
+            | Op::AwaitCas { .. }
+            | Op::RwLock(_) => {
                 older().map(|old| Find::From(graph.write_at(at, old), None)).collect()
             }
             _ => Vec::new(),

@@ -15,7 +15,8 @@
 //!
 //! # Invariants
 //! H1: only [`Heap`] releases a block's memory, when the next execution begins or the exploration ends.
-//! H2: only the thread that set a block's `freed` drops its value.
+//! H2: only the thread that set a block's `claimed` drops its value, and then frees it: a destructor may use what it
+//!     is in.
 //!
 //! # Sources
 //! loom's `alloc` for the shape of the interface; FastTrack (see `cell`) for the clocks.
@@ -51,6 +52,8 @@ struct Block {
     /// The value that stands for its address.
     name: u64,
     made: &'static Site<'static>,
+    /// The beginning of its free: the value is dropped before the memory goes (H2).
+    claimed: Option<Access>,
     freed: Option<Access>,
     /// The last use by each thread.
     uses: Vec<Access>,
@@ -101,7 +104,10 @@ impl Heap {
             _ => address as u64,
         };
         numbers.push(address);
-        self.blocks.insert(address, Block { layout, name, made, freed: None, uses: Vec::new() });
+        self.blocks.insert(
+            address,
+            Block { layout, name, made, claimed: None, freed: None, uses: Vec::new() },
+        );
     }
 
     /// The value that stands for a pointer's address; one that points into no block stands for itself.
@@ -158,12 +164,17 @@ impl Heap {
         block.map(|block| block.made).or_else(|| self.watched.values().next().copied())
     }
 
-    /// Marks the block at `address` as freed. `None`: there is no such block; false: it was freed before.
-    pub(crate) fn free(&mut self, address: usize, access: Access) -> Option<bool> {
+    /// Begins to free the block at `address`. `None`: there is no such block; false: its free has begun before.
+    pub(crate) fn claim(&mut self, address: usize, access: Access) -> Option<bool> {
         let block = self.blocks.get_mut(&address)?;
-        let is_first = block.freed.is_none();
-        block.freed.get_or_insert(access);
+        let is_first = block.claimed.is_none();
+        block.claimed.get_or_insert(access);
         Some(is_first)
+    }
+
+    /// Marks the claimed block at `address` as freed.
+    pub(crate) fn free(&mut self, address: usize, access: Access) {
+        self.blocks.get_mut(&address).expect("it was claimed").freed = Some(access);
     }
 }
 
@@ -195,35 +206,46 @@ impl Core {
         let access = Access { thread, events, site, what: "uses" };
         block.uses.push(access);
         let (made, freed) = (block.made, block.freed?);
+        let after = freed.is_known(self, thread);
         self.clash = Some(clash(made, freed, access));
-        Some(Failure::UseAfterFree { thread, site, made, freed: freed.site })
+        Some(Failure::UseAfterFree { thread, site, made, freed: freed.site, after })
     }
 
-    /// Frees the block at `address`. `None`: there is no such block.
-    fn free(
+    fn frees(&self, thread: usize, site: &'static Site<'static>) -> Access {
+        Access { thread, events: self.threads[thread].executed, site, what: "frees" }
+    }
+
+    /// Begins to free the block at `address`. `None`: there is no such block.
+    fn claim(
         &mut self,
         thread: usize,
         address: usize,
         site: &'static Site<'static>,
     ) -> Option<Result<(), Failure>> {
-        let events = self.threads[thread].executed;
-        let access = Access { thread, events, site, what: "frees" };
-        let is_first = self.heap.free(address, access)?;
-        let block = &self.heap.blocks[&address];
-        let (made, freed) = (block.made, block.freed?);
-        if !is_first {
-            self.clash = Some(clash(made, freed, access));
-            return Some(Err(Failure::DoubleFree { thread, site, made, freed: freed.site }));
+        let access = self.frees(thread, site);
+        if self.heap.claim(address, access)? {
+            return Some(Ok(()));
         }
-        let unordered = block.uses.iter().find(|earlier| !earlier.is_known(self, thread)).copied();
-        Some(match unordered {
-            None => Ok(()),
-            Some(earlier) => {
-                self.clash = Some(clash(made, earlier, access));
-                let (thread, used) = (earlier.thread, earlier.site);
-                Err(Failure::UseAfterFree { thread, site: used, made, freed: site })
-            }
-        })
+        let block = &self.heap.blocks[&address];
+        let (made, freed) = (block.made, block.claimed?);
+        self.clash = Some(clash(made, freed, access));
+        Some(Err(Failure::DoubleFree { thread, site, made, freed: freed.site }))
+    }
+
+    /// Frees the block at `address`, which `thread` has claimed.
+    fn free(
+        &mut self,
+        thread: usize,
+        address: usize,
+        site: &'static Site<'static>,
+    ) -> Option<Failure> {
+        let access = self.frees(thread, site);
+        self.heap.free(address, access);
+        let Block { made, uses, .. } = &self.heap.blocks[&address];
+        let (made, earlier) = (*made, *uses.iter().find(|use_| !use_.is_known(self, thread))?);
+        self.clash = Some(clash(made, earlier, access));
+        let (thread, used) = (earlier.thread, earlier.site);
+        Some(Failure::UseAfterFree { thread, site: used, made, freed: site, after: false })
     }
 }
 
@@ -252,7 +274,7 @@ pub(crate) fn unwatch(address: usize) {
 /// What releases a value's memory, and whether the value must still be dropped.
 #[derive(PartialEq)]
 enum Free {
-    /// The heap; the caller drops the value.
+    /// The heap, once the caller has dropped the value and calls [`free`].
     First,
     /// Freed before, or its execution is over: there is nothing to do.
     Done,
@@ -260,17 +282,40 @@ enum Free {
     Foreign,
 }
 
-fn free(address: usize, site: &'static Site<'static>) -> Free {
-    match runtime::with_core(|core, thread| core.free(thread, address, site)) {
+fn claim(address: usize, site: &'static Site<'static>) -> Free {
+    match runtime::with_core(|core, thread| core.claim(thread, address, site)) {
         Some(Some(Ok(()))) => Free::First,
         Some(Some(Err(failure))) => runtime::fail(failure),
         Some(None) => Free::Foreign,
         // The thread is unwinding.
-        None => match runtime::free_while_unwinding(address, site) {
-            Some(true) => Free::First,
-            Some(false) => Free::Done,
-            None => Free::Foreign,
-        },
+        None => {
+            match runtime::ended(|core, thread| core.heap.claim(address, core.frees(thread, site)))
+            {
+                Some(Some(true)) => Free::First,
+                Some(Some(false)) => Free::Done,
+                Some(None) | None => Free::Foreign,
+            }
+        }
+    }
+}
+
+/// Frees what the caller has claimed.
+fn free(address: usize, site: &'static Site<'static>) {
+    match runtime::with_core(|core, thread| core.free(thread, address, site)) {
+        Some(Some(failure)) => runtime::fail(failure),
+        Some(None) => {}
+        None => {
+            _ = runtime::ended(|core, thread| core.heap.free(address, core.frees(thread, site)))
+        }
+    }
+}
+
+/// Frees what the caller has claimed, when it has dropped the value, or that has ended in a panic.
+struct Freeing(usize, &'static Site<'static>);
+
+impl Drop for Freeing {
+    fn drop(&mut self) {
+        free(self.0, self.1);
     }
 }
 
@@ -299,9 +344,12 @@ pub unsafe fn alloc(layout: Layout) -> *mut u8 {
 /// As for `std::alloc::dealloc`, but inside an exploration a double free is allowed: it is reported.
 #[track_caller]
 pub unsafe fn dealloc(memory: *mut u8, layout: Layout) {
-    if free(memory.addr(), Site::caller()) == Free::Foreign {
+    let site = Site::caller();
+    match claim(memory.addr(), site) {
+        Free::First => free(memory.addr(), site),
+        Free::Done => {}
         // SAFETY: not of the heap (H1), so the caller's contract with `std` holds.
-        unsafe { std::alloc::dealloc(memory, layout) };
+        Free::Foreign => unsafe { std::alloc::dealloc(memory, layout) },
     }
 }
 
@@ -407,13 +455,16 @@ impl<T> Drop for Box<T> {
         if self.epoch != 0 && runtime::epoch() != self.epoch {
             return; // Its execution is over, and its memory gone (H1).
         }
-        let freed = free(self.value.as_ptr().addr(), self.site);
-        if freed == Free::Done {
+        let address = self.value.as_ptr().addr();
+        let claimed = claim(address, self.site);
+        if claimed == Free::Done {
             return;
         }
-        // SAFETY: this is the first free of the value (H2).
+        let freeing = (claimed == Free::First).then(|| Freeing(address, self.site));
+        // SAFETY: only this thread has claimed the value (H2).
         unsafe { self.value.as_ptr().drop_in_place() };
-        if freed == Free::Foreign {
+        drop(freeing);
+        if claimed == Free::Foreign {
             // SAFETY: from `alloc` with this layout, and not the heap's (H1).
             unsafe { std::alloc::dealloc(self.value.as_ptr().cast(), Self::LAYOUT) };
         }

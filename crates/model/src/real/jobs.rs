@@ -35,7 +35,7 @@ const BOUND: usize = 2;
 const OUT_OF_TIME: usize = 3;
 const DONE: usize = 4;
 const COUNTS: usize = 5;
-const PART: usize = COUNTS + 7;
+const PART: usize = COUNTS + 8;
 
 /// A part's outcome; 0 means none yet.
 const WHOLE: u64 = 1;

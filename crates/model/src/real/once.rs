@@ -145,18 +145,23 @@ impl<T> OnceLock<T> {
     }
 
     /// See `std`: no other thread uses it.
+    #[track_caller]
     pub fn get_mut(&mut self) -> Option<&mut T> {
+        self.once.state.own(Site::caller());
         self.value.get_mut()
     }
 
     /// See `std`: no other thread uses it.
+    #[track_caller]
     pub fn into_inner(self) -> Option<T> {
+        self.once.state.own(Site::caller());
         self.value.into_inner()
     }
 
     /// Takes the value out, and leaves it empty.
     #[track_caller]
     pub fn take(&mut self) -> Option<T> {
+        self.once.state.own(Site::caller());
         self.once.store(EMPTY, Order::RELAXED, Site::caller());
         self.value.take()
     }

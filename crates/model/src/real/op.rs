@@ -1,5 +1,6 @@
 //! Requests from explored code to the checker: accesses, fences, waiting and threads, as plain data.
 
+use super::rwlock;
 use std::fmt;
 use std::sync::atomic::Ordering;
 
@@ -158,6 +159,8 @@ pub(crate) enum Op {
         order: Order,
         timed: bool,
     },
+    /// A step of a reader-writer lock.
+    RwLock(rwlock::Step),
     Fence {
         order: Order,
     },
@@ -188,6 +191,7 @@ impl fmt::Display for Op {
             Op::AwaitCas { expected, new, .. } => {
                 write!(f, "waits for {expected:#x} to make it {new:#x}")
             }
+            Op::RwLock(step) => step.fmt(f),
             Op::Fence { .. } => f.write_str("fences"),
             Op::Light => f.write_str("makes a light fence"),
             Op::Heavy => f.write_str("makes a heavy fence"),
@@ -226,12 +230,14 @@ impl Op {
                 Effect::Write { value: new, order }
             }
             Op::AwaitCas { .. } => Effect::Blocked,
+            Op::RwLock(step) => step.effect(value),
             _ => return None,
         })
     }
 
     pub(crate) fn is_wait(self) -> bool {
-        matches!(self, Op::AwaitCas { .. })
+        use rwlock::Step;
+        matches!(self, Op::AwaitCas { .. } | Op::RwLock(Step::Read | Step::Write))
     }
 
     /// The same request except for its values: what must agree between two runs if values are addresses, because an

@@ -6,7 +6,8 @@
 //! to wait forever. If it does anything else before that, it gives up: the run is made again and follows the loop that
 //! far. If it can't be followed, or gives up but stores what it finds in each round, the run counts as cut at
 //! [`Bound::Spins`]. Each loop is probed once per place, start in its thread, set of locations it reads, and path of
-//! its thread.
+//! its thread. Before a violation rests on loops that never give up, they are followed `FURTHER` times as far, or as
+//! far as events allow: if one gives up by then, only a bound speaks against the program, and the run counts as cut.
 
 use super::core::{Core, Limits, Stop};
 use super::exploration::Exploration;
@@ -14,10 +15,14 @@ use super::explorer::MOST_EVENTS;
 use super::graph::Graph;
 use super::panics;
 use super::rounds::Hinted;
-use super::verdict::{Bound, hidden};
+use super::verdict::{Bound, Failure, hidden};
+use super::waiting::Waiting;
 
 /// Runs of one execution that may each find a loop to follow.
 const MOST_AGAIN: u32 = 1_000;
+
+/// How many times as far as the bound says a loop is followed before a violation rests on it.
+const FURTHER: u32 = 50;
 
 /// How long a loop waits if nothing changes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,6 +31,8 @@ pub(crate) enum Patience {
     Endless,
     /// It does something else before it has made this many stretches (see `rounds`).
     Until(u32),
+    /// It gives up, but only beyond the bound, after about this many stretches.
+    Later(u32),
     /// A bound kept it from being followed far enough.
     Unknown,
 }
@@ -122,8 +129,8 @@ impl<T: Ord + 'static> Exploration<T> {
         for ((thread, waiting), from) in unknown.into_iter().zip(begins) {
             let Some((from, executed)) = from else { continue };
             let count = from.count;
-            let patience =
-                self.probe(thread, &whole, Probe { from, executed, count, patience: None });
+            let probe = Probe { from, executed, count, patience: None };
+            let patience = self.probe(thread, &whole, probe, 1);
             gives_up |= matches!(patience, Patience::Until(_)) && !waiting.rewrites;
             self.run.core.borrow_mut().probed.insert(waiting, patience);
         }
@@ -136,11 +143,43 @@ impl<T: Ord + 'static> Exploration<T> {
         gives_up
     }
 
-    /// Follows the loop of `thread` alone.
-    fn probe(&self, thread: usize, whole: &Graph, probe: Probe) -> Patience {
+    /// The bound that this run has hit if it ended in a livelock and one of its loops gives up later. Leaves the run as
+    /// it was.
+    pub(super) fn gives_up_later(&mut self) -> Option<Bound> {
+        let (spinning, whole) = {
+            let core = self.run.core.borrow();
+            let spinning = core.spinning();
+            if spinning.is_empty() {
+                return None;
+            }
+            let Some(Failure::Livelock { .. }) = core.ending(self.bounds.leaks) else {
+                return None;
+            };
+            let hinted = |(thread, waiting): (usize, Waiting)| {
+                let run = &core.threads[thread];
+                Some((thread, waiting, run.rounds.hinted()?, run.executed))
+            };
+            let spinning: Vec<_> = spinning.into_iter().filter_map(hinted).collect();
+            (spinning, core.graph.clone())
+        };
+        for (thread, waiting, from, executed) in spinning {
+            let count = from.count;
+            let probe = Probe { from, executed, count, patience: None };
+            if let Patience::Until(count) = self.probe(thread, &whole, probe, FURTHER) {
+                self.run.core.borrow_mut().probed.insert(waiting, Patience::Later(count));
+            }
+        }
+        self.execute(whole);
+        self.keeps_out()
+    }
+
+    /// Follows the loop of `thread` alone, this many times as far as the bound says.
+    fn probe(&self, thread: usize, whole: &Graph, probe: Probe, times: u32) -> Patience {
         let (led, single) = {
             let mut core = self.run.core.borrow_mut();
-            core.limits = Limits { events: MOST_EVENTS, ..self.bounds.limits() };
+            let limits = self.bounds.limits();
+            let spins = limits.spins.saturating_mul(times);
+            core.limits = Limits { events: MOST_EVENTS, spins, ..limits };
             (core.alone, core.probe) = (Some(thread), Some(probe));
             let mut led = whole.clone();
             led.keep(&whole.clocks(whole.last(thread)).prefix);
@@ -171,11 +210,19 @@ impl<T: Ord + 'static> Exploration<T> {
                 Patience::Until(_) => (
                     self.bounds.rounds,
                     "gives up later; what it does then was not explored, because each round stores what it found (raise \
-                     `Explorer::rounds`)",
+                     `Explorer::rounds`)"
+                        .to_owned(),
+                ),
+                Patience::Later(count) => (
+                    core.limits.spins,
+                    format!(
+                        "gives up after {count} rounds or fewer; what it does then was not explored (raise \
+                         `Explorer::spins` to {count}, and `Explorer::events` with it, or let it give up sooner)"
+                    ),
                 ),
                 Patience::Unknown => (
                     core.limits.spins,
-                    "could not be followed to see whether it gives up (lower `Explorer::spins`)",
+                    "could not be followed to see whether it gives up (lower `Explorer::spins`)".to_owned(),
                 ),
             };
             let hint = waiting.hint;

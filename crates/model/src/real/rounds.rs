@@ -10,7 +10,9 @@
 //! repeat that of the round before, if it begins with the same reads. Anything else it could find was found by an
 //! execution with fewer rounds, or is beyond the bound, which the verdict then states.
 //!
-//! The checker does not see a loop's local variables, so nothing is forced before the bound.
+//! The checker does not see a loop's local variables, so nothing is forced before the bound. For the same reason a
+//! helper that gives up and is called again is one loop. So of a loop that gives up, one round in each of `PARTS` equal
+//! parts is explored like any other code: each of as many equal calls finds something new in some execution.
 //!
 //! # Invariants
 //! W1: all state is a function of the thread's own events and hints, so a replay ends in the same state.
@@ -28,6 +30,9 @@ pub(crate) enum What {
     Chosen(u64),
     Fenced,
 }
+
+/// Into how many parts a loop that gives up is divided.
+const PARTS: usize = 8;
 
 /// The longest round, in stretches, that is recognised.
 const LONGEST_ROUND: usize = 100;
@@ -79,6 +84,13 @@ impl Loop {
 
     fn is_endless(&self) -> bool {
         self.empty > EMPTY_ROUNDS
+    }
+
+    /// Whether the current stretch belongs to the round of its part in which anything may be found.
+    fn looks_again(&self) -> bool {
+        let part = |stretch: usize| stretch * PARTS / self.followed as usize;
+        let made = self.begins.len();
+        self.followed > 0 && part(made) != part(made.saturating_sub(self.length()))
     }
 
     /// Ends the current stretch.
@@ -287,12 +299,17 @@ impl Rounds {
     pub(crate) fn follow(&mut self, until: u32) {
         let found = self.loops.iter_mut().find(|entry| Some(entry.site) == self.hinted_at);
         found.into_iter().for_each(|entry| entry.followed = until);
+        self.is_followed();
     }
 
-    /// Whether it continues for that reason.
-    pub(crate) fn is_followed(&self) -> bool {
+    /// Whether it continues for that reason. Then nothing is forced in the rounds that look for something new.
+    pub(crate) fn is_followed(&mut self) -> bool {
         let found = self.loops.iter().find(|entry| Some(entry.site) == self.hinted_at);
-        found.is_some_and(|entry| entry.begins.len() <= entry.followed as usize)
+        let followed = found.filter(|entry| entry.begins.len() <= entry.followed as usize);
+        if followed.is_some_and(Loop::looks_again) {
+            self.repeating = 0..0;
+        }
+        followed.is_some()
     }
 
     /// Where the last hint was given.

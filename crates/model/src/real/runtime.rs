@@ -11,10 +11,8 @@
 #![allow(unsafe_code)]
 
 use super::atomics::Word;
-use super::condition::Condition;
 use super::context::{Coroutine, is_inside, suspend};
 use super::core::{Core, Request, State, Stop};
-use super::ending::Access;
 use super::foreign::Running;
 use super::graph::{Graph, NOWHERE};
 use super::op::Op;
@@ -407,14 +405,11 @@ pub(crate) fn epoch() -> u32 {
     here().map_or(0, |run| run.core.borrow().epoch)
 }
 
-/// Marks the block at `address` as freed in a run that ends. `None`: there is no such block; false: it was freed
-/// before.
-pub(crate) fn free_while_unwinding(address: usize, site: &'static Site<'static>) -> Option<bool> {
+/// Like [`with_core`], for a thread that unwinds.
+pub(crate) fn ended<R>(f: impl FnOnce(&mut Core, usize) -> R) -> Option<R> {
     let run = here()?;
     let mut core = run.core.borrow_mut();
-    let thread = run.running.get();
-    let events = core.threads[thread].executed;
-    core.heap.free(address, Access { thread, events, site, what: "frees" })
+    Some(f(&mut core, run.running.get()))
 }
 
 /// Whether the caller belongs to a run that is over, or unwinds: its steps are not explored.
@@ -508,70 +503,6 @@ pub(crate) fn hint(site: &'static Site<'static>) -> bool {
         first = false;
         goes_on.then_some(true)
     })
-}
-
-/// Begins to record the requests of a condition. `None` outside an exploration.
-pub(crate) fn begin_condition(site: &'static Site<'static>) -> Option<()> {
-    refuse_in_condition("waits for another condition");
-    current()?.until(|core| (!core.refuses_wait(site)).then_some(()));
-    with_core(|core, thread| {
-        let executed = core.threads[thread].executed;
-        if let Some(sampler) = &mut core.sampler {
-            sampler.begins_condition(thread, executed);
-        }
-        let run = &mut core.threads[thread];
-        run.condition = Some(Condition::new(run.effects, run.rounds.read_so_far()));
-    })
-}
-
-/// Fails if a condition of a `wait_until` is being evaluated, which must not do this.
-pub(crate) fn refuse_in_condition(why: &'static str) {
-    let site = with_core(|core, thread| {
-        let asked = core.threads[thread].condition.as_ref()?;
-        Some(asked.asked.last().map_or(Site::caller(), |(request, _)| request.site))
-    });
-    if let Some(Some(site)) = site {
-        fail_condition(why, site);
-    }
-}
-
-/// The condition holds.
-pub(crate) fn end_condition() {
-    with_core(|core, thread| core.threads[thread].condition = None);
-}
-
-/// The condition does not hold: it must have had no effect. Prepares to evaluate it again.
-pub(crate) fn rehearse_condition(site: &'static Site<'static>) {
-    let is_pure = with_core(|core, thread| {
-        let run = &mut core.threads[thread];
-        let condition = run.condition.as_mut().expect("a condition is being evaluated");
-        condition.again();
-        condition.effects == run.effects
-    });
-    if is_pure == Some(false) {
-        fail_condition("writes although it does not hold (locking a mutex is a write)", site);
-    }
-}
-
-/// The condition of a `wait_until` breaks its contract.
-pub(crate) fn fail_condition(why: &'static str, site: &'static Site<'static>) -> ! {
-    let thread = current().expect("only explored code waits").running.get();
-    fail(Failure::Condition { thread, site, why })
-}
-
-/// Ends the run of a thread whose condition does not hold: executions in which it reads something else continue.
-/// Returns in a random run, once something has changed.
-pub(crate) fn await_news(site: &'static Site<'static>) {
-    let run = current().expect("only explored code waits");
-    let thread = run.running.get();
-    {
-        let mut core = run.core.borrow_mut();
-        let waiting = &mut core.threads[thread];
-        let condition = waiting.condition.take().expect("a condition is being evaluated");
-        waiting.rounds.wait_since(condition.read_before, site);
-        waiting.state = State::Awaiting;
-    }
-    run.until(|core| core.is_awaited(thread).then_some(()))
 }
 
 /// Ends the path of the running thread, because no system takes it. The other threads continue.

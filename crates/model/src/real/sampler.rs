@@ -176,8 +176,8 @@ impl Core {
             sampler.contender(thread);
         });
         let comes_to_ask = |thread: &usize| {
-            let has_news = self.threads[*thread].state == State::Awaiting
-                && !self.is_up_to_date(self.threads[*thread].rounds.last());
+            let has_news =
+                self.threads[*thread].state == State::Awaiting && !self.is_up_to_date(*thread);
             has_news || (self.can_move(*thread) && sampler.contenders[*thread].asks.is_none())
         };
         let next = (0..threads).find(comes_to_ask).or_else(|| {
@@ -187,8 +187,7 @@ impl Core {
                 })
                 .collect();
             for &thread in &asking {
-                let rounds = &self.threads[thread].rounds;
-                sampler.contenders[thread].yields &= self.is_up_to_date(rounds.last());
+                sampler.contenders[thread].yields &= self.is_up_to_date(thread);
             }
             let goes_on = |thread: &usize| !self.would_wait(sampler.contenders[*thread].asks);
             let able: Vec<usize> = asking.iter().copied().filter(goes_on).collect();
@@ -226,7 +225,11 @@ impl Core {
                     .copied()
                     .map(Find::Place)
             }
-            Op::Load { .. } | Op::Rmw { .. } | Op::Cas { .. } | Op::AwaitCas { .. }
+            Op::Load { .. }
+            | Op::Rmw { .. }
+            | Op::Cas { .. }
+            | Op::AwaitCas { .. }
+            | Op::RwLock(_)
                 if sampler.is_weak =>
             {
                 let at = request.location;
@@ -248,7 +251,7 @@ impl Core {
     pub(crate) fn is_awaited(&mut self, thread: usize) -> bool {
         let Some(sampler) = &mut self.sampler else { return false };
         let began = sampler.contender(thread).began;
-        if self.is_up_to_date(self.threads[thread].rounds.last()) {
+        if self.is_up_to_date(thread) {
             return false;
         }
         while self.graph.threads[thread].len() > began {

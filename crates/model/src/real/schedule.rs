@@ -182,7 +182,11 @@ impl Core {
             (Op::Store { .. }, Find::Place(place)) => is_free(place),
             (Op::Choice { options }, Find::Choice(value)) => value < options,
             (
-                Op::Load { .. } | Op::Rmw { .. } | Op::Cas { .. } | Op::AwaitCas { .. },
+                Op::Load { .. }
+                | Op::Rmw { .. }
+                | Op::Cas { .. }
+                | Op::AwaitCas { .. }
+                | Op::RwLock(_),
                 Find::From(from, None),
             )
             | (Op::Unlocked { .. }, Find::From(from, Some(_))) => {

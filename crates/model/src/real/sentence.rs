@@ -3,7 +3,7 @@
 //! # Contract
 //! A report that is too wide for a terminal is broken between its clauses if possible; its beginning stays the same.
 
-use super::verdict::{Report, Verdict, Violation};
+use super::verdict::{Bound, Report, Verdict, Violation};
 use crate::diagram::{WIDTH, wrapped};
 use std::fmt;
 
@@ -83,8 +83,13 @@ impl Report {
         if let Some(sampled) = &self.sampled {
             sentence.clause("; ", sampled.to_string());
         }
-        if let Some(looping) = &self.looping {
-            sentence.clause("; ", looping.clone());
+        match (&self.looping, &self.verdict) {
+            (Some(looping), _) => sentence.clause("; ", looping.clone()),
+            // A loop would reach any bound on events.
+            (None, Verdict::Unknown(Bound::Events(_))) => {
+                sentence.clause(" ", "(raise it with `Explorer::events`)".into());
+            }
+            _ => {}
         }
         if let Some(done) = self.done {
             let done =

@@ -2,16 +2,18 @@
 //!
 //! # Contract
 //! A mutex acquires and releases. A condition variable wakes any of the waiting threads, and none spuriously unless
-//! [`Explorer::spurious`](super::Explorer::spurious) requests it. Outside an exploration both are `std`'s own.
+//! [`Explorer::spurious`](super::Explorer::spurious) requests it. A wait with a limit may time out at any moment.
+//! Outside an exploration both are `std`'s own.
 
 use super::atomics::Word;
-use super::futex;
+use super::futex::{self, Wait};
 use super::named::Named;
 use super::op::{Op, Order};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::panic::Location as Site;
 use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
+use std::time::{Duration, Instant};
 
 /// Stands in for `std::sync::Mutex`.
 pub struct Mutex<T: ?Sized> {
@@ -32,7 +34,9 @@ impl<T> Mutex<T> {
     ///
     /// # Errors
     /// None; the type is `std`'s.
+    #[track_caller]
     pub fn into_inner(self) -> LockResult<T> {
+        self.held.own(Site::caller());
         Ok(self.data.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -97,7 +101,9 @@ impl<T: ?Sized> Mutex<T> {
     ///
     /// # Errors
     /// None; the type is `std`'s.
+    #[track_caller]
     pub fn get_mut(&mut self) -> LockResult<&mut T> {
+        self.held.own(Site::caller());
         Ok(self.data.get_mut().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -160,6 +166,32 @@ impl<T: ?Sized> fmt::Debug for MutexGuard<'_, T> {
     }
 }
 
+/// Stands in for `std::sync::WaitTimeoutResult`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WaitTimeoutResult(bool);
+
+impl WaitTimeoutResult {
+    /// Whether the wait timed out.
+    pub fn timed_out(&self) -> bool {
+        self.0
+    }
+}
+
+/// Waits in the queue of `location` without the mutex.
+#[track_caller]
+fn sleep_without<T>(
+    location: u32,
+    guard: MutexGuard<'_, T>,
+    timed: bool,
+) -> (MutexGuard<'_, T>, Wait) {
+    let (site, queue) = (Site::caller(), futex::queue_of(location));
+    futex::enqueue(queue, site);
+    let mutex = guard.mutex;
+    drop(guard);
+    let wait = futex::sleep_in(queue, timed, site);
+    (mutex.lock().unwrap_or_else(PoisonError::into_inner), wait)
+}
+
 /// Stands in for `std::sync::Condvar`.
 pub struct Condvar {
     /// Names the queue of waiters.
@@ -187,20 +219,57 @@ impl Condvar {
     /// None; the type is `std`'s.
     #[track_caller]
     pub fn wait<'a, T>(&self, mut guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
-        let site = Site::caller();
         let Some(location) = self.word.location() else {
             let data = guard.data.take().expect("held until it is dropped");
             guard.data = Some(self.alone.wait(data).unwrap_or_else(PoisonError::into_inner));
             return Ok(guard);
         };
-        let queue = futex::queue_of(location);
-        futex::enqueue(queue, site);
-        let mutex = guard.mutex;
-        drop(guard);
-        if !futex::wakes_by_itself(queue, site) {
-            futex::sleep(false, site);
+        Ok(sleep_without(location, guard, false).0)
+    }
+
+    /// Like [`Condvar::wait`], but the wait may also time out at any moment: time does not pass in an exploration.
+    ///
+    /// # Errors
+    /// None; the type is `std`'s.
+    #[track_caller]
+    pub fn wait_timeout<'a, T>(
+        &self,
+        mut guard: MutexGuard<'a, T>,
+        limit: Duration,
+    ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
+        let Some(location) = self.word.location() else {
+            let data = guard.data.take().expect("held until it is dropped");
+            let waited = self.alone.wait_timeout(data, limit);
+            let (data, result) = waited.unwrap_or_else(PoisonError::into_inner);
+            guard.data = Some(data);
+            return Ok((guard, WaitTimeoutResult(result.timed_out())));
+        };
+        let (guard, wait) = sleep_without(location, guard, true);
+        Ok((guard, WaitTimeoutResult(wait == Wait::TimedOut)))
+    }
+
+    /// Waits as long as `condition` holds, or until it times out.
+    ///
+    /// # Errors
+    /// None; the type is `std`'s.
+    #[track_caller]
+    pub fn wait_timeout_while<'a, T>(
+        &self,
+        mut guard: MutexGuard<'a, T>,
+        limit: Duration,
+        mut condition: impl FnMut(&mut T) -> bool,
+    ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
+        let begun = Instant::now();
+        let mut is_over = false;
+        while condition(&mut guard) {
+            if is_over {
+                return Ok((guard, WaitTimeoutResult(true)));
+            }
+            let left = limit.saturating_sub(begun.elapsed());
+            let (held, result) = self.wait_timeout(guard, left)?;
+            (guard, is_over) = (held, result.timed_out());
         }
-        mutex.lock()
+        Ok((guard, WaitTimeoutResult(false)))
     }
 
     /// Waits as long as `condition` holds.

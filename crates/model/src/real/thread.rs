@@ -6,6 +6,7 @@
 //! up to the bound on rounds ([`Explorer::rounds`](super::Explorer::rounds)). [`wait_until`] needs no bound.
 
 use super::core::Request;
+use super::evaluation;
 use super::graph::NOWHERE;
 use super::op::{Function, Op, Order};
 use super::runtime::{self, Token};
@@ -174,14 +175,15 @@ pub fn park_timeout(limit: Duration) {
 }
 
 /// Waits until `condition` holds. However many rounds it takes, only the round in which it holds is explored. Threads
-/// that wait forever are a deadlock. Outside an exploration it yields between rounds.
+/// that wait forever are a deadlock, also if `condition` reads nothing that can change. Outside an exploration it
+/// yields between rounds.
 ///
 /// `condition` must have no effect while it does not hold: it may read, and try exchanges that fail. A write in such a
 /// round, to an atomic or to an [`UnsafeCell`](super::UnsafeCell), is a failure
-/// ([`Failure::Condition`](super::Failure)). So is a condition that makes other requests, or holds, when it is
-/// evaluated again (twice) with the same answers. The checker does not see effects on anything else, such as a `Cell`
-/// that counts to three. Choosing, sleeping, or waiting for another condition inside it is a failure too; nothing in it
-/// fails spuriously.
+/// ([`Failure::Condition`](super::Failure)). So is a condition that makes other requests, or fewer, or holds, when it
+/// is evaluated again (twice) with the same answers. The checker does not see effects on anything else, such as a
+/// `Cell` that counts to three. Choosing, sleeping, or waiting for another condition inside it is a failure too;
+/// nothing in it fails spuriously.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -199,19 +201,20 @@ pub fn park_timeout(limit: Duration) {
 #[track_caller]
 pub fn wait_until(condition: impl Fn() -> bool) {
     let site = Site::caller();
-    while runtime::begin_condition(site).is_some() {
+    while evaluation::begin(site).is_some() {
         if condition() {
-            runtime::end_condition();
+            evaluation::end();
             return;
         }
         for _ in 0..2 {
-            runtime::rehearse_condition(site);
+            evaluation::rehearse(site);
             if condition() {
                 let why = "holds when it is evaluated again with the same answers";
-                runtime::fail_condition(why, site);
+                evaluation::fail(why, site);
             }
+            evaluation::end_rehearsal(site);
         }
-        runtime::await_news(site);
+        evaluation::await_news(site);
     }
     while !condition() {
         std::thread::yield_now();

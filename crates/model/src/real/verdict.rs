@@ -33,7 +33,7 @@ pub enum Bound {
     Spins(u32),
     /// No execution was completed: `assume` left all of them out.
     Assumptions,
-    /// Threads wait forever for a thread whose timed waits have timed out as often as the bound allows.
+    /// Threads wait forever, unless timed waits of one of them time out more often than the bound allows.
     Timeouts(u32),
     /// No execution fits in this many contexts ([`Explorer::contexts`](super::Explorer::contexts)), or `assume` left
     /// out all that do.
@@ -54,30 +54,36 @@ pub enum Bound {
 impl fmt::Display for Bound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Bound::Executions(n) => write!(f, "more than {n} executions"),
+            Bound::Executions(n) => write!(f, "more than {}", counted(*n, "execution")),
             Bound::Events(n) => {
-                write!(f, "an execution of more than {n} events (raise it with `Explorer::events`)")
+                write!(f, "an execution of more than {}", counted(*n, "event"))
             }
             Bound::Threads(n) => write!(
                 f,
-                "an execution of more than {n} threads, the first one included (start one or two threads per role)"
+                "an execution of more than {}, the first one included (start one or two threads per role)",
+                counted(*n, "thread")
             ),
             Bound::Memory(n) => write!(
                 f,
-                "an execution that takes more than {n} bytes (fix unbounded allocation, or raise `Explorer::memory_bytes`)"
+                "an execution that takes more than {} (fix unbounded allocation, or raise `Explorer::memory_bytes`)",
+                counted(*n, "byte")
             ),
             Bound::Timeouts(n) => write!(
                 f,
-                "threads wait for a thread whose timed waits timed out {n} times; more time-outs are not explored"
+                "threads wait forever unless a thread's timed waits time out more than {} (raise `Explorer::timeouts`)",
+                counted(*n, "time")
             ),
             Bound::Time(time) => write!(f, "more executions than fit in {time:?}"),
-            Bound::Sampled(runs) => write!(f, "{runs} executions drawn at random, not all"),
+            Bound::Sampled(n) => {
+                write!(f, "{} drawn at random, not all", counted(*n, "execution"))
+            }
             Bound::Replayed => f.write_str("one replayed schedule, which breaks no rule"),
             Bound::Assumptions => f.write_str("`assume` left out every execution"),
             Bound::Contexts(n) => {
                 write!(
                     f,
-                    "no execution fits in {n} contexts (each thread needs one, each join another)"
+                    "no execution fits in {} (each thread needs one, each join another)",
+                    counted(*n, "context")
                 )
             }
             Bound::Waits(site) => write!(
@@ -85,7 +91,8 @@ impl fmt::Display for Bound {
                 "preemptions are counted only for programs of plain atomics, and this one waits at {site}"
             ),
             Bound::Spins(n) => {
-                write!(f, "a waiting loop of more than {n} rounds in which nothing changes")
+                let rounds = counted(*n, "round");
+                write!(f, "a waiting loop of more than {rounds} without effect")
             }
         }
     }
@@ -138,6 +145,8 @@ pub enum Failure {
         made: &'static Site<'static>,
         /// Where it was freed.
         freed: &'static Site<'static>,
+        /// The use comes after the free; otherwise nothing orders them.
+        after: bool,
     },
     /// Memory is freed twice.
     DoubleFree {
@@ -162,7 +171,8 @@ pub enum Failure {
         threads: Vec<usize>,
     },
     /// Threads wait forever, if a waiting loop that was followed for a while without an effect never gives up: no other
-    /// thread can end it. Other threads may wait as in a deadlock.
+    /// thread can end it, and it did not give up in 50 times `rounds` rounds either, or as many as 60,000 events allow.
+    /// Other threads may wait as in a deadlock.
     Livelock {
         /// All threads that wait.
         threads: Vec<usize>,
@@ -203,10 +213,11 @@ impl fmt::Display for Failure {
             Failure::Condition { thread, site, why } => {
                 write!(f, "thread {thread} at {site}: the condition of a `wait_until` {why}")
             }
-            Failure::UseAfterFree { thread, site, made, freed } => write!(
+            Failure::UseAfterFree { thread, site, made, freed, after } => write!(
                 f,
                 "use after free: thread {thread} at {site} uses memory allocated at {made}; \
-                 it is not ordered before the free at {freed}"
+                 {} the free at {freed}",
+                if *after { "it comes after" } else { "it is not ordered before" }
             ),
             Failure::DoubleFree { thread, site, made, freed } => write!(
                 f,
@@ -215,7 +226,7 @@ impl fmt::Display for Failure {
             Failure::Leak { site } => {
                 write!(f, "leak: the memory allocated at {site} is never freed")
             }
-            Failure::Deadlock { threads } => write!(f, "{} forever", waiting(threads)),
+            Failure::Deadlock { threads } => write!(f, "deadlock: {} forever", waiting(threads)),
             Failure::Livelock { threads, rounds } => write!(
                 f,
                 "{} forever, if a loop that gave no sign of giving up in {rounds} rounds never does",
@@ -421,7 +432,7 @@ pub struct Report {
     /// ([`Explorer::timeouts`](super::Explorer::timeouts)).
     pub timeouts: Option<u32>,
     /// The bound on spurious failures and wakeups per thread, if they are explored
-    /// ([`Explorer::spurious`](super::Explorer::spurious)).
+    /// ([`Explorer::spurious`](super::Explorer::spurious)); 0 if they are not, and there could have been some.
     pub spurious: Option<u32>,
     /// The bound on preemptions, if there is one ([`Explorer::preemptions`](super::Explorer::preemptions)).
     pub preemptions: Option<u32>,

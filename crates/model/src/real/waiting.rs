@@ -4,6 +4,7 @@
 //! The report states the bounds that apply here (`explorer`): rounds of waiting loops, and time-outs of a thread.
 
 use super::core::{Core, Request, State, Stop};
+use super::evaluation;
 use super::fingerprint;
 use super::graph::{Event, EventId, NOWHERE};
 use super::op::{Effect, Op};
@@ -94,9 +95,13 @@ impl Core {
     }
 
     /// Whether the thread may fail or wake spuriously once more.
-    pub(crate) fn may_be_spurious(&self, thread: usize) -> bool {
-        self.threads[thread].spurious < self.limits.spurious
-            && self.threads[thread].condition.is_none()
+    pub(crate) fn may_be_spurious(&mut self, thread: usize) -> bool {
+        let run = &self.threads[thread];
+        let may = run.spurious < self.limits.spurious;
+        // A condition is evaluated until it holds, whatever fails in it.
+        let counts = run.condition.is_none();
+        self.unspurious |= counts && self.limits.spurious == 0;
+        may && counts
     }
 
     /// The thread has failed or woken spuriously.
@@ -127,13 +132,17 @@ impl Core {
         match run.state {
             State::Finished | State::Ready | State::Impossible => false,
             State::Joining(child, _) => self.is_stuck(usize::from(child)),
-            State::Spinning | State::Awaiting => self.is_up_to_date(run.rounds.last()),
+            State::Spinning | State::Awaiting => self.is_up_to_date(thread),
             State::Blocked => !self.is_timed(thread) && self.is_unsatisfied(thread),
         }
     }
 
-    /// Whether the last read of each location found the newest value. False for a round of which nothing is known.
-    pub(super) fn is_up_to_date(&self, round: &[Seen]) -> bool {
+    /// Whether the round that the thread waits in found the newest values: in a loop, the last read of each location;
+    /// in a condition, all reads, for the newest value read twice may decide otherwise than an older one and the
+    /// newest. Of a loop that has ended no round, nothing is known; a condition that reads nothing finds nothing newer.
+    pub(super) fn is_up_to_date(&self, thread: usize) -> bool {
+        let run = &self.threads[thread];
+        let round = run.rounds.last();
         let is_last = |at: usize, seen: &Seen| {
             round[at + 1..].iter().all(|later| later.location != seen.location)
         };
@@ -147,7 +156,25 @@ impl Core {
             }
         };
         let mut reads = round.iter().enumerate().filter(|(_, seen)| seen.location != NOWHERE);
-        !round.is_empty() && reads.all(|(at, seen)| !is_last(at, seen) || is_newest(seen))
+        let is_condition = run.state == State::Awaiting;
+        let counts = |at: usize, seen: &Seen| is_condition || is_last(at, seen);
+        let is_known = !round.is_empty() || is_condition;
+        is_known && reads.all(|(at, seen)| !counts(at, seen) || is_newest(seen))
+    }
+
+    /// Whether a blocked run that ended with this thread waiting is continued by another run: the thread has something
+    /// newer to find, or is on a path that another run takes differently.
+    pub(crate) fn is_continued(&self, thread: usize) -> bool {
+        let run = &self.threads[thread];
+        match run.state {
+            State::Finished | State::Ready => false,
+            State::Impossible => true,
+            State::Joining(child, _) => self.is_continued(usize::from(child)),
+            State::Spinning | State::Awaiting => {
+                !run.rounds.last().is_empty() && !self.is_up_to_date(thread)
+            }
+            State::Blocked => self.is_timed(thread) || !self.is_unsatisfied(thread),
+        }
     }
 
     /// Whether a thread waits with a time-out, but may not time out any more.
@@ -200,7 +227,7 @@ impl Core {
 
 /// Whether a timed wait times out here: both cases are explored, as often as the bound on time-outs allows.
 pub(crate) fn times_out(site: &'static Site<'static>) -> bool {
-    runtime::refuse_in_condition("sleeps");
+    evaluation::refuse("sleeps");
     let may = runtime::with_core(|core, thread| core.may_time_out(thread)).unwrap_or(false);
     let does = may && runtime::request_plain(Op::Choice { options: 2 }, site) == Some(1);
     if does {

@@ -56,11 +56,11 @@ fn op<'l>(line: &'l Line<'_>) -> &'l str {
 }
 
 fn unknown<T>(line: &Line<'_>, known: &str) -> Result<T, Problem> {
-    Err(Problem::new(format!("unknown operation {:?}", op(line)), format!("Use one of: {known}.")))
+    Err(Problem::new(format!("unknown operation {:?}", op(line)), format!("use one of: {known}")))
 }
 
 fn needed<'l, 'a>(field: &'l Option<Scalar<'a>>, name: &str) -> Result<&'l Scalar<'a>, Problem> {
-    let missing = || Problem::new(format!("\"{name}\" is missing"), format!("Add \"{name}\"."));
+    let missing = || Problem::new(format!("\"{name}\" is missing"), format!("add \"{name}\""));
     field.as_ref().ok_or_else(missing)
 }
 
@@ -68,15 +68,15 @@ fn truth(result: Option<&Scalar<'_>>) -> Result<bool, Problem> {
     match result {
         Some(Scalar::Truth(truth)) => Ok(*truth),
         Some(other) => {
-            Err(Problem::new(format!("\"result\" is {other}"), "It must be true or false."))
+            Err(Problem::new(format!("\"result\" is {other}"), "it must be true or false"))
         }
-        None => Err(Problem::new("\"result\" is missing", "Add \"result\": true or false.")),
+        None => Err(Problem::new("\"result\" is missing", "add \"result\": true or false")),
     }
 }
 
 fn seen<'l, 'a>(result: Option<&'l Scalar<'a>>) -> Result<&'l Scalar<'a>, Problem> {
     result.ok_or_else(|| {
-        Problem::new("\"result\" is missing", "Add \"result\": the value, or null for none.")
+        Problem::new("\"result\" is missing", "add \"result\": the value, or null for none")
     })
 }
 
@@ -86,7 +86,7 @@ fn nothing(result: Option<&Scalar<'_>>) -> Result<(), Problem> {
         None | Some(Scalar::Nothing | Scalar::Truth(true)) => Ok(()),
         Some(other) => Err(Problem::new(
             format!("\"result\" is {other}"),
-            "Leave it out: this operation cannot fail.",
+            "leave it out: this operation cannot fail",
         )),
     }
 }
@@ -143,7 +143,7 @@ impl<S: Spec<Call = Put, Output = Took>> Form for Container<S> {
             Put::In(_) if result == Some(&Scalar::Truth(false)) && !self.is_bounded => {
                 Err(Problem::new(
                     "the structure was full, but no capacity is given",
-                    "Pass --capacity N.",
+                    "pass --capacity N",
                 ))
             }
             Put::In(_) if result == Some(&Scalar::Truth(false)) => Ok(Took::Full),

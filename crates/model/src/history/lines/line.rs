@@ -91,7 +91,7 @@ impl<'a> Line<'a> {
     pub(super) fn parse(bytes: &'a [u8]) -> Result<Self, Problem> {
         let text = std::str::from_utf8(bytes).map_err(|error| {
             let why = format!("column {}: this is not UTF-8", error.valid_up_to() + 1);
-            Problem::new(why, "Write text as UTF-8.")
+            Problem::new(why, "write text as UTF-8")
         })?;
         let mut parser = Parser { text, at: 0 };
         let line = parser.object()?;
@@ -115,7 +115,7 @@ impl<'a> Line<'a> {
             "return" => return time(&mut self.returned, name, parser),
             _ => {
                 let why = format!("unknown field {name:?}");
-                return Err(parser.problem(why, format!("Known: {FIELDS}.")));
+                return Err(parser.problem(why, format!("known: {FIELDS}")));
             }
         };
         once(scalar.is_some(), name, parser)?;
@@ -127,7 +127,7 @@ impl<'a> Line<'a> {
 fn once(is_there: bool, name: &str, parser: &Parser<'_>) -> Result<(), Problem> {
     match is_there {
         false => Ok(()),
-        true => Err(parser.problem(format!("duplicate field `{name}`"), "Leave one of them out.")),
+        true => Err(parser.problem(format!("duplicate field `{name}`"), "leave one of them out")),
     }
 }
 
@@ -142,7 +142,7 @@ fn text<'a>(
         Scalar::Text(text) => *field = Some(text),
         Scalar::Nothing => (),
         other => {
-            return Err(parser.problem(format!("{other} is not a string"), "Put it in quotes."));
+            return Err(parser.problem(format!("{other} is not a string"), "put it in quotes"));
         }
     }
     Ok(())
@@ -164,7 +164,7 @@ fn time(field: &mut Option<u64>, name: &str, parser: &mut Parser<'_>) -> Result<
         Some(_) => Ok(()),
         None => {
             let why = format!("{} is not a time", &parser.text[from..parser.at]);
-            let remedy = "Write whole numbers below 2^63, such as nanoseconds of one clock.";
+            let remedy = "write whole numbers below 2^63, such as nanoseconds of one clock";
             Err(parser.problem(why, remedy))
         }
     }
@@ -187,10 +187,10 @@ impl<'a> Parser<'a> {
 
     fn unexpected(&self, expected: &str) -> Problem {
         match self.text[self.at..].chars().next() {
-            None => self.problem("the line ends too early", "Was the file cut off?"),
+            None => self.problem("the line ends too early", "was the file cut off?"),
             Some(found) => self.problem(
                 format!("expected {expected}, found {found:?}"),
-                "A line is one JSON object; see docs/json.md.",
+                "a line is one JSON object; see docs/json.md",
             ),
         }
     }
@@ -253,7 +253,7 @@ impl<'a> Parser<'a> {
                 self.number().map(Scalar::Number).ok_or_else(|| {
                     let why =
                         format!("{} is not a whole number of 64 bits", &self.text[from..self.at]);
-                    self.problem(why, "Write it as a string, in quotes.")
+                    self.problem(why, "write it as a string, in quotes")
                 })
             }
             _ => {
@@ -313,7 +313,7 @@ impl<'a> Parser<'a> {
                 }
                 _ => {
                     let why = "a string is not closed, or contains a control character";
-                    return Err(self.problem(why, "Was the line cut off?"));
+                    return Err(self.problem(why, "was the line cut off?"));
                 }
             }
         }
@@ -350,7 +350,7 @@ impl<'a> Parser<'a> {
             (Some(Ok(character)), None) => Ok(character),
             _ => {
                 let why = format!("\\{} is an unpaired surrogate", &self.text[from..self.at]);
-                Err(self.problem(why, "Write text as UTF-8."))
+                Err(self.problem(why, "write text as UTF-8"))
             }
         }
     }
@@ -360,7 +360,7 @@ impl<'a> Parser<'a> {
         let is_hex = |digits: &&[u8]| digits.iter().all(u8::is_ascii_hexdigit);
         let Some(digits) = digits.filter(is_hex) else {
             self.at += 1;
-            return Err(self.problem("\\u takes four hexadecimal digits", "Write text as UTF-8."));
+            return Err(self.problem("\\u takes four hexadecimal digits", "write text as UTF-8"));
         };
         self.at += 5;
         let digit =

@@ -49,14 +49,14 @@ impl Names {
             Scalar::Nothing | Scalar::Truth(_) => {
                 return Err(Problem::new(
                     format!("{scalar} is not one of the {}", self.what),
-                    "Use whole numbers, or strings for all of them.",
+                    "use whole numbers, or strings for all of them",
                 ));
             }
         };
         if *self.kind.get_or_insert(kind) != kind {
             return Err(Problem::new(
                 format!("{scalar} among {} of another type", self.what),
-                format!("Write all {} as numbers, or all as strings.", self.what),
+                format!("write all {} as numbers, or all as strings", self.what),
             ));
         }
         match scalar {
@@ -90,7 +90,7 @@ impl Names {
         let scalar = parser.scalar().and_then(|scalar| parser.end().map(|()| scalar));
         let is_list = word.starts_with(['[', '{']);
         let cannot =
-            || Problem::new(format!("{word} is not a value"), "Use a whole number or a string.");
+            || Problem::new(format!("{word} is not a value"), "use a whole number or a string");
         match scalar {
             Ok(scalar) => self.optional(&scalar).map_err(|_| cannot()),
             Err(_) if is_list => Err(cannot()),

@@ -30,7 +30,7 @@ const DECIDING: usize = 100;
 pub struct Problem {
     /// The cause.
     pub cause: String,
-    /// The remedy, as a sentence.
+    /// The remedy, as a phrase.
     pub remedy: String,
 }
 
@@ -54,8 +54,8 @@ impl fmt::Display for Unreadable {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Problem { cause, remedy } = &self.problem;
         match self.line {
-            Some(line) => write!(out, "line {line}: {cause}. {remedy}"),
-            None => write!(out, "{cause}. {remedy}"),
+            Some(line) => write!(out, "line {line}: {cause} ({remedy})"),
+            None => write!(out, "{cause} ({remedy})"),
         }
     }
 }
@@ -128,7 +128,7 @@ impl Clients {
     ) -> Result<u32, Problem> {
         if matches!(scalar, Scalar::Nothing | Scalar::Truth(_)) {
             let why = format!("{scalar} is not a client");
-            return Err(Problem::new(why, "Use a whole number or a string."));
+            return Err(Problem::new(why, "use a whole number or a string"));
         }
         let next = names.len() as u32;
         Ok(match self.numbers.entry(scalar.clone().into_owned()) {
@@ -178,7 +178,7 @@ pub fn read<F: Form>(
         let got = (&mut input).take(LONGEST).read_until(b'\n', &mut text);
         let got = got.map_err(|error| {
             let why = format!("cannot be read: {error}");
-            let problem = Problem::new(why, "Name a file of JSON lines, or - for stdin.");
+            let problem = Problem::new(why, "name a file of JSON lines, or - for stdin");
             Unreadable { line: None, problem }
         })?;
         if got == 0 {
@@ -199,7 +199,7 @@ pub fn read<F: Form>(
     }
     let recorded = reading.recorded;
     if recorded.operations.is_empty() {
-        let problem = Problem::new("the file has no operations", "See `unc linearize --help`.");
+        let problem = Problem::new("the file has no operations", "see `unc linearize --help`");
         return Err(Unreadable { line: None, problem });
     }
     Ok(recorded)
@@ -226,14 +226,14 @@ impl<F: Form> Reading<'_, F> {
         if text.len() as u64 == LONGEST {
             return Err(Problem::new(
                 "the line is longer than 1 MiB",
-                "Write one operation per line.",
+                "write one operation per line",
             ));
         }
         if text.trim_ascii().is_empty() {
             return Ok(());
         }
         if text.trim_ascii_start().starts_with(b"[") {
-            let remedy = "Write one object per line, not an array: `jq -c '.[]'` splits an array.";
+            let remedy = "write one object per line, not an array: `jq -c '.[]'` splits an array";
             return Err(Problem::new("a JSON array begins here", remedy));
         }
         let line = Line::parse(text)?;
@@ -243,7 +243,7 @@ impl<F: Form> Reading<'_, F> {
         let client = line.client.as_ref().ok_or_else(|| {
             Problem::new(
                 "\"client\" is missing",
-                "Add \"client\": the client, thread or process that made the call.",
+                "add \"client\": the client, thread or process that made the call",
             )
         })?;
         let client = self.clients.number(client, &mut self.recorded.clients)?;
@@ -255,21 +255,21 @@ impl<F: Form> Reading<'_, F> {
             (Some(_), Some(called_at)) => self.call(number, &line, key, client, called_at),
             (None, None) => self.returns(&line, &key, client),
             (Some(_), None) => {
-                Err(Problem::new("\"call\" is missing", "Add \"call\": the time of the call."))
+                Err(Problem::new("\"call\" is missing", "add \"call\": the time of the call"))
             }
             (None, Some(_)) => {
-                Err(Problem::new("\"op\" is missing", "Add \"op\": the name of the operation."))
+                Err(Problem::new("\"op\" is missing", "add \"op\": the name of the operation"))
             }
         }
     }
 
     fn head(&mut self, number: u64, schema: &str, unit: Option<&str>) -> Result<(), Problem> {
         if number != 1 {
-            return Err(Problem::new("\"schema\" belongs only in the first line", "Leave it out."));
+            return Err(Problem::new("\"schema\" belongs only in the first line", "leave it out"));
         }
         if schema != SCHEMA {
             let why = format!("unknown schema {schema:?}");
-            return Err(Problem::new(why, format!("This unc reads {SCHEMA:?}.")));
+            return Err(Problem::new(why, format!("this unc reads {SCHEMA:?}")));
         }
         let unit = unit.unwrap_or(UNITS[0]);
         self.recorded.unit = UNITS.into_iter().find(|known| *known == unit).ok_or_else(|| {
@@ -293,14 +293,14 @@ impl<F: Form> Reading<'_, F> {
             let who = self.recorded.client(client);
             return Err(Problem::new(
                 format!("client {who} calls again, but its call of line {begun} has not returned"),
-                "After a call that never returned, use a new client; or give each operation an \"id\".",
+                "after a call that never returned, use a new client; or give each operation an \"id\"",
             ));
         }
         if let Key::Id(id) = &key
             && let Some(before) = self.ids.insert(id.clone(), number as u32)
         {
             let why = format!("id {id} is already used in line {before}");
-            return Err(Problem::new(why, "Give each operation its own id."));
+            return Err(Problem::new(why, "give each operation its own id"));
         }
         let last = self.clients.returned[client as usize];
         let is_in_order = matches!(key, Key::Client(_));
@@ -309,12 +309,12 @@ impl<F: Form> Reading<'_, F> {
                 format!(
                     "time goes back: called at {called_at}, but the client's last operation returned at {last}"
                 ),
-                "Write each client's operations in order, with times of one clock.",
+                "write each client's operations in order, with times of one clock",
             ));
         }
         self.recorded.ties += u64::from(is_in_order && called_at == last && last > 0);
         if self.recorded.operations.len() == MOST_OPERATIONS {
-            return Err(Problem::new("more than 2^30 operations", "Check a part of the history."));
+            return Err(Problem::new("more than 2^30 operations", "check a part of the history"));
         }
         let call = self.form.call(line, &mut self.recorded.names)?;
         let operation = match line.returned {
@@ -323,7 +323,7 @@ impl<F: Form> Reading<'_, F> {
             }
             None if line.result.is_some() => {
                 let why = "\"return\" is missing, although there is a \"result\"";
-                return Err(Problem::new(why, "Add \"return\": the time of the return."));
+                return Err(Problem::new(why, "add \"return\": the time of the return"));
             }
             None => {
                 self.open.insert(key, self.recorded.operations.len() as u32);
@@ -339,7 +339,7 @@ impl<F: Form> Reading<'_, F> {
     fn returns(&mut self, line: &Line<'_>, key: &Key, client: u32) -> Result<(), Problem> {
         let Some(returned_at) = line.returned else {
             let why = "\"op\" and \"return\" are both missing";
-            return Err(Problem::new(why, "A line holds a call, a return, or both."));
+            return Err(Problem::new(why, "a line holds a call, a return, or both"));
         };
         let Some(op) = self.open.remove(key) else {
             let who = self.recorded.client(client);
@@ -356,7 +356,7 @@ impl<F: Form> Reading<'_, F> {
             };
             return Err(Problem::new(
                 why,
-                "Write the line of a call before the line of its return.",
+                "write the line of a call before the line of its return",
             ));
         };
         let open = &self.recorded.operations[op as usize];
@@ -365,7 +365,7 @@ impl<F: Form> Reading<'_, F> {
             let why = format!(
                 "client {who} called the operation with this id, but another client returns from it"
             );
-            return Err(Problem::new(why, "Name the same client in both lines."));
+            return Err(Problem::new(why, "name the same client in both lines"));
         }
         let (called_at, call) = (open.called_at(), open.call().clone());
         let done = self.done(client, called_at, call, returned_at, line.result.as_ref())?;
@@ -384,7 +384,7 @@ impl<F: Form> Reading<'_, F> {
         if returned_at < called_at {
             return Err(Problem::new(
                 format!("time goes back: called at {called_at}, returned at {returned_at}"),
-                "Take both times from one clock that never goes back.",
+                "take both times from one clock that never goes back",
             ));
         }
         let output = self.form.output(&call, result, &mut self.recorded.names)?;

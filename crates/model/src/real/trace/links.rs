@@ -74,9 +74,14 @@ pub(crate) fn reasons(
     let [one, other] = clash.accesses;
     let (earlier, later) = (diagram.number(earlier), diagram.number(later));
     let told = Told { core, diagram, rows };
-    let repairs = missing::repairs(core, one, other);
     let last = EventId::new(other.thread, other.events);
+    if one.thread == other.thread
+        || !last.is_initial() && core.graph.clocks(last).hb.get(one.thread) > one.events
+    {
+        return vec![format!("{later} comes after {earlier}")];
+    }
     let is_led = !last.is_initial() && core.graph.clocks(last).prefix.get(one.thread) > one.events;
+    let repairs = missing::repairs(core, one, other);
     let mut lines = vec![format!("no release/acquire pair orders {earlier} before {later}")];
     let mut sets = repairs.iter();
     match (sets.next(), sets.next()) {
@@ -145,8 +150,11 @@ impl Told<'_> {
             let lacks: Vec<_> = set.iter().map(|&lack| self.lack(lack, "", "s")).collect();
             lacks.join(" and ")
         };
-        let told: Vec<_> = repairs.keys().take(MOST_SETS).map(set).collect();
-        let more = repairs.len().saturating_sub(MOST_SETS);
+        let mut told: Vec<_> = repairs.keys().map(set).collect();
+        // Repeated rounds share a row.
+        told.dedup();
+        let more = told.len().saturating_sub(MOST_SETS);
+        told.truncate(MOST_SETS);
         let others = if more > 0 { format!("; or one of {more} others") } else { String::new() };
         format!("one of these would suffice: {}{others}", told.join("; or "))
     }

@@ -106,7 +106,9 @@ impl Search<'_> {
         let way = graph.clocks(self.goal).prefix;
         let mut links = Vec::new();
         for (read, event) in graph.iter().filter(|(id, event)| {
-            event.kind == Kind::Read && way.knows(*id) && !graph.clocks(*id).hb.knows(after)
+            // The steps of a reader-writer lock are the checker's own: no program can strengthen them.
+            let is_access = event.kind == Kind::Read && !matches!(event.op, Op::RwLock(_));
+            is_access && way.knows(*id) && !graph.clocks(*id).hb.knows(after)
         }) {
             let (write, mut head) = (event.from, event.from);
             let releases = graph.message_of(write).knows(after);

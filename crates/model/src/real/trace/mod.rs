@@ -87,9 +87,15 @@ fn title(core: &Core, failure: &Failure) -> String {
         _ => return told,
     };
     let names = Names::new(&core.graph);
-    let waits = threads.iter().map(|&thread| waits::of(core, &names, thread).told(thread));
-    let first = (threads.len() > 1 || is_assumed).then_some(told);
-    first.into_iter().chain(waits).collect::<Vec<_>>().join("\n")
+    let waits: Vec<_> = threads.iter().map(|&at| (at, waits::of(core, &names, at))).collect();
+    let kind = if waits.iter().any(|(_, wait)| wait.is_lost) { "lost wakeup" } else { "deadlock" };
+    let mut lines: Vec<_> = waits.iter().map(|(thread, wait)| wait.told(*thread)).collect();
+    if threads.len() > 1 || is_assumed {
+        lines.insert(0, told.replacen("deadlock", kind, 1));
+    } else {
+        lines[0].insert_str(0, &format!("{kind}: "));
+    }
+    lines.join("\n")
 }
 
 fn of(id: EventId) -> usize {
@@ -132,8 +138,6 @@ struct Drawing<'c> {
     accesses: Vec<(usize, Access)>,
     /// Events that share a row with others of their thread.
     sharing: Vec<(EventId, usize)>,
-    /// Events that share the next row of their thread.
-    begun: Vec<EventId>,
     /// By thread: whether anything of it is drawn.
     is_drawn: Vec<bool>,
 }
@@ -142,10 +146,10 @@ impl<'c> Drawing<'c> {
     fn new(core: &'c Core, pen: Pen) -> Drawing<'c> {
         let names = Names::new(&core.graph);
         let clash = core.clash.iter().flat_map(|clash| clash.accesses).enumerate().collect();
-        let (facts, before, waiting, sharing, begun) = Default::default();
+        let (facts, before, waiting, sharing) = Default::default();
         let is_drawn = vec![false; core.threads.len()];
         let accesses = clash;
-        Drawing { core, pen, names, facts, before, waiting, accesses, sharing, begun, is_drawn }
+        Drawing { core, pen, names, facts, before, waiting, accesses, sharing, is_drawn }
     }
 
     /// Finds the threads of which something is drawn.
@@ -165,27 +169,6 @@ impl<'c> Drawing<'c> {
             let more = order.iter().filter(|id| !self.is_drawn[of(**id)]).find(is_drawn);
             let Some(&id) = more else { return };
             self.is_drawn[of(id)] = true;
-        }
-    }
-
-    /// Gives the events that make up one step of a reader-writer lock one row.
-    fn join_steps(&mut self, id: EventId, event: &Event) {
-        let is_own = |fact: &Fact| fact.event.is_some_and(|event| event.thread == id.thread);
-        match locks::step(&self.core.graph, &self.names, id, event) {
-            None => {}
-            Some(locks::Step::Begins) => self.begun.push(id),
-            Some(locks::Step::Continues) => {
-                let row = self.facts.iter().rposition(is_own);
-                self.sharing.extend(row.map(|row| (id, row)));
-            }
-            Some(locks::Step::Shown(_)) => {
-                let row = self.facts.len() - 1;
-                let (own, others) = std::mem::take(&mut self.begun)
-                    .into_iter()
-                    .partition::<Vec<_>, _>(|begun| begun.thread == id.thread);
-                self.begun = others;
-                self.sharing.extend(own.into_iter().map(|begun| (begun, row)));
-            }
         }
     }
 
@@ -243,7 +226,6 @@ impl<'c> Drawing<'c> {
                     self.pen.buffered(of(id), text, waiting).note = place(event.site);
                     self.facts.push(Fact { event: Some(id), ..Fact::default() });
                 }
-                self.join_steps(id, event);
                 self.waiting.insert(id);
                 self.before.push(id);
             }
@@ -256,7 +238,6 @@ impl<'c> Drawing<'c> {
                     let fact = Fact { event: Some(id), origin: self.origin(id), access: None };
                     self.row(of(id), text, place(event.site), fact);
                 }
-                self.join_steps(id, event);
                 self.before.push(id);
             }
         }
@@ -274,7 +255,8 @@ impl<'c> Drawing<'c> {
 
     fn access(&mut self, which: usize, access: Access) {
         let memory = self.core.clash.as_ref().map_or("memory", |clash| &clash.of);
-        let text = format!("{} {memory}, plain", access.what);
+        let plain = if access.what == "uses" { "" } else { ", plain" };
+        let text = format!("{} {memory}{plain}", access.what);
         let fact = Fact { access: Some(which), ..Fact::default() };
         self.point(access.thread, text, place(access.site), fact);
     }
@@ -410,10 +392,8 @@ impl<'c> Drawing<'c> {
 
     fn describe(&self, id: EventId, event: &Event) -> Option<String> {
         let name = || self.names.of(event.location);
-        match locks::step(&self.core.graph, &self.names, id, event) {
-            None => {}
-            Some(locks::Step::Shown(text)) => return Some(text),
-            Some(_) => return None,
+        if let Some(step) = locks::step(&self.core.graph, &self.names, event) {
+            return step;
         }
         Some(match (event.kind, event.op) {
             // A LOCKed read-modify-write is placed at its write: no other write comes in between.
@@ -487,7 +467,7 @@ impl<'c> Drawing<'c> {
 
     fn origin(&self, id: EventId) -> Option<Origin> {
         let event = self.core.graph.get(id);
-        if locks::step(&self.core.graph, &self.names, id, event).is_some() {
+        if matches!(event.op, Op::RwLock(_)) {
             return None;
         }
         let read = match event.kind {

@@ -1,7 +1,6 @@
 //! The names of an execution's locations in traces.
 
-use super::super::clock::MAX_THREADS;
-use super::super::core::{QUEUE, READS};
+use super::super::core::QUEUE;
 use super::super::graph::{Graph, Location};
 use super::place;
 use std::collections::BTreeMap;
@@ -16,8 +15,6 @@ const STATIC: u8 = u8::MAX;
 /// creation.
 pub(crate) struct Names {
     names: Vec<String>,
-    /// The reader-writer lock of each word that counts a thread's reads.
-    locks: BTreeMap<u32, u32>,
 }
 
 impl Names {
@@ -28,7 +25,6 @@ impl Names {
             alike.entry(base(location)).or_default().push(at);
         }
         let mut names = vec![String::new(); graph.locations.len()];
-        let mut locks = BTreeMap::new();
         for (base, mut same) in alike {
             same.sort_by_key(|&at| graph.locations[at].name);
             for (number, &at) in same.iter().enumerate() {
@@ -37,22 +33,14 @@ impl Names {
         }
         for (at, location) in graph.locations.iter().enumerate().filter(|(_, at)| !is_word(at)) {
             let (creator, count) = location.name;
-            let word = match reader(location) {
-                Some(_) => ((count >> 24) as u8, count & 0xff_ffff),
-                None => (creator ^ QUEUE, count),
-            };
+            let word = (creator ^ QUEUE, count);
             let word = graph.locations.iter().position(|other| other.name == word);
-            let is_read = reader(location).is_some();
-            names[at] = match word.filter(|_| is_read || is_queue(location)) {
-                Some(word) if is_read => {
-                    locks.insert(at as u32, word as u32);
-                    names[word].clone()
-                }
+            names[at] = match word.filter(|_| is_queue(location)) {
                 Some(word) => format!("{QUEUE_OF}{}", names[word]),
                 None => format!("token of thread {}", creator & 15),
             };
         }
-        Names { names, locks }
+        Names { names }
     }
 
     pub(crate) fn of(&self, location: u32) -> &str {
@@ -63,16 +51,6 @@ impl Names {
     pub(crate) fn queue(&self, location: u32) -> &str {
         let name = self.of(location);
         name.strip_prefix(QUEUE_OF).unwrap_or(name)
-    }
-
-    /// Whether this is a reader-writer lock.
-    pub(crate) fn is_lock(&self, location: u32) -> bool {
-        self.locks.values().any(|&lock| lock == location)
-    }
-
-    /// The reader-writer lock of a word that counts a thread's reads.
-    pub(crate) fn lock_of(&self, location: u32) -> Option<u32> {
-        self.locks.get(&location).copied()
     }
 
     /// Where a location with a given name was created.
@@ -99,13 +77,7 @@ pub(crate) fn is_queue(location: &Location) -> bool {
 
 /// Where a thread waits to be woken.
 pub(crate) fn is_token(location: &Location) -> bool {
-    !is_word(location) && !is_queue(location) && reader(location).is_none()
-}
-
-/// The thread whose reads of a reader-writer lock this counts.
-pub(crate) fn reader(location: &Location) -> Option<usize> {
-    let thread = usize::from(location.name.0 ^ READS);
-    (thread < MAX_THREADS).then_some(thread)
+    !is_word(location) && !is_queue(location)
 }
 
 fn base(location: &Location) -> String {

@@ -1,10 +1,10 @@
 //! What a thread waits for, and where, if it waits forever.
 
 use super::super::core::{Core, State};
-use super::super::graph::{Event, Kind};
-use super::super::op::{Op, queued};
-use super::super::rwlock::WRITER;
-use super::names::{Names, is_queue, is_token, reader};
+use super::super::graph::{Event, Kind, NOWHERE};
+use super::super::op::{Function, Op, queued};
+use super::locks;
+use super::names::{Names, is_queue, is_token};
 use std::panic::Location as Site;
 
 /// A wait that never ends.
@@ -16,12 +16,14 @@ pub(crate) struct Wait {
     /// The thread that could end the wait.
     more: String,
     pub(crate) site: Option<&'static Site<'static>>,
+    /// A wakeup of the queue that it waits in found no thread there.
+    pub(crate) is_lost: bool,
 }
 
 impl Wait {
     /// In a message.
     pub(crate) fn told(&self, thread: usize) -> String {
-        let Wait { verb, what, name, more, site } = self;
+        let Wait { verb, what, name, more, site, .. } = self;
         let at = site.map_or_else(String::new, |site| format!(" at {site}"));
         let name = if name.is_empty() { String::new() } else { format!(" `{name}`") };
         format!("thread {thread} {verb} forever{at}{what}{name}{more}")
@@ -47,7 +49,10 @@ pub(crate) fn of(core: &Core, names: &Names, thread: usize) -> Wait {
         State::Awaiting => ("waits", " for its condition".to_owned(), run.rounds.hinted_at()),
         _ => ("waits", String::new(), None),
     };
-    Wait { verb, what, name: String::new(), more: String::new(), site }
+    let reads_nothing = run.state == State::Awaiting
+        && run.rounds.last().iter().all(|seen| seen.location == NOWHERE);
+    let more = if reads_nothing { ", which reads nothing that can change" } else { "" };
+    Wait { verb, what, name: String::new(), more: more.to_owned(), site, is_lost: false }
 }
 
 /// A wait for a value of a location.
@@ -55,7 +60,7 @@ fn blocked(core: &Core, names: &Names, thread: usize, event: &Event) -> Wait {
     let graph = &core.graph;
     let wait = |what: &str, name: &str, more: String| {
         let (what, name, site) = (what.to_owned(), name.to_owned(), Some(event.site));
-        Wait { verb: "waits", what, name, more, site }
+        Wait { verb: "waits", what, name, more, site, is_lost: false }
     };
     let is_parked = core.threads[thread].token == Some(event.location);
     if is_parked || is_token(&graph.locations[event.location as usize]) {
@@ -64,39 +69,34 @@ fn blocked(core: &Core, names: &Names, thread: usize, event: &Event) -> Wait {
             is_queue(&graph.locations[at as usize]) && queued(newest).contains(&(thread as u64))
         };
         return match (0..graph.locations.len() as u32).find(|&at| is_in(at)) {
-            Some(queue) => wait(" to be woken in the queue of", names.queue(queue), String::new()),
+            Some(queue) => {
+                let lost = found_nobody(core, queue);
+                let told = |site| format!(", after a wakeup at {site} found no waiter");
+                let more = lost.map_or_else(String::new, told);
+                let wait = wait(" in the queue of", names.queue(queue), more);
+                Wait { is_lost: lost.is_some(), ..wait }
+            }
             None => wait(" for an unpark", "", String::new()),
         };
     }
     let name = names.of(event.location);
-    let newest = |at: u32| {
-        let newest = graph.newest(at);
-        (!newest.is_initial()).then(|| (newest.thread, graph.get(newest).site))
-    };
-    let Some(reader) = reader(&graph.locations[event.location as usize]) else {
-        let took = newest(event.location);
-        let took = took.map(|(holder, site)| format!(", which thread {holder} took at {site}"));
-        return wait(" for", name, took.unwrap_or_default());
-    };
-    if matches!(event.op, Op::AwaitCas { new: WRITER, .. }) {
-        let took = |other: &&Event| other.location == event.location && is_read(other);
-        let read = graph.threads[reader].iter().rev().find(took);
-        let told =
-            |read: &Event| format!(", which thread {reader} has read-locked at {}", read.site);
-        return wait(" to write-lock", name, read.map(told).unwrap_or_default());
+    if let Op::RwLock(step) = event.op {
+        let (what, holder) = locks::wait(graph, event, step);
+        return wait(what, name, holder);
     }
-    let writer = names.lock_of(event.location).and_then(newest);
-    let told = |(writer, site)| {
-        format!(", which thread {writer} has write-locked, or waits to write-lock, at {site}")
-    };
-    wait(" to read-lock", name, writer.map(told).unwrap_or_default())
+    let newest = graph.newest(event.location);
+    let took = (!newest.is_initial())
+        .then(|| format!(", which thread {} took at {}", newest.thread, graph.get(newest).site));
+    wait(" for", name, took.unwrap_or_default())
 }
 
-/// Whether this event has locked a reader-writer lock for reading.
-fn is_read(event: &Event) -> bool {
-    let new = match event.op {
-        Op::AwaitCas { new, .. } | Op::Cas { new, .. } => new,
-        _ => WRITER,
-    };
-    event.kind == Kind::Write && new != WRITER
+/// Where the last wakeup of a queue that found no thread in it was made.
+fn found_nobody(core: &Core, queue: u32) -> Option<&'static Site<'static>> {
+    let all = core.log.iter().rev().map(|&id| core.graph.get(id));
+    let mut wakeups = all.filter(|event| {
+        event.location == queue
+            && event.kind == Kind::Read
+            && matches!(event.op, Op::Rmw { function: Function::Wake, .. })
+    });
+    wakeups.find(|event| queued(event.value).is_empty()).map(|event| event.site)
 }
