@@ -33,6 +33,8 @@ int main(void) {
     expect("spin", &spin, "hold_ns.max >= %lld", 150 * MS);
     expect("barrier", &barrier, "acquisitions = 2");
     expect("barrier", &barrier, "wait_ns.max >= %lld", 30 * MS);
+    expect("barrier", &barrier, "ended_by(main) >= %lld", 30 * MS);
+    expect("barrier", &barrier, "ended_by(hold) = 0");
     expect("barrier", &barrier, "hold_ns = null");
     return 0;
 }

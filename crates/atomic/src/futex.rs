@@ -15,6 +15,7 @@ impl FutexWord for AtomicU32 {}
 impl FutexWord for AtomicU64 {}
 
 #[cfg(not(unc_model))]
+#[expect(unnameable_types, reason = "sealed")]
 mod sealed {
     use super::{AtomicU32, AtomicU64};
 

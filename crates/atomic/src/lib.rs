@@ -7,13 +7,14 @@
 //! - std's own, under a name that a lint can distinguish from std's (clippy's `disallowed_types` forbids those
 //!   elsewhere);
 //! - under `--cfg unc_pause` the same, except that threads stop at random, for up to 50 ms, before any of their steps
-//!   (`pause`);
+//!   (`pause`), and run a test's signal handler before one of them;
 //! - under `--cfg unc_model` the model checker's types, with which the same code is explored in every execution that
 //!   C11 or x86-TSO allows.
 //!
 //! Whatever explored code may wait on has to be replaced with them, so it is here too: threads, mutexes and condition
-//! variables, futexes. `UnsafeCell` is here because the checker looks for data races on it, `Arc` because its counters
-//! order what its owners did. [`CachePadded`] is the same in all three.
+//! variables, futexes. `UnsafeCell` is here because the checker looks for data races on it, [`Own`] because signal
+//! handlers run between its steps, `Arc` because its counters order what its owners did. [`CachePadded`] is the same in
+//! all three.
 //!
 //! The checker's types are larger than the originals, and their `new` is not `const`: memory laid out by hand (`trace`)
 //! and statics cannot be explored.
@@ -34,6 +35,8 @@ mod futex;
 mod hint;
 #[cfg(not(unc_model))]
 mod named;
+#[cfg(not(unc_model))]
+mod own;
 mod padded;
 #[cfg(not(unc_model))]
 mod pause;
@@ -47,14 +50,18 @@ pub use self::atomics::{
 pub use self::cell::UnsafeCell;
 #[cfg(not(unc_model))]
 pub use self::named::Named;
+#[cfg(not(unc_model))]
+pub use self::own::Own;
 #[cfg(unc_pause)]
-pub use self::pause::{inject_pauses, pauses};
+pub use self::pause::{inject_pauses, interrupt_after, never_interrupted, pauses};
 pub use self::{
     ahead::{prefetch_to_read, prefetch_to_write},
     futex::{FutexWord, Scope, Wait, futex_wait, futex_wake},
     hint::spin_for_ns,
     padded::CachePadded,
 };
+#[cfg(unc_model)]
+pub use std::cell::Cell as Own;
 #[cfg(not(unc_model))]
 pub use std::{
     hint::spin_loop,

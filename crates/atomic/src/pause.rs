@@ -3,6 +3,8 @@
 //!
 //! A thread that is preempted, or whose virtual CPU is descheduled, stops in the same way, but so rarely at the one
 //! instruction that matters that no test would ever see it.
+//!
+//! A signal handler too may run between any two steps of its thread: a test has one run at a step that it chooses.
 
 /// Runs before every operation.
 #[cfg(not(unc_pause))]
@@ -12,13 +14,16 @@ pub(crate) fn step() {}
 #[cfg(unc_pause)]
 pub(crate) use injected::step;
 #[cfg(unc_pause)]
-pub use injected::{inject_pauses, pauses};
+pub use injected::{inject_pauses, interrupt_after, never_interrupted, pauses};
 
 #[cfg(unc_pause)]
 mod injected {
     use std::cell::Cell;
     use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
     use std::time::Duration;
+
+    /// A handler, and the number of steps that it still lets pass.
+    type Interruption = (u64, Box<dyn FnOnce()>);
 
     const LONGEST_NS: u64 = 50_000_000;
 
@@ -29,6 +34,7 @@ mod injected {
 
     thread_local! {
         static RANDOM: Cell<u64> = const { Cell::new(0) };
+        static INTERRUPTION: Cell<Option<Interruption>> = const { Cell::new(None) };
     }
 
     /// From now on, threads pause before one in `one_in` steps. Each new thread draws from `seed` and its number.
@@ -42,7 +48,27 @@ mod injected {
         TAKEN.load(Relaxed)
     }
 
+    /// The calling thread runs `handler` before its next step but `steps`, as a signal that arrives there would. A
+    /// handler that panics never returns to what it interrupted, like one that jumps.
+    pub fn interrupt_after(steps: u64, handler: impl FnOnce() + 'static) {
+        INTERRUPTION.set(Some((steps, Box::new(handler))));
+    }
+
+    /// Takes back the handler that has not run; whether there was one.
+    pub fn never_interrupted() -> bool {
+        INTERRUPTION.take().is_some()
+    }
+
+    fn interrupt() {
+        match INTERRUPTION.try_with(Cell::take) {
+            Ok(Some((0, handler))) => handler(),
+            Ok(Some((steps, handler))) => INTERRUPTION.set(Some((steps - 1, handler))),
+            _ => {}
+        }
+    }
+
     pub(crate) fn step() {
+        interrupt();
         let one_in = ONE_IN.load(Relaxed);
         if one_in > 0 && draw().is_multiple_of(one_in) {
             TAKEN.fetch_add(1, Relaxed);

@@ -1,6 +1,6 @@
 //! Lines for people on the terminal.
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::files::unless_closed;
 use std::io::Write as _;
 use std::os::fd::AsFd;
@@ -13,12 +13,13 @@ pub(crate) fn tell(text: &str) {
 
 /// Prints for people: to standard output, or to standard error if JSON takes standard output. A closed pipe is not an
 /// error; the exit status still carries the verdict.
-pub(crate) fn say(text: &str, for_json: bool) -> Result<(), Failure> {
+pub(crate) fn say(text: &str, for_json: bool) -> Result<(), CommandFailure> {
     let printed = match for_json {
         true => std::io::stderr().write_all(on(&std::io::stderr(), text).as_bytes()),
         false => std::io::stdout().write_all(on(&std::io::stdout(), text).as_bytes()),
     };
-    unless_closed(printed).map_err(|error| Failure::new(format!("cannot print: {error}"), ""))
+    unless_closed(printed)
+        .map_err(|error| CommandFailure::new(format!("cannot print: {error}"), ""))
 }
 
 /// Wraps the lines of `text` if `stream` is a terminal.

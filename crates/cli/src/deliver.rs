@@ -5,7 +5,7 @@
 //! verdict, and its JSON says `error`.
 
 use crate::console::{say, tell};
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::files::{self, Named};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -23,7 +23,11 @@ pub(crate) struct Forms {
 
 impl Forms {
     /// Refuses, before any run, two outputs that name the same file.
-    pub(crate) fn distinct(&self, logs: &[Named<'_>], read: &[Named<'_>]) -> Result<(), Failure> {
+    pub(crate) fn distinct(
+        &self,
+        logs: &[Named<'_>],
+        read: &[Named<'_>],
+    ) -> Result<(), CommandFailure> {
         let written = [
             ("--json", self.json.as_deref()),
             ("--markdown", self.markdown.as_deref()),
@@ -33,7 +37,7 @@ impl Forms {
     }
 
     /// Refuses, before any run, an output that cannot be written.
-    pub(crate) fn writable(&self) -> Result<(), Failure> {
+    pub(crate) fn writable(&self) -> Result<(), CommandFailure> {
         let all = [&self.json, &self.markdown, &self.html];
         files::writable(all.into_iter().filter_map(|path| path.as_deref()))
     }
@@ -46,7 +50,7 @@ impl Forms {
 
 /// Runs `judge`, delivers the verdict in every requested form, and returns the exit status.
 pub(crate) fn deliver(
-    judge: impl FnOnce() -> Result<Verdict, Failure>,
+    judge: impl FnOnce() -> Result<Verdict, CommandFailure>,
     output: &Forms,
     log: Option<&Path>,
     read: &[Named<'_>],
@@ -76,15 +80,15 @@ pub(crate) fn deliver(
 }
 
 /// A verdict as JSON.
-pub(crate) fn json(verdict: &mut Verdict) -> Result<serde_json::Value, Failure> {
+pub(crate) fn json(verdict: &mut Verdict) -> Result<serde_json::Value, CommandFailure> {
     if verdict.log.is_some() {
         verdict.runs = None; // The log has them.
     }
     serde_json::to_value(verdict)
-        .map_err(|error| Failure::new(format!("cannot write JSON: {error}"), ""))
+        .map_err(|error| CommandFailure::new(format!("cannot write JSON: {error}"), ""))
 }
 
-fn write_all(verdict: &mut Verdict, output: &Forms) -> Result<(), Failure> {
+fn write_all(verdict: &mut Verdict, output: &Forms) -> Result<(), CommandFailure> {
     say(&human(verdict), output.takes_stdout())?;
     if let Some(path) = &output.html {
         files::write(path, &page(verdict, verdict.runs.as_deref().unwrap_or_default())?)?;
@@ -99,7 +103,7 @@ fn write_all(verdict: &mut Verdict, output: &Forms) -> Result<(), Failure> {
 }
 
 /// Reports that the files of a command clash. No file is written: it might be the one that must not be.
-pub(crate) fn refuse(schema: &str, failure: &Failure, json: Option<&Path>) -> ExitCode {
+pub(crate) fn refuse(schema: &str, failure: &CommandFailure, json: Option<&Path>) -> ExitCode {
     tell(&format!("{failure}\n"));
     // The failure itself is what counts; a second one while reporting it adds nothing.
     let _ = write_failure(schema, failure, json.filter(|path| *path == Path::new("-")));
@@ -109,9 +113,9 @@ pub(crate) fn refuse(schema: &str, failure: &Failure, json: Option<&Path>) -> Ex
 /// Writes a failure as JSON, if JSON was requested.
 pub(crate) fn write_failure(
     schema: &str,
-    failure: &Failure,
+    failure: &CommandFailure,
     json: Option<&Path>,
-) -> Result<(), Failure> {
+) -> Result<(), CommandFailure> {
     let Some(path) = json else { return Ok(()) };
     let error = serde_json::json!({
         "schema": schema,

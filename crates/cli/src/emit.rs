@@ -1,6 +1,6 @@
 //! Writes the forms of a report that the flags request.
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::run::plan::Plan;
 use crate::run::session::Outputs;
 use crate::symbols::ElfSymbols;
@@ -9,7 +9,7 @@ use std::os::fd::AsFd;
 use uncontended_report::facts::Facts;
 use uncontended_report::history::History;
 use uncontended_report::run::RunReport;
-use uncontended_report::{aggregate, folded, html, json, perfetto, terminal, tracefile};
+use uncontended_report::{aggregate, html, json, terminal, tracefile};
 
 /// Writes everything that `unc run` was asked for. Tries every form and returns the first failure.
 pub(crate) fn after_run(
@@ -18,8 +18,12 @@ pub(crate) fn after_run(
     facts: Facts,
     outputs: Outputs,
     symbols: &mut ElfSymbols,
-) -> Result<(), Failure> {
-    let kept = outputs.trace.map(|output| output.write(&[record, &trace_ending(record, &facts)?]));
+) -> Result<(), CommandFailure> {
+    let kept = outputs.trace.map(|output| {
+        let ending = tracefile::ending(record, &facts)
+            .map_err(|error| CommandFailure::new(error.to_string(), ""))?;
+        output.write(&[record, &ending])
+    });
     let started_unix_s = facts.started_unix_s;
     let mut report = report(record, facts, symbols)?;
     if !plan.no_history {
@@ -29,7 +33,7 @@ pub(crate) fn after_run(
         keep_only(&mut report, pattern);
     }
     let data = outputs.json.map(|output| output.write(&[&json(&report)?]));
-    let page = outputs.html.map(|output| output.write(&[&html(&report)?]));
+    let page = outputs.html.map(|output| output.write(&[html::run_page(&report).as_bytes()]));
     if !plan.quiet {
         // If stderr is closed, the report has no reader.
         let _ = std::io::stderr().write_all(text(&report, plan.top, &std::io::stderr()).as_bytes());
@@ -40,7 +44,7 @@ pub(crate) fn after_run(
 /// Keeps the locks that match `--only`, or says that none does.
 pub(crate) fn keep_only(report: &mut RunReport, pattern: &str) {
     if let Some(remedy) = report.without_match(pattern) {
-        eprintln!("{}", Failure::new(format!("no lock matches --only '{pattern}'"), remedy));
+        eprintln!("{}", CommandFailure::new(format!("no lock matches --only '{pattern}'"), remedy));
     }
     report.keep_matching(pattern);
 }
@@ -50,23 +54,9 @@ pub(crate) fn report(
     record: &[u8],
     facts: Facts,
     symbols: &mut ElfSymbols,
-) -> Result<RunReport, Failure> {
+) -> Result<RunReport, CommandFailure> {
     aggregate::report(record, facts, symbols)
-        .map_err(|error| Failure::new(format!("the record cannot be read: {error}"), ""))
-}
-
-fn trace_ending(record: &[u8], facts: &Facts) -> Result<Vec<u8>, Failure> {
-    tracefile::ending(record, facts).map_err(|error| Failure::new(error.to_string(), ""))
-}
-
-/// The report as JSON, ending in one line feed.
-pub(crate) fn json(report: &RunReport) -> Result<Vec<u8>, Failure> {
-    pretty(report)
-}
-
-/// The report as a self-contained page.
-pub(crate) fn html(report: &RunReport) -> Result<Vec<u8>, Failure> {
-    Ok(html::run_page(report).into_bytes())
+        .map_err(|error| CommandFailure::new(format!("the record cannot be read: {error}"), ""))
 }
 
 /// The report as text for people; coloured, and as wide as the screen, if `stream` is a terminal.
@@ -88,24 +78,15 @@ fn remember(report: &RunReport, started_unix_s: u64) {
     if let Err(error) = History::of_user().and_then(|history| history.add(report, started_unix_s)) {
         eprintln!(
             "{}",
-            Failure::new(
+            CommandFailure::new(
                 format!("the run was not added to the history: {error}"),
-                "Pass --no-history to skip it."
+                "pass --no-history to skip it"
             )
         );
     }
 }
 
-/// Waits by stack, for flame graphs.
-pub(crate) fn folded(report: &RunReport) -> Result<Vec<u8>, Failure> {
-    Ok(folded::render(report).into_bytes())
-}
-
-/// The longest times, for Perfetto.
-pub(crate) fn perfetto(report: &RunReport) -> Result<Vec<u8>, Failure> {
-    pretty(&perfetto::render(report))
-}
-
-pub(crate) fn pretty(value: &impl serde::Serialize) -> Result<Vec<u8>, Failure> {
-    json::text(value).map_err(|error| Failure::new(error.to_string(), ""))
+/// `value` as JSON, ending in one line feed.
+pub(crate) fn json(value: &impl serde::Serialize) -> Result<Vec<u8>, CommandFailure> {
+    json::text(value).map_err(|error| CommandFailure::new(error.to_string(), ""))
 }

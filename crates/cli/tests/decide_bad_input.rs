@@ -236,3 +236,27 @@ fn outputs_that_cannot_be_are_refused_before_the_trial() {
     unc(&["permute", &values, &values, "--log", "-"]).assert_refused("--log - is refused");
     assert!(!std::path::Path::new(&ran).exists(), "nothing may run");
 }
+
+#[test]
+fn files_of_another_kind() {
+    let folder = Folder::new();
+    let written = |name: &str, text: &str| {
+        std::fs::write(folder.file(name), text).expect("a folder of ours");
+        folder.file(name)
+    };
+    let text = written("text", "hello\n");
+    unc(&["verdict", &text]).assert_refused("text: line 1: not JSON: expected value, at column 1");
+    let other = written("other", "{\"a\":1}\n");
+    unc(&["verdict", &other])
+        .assert_refused("other: line 1: not a line of a log: unknown variant `a`");
+    let place = folder.file(".");
+    for line in [
+        &["verdict", &place][..],
+        &["litmus", &place],
+        &["permute", &place, &place],
+        &["slo", "--suite", &place],
+        &["linearize", &place, "--spec", "queue"],
+    ] {
+        unc(line).assert_refused("cannot be read: ");
+    }
+}

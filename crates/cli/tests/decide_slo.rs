@@ -384,7 +384,7 @@ fn closed_outputs_do_not_change_the_verdict() {
 /// The figures that `docs/deciding_in_ci.md` names.
 #[test]
 fn a_percentile_without_a_miss_takes_as_many_runs_as_the_guide_says() {
-    let guide = include_str!("../../../docs/deciding_in_ci.md");
+    let guide = include_str!("../docs/deciding_in_ci.md");
     for (rate, runs) in [("90%", 94), ("95%", 193), ("99%", 984), ("99.9%", 9888)] {
         let told = uncontended_figures::whole(runs);
         assert!(guide.contains(&told), "{told} is not in the guide");

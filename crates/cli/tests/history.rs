@@ -28,7 +28,7 @@ fn runs_are_kept_listed_shown_and_compared() {
 
     let list = stdout(&unc_at(&home, &["history"]));
     assert!(
-        list.contains("sh -c 'exit 3'") && list.contains("true") && list.lines().count() == 3,
+        list.contains("sh -c 'exit 3'") && list.contains("true") && list.lines().count() == 4,
         "{list}"
     );
     let data: serde_json::Value =

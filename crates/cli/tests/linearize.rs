@@ -303,7 +303,7 @@ fn flags_that_do_not_fit_are_refused() {
         .unwrap();
     assert_eq!(folder.status.code(), Some(2));
     let said = text(&folder.stderr);
-    assert!(said.contains("is a directory") && said.contains("Name a history"), "{said}");
+    assert!(said.contains("is a directory") && said.contains("name a history"), "{said}");
 }
 
 #[test]

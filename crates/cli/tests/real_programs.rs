@@ -5,7 +5,7 @@ mod common;
 use common::{Folder, installed, report, status, stderr, unc_run};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{TcpStream, UdpSocket};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -119,7 +119,9 @@ struct Server {
 impl Server {
     /// Starts a server; `PORT` in its arguments becomes a free one.
     fn start(program: &str, arguments: &[&str]) -> Self {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        // Not by listening: a child that another test is about to start would listen too, until its exec, and the
+        // clients would be its.
+        let port = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let folder = Folder::new();
         let json = folder.file("run.json");
         let arguments =
@@ -134,9 +136,12 @@ impl Server {
         let deadline = Instant::now() + Duration::from_secs(30);
         loop {
             match TcpStream::connect(("127.0.0.1", self.port)) {
-                Ok(stream) => return BufReader::new(stream),
+                // Without a server, a socket can be given the port that it connects to, and reach itself.
+                Ok(stream) if stream.local_addr().unwrap().port() != self.port => {
+                    return BufReader::new(stream);
+                }
                 Err(error) if Instant::now() > deadline => panic!("no server: {error}"),
-                Err(_) => std::thread::sleep(Duration::from_millis(20)),
+                _ => std::thread::sleep(Duration::from_millis(20)),
             }
         }
     }
@@ -151,12 +156,16 @@ impl Server {
     }
 }
 
-/// A test that fails says what became of its server.
+/// A test that fails says what became of its server, and leaves none behind.
 impl Drop for Server {
     fn drop(&mut self) {
         if std::thread::panicking() {
             let errors = std::fs::read_to_string(self.folder.file("errors")).unwrap_or_default();
             eprintln!("the server: {:?}\n{errors}", self.unc.try_wait());
+        }
+        if let Ok(None) = self.unc.try_wait() {
+            let _ = Command::new("kill").arg(self.unc.id().to_string()).status();
+            let _ = self.unc.wait();
         }
     }
 }

@@ -79,8 +79,11 @@ impl Lines {
             Ok(0) if self.begun.is_empty() => return Ok(Next::End),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Next::Wait),
             read => {
+                let unread = |error| {
+                    Failure::new(format!("{}: cannot be read: {error}", self.name), self.form)
+                };
+                read.map_err(unread)?;
                 self.number += 1;
-                read.map_err(|error| self.bad(&error.to_string()))?;
             }
         }
         let mut line = std::mem::take(&mut self.begun);

@@ -387,7 +387,10 @@ impl Compare {
         match &self.guard {
             None => Ok(Shares { median: own, tails: own }),
             Some(guard) => {
-                Ok(Shares { median: part(1.0 - guard.share)?, tails: part(guard.share)? })
+                let shares = Shares { median: part(1.0 - guard.share)?, tails: part(guard.share)? };
+                let spent = shares.median.get() + shares.tails.get();
+                debug_assert!(spent <= own.get(), "the error bound is spent once");
+                Ok(shares)
             }
         }
     }

@@ -151,6 +151,11 @@ pub fn write(out: &mut impl Write, line: &Line) -> std::io::Result<()> {
     out.write_all(text.as_bytes())
 }
 
+/// Why a line is not one of ours: the parser's message without the number of the line, which is always 1.
+fn cause(error: &serde_json::Error) -> String {
+    error.to_string().replace(" at line 1 column", ", at column")
+}
+
 /// Reads a log.
 ///
 /// # Errors
@@ -160,12 +165,15 @@ pub fn read(source: impl BufRead) -> Result<Log, String> {
     let mut lines = source.lines().enumerate().peekable();
     while let Some((index, text)) = lines.next() {
         let bad = |why: String| format!("line {}: {why}", index + 1);
-        let text = text.map_err(|error| bad(error.to_string()))?;
+        let text = text.map_err(|error| format!("cannot be read: {error}"))?;
         let line = match serde_json::from_str(&text) {
             Ok(line) => line,
             // The writer died in the middle of its last line.
             Err(error) if error.is_eof() && log.is_some() && lines.peek().is_none() => break,
-            Err(error) => return Err(bad(error.to_string())),
+            Err(error) if error.is_data() => {
+                return Err(bad(format!("not a line of a log: {}", cause(&error))));
+            }
+            Err(error) => return Err(bad(format!("not JSON: {}", cause(&error)))),
         };
         match (line, &mut log) {
             (Line::Head(head), None) if head.schema == SCHEMA => {

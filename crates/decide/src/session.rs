@@ -5,6 +5,10 @@
 //! Whatever ends the trial, `finish` gives the verdict of the runs so far, or says why there is none. An existing log
 //! of that name stays until every command has run once or there is a verdict; until then the new log is a file next to
 //! it.
+//!
+//! # Invariants
+//! S1: a log holds its head and every run pushed before the trial judges that run.
+//! S2: the runs alone, pushed into a fresh trial, give the same findings.
 
 use crate::Failure;
 use crate::progress::Progress;
@@ -114,6 +118,7 @@ impl Session {
         self.write(&line)?;
         let Line::Run(run) = line else { return Ok(()) };
         self.write_with(|log| log.has_run(run.arm))?;
+        debug_assert!(self.log.as_ref().is_none_or(|log| log.lines == self.pushed + 1), "S1");
         self.trial.push(&run)?;
         if let Some(runs) = &mut self.runs {
             runs.push(run);
@@ -130,6 +135,7 @@ impl Session {
             return Err(refusal);
         }
         let mut verdict = trial::verdict(self.trial.as_ref(), &self.head, stop);
+        debug_assert!(self.runs.as_ref().is_none_or(|runs| self.is_repeated_by(runs)), "S2");
         self.write_with(LogFile::take_place)?;
         let name = verdict.finding.verdict.name().to_string();
         self.write(&Line::End { stop, verdict: name, resamples: None })?;
@@ -138,9 +144,22 @@ impl Session {
         Ok(verdict)
     }
 
+    /// Whether a fresh trial of these runs finds the same. Its text, since a figure may be no number.
+    fn is_repeated_by(&self, runs: &[Run]) -> bool {
+        let fresh = self.head.hypothesis.asked().trial(None).and_then(|mut trial| {
+            runs.iter().try_for_each(|run| trial.push(run))?;
+            Ok(trial)
+        });
+        let found = |trial: &dyn Trial| format!("{:?}", trial.findings_in_full());
+        fresh.is_ok_and(|fresh| found(fresh.as_ref()) == found(self.trial()))
+    }
+
     /// Writes one line at once, so that no crash of ours loses a run.
     fn write(&mut self, line: &Line) -> Result<(), Failure> {
-        self.write_with(|log| record::write(&mut log.file, line))
+        self.write_with(|log| {
+            log.lines += 1;
+            record::write(&mut log.file, line)
+        })
     }
 
     fn write_with(
@@ -160,6 +179,8 @@ struct LogFile {
     /// As the user named it.
     path: PathBuf,
     file: File,
+    /// The number of lines written.
+    lines: u64,
     /// The temporary path while an existing log has its place.
     pending: Option<Pending>,
 }
@@ -188,7 +209,7 @@ impl LogFile {
             false => None,
         };
         let file = File::create(pending.as_ref().map_or(path, |pending| &pending.new))?;
-        Ok(LogFile { path: path.to_path_buf(), file, pending })
+        Ok(LogFile { path: path.to_path_buf(), file, lines: 0, pending })
     }
 
     /// Notes that a command has run, so it can be started.

@@ -23,7 +23,21 @@ pub fn duration(text: &str) -> Result<std::time::Duration, String> {
 pub fn rate(text: &str) -> Result<f64, String> {
     match read::share(text)? {
         read if read > 0.0 && read < 1.0 => Ok(read),
-        _ => Err(format!("'{text}' is outside (0, 1): it must be above 0 and below 1")),
+        _ => {
+            let meant = in_percent(text);
+            Err(format!("'{text}' is outside (0, 1): it must be above 0 and below 1{meant}"))
+        }
+    }
+}
+
+/// What to write for a number above 1 that is a share in percent; nothing for another text.
+fn in_percent(text: &str) -> String {
+    match text.trim().parse::<f64>() {
+        Ok(number) if number > 1.0 && number < 100.0 => {
+            let number = text.trim();
+            format!("; for {number} % write {number}%")
+        }
+        _ => String::new(),
     }
 }
 
@@ -34,7 +48,10 @@ pub fn rate(text: &str) -> Result<f64, String> {
 pub fn margin(text: &str) -> Result<f64, String> {
     match read::share(text)? {
         read if (0.0..1.0).contains(&read) => Ok(read),
-        _ => Err(format!("'{text}' is not a margin: it must be at least 0 % and below 100 %")),
+        _ => {
+            let meant = in_percent(text);
+            Err(format!("'{text}' is not a margin: it must be at least 0 % and below 100 %{meant}"))
+        }
     }
 }
 

@@ -11,6 +11,19 @@ fn a_rate_is_between_none_and_all() {
 }
 
 #[test]
+fn a_share_that_was_meant_in_percent_is_suggested() {
+    let ends = |read: Result<f64, String>, words: &str| read.unwrap_err().ends_with(words);
+    assert!(ends(margin("2"), "; for 2 % write 2%"), "{:?}", margin("2"));
+    assert!(ends(rate("99"), "; for 99 % write 99%"), "{:?}", rate("99"));
+    assert!(ends(rate("99.9"), "; for 99.9 % write 99.9%"));
+    // 1 may be 100 %, and with a sign, or from 100 on, a percentage would not help.
+    for no_percentage in ["1", "-2", "100", "250%", "2000"] {
+        assert!(!rate(no_percentage).unwrap_err().contains("write"), "{no_percentage}");
+        assert!(margin(no_percentage).map_or_else(|why| !why.contains("write"), |_| true));
+    }
+}
+
+#[test]
 fn a_margin_may_be_nothing() {
     assert_eq!((margin("0"), margin("2 %")), (Ok(0.0), Ok(0.02)));
     assert!(margin("100%").is_err() && margin("-1%").is_err());

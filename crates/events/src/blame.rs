@@ -9,24 +9,21 @@
 //! list has slots, and the time between the call and the arrival.
 //! # State
 //! `Cell::site` is the stack of the current hold's acquisition. `Cell::caused` lists at most [`SITES`] sites and one
-//! entry for all others. `Lock::free` only grows. `Lock::began` is when the hold began that the last release with a
-//! timestamp ended.
-//! # Edges
-//! free: `events::take` stores 0 in `Lock::release` -> [`Free::at`] loads it. Carries `Lock::free`.
+//! entry for all others. `Lock::began` is when the hold began that the last release with a timestamp ended.
 //! # Invariants
 //! I1: only its own thread writes a cell and its list.
 //! I2: no piece of a wait is booked twice. A releaser stores its time in `Lock::wanted_at` before it reads the list; a
 //!     waiter that gives up leaves the list before it reads `wanted_at`. So at least one sees the other; if both do,
 //!     the piece stays unknown.
-//! I3: an arrival that coincides with an acquisition may count one free interval wrongly; a wait's free time is bounded
-//!     by the wait.
 //! # Evidence
 //! `tests/blame.rs`, `tests/model.rs`; `tests/programs`: `blame_*.c`.
 
-use crate::events::{add, bump};
-use crate::site::{Recorder, Row};
+use crate::counter::add;
+pub use crate::free::{Free, close};
+use crate::list::CLAIMED;
+use crate::site::Recorder;
 use crate::waiters;
-use uncontended_atomic::Ordering::{Acquire, Relaxed, SeqCst};
+use uncontended_atomic::Ordering::{Relaxed, SeqCst};
 use uncontended_trace::layout::{Caused, Cell, Lock, SITES, WaiterList};
 
 /// What one hold cost the others.
@@ -40,6 +37,8 @@ pub struct Share {
     pub wait: u64,
     /// The number of waiters.
     pub waits: u64,
+    /// 1 if the hold is not counted yet.
+    pub holds: u64,
     /// Its length.
     pub length: u64,
     /// The part of `wait` during which its thread waited for another lock's holder.
@@ -64,7 +63,7 @@ pub fn caused(recorder: &Recorder, cell: &Cell, lock: &Lock, now: u64) -> Option
     for slot in &list.arrivals {
         // SeqCst: keeps the releaser's store of `wanted_at` before this load (I2).
         let arrival = slot.load(SeqCst);
-        if arrival == 0 {
+        if arrival <= CLAIMED {
             continue;
         }
         wait = wait.wrapping_add(now.saturating_sub(arrival.max(began)));
@@ -79,8 +78,22 @@ pub fn caused(recorder: &Recorder, cell: &Cell, lock: &Lock, now: u64) -> Option
     let length = now.saturating_sub(start);
     let site = cell.site.load(Relaxed);
     let passed_to = if passed_on > 0 { by } else { 0 };
-    let share = Share { site, release: 0, wait, waits: waits.into(), length, passed_on, passed_to };
+    let waits = u64::from(waits);
+    let share = Share { site, release: 0, wait, waits, holds: 1, length, passed_on, passed_to };
     (waits > 0).then_some(share)
+}
+
+/// The same where the calling thread, which did not take the lock, releases it at `now`: the hold is its owner's.
+#[cold]
+pub fn caused_by_owner(recorder: &Recorder, lock: &Lock, now: u64) -> Option<Share> {
+    let owner = lock.owner.load(Relaxed);
+    if owner == 0 || lock.release.load(Relaxed) != 0 {
+        return None;
+    }
+    let owner: &Cell = recorder.arena.at(owner);
+    let is_held = owner.depth.load(Relaxed) != 0;
+    let share = caused(recorder, owner, lock, now).filter(|_| is_held)?;
+    Some(Share { passed_on: 0, passed_to: 0, ..share })
 }
 
 /// A thread's last wait for a lock, as far as it was for the hold that ended it.
@@ -120,7 +133,7 @@ pub fn book(recorder: &Recorder, cell: &Cell, share: Share) {
     let Some(entry) = entry(recorder, cell, (share.site, share.passed_to)) else { return };
     add(&entry.wait, share.wait);
     add(&entry.waits, share.waits);
-    bump(&entry.holds);
+    add(&entry.holds, share.holds);
     add(&entry.passed_on, share.passed_on);
     if share.length >= entry.longest.load(Relaxed) {
         entry.longest.store(share.length, Relaxed);
@@ -167,75 +180,6 @@ pub fn last_piece(recorder: &Recorder, lock: &Lock, arrival: u64, now: u64) -> O
     if !is_held || last_scan >= from || from >= now {
         return None;
     }
-    Some(Share { site, wait: now - from, waits: 1, length: now - from, ..Share::default() })
-}
-
-/// Books what the last hold of a mutex, up to `release`, cost a thread that is back from a condition variable, for
-/// which it has not waited since `ended`. It is in no list, so holds before the last remain unknown.
-pub fn book_return(recorder: &Recorder, row: Row, ended: u64, release: u64) {
-    let owner = row.lock.owner.load(Relaxed);
-    let began = row.lock.began.load(Relaxed);
-    if owner == 0 || began == 0 || began > release {
-        return;
-    }
-    let site = recorder.arena.at::<Cell>(owner).site.load(Relaxed);
-    let wait = release.saturating_sub(ended.max(began));
-    let is_known = row.lock.stack_at.load(Relaxed) == release;
-    let stack = if is_known { row.lock.release_stack.load(Relaxed) } else { 0 };
-    let length = release - began;
-    let share = Share { site, release: stack, wait, waits: 1, length, ..Share::default() };
-    book(recorder, row.cell, share);
-}
-
-/// How long a lock was free, up to a thread's arrival.
-#[derive(Debug, Clone, Copy)]
-pub struct Free {
-    before: u64,
-}
-
-impl Free {
-    /// At `arrival`, before the thread is in the list.
-    pub fn at(recorder: &Recorder, lock: &Lock, arrival: u64) -> Self {
-        // EDGE free (acquire): the time that was free before this release, or before the hold if there is none.
-        let mut release = lock.release.load(Acquire);
-        let mut free = lock.free.load(Acquire);
-        for _ in 0..3 {
-            // EDGE free (acquire): as above. A release that is the same as before is that of the sum.
-            let again = lock.release.load(Acquire);
-            if again == release {
-                break;
-            }
-            release = again;
-            free = lock.free.load(Acquire);
-        }
-        let since = match release {
-            0 => unstamped(recorder, lock),
-            release => Some(release),
-        };
-        let now = since.map_or(0, |since| arrival.saturating_sub(since));
-        Free { before: free.wrapping_add(now) }
-    }
-
-    /// How long the lock has been free since then. The caller holds the lock, or adds `now`: how long it has been free
-    /// since its last release.
-    pub fn since(self, lock: &Lock, now: u64) -> u64 {
-        let free = lock.free.load(Relaxed).wrapping_add(now).wrapping_sub(self.before);
-        if free as i64 > 0 { free } else { 0 }
-    }
-}
-
-/// Since when a lock that was released without a timestamp has been free and wanted: then its first waiter only just
-/// missed the hold.
-fn unstamped(recorder: &Recorder, lock: &Lock) -> Option<u64> {
-    let owner = lock.owner.load(Relaxed);
-    if waiters::count(lock) < 2 || owner == 0 {
-        return None;
-    }
-    let is_free = recorder.arena.at::<Cell>(owner).depth.load(Relaxed) == 0;
-    is_free.then(|| waiters::earliest(recorder, lock)).flatten()
-}
-
-/// The lock, free since `since`, is taken at `now`.
-pub fn close(lock: &Lock, since: u64, now: u64) {
-    add(&lock.free, now.saturating_sub(since));
+    let length = now - from;
+    Some(Share { site, wait: length, waits: 1, holds: 1, length, ..Share::default() })
 }

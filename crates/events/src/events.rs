@@ -8,28 +8,20 @@
 //! next owner clears it; otherwise it stays 0, as while the lock is held. `Lock::owner` is the cell of the last owner,
 //! and `Cell::depth` how often that cell's thread holds the lock.
 //! # Invariants
-//! I1: only its own thread writes a cell (layout), so plain loads and stores count exactly.
-//! I2: `Lock` words are written by the holder, or by a thread whose stale value only blurs the evidence, never a count.
+//! I1: `Lock` words are written by the holder, or by a thread whose stale value only blurs the evidence, never a count.
 //! # Edges
-//! free: [`take`] -> `blame::Free`, there. The program's own lock orders the words that the next owner reads.
+//! free: [`take`] -> `free::Free`, there. The program's own lock orders the words that the next owner reads.
 
-use crate::blame;
-pub use crate::releases::{Unlock, record_hold, release, releasing, releasing_shared};
+use crate::blame::{self, Share};
+use crate::counter::add;
+pub use crate::counter::bump;
+use crate::recent;
+pub use crate::releases::{Unlock, leaving, record_hold, release, releasing};
 use crate::site::{Recorder, Row, Site};
-use crate::waiters::{self, Wait};
-use uncontended_atomic::{AtomicU64, Ordering::Relaxed, Ordering::Release};
+use crate::waiters::{self, Side, Wait};
+use uncontended_atomic::{Ordering::Relaxed, Ordering::Release};
 use uncontended_trace::histogram::FINE;
-use uncontended_trace::layout::{Cell, Cold, Extreme, Lock, cause, units};
-
-/// Adds one; the counter has a single writer (I1).
-#[inline(always)]
-pub fn bump(counter: &AtomicU64) {
-    counter.store(counter.load(Relaxed) + 1, Relaxed);
-}
-
-pub(crate) fn add(sum: &AtomicU64, more: u64) {
-    sum.store(sum.load(Relaxed).wrapping_add(more), Relaxed);
-}
+use uncontended_trace::layout::{Cell, Cold, Extreme, Lock, WAKE, cause, units};
 
 /// The lock was taken at the first try.
 #[inline(always)]
@@ -149,6 +141,10 @@ pub fn close_idle(at: impl Site, row: Row, idle: Idle) {
     let Some(cold) = cold(at.recorder(), row.cell) else { return };
     let length = difference(at.recorder(), idle.opened, idle.now);
     add(&cold.idle_total, length);
+    // UNKNOWN is 0: it is what the others leave.
+    if let Some(sum) = idle.cause.checked_sub(1).and_then(|nth| cold.idle_by.get(nth as usize)) {
+        add(sum, length);
+    }
     bump(&cold.idle[FINE.bucket(length)]);
     let fresh = Fresh { ticks: length, at: idle.now, release: idle.release, cause: idle.cause };
     note_extreme(at, &cold.idle_worst, row.lock, fresh);
@@ -227,7 +223,7 @@ impl<S: Site> Blocked<S> {
     pub fn begin(at: S, row: Row) -> Self {
         let call = at.ticks();
         let busy = at.begin();
-        let wait = Wait::begin(at, row.lock, call);
+        let wait = Wait::begin(at, row.lock, call, Side::Exclusive);
         at.stack();
         drop(busy);
         Blocked { at, row, wait }
@@ -250,6 +246,9 @@ impl<S: Site> Blocked<S> {
     /// The lock was taken.
     pub fn acquired(self) {
         let Blocked { at, row, wait } = self;
+        if !at.is_here() {
+            return;
+        }
         let now = at.ticks();
         let busy = at.begin();
         let call = wait.call;
@@ -265,6 +264,9 @@ impl<S: Site> Blocked<S> {
         bump(&row.cell.acquisitions);
         take(at.recorder(), row, at.site(), now);
         record_wait(at, row, Waited { call, now, release, ended: End::Came });
+        if row.lock.crossed.load(Relaxed) != 0 {
+            ended_since(at.recorder(), row, call, now); // A semaphore in use as a signal.
+        }
         record_free(
             at.recorder(),
             row.cell,
@@ -284,6 +286,9 @@ impl<S: Site> Blocked<S> {
     /// The wait ended without the lock: its time ran out, or it was interrupted or cancelled.
     pub fn gave_up(self) {
         let Blocked { at, row, wait } = self;
+        if !at.is_here() {
+            return;
+        }
         let now = at.ticks();
         let busy = at.begin();
         let ended = End::TimedOut;
@@ -370,27 +375,60 @@ pub fn try_failed(at: impl Site, cell: &Cell) {
     drop(busy);
 }
 
-/// Calls `wait` for an object without a holder. `ended` says how its result ends the wait; none: it did not wait.
+/// Calls `wait` for an object without a holder. `begin` says when it begins: now, or with the [`ends`] of a thread
+/// that may end all waits, its own too. `ended` says how the result ends the wait; none: it did not wait.
 #[inline(always)]
-pub fn sleep<R: Copy>(
-    found: Option<(impl Site, Row)>,
+pub fn sleep<S: Site, R: Copy>(
+    found: Option<(S, Row)>,
+    begin: impl FnOnce(S, Row) -> u64,
     wait: impl FnOnce() -> R,
     ended: impl FnOnce(R) -> Option<End>,
 ) -> R {
     let Some((at, row)) = found else { return wait() };
     let asleep_since = &at.recorder().thread.asleep_since;
-    let call = at.ticks();
+    let call = begin(at, row);
     asleep_since.store(call, Relaxed);
     let result = wait();
+    if !at.is_here() {
+        return result;
+    }
     asleep_since.store(0, Relaxed);
     if let Some(ended) = ended(result) {
         let now = at.ticks();
         let busy = at.begin();
         bump(&row.cell.acquisitions);
         record_wait(at, row, Waited { call, now, release: 0, ended });
+        if ended == End::Came {
+            ended_since(at.recorder(), row, call, now);
+        }
         drop(busy);
     }
     result
+}
+
+/// The calling thread is about to end waits for an object without a holder: a signal, a post, an arrival. The result is
+/// the time.
+pub fn ends(at: impl Site, lock: &Lock) -> u64 {
+    lock.release_stack.store(at.site(), Relaxed);
+    let now = at.ticks();
+    lock.signalled.store(now, Relaxed);
+    now
+}
+
+/// Books the wait from `call` to `now` against the code of the last [`ends`], if that came in between.
+fn ended_since(recorder: &Recorder, row: Row, call: u64, now: u64) {
+    if (call..=now).contains(&row.lock.signalled.load(Relaxed)) {
+        ended_by(recorder, row, now - call);
+    }
+}
+
+/// Books a wait against the code of the last [`ends`] of `row`. The thread must be marked as
+/// recording.
+pub fn ended_by(recorder: &Recorder, row: Row, wait: u64) {
+    let site = row.lock.release_stack.load(Relaxed);
+    let share =
+        Share { site, wait, waits: 1, holds: 1, length: wait, passed_to: WAKE, ..Share::default() };
+    blame::book(recorder, row.cell, share);
 }
 
 /// A return to a mutex from a condition variable that another thread made wait.
@@ -404,14 +442,15 @@ pub struct Back {
     pub now: u64,
 }
 
-/// Records how long a mutex was free while a thread returned to it, and what its last hold cost the thread. The signal
-/// or the deadline that ended the wait preceded the release (otherwise the return would not have blocked), so the
-/// thread had been woken by then. The thread must be marked as recording, and the owner be as before.
+/// Records how long a mutex was free while a thread returned to it, and what its holds since then cost the thread. The
+/// signal or the deadline that ended the wait preceded the release (otherwise the return would not have blocked), so
+/// the thread had been woken by then. The thread must be marked as recording.
 pub fn came_back(at: impl Site, row: Row, Back { ended, release, now }: Back) {
     let cause = cause::NOT_SCHEDULED;
     close_idle(at, row, Idle { opened: release, now, release, cause });
-    record_free(at.recorder(), row.cell, now.saturating_sub(release));
-    blame::book_return(at.recorder(), row, ended, release);
+    let book = |share| blame::book(at.recorder(), row.cell, share);
+    let free = recent::divide(at.recorder(), row.lock, (ended, now), book);
+    record_free(at.recorder(), row.cell, free);
 }
 
 /// Why a lock was idle before a waiter that `call`ed for it got it: `woken` is when the releaser had made its wakeup.

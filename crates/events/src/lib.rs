@@ -1,23 +1,35 @@
 //! What happens at a lock and how it is recorded: the core of the observer, without calls into the C library.
 //!
 //! # Contract
-//! [`site`] is what the observer knows about the calling thread. Everything else is computed here from atomics in the
-//! record alone, so it can be unit-tested, explored by the model checker, and run under Miri. [`generations`]: which
-//! lock an address is; [`events`]: acquired, blocked, released; [`waiters`]: the waiters of a lock, and since when it
-//! could have been taken; [`blame`]: the holds they waited for; [`stacks`]: the numbers of stacks; [`maps`]: the
-//! kernel's list of a process's mappings.
+//! [`site`] is what the observer knows about the calling thread. Everything else is computed here from atomics in
+//! the record alone, so it can be unit-tested, explored by the model checker, and run under Miri. [`generations`]:
+//! which lock an address is; [`events`]: acquired, blocked, released; [`waiters`]: the waiters of a lock, and since
+//! when it could have been taken; [`blame`]: the holds they waited for; [`shared`]: the same of read-write locks;
+//! [`recent`]: of returns from condition variables; [`rows`]: a thread's rows, found by address; [`calls`]: its
+//! calls, found by where they return to; [`stacks`]: the numbers of stacks; [`maps`]: the kernel's list of a
+//! process's mappings. What the observer asks about the process around it: [`segments`], [`symbols`], [`deadline`].
 //! # Evidence
 //! Unit tests next to each file, `tests/model.rs`, and `tests/programs` observed by `unc run`.
 
 #![forbid(unsafe_code)]
 
 pub mod blame;
+pub mod calls;
+mod counter;
+pub mod deadline;
 pub mod events;
+mod free;
 pub mod generations;
+mod list;
 pub mod maps;
+pub mod recent;
 mod releases;
+pub mod rows;
+pub mod segments;
+pub mod shared;
 pub mod site;
 pub mod stacks;
+pub mod symbols;
 pub mod waiters;
 
 /// The former name of [`waiters`].

@@ -6,12 +6,13 @@
 //! `tests/events.rs`, `tests/blame.rs`, `tests/model.rs`.
 
 use crate::blame::{self, Share};
-use crate::events::add;
+use crate::counter::add;
+use crate::recent::{self, Hold};
 use crate::site::{Row, Site};
 use crate::waiters;
 use uncontended_atomic::Ordering::{Relaxed, SeqCst};
 use uncontended_trace::histogram::COARSE;
-use uncontended_trace::layout::{Cell, Late, Lock};
+use uncontended_trace::layout::{Cell, Late, Lock, attention::AWAY};
 
 /// Releases the lock by `unlock`, which returns 0 if it succeeded. `wakes` says just before that whether the release
 /// may wake a waiter.
@@ -64,7 +65,7 @@ fn release_noted<S: Site>(
 /// A release that other threads may need to know of, from its timestamp to what is recorded after it.
 #[derive(Debug)]
 pub struct Unlock {
-    now: u64,
+    pub(crate) now: u64,
     /// Whether the release may wake a waiter: cleared by a lock that knows better.
     wakes: bool,
     /// Whether this thread's own hold ends.
@@ -84,28 +85,39 @@ pub fn releasing(at: impl Site, row: Row) -> Option<Unlock> {
         return None;
     }
     let mut release = stamp(at, lock, depth == 1);
-    if depth == 1 {
+    if depth == 0 {
+        release.caused = blame::caused_by_owner(at.recorder(), lock, release.now);
+    } else {
         release.caused = blame::caused(at.recorder(), cell, lock, release.now);
-        lock.began.store(cell.hold_start.load(Relaxed), Relaxed);
+        let began = cell.hold_start.load(Relaxed);
+        lock.began.store(began, Relaxed);
+        if lock.attention.load(Relaxed) & AWAY != 0 {
+            let hold = Hold {
+                began,
+                ended: release.now,
+                site: cell.site.load(Relaxed),
+                release: lock.release_stack.load(Relaxed),
+                is_counted: release.caused.is_some(),
+            };
+            recent::note(at.recorder(), lock, hold);
+        }
     }
     cell.depth.store(0, Relaxed);
     lock.release.store(release.now, Relaxed);
     Some(release)
 }
 
-/// The same for one of several holders; the last one leaves the lock `state` free.
-pub fn releasing_shared(at: impl Site, mine: Row, state: &Lock) -> Unlock {
-    let depth = mine.cell.depth.load(Relaxed);
-    let release = stamp(at, state, depth == 1);
-    mine.cell.depth.store(depth.saturating_sub(1), Relaxed);
-    if depth != 0 && state.holders.fetch_sub(1, Relaxed) == 1 {
-        state.release.store(release.now, Relaxed);
+/// The same for a thread that waits for a condition variable and will return.
+pub fn leaving(at: impl Site, row: Row) -> Option<Unlock> {
+    if row.cell.depth.load(Relaxed) <= 1 {
+        recent::leave(at.recorder(), row.lock);
     }
-    release
+    releasing(at, row)
 }
 
+/// The time of a release of `lock` that is about to happen.
 #[inline(always)]
-fn stamp(at: impl Site, lock: &Lock, ends_hold: bool) -> Unlock {
+pub(crate) fn stamp(at: impl Site, lock: &Lock, ends_hold: bool) -> Unlock {
     let now = at.ticks();
     if lock.attention.load(Relaxed) == 0 {
         return Unlock { now, wakes: false, ends_hold, stack_known: true, caused: None };
@@ -169,7 +181,9 @@ impl Unlock {
 #[inline(always)]
 pub fn record_hold(cell: &Cell, now: u64) {
     let begun = cell.hold_start.load(Relaxed);
-    debug_assert_ne!(begun, 0, "a hold that began");
+    if begun == 0 {
+        return; // A signal handler has taken and released the lock since, and recorded its own hold here.
+    }
     cell.hold_start.store(0, Relaxed);
     let length = now.saturating_sub(begun);
     add(&cell.hold_total, length);

@@ -40,6 +40,10 @@ pub trait Site: Copy {
     /// The thread's access to the record.
     fn recorder(self) -> &'static Recorder;
 
+    /// Whether the thread is still in the process in which its event began: not so in a child that a signal handler
+    /// forked during a wait. What the child waited for is not recorded.
+    fn is_here(self) -> bool;
+
     /// The current time in ticks.
     fn ticks(self) -> u64;
 

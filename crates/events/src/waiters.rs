@@ -12,13 +12,17 @@
 //! of the others. `Lock::open_since` keeps the start of an interval whose first waiter gave up while others stayed.
 //! # Invariants
 //! I1: only the waiter that claimed a slot writes it, from the claim until it leaves.
+//! # Edges
+//! side: [`enter`] stores the arrival -> `shared::Arrivals` loads it. Carries the slot's bit in `WaiterList::shared`.
 //! # Evidence
 //! `tests/places.rs`, `tests/model.rs`; `tests/programs`: `barger.c`, `waiters_in_turn.c`, `free_but_off_cpu.c`.
 
-use crate::blame::Free;
+use crate::free::Free;
+use crate::list::CLAIMED;
+pub use crate::list::{count, list_of, opened};
 use crate::site::{Recorder, Site};
-use uncontended_atomic::{AtomicU64, Ordering, Ordering::Relaxed, Ordering::SeqCst};
-use uncontended_trace::layout::{Lock, Thread, WaiterList, attention};
+use uncontended_atomic::Ordering::{self, Relaxed, Release, SeqCst};
+use uncontended_trace::layout::{ARRIVALS, Lock, WaiterList, attention};
 
 /// Slots of the list among which waiters begin their search.
 const FRONT: usize = 8;
@@ -32,38 +36,42 @@ pub struct Wait {
     pub arrival: u64,
     /// How long the lock had been free by then.
     pub free: Free,
-    slot: Option<&'static AtomicU64>,
-    unplaced: Option<&'static WaiterList>,
+    place: Place,
+}
+
+/// Where a waiter is noted.
+#[derive(Debug)]
+enum Place {
+    /// In this slot of the list.
+    Slot(&'static WaiterList, usize),
+    /// With its thread: the list was full.
+    Thread(&'static WaiterList),
+    /// Nowhere: there was no room for a list.
+    Nowhere,
+}
+
+/// What a thread waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// To have the lock for itself.
+    Exclusive,
+    /// To share it with others of this side.
+    Shared,
 }
 
 impl Wait {
     /// Adds the calling thread, which called at `call`.
-    pub fn begin(at: impl Site, lock: &'static Lock, call: u64) -> Self {
+    pub fn begin(at: impl Site, lock: &'static Lock, call: u64, side: Side) -> Self {
         let recorder = at.recorder();
         lock.attention.fetch_add(1, Relaxed);
         let arrival = at.ticks();
         recorder.thread.asleep_since.store(call, Relaxed);
         let free = Free::at(recorder, lock, arrival);
-        let Some(list) = list_of(recorder, lock) else {
-            return Wait { call, arrival, free, slot: None, unplaced: None };
+        let place = match list_of(recorder, lock) {
+            Some(list) => enter(recorder, lock, list, arrival, side),
+            None => Place::Nowhere,
         };
-        let claimed = |slot: &&AtomicU64| {
-            slot.load(Relaxed) == 0 && slot.compare_exchange(0, arrival, Relaxed, Relaxed).is_ok()
-        };
-        // Each thread begins elsewhere, so that they seldom want the same place, but near the front: a releaser reads
-        // from there until it has met all waiters.
-        let (before, after) =
-            list.arrivals.split_at(recorder.arena.unit_of(recorder.thread) as usize / 2 % FRONT);
-        match after.iter().chain(before).find(claimed) {
-            Some(slot) => Wait { call, arrival, free, slot: Some(slot), unplaced: None },
-            None => {
-                let thread = recorder.thread;
-                thread.waits_since.store(arrival, Relaxed);
-                thread.waits_for.store(recorder.arena.unit_of(lock), Relaxed);
-                list.unplaced.fetch_add(1, Relaxed);
-                Wait { call, arrival, free, slot: None, unplaced: Some(list) }
-            }
-        }
+        Wait { call, arrival, free, place }
     }
 
     /// Like [`opened`], for a lock that this thread waits for. If the lock was released during the wait, the list need
@@ -89,75 +97,52 @@ impl Wait {
     fn leave_by(self, recorder: &Recorder, lock: &Lock, order: Ordering) -> u32 {
         recorder.thread.asleep_since.store(0, Relaxed);
         debug_assert_ne!(count(lock), 0, "it waits until here");
-        if let Some(slot) = self.slot {
-            debug_assert_eq!(slot.load(Relaxed), self.arrival, "I1");
-            slot.store(0, order);
-        }
-        if let Some(list) = self.unplaced {
-            debug_assert_ne!(list.unplaced.load(Relaxed), 0);
-            list.unplaced.fetch_sub(1, Relaxed);
-            recorder.thread.waits_for.store(0, Relaxed);
+        match self.place {
+            Place::Slot(list, slot) => {
+                debug_assert_eq!(list.arrivals[slot].load(Relaxed), self.arrival, "I1");
+                if list.shared.load(Relaxed) & 1 << slot != 0 {
+                    list.shared.fetch_and(!(1 << slot), Relaxed);
+                }
+                list.arrivals[slot].store(0, order);
+            }
+            Place::Thread(list) => {
+                debug_assert_ne!(list.unplaced.load(Relaxed), 0);
+                list.unplaced.fetch_sub(1, Relaxed);
+                recorder.thread.waits_for.store(0, Relaxed);
+            }
+            Place::Nowhere => {}
         }
         (lock.attention.fetch_sub(1, Relaxed) - 1) & attention::WAITERS
     }
 }
 
-/// The number of threads that wait for the lock.
-#[inline(always)]
-pub fn count(lock: &Lock) -> u32 {
-    lock.attention.load(Relaxed) & attention::WAITERS
-}
-
-/// The waiter list of a lock, made when it is first needed; `None` if there is no room.
-pub fn list_of(recorder: &Recorder, lock: &'static Lock) -> Option<&'static WaiterList> {
-    let unit = lock.waiters.load(Relaxed);
-    if unit != 0 {
-        return Some(recorder.arena.at(unit));
-    }
-    let fresh =
-        recorder.arena.allocate(uncontended_trace::layout::units(size_of::<WaiterList>()))?;
-    // A fresh list is zero, as every unit is before its first use, so only its number has to be published.
-    let unit = match lock.waiters.compare_exchange(0, fresh, Relaxed, Relaxed) {
-        Ok(_) => fresh,
-        Err(other) => other,
+/// Puts the calling thread, which arrived at `arrival`, into the list of `lock`.
+fn enter(
+    recorder: &Recorder,
+    lock: &Lock,
+    list: &'static WaiterList,
+    arrival: u64,
+    side: Side,
+) -> Place {
+    let first = if side == Side::Exclusive { arrival } else { CLAIMED };
+    let claimed = |slot: &usize| {
+        let slot = &list.arrivals[*slot];
+        slot.load(Relaxed) == 0 && slot.compare_exchange(0, first, Relaxed, Relaxed).is_ok()
     };
-    Some(recorder.arena.at(unit))
-}
-
-/// Since when the lock, released at `release` (0 if the release has no timestamp), has been free and wanted at `now`;
-/// none if it had no waiter then.
-pub fn opened(recorder: &Recorder, lock: &Lock, release: u64, now: u64) -> Option<u64> {
-    let earliest = earliest(recorder, lock);
-    let opened = earliest.filter(|&arrival| arrival <= now).map(|arrival| arrival.max(release));
-    // Hardly ever set; a load does not take the lock's cache line from other CPUs.
-    if lock.open_since.load(Relaxed) == 0 {
-        return opened;
+    // Each thread begins elsewhere, so that they seldom want the same place, but near the front: a releaser reads from
+    // there until it has met all waiters.
+    let begin = recorder.arena.unit_of(recorder.thread) as usize / 2 % FRONT;
+    let Some(slot) = (begin..ARRIVALS).chain(0..begin).find(claimed) else {
+        let thread = recorder.thread;
+        thread.waits_since.store(arrival, Relaxed);
+        thread.waits_for.store(recorder.arena.unit_of(lock), Relaxed);
+        list.unplaced.fetch_add(1, Relaxed);
+        return Place::Thread(list);
+    };
+    if side == Side::Shared {
+        list.shared.fetch_or(1 << slot, Relaxed);
+        // EDGE side (release): the bit of this slot.
+        list.arrivals[slot].store(arrival, Release);
     }
-    match lock.open_since.swap(0, Relaxed) {
-        0 => opened,
-        since => Some(opened.map_or(since, |opened| opened.min(since)).max(release)),
-    }
-}
-
-/// The earliest arrival of a waiter.
-pub fn earliest(recorder: &Recorder, lock: &Lock) -> Option<u64> {
-    let unit = lock.waiters.load(Relaxed);
-    if unit == 0 {
-        return None;
-    }
-    let list: &WaiterList = recorder.arena.at(unit);
-    let placed =
-        list.arrivals.iter().map(|slot| slot.load(Relaxed)).filter(|&arrival| arrival != 0);
-    let earliest = placed.min();
-    if list.unplaced.load(Relaxed) == 0 {
-        return earliest;
-    }
-    earliest.into_iter().chain(unplaced(recorder, recorder.arena.unit_of(lock))).min()
-}
-
-/// The earliest arrival among the threads that wait for the lock without a slot.
-fn unplaced(recorder: &Recorder, lock_unit: u32) -> Option<u64> {
-    let threads = recorder.arena.list::<Thread>(&recorder.process.threads);
-    let waiting = threads.filter(|(_, thread)| thread.waits_for.load(Relaxed) == lock_unit);
-    waiting.map(|(_, thread)| thread.waits_since.load(Relaxed)).min()
+    Place::Slot(list, slot)
 }

@@ -2,82 +2,13 @@
 
 mod common;
 
-use common::{At, ROOM, image, recorder};
-use uncontended_atomic::{AtomicU64, Ordering::Relaxed};
+use common::At;
+use common::party::{Party, parties};
+use uncontended_atomic::Ordering::Relaxed;
 use uncontended_events::blame::{self, Share};
-use uncontended_events::events::{self, Back, Blocked};
-use uncontended_events::site::Row;
+use uncontended_events::events::{self, Blocked};
 use uncontended_testkit::Random;
-use uncontended_trace::layout::{Caused, Cold, SITES};
-
-/// A thread with its row of the one mutex.
-#[derive(Clone, Copy)]
-struct Party {
-    at: At,
-    row: Row,
-}
-
-fn parties<const N: usize>() -> [Party; N] {
-    let image = image(ROOM);
-    let party = |number: usize| {
-        let at = At { stack: number as u32 + 1, ..At::new(recorder(image), 1) };
-        Party { at, row: at.row(64) }
-    };
-    std::array::from_fn(party)
-}
-
-impl Party {
-    fn takes(self, now: u64) {
-        self.at.set(now);
-        events::acquired(self.at, self.row);
-    }
-
-    fn releases(self, now: u64) {
-        self.at.set(now);
-        assert_eq!(events::release(self.at, self.row, || true, || 0), 0);
-    }
-
-    fn waits(self, now: u64) -> Blocked<At> {
-        self.at.set(now);
-        Blocked::begin(self.at, self.row)
-    }
-
-    fn gets(self, wait: Blocked<At>, now: u64) {
-        self.at.set(now);
-        wait.acquired();
-    }
-
-    fn gives_up(self, wait: Blocked<At>, now: u64) {
-        self.at.set(now);
-        wait.gave_up();
-    }
-
-    /// `(stack, wait, waits, holds, longest)` of each entry, oldest first.
-    fn caused(self) -> Vec<(u32, u64, u64, u64, u64)> {
-        let list = self.at.recorder.arena.list::<Caused>(&self.row.cell.caused);
-        let read = |word: &AtomicU64| word.load(Relaxed);
-        let entry = |(_, entry): (u32, &'static Caused)| {
-            let Caused { wait, waits, holds, longest, .. } = entry;
-            (entry.stack.load(Relaxed), read(wait), read(waits), read(holds), read(longest))
-        };
-        let mut entries: Vec<_> = list.map(entry).collect();
-        entries.reverse();
-        entries
-    }
-
-    fn cold(self) -> Option<&'static Cold> {
-        let unit = self.row.cell.cold.load(Relaxed);
-        (unit != 0).then(|| self.at.recorder.arena.at(unit))
-    }
-
-    fn free(self) -> u64 {
-        self.cold().map_or(0, |cold| cold.wait_free.load(Relaxed))
-    }
-
-    fn waited(self) -> u64 {
-        self.cold().map_or(0, |cold| cold.wait_total.load(Relaxed))
-    }
-}
+use uncontended_trace::layout::{Caused, SITES};
 
 #[test]
 fn a_hold_costs_each_waiter_what_is_left_of_it() {
@@ -194,6 +125,20 @@ fn a_release_that_is_refused_costs_nothing() {
 }
 
 #[test]
+fn a_hold_that_another_thread_ends_is_its_owners() {
+    let [holder, waiter, other] = parties();
+    holder.takes(10);
+    let wait = waiter.waits(20);
+    other.releases(40);
+    waiter.gets(wait, 41);
+    assert_eq!((holder.caused(), other.caused()), (vec![], vec![(1, 20, 1, 1, 30)]));
+    assert_eq!(waiter.free(), 1);
+    // A second release of that hold ends nothing.
+    other.releases(45);
+    assert_eq!(other.caused(), [(1, 20, 1, 1, 30)]);
+}
+
+#[test]
 fn a_holder_that_dies_is_blamed_for_nothing() {
     let [holder, waiter] = parties();
     holder.takes(10);
@@ -201,19 +146,6 @@ fn a_holder_that_dies_is_blamed_for_nothing() {
     waiter.gets(wait, 50);
     assert_eq!((waiter.waited(), waiter.free()), (30, 0));
     assert_eq!((holder.caused(), waiter.caused()), (vec![], vec![]));
-}
-
-#[test]
-fn a_return_from_a_condition_waits_for_the_last_hold() {
-    let [holder, waiter] = parties();
-    // A thread is away, as a releaser knows.
-    holder.row.lock.attention.fetch_or(uncontended_trace::layout::attention::AWAY, Relaxed);
-    holder.takes(10);
-    holder.releases(50);
-    let (at, row) = (waiter.at, waiter.row);
-    events::came_back(at, row, Back { ended: 20, release: 50, now: 57 });
-    assert_eq!(waiter.caused(), [(1, 30, 1, 1, 40)]);
-    assert_eq!(waiter.free(), 7);
 }
 
 #[test]
@@ -256,7 +188,8 @@ fn a_holder_that_waits_passes_that_part_on() {
 fn more_sites_than_are_told_apart_share_an_entry() {
     let [party] = parties();
     let book = |site: u32| {
-        let share = Share { site, wait: 1, waits: 1, length: site.into(), ..Share::default() };
+        let share =
+            Share { site, wait: 1, waits: 1, holds: 1, length: site.into(), ..Share::default() };
         blame::book(party.at.recorder, party.row.cell, share);
     };
     let most = SITES as u32;

@@ -170,3 +170,24 @@ fn clocks_that_contradict_are_counted() {
     assert_eq!(waiter.arena.header().negative.load(Relaxed), 2, "the wait and the idle time");
     assert_eq!(read(&cold(waiter, wanted.cell).wait_total), 0);
 }
+
+#[test]
+fn a_handler_may_use_the_lock_before_its_release_is_recorded() {
+    let at = At::new(recorder(image(ROOM)), 1_000);
+    let row = at.row(64);
+    events::acquired(at, row);
+    at.set(1_100);
+    let handler = || {
+        events::acquired(at, row);
+        at.set(1_150);
+        events::release(at, row, || true, || 0)
+    };
+    assert_eq!(events::release(at, row, || true, handler), 0);
+    assert_eq!(row.cell.acquisitions.load(Relaxed), 2);
+    assert_eq!(
+        row.cell.hold_total.load(Relaxed),
+        50,
+        "the handler's; the other's beginning is gone"
+    );
+    assert_eq!(row.cell.depth.load(Relaxed), 0);
+}

@@ -10,7 +10,7 @@ use uncontended_atomic::Ordering::Relaxed;
 use uncontended_events::blame::{self, Share};
 use uncontended_events::events::{self, Blocked};
 use uncontended_events::site::Row;
-use uncontended_events::waiters::{self, Wait};
+use uncontended_events::waiters::{self, Side, Wait};
 use uncontended_events::{generations, stacks};
 use uncontended_model::real::{AtomicU32, Explorer, Ordering, spawn};
 use uncontended_testkit::explored::{self, BOTH};
@@ -112,7 +112,12 @@ fn two_wait() -> impl Fn() + 'static {
     move || {
         let left = scene.threads.map(|at| {
             spawn(move || {
-                let wait = Wait::begin(at, lock, at.recorder.thread.tid.load(Relaxed).into());
+                let wait = Wait::begin(
+                    at,
+                    lock,
+                    at.recorder.thread.tid.load(Relaxed).into(),
+                    Side::Exclusive,
+                );
                 // This thread waits, so the lock is wanted, since 10 or 20.
                 let since = waiters::opened(at.recorder, lock, 0, 100);
                 assert!(matches!(since, Some(10 | 20)), "{since:?}");

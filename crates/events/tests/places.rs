@@ -5,7 +5,7 @@ mod common;
 use common::{At, ROOM, image, recorder};
 use uncontended_atomic::Ordering::Relaxed;
 use uncontended_events::maps::{Place, Walk};
-use uncontended_events::waiters::{self, Wait};
+use uncontended_events::waiters::{self, Side, Wait};
 use uncontended_events::{generations, stacks};
 use uncontended_trace::layout::kind::{MUTEX, SPIN};
 use uncontended_trace::layout::{ARRIVALS, Lock, Stack};
@@ -96,13 +96,14 @@ fn a_lock_is_wanted_since_the_earliest_arrival() {
     let lock = first.row(64).lock;
     let opened = |release, now| waiters::opened(first.recorder, lock, release, now);
     assert_eq!(opened(50, 200), None, "no waiter");
-    let wait = Wait::begin(first, lock, 90);
+    let wait = Wait::begin(first, lock, 90, Side::Exclusive);
     assert_eq!(opened(50, 200), Some(100), "free before it was wanted");
     assert_eq!(opened(150, 200), Some(150), "wanted before it was free");
     assert_eq!(opened(50, 60), None, "wanted only later");
     // More waiters than slots: the earliest of them all counts, wherever it is.
     let sites: Vec<At> = (0..ARRIVALS as u64 + 3).map(|n| at(3000 - 10 * n)).collect();
-    let waits: Vec<Wait> = sites.iter().map(|&site| Wait::begin(site, lock, 1)).collect();
+    let waits: Vec<Wait> =
+        sites.iter().map(|&site| Wait::begin(site, lock, 1, Side::Exclusive)).collect();
     assert_eq!(waiters::count(lock), ARRIVALS as u32 + 4);
     assert_eq!(opened(0, 4000), Some(100), "the first, at 100");
     assert_eq!(wait.leave(first.recorder, lock), ARRIVALS as u32 + 3);

@@ -8,9 +8,10 @@
 //! # Evidence
 //! `tests/programs`: `annotated.c`, `wait_moves.c`.
 
-use crate::here::{self, Here};
+use crate::caller::Caller;
+use crate::here;
 use crate::host::Object;
-use crate::stack::Caller;
+use crate::local::Here;
 use uncontended_events::events::{self, Blocked};
 use uncontended_events::site::Row;
 use uncontended_trace::layout::kind::ANNOTATED;

@@ -1,8 +1,8 @@
 //! Barriers: only the wait, for every thread that arrives.
 
+use crate::caller::Caller;
 use crate::here;
 use crate::host::{self, Object};
-use crate::stack::Caller;
 use libc::{c_int, c_uint, c_void};
 use uncontended_events::events::{self, End};
 use uncontended_trace::layout::kind::BARRIER;
@@ -13,7 +13,7 @@ pub(crate) unsafe extern "C-unwind" fn wait(barrier: *mut Object, caller: Caller
     let wait = || unsafe { host::pthread_barrier_wait(barrier) };
     let ended =
         |result| matches!(result, 0 | libc::PTHREAD_BARRIER_SERIAL_THREAD).then_some(End::Came);
-    events::sleep(found, wait, ended)
+    events::sleep(found, |at, row| events::ends(at, row.lock), wait, ended) // The last arrival ends all waits.
 }
 
 pub(crate) unsafe extern "C-unwind" fn init(

@@ -10,8 +10,8 @@
 //! # Evidence
 //! `tests/programs/c11.c`.
 
+use crate::caller::Caller;
 use crate::host::{self, Object};
-use crate::stack::Caller;
 use crate::{condition, here, mutex};
 use libc::{EBUSY, ENOMEM, ETIMEDOUT, c_int, timespec};
 use uncontended_trace::layout::kind;

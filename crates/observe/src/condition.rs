@@ -8,21 +8,24 @@
 //! # Invariants
 //! I1: nothing here remains to be done when a cancelled thread unwinds: the C library has relocked the mutex, and the
 //!     thread's next event corrects the state it finds.
-//! I2: only the holder of the mutex writes `Lock::away`. A cancelled thread stays counted: releases of its mutex keep
-//!     taking timestamps, which costs time but not accuracy.
+//! I2: only the holder of the mutex calls `leaving` and `come_back`. A cancelled thread stays counted: releases of
+//!     its mutex keep taking timestamps, which costs time but not accuracy.
 //! # Evidence
 //! `tests/programs`: `conditions.c`, `cancelled_mid_wait.c`.
 
-use crate::here::{self, Here};
+use crate::caller::Caller;
+use crate::here;
 use crate::host::{self, Object};
+use crate::local::Here;
 use crate::mutex;
-use crate::stack::Caller;
 use libc::{CLOCK_MONOTONIC, CLOCK_REALTIME, ETIMEDOUT, c_int, c_void, timespec};
 use uncontended_atomic::Ordering::Relaxed;
+use uncontended_events::deadline::{self, Time};
 use uncontended_events::events::{self, Back, End, Waited};
+use uncontended_events::recent;
 use uncontended_events::site::{Row, Site};
 use uncontended_sys::clock::{self, Moment, ticks};
-use uncontended_trace::layout::{Lock, attention::AWAY, kind::CONDITION};
+use uncontended_trace::layout::kind::CONDITION;
 
 /// The start of a wait.
 struct Begun {
@@ -37,36 +40,20 @@ fn begin(condition: *mut Object, mutex: *mut Object, caller: Caller) -> Option<B
     let (at, mutex) = mutex::row(mutex, caller)?;
     let (_, condition) = here::row(condition as u64, CONDITION, caller)?;
     at.recorder().thread.waits_for.store(0, Relaxed);
-    let release = events::releasing(at, mutex)?;
+    let release = events::leaving(at, mutex)?; // I2: it still holds the mutex.
     let call = Moment { ticks: ticks(), ns: clock::monotonic_ns() };
     at.recorder().thread.asleep_since.store(call.ticks, Relaxed);
     release.done(at, mutex, mutex.lock);
-    leave(mutex.lock);
     Some(Begun { at, condition, mutex, call })
-}
-
-/// The thread, which still holds the mutex (I2), will return to it and will need to know when it was released.
-fn leave(mutex: &Lock) {
-    let away = mutex.away.load(Relaxed);
-    mutex.away.store(away + 1, Relaxed);
-    if away == 0 {
-        mutex.attention.fetch_or(AWAY, Relaxed);
-    }
-}
-
-/// The thread has returned.
-fn come_back(mutex: &Lock) {
-    let away = mutex.away.load(Relaxed);
-    mutex.away.store(away.saturating_sub(1), Relaxed);
-    if away <= 1 {
-        mutex.attention.fetch_and(!AWAY, Relaxed);
-    }
 }
 
 impl Begun {
     /// Records the wait and the return. `late_ns`: how long ago the deadline was, after a timeout.
     fn end(self, late_ns: Option<u64>) {
         let Begun { at, condition, mutex, call } = self;
+        if !at.is_here() {
+            return;
+        }
         let now = ticks();
         let busy = at.begin();
         at.recorder().thread.asleep_since.store(0, Relaxed);
@@ -80,8 +67,11 @@ impl Begun {
         let end = if late_ns.is_some() { End::TimedOut } else { End::Came };
         let wait = Waited { call: call.ticks, now: ended, release: 0, ended: end };
         events::record_wait(at, condition, wait);
+        if late_ns.is_none() && ended == signalled {
+            events::ended_by(at.recorder(), condition, ended.saturating_sub(call.ticks));
+        }
         let release = mutex.lock.release.load(Relaxed);
-        come_back(mutex.lock);
+        recent::come_back(mutex.lock);
         events::bump(&mutex.cell.acquisitions);
         if release > ended {
             let back = Waited { call: ended, now, release, ended: End::Came };
@@ -113,15 +103,14 @@ const EITHER: &[c_int] = &[CLOCK_REALTIME, CLOCK_MONOTONIC];
 unsafe fn late_ns((clocks, until): Deadline) -> u64 {
     // SAFETY: by the contract; it stays until the interposed function returns (P2).
     let until = unsafe { *until };
-    let late = clocks.iter().filter_map(|&clock| {
+    let now = clocks.iter().map(|&clock| {
         let mut now = timespec { tv_sec: 0, tv_nsec: 0 };
         // SAFETY: room for the answer (L2).
         unsafe { libc::clock_gettime(clock, &mut now) };
-        let seconds = now.tv_sec.checked_sub(until.tv_sec)?;
-        let ns = seconds.checked_mul(1_000_000_000)?.checked_add(now.tv_nsec - until.tv_nsec)?;
-        u64::try_from(ns).ok()
+        now
     });
-    late.min().unwrap_or(0)
+    let time = |time: timespec| Time { seconds: time.tv_sec, ns: time.tv_nsec };
+    deadline::late_ns(time(until), now.map(time))
 }
 
 /// Waits with `wait`, until `deadline` if there is one.
@@ -144,10 +133,10 @@ fn wait_by(
     result
 }
 
-/// Records the time of a signal before it is sent.
+/// Records a signal before it is sent.
 fn stamp(condition: *mut Object, caller: Caller) {
-    if let Some((_, row)) = here::row(condition as u64, CONDITION, caller) {
-        row.lock.signalled.store(ticks(), Relaxed);
+    if let Some((at, row)) = here::row(condition as u64, CONDITION, caller) {
+        events::ends(at, row.lock);
     }
 }
 

@@ -12,7 +12,7 @@
 //! # Sources
 //! System V ABI for x86-64, 3.2.3; AAPCS64, 6; GNU as: `.symver`.
 //!
-//! [`Caller`]: crate::stack::Caller
+//! [`Caller`]: crate::caller::Caller
 
 use crate::{
     annotated, barrier, c11, condition, futex, join, module, mutex, rwlock, semaphore, spin,

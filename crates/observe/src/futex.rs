@@ -6,13 +6,14 @@
 //! # Evidence
 //! `tests/programs/futex.c`.
 
+use crate::caller::Caller;
+use crate::errno::errno;
 use crate::here;
 use crate::host;
-use crate::local::errno;
 use crate::seccomp;
-use crate::stack::Caller;
 use libc::{EAGAIN, ETIMEDOUT, FUTEX_CLOCK_REALTIME, FUTEX_PRIVATE_FLAG, c_int, c_long};
 use uncontended_events::events::{self, End};
+use uncontended_events::site::Site;
 use uncontended_trace::layout::kind::FUTEX;
 
 /// `syscall(SYS_futex, word, operation, …)`.
@@ -27,8 +28,12 @@ pub(crate) unsafe extern "C-unwind" fn futex(
     third: usize,
     caller: Caller,
 ) -> c_long {
+    let command = operation as c_int & !(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME);
+    if matches!(command, libc::FUTEX_WAKE | libc::FUTEX_WAKE_BITSET | libc::FUTEX_REQUEUE) {
+        here::ends(word as u64, FUTEX, caller);
+    }
     let waits = matches!(
-        operation as c_int & !(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME),
+        command,
         libc::FUTEX_WAIT
             | libc::FUTEX_WAIT_BITSET
             | libc::FUTEX_LOCK_PI
@@ -37,11 +42,16 @@ pub(crate) unsafe extern "C-unwind" fn futex(
     let found = if waits { here::row(word as u64, FUTEX, caller) } else { None };
     // SAFETY: the program's own call (P1).
     let wait = || unsafe { host::syscall(number, word, operation, value, timeout, second, third) };
-    events::sleep(found, wait, |result| match (result, errno()) {
-        (-1, EAGAIN) => None,
-        (-1, ETIMEDOUT) => Some(End::TimedOut),
-        _ => Some(End::Came),
-    })
+    events::sleep(
+        found,
+        |at, _| at.ticks(),
+        wait,
+        |result| match (result, errno()) {
+            (-1, EAGAIN) => None,
+            (-1, ETIMEDOUT) => Some(End::TimedOut),
+            _ => Some(End::Came),
+        },
+    )
 }
 
 /// Any other system call.

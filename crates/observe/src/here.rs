@@ -1,78 +1,13 @@
-//! The calling thread and the place of the call: the [`Site`] of every event.
+//! The calling thread's rows, and the generations of locks.
 //!
 //! # Contract
 //! [`row`] finds or makes the calling thread's row of a lock; [`find`] only finds it. [`created`] and [`destroyed`]
 //! begin and end generations of locks.
 
-use crate::local::{self, Busy, Local, current};
-use crate::stack::Caller;
-use uncontended_events::generations;
-use uncontended_events::site::{Recorder, Row, Site};
-use uncontended_sys::clock;
-
-/// A thread that may record now, and the place of the call.
-#[derive(Clone, Copy)]
-pub(crate) struct Here {
-    pub(crate) local: &'static Local,
-    pub(crate) caller: Caller,
-}
-
-impl Site for Here {
-    type Thread = &'static Local;
-    type Place = Caller;
-    type Busy = Busy;
-
-    #[inline(always)]
-    fn split(self) -> (&'static Local, Caller) {
-        (self.local, self.caller)
-    }
-
-    #[inline(always)]
-    fn join(local: &'static Local, caller: Caller) -> Self {
-        Here { local, caller }
-    }
-
-    #[inline(always)]
-    fn recorder(self) -> &'static Recorder {
-        &self.local.recorder
-    }
-
-    #[inline(always)]
-    fn ticks(self) -> u64 {
-        clock::ticks()
-    }
-
-    #[inline(always)]
-    fn begin(self) -> Busy {
-        self.local.begin()
-    }
-
-    #[inline(always)]
-    fn known_stack(self) -> Option<u32> {
-        self.local.stacks.known(self.caller)
-    }
-
-    #[inline(always)]
-    fn site(self) -> u32 {
-        self.known_stack().unwrap_or_else(|| self.new_site())
-    }
-
-    fn stack(self) -> u32 {
-        debug_assert!(self.local.is_busy(), "the cache of stacks changes");
-        self.local.stacks.number(self.caller, &self.local.recorder)
-    }
-}
-
-impl Here {
-    #[cold]
-    #[inline(never)]
-    fn new_site(self) -> u32 {
-        let busy = self.begin();
-        let stack = if self.local.stacks.may_unwind() { self.stack() } else { 0 };
-        drop(busy);
-        stack
-    }
-}
+use crate::caller::Caller;
+use crate::local::{self, Here, Local, current};
+use uncontended_events::site::{Row, Site};
+use uncontended_events::{events, generations};
 
 /// The calling thread, if it may record now.
 #[inline(always)]
@@ -117,6 +52,14 @@ fn enter(key: u64, kind: u8, caller: Caller) -> Option<Row> {
 #[inline(never)]
 fn attached() -> Option<&'static Local> {
     current()
+}
+
+/// The calling thread is about to end waits for the object of `kind` at `key`, if any thread has waited for it.
+pub(crate) fn ends(key: u64, kind: u8, caller: Caller) {
+    let Some(at) = here(caller) else { return };
+    if let Some(lock) = generations::known(at.recorder(), key, kind) {
+        events::ends(at, lock);
+    }
 }
 
 /// The program created a lock of `kind` at `key`.

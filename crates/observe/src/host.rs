@@ -53,6 +53,7 @@ macro_rules! host {
                     address = find_late(c_text(concat!(stringify!($name), "\0")), $version);
                     slots::$name.store(address, Relaxed);
                 }
+                debug_assert_ne!(address, 0, "I1");
                 // SAFETY: the slot's own function and type (I1).
                 let function = unsafe {
                     std::mem::transmute::<usize, unsafe extern "C-unwind" fn($($type),*) -> $result>(address)
@@ -99,6 +100,7 @@ host! {
     pthread_barrier_init c"" (barrier: *mut Object, attributes: *const c_void, count: c_uint) -> c_int;
     pthread_barrier_destroy c"" (barrier: *mut Object) -> c_int;
     pthread_barrier_wait c"" (barrier: *mut Object) -> c_int;
+    pthread_testcancel c"" () -> ();
     pthread_join c"" (thread: libc::pthread_t, result: *mut *mut c_void) -> c_int;
     sem_init c"" (semaphore: *mut Object, shared: c_int, value: c_uint) -> c_int;
     sem_destroy c"" (semaphore: *mut Object) -> c_int;

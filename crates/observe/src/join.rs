@@ -5,9 +5,9 @@
 //! # Evidence
 //! `tests/programs/joins.c`.
 
+use crate::caller::Caller;
 use crate::host;
 use crate::local::current;
-use crate::stack::Caller;
 use libc::{c_int, c_void, pthread_t};
 use uncontended_atomic::Ordering::Relaxed;
 use uncontended_sys::clock::ticks;
@@ -26,6 +26,9 @@ pub(crate) unsafe extern "C-unwind" fn join(
     own.asleep_since.store(call, Relaxed);
     // SAFETY: the program's own call (P1).
     let answer = unsafe { host::pthread_join(thread, result) };
+    if !local.is_here() {
+        return answer;
+    }
     own.asleep_since.store(0, Relaxed);
     let joined = own.joined.load(Relaxed);
     own.joined.store(joined.wrapping_add(ticks().saturating_sub(call)), Relaxed);

@@ -14,6 +14,9 @@ use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 use uncontended_sys::kernel::call;
 
+/// The smallest page of any kernel.
+pub(crate) const PAGE: usize = 4096;
+
 /// A system call that takes no arguments and always succeeds.
 fn ask(number: c_long) -> u32 {
     // SAFETY: used only for calls without arguments (L1).

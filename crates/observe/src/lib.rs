@@ -8,6 +8,14 @@
 //! own functions. [`uncontended_events`]: what an acquisition, a wait and a release mean, the same for every kind of
 //! lock; here, one file per kind. [`stack`]: stacks, by [`unwind`] and [`module`], without the loader's lock.
 //! [`entry`]: the interposed symbols.
+//! # Layers
+//! A file uses files of the lines above, or to its left on its own line (`xtask tidy` refuses circles):
+//! - [`kernel`], [`frame`], [`lookup`], [`deadline`], [`sandbox`], `bytes`, `checked`;
+//! - [`host`], [`image`], [`caller`], [`module`], [`seccomp`], [`unwind`], [`stack`];
+//! - [`local`], [`here`];
+//! - [`mutex`], [`rwlock`], [`spin`], [`condition`], [`barrier`], [`semaphore`], [`futex`], [`join`], [`c11`],
+//!   [`annotated`];
+//! - [`entry`], `start`.
 //! # Invariants
 //! I1: no path allocates from the program's heap, takes a lock of the program or the loader, or panics. Where the
 //!     program may replace the C library's functions with its own, the observer calls the kernel directly ([`kernel`]).
@@ -28,10 +36,14 @@ mod annotated;
 mod barrier;
 mod bytes;
 mod c11;
+mod caller;
 #[cfg(debug_assertions)]
 mod checked;
 mod condition;
+mod deadline;
 mod entry;
+mod errno;
+mod frame;
 mod futex;
 mod here;
 mod host;

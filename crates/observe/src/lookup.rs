@@ -9,11 +9,11 @@
 //!     section names; the loader has checked them before.
 //! I2: [`next`] owns what it passes to its callback, and there is no other reference to it until the call returns.
 //! # Sources
-//! ELF gABI: dynamic section, hash table; glibc, elf/dl-lookup.c: which versions of a symbol fit. `DT_GNU_HASH`: U.
-//! Drepper, How To Write Shared Libraries, and binutils' `bfd/elflink.c`.
+//! ELF gABI: dynamic section, hash table; glibc, elf/dl-lookup.c: which versions of a symbol fit.
 
 use libc::{Elf64_Phdr, Elf64_Sym, dl_phdr_info};
 use std::ffi::{CStr, c_int, c_void};
+use uncontended_events::symbols;
 
 const DT_HASH: usize = 4;
 const DT_STRTAB: usize = 5;
@@ -124,11 +124,13 @@ impl Tables {
 
     fn find(&self, name: &CStr, version: &CStr) -> Option<usize> {
         let fits = |&number: &usize| self.fits(number, name, version);
+        // SAFETY: the words of that table, up to the last symbol of a bucket (I1).
+        let word = |address| unsafe { at::<u32>(address) };
         let number = match (self.gnu_hash, self.hash) {
             (0, 0) => return None,
             // SAFETY: the second word of that table is the number of symbols (I1).
             (0, hash) => (1..unsafe { at::<u32>(hash + 4) } as usize).find(fits)?,
-            (gnu_hash, _) => chain(gnu_hash, name).find(fits)?,
+            (table, _) => symbols::candidates(table, name.to_bytes(), word).find(fits)?,
         };
         Some(self.base + self.symbol(number).st_value as usize)
     }
@@ -175,31 +177,4 @@ impl Tables {
         }
         false
     }
-}
-
-/// The numbers of the symbols that a GNU hash table lists for a name's hash.
-fn chain(table: usize, name: &CStr) -> impl Iterator<Item = usize> {
-    let hash = name
-        .to_bytes()
-        .iter()
-        .fold(5381u32, |hash, &byte| hash.wrapping_mul(33).wrapping_add(u32::from(byte)));
-    // SAFETY: the table begins with these four words (I1).
-    let [buckets, first, filters, _]: [u32; 4] = unsafe { at(table) };
-    let bucket_list = table + 16 + 8 * filters as usize;
-    let chains = bucket_list + 4 * buckets as usize;
-    // SAFETY: there are that many buckets (I1).
-    let bucket = |number: u32| unsafe { at::<u32>(bucket_list + 4 * number as usize) };
-    let mut next = hash.checked_rem(buckets).map_or(0, bucket);
-    std::iter::from_fn(move || {
-        while next >= first && next != 0 {
-            let number = next;
-            // SAFETY: each symbol from the first one on has a word; the last of a bucket is odd (I1).
-            let word = unsafe { at::<u32>(chains + 4 * (number - first) as usize) };
-            next = if word & 1 == 0 { number + 1 } else { 0 };
-            if word | 1 == hash | 1 {
-                return Some(number as usize);
-            }
-        }
-        None
-    })
 }

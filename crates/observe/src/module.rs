@@ -27,14 +27,15 @@
 //! # Sources
 //! glibc manual: `_dl_find_object` is async-signal-safe. ELF gABI: program headers.
 
-use crate::kernel::{self, Descriptor};
-use crate::unwind::PAGE;
+use crate::caller::Caller;
+use crate::kernel::{self, Descriptor, PAGE};
 use crate::{host, lookup, sandbox};
 use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr::NonNull;
 use uncontended_atomic::{AtomicU32, AtomicUsize, Ordering::*};
 use uncontended_events::maps::{Mapping, Place, Walk};
+use uncontended_events::segments::{Segment, Segments};
 use uncontended_events::site::Recorder;
 use uncontended_trace::layout::{self, Module};
 
@@ -84,10 +85,7 @@ pub(crate) fn find(pc: usize) -> Option<Object> {
 }
 
 /// `dlclose`: facts about modules may be wrong from now on.
-pub(crate) unsafe extern "C-unwind" fn dlclose(
-    library: *mut c_void,
-    _: crate::stack::Caller,
-) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn dlclose(library: *mut c_void, _: Caller) -> c_int {
     // SAFETY: the program's own call (P1).
     let result = unsafe { host::dlclose(library) };
     GENERATION.fetch_add(1, Relaxed);
@@ -282,7 +280,7 @@ fn read_places<R>(
 /// Keeps the facts of a place in a slot: confirms the slot if they are known, or fills a fresh one.
 fn keep(place: Place<'_>, generation: u32) -> Option<&'static Facts> {
     let (segments, path) = match place {
-        Place::File { base, mapping } => (Segments::read(base, &mapping)?, mapping.path),
+        Place::File { base, mapping } => (segments(base, &mapping)?, mapping.path),
         Place::Other(mapping) => (Segments::none(&mapping), &[][..]),
     };
     let path = &path[..path.len().min(PATH)];
@@ -308,56 +306,29 @@ fn keep(place: Place<'_>, generation: u32) -> Option<&'static Facts> {
     Some(facts)
 }
 
-/// Where a file's segments are loaded.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[repr(C)]
-struct Segments {
-    start: usize,
-    end: usize,
-    bias: usize,
-    /// The address of the table of call frame information; 0 if there is none.
-    header: usize,
-}
-
-impl Segments {
-    /// A mapping without a module.
-    fn none(mapping: &Mapping<'_>) -> Self {
-        Segments { start: mapping.start, end: mapping.end, bias: 0, header: 0 }
+/// The segments of the file of `mapping`, whose beginning is mapped at `base`; none if it is not an ELF file.
+fn segments(base: usize, mapping: &Mapping<'_>) -> Option<Segments> {
+    const MAGIC: [u8; 5] = *b"\x7fELF\x02";
+    // SAFETY: plain numbers (L5, I6).
+    let file: libc::Elf64_Ehdr = unsafe { kernel::copy(base) }?;
+    let (table, count) = (file.e_phoff as usize, usize::from(file.e_phnum));
+    if file.e_ident[..5] != MAGIC
+        || table.saturating_add(count * size_of::<libc::Elf64_Phdr>()) > PAGE
+    {
+        return Some(Segments::none(mapping));
     }
-
-    /// From the headers of the file of `mapping`, whose beginning is mapped at `base`; empty if it is not an ELF file.
-    fn read(base: usize, mapping: &Mapping<'_>) -> Option<Self> {
-        const MAGIC: [u8; 5] = *b"\x7fELF\x02";
+    let header = |number| {
+        let at = base + table + number * size_of::<libc::Elf64_Phdr>();
         // SAFETY: plain numbers (L5, I6).
-        let file: libc::Elf64_Ehdr = unsafe { kernel::copy(base) }?;
-        let (table, count) = (file.e_phoff as usize, usize::from(file.e_phnum));
-        if file.e_ident[..5] != MAGIC
-            || table.saturating_add(count * size_of::<libc::Elf64_Phdr>()) > PAGE
-        {
-            return Some(Self::none(mapping));
-        }
-        let (mut first, mut last, mut frames) = (usize::MAX, 0, None);
-        for number in 0..count {
-            let at = base + table + number * size_of::<libc::Elf64_Phdr>();
-            // SAFETY: plain numbers (L5, I6).
-            let segment: libc::Elf64_Phdr = unsafe { kernel::copy(at) }?;
-            let address = segment.p_vaddr as usize;
-            match segment.p_type {
-                libc::PT_LOAD => {
-                    first = first.min(address & !(PAGE - 1));
-                    last = last.max(address.saturating_add(segment.p_memsz as usize));
-                }
-                libc::PT_GNU_EH_FRAME if frames.is_none() => frames = Some(address),
-                _ => {}
-            }
-        }
-        if last == 0 {
-            return None;
-        }
-        let bias = base.wrapping_sub(first);
-        let header = frames.map_or(0, |frames| bias.wrapping_add(frames));
-        Some(Segments { start: base, end: bias.wrapping_add(last), bias, header })
-    }
+        let header: libc::Elf64_Phdr = unsafe { kernel::copy(at) }?;
+        let (address, bytes) = (header.p_vaddr as usize, header.p_memsz as usize);
+        Some(match header.p_type {
+            libc::PT_LOAD => Segment::Loaded { address, bytes },
+            libc::PT_GNU_EH_FRAME => Segment::Frames { address },
+            _ => Segment::Other,
+        })
+    };
+    Segments::of(base, (0..count).map(header))
 }
 
 /// Adds the module to the record, once.

@@ -5,12 +5,13 @@
 //! except success and "busy" the function that the program called decides, so recursive, error-checking, robust,
 //! priority-protected and priority-inheriting mutexes keep their meaning.
 //! # Evidence
-//! `tests/programs`: `types.c`, `trylock_loop.c`, `holder_sleeps.c`.
+//! `tests/programs`: `types.c`, `same_results.c`, `trylock_loop.c`, `holder_sleeps.c`.
 
-use crate::here::{self, Here};
+use crate::caller::Caller;
+use crate::deadline;
+use crate::here;
 use crate::host::{self, Object};
-use crate::local::current;
-use crate::stack::Caller;
+use crate::local::{Here, current};
 use libc::{EBUSY, EOWNERDEAD, c_int, c_void, timespec};
 use uncontended_atomic::{AtomicU32, Ordering::Relaxed};
 use uncontended_events::events::{self, Blocked};
@@ -82,6 +83,9 @@ pub(crate) unsafe extern "C-unwind" fn clocklock(
 ) -> c_int {
     // SAFETY: the program's own call (P1).
     let lock = || unsafe { host::pthread_mutex_clocklock(mutex, clock, until) };
+    if !deadline::is_clock(clock) {
+        return lock();
+    }
     acquire(mutex, caller, lock)
 }
 

@@ -3,16 +3,19 @@
 //! # Contract
 //! A semaphore is a lock while every post is made by the thread whose wait it matches, and its value never exceeds one.
 //! The first post by another thread, or an initial value above one, marks it as crossed: from then on its holds and
-//! idle times mean nothing, and the reader omits them.
+//! idle times mean nothing, and the reader omits them. Trying first is not all that a wait does in the C library: it is
+//! a cancellation point even if the semaphore is free, and looks at the deadline.
 //! # Invariants
 //! I1: a wait is stored with its thread, not in a frame: a cancelled one is given up at the thread's end.
 //! # Evidence
-//! `tests/programs`: `semaphore_lock.c`, `cancelled_in_semaphore.c`.
+//! `tests/programs`: `semaphore_lock.c`, `cancelled_in_semaphore.c`, `same_results.c`.
 
-use crate::here::{self, Here};
+use crate::caller::Caller;
+use crate::deadline;
+use crate::errno::{Errno, errno};
+use crate::here;
 use crate::host::{self, Object};
-use crate::local::errno;
-use crate::stack::Caller;
+use crate::local::Here;
 use libc::{EAGAIN, c_int, c_uint, timespec};
 use uncontended_atomic::Ordering::Relaxed;
 use uncontended_events::events::{self, Blocked};
@@ -31,11 +34,13 @@ fn was_empty() -> bool {
 #[inline(always)]
 fn wait_by(semaphore: *mut Object, caller: Caller, wait: impl Fn() -> c_int) -> c_int {
     let Some((at, row)) = row(semaphore, caller) else { return wait() };
+    let before = Errno::keep();
     // SAFETY: the program waits for this semaphore, so it may be tried (P1, P3).
     if unsafe { host::sem_trywait(semaphore) } == 0 {
         events::acquired(at, row);
         return 0;
     }
+    drop(before); // The failed try is ours, not the program's.
     let left = at.local.cancellable.replace(Some(Blocked::begin(at, row)));
     if let Some(left) = left {
         left.moved_to(at).gave_up(); // A signal handler jumped out of that wait.
@@ -53,6 +58,8 @@ fn wait_by(semaphore: *mut Object, caller: Caller, wait: impl Fn() -> c_int) -> 
 pub(crate) unsafe extern "C-unwind" fn wait(semaphore: *mut Object, caller: Caller) -> c_int {
     // SAFETY: the program's own call (P1).
     let wait = || unsafe { host::sem_wait(semaphore) };
+    // SAFETY: a cancellation point as in the program's own call (P1); nothing here remains to be done.
+    unsafe { host::pthread_testcancel() };
     wait_by(semaphore, caller, wait)
 }
 
@@ -63,6 +70,12 @@ pub(crate) unsafe extern "C-unwind" fn timedwait(
 ) -> c_int {
     // SAFETY: the program's own call (P1).
     let wait = || unsafe { host::sem_timedwait(semaphore, until) };
+    // SAFETY: a deadline of the program's (P1).
+    if !unsafe { deadline::is_valid(libc::CLOCK_REALTIME, until) } {
+        return wait();
+    }
+    // SAFETY: a cancellation point as in the program's own call (P1); nothing here remains to be done.
+    unsafe { host::pthread_testcancel() };
     wait_by(semaphore, caller, wait)
 }
 
@@ -74,6 +87,10 @@ pub(crate) unsafe extern "C-unwind" fn clockwait(
 ) -> c_int {
     // SAFETY: the program's own call (P1).
     let wait = || unsafe { host::sem_clockwait(semaphore, clock, until) };
+    // SAFETY: a deadline of the program's (P1).
+    if !unsafe { deadline::is_valid(clock, until) } {
+        return wait();
+    }
     wait_by(semaphore, caller, wait)
 }
 
@@ -98,6 +115,9 @@ pub(crate) unsafe extern "C-unwind" fn post(semaphore: *mut Object, caller: Call
     let is_owner = row.lock.owner.load(Relaxed) == events::id(at.recorder(), row.cell);
     if row.cell.depth.load(Relaxed) != 1 || !is_owner {
         row.lock.crossed.store(1, Relaxed);
+    }
+    if row.lock.crossed.load(Relaxed) != 0 {
+        events::ends(at, row.lock);
     }
     events::release(at, row, || true, post)
 }

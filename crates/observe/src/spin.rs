@@ -1,8 +1,8 @@
 //! POSIX spinlocks. Annotated and inlined spinlocks do not pass through here.
 
+use crate::caller::Caller;
 use crate::here;
 use crate::host::{self, Object};
-use crate::stack::Caller;
 use libc::{EBUSY, c_int};
 use uncontended_events::events::{self, Blocked};
 use uncontended_trace::layout::kind::SPIN;

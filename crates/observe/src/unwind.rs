@@ -10,7 +10,8 @@
 //! # Sources
 //! System V ABI (AMD64), 3.7 and 6; LSB 5.0, exception frames.
 
-use crate::kernel;
+use crate::frame::{Frame, without_signature};
+use crate::kernel::{self, PAGE};
 use crate::module::{self, Object};
 use gimli::{
     BaseAddresses, CfaRule, EhFrame, EhFrameHdr, EndianSlice, NativeEndian, Register, RegisterRule,
@@ -23,16 +24,6 @@ use uncontended_trace::layout::FRAMES;
 const FARTHEST: usize = 1 << 32;
 /// A larger frame is taken for a stray frame pointer.
 const LARGEST_FRAME: usize = 1 << 20;
-/// The smallest page of any kernel.
-pub(crate) const PAGE: usize = 4096;
-
-/// One frame of a stack.
-#[derive(Clone, Copy)]
-pub(crate) struct Frame {
-    pub(crate) pc: usize,
-    pub(crate) sp: usize,
-    pub(crate) fp: usize,
-}
 
 /// The stack's memory. Only pages that the kernel could read are read here (I1).
 struct Memory {
@@ -150,9 +141,4 @@ fn along_frame_pointer(at: Frame, memory: &mut Memory) -> Option<Frame> {
     let (fp, pc) = (memory.word(at.fp)?, without_signature(memory.word(at.fp + 8)?));
     module::find(pc.checked_sub(1)?)?;
     Some(Frame { pc, sp: at.fp + 16, fp })
-}
-
-/// A return address without AArch64's pointer authentication code.
-pub(crate) fn without_signature(pc: usize) -> usize {
-    if cfg!(target_arch = "aarch64") { pc & ((1 << 48) - 1) } else { pc }
 }

@@ -32,14 +32,14 @@ impl RunReport {
             return None;
         }
         if let Some(near) = closest(pattern, locks.iter().flat_map(|lock| words(lock))) {
-            return Some(format!("Did you mean '{near}'?"));
+            return Some(format!("did you mean '{near}'?"));
         }
         locks.sort_by_key(|lock| std::cmp::Reverse(lock.wait_ns.as_ref().map(|wait| wait.total)));
         let mut places: Vec<String> = locks.into_iter().map(place).collect();
         places.dedup();
         let more = if places.len() > NAMED { ", …" } else { "" };
         places.truncate(NAMED);
-        Some(format!("There are: {}{more}.", places.join(", ")))
+        Some(format!("there are: {}{more}", places.join(", ")))
     }
 
     fn locks(&self) -> impl Iterator<Item = &Lock> {

@@ -4,8 +4,8 @@
 //! A program may create thousands of locks at one line. Each keeps its own entry in the data; all of one process, kind,
 //! class and site make one row here. A lock without a known site has a row of its own. Sums, worst times and histograms
 //! of a row are exact over its locks; percentiles come from the merged histogram.
-//! I1: every lock of the requested classes is in exactly one row, and no row is empty.
-//! Order: rows of class contention by total wait, then by acquisitions, then by id; [`apart`] has the other classes.
+//! I1: every lock is in exactly one row, and no row is empty.
+//! Order: by total wait, then by acquisitions, then by id.
 
 use crate::aggregate::{Bucket, distribution};
 use crate::run::{Class, Distribution, Frame, Kind, Lock, RunReport, TimedOut};
@@ -35,6 +35,8 @@ pub struct Row<'a> {
     pub utilisation: Option<f64>,
     /// Mean queue of all.
     pub mean_queue: Option<f64>,
+    /// Total wait of all divided by the lives of the process's threads; none if an earlier version kept the run.
+    pub wait_share: Option<f64>,
     /// Waits of all.
     pub wait: Option<Distribution>,
     /// Idle intervals of all.
@@ -88,35 +90,21 @@ impl Row<'_> {
     }
 }
 
-/// Rows of class contention, the greatest total wait first.
-pub fn contention(report: &RunReport) -> Vec<Row<'_>> {
-    rows(report, |class| class == Class::Contention)
-}
-
-/// Rows of the other classes, where waiting may be intended; the greatest total wait first.
-pub fn apart(report: &RunReport) -> Vec<Row<'_>> {
-    rows(report, |class| class != Class::Contention)
-}
-
 /// What the locks of a row share: the process, by position, and the site, or else the lock's own id.
 type Key<'a> = (usize, Kind, Class, Result<&'a Frame, u64>);
 
-fn rows(report: &RunReport, wanted: fn(Class) -> bool) -> Vec<Row<'_>> {
+/// The rows of a report, the greatest total wait first.
+pub fn rows(report: &RunReport) -> Vec<Row<'_>> {
     let mut groups: HashMap<Key, Vec<&Lock>> = HashMap::new();
     for (nth, process) in report.processes.iter().enumerate() {
-        for lock in process.locks.iter().filter(|lock| wanted(lock.class)) {
+        for lock in &process.locks {
             let site = lock.site.as_ref().ok_or(lock.id);
             groups.entry((nth, lock.kind, lock.class, site)).or_default().push(lock);
         }
     }
     debug_assert_eq!(
         groups.values().map(Vec::len).sum::<usize>(),
-        report
-            .processes
-            .iter()
-            .flat_map(|process| &process.locks)
-            .filter(|lock| wanted(lock.class))
-            .count(),
+        report.processes.iter().map(|process| process.locks.len()).sum::<usize>(),
         "I1"
     );
     let groups =
@@ -136,6 +124,7 @@ fn join(pid: u32, mut locks: Vec<&Lock>) -> Row<'_> {
         locks.iter().fold(0u64, |sum, lock| sum.saturating_add(figure(lock)))
     };
     let owner_changes = locks.iter().filter_map(|lock| lock.owner_changes);
+    let shares = locks.iter().filter_map(|lock| lock.wait_share);
     let queues = locks.iter().filter_map(|lock| lock.mean_queue);
     Row {
         pid,
@@ -147,6 +136,7 @@ fn join(pid: u32, mut locks: Vec<&Lock>) -> Row<'_> {
         owner_changes: owner_changes.reduce(u64::saturating_add),
         utilisation: locks.iter().filter_map(|lock| lock.utilisation).reduce(f64::max),
         mean_queue: queues.reduce(|sum, queue| sum + queue),
+        wait_share: shares.reduce(|sum, share| sum + share),
         wait: merge(&locks, |lock| lock.wait_ns.as_ref()),
         idle: merge(&locks, |lock| lock.idle_ns.as_ref()),
         hold: merge(&locks, |lock| lock.hold_ns.as_ref()),

@@ -65,6 +65,20 @@ pub struct Process {
     pub threads: Vec<Thread>,
 }
 
+impl Process {
+    /// The sum of its threads' lives in a run of `wall_ns`, less the time that they waited for others to end or for a
+    /// CPU, which busy neighbours lengthen. A thread counts the whole run if its life was not recorded. A process
+    /// without a known thread had one.
+    pub(crate) fn lived_ns(&self, wall_ns: u64) -> u64 {
+        let lives = self.threads.iter().map(|thread| {
+            let lived_ns = thread.lived_ns.unwrap_or(wall_ns);
+            let others = [thread.joined_ns, thread.runnable_ns].map(|ns| ns.unwrap_or(0));
+            others.into_iter().fold(lived_ns, u64::saturating_sub)
+        });
+        lives.reduce(u64::saturating_add).unwrap_or(wall_ns).max(1)
+    }
+}
+
 /// What kind of object a row is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -105,6 +119,13 @@ pub enum Class {
     Unknown,
 }
 
+impl Class {
+    /// Whether the holders of the lock cause the waiting. A gate's keeper may mean to hold the others up, but it does.
+    pub(crate) fn is_caused_by_holders(self) -> bool {
+        matches!(self, Class::Contention | Class::Gate)
+    }
+}
+
 /// One row: a lock, or one side of a read-write lock.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Lock {
@@ -142,10 +163,17 @@ pub struct Lock {
     pub utilisation: Option<f64>,
     /// Total wait divided by wall time.
     pub mean_queue: Option<f64>,
+    /// Total wait divided by the sum of the lives of the process's threads, less the time that they waited for others
+    /// to end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_share: Option<f64>,
     /// Over the waits counted in `blocked`.
     pub wait_ns: Option<Distribution>,
     /// The lock was free while a live waiter wanted it.
     pub idle_ns: Option<Distribution>,
+    /// The idle time by cause; the rest has an unknown one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_causes: Option<IdleCauses>,
     /// From acquisition to release.
     pub hold_ns: Option<Distribution>,
     /// The longest wait and the threads involved.
@@ -155,12 +183,15 @@ pub struct Lock {
     /// Waits still in progress when the run ended; they are in no other figure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unfinished: Option<Unfinished>,
-    /// Its total wait, divided; only for kinds that one thread holds at a time.
+    /// Its total wait, divided; none for semaphores that are not locks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blame: Option<Blame>,
     /// The code whose holds caused its wait, the most first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held_by: Vec<Blamed>,
+    /// The code that ended its waits, the most waiting first: of conditions, barriers and futexes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ended_by: Vec<Blamed>,
     /// The longest waits, idle intervals and holds with their times; empty if the record lacks them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moments: Vec<Moment>,
@@ -202,7 +233,7 @@ impl Lock {
 pub struct Blame {
     /// While a thread held the lock.
     pub held_ns: u64,
-    /// Until a thread ended the wait, for what is not held.
+    /// Until a thread, or its deadline, ended the wait, for what is not held.
     pub ended_ns: u64,
     /// While the lock was free. Each waiter's time counts, unlike in [`Lock::idle_ns`], which is the lock's.
     pub idle_ns: u64,
@@ -352,6 +383,17 @@ pub enum IdleCause {
     Unknown,
 }
 
+/// The idle time of a lock by cause.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct IdleCauses {
+    /// [`IdleCause::NotWoken`].
+    pub not_woken_ns: u64,
+    /// [`IdleCause::NotScheduled`].
+    pub not_scheduled_ns: u64,
+    /// [`IdleCause::Barged`].
+    pub barged_ns: u64,
+}
+
 /// One frame of a stack.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Frame {
@@ -374,8 +416,17 @@ pub struct Thread {
     pub tid: u32,
     /// Name at its end.
     pub name: String,
+    /// From its start to its end, or to the end of the run; none if its start was not recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lived_ns: Option<u64>,
     /// Time on a CPU.
     pub cpu_ns: Option<u64>,
+    /// The part of `cpu_ns` in the program's own code and its libraries.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_ns: Option<u64>,
+    /// The part of `cpu_ns` in the kernel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system_ns: Option<u64>,
     /// Time runnable but not running.
     pub runnable_ns: Option<u64>,
     /// Switches because the thread waited.
@@ -390,9 +441,37 @@ pub struct Thread {
     /// Its total wait for all locks.
     #[serde(default)]
     pub wait_ns: Option<u64>,
+    /// The part of `wait_ns` at locks of class contention or gate. The rest is waiting for work, for a turn or unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contention_wait_ns: Option<u64>,
     /// Its total wait for other threads to end.
     #[serde(default)]
     pub joined_ns: Option<u64>,
+    /// The rest of its life: it neither ran, nor was runnable, nor was in a wait that was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other_wait_ns: Option<u64>,
+}
+
+impl Thread {
+    /// Divides `cpu_ns` as the kernel's figures for user and system time are divided: their sum may be coarser.
+    pub fn divide_cpu(&mut self, user: u64, system: u64) {
+        let Some(cpu_ns) = self.cpu_ns.filter(|_| user > 0 || system > 0) else { return };
+        let share = system as f64 / (user as f64 + system as f64);
+        let system_ns = (cpu_ns as f64 * share) as u64;
+        self.system_ns = Some(system_ns.min(cpu_ns));
+        self.user_ns = Some(cpu_ns.saturating_sub(system_ns));
+    }
+
+    /// Its waiting at locks that others held: all of its waiting for locks if a version before 0.2.0 kept the run.
+    pub(crate) fn held_up_ns(&self) -> Option<u64> {
+        self.contention_wait_ns.or(self.wait_ns)
+    }
+
+    /// Its waiting for work, for a turn, for other threads to end, and what may be either.
+    pub(crate) fn work_wait_ns(&self) -> Option<u64> {
+        let work_ns = self.wait_ns?.saturating_sub(self.contention_wait_ns?);
+        Some(work_ns.saturating_add(self.joined_ns.unwrap_or(0)))
+    }
 }
 
 /// What the run saw and what it could not see.
@@ -454,6 +533,9 @@ pub struct Finding {
     pub text: String,
     /// The lock that it is about.
     pub lock: Option<u64>,
+    /// Of all locks that it stands for (those of one kind and site), [`Lock::wait_share`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_share: Option<f64>,
     /// The figures behind the sentence, by name.
     pub evidence: BTreeMap<String, f64>,
 }

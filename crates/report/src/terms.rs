@@ -46,6 +46,10 @@ pub const TERMS: &[Group] = &[
                 "from a blocked call to the acquisition, or to the end of a wait that timed out; the total is over all threads",
             ),
             (
+                "of time",
+                "the share of its threads' time that the process waited: total wait divided by the sum of its threads' lives (the whole run for a thread whose life was not recorded), less their waits for others to end and for a CPU",
+            ),
+            (
                 "idle",
                 "the time during which the lock was free while a thread waited for it; 'of wait' is its share of the waiting",
             ),
@@ -89,9 +93,22 @@ pub const TERMS: &[Group] = &[
         &[
             ("thread", "its number in the kernel"),
             ("name", "its name in the kernel"),
-            ("on CPU", "the time for which it ran"),
+            (
+                "on CPU",
+                "the time for which it ran: user, in its own code and libraries (and all, if the kernel does not divide it), and system, in the kernel",
+            ),
+            ("user, system", "the parts of the time on a CPU"),
             ("wanted CPU", "the time for which it was runnable but had no CPU"),
-            ("blocked", "how often it waited for a lock"),
+            ("locks", "its waiting at locks of class contention or gate"),
+            (
+                "work",
+                "its other waiting that was seen: for work, for a turn, for threads to end, and of class unknown",
+            ),
+            (
+                "other",
+                "the rest of its life: it slept, waited for I/O, or for locks that were not seen; and for a CPU, if that is unknown",
+            ),
+            ("blocked", "how often it waited"),
             ("own", "context switches because it slept"),
             ("forced", "context switches because it was preempted"),
         ],

@@ -269,6 +269,42 @@ fn a_semaphore_held_until_a_threads_end_is_a_hand_off() {
     }
 }
 
+/// The life of a thread is divided into what it ran, waited for, and the rest.
+#[test]
+fn a_threads_time_is_divided() {
+    let thread = |end: u64, runnable_ns, asleep_since: u64| {
+        let mut writer = Writer::new();
+        let process = writer.process(7);
+        let thread = writer.thread(process, 8);
+        let lock = writer.lock(process, 0x10, layout::kind::MUTEX);
+        let cell = writer.cell(thread, lock, 1);
+        writer.waited(cell, 1_000_000, 1_000, [0, 0]);
+        let mut set = |offset, value| writer.word(thread, offset, value);
+        // Two ticks are a nanosecond, the run starts at 1,000 and takes 10 ms.
+        set(offset_of!(layout::Thread, start_ticks), 1_001_000);
+        set(offset_of!(layout::Thread, end_ticks), end);
+        set(offset_of!(layout::Thread, asleep_since), asleep_since);
+        set(offset_of!(layout::Thread, joined), 200_000);
+        set(offset_of!(layout::Thread, cpu_ns), 2_000_000);
+        set(offset_of!(layout::Thread, system_ns), 500_000);
+        let thread = Thread { tid: 8, runnable_ns, cpu_ns: Some(1_000_000), ..Thread::default() };
+        let sampled = ThreadFacts { pid: 7, thread };
+        let report = read(&writer, Facts { threads: vec![sampled], ..facts() });
+        let found = report.processes[0].threads.iter().find(|thread| thread.tid == 8).unwrap();
+        let share = report.processes[0].locks[0].wait_share.unwrap();
+        (found.lived_ns, found.user_ns, found.system_ns, found.other_wait_ns, share)
+    };
+    let (lived, user, system, other, share) = thread(13_001_000, Some(300_000), 0);
+    assert_eq!((lived, user, system), (Some(6_000_000), Some(1_500_000), Some(500_000)));
+    assert_eq!(other, Some(6_000_000 - 2_000_000 - 300_000 - 500_000 - 100_000));
+    assert_eq!(share, 500_000.0 / 5_600_000.0);
+    assert_eq!(thread(13_001_000, None, 0).3, Some(3_400_000));
+    // It lived to the end, and waited since the ninth millisecond.
+    let (lived, user, .., other, _) = thread(0, None, 18_001_000);
+    assert_eq!((lived, user), (Some(9_500_000), None));
+    assert_eq!(other, Some(9_500_000 - 1_000_000 - 500_000 - 100_000 - 1_000_000));
+}
+
 #[test]
 fn what_has_no_meaning_for_a_kind_is_null() {
     let mut writer = Writer::new();
@@ -382,10 +418,7 @@ fn every_gap_has_its_sentence() {
     let lost = Some(FutexFacts { lost: 3, ..FutexFacts::default() });
     let unrecorded = (1..=5).map(|pid| program(pid, pid == 5)).collect();
     for (with, sentence) in [
-        (
-            Facts { delay_ns: 1_500_000_000, ..facts() },
-            "The first 1.5 s were not recorded (--delay).",
-        ),
+        (Facts { delay_ns: 1_500_000, ..facts() }, "The first 1.5 ms were not recorded (--delay)."),
         (Facts { left_running: 2, ..facts() }, "when the program ended, reported up to then: 2."),
         (Facts { other_users: 1, ..facts() }, "whose programs cannot open the record: 1."),
         (Facts { futex: lost, ..facts() }, "3 futex events came too fast to follow;"),

@@ -124,6 +124,7 @@ impl Dice {
             owner_changes: self.maybe(Dice::number),
             utilisation: self.maybe(Dice::share),
             mean_queue: self.maybe(Dice::share),
+            wait_share: self.maybe(Dice::share),
             wait_ns: self.maybe(Dice::times),
             idle_ns: self.maybe(Dice::times),
             hold_ns: self.maybe(Dice::times),
@@ -138,13 +139,9 @@ impl Dice {
                 waiter: random.stack(),
                 cause: causes[random.below(4) as usize],
             }),
-            blame: self.maybe(|random| Blame {
-                held_ns: random.number(),
-                ended_ns: random.number(),
-                idle_ns: random.number(),
-                unknown_ns: random.number(),
-            }),
+            blame: self.maybe(Dice::blame),
             held_by: (0..self.below(4)).map(|_| self.blamed()).collect(),
+            ended_by: (0..self.below(4)).map(|_| self.blamed()).collect(),
             moments: (0..self.below(5))
                 .map(|_| Moment {
                     what: whats[self.below(3) as usize],
@@ -155,6 +152,15 @@ impl Dice {
                 })
                 .collect(),
             ..lock(self.number(), kinds[self.below(6) as usize], "f")
+        }
+    }
+
+    fn blame(&mut self) -> Blame {
+        Blame {
+            held_ns: self.number(),
+            ended_ns: self.number(),
+            idle_ns: self.number(),
+            unknown_ns: self.number(),
         }
     }
 
@@ -186,6 +192,10 @@ impl Dice {
                 let threads = (0..self.below(4))
                     .map(|_| Thread {
                         name: self.text(),
+                        lived_ns: self.maybe(Dice::number),
+                        user_ns: self.maybe(Dice::number),
+                        system_ns: self.maybe(Dice::number),
+                        other_wait_ns: self.maybe(Dice::number),
                         cpu_ns: self.maybe(Dice::number),
                         runnable_ns: self.maybe(Dice::number),
                         wait_ns: self.maybe(Dice::number),

@@ -4,7 +4,7 @@ mod common;
 
 use common::*;
 use std::path::PathBuf;
-use uncontended_report::history::{Diff, History, HistoryError, KEEP_RUNS, diff};
+use uncontended_report::history::{Diff, History, HistoryError, KEEP_RUNS, Summary, diff};
 use uncontended_report::run::*;
 use uncontended_report::terminal::{Options, difference, history};
 use uncontended_testkit::Folder as Temporary;
@@ -46,7 +46,7 @@ fn a_run_comes_back_as_it_was() {
     let list = history(&kept.list().unwrap(), &Options::default());
     assert!(
         list.contains(
-            "  1  2025-11-21 14:06       0  4.21 s  1.08 s   265 ms         0  sort --parallel=4"
+            "  1  2025-11-21 14:06       0  4.21 s  91.1 s      1.08 s   265 ms  sort --parallel=4"
         ),
         "{list}"
     );
@@ -142,11 +142,12 @@ fn a_difference_matches_rows_though_lines_moved() {
     locks[0].wait_ns = times(&[MS; 100]);
     locks.retain(|lock| lock.id < 2);
     let found = diff(&before, &after);
-    assert_eq!(found.rows.len(), 2);
-    assert_eq!(found.rows[0].place, "queue_insert sort.c");
-    let waits = found.rows[0].sides.map(|side| side.unwrap().wait_ns);
+    let [queue, contended, other] = &found.rows[..] else { panic!("{found:?}") };
+    assert_eq!((queue.kind, queue.sides[1]), ("condition", None), "conditions count too");
+    assert_eq!(contended.place, "queue_insert sort.c");
+    let waits = contended.sides.map(|side| side.unwrap().wait_ns);
     assert!(waits[0] > 1_000 * MS && waits[1] == 100 * MS);
-    assert_eq!(found.rows[1].sides[1], None);
+    assert_eq!(other.sides[1], None);
 
     let folder = Folder::new();
     let kept = folder.history();
@@ -154,8 +155,36 @@ fn a_difference_matches_rows_though_lines_moved() {
     let [one, two] = numbers.map(|number| kept.load(number).unwrap().0);
     let text = difference(&one, &two, &found, &Options::default());
     assert!(text.contains("wall 4.21 s to 2.00 s (× 0.475)"), "{text}");
-    assert!(text.contains("mutex  init_node sort.c") && text.contains("gone"), "{text}");
+    assert!(text.contains("init_node sort.c") && text.contains("gone"), "{text}");
+    assert!(text.contains("wait 91.1 s to 100 ms") && text.contains("contention 1.08 s to 100 ms"));
     assert!(text.contains("unc compare"), "{text}");
+}
+
+#[test]
+fn a_class_that_flips_changes_no_total() {
+    let of = |class| {
+        let mut row = lock(1, Kind::Mutex, "push");
+        (row.class, row.wait_ns) = (class, times(&[MS; 10]));
+        RunReport { processes: vec![process(7, vec![row], vec![])], ..run(&["program"]) }
+    };
+    let (before, after) = (of(Class::Contention), of(Class::HandOff));
+    let found = diff(&before, &after);
+    assert_eq!(found.wait_ns, [10 * MS; 2]);
+    assert_eq!(found.contention_wait_ns, [10 * MS, 0]);
+    let [row] = &found.rows[..] else { panic!("one row: {found:?}") };
+    let sides = row.sides.map(|side| side.map(|side| (side.class, side.wait_ns)));
+    assert_eq!(sides, [Some(("contention", 10 * MS)), Some(("hand-off", 10 * MS))]);
+
+    let folder = Folder::new();
+    let kept = folder.history();
+    let runs = [before, after].map(|report| kept.load(kept.add(&report, 0).unwrap()).unwrap().0);
+    assert_eq!(runs.each_ref().map(|run| run.all_wait_ns), [Some(10 * MS); 2]);
+    assert_eq!(runs.each_ref().map(|run| run.wait_ns), [10 * MS, 0]);
+    let text = difference(&runs[0], &runs[1], &found, &Options::default());
+    assert!(text.contains("contention → hand-off  mutex"), "{text}");
+    // A version before this one kept no total.
+    let list = history(&[Summary { all_wait_ns: None, ..runs[0].clone() }], &Options::default());
+    assert!(list.contains("–"), "{list}");
 }
 
 /// Each figure of a side is of its own figure of the row; of several rows, the sum or the greatest.

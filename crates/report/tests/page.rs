@@ -24,14 +24,7 @@ fn page(name: &str, mut report: RunReport) -> String {
 #[test]
 fn a_run_shows_its_parts() {
     let html = page("sort", sort());
-    for part in [
-        "Contention",
-        "Worst minute",
-        "Percentiles and worst cases",
-        "Apart",
-        "Threads",
-        "Coverage",
-    ] {
+    for part in ["Locks", "Worst minute", "Percentiles and worst cases", "Threads", "Coverage"] {
         assert!(html.contains(&format!("<h2>{part}</h2>")), "{part}");
     }
     assert!(html.contains("queue_insert sort.c:3301") && html.contains("265 ms"));
@@ -44,7 +37,7 @@ fn a_run_that_saw_nothing_says_so() {
     report.coverage.nothing_seen =
         Some("The program is static: no library could be loaded into it.".to_owned());
     let html = page("nothing", report);
-    assert!(html.contains("<h2>Nothing was seen</h2>") && !html.contains("<h2>Contention</h2>"));
+    assert!(html.contains("<h2>Nothing was seen</h2>") && !html.contains("<h2>Locks</h2>"));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use uncontended_report::rows::{callers, contention, function, place, source};
+use uncontended_report::rows::{self, callers, function, place, source};
 use uncontended_report::run::*;
 
 #[test]
@@ -15,7 +15,7 @@ fn a_share_of_nothing_is_none() {
     let shares = |lock: Lock| {
         let mut report = run(&["program"]);
         report.processes = vec![process(1, vec![lock], vec![])];
-        let rows = contention(&report);
+        let rows = rows::rows(&report);
         let [row] = &rows[..] else { panic!("one row") };
         (row.blocked_share(), row.idle_share())
     };
@@ -57,7 +57,7 @@ fn a_row_puts_its_locks_together() {
     };
     let mut report = run(&["program"]);
     report.processes = vec![process(7, vec![part(1, 1), part(2, 2)], vec![])];
-    let rows = contention(&report);
+    let rows = rows::rows(&report);
     let [row] = &rows[..] else { panic!("one row: {rows:?}") };
     assert_eq!((row.pid, row.first().id, row.locks.len()), (7, 2, 2));
     let counts = [row.acquisitions, row.blocked, row.try_failed, row.attempts];
@@ -133,9 +133,9 @@ fn a_lock_matches_by_all_its_words() {
     assert_eq!(kept("other"), [9]);
     assert_eq!(kept("contention"), [1, 9]);
     for (pattern, remedy) in [
-        ("queue_isnert", "Did you mean 'queue_insert'?"),
-        ("Mutex", "Did you mean 'mutex'?"),
-        ("nothing of the kind", "There are: queue_insert sort.c:3301, other sort.c:3309."),
+        ("queue_isnert", "did you mean 'queue_insert'?"),
+        ("Mutex", "did you mean 'mutex'?"),
+        ("nothing of the kind", "there are: queue_insert sort.c:3301, other sort.c:3309"),
     ] {
         assert_eq!(report().without_match(pattern).as_deref(), Some(remedy));
         let mut none = report();

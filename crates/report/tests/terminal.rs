@@ -80,7 +80,22 @@ fn huge_figures_and_strange_names() {
     report.findings = vec![Finding {
         text: "lock #3: ".to_owned() + &"its waiters are woken late ".repeat(6),
         lock: Some(3),
+        wait_share: None,
         evidence: Default::default(),
     }];
     check("strange", &report, &plain());
+}
+
+/// Waiting without a culprit is said from 5 % on.
+#[test]
+fn waiting_without_a_culprit_is_said() {
+    let shown = |shares: &[f64]| {
+        let mut report = sort();
+        let of = |&share| Blamed { share, ..report.culprits[0].clone() };
+        report.culprits = shares.iter().map(of).collect();
+        render(&report, &plain())
+    };
+    assert!(shown(&[0.5, 0.25]).contains("25.0 % of that waiting has no known cause"));
+    assert!(shown(&[0.5, 0.4375]).contains("6.25 % of that waiting"));
+    assert!(!shown(&[0.5, 0.453125]).contains("of that waiting"));
 }

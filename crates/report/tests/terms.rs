@@ -32,7 +32,7 @@ fn every_column_is_explained() {
     };
     let heads: Vec<&str> =
         heads("share  ").chain(heads("lock  ")).chain(heads("thread  ")).collect();
-    assert_eq!(heads.len(), 4, "culprits, contention, apart, threads: {shown}");
+    assert_eq!(heads.len(), 3, "culprits, locks, threads: {shown}");
     for head in heads {
         for word in head.split("  ").map(str::trim).filter(|word| !word.is_empty()) {
             assert!(is_explained(word) || word == "of wait" || word == "class", "{word:?}");

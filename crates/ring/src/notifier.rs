@@ -16,6 +16,7 @@ use std::ptr::NonNull;
 use uncontended_atomic::{AtomicU32, Named, Ordering::Relaxed};
 use uncontended_wait::{Deadline, Sleepers, TimedOut};
 
+#[expect(unnameable_types, reason = "sealed")]
 mod sealed {
     pub trait Sealed {}
 }

@@ -55,18 +55,6 @@ impl Chain {
         }
     }
 
-    /// Outcomes that followed a bad one.
-    #[must_use]
-    pub fn after_bad(&self) -> Counts {
-        self.after[0]
-    }
-
-    /// Outcomes that followed a good one.
-    #[must_use]
-    pub fn after_good(&self) -> Counts {
-        self.after[1]
-    }
-
     /// The number of bursts of bad outcomes.
     #[must_use]
     pub fn bursts(&self) -> u64 {

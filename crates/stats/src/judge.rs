@@ -8,6 +8,9 @@
 //! # How the error budget is spent
 //! * `Csm` and `Jeffreys`: one confidence sequence, which gets all of it, gives both thresholds.
 //! * `OneSided`: the upward test and the downward test get half each; the interval is what neither refutes.
+//! # Invariants
+//! J1: a test lacks at least what the judge reckons between two looks, so no look is left out that would decide.
+//! J2: the interval contains no rate that the verdict refutes.
 //! # Evidence
 //! tests/truth_engine.rs.
 //! # Sources
@@ -202,12 +205,15 @@ impl Question {
     fn interval(&self, counts: Counts, verdict: Verdict) -> (f64, f64) {
         let [above, below] = self.prices(counts).map(|price| price.interval(self.share()));
         let both = (above.0.max(below.0), above.1.min(below.1));
-        match verdict {
+        let shown = match verdict {
             _ if both.0 <= both.1 => both,
             // They contradict each other, which has a chance of at most `max_error`: show the one that decided.
             Verdict::No => below,
             _ => above,
-        }
+        };
+        debug_assert!(verdict != Verdict::Yes || shown.0 >= self.yes_refutes().get(), "J2");
+        debug_assert!(verdict != Verdict::No || shown.1 <= self.at_least.get(), "J2");
+        shown
     }
 }
 
@@ -269,7 +275,7 @@ pub struct Judge {
     question: Question,
     counts: Counts,
     verdict: Verdict,
-    /// What the evidence for yes and for no still lacks, at best.
+    /// What the evidence for yes and for no still lacks, at best (J1).
     lacking: [f64; 2],
     /// The most that a success, and a failure, can add to the evidence for yes and for no.
     gains: [[f64; 2]; 2],
@@ -332,7 +338,13 @@ impl Judge {
     #[cold]
     fn look(&mut self) {
         let needed = -self.question.share().log();
-        self.lacking = self.question.log_evidence(self.counts).map(|e| needed - e);
+        let lacking = self.question.log_evidence(self.counts).map(|e| needed - e);
+        debug_assert!(
+            lacking.iter().zip(self.lacking).all(|(&found, reckoned)| found > reckoned - 1e-6),
+            "J1: {lacking:?} {:?}",
+            self.lacking
+        );
+        self.lacking = lacking;
         self.verdict = self.question.verdict(self.counts);
     }
 }

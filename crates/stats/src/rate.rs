@@ -81,7 +81,9 @@ impl Rate {
     /// [`Invalid::Rate`] unless `0 < p < 1`.
     pub fn new(p: f64) -> Result<Rate, Invalid> {
         if p > 0.0 && p < 1.0 {
-            Ok(Rate { p: Pair { hi: p, lo: 0.0 }, q: Pair::sum(1.0, -p) })
+            let q = Pair::sum(1.0, -p);
+            debug_assert_eq!((q.hi - 1.0) + q.lo, -p, "R1: both operations are exact");
+            Ok(Rate { p: Pair { hi: p, lo: 0.0 }, q })
         } else {
             Err(Invalid::Rate(p))
         }

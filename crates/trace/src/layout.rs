@@ -10,12 +10,14 @@
 //!              Process ─ threads ─ Thread ─ cells ─ Cell ─ cold ─ Cold
 //!                 │ │                             └ caused ─ Caused (one for each site whose holds were waited for)
 //!                 │ ├─── locks ─── Lock ─ waiters ─ WaiterList (one Lock for each generation of an address)
+//!                 │ │               └ recent ─ Recent
 //!                 │ ├─── stacks ── Stack                       (addresses; each list of addresses once)
 //!                 │ └─── modules ─ Module                      (what the addresses lie in)
 //!                 └ index: tables of lock units by address
 //! ```
 //! A `Cell` is what one thread did to one generation of a lock; only that thread writes it. A lock costs 128 bytes, a
-//! cell 384, its part for waits (`Cold`) 2,624, each site that made others wait (`Caused`) 64, and a waiter list 640.
+//! cell 384, its part for waits (`Cold`) 2,624, each site that made others wait (`Caused`) 64, a waiter list 640, and
+//! the recent holds of a mutex with a condition variable 1,600.
 //! # Invariants
 //! I1: every entry consists of integers for which any bit pattern is a value, so a torn or hostile entry is wrong but
 //!     never invalid.
@@ -32,7 +34,7 @@ pub const UNIT: usize = 64;
 /// The first bytes of every record.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"UNCRECRD");
 /// Version of this layout. Change it whenever the assertion on the fingerprint fails.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 7;
 /// Units that the header takes.
 pub const HEADER_UNITS: u32 = 64;
 /// Most frames of a stack.
@@ -41,6 +43,8 @@ pub const FRAMES: usize = 28;
 pub const ARRIVALS: usize = 64;
 /// Sites of one cell with entries of their own; the others share one more.
 pub const SITES: usize = 32;
+/// Holds of a mutex that its list of recent holds keeps: one bit each in a word.
+pub const RECENT: usize = 64;
 /// Levels of the index of locks; level `n` has [`level_slots`] slots.
 pub const LEVELS: usize = 8;
 
@@ -174,7 +178,9 @@ pub struct Thread {
     /// Stack of that hold's acquisition.
     pub blocked_by: AtomicU32,
     /// Keeps the size a multiple of a unit.
-    pub spare: [AtomicU32; 3],
+    pub spare: AtomicU32,
+    /// The part of `cpu_ns` in the kernel.
+    pub system_ns: AtomicU64,
 }
 
 /// Values of [`Lock::kind`].
@@ -249,7 +255,8 @@ pub struct Lock {
     pub first_taken: AtomicU32,
     /// The number of generations at this address before this one.
     pub generation: AtomicU32,
-    /// Ticks of the last signal (conditions).
+    /// Ticks of the last event that ends waits, by the code of `release_stack`: a signal, an arrival at a barrier, a
+    /// wake of a futex.
     pub signalled: AtomicU64,
     /// One of [`kind`].
     pub kind: AtomicU8,
@@ -261,9 +268,14 @@ pub struct Lock {
     pub free: AtomicU64,
     /// When the hold began that its last release with a timestamp ended.
     pub began: AtomicU64,
+    /// Its recent holds, from the first one on that is noted.
+    pub recent: AtomicU32,
     /// Keeps the size a multiple of a unit.
-    pub reserved: AtomicU64,
+    pub reserved: AtomicU32,
 }
+
+/// Stacks that [`WaiterList::late`] has room for.
+pub const LATE: usize = 7;
 
 /// The waiters of a lock, to compute how long it stood idle.
 #[repr(C)]
@@ -276,9 +288,9 @@ pub struct WaiterList {
     /// The next slot of `late` to write.
     pub next_late: AtomicU32,
     /// Stacks of releases that became known only after the release.
-    pub late: [Late; 7],
-    /// Keeps the size a multiple of a unit.
-    pub spare: AtomicU64,
+    pub late: [Late; LATE],
+    /// A bit for each slot: whether its thread wants to share the lock (read-write locks).
+    pub shared: AtomicU64,
 }
 
 /// The former name of [`WaiterList`].
@@ -293,6 +305,37 @@ pub struct Late {
     pub ticks: AtomicU64,
     /// Its stack.
     pub stack: AtomicU64,
+}
+
+/// Holds that ended: of a mutex, the last ones while threads that left it wait for a condition variable; of a
+/// read-write lock, those that ended while others went on.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Recent {
+    /// The holds that were noted; of a mutex, number `n` is at `n` modulo [`RECENT`].
+    pub noted: AtomicU64,
+    /// A bit for each place: whether the hold is counted among those that a thread waited for (mutexes).
+    pub counted: AtomicU64,
+    /// The holds.
+    pub holds: [PastHold; RECENT],
+    /// Up to when waiting is divided (read-write locks).
+    pub divided_to: AtomicU64,
+    /// Keeps the size a multiple of a unit.
+    pub spare: [AtomicU64; 5],
+}
+
+/// A hold that ended.
+#[repr(C)]
+#[derive(Debug)]
+pub struct PastHold {
+    /// When it began.
+    pub began: AtomicU64,
+    /// When it ended.
+    pub ended: AtomicU64,
+    /// Stack of its acquisition; 0 if unknown.
+    pub site: AtomicU32,
+    /// Stack of its release; 0 if unknown.
+    pub release: AtomicU32,
 }
 
 /// What one thread did to one lock. An uncontended pair touches the first 64 bytes and the bucket of its hold; the
@@ -362,9 +405,14 @@ pub struct Cold {
     pub try_failed: AtomicU64,
     /// The parts of this thread's waits during which the lock was free.
     pub wait_free: AtomicU64,
+    /// Sums of the idle intervals by cause: not woken, not scheduled, barged.
+    pub idle_by: [AtomicU64; 3],
     /// Keeps the size a multiple of a unit.
-    pub spare: [AtomicU64; 6],
+    pub spare: [AtomicU64; 3],
 }
+
+/// In [`Caused::passed_to`]. No stack has this number.
+pub const WAKE: u32 = u32::MAX;
 
 /// Waiting for one lock that the holds of one site caused. A cell has an entry for each of [`SITES`] sites (and
 /// site that these waited for), and one for all others.
@@ -385,7 +433,8 @@ pub struct Caused {
     pub longest: AtomicU64,
     /// Stack of the longest one's release; 0 if unknown.
     pub release: AtomicU32,
-    /// Stack of the acquisition of another lock for whose holder these holders waited meanwhile; 0 for none.
+    /// Stack of the acquisition of another lock for whose holder these holders waited meanwhile; 0 for none. [`WAKE`]
+    /// if the code of `stack` held nothing but ended the waits.
     pub passed_to: AtomicU32,
     /// The part of `wait` that fell into those waits.
     pub passed_on: AtomicU64,
@@ -473,6 +522,7 @@ const _: () = {
     assert!(size_of::<Thread>() == 2 * UNIT);
     assert!(size_of::<Lock>() == 2 * UNIT);
     assert!(size_of::<WaiterList>() == 10 * UNIT);
+    assert!(size_of::<Recent>() == 25 * UNIT);
     assert!(size_of::<Cell>() == 6 * UNIT && std::mem::offset_of!(Cell, hold) == UNIT);
     assert!(size_of::<Cold>() == 41 * UNIT);
     assert!(size_of::<Caused>() == UNIT);
@@ -500,15 +550,17 @@ const _: () = {
             processes dropped_room dropped_busy negative;
         Process: next pid parent command_bytes start_ticks command threads locks stacks modules stack_index index spare;
         Thread: next tid start_ticks end_ticks cpu_ns voluntary involuntary cells waits_for waits_since name
-            asleep_since joined blocked_from blocked_to blocked_by spare;
+            asleep_since joined blocked_from blocked_to blocked_by spare system_ns;
         Lock: address release woken open_since stack_at wanted_at owner attention release_stack holders
-            waiters away next created first_taken generation signalled kind crossed spare free began reserved;
-        WaiterList: arrivals unplaced next_late late spare;
+            waiters away next created first_taken generation signalled kind crossed spare free began recent reserved;
+        WaiterList: arrivals unplaced next_late late shared;
         Late: ticks stack;
         Cell: next lock cold depth acquisitions site caused owner_changes hold_start hold_total hold_fourth
             hold hold_carry spare hold_worst_at hold_worst;
         Cold: blocked wait_total idle_total timed_out wait_worst idle_worst wait idle timed_out_total timed_out_max
-            try_failed wait_free spare;
+            try_failed wait_free idle_by spare;
+        Recent: noted counted holds divided_to spare;
+        PastHold: began ended site release;
         Caused: next stack wait waits holds longest release passed_to passed_on
             spare;
         Extreme: ticks at release mine other cause spare;
@@ -520,5 +572,5 @@ const _: () = {
         hash = (hash ^ places[at] as u64).wrapping_mul(0x100_0000_01b3);
         at += 1;
     }
-    assert!(hash == 0xc37b_293d_6da9_d917, "the layout has changed: change VERSION");
+    assert!(hash == 0x8e77_fb9a_089c_0e75, "the layout has changed: change VERSION");
 };

@@ -12,8 +12,8 @@
 
 use crate::histogram::{COARSE, FINE, Scale};
 use crate::layout::{
-    self, Caused, Cell, Cold, Extreme, Header, Late, Lock, Module, Process, SITES, Stack, Thread,
-    UNIT, Unit, WaiterList,
+    self, Caused, Cell, Cold, Extreme, Header, LATE, Late, Lock, Module, Process, SITES, Stack,
+    Thread, UNIT, Unit, WaiterList,
 };
 pub use crate::records::{
     CausedRecord, CellAt, CellRecord, ExtremeRecord, LockRecord, ModuleRecord, ProcessRecord,
@@ -221,6 +221,8 @@ impl<'b> View<'b> {
             cell.blocked = self.u64(cold + offset_of!(Cold, blocked));
             cell.try_failed = self.u64(cold + offset_of!(Cold, try_failed));
             cell.wait_free = self.u64(cold + offset_of!(Cold, wait_free));
+            let idle_by = cold + offset_of!(Cold, idle_by);
+            cell.idle_by = std::array::from_fn(|nth| self.u64(idle_by + 8 * nth));
             cell.timed_out = TimedOutRecord {
                 count: self.u64(cold + offset_of!(Cold, timed_out)),
                 total: self.u64(cold + offset_of!(Cold, timed_out_total)),
@@ -316,7 +318,7 @@ impl<'b> View<'b> {
     /// The stack of the release at `ticks`, if it became known after the release.
     fn late_stack(&self, waiters: usize, ticks: u64) -> u32 {
         let slots =
-            (0..7).map(|slot| waiters + offset_of!(WaiterList, late) + slot * size_of::<Late>());
+            (0..LATE).map(|slot| waiters + offset_of!(WaiterList, late) + slot * size_of::<Late>());
         let mut found = slots.filter(|&slot| self.u64(slot + offset_of!(Late, ticks)) == ticks);
         found.next().map_or(0, |slot| self.u64(slot + offset_of!(Late, stack)) as u32)
     }
@@ -399,6 +401,7 @@ impl<'b> Lists<'b> {
             start_ticks: view.u64(at + offset_of!(Thread, start_ticks)),
             end_ticks: view.u64(at + offset_of!(Thread, end_ticks)),
             cpu_ns: view.u64(at + offset_of!(Thread, cpu_ns)),
+            system_ns: view.u64(at + offset_of!(Thread, system_ns)),
             voluntary: view.u64(at + offset_of!(Thread, voluntary)),
             involuntary: view.u64(at + offset_of!(Thread, involuntary)),
             blocked,

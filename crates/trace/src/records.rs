@@ -17,9 +17,9 @@ pub struct ProcessRecord {
     pub command: Vec<String>,
     /// When it started, in ticks.
     pub start_ticks: u64,
-    /// Its threads, oldest first.
-    pub locks: Vec<LockRecord>,
     /// Its locks, oldest first.
+    pub locks: Vec<LockRecord>,
+    /// Its threads, oldest first.
     pub threads: Vec<ThreadRecord>,
     /// Lists of return addresses by stack number.
     pub stacks: HashMap<u32, Vec<u64>>,
@@ -62,6 +62,8 @@ pub struct ThreadRecord {
     pub end_ticks: u64,
     /// CPU time at its end, in nanoseconds.
     pub cpu_ns: u64,
+    /// The part of `cpu_ns` in the kernel.
+    pub system_ns: u64,
     /// Voluntary context switches at its end.
     pub voluntary: u64,
     /// Involuntary context switches at its end.
@@ -109,6 +111,8 @@ pub struct CellRecord {
     pub idle: TimesRecord,
     /// The parts of its waits during which the lock was free.
     pub wait_free: u64,
+    /// Sums of the idle intervals by cause: not woken, not scheduled, barged.
+    pub idle_by: [u64; 3],
     /// Waiting that its holds caused, by site; in what a waiter that timed out recorded, another thread's holds.
     pub caused: Vec<CausedRecord>,
 }

@@ -157,6 +157,7 @@ impl Writer {
             start_ticks: self.word(unit, offset_of!(Thread, start_ticks)),
             end_ticks: self.word(unit, offset_of!(Thread, end_ticks)),
             cpu_ns: self.word(unit, offset_of!(Thread, cpu_ns)),
+            system_ns: self.word(unit, offset_of!(Thread, system_ns)),
             voluntary: self.word(unit, offset_of!(Thread, voluntary)),
             involuntary: self.word(unit, offset_of!(Thread, involuntary)),
             joined: self.word(unit, offset_of!(Thread, joined)),
@@ -202,6 +203,9 @@ impl Writer {
         self.put(cell, offset_of!(Cell, cold), cold.to_le_bytes());
         record.blocked = self.word(cold, offset_of!(Cold, blocked));
         record.try_failed = self.word(cold, offset_of!(Cold, try_failed));
+        record.wait_free = self.word(cold, offset_of!(Cold, wait_free));
+        let idle_by = |nth: usize| self.word(cold, offset_of!(Cold, idle_by) + 8 * nth);
+        record.idle_by = [0, 1, 2].map(idle_by);
         record.timed_out = TimedOutRecord {
             count: self.word(cold, offset_of!(Cold, timed_out)),
             total: self.word(cold, offset_of!(Cold, timed_out_total)),

@@ -130,6 +130,7 @@ fn watch(observer: &mut lossy::Observer<Tick, Sleepers>) -> u64 {
                 seen += 1;
                 if seen % 1_000 == 0 {
                     thread::sleep(Duration::from_millis(1));
+                    observer.skip_to_newest(); // The next frame shows prices of now.
                 }
             }
             Err(ObserveError::Lost(_)) => {}

@@ -105,5 +105,5 @@ macro_rules! gave_up {
 
 /// Compiles and runs the examples of the book's page.
 #[cfg(doctest)]
-#[doc = include_str!("../../../docs/choosing_a_primitive.md")]
+#[doc = include_str!("../docs/choosing_a_primitive.md")]
 mod book {}

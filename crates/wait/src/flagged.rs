@@ -177,6 +177,8 @@ impl<W: Width> Flagged<W> {
                 return Ok(value);
             }
             if end == Wait::TimedOut && until == deadline {
+                // Under the checker no time passes.
+                debug_assert!(cfg!(unc_model) || deadline.has_passed(), "V8 of `event_count`");
                 break;
             }
         }
@@ -193,6 +195,7 @@ impl<W: Width> Flagged<W> {
         }
         // EDGE flag (acquire): likewise.
         W::compare_exchange(&self.word, found, found.flagged(), Acquire, Relaxed).ok()?;
+        debug_assert!(found.flagged().is_flagged() && found.flagged().unflagged() == found, "I1");
         repair.set = Some(found.flagged());
         Some(found.flagged().low())
     }

@@ -20,6 +20,7 @@ mod sleepers;
 mod spin;
 #[cfg(feature = "async")]
 mod tasks;
+#[expect(unnameable_types, reason = "sealed")]
 mod width;
 
 pub use deadline::{Deadline, TimedOut};

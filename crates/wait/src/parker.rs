@@ -11,7 +11,7 @@
 //!     to wake it. Every change is an atomic read-modify-write of one word, so no fence is needed.
 //!
 //! # Evidence
-//! tests/model.rs, tests/faults.rs, tests/leaks.rs.
+//! Test below; tests/model.rs, tests/faults.rs, tests/leaks.rs.
 
 use crate::deadline::{Deadline, TimedOut};
 use std::fmt;
@@ -88,6 +88,8 @@ impl Parker {
         }
         // EDGE token (acquire): takes a token that comes at the last moment. From here on no thread needs to wake us.
         let found = self.0.swap(NONE, Acquire);
+        // Under the checker no time passes.
+        debug_assert!(found == TOKEN || cfg!(unc_model) || deadline.has_passed(), "too early");
         if found == TOKEN { Ok(()) } else { Err(TimedOut) }
     }
 }
@@ -118,5 +120,23 @@ impl fmt::Debug for Parker {
 impl fmt::Debug for Unparker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Unparker")
+    }
+}
+
+#[cfg(all(test, not(unc_model)))]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn a_deadline_is_never_early_and_leaves_the_parker_usable() {
+        let mut parker = Parker::new();
+        for ms in 0..20 {
+            let deadline = Deadline::after(Duration::from_millis(ms));
+            assert_eq!(parker.park_deadline(deadline), Err(TimedOut));
+            assert!(deadline.has_passed());
+        }
+        parker.unparker().unpark();
+        assert_eq!(parker.park_deadline(Deadline::NEVER), Ok(()));
     }
 }

@@ -3,7 +3,7 @@
 use super::flags::{ClaimFlag, OF_ONE_PROPERTY, OutputFlags, RunFlags, StopFlags};
 use super::suite;
 use crate::deliver::deliver;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -108,7 +108,7 @@ impl Flags {
     }
 
     /// The plan that the flags describe.
-    pub(crate) fn plan(&self) -> Result<ComparePlan, Failure> {
+    pub(crate) fn plan(&self) -> Result<ComparePlan, CommandFailure> {
         let (lists, scan) = (&self.parameter_list, &self.parameter_scan);
         let source = match &self.from {
             Some(path) => Source::Pairs(path.clone()),

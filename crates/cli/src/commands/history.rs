@@ -1,13 +1,13 @@
 //! `unc history`: the runs that `unc run` kept.
 
 use crate::emit;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::files;
 use clap::{Args, Subcommand};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use uncontended_report::history::{History, HistoryError, diff};
-use uncontended_report::terminal;
+use uncontended_report::{html, terminal};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -99,7 +99,7 @@ impl Arguments {
         }
     }
 
-    fn answer(self) -> Result<(), Failure> {
+    fn answer(self) -> Result<(), CommandFailure> {
         let history = History::of_user().map_err(failure)?;
         let number = |which| match which {
             Which::Number(number) => Ok(number),
@@ -113,7 +113,7 @@ impl Arguments {
                     files::write(path, &emit::json(&report)?)?;
                 }
                 if let Some(path) = &html {
-                    files::write(path, &emit::html(&report)?)?;
+                    files::write(path, html::run_page(&report))?;
                 }
                 if json.is_none() && html.is_none() {
                     print(&emit::text(&report, top, &std::io::stdout()))?;
@@ -125,7 +125,7 @@ impl Arguments {
                 let (two, later) = history.load(number(after)?).map_err(failure)?;
                 let found = diff(&earlier, &later);
                 match json {
-                    Some(path) => files::write(&path, &emit::pretty(&found)?),
+                    Some(path) => files::write(&path, &emit::json(&found)?),
                     None => print(&terminal::difference(
                         &one,
                         &two,
@@ -138,19 +138,19 @@ impl Arguments {
     }
 }
 
-fn list(history: &History, json: Option<&Path>, top: usize) -> Result<(), Failure> {
+fn list(history: &History, json: Option<&Path>, top: usize) -> Result<(), CommandFailure> {
     let runs = history.list().map_err(failure)?;
     match json {
-        Some(path) => files::write(path, &emit::pretty(&runs)?),
+        Some(path) => files::write(path, &emit::json(&runs)?),
         None => print(&terminal::history(&runs, &emit::look(top, &std::io::stdout()))),
     }
 }
 
-fn print(text: &str) -> Result<(), Failure> {
+fn print(text: &str) -> Result<(), CommandFailure> {
     files::write(Path::new("-"), text.as_bytes())
 }
 
-fn failure(error: HistoryError) -> Failure {
+fn failure(error: HistoryError) -> CommandFailure {
     let remedy = match &error {
         HistoryError::NoHome => "Set HOME.",
         HistoryError::Io(..) => "",
@@ -161,5 +161,5 @@ fn failure(error: HistoryError) -> Failure {
         HistoryError::NoSuchRun(0) => "no run is kept".to_owned(),
         _ => error.to_string(),
     };
-    Failure::new(cause, remedy)
+    CommandFailure::new(cause, remedy)
 }

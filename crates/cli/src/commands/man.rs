@@ -1,6 +1,6 @@
 //! `unc man`: writes the manual pages, generated from the same definitions as the help.
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use clap::{Args, CommandFactory};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -25,7 +25,7 @@ impl Arguments {
                     "the manual pages could not be written to {}: {error}",
                     self.folder.display()
                 );
-                eprintln!("{}", Failure::new(cause, ""));
+                eprintln!("{}", CommandFailure::new(cause, ""));
                 ExitCode::from(2)
             }
         }

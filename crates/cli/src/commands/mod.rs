@@ -18,7 +18,7 @@ mod terms;
 mod verdict;
 
 use crate::deliver::write_failure;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use clap::Subcommand;
 use std::ffi::OsString;
 use std::path::Path;
@@ -92,9 +92,9 @@ fn write_usage_error(schema: &str, words: &[OsString], error: &clap::Error) {
 }
 
 /// The flag parser's message, in one line.
-fn usage_failure(error: &clap::Error) -> Failure {
+fn usage_failure(error: &clap::Error) -> CommandFailure {
     let text = error.to_string();
     let lines: Vec<&str> =
         text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
-    Failure::new(lines.join(" ").trim_start_matches("error: "), "see --help")
+    CommandFailure::new(lines.join(" ").trim_start_matches("error: "), "see --help")
 }

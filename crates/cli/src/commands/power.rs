@@ -3,7 +3,7 @@
 use super::flags::{ClaimFlag, MethodFlag};
 use crate::console::{say, tell};
 use crate::deliver::write_failure;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::files;
 use clap::{Args, Subcommand};
 use serde::Serialize;
@@ -148,48 +148,25 @@ const SEARCHED: u64 = 200;
 /// Largest shift, in standard deviations, in the search for a decidable one.
 const FARTHEST: f64 = 16.0;
 
-/// What a plan's decidable truths are.
+/// The quantity whose true value a plan assumes.
 #[derive(Debug, Clone, Copy)]
-enum Truths {
-    Rates { threshold: f64 },
-    Ratios,
-    Shifts,
+struct Truth {
+    name: &'static str,
+    /// The value that can never be decided, more or less.
+    undecidable: f64,
+    print: fn(f64) -> String,
 }
 
-impl Truths {
-    fn name(self) -> &'static str {
-        match self {
-            Truths::Rates { .. } => "rate",
-            Truths::Ratios => "ratio",
-            Truths::Shifts => "shift",
-        }
-    }
-
-    /// The value that can never be decided, more or less.
-    fn undecidable(self) -> f64 {
-        match self {
-            Truths::Rates { threshold } => threshold,
-            Truths::Ratios => 1.0,
-            Truths::Shifts => 0.0,
-        }
-    }
-
-    /// A truth to two digits of its distance from what is undecidable, rounded away from that.
-    fn print(self, truth: f64) -> String {
-        let distance = truth - self.undecidable();
+impl Truth {
+    /// A value to two digits of its distance from what is undecidable, rounded away from that.
+    fn rounded(self, value: f64) -> String {
+        let distance = value - self.undecidable;
         if distance == 0.0 {
-            return self.given(truth);
+            return (self.print)(value);
         }
         let scale = 10f64.powf(1.0 - distance.abs().log10().floor());
         let away = if distance < 0.0 { f64::floor } else { f64::ceil };
-        self.given(away(truth * scale) / scale)
-    }
-
-    fn given(self, value: f64) -> String {
-        match self {
-            Truths::Rates { .. } => given_percent(value),
-            Truths::Ratios | Truths::Shifts => given_number(value),
-        }
+        (self.print)(away(value * scale) / scale)
     }
 }
 
@@ -213,7 +190,7 @@ struct Plan {
     /// The nearest truths on either side that the budget decides in 95 of 100 trials.
     decidable: [Option<f64>; 2],
     #[serde(skip)]
-    truths: Truths,
+    truth: Truth,
     seed: String,
 }
 
@@ -238,7 +215,7 @@ impl Flags {
 }
 
 impl SloFlags {
-    fn plan(&self) -> Result<Plan, Failure> {
+    fn plan(&self) -> Result<Plan, CommandFailure> {
         let slo = Slo {
             metric: "counts".to_string(),
             unit: "1".to_string(),
@@ -261,16 +238,14 @@ impl SloFlags {
             power::decidable_below(question, self.max_runs, searched, seed).map_err(invalid)?;
         let asked = format!("{} If the rate is {}", slo.sentence(), given_percent(self.at));
         let fewest = question.next_decision(Counts::default());
-        Ok(Plan {
-            decidable: [below, above],
-            truths: Truths::Rates { threshold: self.rate },
-            ..self.common.plan(asked, self.max_runs, &power, fewest, seed)
-        })
+        let truth = Truth { name: "rate", undecidable: self.rate, print: given_percent };
+        let decidable = ([below, above], truth);
+        Ok(self.common.plan(asked, self.max_runs, &power, fewest, decidable, seed))
     }
 }
 
 impl CompareFlags {
-    fn plan(&self) -> Result<Plan, Failure> {
+    fn plan(&self) -> Result<Plan, CommandFailure> {
         let margin = Margin::new(self.margin).map_err(invalid)?;
         let max_error = MaxError::new(self.common.max_error).map_err(invalid)?;
         let expected = Expected { ratio: self.ratio, spread: self.spread };
@@ -289,18 +264,15 @@ impl CompareFlags {
         let decidable = power::decidable_ratios(test, spread, self.max_runs, searched, seed)
             .map_err(invalid)?;
         let fewest = Paired::fewest_pairs(max_error);
-        Ok(Plan {
-            decidable,
-            truths: Truths::Ratios,
-            ..self.common.plan(asked, self.max_runs, &power, fewest, seed)
-        })
+        let truth = Truth { name: "ratio", undecidable: 1.0, print: given_number };
+        Ok(self.common.plan(asked, self.max_runs, &power, fewest, (decidable, truth), seed))
     }
 }
 
 impl PermuteFlags {
-    fn plan(&self) -> Result<Plan, Failure> {
+    fn plan(&self) -> Result<Plan, CommandFailure> {
         if !self.shift.is_finite() {
-            return Err(Failure::new("--shift is not a finite number", ""));
+            return Err(CommandFailure::new("--shift is not a finite number", ""));
         }
         let permute = Permute {
             unit: "1".to_string(),
@@ -341,12 +313,10 @@ impl PermuteFlags {
         );
         let fewest = question.next_decision(Counts::default());
         let power = power(self.shift, self.common.simulations).map_err(invalid)?;
-        Ok(Plan {
-            // Without a difference, the test finds one as often as the level says: no lower shift is decidable.
-            decidable: [None, decidable],
-            truths: Truths::Shifts,
-            ..self.common.plan(asked, self.max_runs, &power, fewest, seed)
-        })
+        let truth = Truth { name: "shift", undecidable: 0.0, print: given_number };
+        // Without a difference, the test finds one as often as the level says: no lower shift is decidable.
+        let decidable = ([None, decidable], truth);
+        Ok(self.common.plan(asked, self.max_runs, &power, fewest, decidable, seed))
     }
 }
 
@@ -357,6 +327,7 @@ impl Common {
         max_runs: u64,
         power: &Power,
         fewest_runs: u64,
+        (decidable, truth): ([Option<f64>; 2], Truth),
         seed: u64,
     ) -> Plan {
         let share = |count: u64| count as f64 / power.runs as f64;
@@ -373,20 +344,20 @@ impl Common {
             mean_runs: power.mean_trials,
             p95_runs: power.p95_trials,
             fewest_runs,
-            decidable: [None; 2],
-            truths: Truths::Shifts,
+            decidable,
+            truth,
             seed: seed.to_string(),
         }
     }
 }
 
 impl Plan {
-    fn tell(&self, common: &Common) -> Result<(), Failure> {
+    fn tell(&self, common: &Common) -> Result<(), CommandFailure> {
         let for_json = common.json.as_deref().is_some_and(|path| path.as_os_str() == "-");
         say(&self.human(), for_json)?;
         let Some(path) = &common.json else { return Ok(()) };
         let json = serde_json::to_string_pretty(self)
-            .map_err(|error| Failure::new(format!("cannot write JSON: {error}"), ""))?;
+            .map_err(|error| CommandFailure::new(format!("cannot write JSON: {error}"), ""))?;
         files::write(path, &(json + "\n"))
     }
 
@@ -407,8 +378,8 @@ impl Plan {
             whole(self.mean_runs.round() as u64),
             whole(self.fewest_runs)
         );
-        let what = self.truths.name();
-        let told = match self.decidable.map(|truth| Some(self.truths.print(truth?))) {
+        let what = self.truth.name;
+        let told = match self.decidable.map(|value| Some(self.truth.rounded(value?))) {
             [Some(below), Some(above)] => {
                 format!("if the true {what} is at most {below} or at least {above}")
             }
@@ -423,6 +394,6 @@ impl Plan {
     }
 }
 
-fn invalid(error: Invalid) -> Failure {
-    Failure::new(error.to_string(), "see unc power --help")
+fn invalid(error: Invalid) -> CommandFailure {
+    CommandFailure::new(error.to_string(), "see unc power --help")
 }

@@ -1,14 +1,14 @@
 //! `unc report`: renders a trace that `unc run --trace` kept.
 
 use crate::emit;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::files::{self, distinct};
 use crate::symbols::ElfSymbols;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use uncontended_report::run::RunReport;
-use uncontended_report::tracefile;
+use uncontended_report::{folded, html, perfetto, tracefile};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -58,7 +58,7 @@ impl Arguments {
         }
     }
 
-    fn write(&self) -> Result<(), Failure> {
+    fn write(&self) -> Result<(), CommandFailure> {
         let written = [
             ("--json", self.json.as_deref()),
             ("--html", self.html.as_deref()),
@@ -72,9 +72,9 @@ impl Arguments {
         }
         let forms: [(&Option<PathBuf>, Form); 4] = [
             (&self.json, emit::json),
-            (&self.html, emit::html),
-            (&self.folded, emit::folded),
-            (&self.perfetto, emit::perfetto),
+            (&self.html, |report| Ok(html::run_page(report).into_bytes())),
+            (&self.folded, |report| Ok(folded::render(report).into_bytes())),
+            (&self.perfetto, |report| emit::json(&perfetto::render(report))),
         ];
         let mut written = false;
         for (path, form) in forms {
@@ -92,7 +92,7 @@ impl Arguments {
         Ok(())
     }
 
-    fn report(&self) -> Result<RunReport, Failure> {
+    fn report(&self) -> Result<RunReport, CommandFailure> {
         let refused = |error: &dyn std::fmt::Display| unreadable(&self.trace, &error.to_string());
         let bytes = std::fs::read(&self.trace).map_err(|error| refused(&error))?;
         let (record, facts) = tracefile::decode(&bytes).map_err(|error| refused(&error))?;
@@ -102,9 +102,9 @@ impl Arguments {
 }
 
 /// Writes one form of a report.
-type Form = fn(&RunReport) -> Result<Vec<u8>, Failure>;
+type Form = fn(&RunReport) -> Result<Vec<u8>, CommandFailure>;
 
-fn unreadable(path: &Path, cause: &str) -> Failure {
-    let remedy = "Keep a trace with `unc run --trace FILE -- PROGRAM`.";
-    Failure::new(format!("{} cannot be read as a trace: {cause}", path.display()), remedy)
+fn unreadable(path: &Path, cause: &str) -> CommandFailure {
+    let remedy = "keep a trace with `unc run --trace FILE -- PROGRAM`";
+    CommandFailure::new(format!("{} cannot be read as a trace: {cause}", path.display()), remedy)
 }

@@ -1,6 +1,6 @@
 //! `unc run`: runs a program under the observer and reports where its threads waited.
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::run::plan::{Plan, Refusal};
 use crate::run::session;
 use clap::Args;
@@ -102,9 +102,9 @@ impl Arguments {
 /// Without this check, the parser would take an unknown flag for the program's name.
 fn refuse_flag(arguments: &Arguments) -> Result<(), Refusal> {
     match &arguments.command[0].to_string_lossy() {
-        flag if flag.starts_with('-') => Err(Failure::new(
+        flag if flag.starts_with('-') => Err(CommandFailure::new(
             format!("unknown flag {flag}"),
-            "See `unc run --help`; the program goes after `--`.",
+            "see `unc run --help`; the program goes after `--`",
         )
         .into()),
         _ => Ok(()),
@@ -117,7 +117,9 @@ fn refuse_stdout(arguments: &Arguments) -> Result<(), Refusal> {
     for (flag, path) in outputs {
         if path.as_ref().is_some_and(|path| path.as_os_str() == "-") {
             let cause = format!("{flag} - is refused: stdout belongs to the program");
-            return Err(Failure::new(cause, "Name a file instead; /dev/stderr is one.").into());
+            return Err(
+                CommandFailure::new(cause, "name a file instead; /dev/stderr is one").into()
+            );
         }
     }
     Ok(())

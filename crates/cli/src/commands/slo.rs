@@ -3,7 +3,7 @@
 use super::flags::{MethodFlag, OF_ONE_PROPERTY, OutputFlags, RunFlags, StopFlags};
 use super::suite;
 use crate::deliver::deliver;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -85,7 +85,7 @@ impl Flags {
     }
 
     /// The plan that the flags describe.
-    pub(crate) fn plan(&self) -> Result<SloPlan, Failure> {
+    pub(crate) fn plan(&self) -> Result<SloPlan, CommandFailure> {
         Ok(SloPlan {
             bound: SloPlan::bound(self.at_most, self.at_least),
             source: Source::new(self.counts.clone(), self.from.clone(), self.command.clone())?,

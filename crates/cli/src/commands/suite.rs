@@ -6,7 +6,7 @@
 use super::flags::OutputFlags;
 use crate::console::{say, tell};
 use crate::deliver::{self, Forms};
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::files;
 use serde_json::{Value as Json, json};
 use std::path::Path;
@@ -20,7 +20,7 @@ use uncontended_report::verdict::{human, markdown, page, sentences};
 const SCHEMA: &str = "uncontended.verdict-suite/1";
 
 /// A judged property.
-pub(crate) type Judged = (String, Result<Verdict, Failure>);
+pub(crate) type Judged = (String, Result<Verdict, CommandFailure>);
 
 /// The result of a suite.
 pub(crate) struct Outcome {
@@ -61,19 +61,20 @@ pub(crate) fn execute(path: &Path, max_error: Option<f64>, output: &OutputFlags)
     ExitCode::from(answer.exit_status())
 }
 
-fn read(path: &Path, max_error: Option<f64>) -> Result<Suite, Failure> {
+fn read(path: &Path, max_error: Option<f64>) -> Result<Suite, CommandFailure> {
     let failed = |cause: String| {
-        Failure::new(
+        CommandFailure::new(
             format!("{}: {cause}", path.display()),
             "a suite has max-error, [[slo]], [[compare]] and [[permute]]; their keys have the names of those commands' flags",
         )
     };
-    let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| failed(format!("cannot be read: {error}")))?;
     Suite::parse(&text, max_error).map_err(failed)
 }
 
 /// Refuses a file to write that the suite also writes or reads elsewhere.
-fn distinct(suite: &Path, properties: &[Property], forms: &Forms) -> Result<(), Failure> {
+fn distinct(suite: &Path, properties: &[Property], forms: &Forms) -> Result<(), CommandFailure> {
     let (mut logs, mut read) = (Vec::new(), Vec::new());
     for Property { name, plan } in properties {
         let files = plan.files();
@@ -89,7 +90,7 @@ fn named<'a>(files: &'a [(String, &Path)]) -> Vec<files::Named<'a>> {
     files.iter().map(|(name, path)| (name.as_str(), Some(*path))).collect()
 }
 
-fn judge(suite: Suite, output: &OutputFlags, for_json: bool) -> Result<Outcome, Failure> {
+fn judge(suite: Suite, output: &OutputFlags, for_json: bool) -> Result<Outcome, CommandFailure> {
     let Suite { properties, max_error, share } = suite;
     let mut outcome = Outcome { judged: Vec::new(), worst: Answer::Yes, max_error, share };
     for property in properties {
@@ -97,7 +98,7 @@ fn judge(suite: Suite, output: &OutputFlags, for_json: bool) -> Result<Outcome, 
             outcome.add(Answer::Undecided);
             break;
         }
-        let verdict = property.plan.verdict(output.told()).map_err(Failure::from);
+        let verdict = property.plan.verdict(output.told()).map_err(CommandFailure::from);
         say(&format!("{}: {}", property.name, said(&verdict, human)), for_json)?;
         outcome.add(verdict.as_ref().map_or(Answer::Error, |verdict| verdict.finding.verdict));
         outcome.judged.push((property.name, verdict));
@@ -113,7 +114,7 @@ impl Outcome {
     }
 
     /// The whole suite as one page.
-    fn page(&self) -> Result<String, Failure> {
+    fn page(&self) -> Result<String, CommandFailure> {
         let facts = [
             format!("verdict: {}", self.worst.name()),
             format!("error of all together at most {}", at_most_percent(self.max_error)),
@@ -137,14 +138,17 @@ impl Outcome {
 }
 
 /// The lines about one property, for people.
-pub(crate) fn said(verdict: &Result<Verdict, Failure>, say: fn(&Verdict) -> String) -> String {
+pub(crate) fn said(
+    verdict: &Result<Verdict, CommandFailure>,
+    say: fn(&Verdict) -> String,
+) -> String {
     match verdict {
         Ok(verdict) => say(verdict),
         Err(failure) => format!("error\n{failure}\n"),
     }
 }
 
-fn write(mut outcome: Outcome, forms: &Forms) -> Result<(), Failure> {
+fn write(mut outcome: Outcome, forms: &Forms) -> Result<(), CommandFailure> {
     say(&format!("{}\n", outcome.sentence()), forms.takes_stdout())?;
     if let Some(path) = &forms.html {
         files::write(path, &outcome.page()?)?;
@@ -170,7 +174,7 @@ fn write(mut outcome: Outcome, forms: &Forms) -> Result<(), Failure> {
         Ok(entry)
     };
     let properties: Vec<Json> =
-        outcome.judged.iter_mut().map(entry).collect::<Result<_, Failure>>()?;
+        outcome.judged.iter_mut().map(entry).collect::<Result<_, CommandFailure>>()?;
     let all = json!({
         "schema": SCHEMA,
         "verdict": outcome.worst.name(),

@@ -2,7 +2,7 @@
 
 use super::flags::OutputFlags;
 use crate::deliver::deliver;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use clap::Args;
 use std::fs::File;
 use std::io::BufReader;
@@ -30,10 +30,10 @@ impl Flags {
         deliver(|| self.verdict(), &self.output.forms(), None, &[("LOG", Some(&self.log))])
     }
 
-    fn verdict(&self) -> Result<Verdict, Failure> {
+    fn verdict(&self) -> Result<Verdict, CommandFailure> {
         let path = self.log.display();
         let unreadable = |cause: String| {
-            Failure::new(format!("{path}: {cause}"), "give the file that --log wrote")
+            CommandFailure::new(format!("{path}: {cause}"), "give the file that --log wrote")
         };
         let file = File::open(&self.log).map_err(|error| unreadable(error.to_string()))?;
         let mut log = record::read(BufReader::new(file)).map_err(unreadable)?;
@@ -53,7 +53,7 @@ impl Flags {
         let mut verdict = trial::verdict(trial.as_ref(), &log.head, stop);
         let now = verdict.finding.verdict.name();
         if let Some((_, then)) = log.end.filter(|(_, then)| then != now) {
-            return Err(Failure::new(
+            return Err(CommandFailure::new(
                 format!("{path} says '{then}', but its runs give '{now}'"),
                 "the log was edited, or written by a version that uses another method",
             ));

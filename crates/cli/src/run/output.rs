@@ -4,7 +4,7 @@
 //! An unwritable file is reported before the program runs. An existing file keeps its content until the new content is
 //! written; a file created by [`Output::open`] is removed if nothing was ever written to it.
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -19,25 +19,25 @@ pub(crate) struct Output {
 
 impl Output {
     /// Opens `path` for writing.
-    pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
+    pub(crate) fn open(path: &Path) -> Result<Self, CommandFailure> {
         let existed = path.exists();
         let mut options = OpenOptions::new();
         match options.write(true).create(true).truncate(false).open(path) {
             Ok(file) => Ok(Output { path: path.to_owned(), file, untouched: !existed }),
-            Err(error) => Err(Failure::new(
+            Err(error) => Err(CommandFailure::new(
                 format!("{} cannot be written: {error}; nothing was started", path.display()),
-                "Name a file in a directory that exists and that you may write to.",
+                "name a file in a directory that exists and that you may write to",
             )),
         }
     }
 
     /// Writes the parts of `content`, in order, as the whole file.
-    pub(crate) fn write(mut self, content: &[&[u8]]) -> Result<(), Failure> {
+    pub(crate) fn write(mut self, content: &[&[u8]]) -> Result<(), CommandFailure> {
         self.untouched = false;
         self.replace(content).map_err(|error| {
-            Failure::new(
+            CommandFailure::new(
                 format!("{} could not be written: {error}", self.path.display()),
-                "The program ran undisturbed; only this file is incomplete.",
+                "the program ran undisturbed; only this file is incomplete",
             )
         })
     }

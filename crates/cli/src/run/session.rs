@@ -8,7 +8,7 @@ use super::record::Record;
 use super::supervise::{self, Schedule};
 use super::threads::ThreadWatch;
 use crate::emit;
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::files::distinct;
 use crate::run::plan::{Plan, Refusal};
 use crate::symbols::ElfSymbols;
@@ -97,7 +97,7 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
 fn refuse_if_ended(signals: &Signals) -> Result<(), Refusal> {
     while let Some(received) = signals.wait(Duration::ZERO) {
         if supervise::ENDING.contains(&received.signal) {
-            let failure = Failure::new("a signal came before the program was started", "");
+            let failure = CommandFailure::new("a signal came before the program was started", "");
             return Err(Refusal { failure, status: 128 + received.signal as u8 });
         }
     }
@@ -126,7 +126,7 @@ pub(crate) struct Outputs {
 }
 
 impl Outputs {
-    fn open(plan: &Plan) -> Result<Self, Failure> {
+    fn open(plan: &Plan) -> Result<Self, CommandFailure> {
         let written = [
             ("--json", plan.json.as_deref()),
             ("--html", plan.html.as_deref()),
@@ -143,16 +143,16 @@ fn refusal(name: &OsStr, missing: &Missing) -> Refusal {
     let name = name.to_string_lossy();
     match missing {
         Missing::NotFound => Refusal {
-            failure: Failure::new(
+            failure: CommandFailure::new(
                 format!("{name}: no such program"),
-                "Give its path, or a name that is in PATH.",
+                "give its path, or a name that is in PATH",
             ),
             status: 127,
         },
         Missing::NotExecutable(reason) => Refusal {
-            failure: Failure::new(
+            failure: CommandFailure::new(
                 format!("{name} cannot be executed: {reason}"),
-                "Name a program or a script.",
+                "name a program or a script",
             ),
             status: 126,
         },
@@ -161,18 +161,19 @@ fn refusal(name: &OsStr, missing: &Missing) -> Refusal {
 
 fn no_record(error: &std::io::Error) -> Refusal {
     let remedy = match error.kind() {
-        std::io::ErrorKind::FileTooLarge => "The file size limit applies to it: raise `ulimit -f`.",
+        std::io::ErrorKind::FileTooLarge => "raise `ulimit -f`: the file size limit applies to it",
         _ => "",
     };
-    Failure::new(format!("could not create the memory for the record: {error}"), remedy).into()
+    CommandFailure::new(format!("could not create the memory for the record: {error}"), remedy)
+        .into()
 }
 
-fn unreadable(error: std::io::Error) -> Failure {
+fn unreadable(error: std::io::Error) -> CommandFailure {
     own("read the record", &error).failure
 }
 
 fn own(what: &str, error: &std::io::Error) -> Refusal {
-    Failure::new(format!("could not {what}: {error}"), "").into()
+    CommandFailure::new(format!("could not {what}: {error}"), "").into()
 }
 
 fn nanoseconds(duration: Duration) -> u64 {
@@ -225,7 +226,7 @@ fn spawn(
 ) -> Result<Child, Refusal> {
     const NO_PROGRAM: i32 = 8; // ENOEXEC
     let name = plan.command[0].to_string_lossy();
-    let no_nul = |_| Failure::new(format!("{name}: an argument has a NUL byte in it"), "");
+    let no_nul = |_| CommandFailure::new(format!("{name}: an argument has a NUL byte in it"), "");
     let words = plan.command.iter().map(|word| CString::new(word.as_bytes()));
     let mut words = words.collect::<Result<Vec<_>, _>>().map_err(no_nul)?;
     let path = CString::new(path.as_os_str().as_bytes()).map_err(no_nul)?;
@@ -240,11 +241,14 @@ fn spawn(
     };
     started.map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => Refusal {
-            failure: Failure::new(format!("{name}: its interpreter or loader was not found"), ""),
+            failure: CommandFailure::new(
+                format!("{name}: its interpreter or loader was not found"),
+                "",
+            ),
             status: 127,
         },
         _ => Refusal {
-            failure: Failure::new(format!("{name} cannot be executed: {error}"), ""),
+            failure: CommandFailure::new(format!("{name} cannot be executed: {error}"), ""),
             status: 126,
         },
     })

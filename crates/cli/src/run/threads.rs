@@ -170,7 +170,7 @@ fn figures(task: &Path, tid: u32) -> Option<Thread> {
     let schedstat = fs::read_to_string(task.join("schedstat")).unwrap_or_default();
     let mut times = schedstat.split_whitespace().map(|number| number.parse().ok());
     let sched = fs::read_to_string(task.join("sched")).unwrap_or_default();
-    Some(Thread {
+    let mut thread = Thread {
         tid,
         name: field("Name")?.to_owned(),
         cpu_ns: times.next().flatten(),
@@ -180,7 +180,19 @@ fn figures(task: &Path, tid: u32) -> Option<Thread> {
             .and_then(|number| number.parse().ok()),
         migrations: migrations(&sched),
         ..Thread::default()
-    })
+    };
+    let stat = fs::read_to_string(task.join("stat")).unwrap_or_default();
+    if let Some([user, system]) = user_and_system(&stat) {
+        thread.divide_cpu(user, system);
+    }
+    Some(thread)
+}
+
+/// User and system time in clock ticks: the fields `utime` and `stime`. The name before them may contain spaces.
+fn user_and_system(stat: &str) -> Option<[u64; 2]> {
+    let (_, fields) = stat.rsplit_once(") ")?;
+    let mut fields = fields.split(' ').skip(11).map(|field| field.parse().ok());
+    Some([fields.next()??, fields.next()??])
 }
 
 fn migrations(sched: &str) -> Option<u64> {
@@ -210,6 +222,15 @@ mod tests {
         let seen = watch.into_facts();
         assert!(seen.iter().any(|facts| facts.thread.name == "watched"));
         assert!(seen.iter().all(|facts| facts.thread.voluntary_switches.is_some()));
+    }
+
+    #[test]
+    fn user_and_system_time_follow_a_name_with_spaces() {
+        let stat = "7 (a) b c) S 1 2 3 4 5 6 7 8 9 10 1234 567 13 14\n";
+        assert_eq!(user_and_system(stat), Some([1234, 567]));
+        assert_eq!(user_and_system(""), None);
+        let own = user_and_system(&fs::read_to_string("/proc/self/stat").unwrap());
+        assert!(own.is_some());
     }
 
     #[test]

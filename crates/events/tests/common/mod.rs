@@ -2,6 +2,9 @@
 #![allow(dead_code, reason = "each test file uses a part of it")]
 #![allow(clippy::disallowed_types)] // The clock.
 
+pub(crate) mod party;
+pub(crate) mod rows;
+
 use std::ptr::NonNull;
 use uncontended_atomic::Ordering::Relaxed;
 use uncontended_events::generations;
@@ -82,6 +85,10 @@ impl Site for At {
 
     fn recorder(self) -> &'static Recorder {
         self.recorder
+    }
+
+    fn is_here(self) -> bool {
+        true
     }
 
     fn ticks(self) -> u64 {

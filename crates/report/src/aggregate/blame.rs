@@ -6,10 +6,11 @@
 
 use super::locks::site;
 use super::stacks::Stacks;
-use crate::run::{Blame, Blamed, BlamedKind, Class, Frame, Lock, Process};
+use crate::run::{Blame, Blamed, BlamedKind, Frame, Lock, Process};
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use uncontended_trace::reader::{CellRecord, ProcessRecord, Record};
+use uncontended_trace::layout::WAKE;
+use uncontended_trace::reader::{CausedRecord, CellRecord, ProcessRecord, Record};
 
 /// The stack of the release for each stack of an acquisition, where one is known.
 pub(super) struct Sites {
@@ -56,6 +57,8 @@ pub(super) struct Division {
     pub(super) blame: Option<Blame>,
     /// The code whose holds caused the waiting.
     pub(super) held_by: Vec<Blamed>,
+    /// The code that ended the waiting, for what is not held.
+    pub(super) ended_by: Vec<Blamed>,
     /// The same after chains: what a holder passed on is the other holder's.
     pub(super) followed: Vec<Blamed>,
 }
@@ -70,7 +73,7 @@ pub(super) fn divide<'c>(
 ) -> Division {
     let free_ns = super::sum(cells.clone().map(|cell| ns(cell.wait_free)));
     let (mut held_by, mut followed) = (Vec::new(), Vec::new());
-    for caused in cells.flat_map(|cell| &cell.caused) {
+    for caused in cells.flat_map(|cell| &cell.caused).filter(|caused| caused.passed_to != WAKE) {
         let piece = Blamed {
             wait_ns: ns(caused.wait),
             waits: caused.waits,
@@ -98,7 +101,32 @@ pub(super) fn divide<'c>(
     let idle_ns = free_ns.min(total_ns - held_ns);
     let unknown_ns = total_ns - held_ns - idle_ns;
     let blame = Some(Blame { held_ns, ended_ns: 0, idle_ns, unknown_ns });
-    Division { blame, held_by, followed: merged(followed) }
+    Division { blame, held_by, followed: merged(followed), ..Division::default() }
+}
+
+/// The same for what no thread holds: a wait is ended by another thread, by its deadline, or by nothing that was seen.
+pub(super) fn ended<'c>(
+    cells: impl Iterator<Item = &'c CellRecord> + Clone,
+    total_ns: u64,
+    ns: impl Fn(u64) -> u64,
+    sites: &Sites,
+    stacks: &mut Stacks<'_>,
+) -> Division {
+    let piece = |caused: &CausedRecord| Blamed {
+        kind: BlamedKind::Wake,
+        wait_ns: ns(caused.wait),
+        waits: caused.waits,
+        longest_ns: ns(caused.longest),
+        ..sites.piece(caused.stack, stacks)
+    };
+    let timed_out_ns = super::sum(cells.clone().map(|cell| ns(cell.timed_out.total)));
+    let wakes = cells.flat_map(|cell| &cell.caused).filter(|caused| caused.passed_to == WAKE);
+    let mut ended_by = merged(wakes.map(piece).collect());
+    let booked_ns = super::sum(ended_by.iter().map(|piece| piece.wait_ns));
+    share_out(&mut ended_by, total_ns.max(booked_ns));
+    let ended_ns = booked_ns.saturating_add(timed_out_ns).min(total_ns);
+    let blame = Blame { ended_ns, unknown_ns: total_ns - ended_ns, ..Blame::default() };
+    Division { blame: Some(blame), ended_by, ..Division::default() }
 }
 
 /// The code that held a lock: the innermost function of the acquisition's stack whose return address is also in that of
@@ -154,10 +182,10 @@ fn share_out(pieces: &mut [Blamed], total_ns: u64) {
 }
 
 /// The code that caused the waiting at all locks of class contention or gate, after chains, the most first: `followed`
-/// is each lock's. A gate's keeper may mean to hold the others up, but it does.
+/// is each lock's.
 pub(super) fn culprits(processes: &[Process], followed: Vec<Vec<Blamed>>) -> Vec<Blamed> {
     let locks = processes.iter().flat_map(|process| &process.locks);
-    let is_ranked = |(lock, _): &(&Lock, _)| matches!(lock.class, Class::Contention | Class::Gate);
+    let is_ranked = |(lock, _): &(&Lock, _)| lock.class.is_caused_by_holders();
     let (contended, followed): (Vec<&Lock>, Vec<Vec<Blamed>>) =
         locks.zip(followed).filter(is_ranked).unzip();
     let total = |lock: &&Lock| lock.wait_ns.as_ref().map_or(0, |wait| wait.total);

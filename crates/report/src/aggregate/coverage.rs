@@ -1,9 +1,10 @@
 //! What a run could not see, in sentences.
 
-use super::sum;
+use super::{sum, threads};
 use crate::facts::{Facts, FutexFacts, Unrecorded};
 use crate::run::{Coverage, NotRecording, Process};
 use std::collections::{BTreeMap, HashMap, HashSet};
+use uncontended_figures::{Dimension, given};
 use uncontended_trace::reader::Record;
 
 /// The gaps that the record reports about itself.
@@ -33,9 +34,7 @@ pub(super) fn accounted(record: &Record<'_>, wall_ns: u64) -> Accounted {
     let mut accounted = Accounted::new();
     for image in &record.processes {
         for thread in &image.threads {
-            let slept = thread.asleep_since.filter(|_| thread.end_ticks == 0);
-            let since_ns = slept.and_then(|since| since.checked_sub(record.start_ticks)).map(ns);
-            let still = since_ns.map_or(0, |since| wall_ns.saturating_sub(since));
+            let still = threads::unfinished_ns(record, thread, wall_ns);
             let known = accounted.entry((image.pid, thread.tid)).or_default();
             *known = sum([*known, ns(thread.waited), ns(thread.joined), still]);
         }
@@ -72,8 +71,8 @@ pub(super) fn coverage(
         ));
     }
     if facts.delay_ns > 0 {
-        let seconds = facts.delay_ns as f64 / 1e9;
-        unseen.push(format!("The first {seconds} s were not recorded (--delay)."));
+        let delay = given(facts.delay_ns as f64, Dimension::Time);
+        unseen.push(format!("The first {delay} were not recorded (--delay)."));
     }
     if facts.left_running > 0 {
         let text = "Processes still running when the program ended, reported up to then";

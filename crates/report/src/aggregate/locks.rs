@@ -1,13 +1,13 @@
 //! Rows of locks: merges the parts of all threads.
 
-use super::blame::{Division, Sites, divide};
+use super::blame::{Division, Sites, divide, ended};
 use super::classify::{Part, classify};
 use super::distribution::Bucket;
 use super::stacks::Stacks;
 use super::times::{Longest, Times};
 use crate::run::{
-    Blame, Blamed, Class, Frame, IdleCause, Kind, Lock, Moment, Span, TimedOut, Unfinished,
-    WorstIdle, WorstWait,
+    Blame, Blamed, Class, Frame, IdleCause, IdleCauses, Kind, Lock, Moment, Span, TimedOut,
+    Unfinished, WorstIdle, WorstWait,
 };
 use std::collections::HashMap;
 use uncontended_trace::layout::{cause, kind};
@@ -21,14 +21,24 @@ type Cells<'a> = Vec<(&'a ThreadRecord, CellRecord)>;
 /// A longest time: the thread, and the record's entry.
 type Note = (u32, ExtremeRecord);
 
-/// One row per lock lifetime of a process image that any thread touched, and the code to blame for its waiting after
-/// chains. Ids are left at zero.
+/// The rows of a process image.
+#[derive(Default)]
+pub(super) struct Rows {
+    /// One per lock lifetime that any thread touched. Ids are left at zero.
+    pub(super) locks: Vec<Lock>,
+    /// For each, the code to blame for its waiting after chains.
+    pub(super) followed: Vec<Vec<Blamed>>,
+    /// Each thread's waiting, in ticks, at those whose holders cause it.
+    pub(super) contended: HashMap<u32, u64>,
+}
+
+/// The rows of `image`.
 pub(super) fn rows(
     record: &Record<'_>,
     image: &ProcessRecord,
     wall_ns: u64,
     stacks: &mut Stacks<'_>,
-) -> Vec<(Lock, Vec<Blamed>)> {
+) -> Rows {
     let mut cells: HashMap<u32, Vec<(&ThreadRecord, CellAt)>> = HashMap::new();
     for thread in &image.threads {
         for &cell in &thread.cells {
@@ -38,11 +48,21 @@ pub(super) fn rows(
     let sites = Sites::new(record, image);
     let scale = Scale { record, wall_ns, pid: image.pid };
     let touched = image.locks.iter().filter_map(|lock| Some((lock, cells.remove(&lock.unit)?)));
-    let rows = touched.map(|(lock, cells)| {
+    let mut rows = Rows::default();
+    for (lock, cells) in touched {
         let cells = cells.into_iter().map(|(thread, cell)| (thread, record.cell(cell)));
-        scale.row(lock, &cells.collect(), &sites, stacks)
-    });
-    rows.collect()
+        let cells: Cells = cells.collect();
+        let (lock, followed) = scale.row(lock, &cells, &sites, stacks);
+        if lock.class.is_caused_by_holders() {
+            for (thread, cell) in &cells {
+                let sum = rows.contended.entry(thread.tid).or_default();
+                *sum = sum.saturating_add(cell.wait.total);
+            }
+        }
+        rows.locks.push(lock);
+        rows.followed.push(followed);
+    }
+    rows
 }
 
 /// Converts the record's ticks into figures.
@@ -84,27 +104,24 @@ impl Scale<'_> {
         sites: &Sites,
         stacks: &mut Stacks<'_>,
     ) -> (Lock, Vec<Blamed>) {
-        let sum =
-            |figure: fn(&CellRecord) -> u64| super::sum(cells.iter().map(|(_, cell)| figure(cell)));
+        type Figure = fn(&CellRecord) -> u64;
+        let sum = |figure: Figure| super::sum(cells.iter().map(|(_, cell)| figure(cell)));
         let wait = self.gather(cells.iter().map(|(thread, cell)| (*thread, &cell.wait)));
         let idle = self.gather(cells.iter().map(|(thread, cell)| (*thread, &cell.idle)));
         let hold = self.gather(cells.iter().map(|(thread, cell)| (*thread, &cell.hold)));
         let kind = kind_of(lock.kind);
         let meaning = Meaning::of(kind, lock.crossed);
-        let owner_changes = sum(|cell| cell.owner_changes);
         let (created, first_taken) = (stacks.frames(lock.created), stacks.frames(lock.first_taken));
         let of_wall = |ns: u64| (self.wall_ns > 0).then(|| ns as f64 / self.wall_ns as f64);
         let hold_ns = hold.distribution().filter(|_| meaning.hold && self.record.holds);
-        let is_blamed = meaning.blame && (kind != Kind::Semaphore || hold.total_ns() > 0);
-        let Division { blame, held_by, followed } = match wait.total_ns() {
-            total_ns if is_blamed && total_ns > 0 => self.divide(cells, total_ns, sites, stacks),
-            _ => Division::default(),
-        };
+        let is_held = meaning.blame && (kind != Kind::Semaphore || hold.total_ns() > 0);
+        let division = (wait.total_ns() > 0)
+            .then(|| self.divide(cells, is_held, wait.total_ns(), sites, stacks));
+        let Division { blame, held_by, ended_by, followed } = division.unwrap_or_default();
         let lock = Lock {
             id: 0,
             kind,
-            class: match self.class(kind, meaning, cells, owner_changes) {
-                // Two threads that hold it all the time do not hand a free lock over.
+            class: match self.class(kind, meaning, cells, sum(|cell| cell.owner_changes)) {
                 Class::HandOff if kind != Kind::Semaphore && is_mostly_held(blame) => {
                     Class::Contention
                 }
@@ -112,6 +129,7 @@ impl Scale<'_> {
             },
             blame,
             held_by,
+            ended_by,
             site: site(&created).or_else(|| site(&first_taken)),
             address: format!("{:#x}", lock.address),
             life: lock.generation,
@@ -121,9 +139,10 @@ impl Scale<'_> {
             timed_out: self.timed_out(cells),
             threads: u32::try_from(cells.iter().filter(|(_, cell)| cell.acquisitions > 0).count())
                 .unwrap_or(u32::MAX),
-            owner_changes: meaning.owner.then_some(owner_changes),
+            owner_changes: meaning.owner.then(|| sum(|cell| cell.owner_changes)),
             utilisation: hold_ns.as_ref().and_then(|hold| of_wall(hold.total)),
             mean_queue: of_wall(wait.total_ns()),
+            wait_share: None,
             worst_wait: wait.longest().first().map(|longest| WorstWait {
                 ns: longest.ns,
                 waiter: stacks.frames(longest.note.1.mine),
@@ -139,6 +158,7 @@ impl Scale<'_> {
                 .moments(meaning, [(Span::Wait, &wait), (Span::Idle, &idle), (Span::Hold, &hold)]),
             wait_ns: wait.distribution(),
             idle_ns: idle.distribution().filter(|_| meaning.idle),
+            idle_causes: (meaning.idle && idle.total_ns() > 0).then(|| self.idle_causes(cells)),
             hold_ns,
             unfinished: self.unfinished(kind, meaning, lock, cells),
             created,
@@ -150,12 +170,24 @@ impl Scale<'_> {
     fn divide(
         self,
         cells: &Cells<'_>,
+        is_held: bool,
         total_ns: u64,
         sites: &Sites,
         stacks: &mut Stacks<'_>,
     ) -> Division {
         let cells = cells.iter().map(|(_, cell)| cell);
-        divide(cells, total_ns, |ticks| self.ns(ticks), sites, stacks)
+        let ns = |ticks| self.ns(ticks);
+        match is_held {
+            true => divide(cells, total_ns, ns, sites, stacks),
+            false => ended(cells, total_ns, ns, sites, stacks),
+        }
+    }
+
+    fn idle_causes(self, cells: &Cells<'_>) -> IdleCauses {
+        // As the total: in nanoseconds per cell.
+        let of = |nth: usize| super::sum(cells.iter().map(|(_, cell)| self.ns(cell.idle_by[nth])));
+        let [not_woken_ns, not_scheduled_ns, barged_ns] = [0, 1, 2].map(of);
+        IdleCauses { not_woken_ns, not_scheduled_ns, barged_ns }
     }
 
     fn timed_out(self, cells: &Cells<'_>) -> Option<TimedOut> {
@@ -231,7 +263,7 @@ impl Scale<'_> {
     }
 }
 
-/// Whether at least half of the waiting is for holds.
+/// Whether at least half of the waiting is for holds: two threads that hold a lock in turn do not hand a free one over.
 fn is_mostly_held(blame: Option<Blame>) -> bool {
     blame.is_some_and(|blame| blame.held_ns >= blame.idle_ns.saturating_add(blame.unknown_ns))
 }
@@ -239,7 +271,7 @@ fn is_mostly_held(blame: Option<Blame>) -> bool {
 /// Which figures are meaningful for a kind.
 #[derive(Clone, Copy)]
 struct Meaning {
-    /// One thread holds it at a time. (A semaphore that no thread ever held was waited for as a signal.)
+    /// Waits are for holds. (A semaphore that no thread ever held was waited for as a signal.)
     blame: bool,
     hold: bool,
     idle: bool,
@@ -252,8 +284,8 @@ impl Meaning {
         let wait_only = Meaning { blame: false, hold: false, idle: false, owner: false };
         match kind {
             Kind::Mutex | Kind::Spin | Kind::Annotated => all,
-            Kind::RwlockWrite => Meaning { blame: false, ..all },
-            Kind::RwlockRead => Meaning { hold: true, ..wait_only },
+            Kind::RwlockWrite => all,
+            Kind::RwlockRead => Meaning { blame: true, hold: true, ..wait_only },
             Kind::Semaphore if !crossed => all,
             Kind::Semaphore | Kind::Condition | Kind::Barrier | Kind::Futex => wait_only,
         }

@@ -18,7 +18,7 @@ pub use distribution::{Bucket, distribution};
 
 use crate::facts::Facts;
 use crate::findings;
-use crate::run::{Blamed, CULPRITS, Clock, Frame, Lock, Observer, Process, RunReport, SCHEMA};
+use crate::run::{CULPRITS, Clock, Frame, Observer, Process, RunReport, SCHEMA};
 use coverage::Gaps;
 use stacks::Stacks;
 use std::collections::HashSet;
@@ -58,16 +58,21 @@ pub fn report(
     for image in record.processes.iter().rev() {
         let mut stacks = Stacks::new(image, symbols);
         let rows = locks::rows(&record, image, facts.wall_ns, &mut stacks);
-        let (rows, chained): (Vec<Lock>, Vec<Vec<Blamed>>) = rows.into_iter().unzip();
-        followed.push(chained);
+        followed.push(rows.followed);
         let last = told.insert(image.pid);
-        let threads = threads::rows(image, record.tick_ns, &facts, last);
-        processes.push(Process {
-            pid: image.pid,
-            command: image.command.clone(),
-            locks: rows,
-            threads,
-        });
+        let mut threads = threads::rows(&record, image, &facts, last);
+        for thread in threads.iter_mut().filter(|thread| thread.wait_ns.is_some()) {
+            let ticks = rows.contended.get(&thread.tid).copied().unwrap_or(0);
+            thread.contention_wait_ns = Some((ticks as f64 * record.tick_ns) as u64);
+        }
+        let (pid, command) = (image.pid, image.command.clone());
+        let mut process = Process { pid, command, locks: rows.locks, threads };
+        let lived_ns = process.lived_ns(facts.wall_ns) as f64;
+        for lock in &mut process.locks {
+            let waited = lock.wait_ns.as_ref();
+            lock.wait_share = waited.map(|wait| wait.total as f64 / lived_ns);
+        }
+        processes.push(process);
     }
     processes.reverse();
     let followed = followed.into_iter().rev().flatten().collect();

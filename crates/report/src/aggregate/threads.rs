@@ -3,25 +3,27 @@
 use crate::facts::Facts;
 use crate::run::{Process, Thread};
 use std::collections::{BTreeMap, HashSet};
-use uncontended_trace::reader::{ProcessRecord, ThreadRecord};
+use uncontended_trace::reader::{ProcessRecord, Record, ThreadRecord};
 
 /// One row per thread of a process image. The kernel counts per process, so its figures, and threads that only it saw,
 /// belong to the last image.
-pub(super) fn rows(image: &ProcessRecord, tick_ns: f64, facts: &Facts, last: bool) -> Vec<Thread> {
+pub(super) fn rows(
+    record: &Record<'_>,
+    image: &ProcessRecord,
+    facts: &Facts,
+    last: bool,
+) -> Vec<Thread> {
     let mut threads: BTreeMap<u32, Thread> = BTreeMap::new();
     if last {
         let counted = facts.threads.iter().filter(|counted| counted.pid == image.pid);
         threads.extend(counted.map(|counted| (counted.thread.tid, counted.thread.clone())));
     }
-    for record in &image.threads {
-        match threads.get_mut(&record.tid) {
-            Some(thread) => complete(thread, record, tick_ns),
-            None => {
-                let mut thread = Thread { tid: record.tid, ..Thread::default() };
-                complete(&mut thread, record, tick_ns);
-                threads.insert(record.tid, thread);
-            }
-        }
+    for seen in &image.threads {
+        let unsampled = || Thread { tid: seen.tid, ..Thread::default() };
+        let thread = threads.entry(seen.tid).or_insert_with(unsampled);
+        complete(thread, seen, record.tick_ns);
+        thread.lived_ns = lived_ns(record, seen, facts.wall_ns);
+        thread.other_wait_ns = other_wait_ns(thread, unfinished_ns(record, seen, facts.wall_ns));
     }
     threads.into_values().collect()
 }
@@ -36,9 +38,36 @@ fn complete(thread: &mut Thread, record: &ThreadRecord, tick_ns: f64) {
     }
     if record.end_ticks != 0 {
         thread.cpu_ns = thread.cpu_ns.max(Some(record.cpu_ns));
+        thread.divide_cpu(record.cpu_ns.saturating_sub(record.system_ns), record.system_ns);
         thread.voluntary_switches = thread.voluntary_switches.max(Some(record.voluntary));
         thread.involuntary_switches = thread.involuntary_switches.max(Some(record.involuntary));
     }
+}
+
+/// From when the observer first saw the thread to its end or, if that was not seen, to the end of the run.
+fn lived_ns(record: &Record<'_>, thread: &ThreadRecord, wall_ns: u64) -> Option<u64> {
+    let since_start =
+        |ticks: u64| (ticks.saturating_sub(record.start_ticks) as f64 * record.tick_ns) as u64;
+    let end_ns = match thread.end_ticks {
+        0 => wall_ns,
+        ticks => since_start(ticks).min(wall_ns),
+    };
+    (thread.start_ticks != 0).then(|| end_ns.saturating_sub(since_start(thread.start_ticks)))
+}
+
+/// How long a wait had lasted that was in progress at the end.
+pub(super) fn unfinished_ns(record: &Record<'_>, thread: &ThreadRecord, wall_ns: u64) -> u64 {
+    let slept = thread.asleep_since.filter(|_| thread.end_ticks == 0);
+    let since = slept.and_then(|since| since.checked_sub(record.start_ticks));
+    since.map_or(0, |ticks| wall_ns.saturating_sub((ticks as f64 * record.tick_ns) as u64))
+}
+
+/// What is left of the life of `thread`. A wait may contain time on a CPU, so it is at least that long.
+fn other_wait_ns(thread: &Thread, unfinished_ns: u64) -> Option<u64> {
+    let (lived_ns, cpu_ns) = (thread.lived_ns?, thread.cpu_ns?);
+    let waits = [thread.wait_ns?, thread.joined_ns.unwrap_or(0), unfinished_ns];
+    let known = super::sum([cpu_ns, thread.runnable_ns.unwrap_or(0)].into_iter().chain(waits));
+    Some(lived_ns.saturating_sub(known))
 }
 
 /// Processes that were sampled but did not load the observer; their threads are known all the same.

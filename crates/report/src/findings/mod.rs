@@ -7,12 +7,15 @@
 //! speaks. A maximum grows with the number of samples, so a rule that reads maxima uses the *fourth* longest, which one
 //! unlucky moment cannot cause, and states the number.
 //! Of a contended lock with much waiting on which the rules are silent, the plain figures are said.
-//! Findings are ordered by the waiting that they explain; a lock has at most two.
+//! A finding follows cost: its lock's waiting must take much of the threads' time, or be long at times, which is then
+//! said. Ratios of waits to holds choose the words alone. Futex waiting that was not seen comes first; the others are
+//! ordered by the waiting that they explain. A lock has at most two.
 //! # Evidence
 //! `tests/findings.rs`: for every rule a run in which it speaks, and near misses in which it stays silent;
 //! `tests/thresholds.rs`: each threshold.
 
 mod rules;
+mod unseen;
 mod weight;
 
 pub(crate) use rules::cause;
@@ -25,9 +28,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 pub const MOST: usize = 5;
 /// The most findings about one lock.
 const MOST_OF_A_LOCK: usize = 2;
-/// The share of the run's wall time that a lock's total wait must reach to be worth a finding. Below one percent no
-/// change to the lock can show in the run time of a thread.
-const MATERIAL_SHARE: f64 = 0.01;
+/// The share of the time of all threads that a lock's total wait must reach to be worth a finding. Without it, a
+/// program is at most 1 / (1 - 0.05) = 1.05 times as fast; runs of one program differ by as much.
+const MATERIAL_SHARE: f64 = 0.05;
+/// Or else, on average, this many threads must wait: of hundreds that sleep, the two that wait are a small share.
+const MATERIAL_QUEUE: f64 = 0.5;
 /// Or else its fourth longest wait must reach this: more than a scheduler's time slice with several competitors, so
 /// busy neighbours alone do not cause it four times.
 const MATERIAL_TAIL_NS: u64 = 50_000_000;
@@ -50,7 +55,8 @@ pub fn find(report: &RunReport) -> Vec<Finding> {
         }
     }
     claims.sort_by_key(|claim| std::cmp::Reverse((claim.cost_ns, claim.lock.id)));
-    chosen(claims).into_iter().map(|claim| finding(report, claim)).collect()
+    let of_locks = chosen(claims).into_iter().map(|claim| finding(report, claim));
+    unseen::find(report).into_iter().chain(of_locks).take(MOST).collect()
 }
 
 /// A lock, with what a rule may compare it with.
@@ -65,11 +71,39 @@ struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// Whether threads waited long enough for this lock to be worth a sentence.
-    fn is_material(&self) -> bool {
-        let Some(wait) = &self.lock.wait_ns else { return false };
-        let share = wait.total as f64 / self.wall_ns.max(1) as f64;
-        share >= MATERIAL_SHARE || fourth(&wait.worst) >= MATERIAL_TAIL_NS
+    /// The lock's total wait as a share of the time of all threads of its process.
+    fn share(&self) -> f64 {
+        self.waited_ns() as f64 / self.process.lived_ns(self.wall_ns) as f64
+    }
+
+    /// How many threads waited for the lock on average.
+    fn queue(&self) -> f64 {
+        self.waited_ns() as f64 / self.wall_ns.max(1) as f64
+    }
+
+    fn waited_ns(&self) -> u64 {
+        self.lock.wait_ns.as_ref().map_or(0, |wait| wait.total)
+    }
+
+    /// Whether the waiting takes much of the threads' time.
+    fn is_costly(&self) -> bool {
+        self.share() >= MATERIAL_SHARE || self.queue() >= MATERIAL_QUEUE
+    }
+
+    /// Whether threads waited for long at times.
+    fn is_long(&self) -> bool {
+        self.lock.wait_ns.as_ref().is_some_and(|wait| fourth(&wait.worst) >= MATERIAL_TAIL_NS)
+    }
+
+    /// Whether its waiting is for a lock, and not for work or for an end.
+    fn is_lock(&self) -> bool {
+        let is_taken = !matches!(self.lock.kind, Kind::Condition | Kind::Barrier | Kind::Futex);
+        match self.lock.class {
+            Class::Contention => true,
+            Class::HandOff => is_taken && self.lock.kind != Kind::Semaphore,
+            Class::Gate => is_taken,
+            Class::Queue | Class::Unknown => false,
+        }
     }
 }
 
@@ -91,6 +125,8 @@ struct Claim<'a> {
     rule: &'static str,
     lock: &'a Lock,
     pid: u32,
+    /// The lock's total wait as a share of the threads' time, if any thread waited.
+    share: Option<f64>,
     /// The waiting that the sentence explains, by which findings are ordered.
     cost_ns: u64,
     text: String,
@@ -98,13 +134,16 @@ struct Claim<'a> {
 }
 
 fn about<'a>(subject: &Subject<'a>) -> Vec<Claim<'a>> {
-    let contended = subject.lock.class == Class::Contention && subject.is_material();
+    let is_costly = subject.is_costly();
+    let is_material = is_costly || subject.is_long();
+    let contended = subject.lock.class == Class::Contention && is_material;
     let claim = |(rule, speak): &rules::Rule| {
         let said = speak(subject)?;
         Some(Claim {
             rule,
             lock: subject.lock,
             pid: subject.process.pid,
+            share: subject.lock.wait_ns.as_ref().map(|_| subject.share()),
             cost_ns: said.cost_ns,
             text: said.text,
             evidence: said.evidence,
@@ -112,12 +151,21 @@ fn about<'a>(subject: &Subject<'a>) -> Vec<Claim<'a>> {
     };
     let mut claims: Vec<Claim> =
         rules::OF_CONTENTION.iter().filter(|_| contended).filter_map(claim).collect();
-    if claims.is_empty() && contended {
+    if !is_costly {
+        claims.iter_mut().for_each(|claim| claim.text.push_str(RARE));
+    }
+    let explained = claims.len();
+    claims.extend(rules::OF_ANY.iter().filter_map(claim));
+    let is_explained = explained > 0 || claims.iter().any(|claim| claim.rule == "gate");
+    if !is_explained && is_costly && subject.is_lock() {
         claims.extend(claim(&rules::OF_HEAVY));
     }
-    claims.extend(rules::OF_ANY.iter().filter_map(claim));
     claims
 }
+
+/// What to expect of a change to a lock whose waits are long but few.
+const RARE: &str =
+    "; these waits are rare: shorter ones would make single delays shorter, and hardly the run";
 
 fn chosen(claims: Vec<Claim>) -> Vec<Claim> {
     let mut said: HashSet<(&str, u32, String)> = HashSet::new();
@@ -146,6 +194,22 @@ fn alike(report: &RunReport, claim: &Claim) -> usize {
         .map_or(1, |_| of_process.flat_map(|process| &process.locks).filter(same).count())
 }
 
+/// A longer command would be most of the finding.
+const LONGEST_COMMAND: usize = 60;
+
+/// The command that decides whether a change helps. Only the program's own command is known; it needs quotes if it has
+/// several words, and has none if they would have to be nested.
+fn tried_by(command: &[String]) -> Option<String> {
+    let line = crate::terminal::command_line(command);
+    if line.is_empty() || line.len() > LONGEST_COMMAND || line.contains('\'') {
+        return None;
+    }
+    let quote = if command.len() > 1 { "'" } else { "" };
+    Some(format!(
+        ". Try: unc compare --claim better -- {quote}{line}{quote} CHANGED (the program with that change)"
+    ))
+}
+
 fn finding(report: &RunReport, claim: Claim) -> Finding {
     let lock = claim.lock;
     let alike = alike(report, &claim);
@@ -154,9 +218,18 @@ fn finding(report: &RunReport, claim: Claim) -> Finding {
     } else {
         String::new()
     };
+    let share = claim.share.map_or_else(String::new, |share| {
+        format!(
+            ", waits take {} of the threads' time",
+            uncontended_figures::percent(share.min(1.0))
+        )
+    });
+    let tried = (claim.rule != "unfinished").then(|| tried_by(&report.command)).flatten();
+    let tried = tried.unwrap_or_default();
     Finding {
-        text: format!("lock #{} ({}{one_of}): {}", lock.id, place(lock), claim.text),
+        text: format!("lock #{} ({}{one_of}{share}): {}{tried}", lock.id, place(lock), claim.text),
         lock: Some(lock.id),
+        wait_share: claim.share,
         evidence: claim
             .evidence
             .into_iter()

@@ -98,9 +98,7 @@ fn long_idle(subject: &Subject) -> Option<Said> {
     };
     let barged = cause(lock) == IdleCause::Barged;
     let no_cpu = subject.cpu_wanted.filter(|&share| share >= NO_CPU && !barged);
-    let remedy = no_cpu.map_or_else(String::new, |share| {
-        format!("; {}: use fewer threads, or more CPUs", without_cpu(share))
-    });
+    let remedy = no_cpu.map_or_else(String::new, |share| format!("; {}", without_cpu(share)));
     Some(Said {
         cost_ns: idle.total,
         text: format!(
@@ -134,21 +132,19 @@ pub(super) fn without_cpu(share: f64) -> String {
     )
 }
 
-/// The cause of most of the idle time among the longest intervals, or of the longest alone if the record has no more.
+/// The cause of most of the idle time. Of a run that an earlier version kept, that of the longest interval.
 pub(crate) fn cause(lock: &Lock) -> IdleCause {
-    let idle = || lock.moments.iter().filter(|moment| moment.what == Span::Idle);
-    let total: u64 = idle().map(|moment| moment.ns).fold(0, u64::saturating_add);
-    let causes = [IdleCause::NotWoken, IdleCause::NotScheduled, IdleCause::Barged];
-    let of = |cause| -> u64 {
-        idle()
-            .filter(|moment| moment.cause == Some(cause))
-            .map(|moment| moment.ns)
-            .fold(0, u64::saturating_add)
-    };
-    if total == 0 {
+    let Some(causes) = lock.idle_causes else {
         return lock.worst_idle.as_ref().map_or(IdleCause::Unknown, |worst| worst.cause);
-    }
-    causes.into_iter().find(|&cause| of(cause) > total / 2).unwrap_or(IdleCause::Unknown)
+    };
+    let total_ns = lock.idle_ns.as_ref().map_or(0, |idle| idle.total);
+    let of = [
+        (causes.not_woken_ns, IdleCause::NotWoken),
+        (causes.not_scheduled_ns, IdleCause::NotScheduled),
+        (causes.barged_ns, IdleCause::Barged),
+    ];
+    let most = of.into_iter().find(|&(ns, _)| ns > total_ns / 2);
+    most.map_or(IdleCause::Unknown, |(_, cause)| cause)
 }
 
 /// In a first-come queue, every other thread goes before a waiter once. Twice that leaves room for clock steps.
@@ -280,7 +276,7 @@ fn long_hold(subject: &Subject) -> Option<Said> {
         holder.map_or_else(String::new, |frame| format!(" in {}", crate::rows::function(frame)));
     let used = lock.utilisation.unwrap_or(0.0);
     let no_cpu = subject.cpu_wanted.filter(|&share| share >= NO_CPU);
-    let queue = wait.total as f64 / subject.wall_ns.max(1) as f64;
+    let queue = subject.queue();
     // Readers hold concurrently: the sum of their holds says nothing about a queue.
     let text = if used >= SATURATED && queue >= QUEUE && lock.kind != Kind::RwlockRead {
         format!(
@@ -353,11 +349,19 @@ fn short_holds(subject: &Subject) -> Option<Said> {
     }
     let blocked = lock.blocked as f64 / lock.attempts().max(1) as f64;
     let convoy = if blocked >= CONVOY { "in a convoy, " } else { "" };
+    let slept = most_slept(subject).filter(|&most| most < wait.count / 2);
+    let why = slept.map_or_else(
+        || "sleeping and waking cost more than the hold; spin briefly first, or split the lock".to_owned(),
+        |most| {
+            let most = count(most);
+            format!("threads slept in at most {most} of them, so spinning longer first would change few; take it less often, or split it")
+        },
+    );
     Some(Said {
         cost_ns: idle.total,
         text: format!(
             "{convoy}{} acquisitions blocked for {} at the median, {} of it with the lock free, though holds are short (p99 \
-             {}): sleeping and waking cost more than the hold; spin briefly first, or split the lock",
+             {}): {why}",
             count(wait.count),
             duration(wait.p50),
             percent(free),
@@ -369,8 +373,19 @@ fn short_holds(subject: &Subject) -> Option<Said> {
             ("p99_hold_ns", hold.p99 as f64),
             ("idle_share_of_wait", free),
             ("blocked_share", blocked),
-        ],
+        ]
+        .into_iter()
+        .chain(slept.map(|most| ("slept_at_most", most as f64)))
+        .collect(),
     })
+}
+
+/// In how many waits the process's threads can have slept: no more than they switched on their own. Nothing if the
+/// switches of one are unknown.
+fn most_slept(subject: &Subject) -> Option<u64> {
+    let threads = &subject.process.threads;
+    let own: Option<Vec<u64>> = threads.iter().map(|thread| thread.voluntary_switches).collect();
+    own.filter(|own| !own.is_empty()).map(crate::aggregate::sum)
 }
 
 /// Most of the waiting was without success if at least this share of it ended without the lock.
@@ -472,16 +487,12 @@ fn polling(subject: &Subject) -> Option<Said> {
     })
 }
 
-/// The share of the run that the waiting at a gate must reach to need an explanation.
-const GATE_SHARE: f64 = 0.1;
-
 /// One thread holds the lock for long at a time, and the others pass through. The record does not show whether that is
 /// meant to keep them out.
 fn gate(subject: &Subject) -> Option<Said> {
     let lock = subject.lock;
     let (wait, hold) = (lock.wait_ns.as_ref()?, lock.hold_ns.as_ref()?);
-    let share = wait.total as f64 / subject.wall_ns.max(1) as f64;
-    if lock.class != Class::Gate || lock.kind != Kind::Mutex || share < GATE_SHARE {
+    if lock.class != Class::Gate || lock.kind != Kind::Mutex || !subject.is_costly() {
         return None;
     }
     let off_cpu = off_cpu(subject, hold).filter(|&share| share >= MOSTLY_OFF_CPU);
@@ -501,7 +512,7 @@ fn gate(subject: &Subject) -> Option<Said> {
             ("longest_hold_ns", hold.max as f64),
             ("total_hold_ns", hold.total as f64),
             ("total_wait_ns", wait.total as f64),
-            ("wait_per_wall", share),
+            ("wait_per_wall", subject.queue()),
         ]
         .into_iter()
         .chain(off_cpu.map(|share| ("holder_off_cpu_share", share)))

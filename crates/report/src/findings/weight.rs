@@ -6,26 +6,17 @@ use super::{Subject, fourth};
 use crate::run::{Distribution, IdleCause, Kind};
 use uncontended_figures::{count, duration, number, percent};
 
-/// Waiting weighs much from this share of the time of the lock's threads on.
-const HEAVY_SHARE: f64 = 0.1;
-/// Or if on average this many threads wait.
-const HEAVY_QUEUE: f64 = 0.5;
 /// Less waiting in all is not worth a finding in the shortest of runs.
 const HEAVY_NS: u64 = 10_000_000;
 
 /// The share of the time of the threads that took the lock that they waited for it. A lower bound: no thread lives
 /// longer than the run.
-fn share(subject: &Subject, wait: &Distribution) -> f64 {
+fn share_of_its_threads(subject: &Subject, wait: &Distribution) -> f64 {
     wait.total as f64 / (subject.wall_ns.max(1) as f64 * f64::from(subject.lock.threads.max(1)))
 }
 
-fn queue(subject: &Subject, wait: &Distribution) -> f64 {
-    wait.total as f64 / subject.wall_ns.max(1) as f64
-}
-
-fn is_heavy(subject: &Subject, wait: &Distribution) -> bool {
-    wait.total >= HEAVY_NS
-        && (share(subject, wait) >= HEAVY_SHARE || queue(subject, wait) >= HEAVY_QUEUE)
+fn is_heavy(subject: &Subject) -> bool {
+    subject.waited_ns() >= HEAVY_NS && subject.is_costly()
 }
 
 /// Readers hold at the same time, and waits for a read-write lock may be for its other side.
@@ -65,16 +56,13 @@ pub(super) fn rare_holds(subject: &Subject) -> Option<Said> {
     let (_, waited) = from(wait, long_ns);
     let most = |part: u64, of: u64| part as f64 >= MOST * of as f64;
     let explains = most(held, hold.total) && most(waited, wait.total);
-    if !is_heavy(subject, wait)
-        || !is_exclusive(lock.kind)
-        || !explains
-        || fourth(&hold.worst) < long_ns
+    if !is_heavy(subject) || !is_exclusive(lock.kind) || !explains || fourth(&hold.worst) < long_ns
     {
         return None;
     }
     let why = if may_be_preempted(subject, held) {
         "either they work for long, sleep or wait for another lock (take that out of the lock), or their holders lost \
-         the CPU (use fewer threads)"
+         the CPU"
     } else {
         "take what makes them long (work, sleep, another lock) out of the lock"
     };
@@ -102,7 +90,7 @@ pub(super) fn rare_holds(subject: &Subject) -> Option<Said> {
             ("fourth_longest_hold_ns", fourth(&hold.worst) as f64),
             ("median_hold_ns", hold.p50 as f64),
             ("total_wait_ns", wait.total as f64),
-            ("mean_queue", queue(subject, wait)),
+            ("mean_queue", subject.queue()),
         ],
     })
 }
@@ -110,20 +98,22 @@ pub(super) fn rare_holds(subject: &Subject) -> Option<Said> {
 /// What is known of a lock with much waiting that no other rule explains.
 pub(super) fn heavy(subject: &Subject) -> Option<Said> {
     let lock = subject.lock;
-    let (wait, hold) = (lock.wait_ns.as_ref()?, lock.hold_ns.as_ref()?);
-    if !is_heavy(subject, wait) || !is_exclusive(lock.kind) {
+    let wait = lock.wait_ns.as_ref()?;
+    if !is_heavy(subject) {
         return None;
     }
-    let (share, queue) = (share(subject, wait), queue(subject, wait));
+    let held_ns = lock.hold_ns.as_ref().filter(|_| is_exclusive(lock.kind)).map(|hold| hold.total);
+    let (share, queue) = (share_of_its_threads(subject, wait), subject.queue());
     let no_cpu = subject.cpu_wanted.filter(|&share| share >= NO_CPU);
     let but = no_cpu.map_or_else(String::new, |share| format!("; {}", without_cpu(share)));
     let idle = lock.idle_ns.as_ref().map_or(0, |idle| idle.total);
     let free = idle as f64 / wait.total.max(1) as f64;
     let advice = if free < MOSTLY_IDLE {
-        let held = percent(hold.total as f64 / subject.wall_ns.max(1) as f64);
-        format!(
-            "it was held for {held} of the run: take it less often, hold it for less, or split it"
-        )
+        let held = held_ns.map_or_else(String::new, |ns| {
+            let share = percent(ns as f64 / subject.wall_ns.max(1) as f64);
+            format!("it was held for {share} of the run: ")
+        });
+        format!("{held}take it less often, hold it for less, or split it")
     } else {
         format!("for {} of that wait it was free: {}", percent(free), while_free(cause(lock)))
     };
@@ -141,10 +131,10 @@ pub(super) fn heavy(subject: &Subject) -> Option<Said> {
             ("waits", wait.count as f64),
             ("wait_share_of_threads", share),
             ("mean_queue", queue),
-            ("total_hold_ns", hold.total as f64),
             ("idle_share_of_wait", free),
         ]
         .into_iter()
+        .chain(held_ns.map(|ns| ("total_hold_ns", ns as f64)))
         .chain(no_cpu.map(|share| ("cpu_wanted_share", share)))
         .collect(),
     })
@@ -157,7 +147,7 @@ fn while_free(cause: IdleCause) -> &'static str {
             "its waiters had not been woken yet; spin briefly before sleeping, or take it less often"
         }
         IdleCause::NotScheduled => {
-            "its waiters had been woken but got no CPU; use fewer threads, or more CPUs"
+            "its waiters had been woken but got no CPU; shorter holds would not help"
         }
         IdleCause::Barged => {
             "threads that had not waited took it before the waiters did; hand it over, or take it less often"

@@ -2,11 +2,12 @@
 //!
 //! # Contract
 //! Rows are matched by kind and place: function and file, without the line, which edits above it shift; rows without a
-//! function by module and address. The same code in several processes is one row. A difference between two runs is not
-//! a verdict, and every page that shows it says so.
+//! function by module and address. The same code in several processes is one row, and so are its locks of all classes:
+//! a class that differs by chance from run to run changes no total. A difference between two runs is not a verdict, and
+//! every page that shows it says so.
 
-use crate::rows::{self, Row, kind_name};
-use crate::run::RunReport;
+use crate::rows::{self, Row, class_name, kind_name};
+use crate::run::{Class, RunReport};
 use serde::Serialize;
 use std::collections::HashMap;
 
@@ -17,8 +18,10 @@ pub struct Diff {
     pub schema: &'static str,
     /// Wall times.
     pub wall_ns: [u64; 2],
-    /// Total waits of class contention.
+    /// Total waits.
     pub wait_ns: [u64; 2],
+    /// The same of class contention alone.
+    pub contention_wait_ns: [u64; 2],
     /// The rows of either run that threads waited on in at least one; the greatest change of total wait first.
     pub rows: Vec<Change>,
 }
@@ -37,6 +40,8 @@ pub struct Change {
 /// The figures of a row in one run.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct Side {
+    /// The class of its costliest locks.
+    pub class: &'static str,
     /// All acquisitions.
     pub acquisitions: u64,
     /// Those that were blocked.
@@ -54,12 +59,16 @@ pub struct Side {
 /// What changed from `before` to `after`.
 pub fn diff(before: &RunReport, after: &RunReport) -> Diff {
     let mut found: HashMap<(&'static str, String), [Option<Side>; 2]> = HashMap::new();
-    let mut wait_ns = [0u64; 2];
+    let (mut wait_ns, mut contention_wait_ns) = ([0u64; 2], [0u64; 2]);
     for (nth, report) in [before, after].into_iter().enumerate() {
-        for row in rows::contention(report) {
+        for row in rows::rows(report) {
             wait_ns[nth] = wait_ns[nth].saturating_add(row.wait_total());
+            if row.class() == Class::Contention {
+                contention_wait_ns[nth] = contention_wait_ns[nth].saturating_add(row.wait_total());
+            }
             let sides = found.entry((kind_name(row.kind()), key(&row))).or_default();
-            add(sides[nth].get_or_insert_default(), &row);
+            let new = || Side { class: class_name(row.class()), ..Side::default() };
+            add(sides[nth].get_or_insert_with(new), &row);
         }
     }
     let mut rows: Vec<Change> = found
@@ -76,6 +85,7 @@ pub fn diff(before: &RunReport, after: &RunReport) -> Diff {
         schema: "uncontended.history-diff/1",
         wall_ns: [before.wall_ns, after.wall_ns],
         wait_ns,
+        contention_wait_ns,
         rows,
     }
 }

@@ -18,9 +18,10 @@
 
 mod diff;
 
-pub use diff::{Change, Diff, diff};
+pub use diff::{Change, Diff, Side, diff};
 
-use crate::run::RunReport;
+use crate::aggregate::sum;
+use crate::run::{Class, RunReport};
 use serde::{Deserialize, Serialize};
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write};
@@ -49,6 +50,9 @@ pub struct Summary {
     pub exit_status: i32,
     /// As in the report.
     pub wall_ns: u64,
+    /// Total wait of all rows; none if a version before 0.2.0 kept the run.
+    #[serde(default)]
+    pub all_wait_ns: Option<u64>,
     /// Total wait of all rows of class contention.
     pub wait_ns: u64,
     /// The longest wait of all rows of class contention.
@@ -241,8 +245,12 @@ impl History {
 }
 
 fn summary(report: &RunReport, number: u64, started_unix_s: u64) -> Summary {
-    let rows = crate::rows::contention(report);
-    let longest = rows.iter().filter_map(|row| row.wait.as_ref()).map(|wait| wait.max).max();
+    let waits = |wanted: fn(Class) -> bool| {
+        let locks = report.processes.iter().flat_map(|process| &process.locks);
+        locks.filter(move |lock| wanted(lock.class)).filter_map(|lock| lock.wait_ns.as_ref())
+    };
+    let total = |wanted: fn(Class) -> bool| sum(waits(wanted).map(|wait| wait.total));
+    let is_contention: fn(Class) -> bool = |class| class == Class::Contention;
     Summary {
         schema: SCHEMA.to_owned(),
         number,
@@ -250,8 +258,9 @@ fn summary(report: &RunReport, number: u64, started_unix_s: u64) -> Summary {
         command: report.command.clone(),
         exit_status: report.exit_status,
         wall_ns: report.wall_ns,
-        wait_ns: rows.iter().map(|row| row.wait_total()).fold(0, u64::saturating_add),
-        longest_wait_ns: longest.unwrap_or(0),
+        all_wait_ns: Some(total(|_| true)),
+        wait_ns: total(is_contention),
+        longest_wait_ns: waits(is_contention).map(|wait| wait.max).max().unwrap_or(0),
         findings: report.findings.len() as u64,
     }
 }

@@ -7,8 +7,8 @@ use crate::terminal::{REMARK, command_line, ended, futex_waiting, observer, seve
 use maud::{Markup, html};
 use uncontended_figures as figures;
 
-/// The whole report as one page: findings, culprits, contention with bars and percentile curves, the timeline of the
-/// worst minute, the other classes, threads, coverage.
+/// The whole report as one page: findings, culprits, locks with bars and percentile curves, the timeline of the worst
+/// minute, threads, coverage.
 pub fn run_page(report: &RunReport) -> String {
     let threads = rows::threads(report);
     let locks: usize = report.processes.iter().map(|process| process.locks.len()).sum();
@@ -19,7 +19,7 @@ pub fn run_page(report: &RunReport) -> String {
         several(threads, "thread", "threads"),
         several(locks as u64, "lock", "locks"),
     ];
-    let (contended, apart) = (rows::contention(report), rows::apart(report));
+    let rows = rows::rows(report);
     let mut page = Page::new(&command_line(&report.command), &facts);
     let findings: Vec<String> =
         report.findings.iter().map(|finding| finding.text.clone()).collect();
@@ -38,21 +38,17 @@ pub fn run_page(report: &RunReport) -> String {
         let remark = format!("Code by the share that it caused {REMARK}.");
         page = page.section("Culprits", &remark, &sections::culprits(report));
     }
-    if !contended.is_empty() {
-        let remark = "Locks by total wait: the time that blocked acquisitions took, over all threads. Idle is the part of it \
-                      in which the lock was free.";
-        page = page.section("Contention", remark, &sections::contention(report, &contended));
+    if !rows.is_empty() {
+        let remark = "By total wait: the time that blocked calls took, over all threads. Waiting for work (queue), a turn \
+                      (hand-off) or at a gate may be intended. Idle is the part of the wait in which the lock was free.";
+        page = page.section("Locks", remark, &sections::locks(report, &rows));
     }
     if let Some((remark, html)) = timeline::worst_minute(report) {
         page = page.section("Worst minute", &remark, &html);
     }
-    if contended.iter().any(|row| row.wait.is_some()) {
+    if rows.iter().any(|row| row.wait.is_some()) {
         let remark = "The share of all times that were no longer than this. A curve that rises to the right has a long tail.";
-        page = page.section("Percentiles and worst cases", remark, &sections::details(&contended));
-    }
-    if !apart.is_empty() {
-        let remark = "Waiting for work, for a turn or at a gate may be intended; unknown: only the wait was seen.";
-        page = page.section("Apart", remark, &sections::apart(report, &apart));
+        page = page.section("Percentiles and worst cases", remark, &sections::details(&rows));
     }
     if threads > 0 {
         page = page.section(

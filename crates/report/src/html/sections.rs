@@ -4,7 +4,7 @@ use super::{Cell, bars, stacks, table};
 use crate::rows::{Row, class_name, kind_name, place};
 use crate::run::{Distribution, RunReport, Thread};
 use crate::svg::{Axis, Chart, Lane, Marks, Segment, lanes};
-use crate::terminal::{several, shown, words};
+use crate::terminal::{own_switches, several, shown, unseen, words};
 use maud::{Markup, html};
 use std::cmp::Reverse;
 use uncontended_figures as figures;
@@ -31,26 +31,38 @@ pub(super) fn culprits(report: &RunReport) -> Markup {
             ]
         })
         .collect();
-    table(&["share", "total", "where", "what", "waits", "longest"], &rows)
+    html! {
+        (table(&["share", "total", "where", "what", "waits", "longest"], &rows))
+        @if let Some(rest) = unseen(report) { p class="more" { (rest) } }
+    }
 }
 
-/// Bars and table of the contended locks.
-pub(super) fn contention(report: &RunReport, rows: &[Row]) -> Markup {
-    let waited: Vec<&Row> = rows.iter().filter(|row| row.wait_total() > 0).take(BARS).collect();
+/// Bars and table of the locks.
+pub(super) fn locks(report: &RunReport, rows: &[Row]) -> Markup {
+    // Waiting for work would dwarf the rest.
+    let held_up = |row: &&Row| row.wait_total() > 0 && row.class().is_caused_by_holders();
+    let waited: Vec<&Row> = rows.iter().filter(held_up).take(BARS).collect();
     let chart = waited.first().map(|first| {
         let axis = Axis::linear(0.0, first.wait_total() as f64, "total wait", figures::duration_f);
         let lanes_of: Vec<Lane> = waited.iter().map(|row| bars::bar(row, name(row))).collect();
-        lanes("Total wait of each lock", &axis, &lanes_of, &bars::LEGEND)
+        lanes(
+            "Total wait of each lock of class contention or gate",
+            &axis,
+            &lanes_of,
+            &bars::LEGEND,
+        )
     });
     let headings = [
         "lock",
         "pid",
+        "class",
         "kind",
         "where",
         "locks",
         "taken",
         "blocked",
         "wait",
+        "of time",
         "p50",
         "p99",
         "longest",
@@ -64,28 +76,20 @@ pub(super) fn contention(report: &RunReport, rows: &[Row]) -> Markup {
     ];
     let cells = rows.iter().take(TABLE_ROWS).map(|row| {
         let mut cells = names(row);
-        cells.push(
-            row.blocked_share()
-                .map_or_else(Cell::none, |share| Cell::figure(figures::percent(share), share)),
-        );
+        cells.push(share(row.blocked_share()));
         let wait = row.wait.as_ref();
         cells.extend([
             time(wait, |t| t.total),
+            share(row.wait_share),
             time(wait, |t| t.p50),
             time(wait, |t| t.p99),
             time(wait, |t| t.max),
         ]);
-        cells.push(
-            row.idle_share()
-                .map_or_else(Cell::none, |share| Cell::figure(figures::percent(share), share)),
-        );
+        cells.push(share(row.idle_share()));
         cells.push(time(row.idle.as_ref(), |t| t.max));
         let hold = row.hold.as_ref();
         cells.extend([time(hold, |t| t.p50), time(hold, |t| t.p99), time(hold, |t| t.max)]);
-        cells.push(
-            row.utilisation
-                .map_or_else(Cell::none, |share| Cell::figure(figures::percent(share), share)),
-        );
+        cells.push(share(row.utilisation));
         cells.push(
             row.mean_queue
                 .map_or_else(Cell::none, |queue| Cell::figure(figures::number(queue), queue)),
@@ -100,30 +104,11 @@ fn name(row: &Row) -> String {
     format!("#{} {}", row.first().id, place(row.first()))
 }
 
-/// Table of the locks of the other classes.
-pub(super) fn apart(report: &RunReport, rows: &[Row]) -> Markup {
-    let headings = [
-        "lock", "pid", "kind", "where", "locks", "taken", "class", "wait", "p50", "p99", "longest",
-    ];
-    let cells = rows.iter().take(TABLE_ROWS).map(|row| {
-        let mut cells = names(row);
-        cells.push(Cell::text(class_name(row.class())));
-        let wait = row.wait.as_ref();
-        cells.extend([
-            time(wait, |t| t.total),
-            time(wait, |t| t.p50),
-            time(wait, |t| t.p99),
-            time(wait, |t| t.max),
-        ]);
-        cells
-    });
-    without_constants(report, &headings, cells.collect(), rows)
-}
-
 fn names(row: &Row) -> Vec<Cell> {
     vec![
         Cell::figure(format!("#{}", row.first().id), row.first().id as f64),
         Cell::figure(row.pid.to_string(), f64::from(row.pid)),
+        Cell::text(class_name(row.class())),
         Cell::text(kind_name(row.kind())),
         Cell::text(place(row.first())),
         Cell::figure(figures::count(row.locks.len() as u64), row.locks.len() as f64),
@@ -137,6 +122,10 @@ fn time(of: Option<&Distribution>, figure: fn(&Distribution) -> u64) -> Cell {
 
 fn duration(ns: Option<u64>) -> Cell {
     ns.map_or_else(Cell::none, |ns| Cell::figure(figures::duration(ns), ns as f64))
+}
+
+fn share(of: Option<f64>) -> Cell {
+    of.map_or_else(Cell::none, |share| Cell::figure(figures::percent(share), share))
 }
 
 fn count(number: Option<u64>) -> Cell {
@@ -243,27 +232,29 @@ pub(super) fn threads(report: &RunReport) -> Markup {
     for process in &report.processes {
         threads.extend(process.threads.iter().map(|thread| (process.pid, thread)));
     }
-    threads
-        .sort_by_key(|(pid, thread)| (Reverse((thread.wait_ns, thread.cpu_ns)), *pid, thread.tid));
+    threads.sort_by_key(|(pid, thread)| {
+        (Reverse((thread.held_up_ns(), thread.cpu_ns)), *pid, thread.tid)
+    });
     let spent = |thread: &Thread| {
-        [thread.cpu_ns, thread.runnable_ns, thread.wait_ns]
-            .into_iter()
-            .flatten()
-            .fold(0, u64::saturating_add)
+        let parts = thread_parts(thread);
+        parts.into_iter().filter_map(|(.., ns)| ns).fold(0, u64::saturating_add)
     };
     let longest = threads.iter().take(BARS).map(|(_, thread)| spent(thread)).max().unwrap_or(0);
     let axis = Axis::linear(0.0, longest.max(1) as f64, "time", figures::duration_f);
     let bars: Vec<Lane> = threads.iter().take(BARS).map(|(_, thread)| thread_bar(thread)).collect();
-    let legend = [(4, "on a CPU"), (5, "wanted a CPU"), (0, "waited for locks")];
+    let legend = thread_parts(&Thread::default()).map(|(colour, what, _)| (colour, what));
     let chart = lanes("Where the time of each thread went", &axis, &bars, &legend);
     let headings = [
         "thread",
         "pid",
         "name",
-        "on CPU",
+        "user",
+        "system",
         "wanted CPU",
+        "waited for locks",
+        "waited for work",
+        "waited otherwise",
         "blocked",
-        "wait",
         "own switches",
         "forced switches",
         "migrations",
@@ -275,18 +266,26 @@ pub(super) fn threads(report: &RunReport) -> Markup {
         (chart)
         (without(&|heading| heading == "pid" && report.processes.len() < 2, &headings, rows))
         @if rest > 0 { (left_out(&several(rest as u64, "more thread", "more threads"))) }
+        @if let Some(switches) = own_switches(report) { p { (switches) } }
     }
+}
+
+/// The parts of a thread's time: colour, name, nanoseconds.
+fn thread_parts(thread: &Thread) -> [(usize, &'static str, Option<u64>); 6] {
+    [
+        (4, "ran", thread.user_ns.or(thread.cpu_ns)),
+        (1, "ran in the kernel", thread.system_ns),
+        (5, "wanted a CPU", thread.runnable_ns),
+        (0, "waited for locks", thread.held_up_ns()),
+        (2, "waited for work", thread.work_wait_ns()),
+        (3, "waited otherwise", thread.other_wait_ns),
+    ]
 }
 
 fn thread_bar(thread: &Thread) -> Lane {
     let mut segments = Vec::new();
     let mut from = 0.0;
-    let parts = [
-        (4, "on a CPU", thread.cpu_ns),
-        (5, "wanted a CPU", thread.runnable_ns),
-        (0, "waited for locks", thread.wait_ns),
-    ];
-    for (colour, what, ns) in parts {
+    for (colour, what, ns) in thread_parts(thread) {
         let Some(ns) = ns.filter(|&ns| ns > 0) else { continue };
         let to = from + ns as f64;
         segments.push(Segment {
@@ -306,10 +305,13 @@ fn thread_cells(pid: u32, thread: &Thread) -> Vec<Cell> {
         Cell::figure(thread.tid.to_string(), f64::from(thread.tid)),
         Cell::figure(pid.to_string(), f64::from(pid)),
         Cell::text(&*thread.name),
-        duration(thread.cpu_ns),
+        duration(thread.user_ns.or(thread.cpu_ns)),
+        duration(thread.system_ns),
         duration(thread.runnable_ns),
+        duration(thread.held_up_ns()),
+        duration(thread.work_wait_ns()),
+        duration(thread.other_wait_ns),
         count(thread.blocked),
-        duration(thread.wait_ns),
         count(thread.voluntary_switches),
         count(thread.involuntary_switches),
         count(thread.migrations),

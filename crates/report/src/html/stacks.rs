@@ -2,7 +2,7 @@
 
 use crate::rows::{Row, function, source};
 use crate::run::{Distribution, Frame};
-use crate::terminal::{cause, lost, member, several};
+use crate::terminal::{cause, ended_by, lost, member, several};
 use maud::{Markup, html};
 use uncontended_figures::duration;
 
@@ -25,6 +25,7 @@ pub(super) fn worst(row: &Row) -> Markup {
             h3 { "Longest wait " (duration(worst.ns)) " of " (of) (lost(row)) (member(row, lock)) }
             (stack("waited in", &worst.waiter))
             (stack("held until the release in", &worst.holder))
+            @if let Some(ended) = ended_by(lock) { p class="remark" { (ended) "." } }
         }
         @if let Some((lock, worst)) = idle {
             @let of = several(count(&row.idle), "interval", "intervals");

@@ -6,6 +6,7 @@ use crate::rows;
 use crate::run::{Blamed, BlamedKind, IdleCause, RunReport};
 use uncontended_figures as figures;
 use uncontended_figures::table::{Column, Paint, Table};
+use uncontended_figures::text::wrap;
 
 /// How many culprits are shown.
 const MOST: usize = 5;
@@ -23,6 +24,18 @@ const COLUMNS: [Column; 4] = [
 pub(crate) fn shown(report: &RunReport) -> impl Iterator<Item = &Blamed> {
     let worth = |(nth, culprit): &(usize, &Blamed)| *nth == 0 || culprit.share >= LEAST;
     report.culprits.iter().take(MOST).enumerate().filter(worth).map(|(_, culprit)| culprit)
+}
+
+/// A larger share without a culprit is said.
+const MUCH: f64 = 0.05;
+
+/// How much of the waiting no culprit caused, in a sentence, if it is much.
+pub(crate) fn unseen(report: &RunReport) -> Option<String> {
+    let seen: f64 = report.culprits.iter().map(|culprit| culprit.share).sum();
+    let share = figures::percent(1.0 - seen);
+    let sentence =
+        || format!("{share} of that waiting has no known cause: its holders were not seen.");
+    (seen <= 1.0 - MUCH).then(sentence)
 }
 
 /// Where the culprit is, and what it does.
@@ -68,5 +81,6 @@ pub(super) fn culprits(report: &RunReport, options: &Options, paint: Paint) -> S
     if is_empty {
         return String::new();
     }
-    heading("Culprits", REMARK, options, paint) + &table.text(options.width, paint)
+    let rest = unseen(report).map_or_else(String::new, |rest| wrap(&rest, "  ", options.width));
+    heading("Culprits", REMARK, options, paint) + &table.text(options.width, paint) + &rest
 }

@@ -8,13 +8,14 @@ use uncontended_figures::text::wrap;
 
 /// The newest runs, the newest last, as [`Options::top`] allows.
 pub fn history(runs: &[Summary], options: &Options) -> String {
-    const COLUMNS: [Column; 8] = [
+    const COLUMNS: [Column; 9] = [
         Column::figure("run"),
         Column::word("began (UTC)").goes(2),
         Column::figure("status").goes(1),
         Column::figure("wall"),
-        Column::figure("wait"),
-        Column::figure("longest").goes(3),
+        Column::figure("total").of("wait"),
+        Column::figure("contention").of("wait"),
+        Column::figure("longest").of("wait").goes(3),
         Column::figure("findings").goes(4),
         Column::elastic("command"),
     ];
@@ -29,6 +30,7 @@ pub fn history(runs: &[Summary], options: &Options) -> String {
             date(run.started_unix_s),
             run.exit_status.to_string(),
             figures::duration(run.wall_ns),
+            run.all_wait_ns.map_or_else(|| "–".to_owned(), figures::duration),
             figures::duration(run.wait_ns),
             figures::duration(run.longest_wait_ns),
             run.findings.to_string(),
@@ -45,7 +47,8 @@ pub fn history(runs: &[Summary], options: &Options) -> String {
 
 /// The difference between two runs, with their summaries.
 pub fn difference(before: &Summary, after: &Summary, diff: &Diff, options: &Options) -> String {
-    const COLUMNS: [Column; 8] = [
+    const COLUMNS: [Column; 9] = [
+        Column::word("class").goes(4),
         Column::word("kind").goes(3),
         Column::elastic("where"),
         Column::figure("before").of("wait"),
@@ -67,7 +70,8 @@ pub fn difference(before: &Summary, after: &Summary, diff: &Diff, options: &Opti
     if before.command != after.command {
         text.push_str("        The commands differ.\n");
     }
-    let [wall, wait] = [diff.wall_ns, diff.wait_ns].map(|[before, after]| {
+    let spans = [diff.wall_ns, diff.wait_ns, diff.contention_wait_ns];
+    let [wall, wait, contention] = spans.map(|[before, after]| {
         format!(
             "{} to {} ({})",
             figures::duration(before),
@@ -75,16 +79,12 @@ pub fn difference(before: &Summary, after: &Summary, diff: &Diff, options: &Opti
             change(before, after)
         )
     });
-    text.push_str(&wrap(&format!("wall {wall} · wait {wait}"), "", options.width));
+    let line = format!("wall {wall} · wait {wait} · contention {contention}");
+    text.push_str(&wrap(&line, "", options.width));
     let mut table = Table::new(COLUMNS.to_vec());
     diff.rows.iter().take(options.top).for_each(|row| table.row(cells(row)));
     if !diff.rows.is_empty() && options.top > 0 {
-        text.push_str(&heading(
-            "Contention",
-            "the greatest change of total wait first",
-            options,
-            paint,
-        ));
+        text.push_str(&heading("Locks", "the greatest change of total wait first", options, paint));
         text.push_str(&table.text(options.width, paint));
     }
     if diff.rows.len() > options.top {
@@ -102,7 +102,10 @@ fn cells(row: &Change) -> Vec<String> {
     let [before, after] = row.sides;
     let time = |side: Option<u64>| side.map_or_else(|| "–".to_owned(), figures::duration);
     let waits = row.sides.map(|side| side.map_or(0, |side| side.wait_ns));
+    let mut classes: Vec<&str> = row.sides.iter().flatten().map(|side| side.class).collect();
+    classes.dedup();
     vec![
+        classes.join(" → "),
         row.kind.to_owned(),
         row.place.clone(),
         time(before.map(|side| side.wait_ns)),

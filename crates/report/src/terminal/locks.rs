@@ -1,8 +1,8 @@
-//! The two tables of locks: those with contention, and those where waiting is not contention.
+//! The table of locks.
 
 use super::{Options, heading, several};
 use crate::rows::{Row, class_name, kind_name, place};
-use crate::run::{Distribution, RunReport};
+use crate::run::{Class, Distribution, RunReport};
 use uncontended_figures as figures;
 use uncontended_figures::table::{Column, Paint, Table};
 
@@ -17,10 +17,14 @@ const WHERE: Shown = (Column::elastic("where"), |row| place(row.first()));
 const LOCKS: Shown =
     (Column::figure("locks").goes(4), |row| figures::count(row.locks.len() as u64));
 const TAKEN: Shown = (Column::figure("taken"), |row| figures::count(row.acquisitions));
-const BLOCKED: Shown =
-    (Column::figure("blocked"), |row| row.blocked_share().map_or_else(dash, figures::percent));
-const WAIT: [Shown; 4] = [
+const BLOCKED: Shown = (Column::figure("blocked").goes(1), |row| {
+    row.blocked_share().map_or_else(dash, figures::percent)
+});
+const WAIT: [Shown; 5] = [
     (Column::figure("total").of("wait"), |row| time(&row.wait, |wait| wait.total)),
+    (Column::figure("of time").of("wait").goes(1), |row| {
+        row.wait_share.map_or_else(dash, figures::percent)
+    }),
     (Column::figure("p50").of("wait").goes(6), |row| time(&row.wait, |wait| wait.p50)),
     (Column::figure("p99").of("wait").goes(5), |row| time(&row.wait, |wait| wait.p99)),
     (Column::figure("longest").of("wait"), |row| time(&row.wait, |wait| wait.max)),
@@ -41,39 +45,19 @@ const USE: [Shown; 2] = [
     (Column::figure("queue").goes(10), |row| row.mean_queue.map_or_else(dash, figures::number)),
 ];
 
-/// Locks of class contention.
-pub(super) fn contention(
-    report: &RunReport,
-    rows: &[Row],
-    options: &Options,
-    paint: Paint,
-) -> String {
-    let columns: [&[Shown]; 5] =
-        [&[LOCK, PID, KIND, WHERE, LOCKS, TAKEN, BLOCKED], &WAIT, &IDLE, &HOLD, &USE];
-    let heading = heading("Contention", "locks by total wait", options, paint);
-    section(report, heading, &columns.concat(), rows, options, paint)
-}
+/// The remark on the table.
+pub(crate) const REMARK: &str =
+    "by total wait; waiting for work (queue), a turn (hand-off) or at a gate may be intended";
 
-/// Locks of the other classes.
-pub(super) fn apart(report: &RunReport, rows: &[Row], options: &Options, paint: Paint) -> String {
-    let columns: [&[Shown]; 2] = [&[LOCK, PID, CLASS, KIND, WHERE, LOCKS, TAKEN], &WAIT];
-    let remark = "waiting for work, for a turn or at a gate may be intended; unknown: only the wait was seen";
-    let heading = heading("Apart", remark, options, paint);
-    section(report, heading, &columns.concat(), rows, options, paint)
-}
-
-/// A heading and its table, without columns that are the same in every row: one process, one lock per row.
-fn section(
-    report: &RunReport,
-    heading: String,
-    columns: &[Shown],
-    rows: &[Row],
-    options: &Options,
-    paint: Paint,
-) -> String {
+/// All rows, without columns that tell nothing: one process, one lock per row, nothing but contention.
+pub(super) fn locks(report: &RunReport, rows: &[Row], options: &Options, paint: Paint) -> String {
     if rows.is_empty() {
         return String::new();
     }
+    let heading = heading("Locks", REMARK, options, paint);
+    let columns: [&[Shown]; 5] =
+        [&[LOCK, PID, CLASS, KIND, WHERE, LOCKS, TAKEN, BLOCKED], &WAIT, &IDLE, &HOLD, &USE];
+    let columns = columns.concat();
     let shown = &rows[..rows.len().min(options.top)];
     let mut table = Table::new(columns.iter().map(|(column, _)| column.clone()).collect());
     for row in shown {
@@ -81,6 +65,9 @@ fn section(
     }
     if report.processes.len() < 2 {
         table.drop_column("pid");
+    }
+    if shown.iter().all(|row| row.class() == Class::Contention) {
+        table.drop_column("class");
     }
     if shown.iter().all(|row| row.locks.len() == 1) {
         table.drop_column("locks");

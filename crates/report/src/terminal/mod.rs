@@ -2,9 +2,9 @@
 //!
 //! # Contract
 //! Tables are aligned, figures carry their units, and no line exceeds the requested width if a column can shrink. The
-//! code that made threads wait comes first. Locks of class contention follow, by total wait; the other classes are
-//! listed apart. What else is most important comes last, where a terminal ends: what could not be seen, then the
-//! findings. Colour only on request; the caller checks the terminal and `NO_COLOR`.
+//! code that made threads wait comes first. The locks follow, by total wait. What else is most important comes last,
+//! where a terminal ends: what could not be seen, then the findings. Colour only on request; the caller checks the
+//! terminal and `NO_COLOR`.
 //! # Evidence
 //! `tests/terminal.rs`: whole reports compared with golden texts.
 
@@ -14,9 +14,10 @@ mod locks;
 mod threads;
 mod worst;
 
-pub(crate) use culprits::{REMARK, shown, words};
+pub(crate) use culprits::{REMARK, shown, unseen, words};
 pub use history::{difference, history};
-pub(crate) use worst::{cause, lost, member};
+pub(crate) use threads::own_switches;
+pub(crate) use worst::{cause, ended_by, lost, member};
 
 use crate::rows;
 use crate::run::RunReport;
@@ -44,12 +45,11 @@ impl Default for Options {
 /// The report as text, each line ending in a line feed.
 pub fn render(report: &RunReport, options: &Options) -> String {
     let paint = Paint { colour: options.colour };
-    let (contended, apart) = (rows::contention(report), rows::apart(report));
+    let rows = rows::rows(report);
     let mut text = head(report, options, paint);
     text.push_str(&culprits::culprits(report, options, paint));
-    text.push_str(&locks::contention(report, &contended, options, paint));
-    text.push_str(&worst::cases(&contended, options, paint));
-    text.push_str(&locks::apart(report, &apart, options, paint));
+    text.push_str(&locks::locks(report, &rows, options, paint));
+    text.push_str(&worst::cases(&rows, options, paint));
     text.push_str(&threads::render_all(report, options, paint));
     text.push_str(&coverage(report, options, paint));
     text.push_str(&findings(report, options, paint));

@@ -1,25 +1,29 @@
 //! The table of threads: time on a CPU, time waiting, and time runnable without a CPU.
 
 use super::{Options, heading, several};
+use crate::aggregate::sum;
 use crate::run::{RunReport, Thread};
 use std::cmp::Reverse;
 use uncontended_figures as figures;
 use uncontended_figures::table::{Column, Paint, Table};
-use uncontended_figures::text::clean;
+use uncontended_figures::text::{clean, wrap};
 
-const COLUMNS: [Column; 9] = [
+const COLUMNS: [Column; 12] = [
     Column::figure("thread"),
     Column::figure("pid"),
     Column::elastic("name"),
-    Column::figure("on CPU"),
+    Column::figure("user").of("on CPU"),
+    Column::figure("system").of("on CPU").goes(1),
     Column::figure("wanted CPU"),
-    Column::figure("blocked").of("locks").goes(2),
-    Column::figure("wait").of("locks"),
+    Column::figure("locks").of("waited for"),
+    Column::figure("work").of("waited for"),
+    Column::figure("other").of("waited for"),
+    Column::figure("blocked").goes(2),
     Column::figure("own").of("switches").goes(1),
     Column::figure("forced").of("switches").goes(1),
 ];
 
-/// The threads: those that waited longest for locks first, then those that ran most.
+/// The threads: those that waited longest for locks that others held first, then those that ran most.
 pub(super) fn render_all(report: &RunReport, options: &Options, paint: Paint) -> String {
     let mut threads: Vec<(u32, &Thread)> = Vec::new();
     for process in &report.processes {
@@ -28,8 +32,9 @@ pub(super) fn render_all(report: &RunReport, options: &Options, paint: Paint) ->
     if threads.is_empty() {
         return String::new();
     }
-    threads
-        .sort_by_key(|(pid, thread)| (Reverse((thread.wait_ns, thread.cpu_ns)), *pid, thread.tid));
+    threads.sort_by_key(|(pid, thread)| {
+        (Reverse((thread.held_up_ns(), thread.cpu_ns)), *pid, thread.tid)
+    });
     let mut table = Table::new(COLUMNS.to_vec());
     for &(pid, thread) in threads.iter().take(options.top) {
         table.row(cells(pid, thread));
@@ -43,7 +48,27 @@ pub(super) fn render_all(report: &RunReport, options: &Options, paint: Paint) ->
         let more = several((threads.len() - options.top) as u64, "more thread", "more threads");
         text.push_str(&format!("  and {more}\n"));
     }
+    if let Some(switches) = own_switches(report) {
+        text.push_str(&wrap(&switches, "  ", options.width));
+    }
     text
+}
+
+/// Fewer own switches are not worth a sentence.
+const MANY_SWITCHES: u64 = 1_000;
+
+/// How few of the threads' own switches can be for waits that were seen, in a sentence, if it is less than half.
+pub(crate) fn own_switches(report: &RunReport) -> Option<String> {
+    let threads = || report.processes.iter().flat_map(|process| &process.threads);
+    let own = sum(threads().filter_map(|thread| thread.voluntary_switches));
+    let waits = sum(threads().filter_map(|thread| thread.blocked));
+    let sentence = || {
+        let (own, waits) = (figures::count(own), several(waits, "wait", "waits"));
+        format!(
+            "{own} own switches in all, for {waits} that were seen: most were for something else."
+        )
+    };
+    (own >= MANY_SWITCHES && waits < own / 2).then(sentence)
 }
 
 fn cells(pid: u32, thread: &Thread) -> Vec<String> {
@@ -53,10 +78,13 @@ fn cells(pid: u32, thread: &Thread) -> Vec<String> {
         thread.tid.to_string(),
         pid.to_string(),
         clean(&thread.name),
-        time(thread.cpu_ns),
+        time(thread.user_ns.or(thread.cpu_ns)),
+        time(thread.system_ns),
         time(thread.runnable_ns),
+        time(thread.held_up_ns()),
+        time(thread.work_wait_ns()),
+        time(thread.other_wait_ns),
         count(thread.blocked),
-        time(thread.wait_ns),
         count(thread.voluntary_switches),
         count(thread.involuntary_switches),
     ]

@@ -2,12 +2,14 @@
 
 use super::{Options, Paint, heading};
 use crate::rows::{self, Row, place};
-use crate::run::{Distribution, Frame, IdleCause, Lock, RunReport, WorstIdle, WorstWait};
+use crate::run::{Distribution, Frame, IdleCause, Kind, Lock, RunReport, WorstIdle, WorstWait};
 use uncontended_figures as figures;
 use uncontended_figures::text::{fit, wrap};
 
-/// How many locks have their worst cases shown.
-const LOCKS: usize = 3;
+/// How many rows have their longest wait shown.
+const WAITS: usize = 5;
+/// How many have their longest idle interval shown.
+const IDLES: usize = 3;
 /// How many frames of a stack are shown.
 const FRAMES: usize = 8;
 /// How many callers identify a futex wait.
@@ -16,36 +18,47 @@ const CALLERS: usize = 3;
 /// The worst cases of the first rows with waits.
 pub(super) fn cases(rows: &[Row], options: &Options, paint: Paint) -> String {
     let mut text = String::new();
-    for row in rows.iter().take(LOCKS.min(options.top)).filter(|row| row.wait.is_some()) {
-        let lock = row.longest_waited();
-        if let Some((lock, worst)) = lock.and_then(|lock| Some((lock, lock.worst_wait.as_ref()?))) {
-            let name =
-                format!("Longest wait on #{}: {}", row.first().id, figures::duration(worst.ns));
-            let remark = format!(
-                "{}{}{}  {}",
-                of(row.wait.as_ref(), "wait", "waits"),
-                lost(row),
-                member(row, lock),
-                place(lock)
-            );
-            text.push_str(&heading(&name, &remark, options, paint));
-            text.push_str(&wait(worst, options, paint));
-        }
-        let lock = row.longest_idle();
-        if let Some((lock, worst)) = lock.and_then(|lock| Some((lock, lock.worst_idle.as_ref()?))) {
-            let name =
-                format!("Longest idle of #{}: {}", row.first().id, figures::duration(worst.ns));
-            let remark = format!(
-                "{}{}  {}",
-                of(row.idle.as_ref(), "idle interval", "idle intervals"),
-                member(row, lock),
-                place(lock)
-            );
-            text.push_str(&heading(&name, &remark, options, paint));
-            text.push_str(&idle(worst, options, paint));
+    let waited = rows.iter().filter(|row| row.wait.is_some());
+    for (nth, row) in waited.take(WAITS.min(options.top)).enumerate() {
+        text.push_str(&longest_wait(row, options, paint));
+        if nth < IDLES {
+            text.push_str(&longest_idle(row, options, paint));
         }
     }
     text
+}
+
+fn longest_wait(row: &Row, options: &Options, paint: Paint) -> String {
+    let lock = row.longest_waited();
+    let Some((lock, worst)) = lock.and_then(|lock| Some((lock, lock.worst_wait.as_ref()?))) else {
+        return String::new();
+    };
+    let name = format!("Longest wait on #{}: {}", row.first().id, figures::duration(worst.ns));
+    let waits = of(row.wait.as_ref(), "wait", "waits");
+    let remark = format!("{waits}{}{}  {}", lost(row), member(row, lock), place(lock));
+    let is_held = !matches!(row.kind(), Kind::Condition | Kind::Barrier | Kind::Futex);
+    let text = heading(&name, &remark, options, paint) + &wait(worst, is_held, options, paint);
+    let ended = ended_by(lock).map_or_else(String::new, |ended| wrap(&ended, "  ", options.width));
+    text + &ended
+}
+
+/// The code that ended most of the waiting for a lock, in a sentence.
+pub(crate) fn ended_by(lock: &Lock) -> Option<String> {
+    let first = lock.ended_by.first()?;
+    let site = first.site.as_ref().map_or_else(|| "code not recorded".to_owned(), rows::code);
+    let share = figures::percent(first.share);
+    Some(format!("{share} of the waiting for #{} was ended by {site}", lock.id))
+}
+
+fn longest_idle(row: &Row, options: &Options, paint: Paint) -> String {
+    let lock = row.longest_idle();
+    let Some((lock, worst)) = lock.and_then(|lock| Some((lock, lock.worst_idle.as_ref()?))) else {
+        return String::new();
+    };
+    let name = format!("Longest idle of #{}: {}", row.first().id, figures::duration(worst.ns));
+    let intervals = of(row.idle.as_ref(), "idle interval", "idle intervals");
+    let remark = format!("{intervals}{}  {}", member(row, lock), place(lock));
+    heading(&name, &remark, options, paint) + &idle(worst, options, paint)
 }
 
 /// Which lock of the row it was, unless it is the one that names the row.
@@ -66,14 +79,16 @@ fn of(times: Option<&Distribution>, one: &str, many: &str) -> String {
     times.map_or_else(String::new, |times| format!("of {}", super::several(times.count, one, many)))
 }
 
-fn wait(worst: &WorstWait, options: &Options, paint: Paint) -> String {
+fn wait(worst: &WorstWait, is_held: bool, options: &Options, paint: Paint) -> String {
     let mut text = if worst.waiter.is_empty() {
         format!("  {}\n", paint.dim("the waiter's stack was not recorded"))
     } else {
         stack("waited in", &worst.waiter, options, paint)
     };
     if worst.holder.is_empty() {
-        text.push_str(&format!("  {}\n", paint.dim("the holder's stack was not recorded")));
+        if is_held {
+            text.push_str(&format!("  {}\n", paint.dim("the holder's stack was not recorded")));
+        }
     } else if worst.holder == worst.waiter {
         text.push_str(&format!("  {}\n", paint.dim("held until the release in the same code")));
     } else {

@@ -1,6 +1,8 @@
 //! Handmade reports, every figure of which a test can name.
 #![allow(dead_code, reason = "each test uses some of the fixtures")]
 
+pub(crate) mod rules;
+
 use std::collections::BTreeMap;
 use uncontended_report::aggregate::{Bucket, distribution};
 use uncontended_report::run::*;
@@ -70,14 +72,17 @@ pub(crate) fn lock(id: u64, kind: Kind, function: &str) -> Lock {
         owner_changes: Some(0),
         utilisation: Some(0.001),
         mean_queue: Some(0.0),
+        wait_share: None,
         wait_ns: None,
         idle_ns: None,
+        idle_causes: None,
         hold_ns: None,
         worst_wait: None,
         worst_idle: None,
         unfinished: None,
         blame: None,
         held_by: vec![],
+        ended_by: vec![],
         moments: vec![],
     }
 }
@@ -103,7 +108,10 @@ pub(crate) fn thread(tid: u32, name: &str) -> Thread {
     Thread {
         tid,
         name: name.to_owned(),
+        lived_ns: None,
         cpu_ns: Some(1_900 * MS),
+        user_ns: Some(1_700 * MS),
+        system_ns: Some(200 * MS),
         runnable_ns: Some(40 * MS),
         voluntary_switches: Some(618),
         involuntary_switches: Some(21),
@@ -111,6 +119,8 @@ pub(crate) fn thread(tid: u32, name: &str) -> Thread {
         blocked: Some(157),
         joined_ns: None,
         wait_ns: Some(300 * MS),
+        contention_wait_ns: Some(280 * MS),
+        other_wait_ns: Some(1_973 * MS),
     }
 }
 
@@ -175,6 +185,7 @@ pub(crate) fn sort() -> RunReport {
     queue.owner_changes = Some(3_100);
     queue.utilisation = Some(0.45);
     queue.mean_queue = Some(0.292);
+    queue.wait_share = Some(0.094);
     let waits: Vec<u64> = (0..624)
         .map(|i| 2 * US + i * 3 * US)
         .chain([30 * MS, 81 * MS, 120 * MS, 265 * MS])
@@ -226,6 +237,7 @@ pub(crate) fn sort() -> RunReport {
     ready.wait_ns = times(&[900 * MS; 100]);
     let locks = [vec![queue], nodes, vec![ready]].concat();
     let mut idle = thread(104, "sort");
+    idle.contention_wait_ns = None;
     idle.wait_ns = None;
     idle.blocked = None;
     report.processes =

@@ -30,10 +30,12 @@ mod record;
 pub mod shared;
 #[cfg(all(test, not(unc_model)))]
 mod shared_tests;
+#[expect(unnameable_types, reason = "sealed")]
 mod sides;
 pub mod spsc;
 #[cfg(all(test, not(unc_model)))]
 mod tests;
+#[expect(unnameable_types, reason = "a sealed trait names it")]
 mod words;
 
 pub use self::chunk::Chunk;

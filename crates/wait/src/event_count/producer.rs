@@ -132,6 +132,8 @@ impl<F: SingleProducer, C: Deref<Target = EventCount<F>>> Producer<F, C> {
         if events == F::Value::ZERO {
             return false;
         }
+        // Not under the checker: a load would be one more step to explore.
+        debug_assert!(cfg!(unc_model) || self.claim.count.value() == self.value(), "I1: one adds");
         self.raised = self.raised.plus(events);
         self.claim.count.form.publish(self.raised, events)
     }

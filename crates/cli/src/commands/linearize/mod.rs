@@ -9,7 +9,7 @@ mod words;
 
 use crate::console::say;
 use crate::deliver::{refuse, write_failure};
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::files::{self, distinct, writable};
 use crate::memory;
 use clap::{Args, ValueEnum};
@@ -142,9 +142,9 @@ impl Flags {
         }
     }
 
-    fn run(&self) -> Result<Answer, Failure> {
+    fn run(&self) -> Result<Answer, CommandFailure> {
         let refuse = |flag: &str, of: &str| {
-            Err(Failure::new(format!("{flag} applies only to {of}"), "Leave it out."))
+            Err(CommandFailure::new(format!("{flag} applies only to {of}"), "leave it out"))
         };
         let is_container = matches!(self.spec, Structure::Queue | Structure::Stack);
         if self.capacity.is_some() && !is_container {
@@ -168,7 +168,7 @@ impl Flags {
         }
     }
 
-    fn decide<F: Form>(&self, form: &F, names: Dictionary) -> Result<Answer, Failure>
+    fn decide<F: Form>(&self, form: &F, names: Dictionary) -> Result<Answer, CommandFailure>
     where
         F::Spec: Sync,
         CallOf<F>: Sync,
@@ -189,7 +189,7 @@ impl Flags {
         let recorded = recorded.map_err(|unreadable| {
             let line = unreadable.line.map_or(String::new(), |line| format!("line {line}: "));
             let Problem { cause, remedy } = unreadable.problem;
-            Failure::new(format!("{}: {line}{cause}", self.file.display()), remedy)
+            CommandFailure::new(format!("{}: {line}{cause}", self.file.display()), remedy)
         })?;
         let mut ticks = 0;
         let mut go_on = |progress: &Progress| {
@@ -256,13 +256,13 @@ impl Flags {
         }
     }
 
-    fn open(&self) -> Result<Box<dyn BufRead>, Failure> {
+    fn open(&self) -> Result<Box<dyn BufRead>, CommandFailure> {
         if self.file == Path::new("-") {
             return Ok(Box::new(BufReader::with_capacity(1 << 16, std::io::stdin())));
         }
         let cannot = |error| {
             let cause = format!("{} cannot be read: {error}", self.file.display());
-            Failure::new(cause, "Name a history of JSON lines, or - for stdin.")
+            CommandFailure::new(cause, "name a history of JSON lines, or - for stdin")
         };
         let file = File::open(&self.file).map_err(cannot)?;
         if self.file.is_dir() {
@@ -271,7 +271,7 @@ impl Flags {
         Ok(Box::new(BufReader::with_capacity(1 << 16, file)))
     }
 
-    fn deliver(&self, finding: &Finding) -> Result<Answer, Failure> {
+    fn deliver(&self, finding: &Finding) -> Result<Answer, CommandFailure> {
         let takes_stdout = [&self.json, &self.html]
             .into_iter()
             .any(|path| path.as_deref() == Some(Path::new("-")));
@@ -287,8 +287,8 @@ impl Flags {
     }
 }
 
-fn failure(Problem { cause, remedy }: Problem) -> Failure {
-    Failure::new(cause, remedy)
+fn failure(Problem { cause, remedy }: Problem) -> CommandFailure {
+    CommandFailure::new(cause, remedy)
 }
 
 fn of_search(progress: &Progress) -> String {

@@ -10,7 +10,7 @@ mod machine;
 mod print;
 mod said;
 
-use crate::failure::Failure;
+use crate::failure::CommandFailure;
 use crate::files;
 use clap::{Args, ValueEnum};
 use machine::Seen;
@@ -165,15 +165,15 @@ impl Litmus {
         }
     }
 
-    fn run(&mut self) -> Result<u8, Failure> {
+    fn run(&mut self) -> Result<u8, CommandFailure> {
         let named_models = !self.model.is_empty();
         if !named_models {
             self.model = vec![Model::Sc, Model::Tso];
         }
         if self.delta.is_some() && !self.model.contains(&Model::Tso) {
-            return Err(Failure::new(
+            return Err(CommandFailure::new(
                 "--delta bounds how long a store waits under tso, which --model leaves out",
-                "Add tso to --model, or leave --delta out.",
+                "add tso to --model, or leave --delta out",
             ));
         }
         let inputs = self.inputs()?;
@@ -228,13 +228,13 @@ impl Litmus {
         Ok(self.verdict(&results, named_models))
     }
 
-    fn inputs(&self) -> Result<Vec<Input>, Failure> {
+    fn inputs(&self) -> Result<Vec<Input>, CommandFailure> {
         let mut inputs = Vec::new();
         for name in &self.builtin {
             let Some(classic) = named(name) else {
-                return Err(Failure::new(
+                return Err(CommandFailure::new(
                     format!("there is no test `{name}`"),
-                    "`unc litmus --list` names them.",
+                    "`unc litmus --list` names them",
                 ));
             };
             let path = format!("builtin:{}", classic.name);
@@ -251,7 +251,7 @@ impl Litmus {
             } else {
                 fs::read(path)
             };
-            let text = read.map_err(|error| error.to_string()).and_then(|bytes| {
+            let text = read.map_err(|error| format!("cannot be read: {error}")).and_then(|bytes| {
                 String::from_utf8(bytes).map_err(|error| {
                     let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
                     let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
@@ -262,9 +262,9 @@ impl Litmus {
             inputs.push(Input { path: path.clone(), about: None, text });
         }
         if inputs.is_empty() {
-            return Err(Failure::new(
+            return Err(CommandFailure::new(
                 "no litmus test was named",
-                "Name files, or --builtin NAME, or --list.",
+                "name files, or --builtin NAME, or --list",
             ));
         }
         Ok(inputs)

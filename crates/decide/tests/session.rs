@@ -1,0 +1,47 @@
+//! A session: what its log holds by the time a run is judged, and that the log's runs give the verdict again.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+use uncontended_decide::progress::Silent;
+use uncontended_decide::question::{Bound, Decider, Question, Side, Slo};
+use uncontended_decide::record::{self, Run, Stop};
+use uncontended_decide::session::{Session, Setting};
+use uncontended_decide::trial;
+use uncontended_testkit::Folder;
+
+fn slo() -> Question {
+    Question::Slo(Slo {
+        metric: "wall".to_string(),
+        unit: "ns".to_string(),
+        bound: Some(Bound { side: Side::AtMost, threshold: 10.0 }),
+        rate: 0.5,
+        or_below: None,
+        max_error: 0.01,
+        method: Decider::OneSided,
+        bursts: None,
+        quantile: Some(0.5),
+    })
+}
+
+#[test]
+fn every_run_is_in_the_log_before_it_is_judged_and_the_log_gives_the_verdict_again() {
+    let folder = Folder::new();
+    let path = folder.file("log");
+    let log = Path::new(&path);
+    let setting = Setting { log: Some(log), keep_runs: true, ..Setting::default() };
+    let mut session = Session::open(slo(), setting, Box::new(Silent)).unwrap();
+    let mut lines = 1;
+    while session.stop().is_none() {
+        session.push(Run::of(0, f64::from(lines))).unwrap();
+        lines += 1;
+        assert_eq!(std::fs::read_to_string(log).unwrap().lines().count() as u32, lines);
+    }
+    let verdict = session.finish(Stop::Decided).unwrap();
+    assert!(lines > 10, "{lines} lines are no trial");
+    let kept = record::read(BufReader::new(File::open(log).unwrap())).unwrap();
+    assert_eq!(Some(&kept.runs), verdict.runs.as_ref());
+    let mut again = slo().asked().trial(None).unwrap();
+    kept.runs.iter().for_each(|run| again.push(run).unwrap());
+    assert_eq!(trial::verdict(again.as_ref(), &kept.head, Stop::Decided).finding, verdict.finding);
+}

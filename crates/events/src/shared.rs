@@ -1,0 +1,317 @@
+//! Locks that several threads may hold: the events of a read-write lock.
+//!
+//! # Contract
+//! The lock has a row for its readers and one for its writers. The writers' row also has the lock's state: the
+//! number of holders of both sides (it is free if that is 0) and the list of all waiters. An idle interval that a
+//! reader ends is counted there too. Holds and waits are counted on the row of the thread's side.
+//!
+//! Of overlapping holds, each instant belongs to the one that ends last: without the others, a waiter would have waited
+//! as long. So a thread that leaves others behind only notes its hold; the last one to leave divides what was waited
+//! among the noted holds and its own. When the list of noted holds is full, the next one to leave divides as if it were
+//! the last.
+//! # State
+//! `Lock::holders` of the writers' row counts the holders that were seen taking the lock. `Recent` has the holds that
+//! ended while others went on; `Recent::noted` is their number, and `Recent::divided_to` up to when waiting is divided.
+//! # Invariants
+//! I1: only the thread that takes `noted` to zero divides the holds noted before.
+//! I2: no piece of a wait is booked twice. A thread stores `divided_to` before it reads the list of waiters; a waiter
+//!     that gives up leaves the list before it reads `divided_to`.
+//! # Edges
+//! left: [`leave`] counts itself out of `holders` after noting its hold -> the last one to leave. Carries `PastHold`.
+//! hold: [`note`] stores `PastHold::ended` -> [`divide`] takes it. Carries the entry.
+//! # Evidence
+//! `tests/shared.rs`, `tests/model_shared.rs`; `tests/programs`: `blame_rwlock.c`, `readers_starve_writer.c`.
+
+use crate::blame::{self, Share};
+use crate::events::{self, End, Idle, Waited};
+use crate::list::{self, CLAIMED};
+use crate::releases::{Unlock, stamp};
+use crate::site::{Recorder, Row, Site};
+use crate::waiters::{self, Side, Wait};
+use uncontended_atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
+use uncontended_trace::layout::{
+    ARRIVALS, Cell, Lock, PastHold, RECENT, Recent, WaiterList, cause, units,
+};
+
+/// Both rows of a lock, for one thread.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows {
+    /// The row of the thread's side.
+    pub mine: Row,
+    /// The writers' row, which knows whether the lock is free.
+    pub state: Row,
+    /// The thread's side.
+    pub side: Side,
+}
+
+/// Begins a wait for the lock by a thread that called at `call`.
+#[cold]
+pub fn wait(at: impl Site, rows: Rows, call: u64) -> Wait {
+    let busy = at.begin();
+    let wait = Wait::begin(at, rows.state.lock, call, rows.side);
+    at.stack();
+    drop(busy);
+    wait
+}
+
+/// The lock was taken. `wait` is the thread's wait for it, if there was one.
+#[inline(always)]
+pub fn acquired(at: impl Site, rows: Rows, wait: Option<Wait>) {
+    let Rows { mine, state, .. } = rows;
+    events::bump(&mine.cell.acquisitions);
+    let wanted = waiters::count(state.lock) != 0;
+    let first = state.lock.holders.fetch_add(1, Relaxed) == 0;
+    let now = if at.recorder().holds || wanted { at.ticks() } else { 1 };
+    if wanted {
+        end_wait(at, rows, wait, first, now);
+    }
+    // EDGE free (release): the time that was free, as in `events::take`.
+    state.lock.release.store(0, Release);
+    if mine.cell.depth.load(Relaxed) == 0 {
+        events::own(at.recorder(), mine, at.site(), || now);
+    } else {
+        mine.cell.depth.store(mine.cell.depth.load(Relaxed) + 1, Relaxed);
+    }
+}
+
+#[cold]
+fn end_wait(at: impl Site, rows: Rows, wait: Option<Wait>, was_free: bool, now: u64) {
+    let Rows { mine, state, .. } = rows;
+    let busy = at.begin();
+    let release = if was_free { state.lock.release.load(Relaxed) } else { 0 };
+    let opened = match release {
+        0 => None,
+        release => waiters::opened(at.recorder(), state.lock, release, now),
+    };
+    if release != 0 {
+        blame::close(state.lock, release, now);
+    }
+    let mut cause = cause::BARGED;
+    if let Some(wait) = wait {
+        let Wait { call, arrival, free, .. } = wait;
+        wait.leave(at.recorder(), state.lock);
+        let stamped = state.lock.stack_at.load(Relaxed);
+        events::record_wait(at, mine, Waited { call, now, release: stamped, ended: End::Came });
+        let free = free.since(state.lock, 0).min(now.saturating_sub(arrival));
+        events::record_free(at.recorder(), mine.cell, free);
+        cause = events::cause_of(call, opened.unwrap_or(now), state.lock.woken.load(Relaxed), now);
+    }
+    if let Some(opened) = opened {
+        events::close_idle(at, state, Idle { opened, now, release, cause });
+    }
+    drop(busy);
+}
+
+/// A wait ended without the lock. `readers`: the readers' row, if there is one.
+#[cold]
+pub fn gave_up(at: impl Site, rows: Rows, wait: Wait, readers: Option<Row>) {
+    let Rows { mine, state, .. } = rows;
+    let busy = at.begin();
+    let Wait { call, arrival, free, .. } = wait;
+    let now = at.ticks();
+    events::record_wait(at, mine, Waited { call, now, release: 0, ended: End::TimedOut });
+    let release = state.lock.release.load(Relaxed);
+    let opened = match release {
+        0 => None,
+        release => waiters::opened(at.recorder(), state.lock, release, now),
+    };
+    let others = wait.give_up(at.recorder(), state.lock);
+    let free_now = if release != 0 { now.saturating_sub(release) } else { 0 };
+    let free = free.since(state.lock, free_now).min(now.saturating_sub(arrival));
+    events::record_free(at.recorder(), mine.cell, free);
+    // A free lock has no holder, however late its thread's writes arrive here.
+    let piece = || last_piece(at.recorder(), rows, readers, arrival, now);
+    if let Some(piece) = (release == 0).then(piece).flatten() {
+        blame::book(at.recorder(), mine.cell, piece);
+    }
+    if let (Some(opened), true) = (opened, others != 0) {
+        state.lock.open_since.store(opened, Relaxed);
+    }
+    drop(busy);
+}
+
+/// The piece of a wait that its thread has to book itself, because it gives up at `now`, during a hold: of the writer,
+/// or of the reader that came last.
+fn last_piece(
+    recorder: &Recorder,
+    rows: Rows,
+    readers: Option<Row>,
+    arrival: u64,
+    now: u64,
+) -> Option<Share> {
+    // SeqCst: keeps the store that emptied the slot before this load (I2).
+    let divided_to =
+        recent(recorder, rows.state.lock).map_or(0, |list| list.divided_to.load(SeqCst));
+    let owners = [Some(rows.state), Some(rows.mine), readers].into_iter().flatten();
+    let holds = |cell: &&Cell| cell.depth.load(Relaxed) != 0 && cell.hold_start.load(Relaxed) != 0;
+    let owners = owners.map(|row| row.lock.owner.load(Relaxed)).filter(|&owner| owner != 0);
+    let holder = owners.map(|owner| recorder.arena.at::<Cell>(owner)).find(holds)?;
+    let from = arrival.max(holder.hold_start.load(Relaxed)).max(divided_to);
+    let (length, site) = (now.checked_sub(from)?, holder.site.load(Relaxed));
+    Some(Share { site, wait: length, waits: 1, holds: 1, length, ..Share::default() })
+}
+
+/// The holds of a lock that ended while others went on, made when they are first needed; none if there is no room.
+fn recent(recorder: &Recorder, lock: &'static Lock) -> Option<&'static Recent> {
+    let made = || recorder.arena.allocate(units(size_of::<Recent>()));
+    let unit = list::published(&lock.recent, made)?;
+    Some(recorder.arena.at(unit))
+}
+
+/// Notes the hold that the calling thread is about to end. Returns whether there was room.
+fn note(at: impl Site, list: &Recent, cell: &Cell, (began, now): (u64, u64)) -> bool {
+    let place = list.noted.fetch_add(1, Relaxed) as usize;
+    let Some(hold) = list.holds.get(place) else { return false };
+    hold.began.store(began, Relaxed);
+    hold.site.store(cell.site.load(Relaxed), Relaxed);
+    hold.release.store(at.known_stack().unwrap_or(0), Relaxed);
+    // EDGE hold (release): the entry is complete.
+    hold.ended.store(now, Release);
+    true
+}
+
+/// The arrivals of the waiters of each side.
+struct Arrivals {
+    of: [[u64; ARRIVALS]; 2],
+    count: [usize; 2],
+}
+
+impl Arrivals {
+    fn of(recorder: &Recorder, lock: &Lock) -> Arrivals {
+        let mut arrivals = Arrivals { of: [[0; ARRIVALS]; 2], count: [0; 2] };
+        let unit = lock.waiters.load(Relaxed);
+        if unit == 0 {
+            return arrivals;
+        }
+        let list: &WaiterList = recorder.arena.at(unit);
+        for (place, slot) in list.arrivals.iter().enumerate() {
+            // SeqCst: keeps the store of `divided_to` before this load (I2). EDGE side (acquire): the bit of this slot.
+            let arrival = slot.load(SeqCst);
+            if arrival > CLAIMED {
+                let side = (list.shared.load(Relaxed) >> place & 1) as usize;
+                arrivals.of[side][arrivals.count[side]] = arrival;
+                arrivals.count[side] += 1;
+            }
+        }
+        arrivals
+    }
+
+    /// What the time from `start` to `end` cost each side: the waiting, and the number of threads.
+    fn cost(&self, start: u64, end: u64) -> [(u64, u64); 2] {
+        [0, 1].map(|side| {
+            let arrivals = self.of[side][..self.count[side]].iter();
+            let parts = arrivals.map(|&arrival| end.saturating_sub(arrival.max(start)));
+            parts
+                .filter(|&part| part > 0)
+                .fold((0, 0), |(sum, count), part| (sum + part, count + 1))
+        })
+    }
+}
+
+/// Divides what was waited until `now` among the noted holds and the calling thread's own, which is about to end.
+/// Books the others' shares and returns its own, for each side.
+fn divide(
+    at: impl Site,
+    rows: Rows,
+    list: &Recent,
+    readers: Option<Row>,
+    (began, now): (u64, u64),
+) -> [Option<Share>; 2] {
+    let recorder = at.recorder();
+    // SeqCst: keeps this store before the loads of the arrivals (I2).
+    let divided_to = list.divided_to.swap(now, SeqCst);
+    let arrivals = Arrivals::of(recorder, rows.state.lock);
+    let noted = list.noted.swap(0, Relaxed).min(RECENT as u64) as usize; // I1
+    let share = |site: u32, release: u32, length: u64, (wait, waits): (u64, u64)| {
+        let share = Share { site, release, wait, waits, holds: 1, length, ..Share::default() };
+        (waits > 0).then_some(share)
+    };
+    let mut cover = began.max(divided_to);
+    for PastHold { began, ended, site, release } in list.holds[..noted].iter().rev() {
+        // EDGE hold (acquire): the entry is complete; 0 if its thread is still at it, or has been counted.
+        let ended = ended.swap(0, Acquire);
+        let began = began.load(Relaxed);
+        let start = began.max(divided_to);
+        if ended > start && start < cover {
+            let costs = arrivals.cost(start, cover.min(ended));
+            let (site, release) = (site.load(Relaxed), release.load(Relaxed));
+            let shares = costs.map(|cost| share(site, release, ended.saturating_sub(began), cost));
+            book(recorder, rows, readers, shares);
+            cover = start;
+        }
+    }
+    let (site, length) = (rows.mine.cell.site.load(Relaxed), now.saturating_sub(began));
+    arrivals.cost(began.max(divided_to), now).map(|cost| share(site, 0, length, cost))
+}
+
+/// Adds shares, of the writers' waiting and of the readers', to the cells of their rows.
+fn book(recorder: &Recorder, rows: Rows, readers: Option<Row>, shares: [Option<Share>; 2]) {
+    for (share, row) in shares.into_iter().zip([Some(rows.state), readers]) {
+        if let (Some(share), Some(row)) = (share, row) {
+            blame::book(recorder, row.cell, share);
+        }
+    }
+}
+
+/// A release, from its timestamp to what is recorded after it.
+#[derive(Debug)]
+pub struct Left {
+    unlock: Unlock,
+    caused: [Option<Share>; 2],
+    readers: Option<Row>,
+}
+
+impl Left {
+    /// Records what the release ended, outside the critical section.
+    #[inline(always)]
+    pub fn done(self, at: impl Site, rows: Rows) {
+        self.unlock.done(at, rows.mine, rows.state.lock);
+        if self.caused.iter().any(Option::is_some) {
+            let busy = at.begin();
+            let release = at.stack();
+            let of_release = |share: Share| Share {
+                site: if share.site == 0 { release } else { share.site },
+                release,
+                ..share
+            };
+            let caused = self.caused.map(|share| share.map(of_release));
+            book(at.recorder(), rows, self.readers, caused);
+            drop(busy);
+        }
+    }
+}
+
+/// Records the release that is about to happen. `readers` makes the readers' row for a writer that they wait for.
+pub fn leave(at: impl Site, rows: Rows, readers: impl FnOnce() -> Option<Row>) -> Left {
+    let Rows { mine, state, side } = rows;
+    let depth = mine.cell.depth.load(Relaxed);
+    let unlock = stamp(at, state.lock, depth == 1);
+    let now = unlock.now;
+    let list = match depth == 1 && waiters::count(state.lock) != 0 {
+        true => recent(at.recorder(), state.lock),
+        false => None,
+    };
+    let began = mine.cell.hold_start.load(Relaxed);
+    // A reader cannot know yet whether it is the last one. Its own entry does not count against it.
+    let is_noted = |list| side == Side::Exclusive || note(at, list, mine.cell, (began, now));
+    let must_divide = list.is_some_and(|list| !is_noted(list));
+    mine.cell.depth.store(depth.saturating_sub(1), Relaxed);
+    // EDGE left (release): what this thread has noted.
+    // EDGE left (acquire): what the threads that left before have noted.
+    let is_last = depth != 0 && state.lock.holders.fetch_sub(1, AcqRel) == 1;
+    let readers = match side {
+        Side::Shared => Some(mine),
+        Side::Exclusive if list.is_some() && list::shared(at.recorder(), state.lock) => readers(),
+        Side::Exclusive => None,
+    };
+    let mut caused = [None; 2];
+    if let Some(list) = list.filter(|_| is_last || must_divide) {
+        let busy = at.begin();
+        caused = divide(at, rows, list, readers, (began, now));
+        drop(busy);
+    }
+    if is_last {
+        state.lock.release.store(now, Relaxed);
+    }
+    Left { unlock, caused, readers }
+}

@@ -1,0 +1,76 @@
+//! Threads at one mutex, at times that the test sets.
+
+use super::{At, ROOM, image, recorder};
+use uncontended_atomic::{AtomicU64, Ordering::Relaxed};
+use uncontended_events::events::{self, Blocked};
+use uncontended_events::site::Row;
+use uncontended_trace::layout::{Caused, Cold};
+
+/// A thread with its row of the one mutex.
+#[derive(Clone, Copy)]
+pub(crate) struct Party {
+    pub(crate) at: At,
+    pub(crate) row: Row,
+}
+
+pub(crate) fn parties<const N: usize>() -> [Party; N] {
+    let image = image(ROOM);
+    let party = |number: usize| {
+        let at = At { stack: number as u32 + 1, ..At::new(recorder(image), 1) };
+        Party { at, row: at.row(64) }
+    };
+    std::array::from_fn(party)
+}
+
+impl Party {
+    pub(crate) fn takes(self, now: u64) {
+        self.at.set(now);
+        events::acquired(self.at, self.row);
+    }
+
+    pub(crate) fn releases(self, now: u64) {
+        self.at.set(now);
+        assert_eq!(events::release(self.at, self.row, || true, || 0), 0);
+    }
+
+    pub(crate) fn waits(self, now: u64) -> Blocked<At> {
+        self.at.set(now);
+        Blocked::begin(self.at, self.row)
+    }
+
+    pub(crate) fn gets(self, wait: Blocked<At>, now: u64) {
+        self.at.set(now);
+        wait.acquired();
+    }
+
+    pub(crate) fn gives_up(self, wait: Blocked<At>, now: u64) {
+        self.at.set(now);
+        wait.gave_up();
+    }
+
+    /// `(stack, wait, waits, holds, longest)` of each entry, oldest first.
+    pub(crate) fn caused(self) -> Vec<(u32, u64, u64, u64, u64)> {
+        let list = self.at.recorder.arena.list::<Caused>(&self.row.cell.caused);
+        let read = |word: &AtomicU64| word.load(Relaxed);
+        let entry = |(_, entry): (u32, &'static Caused)| {
+            let Caused { wait, waits, holds, longest, .. } = entry;
+            (entry.stack.load(Relaxed), read(wait), read(waits), read(holds), read(longest))
+        };
+        let mut entries: Vec<_> = list.map(entry).collect();
+        entries.reverse();
+        entries
+    }
+
+    pub(crate) fn cold(self) -> Option<&'static Cold> {
+        let unit = self.row.cell.cold.load(Relaxed);
+        (unit != 0).then(|| self.at.recorder.arena.at(unit))
+    }
+
+    pub(crate) fn free(self) -> u64 {
+        self.cold().map_or(0, |cold| cold.wait_free.load(Relaxed))
+    }
+
+    pub(crate) fn waited(self) -> u64 {
+        self.cold().map_or(0, |cold| cold.wait_total.load(Relaxed))
+    }
+}

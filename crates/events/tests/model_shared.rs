@@ -1,0 +1,145 @@
+//! Read-write locks, explored: threads that leave or give up at once.
+//!
+//!     RUSTFLAGS="--cfg unc_model" cargo test -p uncontended-events --test model_shared --target-dir target/model
+#![cfg(unc_model)]
+
+mod common;
+
+use common::{At, ROOM, image, recorder};
+use uncontended_atomic::Ordering::Relaxed;
+use uncontended_events::blame::{self, Share};
+use uncontended_events::events;
+use uncontended_events::shared::{self, Rows};
+use uncontended_events::site::Row;
+use uncontended_events::waiters::Side::{self, Exclusive, Shared};
+use uncontended_model::real::{Explorer, spawn};
+use uncontended_testkit::explored::{self, BOTH};
+use uncontended_trace::layout::{Caused, Cold, READERS, RECENT, Recent, units};
+
+/// A thread with both rows of the one lock.
+#[derive(Clone, Copy)]
+struct Thread {
+    at: At,
+    writes: Row,
+    reads: Row,
+}
+
+impl Thread {
+    fn rows(self, side: Side) -> Rows {
+        let mine = if side == Shared { self.reads } else { self.writes };
+        Rows { mine, state: self.writes, side }
+    }
+
+    fn takes(self, side: Side, now: u64) {
+        self.at.set(now);
+        shared::acquired(self.at, self.rows(side), None);
+    }
+
+    fn leaves(self, side: Side) {
+        let rows = self.rows(side);
+        shared::leave(self.at, rows, || Some(self.reads)).done(self.at, rows);
+    }
+
+    /// What is booked in its cell of the writers' row.
+    fn booked(self) -> u64 {
+        let list = self.at.recorder.arena.list::<Caused>(&self.writes.cell.caused);
+        list.map(|(_, entry)| entry.wait.load(Relaxed)).sum()
+    }
+}
+
+/// The entries that threads would allocate at once are there already, so that each has its place in all executions.
+fn threads<const N: usize>() -> [Thread; N] {
+    let image = image(4 * ROOM);
+    std::array::from_fn(|_| {
+        let at = At::new(recorder(image), 10);
+        let thread = Thread { at, writes: at.row(64), reads: at.row(64 | READERS) };
+        for row in [thread.writes, thread.reads] {
+            events::cold(at.recorder, row.cell).expect("room");
+            blame::book(at.recorder, row.cell, Share { site: 7, ..Share::default() });
+        }
+        thread
+    })
+}
+
+/// Two readers, since 10 and since 30, leave at 50 and at 60. A writer has waited since 20.
+fn leave_at_once() -> impl Fn() + 'static {
+    let [early, late, writer] = threads();
+    move || {
+        early.takes(Shared, 10);
+        writer.at.set(20);
+        let wait = shared::wait(writer.at, writer.rows(Exclusive), 20);
+        late.takes(Shared, 30);
+        early.at.set(50);
+        late.at.set(60);
+        let left = spawn(move || early.leaves(Shared));
+        late.leaves(Shared);
+        left.join().unwrap();
+        writer.at.set(70);
+        shared::acquired(writer.at, writer.rows(Exclusive), Some(wait));
+        // The last one to leave knows of the other one.
+        let booked = (early.booked(), late.booked());
+        assert!([(30, 0), (0, 40)].contains(&booked), "{booked:?}");
+    }
+}
+
+#[test]
+fn the_last_of_two_readers_knows_of_the_other() {
+    explored::holds(&BOTH, Explorer::new, leave_at_once);
+}
+
+/// The list of holds has room for one more. Readers since 10 and since 30 leave at 50 and at 60; a third one stays.
+fn leave_at_a_full_list() -> impl Fn() + 'static {
+    let [early, late, stays, writer] = threads();
+    move || {
+        stays.takes(Shared, 5);
+        early.takes(Shared, 10);
+        writer.at.set(20);
+        let wait = shared::wait(writer.at, writer.rows(Exclusive), 20);
+        late.takes(Shared, 30);
+        let unit = early.at.recorder.arena.allocate(units(size_of::<Recent>())).expect("room");
+        let list: &Recent = early.at.recorder.arena.at(unit);
+        list.noted.store(RECENT as u64 - 1, Relaxed);
+        writer.writes.lock.recent.store(unit, Relaxed);
+        early.at.set(50);
+        late.at.set(60);
+        let left = spawn(move || early.leaves(Shared));
+        late.leaves(Shared);
+        left.join().unwrap();
+        for thread in [early, late] {
+            let entries = thread.at.recorder.arena.list::<Caused>(&thread.writes.cell.caused);
+            for (_, entry) in entries {
+                assert!(entry.longest.load(Relaxed) <= 40, "a hold that was not noted yet");
+            }
+            assert!(thread.booked() <= 40);
+        }
+        shared::gave_up(writer.at, writer.rows(Exclusive), wait, None);
+    }
+}
+
+#[test]
+fn a_noted_hold_is_complete_when_it_is_divided() {
+    explored::holds(&BOTH, Explorer::new, leave_at_a_full_list);
+}
+
+/// A writer gives up at 60, while the read that it waited for since 20 ends at 50.
+fn gives_up_at_a_release() -> impl Fn() + 'static {
+    let [reader, writer] = threads();
+    move || {
+        reader.takes(Shared, 10);
+        writer.at.set(20);
+        let wait = shared::wait(writer.at, writer.rows(Exclusive), 20);
+        reader.at.set(50);
+        writer.at.set(60);
+        let left = spawn(move || reader.leaves(Shared));
+        shared::gave_up(writer.at, writer.rows(Exclusive), wait, Some(writer.reads));
+        left.join().unwrap();
+        let cold: &Cold = writer.at.recorder.arena.at(writer.writes.cell.cold.load(Relaxed));
+        let known = reader.booked() + writer.booked() + cold.wait_free.load(Relaxed);
+        assert!(known <= 40, "a piece is booked twice: {known} of 40");
+    }
+}
+
+#[test]
+fn a_piece_of_a_wait_is_booked_once_at_most() {
+    explored::holds(&BOTH, Explorer::new, gives_up_at_a_release);
+}

@@ -1,0 +1,241 @@
+//! Whose holds waits for a read-write lock fell into, at times that the test sets.
+
+mod common;
+
+use common::party::Party;
+use common::{At, ROOM, image, recorder};
+use uncontended_events::shared::{self, Rows};
+use uncontended_events::site::Row;
+use uncontended_events::waiters::{Side, Wait};
+use uncontended_testkit::Random;
+use uncontended_trace::layout::{READERS, RECENT};
+
+/// A thread with its rows of the one read-write lock.
+#[derive(Clone, Copy)]
+struct Thread {
+    at: At,
+    writes: Row,
+    reads: Row,
+}
+
+fn threads<const N: usize>() -> [Thread; N] {
+    let image = image(ROOM);
+    std::array::from_fn(|number| {
+        let at = At { stack: number as u32 + 1, ..At::new(recorder(image), 1) };
+        Thread { at, writes: at.row(64), reads: at.row(64 | READERS) }
+    })
+}
+
+impl Thread {
+    fn rows(self, side: Side) -> Rows {
+        let mine = if side == Side::Shared { self.reads } else { self.writes };
+        Rows { mine, state: self.writes, side }
+    }
+
+    fn takes(self, side: Side, now: u64) {
+        self.at.set(now);
+        shared::acquired(self.at, self.rows(side), None);
+    }
+
+    fn waits(self, side: Side, now: u64) -> Wait {
+        self.at.set(now);
+        shared::wait(self.at, self.rows(side), now)
+    }
+
+    fn gets(self, side: Side, wait: Wait, now: u64) {
+        self.at.set(now);
+        shared::acquired(self.at, self.rows(side), Some(wait));
+    }
+
+    fn gives_up(self, side: Side, wait: Wait, now: u64) {
+        self.at.set(now);
+        shared::gave_up(self.at, self.rows(side), wait, Some(self.reads));
+    }
+
+    fn leaves(self, side: Side, now: u64) {
+        self.at.set(now);
+        let rows = self.rows(side);
+        shared::leave(self.at, rows, || Some(self.reads)).done(self.at, rows);
+    }
+
+    /// The same thread at one of its rows.
+    fn side(self, side: Side) -> Party {
+        Party { at: self.at, row: self.rows(side).mine }
+    }
+}
+
+use Side::{Exclusive, Shared};
+
+#[test]
+fn a_writer_costs_each_side_what_is_left_of_its_hold() {
+    let [writer, reader, other] = threads();
+    writer.takes(Exclusive, 10);
+    let (one, two) = (reader.waits(Shared, 20), other.waits(Exclusive, 30));
+    writer.leaves(Exclusive, 50);
+    assert_eq!(writer.side(Exclusive).caused(), [(1, 20, 1, 1, 40)], "what the writer waited");
+    assert_eq!(writer.side(Shared).caused(), [(1, 30, 1, 1, 40)], "what the reader waited");
+    reader.gets(Shared, one, 53);
+    reader.leaves(Shared, 60);
+    other.gets(Exclusive, two, 64);
+    assert_eq!((reader.side(Shared).free(), other.side(Exclusive).free()), (3, 3 + 4));
+    assert_eq!(reader.side(Exclusive).caused(), [(2, 7, 1, 1, 7)]);
+    assert_eq!((reader.side(Shared).waited(), other.side(Exclusive).waited()), (33, 34));
+}
+
+#[test]
+fn of_overlapping_readers_the_last_one_is_to_blame() {
+    let [short, long, writer] = threads();
+    short.takes(Shared, 10);
+    long.takes(Shared, 15);
+    let wait = writer.waits(Exclusive, 20);
+    short.leaves(Shared, 30);
+    assert_eq!(short.side(Exclusive).caused(), [], "the other one holds on");
+    long.leaves(Shared, 50);
+    assert_eq!(long.side(Exclusive).caused(), [(2, 30, 1, 1, 35)]);
+    writer.gets(Exclusive, wait, 51);
+    assert_eq!(writer.side(Exclusive).free(), 1);
+}
+
+#[test]
+fn a_chain_of_readers_is_divided_where_the_next_one_begins() {
+    let [first, second, third, writer] = threads();
+    first.takes(Shared, 10);
+    let wait = writer.waits(Exclusive, 12);
+    second.takes(Shared, 20);
+    first.leaves(Shared, 25);
+    third.takes(Shared, 30);
+    // Inside the others' holds: it costs nothing.
+    first.takes(Shared, 31);
+    first.leaves(Shared, 33);
+    second.leaves(Shared, 40);
+    third.leaves(Shared, 60);
+    let booked = third.side(Exclusive).caused();
+    assert_eq!(booked, [(2, 10, 1, 1, 20), (1, 8, 1, 1, 15), (3, 30, 1, 1, 30)]);
+    writer.gets(Exclusive, wait, 60);
+    assert_eq!(writer.side(Exclusive).waited(), 48);
+}
+
+/// Readers that are never all gone: every so often, the one that leaves divides what was waited so far.
+#[test]
+fn readers_that_overlap_for_ever_are_divided_all_the_same() {
+    let [one, two, long, writer] = threads();
+    one.takes(Shared, 10);
+    long.takes(Shared, 15);
+    let wait = writer.waits(Exclusive, 20);
+    let rounds = 3 * RECENT as u64;
+    for round in 0..rounds {
+        let now = 20 + 20 * round;
+        two.takes(Shared, now + 5);
+        one.leaves(Shared, now + 10);
+        one.takes(Shared, now + 15);
+        two.leaves(Shared, now + 20);
+    }
+    one.leaves(Shared, 20 + 20 * rounds);
+    long.leaves(Shared, 30 + 20 * rounds);
+    writer.gets(Exclusive, wait, 30 + 20 * rounds);
+    let booked = [one, two, long].map(|thread| thread.side(Exclusive).caused());
+    let sum: u64 = booked.iter().flatten().map(|entry| entry.1).sum();
+    assert_eq!(sum, 20 * rounds + 10, "each instant once: {booked:?}");
+    assert_eq!(writer.side(Exclusive).free(), 0);
+}
+
+#[test]
+fn a_waiter_that_gives_up_blames_the_hold_that_goes_on() {
+    let [writer, reader, other] = threads();
+    writer.takes(Exclusive, 10);
+    let wait = reader.waits(Shared, 20);
+    reader.gives_up(Shared, wait, 50);
+    assert_eq!(reader.side(Shared).caused(), [(1, 30, 1, 1, 30)]);
+    writer.leaves(Exclusive, 60);
+    assert_eq!(writer.side(Shared).caused(), [], "no waiter");
+    reader.takes(Shared, 70);
+    let wait = writer.waits(Exclusive, 80);
+    other.takes(Shared, 85);
+    reader.leaves(Shared, 90);
+    writer.gives_up(Exclusive, wait, 100);
+    // The reader that is still there, as far as it goes back.
+    assert_eq!(writer.side(Exclusive).caused(), [(3, 15, 1, 1, 15)]);
+    // While the lock is free.
+    other.leaves(Shared, 110);
+    let wait = writer.waits(Exclusive, 120);
+    writer.gives_up(Exclusive, wait, 130);
+    assert_eq!(writer.side(Exclusive).free(), 10);
+}
+
+/// A hold of the random schedule: thread, beginning, end.
+type Hold = (usize, u64, u64);
+
+/// What a wait cost by the schedule itself: each instant belongs to the hold that ends last, or to none.
+fn divided(waits: &[Hold], holds: &[Hold], of: usize) -> (Vec<u64>, u64) {
+    let (mut held, mut free) = (vec![0; of], 0);
+    for &(_, from, to) in waits {
+        for instant in from..to {
+            let there = holds.iter().filter(|hold| hold.1 <= instant && instant < hold.2);
+            match there.max_by_key(|hold| hold.2) {
+                Some(&(thread, ..)) => held[thread] += 1,
+                None => free += 1,
+            }
+        }
+    }
+    (held, free)
+}
+
+/// Random schedules of readers and writers whose waiters get the lock when it is free: what is booked is what the
+/// schedule did, to the tick.
+#[test]
+fn random_schedules_are_divided_exactly() {
+    for seed in 0..if cfg!(miri) { 3 } else { 300 } {
+        let mut random = Random(seed);
+        let all: [Thread; 4] = threads();
+        let mut holding: [Option<(Side, u64)>; 4] = [None; 4];
+        let mut waiting: [Option<(Side, u64, Wait)>; 4] = [const { None }; 4];
+        let (mut holds, mut waits): (Vec<Hold>, [Vec<Hold>; 2]) = (vec![], [vec![], vec![]]);
+        // Before its first release, nothing is known of a lock.
+        all[0].takes(Shared, 5);
+        all[0].leaves(Shared, 6);
+        let mut now = 10;
+        let mut step = 0;
+        let steps = if cfg!(miri) { 30 } else { 150 };
+        // The rest of them are served at the end.
+        while step < steps
+            || holding.iter().any(Option::is_some)
+            || waiting.iter().any(Option::is_some)
+        {
+            step += 1;
+            now += 1 + random.below(20);
+            let number = random.below(4) as usize;
+            let thread = all[number];
+            let is_free = holding.iter().all(Option::is_none);
+            let is_read = holding.iter().flatten().all(|&(side, _)| side == Shared);
+            if let Some((side, began)) = holding[number].take() {
+                thread.leaves(side, now);
+                holds.push((number, began, now));
+            } else if let Some((side, began, wait)) = waiting[number].take() {
+                if is_free {
+                    thread.gets(side, wait, now);
+                    waits[side as usize].push((number, began, now));
+                    holding[number] = Some((side, now));
+                } else {
+                    waiting[number] = Some((side, began, wait));
+                }
+            } else if step < steps {
+                let side = if random.below(3) == 0 { Exclusive } else { Shared };
+                if is_free || (side == Shared && is_read) {
+                    thread.takes(side, now);
+                    holding[number] = Some((side, now));
+                } else {
+                    waiting[number] = Some((side, now, thread.waits(side, now)));
+                }
+            }
+        }
+        for side in [Exclusive, Shared] {
+            let mut held = vec![0; 4];
+            for entry in all.iter().flat_map(|thread| thread.side(side).caused()) {
+                held[entry.0 as usize - 1] += entry.1;
+            }
+            let free: u64 = all.iter().map(|thread| thread.side(side).free()).sum();
+            let truth = divided(&waits[side as usize], &holds, 4);
+            assert_eq!((held, free), truth, "seed {seed}, {side:?}");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Futex waiting that no row contains: the kernel counted it, but the observer did not see its lock.
+
+use super::MATERIAL_SHARE;
+use crate::rows;
+use crate::run::{Finding, Frame, FutexSite, RunReport};
+use uncontended_figures::{duration, percent};
+
+/// From this share of all futex waiting on, what the rows show is not the whole answer, and that is said first.
+const MUCH: f64 = 0.2;
+/// How many call sites are named.
+const SITES: usize = 3;
+/// A site with less than one part in this many of the waiting is not.
+const LEAST: u64 = 1_000;
+/// Functions of glibc's allocator. Those that wait there wait for an arena, which other threads use.
+const ALLOCATOR: [&str; 14] = [
+    "malloc",
+    "__libc_malloc",
+    "__GI___libc_malloc",
+    "_int_malloc",
+    "calloc",
+    "__libc_calloc",
+    "realloc",
+    "__libc_realloc",
+    "free",
+    "__libc_free",
+    "__GI___libc_free",
+    "_int_free",
+    "arena_get2",
+    "arena_get_retry",
+];
+/// How glibc's own locks wait.
+const OWN_WAIT: [&str; 2] = ["__lll_lock_wait_private", "__GI___lll_lock_wait_private"];
+
+fn is_named(frame: &Frame, names: &[&str]) -> bool {
+    frame.function.as_deref().is_some_and(|name| names.contains(&name))
+}
+
+/// The code that waited. A stack of the kernel often ends in glibc, which keeps no frame pointers; the way in which its
+/// own locks wait tells them from others even then.
+fn code(site: &FutexSite) -> String {
+    let is_own = site.stack.iter().any(|frame| is_named(frame, &OWN_WAIT));
+    let caller = rows::callers(&site.stack).find(|frame| !is_named(frame, &OWN_WAIT));
+    match caller.filter(|frame| frame.function.is_some() || !is_own) {
+        Some(frame) if is_own && is_named(frame, &ALLOCATOR) => {
+            "glibc's arena locks inside malloc".to_owned()
+        }
+        Some(frame) => rows::code(frame),
+        None if is_own => "glibc's own locks (malloc's arenas, stdio)".to_owned(),
+        None => "unknown code".to_owned(),
+    }
+}
+
+/// The finding, if the unseen waiting is a large part of all futex waiting and of the threads' time.
+pub(super) fn find(report: &RunReport) -> Option<Finding> {
+    let share = report.coverage.futex_share_unaccounted.filter(|&share| share > MUCH)?.min(1.0);
+    let sites = &report.coverage.futex_sites;
+    let waited_ns = crate::aggregate::sum(sites.iter().map(|site| site.total_ns));
+    let lives = report.processes.iter().map(|process| process.lived_ns(report.wall_ns));
+    let wait_share = share * waited_ns as f64 / crate::aggregate::sum(lives).max(1) as f64;
+    if wait_share < MATERIAL_SHARE {
+        return None;
+    }
+    let words = |site: &FutexSite| format!("{} at {}", duration(site.total_ns), code(site));
+    let is_part = |site: &&FutexSite| site.total_ns >= waited_ns / LEAST;
+    let named: Vec<String> = sites.iter().filter(is_part).take(SITES).map(words).collect();
+    let text = format!(
+        "{} of all futex waiting is in no row: its locks were not seen. The kernel's longest waits, seen or not: {}",
+        percent(share),
+        named.join(", ")
+    );
+    let evidence = [("futex_share_unaccounted", share), ("futex_wait_ns", waited_ns as f64)];
+    let evidence = evidence.map(|(name, value)| (name.to_owned(), value)).into();
+    Some(Finding { text, lock: None, wait_share: Some(wait_share), evidence })
+}

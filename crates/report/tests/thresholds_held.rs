@@ -1,0 +1,214 @@
+//! Each figure of the rules about holds and about much waiting at the last value at which the rule speaks, and at the
+//! next; and the evidence of each rule, figure by figure. The other rules: tests/thresholds.rs.
+
+mod common;
+
+use common::rules::*;
+use common::*;
+use uncontended_report::run::*;
+
+#[test]
+fn holds_that_are_long() {
+    let mut row = lock(1, Kind::Mutex, "push");
+    (row.acquisitions, row.threads, row.utilisation) = (100, 100, Some(0.7));
+    row.wait_ns = long(40, 400 * MS, MS, 40 * MS, MS);
+    row.hold_ns = long(90, 100 * MS, 2 * MS, 20 * MS, 10 * MS);
+    let words = "while half of its 90 holds take at most";
+    ends_with(
+        &row,
+        words,
+        &[
+            // Half of the longest wait, four of 10 ms, ten times the median.
+            |row| hold(row).max -= 1,
+            |row| wait(row).max += 1,
+            |row| hold(row).worst[3] -= 1,
+            |row| hold(row).p50 += 1,
+        ],
+    );
+    let evidence = [
+        ("longest_wait_ns", 40e6),
+        ("waits", 40.0),
+        ("fourth_longest_wait_ns", 1e6),
+        ("longest_hold_ns", 20e6),
+        ("fourth_longest_hold_ns", 10e6),
+        ("median_hold_ns", 2e6),
+        ("holds", 90.0),
+        ("utilisation", 0.7),
+    ];
+    rests_on(&row, words, &evidence);
+    lacks_cpus(&row, words, &evidence, "or the holder lost its CPU");
+    let shorter = Lock {
+        wait_ns: long(40, 400 * MS, MS, 15 * MS, MS),
+        hold_ns: long(90, 100 * MS, MS, 10 * MS, 10 * MS),
+        ..row.clone()
+    };
+    ends_with(&shorter, words, &[|row| hold(row).max -= 1]);
+    // Without repetition, the wait is a twentieth of the run.
+    let once = Lock {
+        wait_ns: long(1, 100 * MS, 100 * MS, 100 * MS, 0),
+        hold_ns: long(90, 400 * MS, MS, 60 * MS, MS),
+        ..row.clone()
+    };
+    ends_with(&once, words, &[|row| wait(row).max -= 1]);
+
+    let mut used = Lock { utilisation: Some(0.8), ..row };
+    wait(&mut used).total = 1_000 * MS;
+    ends_with(
+        &used,
+        "it is the bottleneck",
+        &[
+            |row| row.utilisation = Some(0.8f64.next_down()),
+            |row| wait(row).total -= 1,
+            |row| row.kind = Kind::RwlockRead,
+        ],
+    );
+}
+
+#[test]
+fn rare_long_holds() {
+    let mut row = lock(1, Kind::Mutex, "push");
+    (row.acquisitions, row.threads) = (100_000, 2);
+    let long_of = |times, low, count| {
+        let buckets = vec![(US, 2 * US, 90), (low, low + 1, count)];
+        Distribution { buckets, ..times }
+    };
+    // Half of the hold time and of the wait is long: as ten medians, which are a millisecond.
+    row.hold_ns = long(90_000, 8 * MS, 100 * US, 3 * MS, MS).map(|times| long_of(times, MS, 4));
+    row.wait_ns = long(1_100, 2_000 * MS, US, 2 * MS, US).map(|times| long_of(times, MS, 1_000));
+    let words = "holds make up most of the";
+    ends_with(
+        &row,
+        words,
+        &[
+            |row| hold(row).total += 1,
+            |row| wait(row).total += 1,
+            |row| hold(row).worst[3] -= 1,
+            |row| hold(row).p50 += 1,
+            |row| row.kind = Kind::RwlockRead,
+            |row| row.kind = Kind::RwlockWrite,
+        ],
+    );
+    rests_on(
+        &row,
+        words,
+        &[
+            ("long_holds", 4.0),
+            ("long_hold_ns", 4e6),
+            ("longest_hold_ns", 3e6),
+            ("fourth_longest_hold_ns", 1e6),
+            ("median_hold_ns", 100e3),
+            ("total_wait_ns", 2e9),
+            ("mean_queue", 1.0),
+        ],
+    );
+    // However short the median is.
+    let quick = |low: u64| {
+        let mut row = row.clone();
+        hold(&mut row).p50 = US;
+        hold(&mut row).worst[3] = low;
+        says(&row, words)
+    };
+    assert!(quick(MS) && !quick(MS - 1));
+    // All threads together lacked a CPU for half of the long holds.
+    let preempted = |threads: &[Thread]| {
+        let found = of_run(WALL_NS, std::slice::from_ref(&row), threads);
+        any_says(&found, "or their holders lost the CPU")
+    };
+    let unknown = Thread { runnable_ns: None, ..thread(9, "worker") };
+    assert!(preempted(&[ran(7, 100 * MS, MS), ran(8, 100 * MS, MS)]) && preempted(&[unknown]));
+    assert!(!preempted(&[ran(7, 100 * MS, MS), ran(8, 100 * MS, MS - 1)]));
+}
+
+#[test]
+fn much_waiting() {
+    let mut row = lock(1, Kind::Mutex, "push");
+    row.threads = 2;
+    row.wait_ns = long(1_100, 100 * MS, US, 2 * MS, US);
+    row.idle_ns = long(7, 25 * MS, US, 2 * US, US);
+    row.hold_ns = long(90, 800 * MS, US, 2 * US, US);
+    let words = "threads were waiting";
+    // A twentieth of the threads' time.
+    ends_with(&row, words, &[|row| wait(row).total -= 1]);
+    let evidence = [
+        ("total_wait_ns", 100e6),
+        ("waits", 1_100.0),
+        ("wait_share_of_threads", 0.025),
+        ("mean_queue", 0.05),
+        ("total_hold_ns", 800e6),
+        ("idle_share_of_wait", 0.25),
+    ];
+    rests_on(&row, words, &evidence);
+    lacks_cpus(&row, words, &evidence, "; the program's threads were runnable");
+    // Free for half of the wait.
+    row.idle_ns = long(7, 50 * MS, US, 2 * US, US);
+    ends_with(&row, "of that wait it was free", &[|row| idle(row).total -= 1]);
+    // Half a thread waits on average, of however many.
+    let threads: Vec<Thread> = (0..100).map(|tid| thread(tid, "worker")).collect();
+    let queue = |total| {
+        let mut row = row.clone();
+        wait(&mut row).total = total;
+        any_says(&of_run(WALL_NS, &[row], &threads), words)
+    };
+    assert!(queue(1_000 * MS) && !queue(1_000 * MS - 1));
+    // In the shortest of runs, ten milliseconds.
+    let short = |total| {
+        let mut row = row.clone();
+        wait(&mut row).total = total;
+        any_says(&of_run(20 * MS, &[row], &[]), words)
+    };
+    assert!(short(10 * MS) && !short(10 * MS - 1));
+}
+
+#[test]
+fn a_gate() {
+    let mut row = lock(1, Kind::Mutex, "push");
+    row.class = Class::Gate;
+    row.wait_ns = long(40, 100 * MS, MS, 40 * MS, MS);
+    row.hold_ns = long(90, 2_000 * MS, MS, 500 * MS, MS);
+    let words = "mostly one thread held it";
+    ends_with(
+        &row,
+        words,
+        &[
+            |row| wait(row).total -= 1,
+            |row| row.class = Class::Contention,
+            |row| row.kind = Kind::RwlockWrite,
+        ],
+    );
+    let evidence = [
+        ("longest_hold_ns", 500e6),
+        ("total_hold_ns", 2e9),
+        ("total_wait_ns", 100e6),
+        ("wait_per_wall", 0.05),
+    ];
+    rests_on(&row, words, &evidence);
+    // The thread of the longest hold ran for half of the holds.
+    let held = |ns, tid| Moment { what: Span::Hold, at_ns: 0, ns, tid: Some(tid), cause: None };
+    row.moments = vec![held(400 * MS, 8), held(500 * MS, 7)];
+    let with =
+        |cpu_ns| of_run(WALL_NS, std::slice::from_ref(&row), &[ran(8, 0, 0), ran(7, cpu_ns, 0)]);
+    assert!(any_says(&with(1_000 * MS), "off the CPU"));
+    assert!(!any_says(&with(1_000 * MS + 1), "off the CPU"));
+    let off = [evidence.as_slice(), &[("holder_off_cpu_share", 0.5)]].concat();
+    has_evidence(&with(1_000 * MS), words, &off);
+}
+
+#[test]
+fn no_more_findings_than_are_read() {
+    let polled = |id: u64| {
+        let row = lock(id, Kind::Mutex, &format!("poll{id}"));
+        Lock { try_failed: 20_000, ..row }
+    };
+    let rows: Vec<Lock> = (0..6).map(polled).collect();
+    assert_eq!(of_run(WALL_NS, &rows, &[]).len(), 5);
+    // Three rules speak of one lock.
+    let mut row = polled(1);
+    row.wait_ns = long(40, 5_000 * MS, MS, MS, MS);
+    row.hold_ns = long(90, 8_000 * MS, MS, MS, MS);
+    row.utilisation = Some(0.9);
+    row.unfinished = stuck(2_000 * MS);
+    let said = of_run(WALL_NS, &[row], &[]);
+    let words = ["it is the bottleneck", "still waited for it"];
+    assert_eq!(said.len(), 2, "{said:#?}");
+    assert!(words.iter().zip(&said).all(|(words, finding)| finding.text.contains(words)));
+}
