@@ -3,7 +3,8 @@
 //! # Contract
 //! `cargo xtask explored` runs every test file that is written for `--cfg unc_model`, and writes [`PAGE`]: for each
 //! test and memory model, the executions and what bounded them. `UNC_DEPTH=full` explores each as far as it ever is. A
-//! test that fails leaves the page as it was.
+//! test that fails leaves the page as it was. `cargo xtask tidy` prints how many commits have changed the explored code
+//! since.
 
 use crate::ci::{exploring, test_files};
 use std::collections::BTreeMap;
@@ -51,9 +52,33 @@ pub(crate) fn write(root: &Path) -> Result<(), String> {
     std::fs::write(root.join(PAGE), page).map_err(|error| format!("{PAGE}: {error}"))
 }
 
+/// How old the page is, if it is: the commits since then that changed the explored code.
+pub(crate) fn age(root: &Path) -> Result<Option<String>, String> {
+    let page = std::fs::read_to_string(root.join(PAGE)).map_err(|e| format!("{PAGE}: {e}"))?;
+    let (commit, folders) = written_at(&page).ok_or(format!("{PAGE} names no commit"))?;
+    let mut git = Command::new("git");
+    git.current_dir(root).args(["rev-list", "--count", &format!("{commit}..HEAD"), "--"]);
+    let Ok(commits) = output(git.args(folders).stderr(Stdio::null())) else {
+        return Ok(Some(format!("{PAGE} is of commit {commit}, which is not in this history")));
+    };
+    let commits = commits.trim();
+    let since =
+        format!("{PAGE} is of commit {commit}; {commits} since then changed the explored code");
+    Ok((commits != "0").then_some(since))
+}
+
+/// The commit that wrote the page, and the folders of the code that it is about.
+fn written_at(page: &str) -> Option<(&str, Vec<String>)> {
+    let commit = page.split_once("at commit ")?.1.split_once('.')?.0;
+    let crates = page.lines().filter_map(|line| line.strip_prefix("## `")?.split_once('`'));
+    let crates = crates.map(|(name, _)| name).chain(["atomic", "model"]);
+    Some((commit, crates.map(|name| format!("crates/{name}/src")).collect()))
+}
+
 fn introduction(root: &Path) -> Result<String, String> {
     let mut git = Command::new("git");
-    let commit = output(git.args(["rev-parse", "--short=8", "HEAD"]).current_dir(root))?;
+    git.args(["rev-parse", "--short=8", "HEAD"]).current_dir(root).stderr(Stdio::inherit());
+    let commit = output(&mut git)?;
     Ok(format!(
         "# What the checker has explored\n\n\
          The number of executions of each scenario of the library's own code that the [checker](checking_your_own_code.md)\n\
@@ -68,11 +93,11 @@ fn introduction(root: &Path) -> Result<String, String> {
 /// What the test file prints.
 fn run(root: &Path, package: &str, file: &str) -> Result<String, String> {
     let script = format!("{} -- --nocapture --test-threads=1", exploring(package, file));
-    output(Command::new("bash").args(["-c", &script]).current_dir(root))
+    output(Command::new("bash").args(["-c", &script]).current_dir(root).stderr(Stdio::inherit()))
 }
 
 fn output(command: &mut Command) -> Result<String, String> {
-    let output = command.stderr(Stdio::inherit()).output();
+    let output = command.output();
     let output = output.map_err(|error| format!("{command:?}: {error}"))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     if output.status.success() { Ok(text) } else { Err(format!("{command:?} failed:\n{text}")) }
@@ -123,6 +148,31 @@ fn cell(explored: &Explored) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_page_ages_with_each_commit_that_changes_explored_code() {
+        let folder = uncontended_testkit::Folder::new();
+        let commit = |path: &str, text: &str| {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+            let commit = "git add . && git -c user.name=a -c user.email=a@b commit -qm a";
+            output(Command::new("bash").args(["-c", commit]).current_dir(folder.path())).unwrap();
+        };
+        output(Command::new("git").args(["init", "-q"]).current_dir(folder.path())).unwrap();
+        commit("crates/ring/src/lib.rs", "1");
+        let page = introduction(folder.path()).unwrap() + "\n## `ring`, tests/model.rs\n";
+        commit(PAGE, &page);
+        commit("crates/ring/README.md", "1");
+        assert_eq!(age(folder.path()), Ok(None));
+        commit("crates/ring/src/lib.rs", "2");
+        commit("crates/model/src/lib.rs", "1");
+        let old = age(folder.path()).unwrap().unwrap();
+        assert!(old.ends_with("; 2 since then changed the explored code"), "{old}");
+        commit(PAGE, "at commit 0123abcd.");
+        let lost = age(folder.path()).unwrap().unwrap();
+        assert!(lost.ends_with("0123abcd, which is not in this history"), "{lost}");
+    }
 
     #[test]
     fn reports_are_summed_for_each_test_and_model() {

@@ -19,7 +19,13 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let chores: Vec<String> = std::env::args().skip(1).collect();
     match chores.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["tidy"] => report("tidy", tidy::check(root())),
+        ["tidy"] => {
+            match explored::age(root()) {
+                Ok(age) => age.into_iter().for_each(|age| println!("note: {age}")),
+                Err(why) => println!("note: {why}"),
+            }
+            report("tidy", tidy::check(root()))
+        }
         ["licences"] => report("licences", licences::check(root())),
         ["explored"] => report("explored", explored::write(root()).map(|()| Vec::new())),
         ["header"] => report("header", header::write(root()).map(|()| Vec::new())),

@@ -1,4 +1,5 @@
-//! Links: a page's relative links lead to files, and the book's summary names every page under `docs/` once.
+//! Links: a page's relative links lead to files, and the book's summary names every page under `docs/` once. What a
+//! crate includes lies in its folder, so that it compiles from its package: a link to a page of the book does, too.
 
 use super::complaint;
 use super::source::Source;
@@ -36,6 +37,24 @@ fn unlisted(summary: &Source, pages: &[Source]) -> Vec<String> {
     let missing = |page: &&Source| !listed.contains(&PathBuf::from(&page.path));
     let missing = pages.iter().filter(of_the_book).filter(missing);
     missing.map(|page| complaint(page, 1, format!("{SUMMARY} does not name this page"))).collect()
+}
+
+/// Files of other folders that a crate's source includes; `cargo package` would leave them out.
+pub(crate) fn included(source: &Source) -> Vec<String> {
+    let folder = Path::new(&source.path).parent().unwrap_or(Path::new(""));
+    let is_outside =
+        |target: &&str| !plain(&folder.join(target)).starts_with(source.crate_folder());
+    let lines = source.text.lines().enumerate();
+    lines
+        .filter_map(|(at, line)| {
+            let rest =
+                line.split_once("include_str!(\"").or(line.split_once("include_bytes!(\""))?.1;
+            let target = rest.split('"').next().filter(is_outside)?;
+            let what =
+                format!("{target} is not in the crate's package: link to it in the crate's folder");
+            Some(complaint(source, at + 1, what))
+        })
+        .collect()
 }
 
 /// Line and target of every relative link, without its fragment; code blocks hold none.
@@ -85,6 +104,18 @@ mod tests {
         let complaints = check(&[("docs/json.md", "first\n[a](gone.md) and [b](../gone)")]);
         assert_eq!(complaints.len(), 2, "{complaints:?}");
         assert!(complaints[0].starts_with("docs/json.md:2: "), "{complaints:?}");
+    }
+
+    #[test]
+    fn what_a_crate_includes_is_in_its_package() {
+        let check = |path: &str, code: &str| included(&Source::new(path, code)).len();
+        let outside = "#[doc = include_str!(\"../../../docs/json.md\")]\nmod book {}\n";
+        assert_eq!(check("crates/model/src/lib.rs", outside), 1);
+        assert_eq!(
+            check("crates/model/tests/a.rs", &outside.replace("../../..", "../../other")),
+            1
+        );
+        assert_eq!(check("crates/model/src/lib.rs", &outside.replace("../../..", "..")), 0);
     }
 
     #[test]

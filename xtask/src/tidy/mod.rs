@@ -5,12 +5,14 @@
 //! check, so that silence always means tidiness.
 
 mod architecture;
+mod circles;
 mod doors;
 mod edges;
 mod evidence;
 mod layers;
 mod length;
 mod links;
+mod remedies;
 mod safety;
 mod skips;
 mod source;
@@ -40,9 +42,12 @@ pub(crate) fn check(root: &Path) -> Result<Vec<String>, String> {
         complaints.extend(doors::check(source));
         complaints.extend(safety::reasons(source));
         complaints.extend(wording::check(source));
+        complaints.extend(links::included(source));
+        complaints.extend(remedies::check(source));
     }
     complaints.extend(links::check(root, &pages));
     complaints.extend(crate::mutants::check(root, &sources)?);
+    complaints.extend(circles::check(&sources));
     complaints.extend(edges::check(&sources));
     complaints.extend(safety::invariants(&sources));
     complaints.extend(tells::check(&sources, &pages));

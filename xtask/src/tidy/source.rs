@@ -105,7 +105,8 @@ fn with_ending(root: &Path, ending: &str) -> Result<Vec<Source>, String> {
     paths.dedup();
     paths
         .into_iter()
-        .filter(|path| root.join(path).exists())
+        // A link is a file somewhere else.
+        .filter(|path| root.join(path).exists() && !root.join(path).is_symlink())
         .map(|path| {
             let text =
                 std::fs::read_to_string(root.join(&path)).map_err(|e| format!("{path}: {e}"))?;
