@@ -1,9 +1,10 @@
-//! The hash table of a library's symbols, `DT_GNU_HASH`.
+//! A library's symbols: their hash table (`DT_GNU_HASH`), and which version of a symbol fits.
 //!
 //! # Evidence
 //! `tests/pieces.rs`; each program in `tests/programs`, since the observer finds the C library's functions by it.
 //! # Sources
-//! U. Drepper, How To Write Shared Libraries; binutils' `bfd/elflink.c`.
+//! U. Drepper, How To Write Shared Libraries; binutils' `bfd/elflink.c`; Linux Standard Base, symbol versioning; glibc,
+//! `elf/dl-lookup.c`.
 
 /// The hash of a symbol's name.
 pub fn hash(name: &[u8]) -> u32 {
@@ -34,5 +35,29 @@ pub fn candidates(
             }
         }
         None
+    })
+}
+
+/// Set in a symbol's version if it is not the default one.
+const HIDDEN: u16 = 1 << 15;
+
+/// Whether a symbol of version `own` fits. Without a wanted version it must be the default one; otherwise the wanted
+/// one, which `is_wanted` knows by number, or of a library that has none for it (numbers 0 and 1).
+pub fn version_fits(own: u16, wants_one: bool, is_wanted: impl FnOnce(u16) -> bool) -> bool {
+    let number = own & !HIDDEN;
+    if wants_one && number >= 2 { is_wanted(number) } else { own & HIDDEN == 0 }
+}
+
+/// The versions that a library defines, from the first one's address (`DT_VERDEF`) on: the number of each, and where
+/// its name is among the strings. `word` reads the library's memory, in that list alone.
+pub fn definitions(first: usize, word: impl Fn(usize) -> u32) -> impl Iterator<Item = (u16, u32)> {
+    let mut next = Some(first).filter(|&at| at != 0);
+    std::iter::from_fn(move || {
+        let at = next?;
+        // Halves: the form, flags, the number, how many names. Words: a hash, the first name's place, the next one.
+        let number = (word(at + 4) & 0xffff) as u16;
+        let name = word(at + word(at + 12) as usize);
+        next = Some(word(at + 16)).filter(|&bytes| bytes != 0).map(|bytes| at + bytes as usize);
+        Some((number, name))
     })
 }

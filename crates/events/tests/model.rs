@@ -6,13 +6,14 @@
 mod common;
 
 use common::{At, ROOM, image, recorder};
-use uncontended_atomic::Ordering::Relaxed;
+use uncontended_atomic::{AtomicUsize, Ordering::Relaxed, UnsafeCell};
 use uncontended_events::blame::{self, Share};
 use uncontended_events::events::{self, Blocked};
 use uncontended_events::site::Row;
+use uncontended_events::slots::{Slots, Stamp};
 use uncontended_events::waiters::{self, Side, Wait};
 use uncontended_events::{generations, stacks};
-use uncontended_model::real::{AtomicU32, Explorer, Ordering, spawn};
+use uncontended_model::real::{Arc, AtomicU32, Explorer, Ordering, spawn};
 use uncontended_testkit::explored::{self, BOTH};
 use uncontended_trace::arena::Arena;
 use uncontended_trace::layout::{Caused, Cold, Lock, Process, Stack, attention, kind::MUTEX};
@@ -283,4 +284,61 @@ fn booked_while_read() -> impl Fn() + 'static {
 #[test]
 fn a_site_is_complete_when_it_is_seen() {
     holds(booked_while_read);
+}
+
+/// Two threads each keep a fact in a table with room for one, and look for it; a third outdates the table.
+fn kept_at_once() -> impl Fn() + 'static {
+    || {
+        let table = Arc::new(Kept {
+            slots: Slots { taken: AtomicUsize::new(0), generation: AtomicU32::new(1) },
+            stamp: Stamp(AtomicU32::new(0)),
+            fact: UnsafeCell::new(0),
+        });
+        let keepers = [7, 9].map(|fact| {
+            let table = table.clone();
+            spawn(move || table.keep(fact))
+        });
+        table.slots.outdate();
+        let seen = table.valid();
+        assert!([None, Some(7), Some(9)].contains(&seen), "half a fact: {seen:?}");
+        let kept = keepers.map(|keeper| keeper.join().unwrap());
+        assert_eq!(kept.iter().filter(|&&kept| kept).count(), 1, "one slot, one keeper");
+        assert_eq!(table.slots.used(1), 1);
+    }
+}
+
+struct Kept {
+    slots: Slots,
+    stamp: Stamp,
+    fact: UnsafeCell<u64>,
+}
+
+// SAFETY: the fact is written before the slot is complete, and only read after that, as `slots` promises; if it does
+// not hold, the checker reports the race.
+unsafe impl Sync for Kept {}
+
+impl Kept {
+    fn keep(&self, fact: u64) -> bool {
+        let generation = self.slots.generation();
+        let taken = self.slots.take(1).is_some();
+        if taken {
+            // SAFETY: the slot is ours alone.
+            self.fact.with_mut(|kept| unsafe { *kept = fact });
+            self.stamp.confirm(generation);
+        }
+        taken
+    }
+
+    /// The fact, if it is known in the present generation.
+    fn valid(&self) -> Option<u64> {
+        let generation = self.slots.generation();
+        let is_valid = self.stamp.read() == Some(generation);
+        // SAFETY: complete, so it changes no more.
+        is_valid.then(|| self.fact.with(|kept| unsafe { *kept }))
+    }
+}
+
+#[test]
+fn a_fact_is_complete_when_its_slot_is_valid() {
+    holds(kept_at_once);
 }

@@ -3,7 +3,7 @@
 use uncontended_events::deadline::{Time, late_ns};
 use uncontended_events::maps::{Place, Walk};
 use uncontended_events::segments::{Segment, Segments};
-use uncontended_events::symbols::{candidates, hash};
+use uncontended_events::symbols::{candidates, definitions, hash, version_fits};
 use uncontended_testkit::Random;
 
 #[test]
@@ -97,4 +97,29 @@ fn every_symbol_is_found_by_its_name_and_no_other_is_looked_at() {
     }
     let no_buckets = [0, 1, 0, 0];
     assert_eq!(candidates(BASE, b"exit", |address| no_buckets[(address - BASE) / 4]).count(), 0);
+}
+
+#[test]
+fn a_wanted_version_is_the_symbols_own_and_otherwise_the_default_one() {
+    const HIDDEN: u16 = 1 << 15;
+    let fits = |own, wanted: Option<u16>| {
+        version_fits(own, wanted.is_some(), |number| wanted == Some(number))
+    };
+    assert_eq!([2, 2 | HIDDEN].map(|own| fits(own, None)), [true, false], "the default one");
+    assert!(fits(5, Some(5)) && fits(5 | HIDDEN, Some(5)), "an older one is hidden");
+    assert!(!fits(5, Some(6)) && !fits(5 | HIDDEN, Some(6)));
+    // A library without versions, or a symbol that is in none of them.
+    assert_eq!([1, 1 | HIDDEN, HIDDEN].map(|own| fits(own, Some(5))), [true, false, false]);
+}
+
+#[test]
+fn each_version_has_its_number_and_its_first_name() {
+    const BASE: usize = 0x2000;
+    // Two definitions. The first has number 2 and two names, the first of which is at 70 among the strings.
+    let first = [1 | 1 << 16, 2 | 2 << 16, 0xdead, 20, 36, 70, 8, 71, 0];
+    let last = [1, 0x7fff | 1 << 16, 0xbeef, 28, 0, 0, 0, 90, 0];
+    let words: Vec<u32> = first.into_iter().chain(last).collect();
+    let word = |address: usize| words[(address - BASE) / 4];
+    assert_eq!(definitions(BASE, word).collect::<Vec<_>>(), [(2, 70), (0x7fff, 90)]);
+    assert_eq!(definitions(0, word).count(), 0, "the library has none");
 }

@@ -271,7 +271,7 @@ impl Local {
     /// Marks the thread as no longer recording; not so the copy of a child that a signal handler forked just before.
     fn make_ready(&self) {
         self.head.ready.set(true);
-        compiler_fence(SeqCst); // A child forked before the store finds itself not here; for a later one it is wiped (I4).
+        compiler_fence(SeqCst); // A child forked before the store is not here; in a later one it is wiped (I4).
         if !self.is_here() {
             self.head.ready.set(false);
         }

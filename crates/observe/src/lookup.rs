@@ -21,8 +21,6 @@ const DT_SYMTAB: usize = 6;
 const DT_GNU_HASH: usize = 0x6fff_fef5;
 const DT_VERSYM: usize = 0x6fff_fff0;
 const DT_VERDEF: usize = 0x6fff_fffc;
-/// Set in a symbol's version if it is not the default one.
-const HIDDEN: u16 = 1 << 15;
 
 /// The symbol to find.
 struct Wanted {
@@ -77,18 +75,6 @@ struct Tables {
     strings: usize,
     versions: usize,
     definitions: usize,
-}
-
-/// `Elf64_Verdef`.
-#[derive(Clone, Copy)]
-#[repr(C)]
-struct Definition {
-    _form: [u16; 2],
-    number: u16,
-    _count: u16,
-    _hash: u32,
-    names: u32,
-    next: u32,
 }
 
 /// A value in a library's tables.
@@ -157,24 +143,11 @@ impl Tables {
         }
         // SAFETY: that table has a version for each symbol (I1).
         let own: u16 = unsafe { at(self.versions + 2 * number) };
-        let is_default = own & HIDDEN == 0;
-        let number = own & !HIDDEN;
-        if version.is_empty() || number < 2 { is_default } else { self.is_version(number, version) }
-    }
-
-    /// Whether the version with this number has this name.
-    fn is_version(&self, number: u16, name: &CStr) -> bool {
-        let mut definition = self.definitions;
-        while definition != 0 {
-            // SAFETY: an entry of the list of definitions (I1).
-            let entry: Definition = unsafe { at(definition) };
-            if entry.number == number {
-                // SAFETY: its first name begins with the offset of the text (I1).
-                let offset = unsafe { at::<u32>(definition + entry.names as usize) };
-                return self.string(offset) == name;
-            }
-            definition = if entry.next == 0 { 0 } else { definition + entry.next as usize };
-        }
-        false
+        symbols::version_fits(own, !version.is_empty(), |number| {
+            // SAFETY: the list of definitions (I1); its fields are in native order.
+            let word = |address| unsafe { at::<u32>(address) };
+            let mut known = symbols::definitions(self.definitions, word);
+            known.any(|(of, name)| of == number && self.string(name) == version)
+        })
     }
 }

@@ -5,17 +5,13 @@
 //! glibc 2.35), it asks the kernel and keeps the answer in a table: the loader's other interfaces take its lock, and
 //! intercepting `dlopen` would change whose search path it uses. [`note`] adds a module to the record.
 //! # State
-//! FIND_OBJECT, PROGRAM: set at start. `TABLE`: [`SLOTS`] modules. USED of them are taken; those with the current
-//! GENERATION, which [`dlclose`] raises, are valid.
-//! # Edges
-//! module: `Slot::confirm` stores the generation -> `Slot::read` loads it. Carries the facts.
+//! FIND_OBJECT, PROGRAM: set at start. TABLE: [`ROOM`] modules, which SLOTS counts; [`dlclose`] outdates them.
 //! # Invariants
 //! I1: [`find`] is called for return addresses on the calling thread's stack, so their modules stay loaded meanwhile,
 //!     and with them the loader's facts about them and ours. (A frame pointer may lead to a word that only looks like a
 //!     return address: if another thread unloads that module at that moment, the program may fault.)
-//! I2: a slot is written by the thread that took its number from USED, before its first generation; later only the
-//!     generation changes. TABLE has room for [`SLOTS`] of them, zero at first, and a slot's generation is zero while
-//!     it is written.
+//! I2: a slot's facts are written by the thread that took its number, before its first generation; later only the
+//!     generation changes. TABLE is 0 or has room for [`ROOM`] slots, zero at first.
 //! I3: FIND_OBJECT is 0 or the C library's `_dl_find_object`, of the type [`FindObject`], which fills an [`Answer`].
 //! I4: a path ends in NUL and never changes while its module is loaded: it is the loader's, or PROGRAM's, whose page
 //!     has one zero more than was written.
@@ -23,7 +19,7 @@
 //! I6: what is mapped now may be unmapped at once, unless it is known to be on a stack (I1); so the kernel copies its
 //!     headers.
 //! # Evidence
-//! `tests/programs/plugin.c`; the ground truth on older systems, as `.ci/run` runs it.
+//! `tests/programs/plugin.c`; the ground truth on older systems, as `.ci/run` runs it; `events::slots`.
 //! # Sources
 //! glibc manual: `_dl_find_object` is async-signal-safe. ELF gABI: program headers.
 
@@ -37,6 +33,7 @@ use uncontended_atomic::{AtomicU32, AtomicUsize, Ordering::*};
 use uncontended_events::maps::{Mapping, Place, Walk};
 use uncontended_events::segments::{Segment, Segments};
 use uncontended_events::site::Recorder;
+use uncontended_events::slots::{Slots, Stamp};
 use uncontended_trace::layout::{self, Module};
 
 /// A module with call frame information.
@@ -55,15 +52,14 @@ static FIND_OBJECT: AtomicUsize = AtomicUsize::new(0);
 /// Address of the program's path, which the loader does not know; 0 if it could not be read.
 static PROGRAM: AtomicUsize = AtomicUsize::new(0);
 static TABLE: AtomicUsize = AtomicUsize::new(0);
-static USED: AtomicUsize = AtomicUsize::new(0);
-static GENERATION: AtomicU32 = AtomicU32::new(1);
+static SLOTS: Slots = Slots { taken: AtomicUsize::new(0), generation: AtomicU32::new(1) };
 
 /// Prepares [`find`].
 pub(crate) fn prepare() {
     let find = lookup::next(c"_dl_find_object", c"").unwrap_or(0);
     FIND_OBJECT.store(find, Relaxed);
     if find == 0 {
-        let table = kernel::private_memory(SLOTS * size_of::<Slot>());
+        let table = kernel::private_memory(ROOM * size_of::<Slot>());
         TABLE.store(table.map_or(0, |table| table.as_ptr() as usize), Relaxed);
         return learn_all();
     }
@@ -88,7 +84,7 @@ pub(crate) fn find(pc: usize) -> Option<Object> {
 pub(crate) unsafe extern "C-unwind" fn dlclose(library: *mut c_void, _: Caller) -> c_int {
     // SAFETY: the program's own call (P1).
     let result = unsafe { host::dlclose(library) };
-    GENERATION.fetch_add(1, Relaxed);
+    SLOTS.outdate();
     result
 }
 
@@ -142,13 +138,12 @@ fn ask_loader(find: FindObject, pc: usize) -> Option<Object> {
 }
 
 /// Modules that the table has room for. Once it is full, stacks end at the first module that is not in it.
-const SLOTS: usize = 1024;
+const ROOM: usize = 1024;
 
 /// One slot of the table.
 #[repr(C)]
 struct Slot {
-    /// 0 while it is being written.
-    generation: AtomicU32,
+    stamp: Stamp,
     facts: UnsafeCell<Facts>,
 }
 
@@ -169,24 +164,15 @@ const PATH: usize = PAGE - 8 - size_of::<Segments>() - 8;
 /// The slots that are taken.
 fn slots() -> &'static [Slot] {
     let Some(table) = NonNull::new(TABLE.load(Relaxed) as *mut Slot) else { return &[] };
-    let used = USED.load(Relaxed).min(SLOTS);
     // SAFETY: there is room for that many, for good (I2).
-    unsafe { std::slice::from_raw_parts(table.as_ptr(), used) }
+    unsafe { std::slice::from_raw_parts(table.as_ptr(), SLOTS.used(ROOM)) }
 }
 
 impl Slot {
     /// Its generation and facts; none while it is being written.
     fn read(&self) -> Option<(u32, &Facts)> {
-        // EDGE module (acquire): the facts.
-        let generation = self.generation.load(Acquire);
         // SAFETY: with a generation, the facts are complete and never change (I2).
-        (generation != 0).then(|| (generation, unsafe { &*self.facts.get() }))
-    }
-
-    /// Marks the slot as complete and valid in this generation.
-    fn confirm(&self, generation: u32) {
-        // EDGE module (release): the facts.
-        self.generation.store(generation, Release);
+        self.stamp.read().map(|generation| (generation, unsafe { &*self.facts.get() }))
     }
 }
 
@@ -204,7 +190,7 @@ impl Facts {
 
 #[cold]
 fn in_table(pc: usize) -> Option<Object> {
-    let generation = GENERATION.load(Relaxed);
+    let generation = SLOTS.generation();
     let holds = |&(of, facts): &(u32, &Facts)| {
         of == generation && (facts.segments.start..facts.segments.end).contains(&pc)
     };
@@ -231,7 +217,7 @@ pub(crate) fn learn_all() {
     if TABLE.load(Relaxed) == 0 {
         return;
     }
-    let generation = GENERATION.load(Relaxed);
+    let generation = SLOTS.generation();
     for_places(|place| -> Option<()> {
         if let Place::File { mapping: Mapping { executable: true, .. }, .. } = place {
             keep(place, generation);
@@ -242,14 +228,14 @@ pub(crate) fn learn_all() {
 
 /// Calls `visit` for each mapping until it returns a value.
 fn for_places<R>(visit: impl FnMut(Place<'_>) -> Option<R>) -> Option<R> {
-    const ROOM: usize = 1 << 16;
-    let room = kernel::private_memory(ROOM)?;
+    const BYTES: usize = 1 << 16;
+    let room = kernel::private_memory(BYTES)?;
     // SAFETY: fresh memory of that size (M1).
-    let text = unsafe { std::slice::from_raw_parts_mut(room.as_ptr(), ROOM) };
+    let text = unsafe { std::slice::from_raw_parts_mut(room.as_ptr(), BYTES) };
     let found = Descriptor::open(c"/proc/self/maps", libc::O_RDONLY)
         .and_then(|maps| read_places(&maps, text, visit));
     // SAFETY: our own mapping (M1), whose last use was above.
-    unsafe { kernel::unmap(room, ROOM) };
+    unsafe { kernel::unmap(room, BYTES) };
     found
 }
 
@@ -287,22 +273,18 @@ fn keep(place: Place<'_>, generation: u32) -> Option<&'static Facts> {
     let same = |facts: &Facts| facts.segments == segments && facts.path() == path;
     for slot in slots() {
         if let Some((_, facts)) = slot.read().filter(|&(_, facts)| same(facts)) {
-            slot.confirm(generation);
+            slot.stamp.confirm(generation);
             return Some(facts);
         }
     }
-    let number = USED.fetch_add(1, Relaxed);
-    let Some(slot) = slots().get(number) else {
-        USED.store(SLOTS, Relaxed);
-        return None;
-    };
-    debug_assert_eq!(slot.generation.load(Relaxed), 0, "I2");
-    // SAFETY: the number is ours alone, and at generation 0 no thread reads the facts (I2).
+    let slot = &slots()[SLOTS.take(ROOM)?];
+    debug_assert!(slot.stamp.read().is_none(), "I2");
+    // SAFETY: the number is ours alone, and without a generation no thread reads the facts (I2).
     let facts = unsafe { &mut *slot.facts.get() };
     facts.segments = segments;
     facts.path_bytes = path.len();
     facts.path[..path.len()].copy_from_slice(path);
-    slot.confirm(generation);
+    slot.stamp.confirm(generation);
     Some(facts)
 }
 
