@@ -1,9 +1,9 @@
 //! Lines for people on the terminal.
 
-use crate::failure::CommandFailure;
 use crate::files::unless_closed;
 use std::io::Write as _;
 use std::os::fd::AsFd;
+use uncontended_decide::Failure;
 use uncontended_figures::text::wrap;
 
 /// Writes to standard error. A closed standard error does not stop the measurement.
@@ -11,15 +11,26 @@ pub(crate) fn tell(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
+/// A failure as `unc` prints it, with the remedy on a line of its own.
+pub(crate) fn told(failure: &Failure) -> String {
+    let Failure { cause, remedy } = failure;
+    let remedy = if remedy.is_empty() { String::new() } else { format!("     {remedy}\n") };
+    format!("unc: {cause}\n{remedy}")
+}
+
+/// Prints a failure to standard error.
+pub(crate) fn complain(failure: &Failure) {
+    tell(&told(failure));
+}
+
 /// Prints for people: to standard output, or to standard error if JSON takes standard output. A closed pipe is not an
 /// error; the exit status still carries the verdict.
-pub(crate) fn say(text: &str, for_json: bool) -> Result<(), CommandFailure> {
+pub(crate) fn say(text: &str, for_json: bool) -> Result<(), Failure> {
     let printed = match for_json {
         true => std::io::stderr().write_all(on(&std::io::stderr(), text).as_bytes()),
         false => std::io::stdout().write_all(on(&std::io::stdout(), text).as_bytes()),
     };
-    unless_closed(printed)
-        .map_err(|error| CommandFailure::new(format!("cannot print: {error}"), ""))
+    unless_closed(printed).map_err(|error| Failure::new(format!("cannot print: {error}"), ""))
 }
 
 /// Wraps the lines of `text` if `stream` is a terminal.

@@ -4,11 +4,11 @@
 //! The verdict goes to standard output, or to standard error if `--json -` takes standard output. A failure prints no
 //! verdict, and its JSON says `error`.
 
-use crate::console::{say, tell};
-use crate::failure::CommandFailure;
+use crate::console::{complain, say};
 use crate::files::{self, Named};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use uncontended_decide::Failure;
 use uncontended_decide::record::Stop;
 use uncontended_decide::verdict::{Answer, SCHEMA, Verdict};
 use uncontended_report::verdict::{human, markdown, page::page};
@@ -23,11 +23,7 @@ pub(crate) struct Forms {
 
 impl Forms {
     /// Refuses, before any run, two outputs that name the same file.
-    pub(crate) fn distinct(
-        &self,
-        logs: &[Named<'_>],
-        read: &[Named<'_>],
-    ) -> Result<(), CommandFailure> {
+    pub(crate) fn distinct(&self, logs: &[Named<'_>], read: &[Named<'_>]) -> Result<(), Failure> {
         let written = [
             ("--json", self.json.as_deref()),
             ("--markdown", self.markdown.as_deref()),
@@ -37,7 +33,7 @@ impl Forms {
     }
 
     /// Refuses, before any run, an output that cannot be written.
-    pub(crate) fn writable(&self) -> Result<(), CommandFailure> {
+    pub(crate) fn writable(&self) -> Result<(), Failure> {
         let all = [&self.json, &self.markdown, &self.html];
         files::writable(all.into_iter().filter_map(|path| path.as_deref()))
     }
@@ -50,7 +46,7 @@ impl Forms {
 
 /// Runs `judge`, delivers the verdict in every requested form, and returns the exit status.
 pub(crate) fn deliver(
-    judge: impl FnOnce() -> Result<Verdict, CommandFailure>,
+    judge: impl FnOnce() -> Result<Verdict, Failure>,
     output: &Forms,
     log: Option<&Path>,
     read: &[Named<'_>],
@@ -65,7 +61,7 @@ pub(crate) fn deliver(
     let verdict = match result {
         Ok(verdict) => verdict,
         Err(failure) => {
-            tell(&format!("{failure}\n"));
+            complain(&failure);
             // The failure itself is what counts; a second one while reporting it adds nothing.
             let _ = write_failure(SCHEMA, &failure, output.json.as_deref());
             return ExitCode::from(Answer::Error.exit_status());
@@ -80,15 +76,15 @@ pub(crate) fn deliver(
 }
 
 /// A verdict as JSON.
-pub(crate) fn json(verdict: &mut Verdict) -> Result<serde_json::Value, CommandFailure> {
+pub(crate) fn json(verdict: &mut Verdict) -> Result<serde_json::Value, Failure> {
     if verdict.log.is_some() {
         verdict.runs = None; // The log has them.
     }
     serde_json::to_value(verdict)
-        .map_err(|error| CommandFailure::new(format!("cannot write JSON: {error}"), ""))
+        .map_err(|error| Failure::new(format!("cannot write JSON: {error}"), ""))
 }
 
-fn write_all(verdict: &mut Verdict, output: &Forms) -> Result<(), CommandFailure> {
+fn write_all(verdict: &mut Verdict, output: &Forms) -> Result<(), Failure> {
     say(&human(verdict), output.takes_stdout())?;
     if let Some(path) = &output.html {
         files::write(path, &page(verdict, verdict.runs.as_deref().unwrap_or_default())?)?;
@@ -103,8 +99,8 @@ fn write_all(verdict: &mut Verdict, output: &Forms) -> Result<(), CommandFailure
 }
 
 /// Reports that the files of a command clash. No file is written: it might be the one that must not be.
-pub(crate) fn refuse(schema: &str, failure: &CommandFailure, json: Option<&Path>) -> ExitCode {
-    tell(&format!("{failure}\n"));
+pub(crate) fn refuse(schema: &str, failure: &Failure, json: Option<&Path>) -> ExitCode {
+    complain(failure);
     // The failure itself is what counts; a second one while reporting it adds nothing.
     let _ = write_failure(schema, failure, json.filter(|path| *path == Path::new("-")));
     ExitCode::from(Answer::Error.exit_status())
@@ -113,9 +109,9 @@ pub(crate) fn refuse(schema: &str, failure: &CommandFailure, json: Option<&Path>
 /// Writes a failure as JSON, if JSON was requested.
 pub(crate) fn write_failure(
     schema: &str,
-    failure: &CommandFailure,
+    failure: &Failure,
     json: Option<&Path>,
-) -> Result<(), CommandFailure> {
+) -> Result<(), Failure> {
     let Some(path) = json else { return Ok(()) };
     let error = serde_json::json!({
         "schema": schema,

@@ -1,11 +1,12 @@
 //! Writes the forms of a report that the flags request.
 
-use crate::failure::CommandFailure;
+use crate::console::complain;
 use crate::run::plan::Plan;
 use crate::run::session::Outputs;
 use crate::symbols::ElfSymbols;
 use std::io::{IsTerminal, Write};
 use std::os::fd::AsFd;
+use uncontended_decide::Failure;
 use uncontended_report::facts::Facts;
 use uncontended_report::history::History;
 use uncontended_report::run::RunReport;
@@ -18,10 +19,10 @@ pub(crate) fn after_run(
     facts: Facts,
     outputs: Outputs,
     symbols: &mut ElfSymbols,
-) -> Result<(), CommandFailure> {
+) -> Result<(), Failure> {
     let kept = outputs.trace.map(|output| {
         let ending = tracefile::ending(record, &facts)
-            .map_err(|error| CommandFailure::new(error.to_string(), ""))?;
+            .map_err(|error| Failure::new(error.to_string(), ""))?;
         output.write(&[record, &ending])
     });
     let started_unix_s = facts.started_unix_s;
@@ -44,7 +45,7 @@ pub(crate) fn after_run(
 /// Keeps the locks that match `--only`, or says that none does.
 pub(crate) fn keep_only(report: &mut RunReport, pattern: &str) {
     if let Some(remedy) = report.without_match(pattern) {
-        eprintln!("{}", CommandFailure::new(format!("no lock matches --only '{pattern}'"), remedy));
+        complain(&Failure::new(format!("no lock matches --only '{pattern}'"), remedy));
     }
     report.keep_matching(pattern);
 }
@@ -54,9 +55,9 @@ pub(crate) fn report(
     record: &[u8],
     facts: Facts,
     symbols: &mut ElfSymbols,
-) -> Result<RunReport, CommandFailure> {
+) -> Result<RunReport, Failure> {
     aggregate::report(record, facts, symbols)
-        .map_err(|error| CommandFailure::new(format!("the record cannot be read: {error}"), ""))
+        .map_err(|error| Failure::new(format!("the record cannot be read: {error}"), ""))
 }
 
 /// The report as text for people; coloured, and as wide as the screen, if `stream` is a terminal.
@@ -76,17 +77,12 @@ pub(crate) fn look(top: usize, stream: &(impl IsTerminal + AsFd)) -> terminal::O
 /// Adds the run to the history. A failure is reported and changes nothing else.
 fn remember(report: &RunReport, started_unix_s: u64) {
     if let Err(error) = History::of_user().and_then(|history| history.add(report, started_unix_s)) {
-        eprintln!(
-            "{}",
-            CommandFailure::new(
-                format!("the run was not added to the history: {error}"),
-                "pass --no-history to skip it"
-            )
-        );
+        let cause = format!("the run was not added to the history: {error}");
+        complain(&Failure::new(cause, "pass --no-history to skip it"));
     }
 }
 
 /// `value` as JSON, ending in one line feed.
-pub(crate) fn json(value: &impl serde::Serialize) -> Result<Vec<u8>, CommandFailure> {
-    json::text(value).map_err(|error| CommandFailure::new(error.to_string(), ""))
+pub(crate) fn json(value: &impl serde::Serialize) -> Result<Vec<u8>, Failure> {
+    json::text(value).map_err(|error| Failure::new(error.to_string(), ""))
 }

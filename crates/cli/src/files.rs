@@ -4,21 +4,18 @@
 //! Before anything is read or run, a file that is named twice or that cannot be written is refused. `-` is standard
 //! output; if its reader has gone, that is not an error.
 
-use crate::failure::CommandFailure;
 use crate::run::output::Output;
 use std::io::Write as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use uncontended_decide::Failure;
 
 /// A file and what names it.
 pub(crate) type Named<'a> = (&'a str, Option<&'a Path>);
 
 /// Refuses, before anything is read or run, a file to write that is also one of the others. `-` among those `read` is
 /// standard input.
-pub(crate) fn distinct<'a>(
-    written: &[Named<'a>],
-    read: &[Named<'a>],
-) -> Result<(), CommandFailure> {
+pub(crate) fn distinct<'a>(written: &[Named<'a>], read: &[Named<'a>]) -> Result<(), Failure> {
     let named = |(name, path): &Named<'a>| Some((*name, (*path)?));
     let stdin = |path| if path == Path::new("-") { Path::new("/dev/stdin") } else { path };
     let read = read.iter().filter_map(named).map(|(name, path)| (name, File::at(stdin(path))));
@@ -30,7 +27,7 @@ pub(crate) fn distinct<'a>(
         }
         if let Some((earlier, _)) = known.iter().find(|(_, other)| *other == file) {
             let cause = format!("{earlier} and {name} both name {}", path.display());
-            return Err(CommandFailure::new(cause, "name another file for one of them"));
+            return Err(Failure::new(cause, "name another file for one of them"));
         }
         known.push((name, file));
     }
@@ -59,9 +56,7 @@ impl File {
 }
 
 /// Refuses, before anything is read or run, a file that cannot be written.
-pub(crate) fn writable<'a>(
-    paths: impl IntoIterator<Item = &'a Path>,
-) -> Result<(), CommandFailure> {
+pub(crate) fn writable<'a>(paths: impl IntoIterator<Item = &'a Path>) -> Result<(), Failure> {
     // Opening and closing a pipe would look like its end to the reader.
     let is_file =
         |path: &Path| std::fs::metadata(path).map_or(true, |at| at.is_file() || at.is_dir());
@@ -73,13 +68,13 @@ pub(crate) fn writable<'a>(
 }
 
 /// Writes `content` to `path`, or to standard output for `-`.
-pub(crate) fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), CommandFailure> {
+pub(crate) fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), Failure> {
     let written = match path == Path::new("-") {
         true => unless_closed(std::io::stdout().write_all(content.as_ref())),
         false => std::fs::write(path, content),
     };
     written.map_err(|error| {
-        CommandFailure::new(format!("{} could not be written: {error}", path.display()), "")
+        Failure::new(format!("{} could not be written: {error}", path.display()), "")
     })
 }
 

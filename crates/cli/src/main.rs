@@ -5,7 +5,6 @@ mod commands;
 mod console;
 mod deliver;
 mod emit;
-mod failure;
 mod files;
 mod memory;
 mod run;

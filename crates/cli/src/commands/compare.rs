@@ -3,10 +3,10 @@
 use super::flags::{ClaimFlag, OF_ONE_PROPERTY, OutputFlags, RunFlags, StopFlags};
 use super::suite;
 use crate::deliver::deliver;
-use crate::failure::CommandFailure;
 use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use uncontended_decide::Failure;
 use uncontended_decide::plan::compare::{Commands, Source, parameters};
 use uncontended_decide::plan::{ComparePlan, Plan as _};
 use uncontended_decide::question::Claim;
@@ -96,7 +96,7 @@ impl Flags {
             return suite::execute(suite, self.stop.max_error, &self.output);
         }
         deliver(
-            || Ok(self.plan()?.verdict(self.output.told())?),
+            || self.plan()?.verdict(self.output.told()),
             &self.output.forms(),
             self.stop.log.as_deref(),
             &[
@@ -108,7 +108,7 @@ impl Flags {
     }
 
     /// The plan that the flags describe.
-    pub(crate) fn plan(&self) -> Result<ComparePlan, CommandFailure> {
+    pub(crate) fn plan(&self) -> Result<ComparePlan, Failure> {
         let (lists, scan) = (&self.parameter_list, &self.parameter_scan);
         let source = match &self.from {
             Some(path) => Source::Pairs(path.clone()),

@@ -1,5 +1,6 @@
 //! `unc completions`: prints a shell's completion script for `unc`.
 
+use crate::console::complain;
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 use std::path::Path;
@@ -27,7 +28,7 @@ impl Arguments {
         match crate::files::write(Path::new("-"), &text) {
             Ok(()) => ExitCode::SUCCESS,
             Err(failure) => {
-                eprintln!("{failure}");
+                complain(&failure);
                 ExitCode::from(2)
             }
         }

@@ -1,11 +1,12 @@
 //! `unc history`: the runs that `unc run` kept.
 
+use crate::console::complain;
 use crate::emit;
-use crate::failure::CommandFailure;
 use crate::files;
 use clap::{Args, Subcommand};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use uncontended_decide::Failure;
 use uncontended_report::history::{History, HistoryError, diff};
 use uncontended_report::{html, terminal};
 
@@ -93,13 +94,13 @@ impl Arguments {
         match self.answer() {
             Ok(()) => ExitCode::SUCCESS,
             Err(failure) => {
-                eprintln!("{failure}");
+                complain(&failure);
                 ExitCode::from(2)
             }
         }
     }
 
-    fn answer(self) -> Result<(), CommandFailure> {
+    fn answer(self) -> Result<(), Failure> {
         let history = History::of_user().map_err(failure)?;
         let number = |which| match which {
             Which::Number(number) => Ok(number),
@@ -138,7 +139,7 @@ impl Arguments {
     }
 }
 
-fn list(history: &History, json: Option<&Path>, top: usize) -> Result<(), CommandFailure> {
+fn list(history: &History, json: Option<&Path>, top: usize) -> Result<(), Failure> {
     let runs = history.list().map_err(failure)?;
     match json {
         Some(path) => files::write(path, &emit::json(&runs)?),
@@ -146,11 +147,11 @@ fn list(history: &History, json: Option<&Path>, top: usize) -> Result<(), Comman
     }
 }
 
-fn print(text: &str) -> Result<(), CommandFailure> {
+fn print(text: &str) -> Result<(), Failure> {
     files::write(Path::new("-"), text.as_bytes())
 }
 
-fn failure(error: HistoryError) -> CommandFailure {
+fn failure(error: HistoryError) -> Failure {
     let remedy = match &error {
         HistoryError::NoHome => "Set HOME.",
         HistoryError::Io(..) => "",
@@ -161,5 +162,5 @@ fn failure(error: HistoryError) -> CommandFailure {
         HistoryError::NoSuchRun(0) => "no run is kept".to_owned(),
         _ => error.to_string(),
     };
-    CommandFailure::new(cause, remedy)
+    Failure::new(cause, remedy)
 }

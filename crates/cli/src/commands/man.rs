@@ -1,9 +1,10 @@
 //! `unc man`: writes the manual pages, generated from the same definitions as the help.
 
-use crate::failure::CommandFailure;
+use crate::console::complain;
 use clap::{Args, CommandFactory};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use uncontended_decide::Failure;
 
 /// Write the manual pages into a directory
 #[derive(Debug, Args)]
@@ -25,7 +26,7 @@ impl Arguments {
                     "the manual pages could not be written to {}: {error}",
                     self.folder.display()
                 );
-                eprintln!("{}", CommandFailure::new(cause, ""));
+                complain(&Failure::new(cause, ""));
                 ExitCode::from(2)
             }
         }

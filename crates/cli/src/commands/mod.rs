@@ -18,11 +18,11 @@ mod terms;
 mod verdict;
 
 use crate::deliver::write_failure;
-use crate::failure::CommandFailure;
 use clap::Subcommand;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
+use uncontended_decide::Failure;
 
 /// One subcommand of `unc` with its flags.
 #[derive(Debug, Subcommand)]
@@ -92,9 +92,9 @@ fn write_usage_error(schema: &str, words: &[OsString], error: &clap::Error) {
 }
 
 /// The flag parser's message, in one line.
-fn usage_failure(error: &clap::Error) -> CommandFailure {
+fn usage_failure(error: &clap::Error) -> Failure {
     let text = error.to_string();
     let lines: Vec<&str> =
         text.lines().map(str::trim).take_while(|line| !line.is_empty()).collect();
-    CommandFailure::new(lines.join(" ").trim_start_matches("error: "), "see --help")
+    Failure::new(lines.join(" ").trim_start_matches("error: "), "see --help")
 }

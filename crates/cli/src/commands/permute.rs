@@ -58,7 +58,7 @@ impl Flags {
     /// Runs the test and returns the exit status.
     pub(crate) fn execute(&self) -> ExitCode {
         deliver(
-            || Ok(self.plan().verdict(self.output.told())?),
+            || self.plan().verdict(self.output.told()),
             &self.output.forms(),
             self.log.as_deref(),
             &[("A", Some(&self.a)), ("B", Some(&self.b))],

@@ -1,9 +1,8 @@
 //! `unc power`: how many runs will a question take, and can a budget decide it?
 
 use super::flags::{ClaimFlag, MethodFlag};
-use crate::console::{say, tell};
+use crate::console::{complain, say};
 use crate::deliver::write_failure;
-use crate::failure::CommandFailure;
 use crate::files;
 use clap::{Args, Subcommand};
 use serde::Serialize;
@@ -11,6 +10,7 @@ use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use uncontended_decide::Failure;
 use uncontended_decide::question::{Claim, Permute, Slo};
 use uncontended_decide::seed;
 use uncontended_decide::value;
@@ -205,7 +205,7 @@ impl Flags {
         match plan.and_then(|plan| plan.tell(common)) {
             Ok(()) => ExitCode::SUCCESS,
             Err(failure) => {
-                tell(&format!("{failure}\n"));
+                complain(&failure);
                 // The failure itself is what counts; a second one while reporting it adds nothing.
                 let _ = write_failure(SCHEMA, &failure, common.json.as_deref());
                 ExitCode::from(2)
@@ -215,7 +215,7 @@ impl Flags {
 }
 
 impl SloFlags {
-    fn plan(&self) -> Result<Plan, CommandFailure> {
+    fn plan(&self) -> Result<Plan, Failure> {
         let slo = Slo {
             metric: "counts".to_string(),
             unit: "1".to_string(),
@@ -245,7 +245,7 @@ impl SloFlags {
 }
 
 impl CompareFlags {
-    fn plan(&self) -> Result<Plan, CommandFailure> {
+    fn plan(&self) -> Result<Plan, Failure> {
         let margin = Margin::new(self.margin).map_err(invalid)?;
         let max_error = MaxError::new(self.common.max_error).map_err(invalid)?;
         let expected = Expected { ratio: self.ratio, spread: self.spread };
@@ -270,9 +270,9 @@ impl CompareFlags {
 }
 
 impl PermuteFlags {
-    fn plan(&self) -> Result<Plan, CommandFailure> {
+    fn plan(&self) -> Result<Plan, Failure> {
         if !self.shift.is_finite() {
-            return Err(CommandFailure::new("--shift is not a finite number", ""));
+            return Err(Failure::new("--shift is not a finite number", ""));
         }
         let permute = Permute {
             unit: "1".to_string(),
@@ -352,12 +352,12 @@ impl Common {
 }
 
 impl Plan {
-    fn tell(&self, common: &Common) -> Result<(), CommandFailure> {
+    fn tell(&self, common: &Common) -> Result<(), Failure> {
         let for_json = common.json.as_deref().is_some_and(|path| path.as_os_str() == "-");
         say(&self.human(), for_json)?;
         let Some(path) = &common.json else { return Ok(()) };
         let json = serde_json::to_string_pretty(self)
-            .map_err(|error| CommandFailure::new(format!("cannot write JSON: {error}"), ""))?;
+            .map_err(|error| Failure::new(format!("cannot write JSON: {error}"), ""))?;
         files::write(path, &(json + "\n"))
     }
 
@@ -394,6 +394,6 @@ impl Plan {
     }
 }
 
-fn invalid(error: Invalid) -> CommandFailure {
-    CommandFailure::new(error.to_string(), "see unc power --help")
+fn invalid(error: Invalid) -> Failure {
+    Failure::new(error.to_string(), "see unc power --help")
 }

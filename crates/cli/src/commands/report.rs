@@ -1,12 +1,13 @@
 //! `unc report`: renders a trace that `unc run --trace` kept.
 
+use crate::console::complain;
 use crate::emit;
-use crate::failure::CommandFailure;
 use crate::files::{self, distinct};
 use crate::symbols::ElfSymbols;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use uncontended_decide::Failure;
 use uncontended_report::run::RunReport;
 use uncontended_report::{folded, html, perfetto, tracefile};
 
@@ -52,13 +53,13 @@ impl Arguments {
         match self.write() {
             Ok(()) => ExitCode::SUCCESS,
             Err(failure) => {
-                eprintln!("{failure}");
+                complain(&failure);
                 ExitCode::from(2)
             }
         }
     }
 
-    fn write(&self) -> Result<(), CommandFailure> {
+    fn write(&self) -> Result<(), Failure> {
         let written = [
             ("--json", self.json.as_deref()),
             ("--html", self.html.as_deref()),
@@ -92,7 +93,7 @@ impl Arguments {
         Ok(())
     }
 
-    fn report(&self) -> Result<RunReport, CommandFailure> {
+    fn report(&self) -> Result<RunReport, Failure> {
         let refused = |error: &dyn std::fmt::Display| unreadable(&self.trace, &error.to_string());
         let bytes = std::fs::read(&self.trace).map_err(|error| refused(&error))?;
         let (record, facts) = tracefile::decode(&bytes).map_err(|error| refused(&error))?;
@@ -102,9 +103,9 @@ impl Arguments {
 }
 
 /// Writes one form of a report.
-type Form = fn(&RunReport) -> Result<Vec<u8>, CommandFailure>;
+type Form = fn(&RunReport) -> Result<Vec<u8>, Failure>;
 
-fn unreadable(path: &Path, cause: &str) -> CommandFailure {
+fn unreadable(path: &Path, cause: &str) -> Failure {
     let remedy = "keep a trace with `unc run --trace FILE -- PROGRAM`";
-    CommandFailure::new(format!("{} cannot be read as a trace: {cause}", path.display()), remedy)
+    Failure::new(format!("{} cannot be read as a trace: {cause}", path.display()), remedy)
 }

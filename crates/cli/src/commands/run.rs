@@ -1,6 +1,6 @@
 //! `unc run`: runs a program under the observer and reports where its threads waited.
 
-use crate::failure::CommandFailure;
+use crate::console::complain;
 use crate::run::plan::{Plan, Refusal};
 use crate::run::session;
 use clap::Args;
@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
+use uncontended_decide::Failure;
 use uncontended_figures::read;
 
 const EXAMPLES: &str = "\
@@ -92,7 +93,7 @@ impl Arguments {
         match outcome {
             Ok(status) => ExitCode::from(status),
             Err(refusal) => {
-                eprintln!("{}", refusal.failure);
+                complain(&refusal.failure);
                 ExitCode::from(refusal.status)
             }
         }
@@ -102,7 +103,7 @@ impl Arguments {
 /// Without this check, the parser would take an unknown flag for the program's name.
 fn refuse_flag(arguments: &Arguments) -> Result<(), Refusal> {
     match &arguments.command[0].to_string_lossy() {
-        flag if flag.starts_with('-') => Err(CommandFailure::new(
+        flag if flag.starts_with('-') => Err(Failure::new(
             format!("unknown flag {flag}"),
             "see `unc run --help`; the program goes after `--`",
         )
@@ -117,9 +118,7 @@ fn refuse_stdout(arguments: &Arguments) -> Result<(), Refusal> {
     for (flag, path) in outputs {
         if path.as_ref().is_some_and(|path| path.as_os_str() == "-") {
             let cause = format!("{flag} - is refused: stdout belongs to the program");
-            return Err(
-                CommandFailure::new(cause, "name a file instead; /dev/stderr is one").into()
-            );
+            return Err(Failure::new(cause, "name a file instead; /dev/stderr is one").into());
         }
     }
     Ok(())

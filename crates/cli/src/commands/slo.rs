@@ -3,10 +3,10 @@
 use super::flags::{MethodFlag, OF_ONE_PROPERTY, OutputFlags, RunFlags, StopFlags};
 use super::suite;
 use crate::deliver::deliver;
-use crate::failure::CommandFailure;
 use clap::Args;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use uncontended_decide::Failure;
 use uncontended_decide::plan::slo::{Asked, Source};
 use uncontended_decide::plan::{Plan as _, SloPlan};
 use uncontended_decide::value;
@@ -77,7 +77,7 @@ impl Flags {
             return suite::execute(suite, self.stop.max_error, &self.output);
         }
         deliver(
-            || Ok(self.plan()?.verdict(self.output.told())?),
+            || self.plan()?.verdict(self.output.told()),
             &self.output.forms(),
             self.stop.log.as_deref(),
             &[("--from", self.from.as_deref()), ("--input", self.run.input.as_deref())],
@@ -85,7 +85,7 @@ impl Flags {
     }
 
     /// The plan that the flags describe.
-    pub(crate) fn plan(&self) -> Result<SloPlan, CommandFailure> {
+    pub(crate) fn plan(&self) -> Result<SloPlan, Failure> {
         Ok(SloPlan {
             bound: SloPlan::bound(self.at_most, self.at_least),
             source: Source::new(self.counts.clone(), self.from.clone(), self.command.clone())?,

@@ -4,13 +4,13 @@
 //! `tests/decide_suite.rs`.
 
 use super::flags::OutputFlags;
-use crate::console::{say, tell};
+use crate::console::{complain, say, told};
 use crate::deliver::{self, Forms};
-use crate::failure::CommandFailure;
 use crate::files;
 use serde_json::{Value as Json, json};
 use std::path::Path;
 use std::process::ExitCode;
+use uncontended_decide::Failure;
 use uncontended_decide::suite::{Property, Suite};
 use uncontended_decide::verdict::{Answer, Verdict};
 use uncontended_figures::at_most_percent;
@@ -20,7 +20,7 @@ use uncontended_report::verdict::{human, markdown, page, sentences};
 const SCHEMA: &str = "uncontended.verdict-suite/1";
 
 /// A judged property.
-pub(crate) type Judged = (String, Result<Verdict, CommandFailure>);
+pub(crate) type Judged = (String, Result<Verdict, Failure>);
 
 /// The result of a suite.
 pub(crate) struct Outcome {
@@ -50,7 +50,7 @@ pub(crate) fn execute(path: &Path, max_error: Option<f64>, output: &OutputFlags)
         write(outcome, &forms).map(|()| worst)
     });
     let answer = told.unwrap_or_else(|failure| {
-        tell(&format!("{failure}\n"));
+        complain(&failure);
         // The failure itself is what counts; a second one while reporting it adds nothing.
         let _ = deliver::write_failure(SCHEMA, &failure, forms.json.as_deref());
         Answer::Error
@@ -61,9 +61,9 @@ pub(crate) fn execute(path: &Path, max_error: Option<f64>, output: &OutputFlags)
     ExitCode::from(answer.exit_status())
 }
 
-fn read(path: &Path, max_error: Option<f64>) -> Result<Suite, CommandFailure> {
+fn read(path: &Path, max_error: Option<f64>) -> Result<Suite, Failure> {
     let failed = |cause: String| {
-        CommandFailure::new(
+        Failure::new(
             format!("{}: {cause}", path.display()),
             "a suite has max-error, [[slo]], [[compare]] and [[permute]]; their keys have the names of those commands' flags",
         )
@@ -74,7 +74,7 @@ fn read(path: &Path, max_error: Option<f64>) -> Result<Suite, CommandFailure> {
 }
 
 /// Refuses a file to write that the suite also writes or reads elsewhere.
-fn distinct(suite: &Path, properties: &[Property], forms: &Forms) -> Result<(), CommandFailure> {
+fn distinct(suite: &Path, properties: &[Property], forms: &Forms) -> Result<(), Failure> {
     let (mut logs, mut read) = (Vec::new(), Vec::new());
     for Property { name, plan } in properties {
         let files = plan.files();
@@ -90,7 +90,7 @@ fn named<'a>(files: &'a [(String, &Path)]) -> Vec<files::Named<'a>> {
     files.iter().map(|(name, path)| (name.as_str(), Some(*path))).collect()
 }
 
-fn judge(suite: Suite, output: &OutputFlags, for_json: bool) -> Result<Outcome, CommandFailure> {
+fn judge(suite: Suite, output: &OutputFlags, for_json: bool) -> Result<Outcome, Failure> {
     let Suite { properties, max_error, share } = suite;
     let mut outcome = Outcome { judged: Vec::new(), worst: Answer::Yes, max_error, share };
     for property in properties {
@@ -98,7 +98,7 @@ fn judge(suite: Suite, output: &OutputFlags, for_json: bool) -> Result<Outcome, 
             outcome.add(Answer::Undecided);
             break;
         }
-        let verdict = property.plan.verdict(output.told()).map_err(CommandFailure::from);
+        let verdict = property.plan.verdict(output.told());
         say(&format!("{}: {}", property.name, said(&verdict, human)), for_json)?;
         outcome.add(verdict.as_ref().map_or(Answer::Error, |verdict| verdict.finding.verdict));
         outcome.judged.push((property.name, verdict));
@@ -114,7 +114,7 @@ impl Outcome {
     }
 
     /// The whole suite as one page.
-    fn page(&self) -> Result<String, CommandFailure> {
+    fn page(&self) -> Result<String, Failure> {
         let facts = [
             format!("verdict: {}", self.worst.name()),
             format!("error of all together at most {}", at_most_percent(self.max_error)),
@@ -122,7 +122,7 @@ impl Outcome {
         let judged = self.judged.iter().map(|(name, verdict)| {
             (name.as_str(), said(verdict, sentences), verdict.as_ref().ok())
         });
-        Ok(page::of_several(&self.sentence(), &facts, judged)?)
+        page::of_several(&self.sentence(), &facts, judged)
     }
 
     /// The whole suite in one line.
@@ -138,17 +138,14 @@ impl Outcome {
 }
 
 /// The lines about one property, for people.
-pub(crate) fn said(
-    verdict: &Result<Verdict, CommandFailure>,
-    say: fn(&Verdict) -> String,
-) -> String {
+pub(crate) fn said(verdict: &Result<Verdict, Failure>, say: fn(&Verdict) -> String) -> String {
     match verdict {
         Ok(verdict) => say(verdict),
-        Err(failure) => format!("error\n{failure}\n"),
+        Err(failure) => format!("error\n{}", told(failure)),
     }
 }
 
-fn write(mut outcome: Outcome, forms: &Forms) -> Result<(), CommandFailure> {
+fn write(mut outcome: Outcome, forms: &Forms) -> Result<(), Failure> {
     say(&format!("{}\n", outcome.sentence()), forms.takes_stdout())?;
     if let Some(path) = &forms.html {
         files::write(path, &outcome.page()?)?;
@@ -174,7 +171,7 @@ fn write(mut outcome: Outcome, forms: &Forms) -> Result<(), CommandFailure> {
         Ok(entry)
     };
     let properties: Vec<Json> =
-        outcome.judged.iter_mut().map(entry).collect::<Result<_, CommandFailure>>()?;
+        outcome.judged.iter_mut().map(entry).collect::<Result<_, Failure>>()?;
     let all = json!({
         "schema": SCHEMA,
         "verdict": outcome.worst.name(),

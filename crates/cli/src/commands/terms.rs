@@ -1,5 +1,6 @@
 //! `unc terms`, or `unc help terms`: the words of a report, explained.
 
+use crate::console::complain;
 use clap::Args;
 use std::path::Path;
 use std::process::ExitCode;
@@ -18,7 +19,7 @@ impl Arguments {
         match crate::files::write(Path::new("-"), text.as_bytes()) {
             Ok(()) => ExitCode::SUCCESS,
             Err(failure) => {
-                eprintln!("{failure}");
+                complain(&failure);
                 ExitCode::from(2)
             }
         }

@@ -2,12 +2,12 @@
 
 use super::flags::OutputFlags;
 use crate::deliver::deliver;
-use crate::failure::CommandFailure;
 use clap::Args;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use uncontended_decide::Failure;
 use uncontended_decide::record::{self, Stop};
 use uncontended_decide::trial;
 use uncontended_decide::verdict::Verdict;
@@ -30,10 +30,10 @@ impl Flags {
         deliver(|| self.verdict(), &self.output.forms(), None, &[("LOG", Some(&self.log))])
     }
 
-    fn verdict(&self) -> Result<Verdict, CommandFailure> {
+    fn verdict(&self) -> Result<Verdict, Failure> {
         let path = self.log.display();
         let unreadable = |cause: String| {
-            CommandFailure::new(format!("{path}: {cause}"), "give the file that --log wrote")
+            Failure::new(format!("{path}: {cause}"), "give the file that --log wrote")
         };
         let file = File::open(&self.log).map_err(|error| unreadable(error.to_string()))?;
         let mut log = record::read(BufReader::new(file)).map_err(unreadable)?;
@@ -42,7 +42,7 @@ impl Flags {
             trial.push(run)?;
         }
         if let Some(refusal) = trial.refusal() {
-            return Err(refusal.into());
+            return Err(refusal);
         }
         let stop = log.end.as_ref().map_or(Stop::LogCut, |(stop, _)| *stop);
         if stop == Stop::LogCut {
@@ -53,7 +53,7 @@ impl Flags {
         let mut verdict = trial::verdict(trial.as_ref(), &log.head, stop);
         let now = verdict.finding.verdict.name();
         if let Some((_, then)) = log.end.filter(|(_, then)| then != now) {
-            return Err(CommandFailure::new(
+            return Err(Failure::new(
                 format!("{path} says '{then}', but its runs give '{now}'"),
                 "the log was edited, or written by a version that uses another method",
             ));

@@ -4,10 +4,10 @@
 //! An unwritable file is reported before the program runs. An existing file keeps its content until the new content is
 //! written; a file created by [`Output::open`] is removed if nothing was ever written to it.
 
-use crate::failure::CommandFailure;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use uncontended_decide::Failure;
 
 /// A file to write at the end.
 #[derive(Debug)]
@@ -19,12 +19,12 @@ pub(crate) struct Output {
 
 impl Output {
     /// Opens `path` for writing.
-    pub(crate) fn open(path: &Path) -> Result<Self, CommandFailure> {
+    pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
         let existed = path.exists();
         let mut options = OpenOptions::new();
         match options.write(true).create(true).truncate(false).open(path) {
             Ok(file) => Ok(Output { path: path.to_owned(), file, untouched: !existed }),
-            Err(error) => Err(CommandFailure::new(
+            Err(error) => Err(Failure::new(
                 format!("{} cannot be written: {error}; nothing was started", path.display()),
                 "name a file in a directory that exists and that you may write to",
             )),
@@ -32,10 +32,10 @@ impl Output {
     }
 
     /// Writes the parts of `content`, in order, as the whole file.
-    pub(crate) fn write(mut self, content: &[&[u8]]) -> Result<(), CommandFailure> {
+    pub(crate) fn write(mut self, content: &[&[u8]]) -> Result<(), Failure> {
         self.untouched = false;
         self.replace(content).map_err(|error| {
-            CommandFailure::new(
+            Failure::new(
                 format!("{} could not be written: {error}", self.path.display()),
                 "the program ran undisturbed; only this file is incomplete",
             )

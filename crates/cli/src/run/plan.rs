@@ -1,9 +1,9 @@
 //! What `unc run` is to do, as plain data without flags.
 
-use crate::failure::CommandFailure;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
+use uncontended_decide::Failure;
 
 /// One run: the program, how long to watch it, and what to report and keep.
 #[derive(Debug)]
@@ -43,13 +43,13 @@ impl Plan {
 /// Why `unc` has no program's status to pass on.
 #[derive(Debug)]
 pub(crate) struct Refusal {
-    pub(crate) failure: CommandFailure,
+    pub(crate) failure: Failure,
     /// The exit status: 125, 126, 127, or 128 plus a signal that came before the start.
     pub(crate) status: u8,
 }
 
-impl From<CommandFailure> for Refusal {
-    fn from(failure: CommandFailure) -> Self {
+impl From<Failure> for Refusal {
+    fn from(failure: Failure) -> Self {
         Refusal { failure, status: 125 }
     }
 }

@@ -7,8 +7,8 @@ use super::program::{self, Missing};
 use super::record::Record;
 use super::supervise::{self, Schedule};
 use super::threads::ThreadWatch;
+use crate::console::complain;
 use crate::emit;
-use crate::failure::CommandFailure;
 use crate::files::distinct;
 use crate::run::plan::{Plan, Refusal};
 use crate::symbols::ElfSymbols;
@@ -16,6 +16,7 @@ use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use uncontended_decide::Failure;
 use uncontended_report::facts::Facts;
 use uncontended_sys::clock;
 use uncontended_sys::process::{self, Child, Exit, Image};
@@ -87,7 +88,7 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
     Ok(match (status(&exit), written) {
         (status, Ok(())) => status,
         (status, Err(failure)) => {
-            eprintln!("{failure}");
+            complain(&failure);
             if status == 0 { 125 } else { status }
         }
     })
@@ -97,7 +98,7 @@ pub(crate) fn run(plan: &Plan) -> Result<u8, Refusal> {
 fn refuse_if_ended(signals: &Signals) -> Result<(), Refusal> {
     while let Some(received) = signals.wait(Duration::ZERO) {
         if supervise::ENDING.contains(&received.signal) {
-            let failure = CommandFailure::new("a signal came before the program was started", "");
+            let failure = Failure::new("a signal came before the program was started", "");
             return Err(Refusal { failure, status: 128 + received.signal as u8 });
         }
     }
@@ -126,7 +127,7 @@ pub(crate) struct Outputs {
 }
 
 impl Outputs {
-    fn open(plan: &Plan) -> Result<Self, CommandFailure> {
+    fn open(plan: &Plan) -> Result<Self, Failure> {
         let written = [
             ("--json", plan.json.as_deref()),
             ("--html", plan.html.as_deref()),
@@ -143,14 +144,14 @@ fn refusal(name: &OsStr, missing: &Missing) -> Refusal {
     let name = name.to_string_lossy();
     match missing {
         Missing::NotFound => Refusal {
-            failure: CommandFailure::new(
+            failure: Failure::new(
                 format!("{name}: no such program"),
                 "give its path, or a name that is in PATH",
             ),
             status: 127,
         },
         Missing::NotExecutable(reason) => Refusal {
-            failure: CommandFailure::new(
+            failure: Failure::new(
                 format!("{name} cannot be executed: {reason}"),
                 "name a program or a script",
             ),
@@ -164,16 +165,15 @@ fn no_record(error: &std::io::Error) -> Refusal {
         std::io::ErrorKind::FileTooLarge => "raise `ulimit -f`: the file size limit applies to it",
         _ => "",
     };
-    CommandFailure::new(format!("could not create the memory for the record: {error}"), remedy)
-        .into()
+    Failure::new(format!("could not create the memory for the record: {error}"), remedy).into()
 }
 
-fn unreadable(error: std::io::Error) -> CommandFailure {
+fn unreadable(error: std::io::Error) -> Failure {
     own("read the record", &error).failure
 }
 
 fn own(what: &str, error: &std::io::Error) -> Refusal {
-    CommandFailure::new(format!("could not {what}: {error}"), "").into()
+    Failure::new(format!("could not {what}: {error}"), "").into()
 }
 
 fn nanoseconds(duration: Duration) -> u64 {
@@ -226,7 +226,7 @@ fn spawn(
 ) -> Result<Child, Refusal> {
     const NO_PROGRAM: i32 = 8; // ENOEXEC
     let name = plan.command[0].to_string_lossy();
-    let no_nul = |_| CommandFailure::new(format!("{name}: an argument has a NUL byte in it"), "");
+    let no_nul = |_| Failure::new(format!("{name}: an argument has a NUL byte in it"), "");
     let words = plan.command.iter().map(|word| CString::new(word.as_bytes()));
     let mut words = words.collect::<Result<Vec<_>, _>>().map_err(no_nul)?;
     let path = CString::new(path.as_os_str().as_bytes()).map_err(no_nul)?;
@@ -241,14 +241,11 @@ fn spawn(
     };
     started.map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => Refusal {
-            failure: CommandFailure::new(
-                format!("{name}: its interpreter or loader was not found"),
-                "",
-            ),
+            failure: Failure::new(format!("{name}: its interpreter or loader was not found"), ""),
             status: 127,
         },
         _ => Refusal {
-            failure: CommandFailure::new(format!("{name} cannot be executed: {error}"), ""),
+            failure: Failure::new(format!("{name} cannot be executed: {error}"), ""),
             status: 126,
         },
     })

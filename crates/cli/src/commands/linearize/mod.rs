@@ -7,9 +7,8 @@
 mod finding;
 mod words;
 
-use crate::console::say;
+use crate::console::{complain, say};
 use crate::deliver::{refuse, write_failure};
-use crate::failure::CommandFailure;
 use crate::files::{self, distinct, writable};
 use crate::memory;
 use clap::{Args, ValueEnum};
@@ -21,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
+use uncontended_decide::Failure;
 use uncontended_decide::{catch_interrupts, interrupted};
 use uncontended_figures::progress::{Line, State};
 use uncontended_figures::{Dimension, Quantity, bytes, count, given};
@@ -134,7 +134,7 @@ impl Flags {
         match writable(written.into_iter().filter_map(|(_, path)| path)).and_then(|()| self.run()) {
             Ok(answer) => ExitCode::from(answer.exit_status()),
             Err(failure) => {
-                eprintln!("{failure}");
+                complain(&failure);
                 // The failure itself is what counts; a second one while reporting it adds nothing.
                 let _ = write_failure(SCHEMA, &failure, self.json.as_deref());
                 ExitCode::from(2)
@@ -142,9 +142,9 @@ impl Flags {
         }
     }
 
-    fn run(&self) -> Result<Answer, CommandFailure> {
+    fn run(&self) -> Result<Answer, Failure> {
         let refuse = |flag: &str, of: &str| {
-            Err(CommandFailure::new(format!("{flag} applies only to {of}"), "leave it out"))
+            Err(Failure::new(format!("{flag} applies only to {of}"), "leave it out"))
         };
         let is_container = matches!(self.spec, Structure::Queue | Structure::Stack);
         if self.capacity.is_some() && !is_container {
@@ -168,7 +168,7 @@ impl Flags {
         }
     }
 
-    fn decide<F: Form>(&self, form: &F, names: Dictionary) -> Result<Answer, CommandFailure>
+    fn decide<F: Form>(&self, form: &F, names: Dictionary) -> Result<Answer, Failure>
     where
         F::Spec: Sync,
         CallOf<F>: Sync,
@@ -189,7 +189,7 @@ impl Flags {
         let recorded = recorded.map_err(|unreadable| {
             let line = unreadable.line.map_or(String::new(), |line| format!("line {line}: "));
             let Problem { cause, remedy } = unreadable.problem;
-            CommandFailure::new(format!("{}: {line}{cause}", self.file.display()), remedy)
+            Failure::new(format!("{}: {line}{cause}", self.file.display()), remedy)
         })?;
         let mut ticks = 0;
         let mut go_on = |progress: &Progress| {
@@ -256,13 +256,13 @@ impl Flags {
         }
     }
 
-    fn open(&self) -> Result<Box<dyn BufRead>, CommandFailure> {
+    fn open(&self) -> Result<Box<dyn BufRead>, Failure> {
         if self.file == Path::new("-") {
             return Ok(Box::new(BufReader::with_capacity(1 << 16, std::io::stdin())));
         }
         let cannot = |error| {
             let cause = format!("{} cannot be read: {error}", self.file.display());
-            CommandFailure::new(cause, "name a history of JSON lines, or - for stdin")
+            Failure::new(cause, "name a history of JSON lines, or - for stdin")
         };
         let file = File::open(&self.file).map_err(cannot)?;
         if self.file.is_dir() {
@@ -271,7 +271,7 @@ impl Flags {
         Ok(Box::new(BufReader::with_capacity(1 << 16, file)))
     }
 
-    fn deliver(&self, finding: &Finding) -> Result<Answer, CommandFailure> {
+    fn deliver(&self, finding: &Finding) -> Result<Answer, Failure> {
         let takes_stdout = [&self.json, &self.html]
             .into_iter()
             .any(|path| path.as_deref() == Some(Path::new("-")));
@@ -287,8 +287,8 @@ impl Flags {
     }
 }
 
-fn failure(Problem { cause, remedy }: Problem) -> CommandFailure {
-    CommandFailure::new(cause, remedy)
+fn failure(Problem { cause, remedy }: Problem) -> Failure {
+    Failure::new(cause, remedy)
 }
 
 fn of_search(progress: &Progress) -> String {

@@ -10,7 +10,7 @@ mod machine;
 mod print;
 mod said;
 
-use crate::failure::CommandFailure;
+use crate::console::complain;
 use crate::files;
 use clap::{Args, ValueEnum};
 use machine::Seen;
@@ -19,6 +19,7 @@ use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::{Mutex, mpsc};
+use uncontended_decide::Failure;
 use uncontended_model::classics::{CLASSICS, named};
 use uncontended_model::diagram::Diagram;
 use uncontended_model::litmus::{Answer, Memory, Observation, Test, parse};
@@ -159,19 +160,19 @@ impl Litmus {
         match self.run() {
             Ok(code) => ExitCode::from(code),
             Err(failure) => {
-                eprintln!("{failure}");
+                complain(&failure);
                 ExitCode::from(2)
             }
         }
     }
 
-    fn run(&mut self) -> Result<u8, CommandFailure> {
+    fn run(&mut self) -> Result<u8, Failure> {
         let named_models = !self.model.is_empty();
         if !named_models {
             self.model = vec![Model::Sc, Model::Tso];
         }
         if self.delta.is_some() && !self.model.contains(&Model::Tso) {
-            return Err(CommandFailure::new(
+            return Err(Failure::new(
                 "--delta bounds how long a store waits under tso, which --model leaves out",
                 "add tso to --model, or leave --delta out",
             ));
@@ -228,11 +229,11 @@ impl Litmus {
         Ok(self.verdict(&results, named_models))
     }
 
-    fn inputs(&self) -> Result<Vec<Input>, CommandFailure> {
+    fn inputs(&self) -> Result<Vec<Input>, Failure> {
         let mut inputs = Vec::new();
         for name in &self.builtin {
             let Some(classic) = named(name) else {
-                return Err(CommandFailure::new(
+                return Err(Failure::new(
                     format!("there is no test `{name}`"),
                     "`unc litmus --list` names them",
                 ));
@@ -262,7 +263,7 @@ impl Litmus {
             inputs.push(Input { path: path.clone(), about: None, text });
         }
         if inputs.is_empty() {
-            return Err(CommandFailure::new(
+            return Err(Failure::new(
                 "no litmus test was named",
                 "name files, or --builtin NAME, or --list",
             ));
