@@ -27,7 +27,7 @@ use uncontended_atomic::{AtomicU32, Ordering::*};
 /// # Safety
 /// Every bit pattern is a value, and all fields are atomic.
 pub unsafe trait Entry {
-    /// The link to the next entry of its list.
+    /// The link to the next entry of its list: 0 until the entry is in one, and its own number at the end.
     fn next(&self) -> &AtomicU32;
 }
 
@@ -190,16 +190,28 @@ impl Arena {
         unsafe { std::slice::from_raw_parts(self.pointer(unit).cast(), count) }
     }
 
-    /// Puts a finished entry at the head of a list.
+    /// Puts a finished entry at the head of a list, once: a signal handler may fork in the middle of this, and both
+    /// processes return into it.
     pub fn push<T: Entry + 'static>(&self, head: &AtomicU32, unit: Unit) {
-        let entry: &T = self.at(unit);
+        let link = self.at::<T>(unit).next();
         let mut first = head.load(Relaxed);
+        // One process gets further; both, if the fork comes later.
+        if link.compare_exchange(0, link_to(first, unit), Relaxed, Relaxed).is_err() {
+            return;
+        }
         loop {
-            entry.next().store(first, Relaxed);
             // EDGE list (release): the entry is complete, and its link set.
-            match head.compare_exchange_weak(first, unit, Release, Relaxed) {
+            match head.compare_exchange_weak(first, unit, Release, Acquire) {
                 Ok(_) => return,
-                Err(seen) => first = seen,
+                // EDGE list (acquire): the entries that came since.
+                Err(seen) => {
+                    let mut newer = self.from::<T>(seen).take_while(|&(at, _)| at != first);
+                    if newer.any(|(at, _)| at == unit) {
+                        return; // By the other process.
+                    }
+                    first = seen;
+                    link.store(link_to(first, unit), Relaxed);
+                }
             }
         }
     }
@@ -209,17 +221,31 @@ impl Arena {
         &self,
         head: &AtomicU32,
     ) -> impl Iterator<Item = (Unit, &'static T)> + use<T> {
-        let arena = *self;
         // EDGE list (acquire): the entries in the list are complete.
-        let mut unit = head.load(Acquire);
+        self.from(head.load(Acquire))
+    }
+
+    /// The entries of a list from one of them on.
+    fn from<T: Entry + 'static>(
+        &self,
+        first: Unit,
+    ) -> impl Iterator<Item = (Unit, &'static T)> + use<T> {
+        let arena = *self;
+        let mut unit = first;
         std::iter::from_fn(move || {
             let entry: &'static T = (unit != 0).then(|| arena.at(unit))?;
             let found = unit;
             // The links of entries in a list never change.
-            unit = entry.next().load(Relaxed);
+            let next = entry.next().load(Relaxed);
+            unit = if next == found { 0 } else { next };
             Some((found, entry))
         })
     }
+}
+
+/// The link of `unit` before the entry `first`: to itself if there is none, since a link of 0 is not set yet.
+fn link_to(first: Unit, unit: Unit) -> Unit {
+    if first == 0 { unit } else { first }
 }
 
 #[cfg(test)]

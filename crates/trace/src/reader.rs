@@ -247,8 +247,10 @@ impl<'b> View<'b> {
         let at = |unit: u32| unit as usize * UNIT;
         let is_entry = |unit: &u32| *unit >= layout::HEADER_UNITS && at(*unit) < self.bytes.len();
         let first = Some(unit).filter(is_entry);
-        let next =
-            |unit: &u32| Some(self.u32(at(*unit) + offset_of!(Caused, next))).filter(is_entry);
+        let next = |unit: &u32| {
+            let link = self.u32(at(*unit) + offset_of!(Caused, next));
+            Some(link).filter(|link| link != unit && is_entry(link))
+        };
         let entry = |unit: u32| CausedRecord {
             stack: self.u32(at(unit) + offset_of!(Caused, stack)),
             wait: self.u64(at(unit) + offset_of!(Caused, wait)),
@@ -334,7 +336,7 @@ impl<'b> Lists<'b> {
             if !is_entry || std::mem::replace(&mut self.met.borrow_mut()[unit as usize], true) {
                 return None;
             }
-            unit = self.view.u32(at + link);
+            unit = self.view.u32(at + link); // The last one's own number has been met.
             Some(at)
         })
     }

@@ -65,6 +65,29 @@ fn entries_are_complete_when_they_are_seen_and_none_is_lost() {
     holds(2, two_write_while_one_reads);
 }
 
+/// As two processes do if a handler forks before the entry is linked, while another thread writes.
+fn two_link_the_same_entry(arena: Arena, process: &'static Process) {
+    let (unit, lock) = arena.make::<Lock>().expect("room");
+    lock.address.store(1, Relaxed);
+    let twice = [(); 2].map(|()| spawn(move || arena.push::<Lock>(&process.locks, unit)));
+    assert!(write(arena, process, 2));
+    for once in twice {
+        once.join().unwrap();
+    }
+    let mut all: Vec<u64> = arena
+        .list::<Lock>(&process.locks)
+        .take(3)
+        .map(|(_, lock)| lock.address.load(Relaxed))
+        .collect();
+    all.sort_unstable();
+    assert_eq!(all, [1, 2]);
+}
+
+#[test]
+fn an_entry_is_linked_once() {
+    holds(2, two_link_the_same_entry);
+}
+
 fn one_finds_no_room(arena: Arena, process: &'static Process) {
     let writers = [1, 2].map(|address| spawn(move || write(arena, process, address)));
     let wrote = writers.map(|writer| writer.join().unwrap());
