@@ -529,6 +529,9 @@ pub struct Observer {
 /// A sentence about the run with its evidence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
+    /// The rule that speaks, such as `gate`; empty in runs kept by earlier versions.
+    #[serde(default)]
+    pub rule: String,
     /// The sentence.
     pub text: String,
     /// The lock that it is about.

@@ -78,6 +78,7 @@ fn huge_figures_and_strange_names() {
     }];
     report.observer.records_dropped = 12_345;
     report.findings = vec![Finding {
+        rule: "idle".to_owned(),
         text: "lock #3: ".to_owned() + &"its waiters are woken late ".repeat(6),
         lock: Some(3),
         wait_share: None,

@@ -194,20 +194,24 @@ fn alike(report: &RunReport, claim: &Claim) -> usize {
         .map_or(1, |_| of_process.flat_map(|process| &process.locks).filter(same).count())
 }
 
+/// The rule of waits that did not end.
+const UNFINISHED: &str = "unfinished";
 /// A longer command would be most of the finding.
 const LONGEST_COMMAND: usize = 60;
 
-/// The command that decides whether a change helps. Only the program's own command is known; it needs quotes if it has
-/// several words, and has none if they would have to be nested.
-fn tried_by(command: &[String]) -> Option<String> {
-    let line = crate::terminal::command_line(command);
-    if line.is_empty() || line.len() > LONGEST_COMMAND || line.contains('\'') {
-        return None;
-    }
-    let quote = if command.len() > 1 { "'" } else { "" };
-    Some(format!(
-        ". Try: unc compare --claim better -- {quote}{line}{quote} CHANGED (the program with that change)"
-    ))
+/// What introduces the command of [`tried_by`].
+pub(crate) const TRY: &str = "Decide whether a change helps, CHANGED being the program with it:";
+
+/// The command that decides whether what the findings advise helps. Only the program's own command is known; it needs
+/// quotes if it has several words, and has none if they would have to be nested. Of a program that hangs and of locks
+/// that were not seen there is nothing to try.
+pub fn tried_by(report: &RunReport) -> Option<String> {
+    let advises = |finding: &Finding| finding.lock.is_some() && finding.rule != UNFINISHED;
+    let line = crate::terminal::command_line(&report.command);
+    let is_known = !line.is_empty() && line.len() <= LONGEST_COMMAND && !line.contains('\'');
+    let quote = if report.command.len() > 1 { "'" } else { "" };
+    (is_known && report.findings.iter().any(advises))
+        .then(|| format!("unc compare --claim better -- {quote}{line}{quote} CHANGED"))
 }
 
 fn finding(report: &RunReport, claim: Claim) -> Finding {
@@ -224,10 +228,9 @@ fn finding(report: &RunReport, claim: Claim) -> Finding {
             uncontended_figures::percent(share.min(1.0))
         )
     });
-    let tried = (claim.rule != "unfinished").then(|| tried_by(&report.command)).flatten();
-    let tried = tried.unwrap_or_default();
     Finding {
-        text: format!("lock #{} ({}{one_of}{share}): {}{tried}", lock.id, place(lock), claim.text),
+        rule: claim.rule.to_owned(),
+        text: format!("lock #{} ({}{one_of}{share}): {}", lock.id, place(lock), claim.text),
         lock: Some(lock.id),
         wait_share: claim.share,
         evidence: claim

@@ -70,5 +70,11 @@ pub(super) fn find(report: &RunReport) -> Option<Finding> {
     );
     let evidence = [("futex_share_unaccounted", share), ("futex_wait_ns", waited_ns as f64)];
     let evidence = evidence.map(|(name, value)| (name.to_owned(), value)).into();
-    Some(Finding { text, lock: None, wait_share: Some(wait_share), evidence })
+    Some(Finding {
+        rule: "unseen".to_owned(),
+        text,
+        lock: None,
+        wait_share: Some(wait_share),
+        evidence,
+    })
 }

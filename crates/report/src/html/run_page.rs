@@ -1,6 +1,7 @@
 //! The page of a run.
 
 use super::{Page, list, sections, timeline};
+use crate::findings::{TRY, tried_by};
 use crate::rows;
 use crate::run::RunReport;
 use crate::terminal::{REMARK, command_line, ended, futex_waiting, observer, several};
@@ -32,7 +33,11 @@ pub fn run_page(report: &RunReport) -> String {
             &Markup::default(),
         )
     } else {
-        page.section("Findings", "", &list(&findings, true))
+        let tried = html! {
+            (list(&findings, true))
+            @if let Some(command) = tried_by(report) { p { (TRY) br; code { (command) } } }
+        };
+        page.section("Findings", "", &tried)
     };
     if !report.culprits.is_empty() {
         let remark = format!("Code by the share that it caused {REMARK}.");

@@ -19,6 +19,7 @@ pub use history::{difference, history};
 pub(crate) use threads::own_switches;
 pub(crate) use worst::{cause, ended_by, lost, member};
 
+use crate::findings::{TRY, tried_by};
 use crate::rows;
 use crate::run::RunReport;
 use uncontended_figures::text::{clean, fit, wrap};
@@ -176,6 +177,9 @@ fn findings(report: &RunReport, options: &Options, paint: Paint) -> String {
     let mut text = heading("Findings", "", options, paint);
     for (nth, finding) in report.findings.iter().enumerate() {
         text.push_str(&wrap(&clean(&finding.text), &format!("  {}. ", nth + 1), options.width));
+    }
+    if let Some(command) = tried_by(report) {
+        text.push_str(&format!("{}    {command}\n", wrap(TRY, "  ", options.width)));
     }
     text
 }
