@@ -196,8 +196,12 @@ impl Table {
         let mut kept: Vec<usize> = (0..columns.len()).collect();
         let elastic = columns.iter().position(|column| column.fit == Fit::Elastic);
         loop {
-            let total: usize = kept.iter().map(|&at| widths[at]).sum::<usize>()
-                + GAP * kept.len().saturating_sub(1);
+            for run in self.runs(&kept) {
+                // Under a group's name, the last column has room for the whole of it.
+                let (last, needed) = (run[run.len() - 1], width(columns[run[0]].group));
+                widths[last] += needed.saturating_sub(room(run, &widths));
+            }
+            let total = room(&kept, &widths);
             if total <= limit {
                 return (kept, widths);
             }
@@ -213,6 +217,11 @@ impl Table {
                 _ => return (kept, widths),
             }
         }
+    }
+
+    /// Neighbouring columns of one group, together.
+    fn runs<'k>(&self, kept: &'k [usize]) -> impl Iterator<Item = &'k [usize]> {
+        kept.chunk_by(|&one, &next| self.columns[one].group == self.columns[next].group)
     }
 
     fn line<'a>(
@@ -238,10 +247,9 @@ impl Table {
     /// The line above the titles: each group's name, with a rule over its columns.
     fn groups(&self, kept: &[usize], widths: &[usize]) -> String {
         let mut text = String::new();
-        for run in kept.chunk_by(|&one, &next| self.columns[one].group == self.columns[next].group)
-        {
+        for run in self.runs(kept) {
             let group = self.columns[run[0]].group;
-            let room = run.iter().map(|&at| widths[at]).sum::<usize>() + GAP * (run.len() - 1);
+            let room = room(run, widths);
             if run[0] != kept[0] {
                 text.push_str(&" ".repeat(GAP));
             }
@@ -249,6 +257,11 @@ impl Table {
         }
         text
     }
+}
+
+/// The width of these columns side by side.
+fn room(columns: &[usize], widths: &[usize]) -> usize {
+    columns.iter().map(|&at| widths[at]).sum::<usize>() + GAP * columns.len().saturating_sub(1)
 }
 
 /// `name` centred in a rule of `room` columns.
@@ -305,6 +318,16 @@ mod tests {
         assert_eq!(table.markdown(), "| command | wait before |\n|:--|--:|\n| a \\| b |  |\n");
         table.drop_column("before");
         assert_eq!(table.markdown(), "| command |\n|:--|\n| a \\| b |\n");
+    }
+
+    #[test]
+    fn the_name_of_a_group_is_never_cut() {
+        let columns =
+            [Column::figure("own").of("switches"), Column::figure("forced").of("switches")];
+        let mut table = Table::new(columns.map(|column| column.goes(1)).to_vec());
+        table.row(["17", "0"]);
+        assert_eq!(table.text(80, Paint::default()), "   switches\nown  forced\n 17       0\n");
+        assert_eq!(table.text(8, Paint::default()), "switches\n     own\n      17\n");
     }
 
     #[test]
