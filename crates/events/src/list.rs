@@ -6,7 +6,10 @@
 //! `tests/places.rs`, `tests/model.rs`.
 
 use crate::site::Recorder;
-use uncontended_atomic::{AtomicU32, Ordering::Relaxed};
+use uncontended_atomic::{
+    AtomicU32,
+    Ordering::{Acquire, Relaxed},
+};
 use uncontended_trace::layout::{Lock, Thread, WaiterList, attention, units};
 
 /// The content of a slot whose thread has yet to say on which side it waits.
@@ -67,7 +70,8 @@ pub(crate) fn earliest(recorder: &Recorder, lock: &Lock) -> Option<u64> {
     let placed =
         list.arrivals.iter().map(|slot| slot.load(Relaxed)).filter(|&arrival| arrival > CLAIMED);
     let earliest = placed.min();
-    if list.unplaced.load(Relaxed) == 0 {
+    // EDGE unplaced (acquire): of the threads counted, what they wait for, and of those that gave up, that they do not.
+    if list.unplaced.load(Acquire) == 0 {
         return earliest;
     }
     earliest.into_iter().chain(unplaced(recorder, recorder.arena.unit_of(lock))).min()
@@ -76,6 +80,7 @@ pub(crate) fn earliest(recorder: &Recorder, lock: &Lock) -> Option<u64> {
 /// The earliest arrival among the threads that wait for the lock without a slot.
 fn unplaced(recorder: &Recorder, lock_unit: u32) -> Option<u64> {
     let threads = recorder.arena.list::<Thread>(&recorder.process.threads);
-    let waiting = threads.filter(|(_, thread)| thread.waits_for.load(Relaxed) == lock_unit);
+    // EDGE since (acquire): the arrival of this wait.
+    let waiting = threads.filter(|(_, thread)| thread.waits_for.load(Acquire) == lock_unit);
     waiting.map(|(_, thread)| thread.waits_since.load(Relaxed)).min()
 }

@@ -14,6 +14,8 @@
 //! I1: only the waiter that claimed a slot writes it, from the claim until it leaves.
 //! # Edges
 //! side: [`enter`] stores the arrival -> `shared::Arrivals` loads it. Carries the slot's bit in `WaiterList::shared`.
+//! since: [`enter`] stores `Thread::waits_for` -> `list::unplaced` loads it. Carries the arrival.
+//! unplaced: [`enter`] and [`Wait::leave`] count -> `list::earliest` loads the count. Carries `Thread::waits_for`.
 //! # Evidence
 //! `tests/places.rs`, `tests/model.rs`; `tests/programs`: `barger.c`, `waiters_in_turn.c`, `free_but_off_cpu.c`.
 
@@ -107,8 +109,9 @@ impl Wait {
             }
             Place::Thread(list) => {
                 debug_assert_ne!(list.unplaced.load(Relaxed), 0);
-                list.unplaced.fetch_sub(1, Relaxed);
                 recorder.thread.waits_for.store(0, Relaxed);
+                // EDGE unplaced (release): it waits no longer.
+                list.unplaced.fetch_sub(1, Release);
             }
             Place::Nowhere => {}
         }
@@ -135,8 +138,10 @@ fn enter(
     let Some(slot) = (begin..ARRIVALS).chain(0..begin).find(claimed) else {
         let thread = recorder.thread;
         thread.waits_since.store(arrival, Relaxed);
-        thread.waits_for.store(recorder.arena.unit_of(lock), Relaxed);
-        list.unplaced.fetch_add(1, Relaxed);
+        // EDGE since (release): the arrival of this wait.
+        thread.waits_for.store(recorder.arena.unit_of(lock), Release);
+        // EDGE unplaced (release): what it waits for.
+        list.unplaced.fetch_add(1, Release);
         return Place::Thread(list);
     };
     if side == Side::Shared {

@@ -286,6 +286,37 @@ fn a_site_is_complete_when_it_is_seen() {
     holds(booked_while_read);
 }
 
+/// All places are taken since 900. A thread whose last wait was since 10 waits since 500, without a place, like `others`.
+fn one_too_many(others: u32) -> impl Fn() + 'static {
+    let scene = Scene::new();
+    let [releaser, waiter] = scene.threads;
+    move || {
+        let row = generations::enter(releaser, 64, MUTEX).unwrap();
+        let list = waiters::list_of(releaser.recorder, row.lock).expect("room");
+        list.arrivals.iter().for_each(|slot| slot.store(900, Relaxed));
+        list.unplaced.store(others, Relaxed);
+        waiter.recorder.thread.waits_since.store(10, Relaxed);
+        waiter.set(500);
+        let begun = spawn(move || Wait::begin(waiter, row.lock, 500, Side::Exclusive));
+        let is_counted = list.unplaced.load(Relaxed) > others;
+        let opened = waiters::opened(releaser.recorder, row.lock, 0, 1000);
+        assert!(opened == Some(500) || !is_counted && opened == Some(900), "{opened:?}");
+        begun.join().unwrap().give_up(waiter.recorder, row.lock);
+        let opened = waiters::opened(releaser.recorder, row.lock, 0, 1000);
+        assert_eq!(opened, Some(900), "it waits no longer");
+    }
+}
+
+#[test]
+fn a_waiter_without_a_place_is_known_by_its_own_arrival() {
+    holds(|| one_too_many(0));
+}
+
+#[test]
+fn a_waiter_that_is_not_counted_yet_is_known_by_its_own_arrival() {
+    holds(|| one_too_many(1));
+}
+
 /// Two threads each keep a fact in a table with room for one, and look for it; a third outdates the table.
 fn kept_at_once() -> impl Fn() + 'static {
     || {

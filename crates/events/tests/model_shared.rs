@@ -121,6 +121,30 @@ fn a_noted_hold_is_complete_when_it_is_divided() {
     explored::holds(&BOTH, Explorer::new, leave_at_a_full_list);
 }
 
+/// A reader waits since 20, while a write that began at 10 ends at 60.
+fn reads_at_a_release() -> impl Fn() + 'static {
+    let [writer, reader] = threads();
+    move || {
+        writer.takes(Exclusive, 10);
+        reader.at.set(20);
+        writer.at.set(60);
+        let begun = spawn(move || shared::wait(reader.at, reader.rows(Shared), 20));
+        writer.leaves(Exclusive);
+        let wait = begun.join().unwrap();
+        assert_eq!(writer.booked(), 0, "no writer waits");
+        let to_readers = writer.at.recorder.arena.list::<Caused>(&writer.reads.cell.caused);
+        let booked: u64 = to_readers.map(|(_, entry)| entry.wait.load(Relaxed)).sum();
+        assert!([0, 40].contains(&booked), "{booked}");
+        reader.at.set(70);
+        shared::acquired(reader.at, reader.rows(Shared), Some(wait));
+    }
+}
+
+#[test]
+fn a_waiter_is_counted_on_its_own_side() {
+    explored::holds(&BOTH, Explorer::new, reads_at_a_release);
+}
+
 /// A writer gives up at 60, while the read that it waited for since 20 ends at 50.
 fn gives_up_at_a_release() -> impl Fn() + 'static {
     let [reader, writer] = threads();
