@@ -6,10 +6,7 @@
 //! `tests/places.rs`, `tests/model.rs`.
 
 use crate::site::Recorder;
-use uncontended_atomic::{
-    AtomicU32,
-    Ordering::{Acquire, Relaxed},
-};
+use uncontended_atomic::{AtomicU32, Ordering::*};
 use uncontended_trace::layout::{Lock, Thread, WaiterList, attention, units};
 
 /// The content of a slot whose thread has yet to say on which side it waits.

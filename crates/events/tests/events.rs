@@ -6,6 +6,7 @@ use common::{At, ROOM, image, recorder};
 use uncontended_atomic::{AtomicU64, Ordering::Relaxed};
 use uncontended_events::events::{self, Blocked, cause_of};
 use uncontended_events::site::{Recorder, Row};
+use uncontended_events::waiters;
 use uncontended_trace::layout::{Cell, Cold, attention, cause};
 
 fn read(word: &AtomicU64) -> u64 {
@@ -95,6 +96,28 @@ fn an_unlock_that_is_refused_leaves_the_lock_held() {
     assert_eq!((row.cell.depth.load(Relaxed), read(&row.cell.hold_total)), (1, 0));
     unlock(recorder, row, 30);
     assert_eq!(read(&row.cell.hold_total), 20);
+}
+
+#[test]
+fn an_unlock_that_is_refused_gives_the_lock_to_nobody() {
+    let ((holder, held), (other, row)) = two();
+    events::acquired(At::new(holder, 10), held);
+    assert_eq!(events::release(At::new(other, 15), row, || true, || 1), 1);
+    assert_eq!([held, row].map(|row| row.cell.depth.load(Relaxed)), [1, 0]);
+}
+
+#[test]
+fn a_release_whose_stack_is_unknown_gets_it_later() {
+    let ((holder, held), (waiter, wanted)) = two();
+    let at = |now| At { is_known: false, stack: 9, ..At::new(holder, now) };
+    events::acquired(at(10), held);
+    let blocked = begin(waiter, wanted, 20);
+    assert_eq!(events::release(at(50), held, || true, || 0), 0);
+    assert_eq!((held.lock.release_stack.load(Relaxed), read(&held.lock.stack_at)), (0, 50));
+    let list = waiters::list_of(holder, held.lock).unwrap();
+    assert_eq!((read(&list.late[0].ticks), read(&list.late[0].stack)), (50, 9));
+    assert_eq!(list.next_late.load(Relaxed), 1);
+    blocked.acquired(80);
 }
 
 #[test]

@@ -286,7 +286,7 @@ fn a_site_is_complete_when_it_is_seen() {
     holds(booked_while_read);
 }
 
-/// All places are taken since 900. A thread whose last wait was since 10 waits since 500, without a place, like `others`.
+/// All places are taken since 900. A thread whose last wait was since 10 waits since 500, without a place as `others`.
 fn one_too_many(others: u32) -> impl Fn() + 'static {
     let scene = Scene::new();
     let [releaser, waiter] = scene.threads;

@@ -14,7 +14,8 @@ use uncontended_trace::layout::{ARRIVALS, Lock, Stack};
 fn an_address_is_one_lock_until_its_life_ends() {
     let image = image(ROOM);
     let (first, second) = (At::new(recorder(image), 1), At::new(recorder(image), 1));
-    let (one, two) = (first.row(64), second.row(64));
+    let (one, two) = (first.row(64), At { stack: 9, ..second }.row(64));
+    assert_eq!(one.lock.first_taken.load(Relaxed), 7, "the first one's stack");
     assert!(std::ptr::eq(one.lock, two.lock) && !std::ptr::eq(one.cell, two.cell));
     generations::destroyed(first.recorder, 64);
     assert!(
@@ -100,6 +101,13 @@ fn a_lock_is_wanted_since_the_earliest_arrival() {
     assert_eq!(opened(50, 200), Some(100), "free before it was wanted");
     assert_eq!(opened(150, 200), Some(150), "wanted before it was free");
     assert_eq!(opened(50, 60), None, "wanted only later");
+    let kept = |since, release| {
+        lock.open_since.store(since, Relaxed);
+        opened(release, 200)
+    };
+    assert_eq!(kept(60, 50), Some(60), "wanted since by a waiter that gave up");
+    assert_eq!(opened(50, 200), Some(100), "which counts once");
+    assert_eq!(kept(60, 150), Some(150), "and taken since");
     // More waiters than slots: the earliest of them all counts, wherever it is.
     let sites: Vec<At> = (0..ARRIVALS as u64 + 3).map(|n| at(3000 - 10 * n)).collect();
     let waits: Vec<Wait> =

@@ -82,6 +82,26 @@ fn a_hold_that_a_waiter_counted_is_not_counted_again() {
 }
 
 #[test]
+fn a_hold_in_the_place_of_a_counted_one_is_counted() {
+    let [signaller, waiter, other] = parties();
+    waiter.takes(1);
+    waiter.leaves(2);
+    signaller.takes(10);
+    let wait = other.waits(15);
+    signaller.releases(30);
+    other.gets(wait, 31);
+    other.releases(32);
+    let begins = (100..).step_by(20).take(RECENT - 1);
+    let last = begins.clone().last().unwrap();
+    for begin in begins {
+        other.takes(begin);
+        other.releases(begin + 10);
+    }
+    waiter.returns(last + 5, last + 12);
+    assert_eq!(waiter.caused(), [(3, 5, 1, 1, 10)]);
+}
+
+#[test]
 fn a_mutex_that_was_free_at_the_signal_was_free_until_it_was_taken() {
     let [waiter, other] = parties();
     waiter.takes(1);

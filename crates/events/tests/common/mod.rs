@@ -52,11 +52,13 @@ pub(crate) struct At {
     pub(crate) clock: &'static std::sync::atomic::AtomicU64,
     /// The number of its call stack.
     pub(crate) stack: u32,
+    /// Whether that is known without unwinding.
+    pub(crate) is_known: bool,
 }
 
 impl At {
     pub(crate) fn new(recorder: &'static Recorder, now: u64) -> Self {
-        At { recorder, clock: Box::leak(Box::new(now.into())), stack: 7 }
+        At { recorder, clock: Box::leak(Box::new(now.into())), stack: 7, is_known: true }
     }
 
     /// Sets the time to `now`.
@@ -98,7 +100,7 @@ impl Site for At {
     fn begin(self) {}
 
     fn known_stack(self) -> Option<u32> {
-        Some(self.stack)
+        self.is_known.then_some(self.stack)
     }
 
     fn site(self) -> u32 {
