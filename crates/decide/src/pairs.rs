@@ -14,7 +14,7 @@ use crate::question::{Claim, Compare, Shares};
 use crate::ratio::Ratio;
 use crate::record::{Outcome, Run};
 use crate::spread::{Spread, Spreads};
-use crate::trial::{Trial, more_to_decide, remaining};
+use crate::trial::{self, Trial, more_to_decide, remaining};
 use crate::verdict::{About, Answer, Effect, Evidence, Finding, OfPairs, Relation};
 use uncontended_figures::{count, given_number, number, progress::State, ratio, whole};
 use uncontended_stats::{self as stats, Counts, Method, Rate, Report};
@@ -245,15 +245,13 @@ impl Trial for PairTrial {
     }
 
     fn push(&mut self, run: &Run) -> Result<(), Failure> {
+        trial::check(run, self.block.len())?;
         let value = run.value.filter(|_| !self.is_lost(run.outcome));
-        let Some(values) = self.block.get_mut(run.arm) else {
-            return Err(Failure::new(format!("there is no command number {}", run.arm), ""));
-        };
-        if let Some(value) = value.filter(|&value| value.is_nan() || value < 0.0) {
+        if let Some(value) = value.filter(|&value| value < 0.0) {
             let cause = format!("the value {value} is below zero, so it has no ratio");
             return Err(Failure::new(cause, "compare a metric that is at least 0"));
         }
-        values.push(value);
+        self.block[run.arm].push(value);
         self.values[run.arm].extend(value);
         let (runs, failed) = &mut self.failed[run.arm];
         (*runs, *failed) = (*runs + 1, *failed + u64::from(run.outcome != Outcome::Ok));

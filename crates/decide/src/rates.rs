@@ -11,7 +11,7 @@
 use crate::Failure;
 use crate::question::{Bound, Side, Slo};
 use crate::record::{Outcome, Run};
-use crate::trial::{Trial, finding_about, more_to_decide, remaining};
+use crate::trial::{self, Trial, finding_about, more_to_decide, remaining};
 use crate::verdict::{About, Answer, Finding, OfRate, Percentile};
 use serde::Serialize;
 use uncontended_figures::{progress::State, share, whole};
@@ -84,6 +84,7 @@ impl RateTrial {
 
 impl Trial for RateTrial {
     fn push(&mut self, run: &Run) -> Result<(), Failure> {
+        trial::check(run, 1)?;
         // A run that failed or timed out lacks the property, whatever it shows.
         let value = run.value.filter(|_| run.outcome == Outcome::Ok);
         let bound = self.slo.bound.as_ref();

@@ -61,6 +61,20 @@ pub trait Trial: Debug {
     }
 }
 
+/// Refuses a run of a command that the question does not have, and a value that is not a number.
+pub(crate) fn check(run: &Run, commands: usize) -> Result<(), Failure> {
+    if run.arm >= commands {
+        return Err(Failure::new(format!("there is no command number {}", run.arm), ""));
+    }
+    match run.value {
+        Some(value) if value.is_nan() => Err(Failure::new(
+            format!("a run of command number {} has a value that is not a number", run.arm),
+            "give a run without a value an outcome other than `Ok`",
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// The verdict of a trial so far, with everything that supports it.
 #[must_use]
 pub fn verdict(trial: &dyn Trial, head: &Head, stop: Stop) -> Verdict {

@@ -59,12 +59,19 @@ fn text(hypothesis: &Question, rng: &mut Rng) -> Vec<u8> {
         seed: "1".to_string(),
         warnings: Vec::new(),
     };
+    let commands = head.hypothesis.asked().trial(None).map_or(1, |trial| trial.active().len());
     record::write(&mut out, &Line::Head(head)).unwrap();
     for _ in 0..rng.below(40) {
         let outcome = [Outcome::Ok, Outcome::Failed(1), Outcome::Failed(139), Outcome::TimedOut]
             [rng.below(4) as usize];
         let value = rng.chance(0.8).then(|| (rng.unit() * 10.0).round());
-        let run = Run { arm: rng.below(3) as usize, value, outcome, wall_ns: None, stored: false };
+        let run = Run {
+            arm: rng.below(commands as u64) as usize,
+            value,
+            outcome,
+            wall_ns: None,
+            stored: false,
+        };
         record::write(&mut out, &Line::Run(run)).unwrap();
     }
     record::write(

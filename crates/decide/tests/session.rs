@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
+use std::time::Duration;
 use uncontended_decide::progress::Silent;
 use uncontended_decide::question::{Bound, Decider, Question, Side, Slo};
 use uncontended_decide::record::{self, Run, Stop};
@@ -22,6 +23,38 @@ fn slo() -> Question {
         bursts: None,
         quantile: Some(0.5),
     })
+}
+
+/// A question that 3 runs cannot decide.
+fn undecided(setting: Setting) -> Session {
+    let mut session = Session::open(slo(), setting, Box::new(Silent)).unwrap();
+    for value in [1.0, 100.0, 1.0] {
+        assert_eq!(session.stop(), None);
+        session.push(Run::of(0, value)).unwrap();
+    }
+    session
+}
+
+#[test]
+fn a_session_stops_when_its_budget_is_spent_and_not_before() {
+    let runs = |most| Setting { most_runs: Some(most), ..Setting::default() };
+    assert_eq!(undecided(runs(4)).stop(), None);
+    assert_eq!(undecided(runs(3)).stop(), Some(Stop::MaxRuns));
+    let time = |most| Setting { most_time: Some(most), ..Setting::default() };
+    assert_eq!(undecided(time(Duration::from_secs(3_600))).stop(), None);
+    let session = Session::open(slo(), time(Duration::ZERO), Box::new(Silent)).unwrap();
+    assert_eq!(session.stop(), Some(Stop::MaxTime));
+}
+
+#[test]
+fn a_run_that_has_no_meaning_for_the_question_is_refused() {
+    let mut trial = slo().asked().trial(None).unwrap();
+    let refused = |run: &Run, trial: &mut dyn trial::Trial| trial.push(run).unwrap_err().cause;
+    let told = refused(&Run::of(1, 5.0), trial.as_mut());
+    assert_eq!(told, "there is no command number 1");
+    let told = refused(&Run::of(0, f64::NAN), trial.as_mut());
+    assert_eq!(told, "a run of command number 0 has a value that is not a number");
+    trial.push(&Run::of(0, f64::INFINITY)).unwrap();
 }
 
 #[test]

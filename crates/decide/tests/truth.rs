@@ -1,6 +1,6 @@
 //! Checks verdicts against known truths, over many streams: keys, lines, session and verdict, all but the process.
 //!
-//! The short form, 400 streams per case of at most 150 lines, runs with the other tests. It can fail: it rejects 38
+//! The short form, 400 streams per case of at most 150 lines, runs with the other tests. It can fail: it rejects 39
 //! wrong answers or more where 5 % are promised, and a true chance of 15 % gives that many with 99.9 %, as
 //! `assert_at_most` computes. Every figure that `docs/decide.md` quotes comes from `UNC_DEPTH=full cargo test
 //! --release -p uncontended-decide --test truth -- --nocapture --test-threads=1`.

@@ -46,7 +46,7 @@ fn a_run_comes_back_as_it_was() {
     let list = history(&kept.list().unwrap(), &Options::default());
     assert!(
         list.contains(
-            "  1  2025-11-21 14:06       0  4.21 s  91.1 s      1.08 s   265 ms  sort --parallel=4"
+            "  1  2025-11-21 14:06       0  4.21 s  91.1 s      1.08 s   900 ms  sort --parallel=4"
         ),
         "{list}"
     );
@@ -180,6 +180,10 @@ fn a_class_that_flips_changes_no_total() {
     let runs = [before, after].map(|report| kept.load(kept.add(&report, 0).unwrap()).unwrap().0);
     assert_eq!(runs.each_ref().map(|run| run.all_wait_ns), [Some(10 * MS); 2]);
     assert_eq!(runs.each_ref().map(|run| run.wait_ns), [10 * MS, 0]);
+    let longest = runs.each_ref().map(|run| (run.all_longest_wait_ns, run.longest_wait_ns));
+    assert!(
+        matches!(longest, [(Some(one), two), (Some(three), 0)] if one == two && one == three && one > 0)
+    );
     let text = difference(&runs[0], &runs[1], &found, &Options::default());
     assert!(text.contains("contention → hand-off  mutex"), "{text}");
     // A version before this one kept no total.

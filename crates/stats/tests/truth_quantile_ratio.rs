@@ -1,7 +1,7 @@
 //! Ratios of quantiles: simultaneous coverage at every look, over streams that break common tests; directions; ties;
 //! failures.
 //!
-//! The short form's own power: of 400 trials it rejects 38 or more where 5 % is promised, and a true chance of 15 %
+//! The short form's own power: of 400 trials it rejects 39 or more where 5 % is promised, and a true chance of 15 %
 //! gives that many with 99.9 %, as `assert_at_most` computes.
 
 mod common;

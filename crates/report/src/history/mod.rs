@@ -53,6 +53,9 @@ pub struct Summary {
     /// Total wait of all rows; none if a version before 0.2.0 kept the run.
     #[serde(default)]
     pub all_wait_ns: Option<u64>,
+    /// The longest wait of all rows; none if a version before 0.2.0 kept the run.
+    #[serde(default)]
+    pub all_longest_wait_ns: Option<u64>,
     /// Total wait of all rows of class contention.
     pub wait_ns: u64,
     /// The longest wait of all rows of class contention.
@@ -260,6 +263,7 @@ fn summary(report: &RunReport, number: u64, started_unix_s: u64) -> Summary {
         wall_ns: report.wall_ns,
         all_wait_ns: Some(total(|_| true)),
         wait_ns: total(is_contention),
+        all_longest_wait_ns: Some(waits(|_| true).map(|wait| wait.max).max().unwrap_or(0)),
         longest_wait_ns: waits(is_contention).map(|wait| wait.max).max().unwrap_or(0),
         findings: report.findings.len() as u64,
     }

@@ -32,7 +32,7 @@ pub fn history(runs: &[Summary], options: &Options) -> String {
             figures::duration(run.wall_ns),
             run.all_wait_ns.map_or_else(|| "–".to_owned(), figures::duration),
             figures::duration(run.wait_ns),
-            figures::duration(run.longest_wait_ns),
+            run.all_longest_wait_ns.map_or_else(|| "–".to_owned(), figures::duration),
             run.findings.to_string(),
             command_line(&run.command),
         ]);
