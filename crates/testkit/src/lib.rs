@@ -1,6 +1,7 @@
 //! Helpers shared by the workspace's tests. Only a dev-dependency.
 #![forbid(unsafe_code)]
 
+pub mod chance;
 mod depth;
 pub mod explored;
 mod folder;

@@ -2,6 +2,7 @@
 
 use super::{Expect, Litmus, Model, Ran, Shown, machine::Seen};
 use std::fmt::Write as _;
+use uncontended_figures::whole;
 use uncontended_model::litmus::{Answer, Observation};
 
 /// The lines that begin a test's output.
@@ -55,9 +56,11 @@ fn plain(shown: &Shown, answer: &Answer) -> String {
 
 /// `not seen in 1000 runs here`.
 fn plain_of_machine(seen: &Seen) -> String {
-    let runs = seen.runs;
+    let runs = whole(seen.runs);
     match seen.states.observation() {
-        Observation::Sometimes => format!("seen in {} of {runs} runs here", seen.states.positive),
+        Observation::Sometimes => {
+            format!("seen in {} of {runs} runs here", whole(seen.states.positive))
+        }
         Observation::Never => format!("not seen in {runs} runs here"),
         Observation::Always => format!("seen in each of {runs} runs here"),
     }
