@@ -12,7 +12,7 @@ struct Door {
 const DOORS: [Door; 3] = [
     Door {
         word: "clap",
-        files: &["crates/cli/src/commands/", "crates/cli/src/main.rs"],
+        files: &["crates/cli/src/commands/"],
         instead: "the command line's flags end in crates/cli/src/commands: take plain data",
     },
     Door {

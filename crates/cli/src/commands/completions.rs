@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
 impl Arguments {
     pub(crate) fn execute(self) -> ExitCode {
         let mut text = Vec::new();
-        clap_complete::generate(self.shell, &mut crate::Arguments::command(), "unc", &mut text);
+        clap_complete::generate(self.shell, &mut super::Arguments::command(), "unc", &mut text);
         match crate::files::write(Path::new("-"), &text) {
             Ok(()) => ExitCode::SUCCESS,
             Err(failure) => {

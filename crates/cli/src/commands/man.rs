@@ -18,7 +18,7 @@ pub(crate) struct Arguments {
 impl Arguments {
     pub(crate) fn execute(self) -> ExitCode {
         let written = std::fs::create_dir_all(&self.folder)
-            .and_then(|()| clap_mangen::generate_to(crate::Arguments::command(), &self.folder));
+            .and_then(|()| clap_mangen::generate_to(super::Arguments::command(), &self.folder));
         match written {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {

@@ -1,6 +1,7 @@
 //! The subcommands, in the order of the verbs: observe, decide, prove. Each variant holds the validated flags of one
 //! command; each module does that command's work and nothing else.
 
+mod arguments;
 mod compare;
 mod completions;
 pub(crate) mod flags;
@@ -17,6 +18,7 @@ mod suite;
 mod terms;
 mod verdict;
 
+pub(crate) use self::arguments::{Arguments, execute};
 use crate::deliver::write_failure;
 use clap::Subcommand;
 use std::ffi::OsString;
