@@ -330,3 +330,37 @@ impl<W: Width> Drop for WakeOthers<'_, W> {
         self.0.wake_waiters(u32::MAX);
     }
 }
+
+#[cfg(all(test, not(unc_model)))]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_word_whose_barrier_may_be_refused_is_never_ordered_by_it() {
+        let flagged = Flagged::<u32>::new(Scope::Shared);
+        assert!(flagged.order(Publishers::Locked));
+        flagged.mode.fetch_or(TIMED, Relaxed);
+        assert!(!flagged.order(Publishers::Elsewhere) && !flagged.order(Publishers::Unlocked));
+        assert!(flagged.order(Publishers::Locked), "which needs no barrier");
+    }
+
+    /// The last sentence of I6.
+    #[test]
+    fn a_waiter_that_leaves_with_a_flag_that_may_be_lost_wakes_the_others() {
+        let flagged = Arc::new(Flagged::<u32>::new(Scope::Private));
+        let low = flagged.flag(&mut FlagRepair::new(&flagged)).expect("nobody else");
+        let until = Deadline::after(Duration::from_secs(60));
+        let sleeper = std::thread::spawn({
+            let flagged = Arc::clone(&flagged);
+            move || futex_wait(&flagged.word, low, until.limit_ns(), Scope::Private)
+        });
+        while !sleeper.is_finished() {
+            let mut leaving = FlagRepair::new(&flagged);
+            leaving.set = Some(flagged.word.load(Relaxed));
+            drop(leaving);
+            std::thread::yield_now();
+        }
+        assert_eq!(sleeper.join().unwrap(), Wait::Woken);
+    }
+}
