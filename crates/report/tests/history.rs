@@ -158,6 +158,9 @@ fn a_difference_matches_rows_though_lines_moved() {
     assert!(text.contains("init_node sort.c") && text.contains("gone"), "{text}");
     assert!(text.contains("wait 91.1 s to 100 ms") && text.contains("contention 1.08 s to 100 ms"));
     assert!(text.contains("unc compare"), "{text}");
+    let [all, two_rows] =
+        [3, 2].map(|top| difference(&one, &two, &found, &Options { top, ..Options::default() }));
+    assert!(!all.contains("more row") && two_rows.contains("  and 1 more row\n"), "{two_rows}");
 }
 
 #[test]
