@@ -349,7 +349,7 @@ mod tests {
     #[test]
     fn a_waiter_that_leaves_with_a_flag_that_may_be_lost_wakes_the_others() {
         let flagged = Arc::new(Flagged::<u32>::new(Scope::Private));
-        let low = flagged.flag(&mut FlagRepair::new(&flagged)).expect("nobody else");
+        let low = flagged.flag(&mut FlagRepair::new(&flagged)).expect("no other thread");
         let until = Deadline::after(Duration::from_secs(60));
         let sleeper = std::thread::spawn({
             let flagged = Arc::clone(&flagged);
