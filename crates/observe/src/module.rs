@@ -277,7 +277,8 @@ fn keep(place: Place<'_>, generation: u32) -> Option<&'static Facts> {
             return Some(facts);
         }
     }
-    let slot = &slots()[SLOTS.take(ROOM)?];
+    let number = SLOTS.take(ROOM)?;
+    let slot = &slots()[number]; // Only now are that many in use.
     debug_assert!(slot.stamp.read().is_none(), "I2");
     // SAFETY: the number is ours alone, and without a generation no thread reads the facts (I2).
     let facts = unsafe { &mut *slot.facts.get() };
