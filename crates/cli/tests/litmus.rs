@@ -112,7 +112,7 @@ fn the_verdict_comes_first_in_plain_words() {
     );
     assert_eq!(
         said(&["-", "--expect", "never"], SB),
-        "not checked: forbidden under sc\nno: tso allows what was expected never to happen"
+        "for information: forbidden under sc\nno: tso allows what was expected never to happen"
     );
     let always = SB.replace("(0:rax=0 /\\ 1:rax=0)", "(true)");
     let checked = |expect| said(&["-", "--model", "tso", "--expect", expect], &always);

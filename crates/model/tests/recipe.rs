@@ -75,7 +75,8 @@ fn the_recipe_builds_and_explores() {
     }
     let folder = Folder::new();
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let dependencies = block("# Cargo.toml").replace("\"0.2\"", &format!("{{ path = {here:?} }}"));
+    let dependencies =
+        block("# Cargo.toml").replace("UNCONTENDED/crates/model", here.to_str().unwrap());
     let package = "[workspace]\n[package]\nname = \"recipe\"\nedition = \"2024\"\n";
     let source = folder.path().join("src");
     fs::create_dir(&source).unwrap();

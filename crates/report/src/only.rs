@@ -39,7 +39,7 @@ impl RunReport {
         places.dedup();
         let more = if places.len() > NAMED { ", …" } else { "" };
         places.truncate(NAMED);
-        Some(format!("there are: {}{more}", places.join(", ")))
+        Some(format!("locks of this run: {}{more}", places.join(", ")))
     }
 
     fn locks(&self) -> impl Iterator<Item = &Lock> {

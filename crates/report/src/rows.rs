@@ -8,7 +8,7 @@
 //! Order: by total wait, then by acquisitions, then by id.
 
 use crate::aggregate::{Bucket, distribution};
-use crate::run::{Class, Distribution, Frame, Kind, Lock, RunReport, TimedOut};
+use crate::run::{Class, Distribution, Frame, Kind, Lock, Process, RunReport, TimedOut};
 use std::collections::{BTreeMap, HashMap};
 use uncontended_figures::text::clean;
 
@@ -117,9 +117,29 @@ pub fn rows(report: &RunReport) -> Vec<Row<'_>> {
     rows
 }
 
+/// The order of the locks of a row, by the first of which it is called.
+fn rank(lock: &Lock) -> impl Ord + use<> {
+    let waited = lock.wait_ns.as_ref().map_or(0, |wait| wait.total);
+    (std::cmp::Reverse((waited, lock.acquisitions)), lock.id)
+}
+
+/// The lock by which the row of the lock `id` is called; `id` itself if the report has no such lock.
+pub fn called_by(report: &RunReport, id: u64) -> u64 {
+    let find = |process: &'_ Process| process.locks.iter().position(|lock| lock.id == id);
+    let Some((process, at)) =
+        report.processes.iter().find_map(|process| Some((process, find(process)?)))
+    else {
+        return id;
+    };
+    let lock = &process.locks[at];
+    let key = |lock: &'_ Lock| (lock.kind, lock.class);
+    let same = |other: &&Lock| key(other) == key(lock) && other.site == lock.site;
+    let of_row = process.locks.iter().filter(|_| lock.site.is_some()).filter(same);
+    of_row.min_by_key(|lock| rank(lock)).map_or(id, |first| first.id)
+}
+
 fn join(pid: u32, mut locks: Vec<&Lock>) -> Row<'_> {
-    let waited = |lock: &Lock| lock.wait_ns.as_ref().map_or(0, |wait| wait.total);
-    locks.sort_by_key(|lock| (std::cmp::Reverse((waited(lock), lock.acquisitions)), lock.id));
+    locks.sort_by_key(|lock| rank(lock));
     let sum = |figure: fn(&Lock) -> u64| {
         locks.iter().fold(0u64, |sum, lock| sum.saturating_add(figure(lock)))
     };

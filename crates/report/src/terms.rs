@@ -13,7 +13,7 @@ pub const TERMS: &[Group] = &[
     (
         "Culprits",
         &[
-            ("share", "of all waiting at locks of class contention or gate"),
+            ("share", "its share of all waiting at contended locks and gates"),
             ("total", "the waiting that it caused, summed over the threads that waited"),
             ("where", "the code that held the lock or, if it stood idle, the lock's own place"),
             (
@@ -99,7 +99,7 @@ pub const TERMS: &[Group] = &[
             ),
             ("user, system", "the parts of the time on a CPU"),
             ("wanted CPU", "the time for which it was runnable but had no CPU"),
-            ("locks", "its waiting at locks of class contention or gate"),
+            ("locks", "its waiting at contended locks and gates"),
             (
                 "work",
                 "its other waiting that was seen: for work, for a turn, for threads to end, and of class unknown",

@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use uncontended_report::rows::{self, callers, function, place, source};
+use uncontended_report::rows::{self, called_by, callers, function, place, source};
 use uncontended_report::run::*;
 
 #[test]
@@ -135,7 +135,7 @@ fn a_lock_matches_by_all_its_words() {
     for (pattern, remedy) in [
         ("queue_isnert", "did you mean 'queue_insert'?"),
         ("Mutex", "did you mean 'mutex'?"),
-        ("nothing of the kind", "there are: queue_insert sort.c:3301, other sort.c:3309"),
+        ("nothing of the kind", "locks of this run: queue_insert sort.c:3301, other sort.c:3309"),
     ] {
         assert_eq!(report().without_match(pattern).as_deref(), Some(remedy));
         let mut none = report();
@@ -143,4 +143,23 @@ fn a_lock_matches_by_all_its_words() {
         assert!(none.processes[0].locks.is_empty());
     }
     assert_eq!(run(&["true"]).without_match("x"), None, "no locks, nothing to match");
+}
+
+/// A culprit's lock is named as the table names its row.
+#[test]
+fn a_lock_is_called_by_the_first_of_its_row() {
+    let mut waits = lock(4, Kind::Mutex, "push");
+    waits.wait_ns = times(&[MS; 100]);
+    let mut nowhere = lock(6, Kind::Mutex, "x");
+    nowhere.site = None;
+    let other = Lock { id: 7, ..nowhere.clone() };
+    let first = Lock { id: 3, wait_ns: None, ..waits.clone() };
+    let locks = vec![first, waits, lock(5, Kind::Spin, "push"), nowhere, other];
+    let mut report = run(&["p"]);
+    report.processes = vec![process(1, locks, vec![])];
+    let called: Vec<u64> = (3..=8).map(|id| called_by(&report, id)).collect();
+    assert_eq!(called, [4, 4, 5, 6, 7, 8]);
+    let mut firsts: Vec<u64> = rows::rows(&report).iter().map(|row| row.first().id).collect();
+    firsts.sort_unstable();
+    assert_eq!(firsts, [4, 5, 6, 7]);
 }

@@ -40,7 +40,7 @@ pub(crate) struct Arguments {
     /// Write the worst waits as a trace for Perfetto (`-` for stdout)
     #[arg(long, value_name = "FILE")]
     perfetto: Option<PathBuf>,
-    /// Show only locks of which the report prints PATTERN: number (#3), kind, class, code or address
+    /// Show only locks whose number (#3), kind, class, code or address matches PATTERN
     #[arg(long, value_name = "PATTERN")]
     only: Option<String>,
     /// Show the N costliest locks

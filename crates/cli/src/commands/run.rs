@@ -44,7 +44,7 @@ pub(crate) struct Arguments {
     /// Start recording after this time
     #[arg(long, value_name = "DURATION", value_parser = read::duration)]
     delay: Option<Duration>,
-    /// Show only locks of which the report prints PATTERN: number (#3), kind, class, code or address
+    /// Show only locks whose number (#3), kind, class, code or address matches PATTERN
     #[arg(long, value_name = "PATTERN")]
     only: Option<String>,
     /// Show the N costliest locks

@@ -87,7 +87,7 @@ impl Asked {
             (Some(rate), _) => Ok(Asked::Rate(rate)),
             (None, Some(quantile)) => Ok(Asked::Quantile(quantile)),
             (None, None) => {
-                Err(Failure::new("no rate is asked about", "add --rate, such as --rate 99%"))
+                Err(Failure::new("no rate was given", "add --rate, such as --rate 99%"))
             }
         }
     }

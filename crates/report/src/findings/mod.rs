@@ -6,10 +6,10 @@
 //! longest wait of one lock with the longest hold of another says nothing. Of several locks of one site, the costliest
 //! speaks. A maximum grows with the number of samples, so a rule that reads maxima uses the *fourth* longest, which one
 //! unlucky moment cannot cause, and states the number.
-//! Of a contended lock with much waiting on which the rules are silent, the plain figures are said.
-//! A finding follows cost: its lock's waiting must take much of the threads' time, or be long at times, which is then
-//! said. Ratios of waits to holds choose the words alone. Futex waiting that was not seen comes first; the others are
-//! ordered by the waiting that they explain. A lock has at most two.
+//! If no rule speaks about a contended lock with much waiting, the finding states the plain figures.
+//! A finding follows cost: its lock's waiting must take much of the threads' time, or be long at times; the finding
+//! then says so. Ratios of waits to holds choose the words alone. Futex waiting that was not seen comes first; the
+//! others are ordered by the waiting that they explain. A lock has at most two.
 //! # Evidence
 //! `tests/findings.rs`: for every rule a run in which it speaks, and near misses in which it stays silent;
 //! `tests/thresholds.rs`: each threshold.
@@ -200,7 +200,8 @@ const UNFINISHED: &str = "unfinished";
 const LONGEST_COMMAND: usize = 60;
 
 /// What introduces the command of [`tried_by`].
-pub(crate) const TRY: &str = "Decide whether a change helps, CHANGED being the program with it:";
+pub(crate) const TRY: &str =
+    "To decide whether a change helps, put the changed program in place of CHANGED:";
 
 /// The command that decides whether what the findings advise helps. Only the program's own command is known; it needs
 /// quotes if it has several words, and has none if they would have to be nested. Of a program that hangs and of locks

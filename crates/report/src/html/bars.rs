@@ -9,9 +9,9 @@ use uncontended_figures as figures;
 
 /// The colours of the parts.
 pub(super) const LEGEND: [(usize, &str); 5] = [
-    (0, "held by the first culprit"),
-    (2, "by the second"),
-    (3, "by others"),
+    (0, "held, most in one place"),
+    (2, "in the next place"),
+    (3, "elsewhere"),
     (1, "idle"),
     (5, "unknown"),
 ];

@@ -40,7 +40,7 @@ pub fn run_page(report: &RunReport) -> String {
         page.section("Findings", "", &tried)
     };
     if !report.culprits.is_empty() {
-        let remark = format!("Code by the share that it caused {REMARK}.");
+        let remark = format!("Code by its {REMARK}.");
         page = page.section("Culprits", &remark, &sections::culprits(report));
     }
     if !rows.is_empty() {

@@ -47,10 +47,16 @@ pub(crate) fn words(report: &RunReport, culprit: &Blamed) -> [String; 2] {
         (None, BlamedKind::Idle) => lock.map_or_else(|| "–".to_owned(), rows::place),
         (None, BlamedKind::Hold | BlamedKind::Wake) => "code not recorded".to_owned(),
     };
-    let locks = match culprit.locks[..] {
+    let mut rows: Vec<u64> = Vec::new();
+    for row in culprit.locks.iter().map(|&id| rows::called_by(report, id)) {
+        if !rows.contains(&row) {
+            rows.push(row);
+        }
+    }
+    let locks = match rows[..] {
         [] => "a lock".to_owned(),
-        [lock] => format!("#{lock}"),
-        [lock, ..] => format!("#{lock} and {} more", culprit.locks.len() - 1),
+        [row] => format!("#{row}"),
+        [row, ..] => format!("#{row} and {} more", rows.len() - 1),
     };
     let what = match culprit.kind {
         BlamedKind::Hold => format!("holds {locks}"),
@@ -66,7 +72,7 @@ pub(crate) fn words(report: &RunReport, culprit: &Blamed) -> [String; 2] {
 }
 
 /// The remark on the block and on the section of a page.
-pub(crate) const REMARK: &str = "of all waiting at locks of class contention or gate";
+pub(crate) const REMARK: &str = "share of all waiting at contended locks and gates";
 
 /// The block; nothing if there was no contention.
 pub(super) fn culprits(report: &RunReport, options: &Options, paint: Paint) -> String {

@@ -158,8 +158,10 @@ pub(crate) fn observer(report: &RunReport) -> String {
         },
     );
     let step = figures::duration_f(report.clock.step_ns);
-    let clock =
-        format!("times are from {}, which moves in steps of {step}", clean(&report.clock.source));
+    let clock = format!(
+        "times are from {}, which advances in steps of {step}",
+        clean(&report.clock.source)
+    );
     let dropped = match report.observer.records_dropped {
         0 => "nothing was dropped".to_owned(),
         lost => format!(

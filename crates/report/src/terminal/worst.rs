@@ -70,7 +70,7 @@ pub(crate) fn member(row: &Row, lock: &Lock) -> String {
 pub(crate) fn lost(row: &Row) -> String {
     row.timed_out.map_or_else(String::new, |lost| {
         let count = figures::count(lost.count);
-        format!(", {count} of them timed out after {} in all", figures::duration(lost.total))
+        format!(", {count} of which timed out, after {} in total", figures::duration(lost.total))
     })
 }
 
