@@ -4,9 +4,9 @@
 //! The holder books what its hold cost the others: at a release that threads wait for, [`caused`] sums over the waiter
 //! list the time since the later of a waiter's arrival and the hold's beginning, and [`book`] adds it to the site of
 //! the hold after the unlock. A waiter whose time runs out books the last piece itself ([`last_piece`]), since no
-//! release will. What a wait contains besides is the time during which the lock was free, which `Lock::free` sums
-//! ([`Free`]); the waiter takes the difference. The rest is unknown: a holder that was not seen, more waiters than the
-//! list has slots, and the time between the call and the arrival.
+//! release will. During another part of a wait the lock was free: `Lock::free` sums that time ([`Free`]), and the
+//! waiter takes the difference. The rest is unknown: a holder that was not seen, more waiters than the list has slots,
+//! and the time between the call and the arrival.
 //! # State
 //! `Cell::site` is the stack of the current hold's acquisition. `Cell::caused` lists at most [`SITES`] sites and one
 //! entry for all others. `Lock::began` is when the hold began that the last release with a timestamp ended.

@@ -2,8 +2,8 @@
 //!
 //! # Contract
 //! A thread that [takes](Slots::take) a slot writes its facts and [confirms](Stamp::confirm) it. A thread that then
-//! [reads](Stamp::read) a generation finds the facts complete, and they never change. A slot is valid while its
-//! generation is the table's, which was read before its facts were found out.
+//! [reads](Stamp::read) a generation finds the facts complete, and they never change. A thread
+//! reads the table's generation before it collects facts; the slot is valid while that is still the table's.
 //! # Edges
 //! slot: `Stamp::confirm` stores the generation -> `Stamp::read` loads it. Carries the facts.
 //! # Invariants

@@ -6,8 +6,8 @@
 //! have to be notified, and a hundred threads that touch ten thousand locks each would outrun it.
 //! # State
 //! `Header::allocated` counts the units allocated, `Header::available` those with memory behind them.
-//! `Header::capacity` bounds both. When the system refuses memory, it is lowered to what there is, and no thread asks
-//! again.
+//! `Header::capacity` bounds both. When the system refuses memory, it is lowered to what is available, and no thread
+//! asks again.
 //! # Edges
 //! list: `Arena::push` -> `Arena::list`. Carries the entry.
 //! # Invariants

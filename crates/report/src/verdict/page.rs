@@ -17,8 +17,8 @@ use uncontended_figures::{Dimension, at_most_percent, measured, ratio, whole};
 /// Most points of a path: more than a screen has.
 pub(super) const POINTS: usize = 2000;
 
-const EVIDENCE: &str = "That the truth is above, and that it is below. A path that reaches the level decides. It may be \
-                        looked at after every step: the chance that it ever gets there wrongly is bounded.";
+const EVIDENCE: &str = "Evidence that the truth is above the threshold, and that it is below. The first path to reach the level \
+                        decides. You may look after every step: the chance that a path ever gets there wrongly is bounded.";
 
 const RATIOS: &str = "One point a pair, in their order. The median lies between the steps: they may be looked at after \
                       every pair.";
