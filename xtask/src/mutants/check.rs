@@ -1,5 +1,7 @@
-//! What tidy checks of mutants: anchors that stand once, names that are unique, tests that are there.
+//! What tidy checks of mutants: anchors that stand once, names that are unique, tests that are there, edges that have
+//! one.
 
+use super::edges;
 use super::edit::{apply, places};
 use super::list::{self, Mutant, Test};
 use crate::tidy::Source;
@@ -10,8 +12,14 @@ use std::path::Path;
 pub(crate) fn check(root: &Path, sources: &[Source]) -> Result<Vec<String>, String> {
     let texts: BTreeMap<&str, &Source> =
         sources.iter().map(|source| (source.path.as_str(), source)).collect();
-    let mut complaints = complaints(&list::all(root)?, &texts);
-    for kept in list::kept(root)? {
+    let (mutants, kept) = (list::all(root)?, list::kept(root)?);
+    let mut complaints = complaints(&mutants, &texts);
+    let edits = mutants.iter().flat_map(|mutant| &mutant.edits);
+    let changed = edits.map(|edit| (edit.file.as_str(), edit.from.as_str()));
+    let changes: Vec<_> =
+        changed.chain(kept.iter().map(|k| (k.file.as_str(), k.from.as_str()))).collect();
+    complaints.extend(edges::check(sources, &changes));
+    for kept in kept {
         let found = texts
             .get(kept.file.as_str())
             .map_or(0, |source| places(&source.text, &kept.from).len());

@@ -16,6 +16,7 @@
 //! One job builds the next mutant while another runs the tests of the last.
 
 mod check;
+mod edges;
 mod edit;
 mod list;
 mod orderings;

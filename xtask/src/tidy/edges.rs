@@ -28,9 +28,8 @@ pub(crate) fn check(sources: &[Source]) -> Vec<String> {
     let mut complaints = Vec::new();
     let shipping = || sources.iter().filter(|source| source.is_ours() && source.ships());
     for source in shipping() {
-        for (at, comment) in source.comments.iter().enumerate() {
-            let Some((_, citation)) = comment.split_once("EDGE ") else { continue };
-            let Some((name, role)) = cited(citation) else {
+        for (at, citation) in citations(source) {
+            let Some((name, role)) = citation else {
                 let form = "an EDGE is cited as `EDGE name (release)` or `(acquire)`";
                 complaints.push(complaint(source, at + 1, form));
                 continue;
@@ -71,6 +70,12 @@ pub(crate) fn check(sources: &[Source]) -> Vec<String> {
         complaints.push(complaint(source, *line, format!("edge {name} has {missing}")));
     }
     complaints
+}
+
+/// The index of each line that cites an edge, with the edge's name and role; none if they can't be read.
+pub(crate) fn citations(source: &Source) -> impl Iterator<Item = (usize, Option<(&str, &str)>)> {
+    let comments = source.comments.iter().enumerate();
+    comments.filter_map(|(at, comment)| Some((at, cited(comment.split_once("EDGE ")?.1))))
 }
 
 /// Whether the code at a citation is a constant, instead of an access.

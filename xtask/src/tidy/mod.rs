@@ -7,7 +7,7 @@
 mod architecture;
 mod circles;
 mod doors;
-mod edges;
+pub(crate) mod edges;
 mod evidence;
 mod layers;
 mod length;
