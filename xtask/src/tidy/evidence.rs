@@ -3,9 +3,6 @@
 use super::{complaint, source::Source};
 use std::path::{Path, PathBuf};
 
-/// What paths that are named end with.
-const ENDINGS: [&str; 7] = [".rs", ".c", ".h", ".py", ".md", ".json", ".jsonl"];
-
 /// Paths that do not exist: from the root, the crate, the file's folder, or the folder named before.
 pub(crate) fn check(root: &Path, source: &Source) -> Vec<String> {
     let own = Path::new(&source.path).parent().unwrap_or(Path::new(""));
@@ -35,10 +32,16 @@ fn paths(line: &str) -> impl Iterator<Item = &str> {
     let words = line.split(move |c| !is_part(c)).map(|word| word.trim_end_matches('.'));
     words.filter(|word| {
         let folders = ["tests/", "benches/", "crates/", "examples/", "docs/", "fuzz/", "compare/"];
-        let named =
-            ENDINGS.iter().any(|ending| word.len() > ending.len() && word.ends_with(ending));
-        named || folders.iter().any(|folder| word.starts_with(folder))
+        is_file(word) || folders.iter().any(|folder| word.starts_with(folder))
     })
+}
+
+/// Whether a word ends as files do: a stem, a dot, and up to five letters.
+fn is_file(word: &str) -> bool {
+    let Some((stem, suffix)) = word.rsplit_once('.') else { return false };
+    let is_suffix =
+        (1..=5).contains(&suffix.len()) && suffix.chars().all(|c| c.is_ascii_lowercase());
+    stem.len() > 1 && is_suffix
 }
 
 #[cfg(test)]
@@ -56,5 +59,6 @@ mod tests {
         assert_eq!(check("`src/lib.rs` and `lib.rs`."), 0);
         assert_eq!(check("`tests/programs`: `types.c`, `barger.c`."), 0);
         assert_eq!(check("`types.c`, tests/gone.rs: read/write."), 2);
+        assert_eq!(check("`mutants/gone.toml`, e.g. 0.5 times as much, i.e. half."), 1);
     }
 }

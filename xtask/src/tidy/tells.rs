@@ -97,9 +97,15 @@ pub(crate) fn check(sources: &[Source], pages: &[Source]) -> Vec<String> {
 
 fn in_text(source: &Source) -> Vec<String> {
     let mut findings = Vec::new();
+    let mut before = String::new();
     for (at, line) in source.text.lines().enumerate() {
         let lower = line.to_lowercase();
-        for tell in TELLS.iter().filter(|tell| holds(&lower, tell)) {
+        let joined = format!("{} {}", before.trim_end(), without_comment(&lower));
+        let is_here = |tell: &&Tell| {
+            let across = tell.phrase.contains(' ') && holds(&joined, tell) && !holds(&before, tell);
+            holds(&lower, tell) || across
+        };
+        for tell in TELLS.iter().filter(is_here) {
             let text = format!("`{}` reads as translated: {}", tell.phrase, tell.instead);
             findings.push(complaint(source, at + 1, text));
         }
@@ -107,8 +113,14 @@ fn in_text(source: &Source) -> Vec<String> {
             let text = "a sentence about `Who …`: name its subject (the sleeper, a caller that)";
             findings.push(complaint(source, at + 1, text));
         }
+        before = lower;
     }
     findings
+}
+
+/// A line without what marks it as a comment.
+fn without_comment(line: &str) -> &str {
+    line.trim_start().trim_start_matches(['/', '!', '#', '>', '*']).trim_start()
 }
 
 /// Whether the phrase stands somewhere outside of what is allowed.
@@ -148,6 +160,8 @@ mod tests {
         assert_eq!(count("there is no unit, and it is no longer needed"), 0);
         assert_eq!(count("Nobody sleeps here."), 1);
         assert_eq!(count("Holder::Nobody => \"nobody\""), 0);
+        assert_eq!(count("//! The loop goes\n//! on without limit."), 1);
+        assert_eq!(count("/// The loop goes on.\n/// It ends."), 1);
     }
 
     #[test]
