@@ -1,7 +1,9 @@
-//! Tests that were skipped: they pass, so that cargo hides what they print, and are listed here by name and reason.
+//! Tests that were skipped or shortened: they pass, so that cargo hides what they print, and are listed here by name
+//! and reason.
 //!
 //! # Contract
-//! `testkit::skip!` appends a line to `target/skips`; [`recorded`] reads them until [`forget`] empties the list.
+//! `testkit::skip!` and `testkit::repetitions` append lines to `target/skips`; [`recorded`] reads them until [`forget`]
+//! empties the list.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,11 +12,18 @@ use std::path::Path;
 /// Where testkit writes.
 const FILE: &str = "target/skips";
 
-/// A test that was skipped, and how often.
+/// A test that was skipped or shortened, and how often.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Skip {
     line: String,
     times: u32,
+}
+
+impl Skip {
+    /// Whether it ran, at less than its full depth.
+    fn is_short(&self) -> bool {
+        self.line.starts_with("SHORT ")
+    }
 }
 
 impl fmt::Display for Skip {
@@ -38,9 +47,20 @@ pub(crate) fn forget(root: &Path) {
 
 /// `cargo xtask skips`: prints them.
 pub(crate) fn print(root: &Path) {
-    let skips = recorded(root);
-    skips.iter().for_each(|skip| println!("{skip}"));
-    println!("tests skipped since `cargo xtask skips --forget`: {}", skips.len());
+    lines(&recorded(root)).iter().for_each(|line| println!("{line}"));
+    println!("(since `cargo xtask skips --forget`)");
+}
+
+/// The list for people: what was shortened, then what was skipped, each with its count.
+pub(crate) fn lines(skips: &[Skip]) -> Vec<String> {
+    let (short, skipped): (Vec<_>, Vec<_>) = skips.iter().partition(|skip| skip.is_short());
+    let part = |title: &str, skips: &[&Skip]| {
+        let head = format!("tests {title}: {}", skips.len());
+        std::iter::once(head)
+            .chain(skips.iter().map(|skip| format!("  {skip}")))
+            .collect::<Vec<_>>()
+    };
+    [part("shortened", &short), part("skipped", &skipped)].concat()
 }
 
 fn merged(lines: &str) -> Vec<Skip> {
@@ -60,5 +80,13 @@ mod tests {
         let skips = merged("SKIPPED b: no root\nSKIPPED a: no gzip\nSKIPPED b: no root\n");
         let shown: Vec<String> = skips.iter().map(Skip::to_string).collect();
         assert_eq!(shown, ["SKIPPED a: no gzip", "SKIPPED b: no root (2 times)"]);
+    }
+
+    #[test]
+    fn shortened_tests_are_counted_apart() {
+        let skips = merged("SKIPPED a: no gzip\nSHORT c: 5 instead of 50 (UNC_DEPTH=full)\n");
+        let wanted = "tests shortened: 1\n  SHORT c: 5 instead of 50 (UNC_DEPTH=full)\n\
+                      tests skipped: 1\n  SKIPPED a: no gzip";
+        assert_eq!(lines(&skips).join("\n"), wanted);
     }
 }

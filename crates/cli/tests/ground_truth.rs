@@ -300,7 +300,11 @@ fn private_locks() {
 
 #[test]
 fn a_handler_may_come_after_any_instruction() {
-    let stride = if uncontended_testkit::is_full() { "1" } else { "5" };
+    let stride = if uncontended_testkit::all_of("a_handler_may_come_after_any_instruction") {
+        "1"
+    } else {
+        "5"
+    };
     check_with("stepped", &[stride], 0);
     check_with("stepped", &[stride, "forks"], 0);
 }

@@ -139,7 +139,7 @@ fn explore(
 
 #[test]
 fn every_lock_admits_every_order() {
-    let full = uncontended_testkit::is_full();
+    let full = uncontended_testkit::all_of("every_lock_admits_every_order");
     for kind in [Kind::CompareAndSwap, Kind::TestAndSwap, Kind::Swap, Kind::Ticket, Kind::Futex] {
         for sections in [&[1, 1][..], &[2, 1], &[2, 2], &[1, 1, 1]] {
             // Three threads on a futex make 10,734 executions.

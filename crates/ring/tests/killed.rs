@@ -80,7 +80,7 @@ fn lead<T>(prepare: impl FnOnce() -> T, act: impl FnOnce(&mut T), instructions: 
 /// Kills after each instruction: `case` prepares the scene, steps a child that far, and checks that the others
 /// continue.
 fn after_each_instruction(case: impl Fn(usize) -> Child) {
-    let step = if uncontended_testkit::is_full() { 1 } else { 11 };
+    let step = if uncontended_testkit::all_of("kills after each instruction") { 1 } else { 11 };
     let mut instructions = 0;
     loop {
         match case(instructions) {

@@ -38,12 +38,20 @@ pub fn is_full() -> bool {
     Depth::asked() == Depth::Full
 }
 
-/// `short` repetitions of a test, `full`, or a tenth of `full`, as `UNC_DEPTH` selects. Prints the number unless it is
-/// `full`.
+/// Whether all of a test runs, because `UNC_DEPTH` is `full`. Lists it as shortened if not.
+pub fn all_of(test: &str) -> bool {
+    if !is_full() {
+        crate::skip::report(&format!("SHORT {test}: part of it (UNC_DEPTH=full)"));
+    }
+    is_full()
+}
+
+/// `short` repetitions of a test, `full`, or a tenth of `full`, as `UNC_DEPTH` selects. Prints and lists the number
+/// unless it is `full`.
 pub fn repetitions(test: &str, short: u64, full: u64) -> u64 {
     let chosen = Depth::asked().repetitions(short, full);
     if chosen != full {
-        println!("SHORT {test}: {chosen} instead of {full} (UNC_DEPTH=full)");
+        crate::skip::report(&format!("SHORT {test}: {chosen} instead of {full} (UNC_DEPTH=full)"));
     }
     chosen
 }

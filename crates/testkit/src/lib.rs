@@ -9,7 +9,7 @@ mod golden;
 pub mod programs;
 mod skip;
 
-pub use depth::{is_full, repetitions};
+pub use depth::{all_of, is_full, repetitions};
 pub use folder::Folder;
 pub use golden::golden;
 pub use skip::skip;

@@ -2,7 +2,7 @@
 //!
 //! # Contract
 //! The line is printed, which cargo hides because the test passes, and appended to `target/skips`, which `cargo xtask
-//! skips` and `cargo xtask ci` list.
+//! skips` and `cargo xtask ci` list. So is that of a test at less than its full depth.
 
 use std::fmt::Display;
 use std::fs::OpenOptions;
@@ -19,9 +19,13 @@ macro_rules! skip {
 
 /// The function behind [`skip!`](crate::skip!).
 pub fn skip(test: &dyn Display, reason: &dyn Display) {
-    let line = line(test, reason);
+    report(&line(test, reason));
+}
+
+/// Prints and lists the line of a test that is skipped or shortened.
+pub(crate) fn report(line: &str) {
     println!("{line}");
-    note(&crate::root().join("target"), &line);
+    note(&crate::root().join("target"), line);
 }
 
 /// One line, even if the reason has several.

@@ -11,6 +11,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use uncontended_atomic::Ordering::{Acquire, Relaxed, Release};
 use uncontended_atomic::{AtomicBool, AtomicU64, inject_pauses, pauses};
+use uncontended_testkit::repetitions;
 use uncontended_wait::event_count::{EventCount, OneWord, SingleProducer, TwoWords};
 use uncontended_wait::{Deadline, Sleepers, many};
 
@@ -139,7 +140,7 @@ fn no_waiter_and_no_event_is_lost() {
 fn fresh_sleepers_lose_no_wake_up() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     inject_pauses(ONE_IN, 7);
-    let time = Duration::from_secs(if uncontended_testkit::is_full() { 20 } else { 5 });
+    let time = Duration::from_secs(repetitions("seconds of fresh sleepers", 5, 20));
     assert!(!is_lost_within(time), "a publisher's store was missed");
 }
 

@@ -1,4 +1,6 @@
-//! The last lines of a run: what failed steps said, which tests were skipped, where the time went, and the counts.
+//! The last lines of a run: what failed steps said, which tests were skipped or shortened, where the time went, and the
+//! counts.
+//! counts.
 
 use crate::skips;
 use std::time::Duration;
@@ -40,8 +42,7 @@ pub(crate) fn print(results: &[Ran], skipped_tests: &[skips::Skip]) {
     println!("\n== summary ==");
     longest(results).iter().for_each(|line| println!("{line}"));
     println!("{:5} s for all steps that passed", total(results).as_secs());
-    println!("tests skipped: {}", skipped_tests.len());
-    skipped_tests.iter().for_each(|skip| println!("  {skip}"));
+    skips::lines(skipped_tests).iter().for_each(|line| println!("{line}"));
     closing(results).iter().for_each(|line| println!("{line}"));
 }
 
