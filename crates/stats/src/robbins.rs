@@ -18,7 +18,7 @@
 use crate::ball::{Ball, U};
 use crate::deviance::deviance;
 use crate::ln::{ln, ln_ball};
-use crate::rate::{Counts, MaxError, Rate};
+use crate::rate::{Counts, Rate};
 use crate::stirling::excess;
 
 /// 2 pi; the double is below it by 2.4e-16.
@@ -35,12 +35,6 @@ const TAU: Ball = Ball { mid: std::f64::consts::TAU, err: 4e-16 };
 #[must_use]
 pub fn log_criterion(counts: Counts, rate: Rate) -> f64 {
     (log_uniform_mixture(counts) - deviance(counts, rate)).upper()
-}
-
-/// Whether the criterion holds: the rate is not `rate`, with an error chance of at most `max_error` over all looks.
-#[must_use]
-pub fn stops(counts: Counts, rate: Rate, max_error: MaxError) -> bool {
-    log_criterion(counts, rate) <= max_error.log()
 }
 
 /// `ln((n+1) C(n,s) (s/n)^s (f/n)^f)`: the price that the uniform mixture pays for not knowing the rate.

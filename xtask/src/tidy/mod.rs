@@ -18,6 +18,7 @@ mod skips;
 mod source;
 mod tells;
 mod unit_tests;
+mod unused;
 mod wording;
 
 pub(crate) use source::Source;
@@ -49,6 +50,7 @@ pub(crate) fn check(root: &Path) -> Result<Vec<String>, String> {
     complaints.extend(crate::mutants::check(root, &sources)?);
     complaints.extend(circles::check(&sources));
     complaints.extend(edges::check(&sources));
+    complaints.extend(unused::check(&sources));
     complaints.extend(safety::invariants(&sources));
     complaints.extend(tells::check(&sources, &pages));
     Ok(complaints)
