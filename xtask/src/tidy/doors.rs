@@ -32,9 +32,13 @@ const DOORS: [Door; 3] = [
     },
 ];
 
+/// Where a number's digits are chosen: the layer of figures, floor 0, which cannot use it, and coordinates.
+const FIGURES: [&str; 4] =
+    ["crates/figures/", "crates/model/", "crates/report/src/svg/mod.rs", "xtask/"];
+
 /// The words of code, strings included, that belong to other files.
 pub(crate) fn check(source: &Source) -> Vec<String> {
-    let mut complaints = Vec::new();
+    let mut complaints = digits(source);
     for door in DOORS {
         if door.files.iter().any(|start| source.path.starts_with(start)) {
             continue;
@@ -50,6 +54,32 @@ pub(crate) fn check(source: &Source) -> Vec<String> {
         }
     }
     complaints
+}
+
+/// Formats that choose digits (`{x:.1}`), in code that ships.
+fn digits(source: &Source) -> Vec<String> {
+    if !source.ships() || FIGURES.iter().any(|start| source.path.starts_with(start)) {
+        return Vec::new();
+    }
+    let lines = source.text.lines().zip(&source.comments).enumerate();
+    let code = lines.filter(|(at, (_, comment))| comment.is_empty() && source.line_ships(at + 1));
+    let chosen = code.filter(|(_, (line, _))| chooses_digits(line));
+    chosen
+        .map(|(at, _)| complaint(source, at + 1, "figures prints numbers: it chooses the digits"))
+        .collect()
+}
+
+/// Whether a line has a format with a precision.
+fn chooses_digits(line: &str) -> bool {
+    let formats =
+        line.split('{').skip(1).filter_map(|rest| rest.split_once('}')?.0.split_once(':'));
+    formats.into_iter().any(|(name, format)| {
+        let is_name = name.chars().all(|c| c.is_alphanumeric() || c == '_');
+        is_name
+            && format.split_once('.').is_some_and(|(_, digits)| {
+                digits.starts_with(|c: char| c.is_ascii_digit() || c == '*')
+            })
+    })
 }
 
 #[cfg(test)]
@@ -71,5 +101,12 @@ mod tests {
             );
         }
         assert_eq!(found("crates/x/tests/a.rs", "skip!(\"a\", \"UNC_DEPTH=full\");\n"), 0);
+        let print = "fn f() { println!(\"{x:>8.1} {}\", y[..2]); }\n";
+        assert_eq!(found("crates/report/src/a.rs", print), 1);
+        assert_eq!(found("crates/report/src/a.rs", "fn f() { println!(\"{x:>8} {y:?}\"); }\n"), 0);
+        assert_eq!(
+            found("crates/figures/src/a.rs", print) + found("crates/x/tests/a.rs", print),
+            0
+        );
     }
 }
