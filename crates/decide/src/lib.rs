@@ -6,6 +6,7 @@
 //! - How runs become a [`verdict`]: a [`trial`] of [`rates`], of [`pairs`] (by [`ratio`], with [`spread`] and
 //!   [`guard`]) or by [`resampling`] labels.
 //! - A trial with its log ([`record`]), its budget and its [`progress`] line: [`session`].
+//! - How many runs it will take: [`power`].
 //! - All of this from flags or from TOML: [`plan`], [`suite`].
 #![forbid(unsafe_code)]
 
@@ -18,6 +19,7 @@ pub mod metric;
 pub mod pairs;
 pub mod path;
 pub mod plan;
+pub mod power;
 pub mod progress;
 pub mod question;
 pub mod rates;

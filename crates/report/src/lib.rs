@@ -10,6 +10,7 @@ pub mod html;
 pub mod json;
 mod only;
 pub mod perfetto;
+pub mod power;
 pub mod rows;
 pub mod run;
 pub mod svg;

@@ -5,20 +5,16 @@ use crate::console::{complain, say};
 use crate::deliver::write_failure;
 use crate::files;
 use clap::{Args, Subcommand};
-use serde::Serialize;
-use std::fmt::Write as _;
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use uncontended_decide::Failure;
-use uncontended_decide::question::{Claim, Permute, Slo};
+use uncontended_decide::power::{self, Comparison, Forecast, Simulation};
+use uncontended_decide::question::{Permute, Slo};
 use uncontended_decide::seed;
 use uncontended_decide::value;
 use uncontended_figures::read;
-use uncontended_figures::table::{Column, Paint, Table};
-use uncontended_figures::{given_number, given_percent, percent, share, whole};
-use uncontended_stats::power::{self, Expected, Power};
-use uncontended_stats::{Counts, Invalid, Limits, Margin, MaxError, Paired};
+
+pub(crate) use uncontended_decide::power::SCHEMA;
 
 /// Estimate how many runs a question will take, and whether a budget can decide it
 ///
@@ -138,71 +134,15 @@ fn spread(text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("'{text}' is negative; a spread is a share such as 5%"))
 }
 
-/// The value of `schema`.
-pub(crate) const SCHEMA: &str = "uncontended.power/1";
-
-/// Simulated trials per step of the search for what can be decided. The search takes two dozen steps, and finding
-/// where 95 in 100 begins needs no more.
-const SEARCHED: u64 = 200;
-
-/// Largest shift, in standard deviations, in the search for a decidable one.
-const FARTHEST: f64 = 16.0;
-
-/// The quantity whose true value a plan assumes.
-#[derive(Debug, Clone, Copy)]
-struct Truth {
-    name: &'static str,
-    /// The value that can never be decided, more or less.
-    undecidable: f64,
-    print: fn(f64) -> String,
-}
-
-impl Truth {
-    /// A value to two digits of its distance from what is undecidable, rounded away from that.
-    fn rounded(self, value: f64) -> String {
-        let distance = value - self.undecidable;
-        if distance == 0.0 {
-            return (self.print)(value);
-        }
-        let scale = 10f64.powf(1.0 - distance.abs().log10().floor());
-        let away = if distance < 0.0 { f64::floor } else { f64::ceil };
-        (self.print)(away(value * scale) / scale)
-    }
-}
-
-/// A plan.
-#[derive(Debug, Clone, Serialize)]
-struct Plan {
-    schema: &'static str,
-    question: String,
-    max_runs: u64,
-    max_error: f64,
-    simulations: u64,
-    yes: f64,
-    no: f64,
-    undecided: f64,
-    /// Interval for the chance of staying undecided, at 99.9 %.
-    undecided_interval: [f64; 2],
-    mean_runs: f64,
-    p95_runs: Option<u64>,
-    /// The fewest runs that permit any verdict.
-    fewest_runs: u64,
-    /// The nearest truths on either side that the budget decides in 95 of 100 trials.
-    decidable: [Option<f64>; 2],
-    #[serde(skip)]
-    truth: Truth,
-    seed: String,
-}
-
 impl Flags {
-    /// Makes the plan and returns the exit status.
+    /// Makes the forecast and returns the exit status.
     pub(crate) fn execute(&self) -> ExitCode {
-        let (plan, common) = match &self.question {
-            Question::Slo(flags) => (flags.plan(), &flags.common),
-            Question::Compare(flags) => (flags.plan(), &flags.common),
-            Question::Permute(flags) => (flags.plan(), &flags.common),
+        let (forecast, common) = match &self.question {
+            Question::Slo(flags) => (flags.forecast(), &flags.common),
+            Question::Compare(flags) => (flags.forecast(), &flags.common),
+            Question::Permute(flags) => (flags.forecast(), &flags.common),
         };
-        match plan.and_then(|plan| plan.tell(common)) {
+        match forecast.and_then(|forecast| common.tell(&forecast)) {
             Ok(()) => ExitCode::SUCCESS,
             Err(failure) => {
                 complain(&failure);
@@ -215,7 +155,7 @@ impl Flags {
 }
 
 impl SloFlags {
-    fn plan(&self) -> Result<Plan, Failure> {
+    fn forecast(&self) -> Result<Forecast, Failure> {
         let slo = Slo {
             metric: "counts".to_string(),
             unit: "1".to_string(),
@@ -227,53 +167,25 @@ impl SloFlags {
             bursts: None,
             quantile: None,
         };
-        let question = slo.question()?;
-        let (seed, runs) = (seed(self.common.seed), self.common.simulations);
-        let power =
-            power::of_rate(question, self.at, self.max_runs, runs, seed).map_err(invalid)?;
-        let searched = runs.min(SEARCHED);
-        let above =
-            power::decidable_above(question, self.max_runs, searched, seed).map_err(invalid)?;
-        let below =
-            power::decidable_below(question, self.max_runs, searched, seed).map_err(invalid)?;
-        let asked = format!("{} If the rate is {}", slo.sentence(), given_percent(self.at));
-        let fewest = question.next_decision(Counts::default());
-        let truth = Truth { name: "rate", undecidable: self.rate, print: given_percent };
-        let decidable = ([below, above], truth);
-        Ok(self.common.plan(asked, self.max_runs, &power, fewest, decidable, seed))
+        power::of_rate(&slo, self.at, &self.common.simulation(self.max_runs))
     }
 }
 
 impl CompareFlags {
-    fn plan(&self) -> Result<Plan, Failure> {
-        let margin = Margin::new(self.margin).map_err(invalid)?;
-        let max_error = MaxError::new(self.common.max_error).map_err(invalid)?;
-        let expected = Expected { ratio: self.ratio, spread: self.spread };
-        let seed = seed(self.common.seed);
-        let claim = Claim::from(self.claim);
-        let test = (claim.into(), margin, max_error);
-        let power = power::of_paired(test, expected, self.max_runs, self.common.simulations, seed)
-            .map_err(invalid)?;
-        let asked = format!(
-            "is the candidate {}? If the median ratio is {} and the spread of single runs is {}",
-            claim.with(self.margin),
-            given_number(self.ratio),
-            given_percent(self.spread)
-        );
-        let (spread, searched) = (self.spread, self.common.simulations.min(SEARCHED));
-        let decidable = power::decidable_ratios(test, spread, self.max_runs, searched, seed)
-            .map_err(invalid)?;
-        let fewest = Paired::fewest_pairs(max_error);
-        let truth = Truth { name: "ratio", undecidable: 1.0, print: given_number };
-        Ok(self.common.plan(asked, self.max_runs, &power, fewest, (decidable, truth), seed))
+    fn forecast(&self) -> Result<Forecast, Failure> {
+        let comparison = Comparison {
+            claim: self.claim.into(),
+            margin: self.margin,
+            max_error: self.common.max_error,
+            ratio: self.ratio,
+            spread: self.spread,
+        };
+        power::of_comparison(&comparison, &self.common.simulation(self.max_runs))
     }
 }
 
 impl PermuteFlags {
-    fn plan(&self) -> Result<Plan, Failure> {
-        if !self.shift.is_finite() {
-            return Err(Failure::new("--shift is not a finite number", ""));
-        }
+    fn forecast(&self) -> Result<Forecast, Failure> {
         let permute = Permute {
             unit: "1".to_string(),
             a: Vec::new(),
@@ -286,114 +198,22 @@ impl PermuteFlags {
             most_resamples: self.max_runs,
             seed: String::new(),
         };
-        let question = permute.question()?;
-        // Once, to report invalid flags before any simulation.
-        permute.test(&[0.0], &[0.0], 0)?;
-        let seed = seed(self.common.seed);
-        let limits = Limits { trials: Some(self.max_runs), time: None };
-        let power = |shift: f64, simulations: u64| {
-            Power::simulate(simulations, seed, |rng| {
-                let a: Vec<f64> = (0..self.size).map(|_| rng.normal()).collect();
-                let b: Vec<f64> = (0..self.size).map(|_| shift + rng.normal()).collect();
-                let mut test =
-                    permute.test(&a, &b, rng.next_u64()).expect("finite values, checked flags");
-                let found = test.test(question, limits, |_| ControlFlow::Continue(()));
-                (found.verdict, found.report.counts.trials())
-            })
-        };
-        // Each simulated trial resamples thousands of times: fewer trials are enough to find where 95 in 100 begin.
-        let searched = self.common.simulations.min(SEARCHED / 4);
-        let told = |shift| Ok(power(shift, searched)?.yes * 100 >= searched * 95);
-        let decidable = power::nearest(0.0, FARTHEST, told).map_err(invalid)?;
-        let asked = format!(
-            "{} If {} values each are normal and B's mean is {} standard deviations above A's",
-            permute.sentence(),
-            self.size,
-            given_number(self.shift)
-        );
-        let fewest = question.next_decision(Counts::default());
-        let power = power(self.shift, self.common.simulations).map_err(invalid)?;
-        let truth = Truth { name: "shift", undecidable: 0.0, print: given_number };
-        // Without a difference, the test finds one as often as the level says: no lower shift is decidable.
-        let decidable = ([None, decidable], truth);
-        Ok(self.common.plan(asked, self.max_runs, &power, fewest, decidable, seed))
+        let simulation = self.common.simulation(self.max_runs);
+        power::of_permutation(&permute, self.size, self.shift, &simulation)
     }
 }
 
 impl Common {
-    fn plan(
-        &self,
-        question: String,
-        max_runs: u64,
-        power: &Power,
-        fewest_runs: u64,
-        (decidable, truth): ([Option<f64>; 2], Truth),
-        seed: u64,
-    ) -> Plan {
-        let share = |count: u64| count as f64 / power.runs as f64;
-        Plan {
-            schema: SCHEMA,
-            question,
-            max_runs,
-            max_error: self.max_error,
-            simulations: power.runs,
-            yes: share(power.yes),
-            no: share(power.no),
-            undecided: power.undecided_share(),
-            undecided_interval: power.undecided.into(),
-            mean_runs: power.mean_trials,
-            p95_runs: power.p95_trials,
-            fewest_runs,
-            decidable,
-            truth,
-            seed: seed.to_string(),
-        }
+    fn simulation(&self, max_runs: u64) -> Simulation {
+        Simulation { max_runs, simulations: self.simulations, seed: seed(self.seed) }
     }
-}
 
-impl Plan {
-    fn tell(&self, common: &Common) -> Result<(), Failure> {
-        let for_json = common.json.as_deref().is_some_and(|path| path.as_os_str() == "-");
-        say(&self.human(), for_json)?;
-        let Some(path) = &common.json else { return Ok(()) };
-        let json = serde_json::to_string_pretty(self)
+    fn tell(&self, forecast: &Forecast) -> Result<(), Failure> {
+        let for_json = self.json.as_deref().is_some_and(|path| path.as_os_str() == "-");
+        say(&uncontended_report::power::text(forecast), for_json)?;
+        let Some(path) = &self.json else { return Ok(()) };
+        let json = serde_json::to_string_pretty(forecast)
             .map_err(|error| Failure::new(format!("cannot write JSON: {error}"), ""))?;
         files::write(path, &(json + "\n"))
     }
-
-    fn human(&self) -> String {
-        let most = whole(self.max_runs);
-        let mut text = format!("{}, with at most {most} runs:\n", self.question);
-        let mut answers =
-            Table::new(vec![Column::word("  answer"), Column::figure("chance"), Column::word("")]);
-        let [low, high] = self.undecided_interval;
-        answers.row(["  yes", &percent(self.yes)]);
-        answers.row(["  no", &percent(self.no)]);
-        answers.row(["  undecided", &percent(self.undecided), &share(None, low, high)]);
-        text += &answers.text(usize::MAX, Paint::default());
-        let p95 = self.p95_runs.map_or("more than the budget".to_string(), whole);
-        let _ = writeln!(
-            text,
-            "  runs: {} on average, 95th percentile {p95}, at least {}",
-            whole(self.mean_runs.round() as u64),
-            whole(self.fewest_runs)
-        );
-        let what = self.truth.name;
-        let told = match self.decidable.map(|value| Some(self.truth.rounded(value?))) {
-            [Some(below), Some(above)] => {
-                format!("if the true {what} is at most {below} or at least {above}")
-            }
-            [Some(below), None] => format!("if the true {what} is at most {below}"),
-            [None, Some(above)] => format!("if the true {what} is at least {above}"),
-            [None, None] => format!("for no {what}"),
-        };
-        let _ = writeln!(text, "  decided in at least 95 of 100 trials: {told}");
-        let _ =
-            writeln!(text, "  {} simulated trials, seed {}", whole(self.simulations), self.seed);
-        text
-    }
-}
-
-fn invalid(error: Invalid) -> Failure {
-    Failure::new(error.to_string(), "see unc power --help")
 }
