@@ -5,12 +5,16 @@ use crate::run::plan::Plan;
 use crate::run::session::Outputs;
 use crate::symbols::ElfSymbols;
 use std::io::{IsTerminal, Write};
+use std::ops::RangeInclusive;
 use std::os::fd::AsFd;
 use uncontended_decide::Failure;
 use uncontended_report::facts::Facts;
 use uncontended_report::history::History;
 use uncontended_report::run::RunReport;
 use uncontended_report::{aggregate, html, json, terminal, tracefile};
+
+/// The widths that `COLUMNS` may ask for.
+const WIDTHS: RangeInclusive<usize> = 40..=1000;
 
 /// Writes everything that `unc run` was asked for. Tries every form and returns the first failure.
 pub(crate) fn after_run(
@@ -65,13 +69,15 @@ pub(crate) fn text(report: &RunReport, top: usize, stream: &(impl IsTerminal + A
     terminal::render(report, &look(top, stream))
 }
 
-/// The options for text on `stream`.
+/// The options for text on `stream`: as wide as the terminal, else as `COLUMNS` says.
 pub(crate) fn look(top: usize, stream: &(impl IsTerminal + AsFd)) -> terminal::Options {
     let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let width = terminal_size::terminal_size_of(stream).map(|(width, _)| usize::from(width.0));
+    let screen = terminal_size::terminal_size_of(stream).map(|(width, _)| usize::from(width.0));
+    let asked =
+        || std::env::var("COLUMNS").ok()?.parse().ok().filter(|width| WIDTHS.contains(width));
     let default = terminal::Options::default();
     let colour = stream.is_terminal() && !no_colour;
-    terminal::Options { top, colour, width: width.unwrap_or(default.width) }
+    terminal::Options { top, colour, width: screen.or_else(asked).unwrap_or(default.width) }
 }
 
 /// Adds the run to the history. A failure is reported and changes nothing else.

@@ -38,6 +38,23 @@ fn every_form_can_be_made_of_a_kept_trace() {
     assert!(!stdout(&output).is_empty());
 }
 
+#[test]
+fn a_report_in_a_file_is_as_wide_as_columns_says() {
+    let folder = Folder::new();
+    let (trace, _) = kept(&folder);
+    let widest = |columns: Option<&str>| {
+        let mut command = unc();
+        command.args(["report", &trace]).env_remove("COLUMNS");
+        command.envs(columns.map(|columns| ("COLUMNS", columns)));
+        let output = command.output().unwrap();
+        assert_eq!(status(&output), 0, "{}", stderr(&output));
+        stdout(&output).lines().map(|line| line.chars().count()).max().unwrap()
+    };
+    let usual = widest(None);
+    assert!((81..=100).contains(&usual) && widest(Some("60")) <= 60 && widest(Some("150")) > 100);
+    assert_eq!([widest(Some("0")), widest(Some("wide")), widest(Some("9999999"))], [usual; 3]);
+}
+
 /// One clear line with the cause, one with the remedy, status 2, nothing on stdout.
 fn refused(path: &str, why: &str) {
     let output = unc().args(["report", path]).output().unwrap();

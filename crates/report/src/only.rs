@@ -21,6 +21,7 @@ impl RunReport {
         let kept: HashSet<u64> = self.locks().map(|lock| lock.id).collect();
         self.findings.retain(|finding| finding.lock.is_none_or(|id| kept.contains(&id)));
         self.culprits.retain(|culprit| culprit.locks.iter().any(|id| kept.contains(id)));
+        self.only = Some(pattern.to_owned());
     }
 
     /// The remedy, if there are locks but none matches `pattern`: the name that was probably meant, or some that are

@@ -38,6 +38,9 @@ pub struct RunReport {
     /// The code that caused the waiting at rows of class contention or gate, the most first; at most [`CULPRITS`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub culprits: Vec<Blamed>,
+    /// The pattern of `--only`: locks that do not match it are left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub only: Option<String>,
 }
 
 /// Most culprits of a report.

@@ -24,7 +24,7 @@ fn page(name: &str, mut report: RunReport) -> String {
 #[test]
 fn a_run_shows_its_parts() {
     let html = page("sort", sort());
-    for part in ["Locks", "Worst minute", "Percentiles and worst cases", "Threads", "Coverage"] {
+    for part in ["Locks", "Timeline", "Percentiles and worst cases", "Threads", "Coverage"] {
         assert!(html.contains(&format!("<h2>{part}</h2>")), "{part}");
     }
     assert!(html.contains("queue_insert sort.c:3301") && html.contains("265 ms"));
@@ -105,5 +105,5 @@ fn the_worst_minute_of_an_hour_is_found() {
     // Holds without waiters make no minute the worst.
     let mut calm = sort();
     calm.processes[0].locks[0].moments.retain(|moment| moment.what == Span::Hold);
-    assert!(!page("calm", calm).contains("Worst minute"));
+    assert!(!page("calm", calm).contains("Timeline"));
 }

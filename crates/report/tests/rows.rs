@@ -5,6 +5,7 @@ mod common;
 use common::*;
 use uncontended_report::rows::{self, called_by, callers, function, place, source};
 use uncontended_report::run::*;
+use uncontended_report::terminal::{Options, render};
 
 #[test]
 fn a_share_of_nothing_is_none() {
@@ -141,6 +142,11 @@ fn a_lock_matches_by_all_its_words() {
         let mut none = report();
         none.keep_matching(pattern);
         assert!(none.processes[0].locks.is_empty());
+        let text = render(&none, &Options::default());
+        assert!(
+            text.ends_with(&format!("Findings  none about the locks that match '{pattern}'\n")),
+            "{text}"
+        );
     }
     assert_eq!(run(&["true"]).without_match("x"), None, "no locks, nothing to match");
 }

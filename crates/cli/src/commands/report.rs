@@ -14,6 +14,7 @@ use uncontended_report::{folded, html, perfetto, tracefile};
 const EXAMPLES: &str = "\
 Examples:
   unc report run.unc                      the report on the terminal
+  COLUMNS=140 unc report run.unc > run    as wide as that, in a file
   unc report run.unc --json -             the same as data, on stdout
   unc report run.unc --html run.html      the same as one page
   unc report run.unc --folded -           waits by stack, for flame graphs

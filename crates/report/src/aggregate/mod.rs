@@ -105,6 +105,7 @@ pub fn report(
         },
         findings: Vec::new(),
         culprits: Vec::new(),
+        only: None,
     };
     report.findings = findings::find(&report);
     report.culprits = blame::culprits(&report.processes, followed);

@@ -4,7 +4,7 @@ use super::{Page, list, sections, timeline};
 use crate::findings::{TRY, tried_by};
 use crate::rows;
 use crate::run::RunReport;
-use crate::terminal::{REMARK, command_line, ended, futex_waiting, observer, several};
+use crate::terminal::{REMARK, about, command_line, ended, futex_waiting, observer, several};
 use maud::{Markup, html};
 use uncontended_figures as figures;
 
@@ -27,11 +27,9 @@ pub fn run_page(report: &RunReport) -> String {
     page = if let Some(why) = &report.coverage.nothing_seen {
         page.section("Nothing was seen", "", &list(std::slice::from_ref(why), false))
     } else if findings.is_empty() {
-        page.section(
-            "Findings",
-            "None: no rule found anything that the evidence supports.",
-            &Markup::default(),
-        )
+        let about = about(report);
+        let none = format!("None{about}: no rule found anything that the evidence supports.");
+        page.section("Findings", &none, &Markup::default())
     } else {
         let tried = html! {
             (list(&findings, true))
@@ -49,7 +47,7 @@ pub fn run_page(report: &RunReport) -> String {
         page = page.section("Locks", remark, &sections::locks(report, &rows));
     }
     if let Some((remark, html)) = timeline::worst_minute(report) {
-        page = page.section("Worst minute", &remark, &html);
+        page = page.section("Timeline", &remark, &html);
     }
     if rows.iter().any(|row| row.wait.is_some()) {
         let remark = "The share of all times that were no longer than this. A curve that rises to the right has a long tail.";

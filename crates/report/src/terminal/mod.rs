@@ -172,9 +172,16 @@ pub(crate) fn observer(report: &RunReport) -> String {
     format!("{cost}; {clock}; {dropped}.")
 }
 
+/// What a report with `--only` has no findings about.
+pub(crate) fn about(report: &RunReport) -> String {
+    let pattern = report.only.as_deref().map(clean);
+    pattern.map_or_else(String::new, |pattern| format!(" about the locks that match '{pattern}'"))
+}
+
 fn findings(report: &RunReport, options: &Options, paint: Paint) -> String {
     if report.findings.is_empty() {
-        return format!("\n{}  none\n", paint.bold("Findings"));
+        let none = format!("none{}", about(report));
+        return format!("\n{}  {}", paint.bold("Findings"), wrap(&none, "", options.width));
     }
     let mut text = heading("Findings", "", options, paint);
     for (nth, finding) in report.findings.iter().enumerate() {
