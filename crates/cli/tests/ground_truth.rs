@@ -253,6 +253,79 @@ fn stuck() {
     assert!(share.is_none_or(|share| share < 0.5), "{share:?} of the waiting is unaccounted for");
 }
 
+/// The functions in which the threads of the only deadlock wait, and in which the locks were taken; their locks' kinds.
+fn deadlock(mode: &str) -> Option<Value> {
+    let report = check_with("deadlock", &[mode], 128 + 9);
+    let found = report["deadlocks"].as_array().cloned().unwrap_or_default();
+    assert!(found.len() <= 1, "{mode}: {found:#?}");
+    let rules = report["findings"].as_array().unwrap().iter().map(|finding| &finding["rule"]);
+    let first = rules.clone().next().is_some_and(|rule| rule == "deadlock");
+    assert_eq!(rules.filter(|&rule| rule == "deadlock").count(), found.len(), "{mode}");
+    assert_eq!(first, !found.is_empty(), "{mode}");
+    found.into_iter().next()
+}
+
+#[test]
+fn deadlocks() {
+    let has = |stack: &Value, function: &str| {
+        stack.as_array().unwrap().iter().any(|frame| frame["function"] == function)
+    };
+    for (mode, threads, behind, wait, taken) in [
+        ("two", 2, 1, "take_second", "take_first"),
+        ("three", 3, 0, "take_second", "take_first"),
+        ("self", 1, 0, "take_second", "take_first"),
+        ("readers", 2, 0, "write_second", "read_first"),
+        ("upgrade", 1, 0, "write_second", "read_first"),
+        ("deadline", 2, 0, "gives_up", "take_first"),
+    ] {
+        let found = deadlock(mode).unwrap_or_else(|| panic!("{mode}: no deadlock"));
+        let cycle = found["threads"].as_array().unwrap();
+        assert_eq!(
+            (cycle.len(), &found["behind"]),
+            (threads, &Value::from(behind)),
+            "{mode}: {found:#}"
+        );
+        for (nth, thread) in cycle.iter().enumerate() {
+            let next = &cycle[(nth + 1) % threads];
+            assert_eq!(thread["holder"], next["tid"], "{mode}");
+            assert!(thread["wait_ns"].as_u64() >= Some(200_000_000), "{mode}: {thread:#}");
+            assert!(thread["held_ns"].as_u64() >= thread["wait_ns"].as_u64(), "{mode}: {thread:#}");
+            assert!(
+                has(&thread["stack"], wait) && has(&thread["taken"], taken),
+                "{mode}: {thread:#}"
+            );
+            assert_eq!(thread["has_deadline"], mode == "deadline");
+            assert_eq!(
+                (&thread["shared"], &thread["holds"]),
+                (&Value::from(false), &Value::from(true))
+            );
+        }
+        let mut locks: Vec<u64> =
+            cycle.iter().map(|thread| thread["lock"].as_u64().unwrap()).collect();
+        locks.sort_unstable();
+        locks.dedup();
+        assert_eq!(locks.len(), threads, "{mode}");
+    }
+}
+
+/// A reader that reads again waits for a writer, which waits for the reader.
+#[test]
+fn deadlock_of_a_reader_and_a_writer() {
+    let found = deadlock("reads-twice").expect("a deadlock");
+    let cycle = found["threads"].as_array().unwrap();
+    let reader = cycle.iter().find(|thread| thread["shared"] == true).expect("a reader");
+    let writer = cycle.iter().find(|thread| thread["shared"] == false).expect("a writer");
+    assert_eq!((&reader["holds"], &writer["holds"]), (&Value::from(false), &Value::from(true)));
+    assert_eq!((&reader["holder"], &writer["holder"]), (&writer["tid"], &reader["tid"]));
+}
+
+#[test]
+fn no_deadlocks() {
+    for mode in ["recovers", "jumps", "waits"] {
+        assert_eq!(deadlock(mode), None, "{mode}");
+    }
+}
+
 #[test]
 fn joins() {
     let report = check_with("joins", &[], 0);

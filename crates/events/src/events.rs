@@ -19,6 +19,7 @@ use crate::recent;
 pub use crate::releases::{Unlock, leaving, record_hold, release, releasing};
 use crate::site::{Recorder, Row, Site};
 use crate::waiters::{self, Side, Wait};
+use crate::wants;
 use uncontended_atomic::{Ordering::Relaxed, Ordering::Release};
 use uncontended_trace::histogram::FINE;
 use uncontended_trace::layout::{Cell, Cold, Extreme, Lock, WAKE, cause, units};
@@ -224,9 +225,14 @@ impl<S: Site> Blocked<S> {
         let call = at.ticks();
         let busy = at.begin();
         let wait = Wait::begin(at, row.lock, call, Side::Exclusive);
-        at.stack();
+        wants::called_in(at.recorder(), at.stack());
         drop(busy);
         Blocked { at, row, wait }
+    }
+
+    /// The wait has a deadline.
+    pub fn has_deadline(&self) {
+        wants::has_deadline(self.at.recorder());
     }
 
     /// Whether the wait is for the lock of this row.

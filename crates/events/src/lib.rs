@@ -33,6 +33,7 @@ pub mod slots;
 pub mod stacks;
 pub mod symbols;
 pub mod waiters;
+pub mod wants;
 
 /// The former name of [`waiters`].
 #[deprecated(note = "use `waiters`")]

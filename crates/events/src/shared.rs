@@ -28,6 +28,7 @@ use crate::list::{self, CLAIMED};
 use crate::releases::{Unlock, stamp};
 use crate::site::{Recorder, Row, Site};
 use crate::waiters::{self, Side, Wait};
+use crate::wants;
 use uncontended_atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use uncontended_trace::layout::{
     ARRIVALS, Cell, Lock, PastHold, RECENT, Recent, WaiterList, cause, units,
@@ -49,7 +50,7 @@ pub struct Rows {
 pub fn wait(at: impl Site, rows: Rows, call: u64) -> Wait {
     let busy = at.begin();
     let wait = Wait::begin(at, rows.state.lock, call, rows.side);
-    at.stack();
+    wants::called_in(at.recorder(), at.stack());
     drop(busy);
     wait
 }

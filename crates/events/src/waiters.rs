@@ -23,6 +23,7 @@ use crate::free::Free;
 use crate::list::CLAIMED;
 pub use crate::list::{count, list_of, opened};
 use crate::site::{Recorder, Site};
+use crate::wants;
 use uncontended_atomic::Ordering::{self, Relaxed, Release, SeqCst};
 use uncontended_trace::layout::{ARRIVALS, Lock, WaiterList, attention};
 
@@ -68,6 +69,7 @@ impl Wait {
         lock.attention.fetch_add(1, Relaxed);
         let arrival = at.ticks();
         recorder.thread.asleep_since.store(call, Relaxed);
+        wants::begin(recorder, lock, call, side == Side::Shared);
         let free = Free::at(recorder, lock, arrival);
         let place = match list_of(recorder, lock) {
             Some(list) => enter(recorder, lock, list, arrival, side),
@@ -98,6 +100,7 @@ impl Wait {
 
     fn leave_by(self, recorder: &Recorder, lock: &Lock, order: Ordering) -> u32 {
         recorder.thread.asleep_since.store(0, Relaxed);
+        wants::end(recorder);
         debug_assert_ne!(count(lock), 0, "it waits until here");
         match self.place {
             Place::Slot(list, slot) => {

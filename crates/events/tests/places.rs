@@ -4,11 +4,13 @@ mod common;
 
 use common::{At, ROOM, image, recorder};
 use uncontended_atomic::Ordering::Relaxed;
+use uncontended_events::events::Blocked;
 use uncontended_events::maps::{Place, Walk};
+use uncontended_events::site::Site;
 use uncontended_events::waiters::{self, Side, Wait};
 use uncontended_events::{generations, stacks};
 use uncontended_trace::layout::kind::{MUTEX, SPIN};
-use uncontended_trace::layout::{ARRIVALS, Lock, Stack};
+use uncontended_trace::layout::{ARRIVALS, Lock, Stack, wants};
 
 #[test]
 fn an_address_is_one_lock_until_its_life_ends() {
@@ -120,6 +122,33 @@ fn a_lock_is_wanted_since_the_earliest_arrival() {
         wait.leave(site.recorder, lock);
     }
     assert_eq!((waiters::count(lock), opened(0, 4000)), (0, None));
+}
+
+#[test]
+fn a_thread_s_entry_names_what_it_waits_for_until_it_waits_no_longer() {
+    let image = image(ROOM);
+    let at = At::new(recorder(image), 100);
+    let row = at.row(64);
+    let thread = at.recorder.thread;
+    let words = || {
+        let how = thread.wants_how.load(Relaxed);
+        (thread.wants.load(Relaxed), thread.wants_since.load(Relaxed), how)
+    };
+    let unit = at.recorder.arena.unit_of(row.lock);
+    let shared = Wait::begin(at, row.lock, 90, Side::Shared);
+    assert_eq!(words(), (unit, 90, wants::SHARED));
+    shared.leave(at.recorder, row.lock);
+    assert_eq!(words().0, 0);
+    let blocked = Blocked::begin(at, row);
+    assert_eq!(
+        (words().0, words().2, thread.wants_stack.load(Relaxed)),
+        (unit, 0, Site::stack(at))
+    );
+    assert_eq!(thread.wants_since.load(Relaxed), thread.asleep_since.load(Relaxed));
+    blocked.has_deadline();
+    assert_eq!(words().2, wants::DEADLINE);
+    blocked.gave_up();
+    assert_eq!(words().0, 0);
 }
 
 #[test]

@@ -31,9 +31,16 @@ pub(crate) fn row(mutex: *mut Object, caller: Caller) -> Option<(Here, Row)> {
     here::row(mutex as u64, MUTEX, caller)
 }
 
+/// Whether a call waits for as long as it takes, or until its deadline.
+#[derive(Clone, Copy, PartialEq)]
+enum Wait {
+    Forever,
+    UntilDeadline,
+}
+
 /// Tries the mutex, and calls `lock` if that fails.
 #[inline(always)]
-fn acquire(mutex: *mut Object, caller: Caller, lock: impl Fn() -> c_int) -> c_int {
+fn acquire(mutex: *mut Object, caller: Caller, how: Wait, lock: impl Fn() -> c_int) -> c_int {
     // SAFETY: the program locks this mutex, so it may be tried (P1, P3).
     let tried = unsafe { host::pthread_mutex_trylock(mutex) };
     if is_ours(tried) {
@@ -42,14 +49,17 @@ fn acquire(mutex: *mut Object, caller: Caller, lock: impl Fn() -> c_int) -> c_in
         }
         return tried;
     }
-    if tried == EBUSY { wait(mutex, caller, lock) } else { lock() }
+    if tried == EBUSY { wait(mutex, caller, how, lock) } else { lock() }
 }
 
 /// Calls `lock` for a mutex that another thread holds.
 #[inline(never)]
-fn wait(mutex: *mut Object, caller: Caller, lock: impl Fn() -> c_int) -> c_int {
+fn wait(mutex: *mut Object, caller: Caller, how: Wait, lock: impl Fn() -> c_int) -> c_int {
     let Some((at, row)) = row(mutex, caller) else { return lock() };
     let blocked = Blocked::begin(at, row);
+    if how == Wait::UntilDeadline {
+        blocked.has_deadline();
+    }
     let result = lock();
     if is_ours(result) {
         blocked.acquired()
@@ -62,7 +72,7 @@ fn wait(mutex: *mut Object, caller: Caller, lock: impl Fn() -> c_int) -> c_int {
 pub(crate) unsafe extern "C-unwind" fn lock(mutex: *mut Object, caller: Caller) -> c_int {
     // SAFETY: the program's own call (P1).
     let lock = || unsafe { host::pthread_mutex_lock(mutex) };
-    acquire(mutex, caller, lock)
+    acquire(mutex, caller, Wait::Forever, lock)
 }
 
 pub(crate) unsafe extern "C-unwind" fn timedlock(
@@ -72,7 +82,7 @@ pub(crate) unsafe extern "C-unwind" fn timedlock(
 ) -> c_int {
     // SAFETY: the program's own call (P1).
     let lock = || unsafe { host::pthread_mutex_timedlock(mutex, until) };
-    acquire(mutex, caller, lock)
+    acquire(mutex, caller, Wait::UntilDeadline, lock)
 }
 
 pub(crate) unsafe extern "C-unwind" fn clocklock(
@@ -86,7 +96,7 @@ pub(crate) unsafe extern "C-unwind" fn clocklock(
     if !deadline::is_clock(clock) {
         return lock();
     }
-    acquire(mutex, caller, lock)
+    acquire(mutex, caller, Wait::UntilDeadline, lock)
 }
 
 pub(crate) unsafe extern "C-unwind" fn trylock(mutex: *mut Object, caller: Caller) -> c_int {

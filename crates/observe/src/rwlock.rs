@@ -14,6 +14,7 @@ use uncontended_events::events;
 use uncontended_events::shared::{self, Rows};
 use uncontended_events::site::{Row, Site};
 use uncontended_events::waiters::Side;
+use uncontended_events::wants;
 use uncontended_trace::layout::{READERS, kind};
 
 fn rows(lock: *mut Object, side: Side, caller: Caller) -> Option<(Here, Rows)> {
@@ -37,6 +38,7 @@ fn acquire(
     side: Side,
     caller: Caller,
     tried: impl Fn() -> c_int,
+    has_deadline: bool,
     wait: impl Fn() -> c_int,
 ) -> c_int {
     let Some((at, rows)) = rows(lock, side, caller) else { return wait() };
@@ -49,6 +51,9 @@ fn acquire(
         _ => return wait(),
     }
     let waiting = shared::wait(at, rows, at.ticks());
+    if has_deadline {
+        wants::has_deadline(at.recorder());
+    }
     let result = wait();
     if !at.is_here() {
         return result;
@@ -81,6 +86,7 @@ macro_rules! sides {
             pub(crate) unsafe extern "C-unwind" fn $name(lock: *mut Object, $($argument: $type,)* caller: Caller) -> c_int {
                 // SAFETY: the program's own call (P1).
                 let wait = || unsafe { host::$wait(lock, $($argument),*) };
+                const DEADLINES: &[&str] = &[$(stringify!($until))?];
                 $(
                     // SAFETY: a deadline of the program's (P1).
                     if !unsafe { deadline::is_valid($clock, $until) } {
@@ -88,7 +94,7 @@ macro_rules! sides {
                     }
                 )?
                 // SAFETY: the program takes this lock, so it may be tried (P1, P3).
-                acquire(lock, Side::$side, caller, || unsafe { host::$try(lock) }, wait)
+                acquire(lock, Side::$side, caller, || unsafe { host::$try(lock) }, !DEADLINES.is_empty(), wait)
             }
         )*
     };

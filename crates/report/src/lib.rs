@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 pub mod aggregate;
+mod deadlocks;
 pub mod facts;
 pub mod findings;
 pub mod folded;

@@ -21,6 +21,8 @@ impl RunReport {
         let kept: HashSet<u64> = self.locks().map(|lock| lock.id).collect();
         self.findings.retain(|finding| finding.lock.is_none_or(|id| kept.contains(&id)));
         self.culprits.retain(|culprit| culprit.locks.iter().any(|id| kept.contains(id)));
+        let concerns = |lock: &u64| kept.contains(lock);
+        self.deadlocks.retain(|deadlock| deadlock.threads.iter().any(|t| concerns(&t.lock)));
         self.only = Some(pattern.to_owned());
     }
 

@@ -180,6 +180,24 @@ impl Dice {
         }
     }
 
+    fn deadlock(&mut self) -> Deadlock {
+        let thread = |random: &mut Self| Stuck {
+            tid: random.below(4) as u32,
+            name: random.text(),
+            lock: random.below(8),
+            shared: random.below(2) == 0,
+            has_deadline: random.below(2) == 0,
+            wait_ns: random.number(),
+            stack: random.stack(),
+            holder: random.below(4) as u32,
+            holds: random.below(2) == 0,
+            taken: random.stack(),
+            held_ns: random.maybe(Dice::number),
+        };
+        let threads = (0..self.below(9)).map(|_| thread(self)).collect();
+        Deadlock { pid: self.next() as u32, threads, behind: self.next() as u32 }
+    }
+
     fn report(&mut self) -> RunReport {
         let mut report = run(&["p"]);
         report.command = (0..self.below(4)).map(|_| self.text()).collect();
@@ -206,6 +224,7 @@ impl Dice {
             })
             .collect();
         report.culprits = (0..self.below(7)).map(|_| self.blamed()).collect();
+        report.deadlocks = (0..self.below(3)).map(|_| self.deadlock()).collect();
         report.coverage.unseen.push(self.text());
         report.coverage.futex_share_unaccounted = self.maybe(Dice::share);
         report.coverage.futex_sites = (0..self.below(3))

@@ -100,3 +100,51 @@ fn waiting_without_a_culprit_is_said() {
     assert!(shown(&[0.5, 0.4375]).contains("6.25 % of that waiting"));
     assert!(!shown(&[0.5, 0.453125]).contains("of that waiting"));
 }
+
+/// Two threads in a cycle, a reader behind a waiting writer, and a wait with a deadline.
+#[test]
+fn deadlocks_come_first_with_the_stacks_of_all_threads() {
+    let stuck = |tid: u32, lock: u64, holder: u32| Stuck {
+        tid,
+        name: format!("worker-{tid}"),
+        lock,
+        shared: false,
+        has_deadline: false,
+        wait_ns: 1_900 * MS,
+        stack: vec![frame("transfer", "bank.c", 40 + tid)],
+        holder,
+        holds: true,
+        taken: vec![frame("lock_account", "bank.c", 30 + holder)],
+        held_ns: Some(2_000 * MS),
+    };
+    let mut report = run(&["bank"]);
+    report.processes = vec![process(
+        1,
+        vec![lock(1, Kind::Mutex, "one"), lock(2, Kind::RwlockWrite, "two")],
+        vec![],
+    )];
+    let reader =
+        Stuck { shared: true, holds: false, taken: vec![], held_ns: None, ..stuck(13, 2, 14) };
+    let limited = Stuck { has_deadline: true, ..stuck(15, 1, 15) };
+    report.deadlocks = vec![
+        Deadlock { pid: 1, threads: vec![stuck(11, 1, 12), stuck(12, 2, 11)], behind: 3 },
+        Deadlock { pid: 1, threads: vec![reader, stuck(14, 2, 13)], behind: 0 },
+        Deadlock { pid: 1, threads: vec![limited], behind: 0 },
+    ];
+    report.findings = uncontended_report::findings::find(&report);
+    assert!(report.findings.iter().all(|finding| finding.rule == "deadlock"));
+    assert_eq!(uncontended_report::findings::tried_by(&report), None);
+    check("deadlocks_80", &report, &Options { width: 80, ..plain() });
+    let page = uncontended_report::html::run_page(&report);
+    for text in [
+        "Deadlock",
+        "Cycle of waits",
+        "lock_account",
+        "no reader comes before",
+        "3 more threads wait",
+    ] {
+        assert!(page.contains(text), "{text}");
+    }
+    report.keep_matching("two");
+    assert_eq!(report.deadlocks.len(), 2);
+}

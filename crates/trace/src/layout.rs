@@ -34,7 +34,7 @@ pub const UNIT: usize = 64;
 /// The first bytes of every record.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"UNCRECRD");
 /// Version of this layout. Change it whenever the assertion on the fingerprint fails.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 /// Units that the header takes.
 pub const HEADER_UNITS: u32 = 64;
 /// Most frames of a stack.
@@ -177,10 +177,26 @@ pub struct Thread {
     pub blocked_to: AtomicU64,
     /// Stack of that hold's acquisition.
     pub blocked_by: AtomicU32,
-    /// Keeps the size a multiple of a unit.
-    pub spare: AtomicU32,
+    /// The lock that it waits for, also if it has a slot in the list; read by no other thread.
+    pub wants: AtomicU32,
     /// The part of `cpu_ns` in the kernel.
     pub system_ns: AtomicU64,
+    /// When the call began that waits for `wants`.
+    pub wants_since: AtomicU64,
+    /// Stack of that call; 0 if unknown.
+    pub wants_stack: AtomicU32,
+    /// Parts of [`wants`].
+    pub wants_how: AtomicU32,
+    /// Keeps the size a multiple of a unit.
+    pub spare: [AtomicU64; 6],
+}
+
+/// Parts of [`Thread::wants_how`].
+pub mod wants {
+    /// To share the lock with others (a reader).
+    pub const SHARED: u32 = 1;
+    /// Until a time at most.
+    pub const DEADLINE: u32 = 2;
 }
 
 /// Values of [`Lock::kind`].
@@ -519,7 +535,7 @@ pub const fn units(bytes: usize) -> u32 {
 const _: () = {
     assert!(size_of::<Header>() <= HEADER_UNITS as usize * UNIT);
     assert!(size_of::<Process>() == 2 * UNIT);
-    assert!(size_of::<Thread>() == 2 * UNIT);
+    assert!(size_of::<Thread>() == 3 * UNIT);
     assert!(size_of::<Lock>() == 2 * UNIT);
     assert!(size_of::<WaiterList>() == 10 * UNIT);
     assert!(size_of::<Recent>() == 25 * UNIT);
@@ -550,7 +566,8 @@ const _: () = {
             processes dropped_room dropped_busy negative;
         Process: next pid parent command_bytes start_ticks command threads locks stacks modules stack_index index spare;
         Thread: next tid start_ticks end_ticks cpu_ns voluntary involuntary cells waits_for waits_since name
-            asleep_since joined blocked_from blocked_to blocked_by spare system_ns;
+            asleep_since joined blocked_from blocked_to blocked_by wants system_ns wants_since wants_stack wants_how
+            spare;
         Lock: address release woken open_since stack_at wanted_at owner attention release_stack holders
             waiters away next created first_taken generation signalled kind crossed spare free began recent reserved;
         WaiterList: arrivals unplaced next_late late shared;
@@ -572,5 +589,5 @@ const _: () = {
         hash = (hash ^ places[at] as u64).wrapping_mul(0x100_0000_01b3);
         at += 1;
     }
-    assert!(hash == 0x8e77_fb9a_089c_0e75, "the layout has changed: change VERSION");
+    assert!(hash == 0x8130_ac05_11d6_75a9, "the layout has changed: change VERSION");
 };

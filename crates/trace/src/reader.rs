@@ -17,7 +17,7 @@ use crate::layout::{
 };
 pub use crate::records::{
     CausedRecord, CellAt, CellRecord, ExtremeRecord, LockRecord, ModuleRecord, ProcessRecord,
-    ThreadRecord, TimedOutRecord, TimesRecord,
+    ThreadRecord, TimedOutRecord, TimesRecord, WantsRecord,
 };
 use std::cell::RefCell;
 use std::fmt;
@@ -190,6 +190,8 @@ impl<'b> View<'b> {
             generation: self.u32(at + offset_of!(Lock, generation)),
             created: self.u32(at + offset_of!(Lock, created)),
             first_taken: self.u32(at + offset_of!(Lock, first_taken)),
+            owner: self.u32(at + offset_of!(Lock, owner)),
+            is_released: self.u64(at + offset_of!(Lock, release)) != 0,
             crossed: self.u8(at + offset_of!(Lock, crossed)) != 0,
             waiting: self.arrivals(self.u32(at + offset_of!(Lock, waiters)) as usize * UNIT),
         }
@@ -202,6 +204,8 @@ impl<'b> View<'b> {
             acquisitions: self.u64(at + offset_of!(Cell, acquisitions)),
             owner_changes: self.u64(at + offset_of!(Cell, owner_changes)),
             held_since: (hold_start != 0).then_some(hold_start),
+            depth: self.u32(at + offset_of!(Cell, depth)),
+            site: self.u32(at + offset_of!(Cell, site)),
             hold: self.holds(at),
             caused: self.caused(self.u32(at + offset_of!(Cell, caused))),
             ..CellRecord::default()
@@ -411,8 +415,25 @@ impl<'b> Lists<'b> {
             joined: view.u64(at + offset_of!(Thread, joined)),
             asleep_since: Some(view.u64(at + offset_of!(Thread, asleep_since)))
                 .filter(|&since| since != 0),
+            wants: self.wants(at),
             cells,
         }
+    }
+
+    /// What the thread at this offset waits for.
+    fn wants(&self, at: usize) -> Option<WantsRecord> {
+        let (u32, u64) = (|field| self.view.u32(at + field), |field| self.view.u64(at + field));
+        let how = u32(offset_of!(Thread, wants_how));
+        let wants = WantsRecord {
+            lock: u32(offset_of!(Thread, wants)),
+            since: u64(offset_of!(Thread, wants_since)),
+            stack: u32(offset_of!(Thread, wants_stack)),
+            shared: how & layout::wants::SHARED != 0,
+            has_deadline: how & layout::wants::DEADLINE != 0,
+        };
+        let is_current = u64(offset_of!(Thread, asleep_since)) == wants.since
+            && u64(offset_of!(Thread, end_ticks)) == 0;
+        (wants.lock != 0 && is_current).then_some(wants)
     }
 }
 

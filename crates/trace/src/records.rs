@@ -42,6 +42,10 @@ pub struct LockRecord {
     pub created: u32,
     /// Stack of its first acquisition; 0 for none.
     pub first_taken: u32,
+    /// The number of the cell of the thread that took it last; 0 if none was seen.
+    pub owner: Unit,
+    /// Whether it was released since, at a time that the record has.
+    pub is_released: bool,
     /// Whether a thread other than the owner released it (semaphores).
     pub crossed: bool,
     /// When the threads that still waited for it at the end of the record had arrived, in ticks: at most
@@ -76,8 +80,25 @@ pub struct ThreadRecord {
     pub joined: u64,
     /// Since when it waits for anything, including another thread's end, in ticks.
     pub asleep_since: Option<u64>,
+    /// What it waits for at the end of the record, unless it has slept again or ended since.
+    pub wants: Option<WantsRecord>,
     /// Its cells, one for each lock, oldest first.
     pub cells: Vec<CellAt>,
+}
+
+/// A wait for a lock that is in progress when the record ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct WantsRecord {
+    /// The lock: of a read-write lock, the writers' row.
+    pub lock: Unit,
+    /// When the call began, in ticks.
+    pub since: u64,
+    /// Its stack; 0 if unknown.
+    pub stack: u32,
+    /// Whether to share the lock (a reader).
+    pub shared: bool,
+    /// Whether the call has a deadline.
+    pub has_deadline: bool,
 }
 
 /// The position of a cell in the record; see [`Record::cell`](crate::reader::Record::cell).
@@ -86,6 +107,13 @@ pub struct CellAt {
     /// The number of the lock.
     pub lock: Unit,
     pub(crate) unit: Unit,
+}
+
+impl CellAt {
+    /// The number of the cell, by which a lock knows its owner.
+    pub fn number(self) -> Unit {
+        self.unit
+    }
 }
 
 /// What one thread did to one lock. Times are in ticks.
@@ -103,6 +131,10 @@ pub struct CellRecord {
     pub owner_changes: u64,
     /// Since when the thread held it at the end of the record, if it did.
     pub held_since: Option<u64>,
+    /// How often it held it at the end of the record.
+    pub depth: u32,
+    /// Stack of its last acquisition; 0 if unknown.
+    pub site: u32,
     /// Holds; their extremes have no stacks.
     pub hold: TimesRecord,
     /// Waits; the extremes' `other` is the holder.

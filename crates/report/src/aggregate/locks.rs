@@ -26,6 +26,8 @@ type Note = (u32, ExtremeRecord);
 pub(super) struct Rows {
     /// One per lock lifetime that any thread touched. Ids are left at zero.
     pub(super) locks: Vec<Lock>,
+    /// The unit of each in the record.
+    pub(super) units: Vec<u32>,
     /// For each, the code to blame for its waiting after chains.
     pub(super) followed: Vec<Vec<Blamed>>,
     /// Each thread's waiting, in ticks, at those whose holders cause it.
@@ -52,6 +54,7 @@ pub(super) fn rows(
     for (lock, cells) in touched {
         let cells = cells.into_iter().map(|(thread, cell)| (thread, record.cell(cell)));
         let cells: Cells = cells.collect();
+        let unit = lock.unit;
         let (lock, followed) = scale.row(lock, &cells, &sites, stacks);
         if lock.class.is_caused_by_holders() {
             for (thread, cell) in &cells {
@@ -59,6 +62,7 @@ pub(super) fn rows(
                 *sum = sum.saturating_add(cell.wait.total);
             }
         }
+        rows.units.push(unit);
         rows.locks.push(lock);
         rows.followed.push(followed);
     }

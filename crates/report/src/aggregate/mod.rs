@@ -7,6 +7,7 @@
 mod blame;
 mod classify;
 mod coverage;
+mod deadlocks;
 mod distribution;
 mod locks;
 mod stacks;
@@ -51,14 +52,14 @@ pub fn report(
 ) -> Result<RunReport, ReadError> {
     let record = reader::read(record)?;
     let mut processes: Vec<Process> = Vec::new();
-    let mut followed = Vec::new();
-    let mut next_id = 0;
+    let (mut followed, mut stuck) = (Vec::new(), Vec::new());
     // The kernel's figures belong to a process's last image.
     let mut told = HashSet::new();
     for image in record.processes.iter().rev() {
         let mut stacks = Stacks::new(image, symbols);
         let rows = locks::rows(&record, image, facts.wall_ns, &mut stacks);
         followed.push(rows.followed);
+        stuck.push(deadlocks::deadlocks(&record, image, facts.wall_ns, &rows.units, &mut stacks));
         let last = told.insert(image.pid);
         let mut threads = threads::rows(&record, image, &facts, last);
         for thread in threads.iter_mut().filter(|thread| thread.wait_ns.is_some()) {
@@ -76,10 +77,10 @@ pub fn report(
     }
     processes.reverse();
     let followed = followed.into_iter().rev().flatten().collect();
-    for lock in processes.iter_mut().flat_map(|process| &mut process.locks) {
-        lock.id = next_id;
-        next_id += 1;
+    for (lock, id) in processes.iter_mut().flat_map(|process| &mut process.locks).zip(0..) {
+        lock.id = id;
     }
+    let deadlocks = deadlocks::numbered(stuck.into_iter().rev(), &processes);
     processes.extend(threads::unobserved(&facts, &told));
     let gaps = Gaps {
         no_hold: !record.holds,
@@ -105,6 +106,7 @@ pub fn report(
         },
         findings: Vec::new(),
         culprits: Vec::new(),
+        deadlocks,
         only: None,
     };
     report.findings = findings::find(&report);

@@ -2,18 +2,19 @@
 //!
 //! # Contract
 //! A rule speaks only if its figures leave no other interpretation that we know of. If no rule speaks there is no
-//! finding, which is the answer for a program without a problem. Rules judge one lock at a time, because comparing the
-//! longest wait of one lock with the longest hold of another says nothing. Of several locks of one site, the costliest
-//! speaks. A maximum grows with the number of samples, so a rule that reads maxima uses the *fourth* longest, which one
-//! unlucky moment cannot cause, and states the number.
-//! If no rule speaks about a contended lock with much waiting, the finding states the plain figures.
-//! A finding follows cost: its lock's waiting must take much of the threads' time, or be long at times; the finding
-//! then says so. Ratios of waits to holds choose the words alone. Futex waiting that was not seen comes first; the
-//! others are ordered by the waiting that they explain. A lock has at most two.
+//! finding, which is the answer for a program without a problem. A deadlock comes first. Rules judge one lock at a
+//! time, because comparing the longest wait of one lock with the longest hold of another says nothing. Of several
+//! locks of one site, the costliest speaks. A maximum grows with the number of samples, so a rule that reads maxima
+//! uses the *fourth* longest, which one unlucky moment cannot cause, and states the number. If no rule speaks about a
+//! contended lock with much waiting, the finding states the plain figures. A finding follows cost: its lock's waiting
+//! must take much of the threads' time, or be long at times; the finding then says so. Ratios of waits to holds choose
+//! the words alone. Futex waiting that was not seen comes first; the others are ordered by the waiting that they
+//! explain. A lock has at most two.
 //! # Evidence
 //! `tests/findings.rs`: for every rule a run in which it speaks, and near misses in which it stays silent;
 //! `tests/thresholds.rs`: each threshold.
 
+mod deadlock;
 mod rules;
 mod unseen;
 mod weight;
@@ -54,9 +55,11 @@ pub fn find(report: &RunReport) -> Vec<Finding> {
             claims.extend(about(&subject));
         }
     }
+    claims.retain(|claim| claim.rule != UNFINISHED || !deadlock::has(report, claim.lock.id));
     claims.sort_by_key(|claim| std::cmp::Reverse((claim.cost_ns, claim.lock.id)));
     let of_locks = chosen(claims).into_iter().map(|claim| finding(report, claim));
-    unseen::find(report).into_iter().chain(of_locks).take(MOST).collect()
+    let first = deadlock::find(report).chain(unseen::find(report));
+    first.chain(of_locks).take(MOST).collect()
 }
 
 /// A lock, with what a rule may compare it with.
@@ -207,7 +210,8 @@ pub(crate) const TRY: &str =
 /// quotes if it has several words, and has none if they would have to be nested. Of a program that hangs and of locks
 /// that were not seen there is nothing to try.
 pub fn tried_by(report: &RunReport) -> Option<String> {
-    let advises = |finding: &Finding| finding.lock.is_some() && finding.rule != UNFINISHED;
+    let hangs = |finding: &Finding| [UNFINISHED, deadlock::RULE].contains(&&*finding.rule);
+    let advises = |finding: &Finding| finding.lock.is_some() && !hangs(finding);
     let line = crate::terminal::command_line(&report.command);
     let is_known = !line.is_empty() && line.len() <= LONGEST_COMMAND && !line.contains('\'');
     let quote = if report.command.len() > 1 { "'" } else { "" };

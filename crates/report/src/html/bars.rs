@@ -8,11 +8,12 @@ use std::collections::BTreeMap;
 use uncontended_figures as figures;
 
 /// The colours of the parts.
-pub(super) const LEGEND: [(usize, &str); 5] = [
+pub(super) const LEGEND: [(usize, &str); 6] = [
     (0, "held, most in one place"),
     (2, "in the next place"),
     (3, "elsewhere"),
     (1, "idle"),
+    (4, "until woken"),
     (5, "unknown"),
 ];
 
@@ -69,5 +70,8 @@ fn parts(row: &Row) -> Vec<(u64, usize, String)> {
         (None, true) => 0,
     };
     parts.push((idle_ns, 1, format!("idle: {}", figures::duration(idle_ns))));
+    let ended = row.locks.iter().filter_map(|lock| lock.blame).map(|blame| blame.ended_ns);
+    let ended_ns = ended.fold(0, u64::saturating_add);
+    parts.push((ended_ns, 4, format!("until woken: {}", figures::duration(ended_ns))));
     parts
 }

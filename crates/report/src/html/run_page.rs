@@ -1,6 +1,7 @@
 //! The page of a run.
 
-use super::{Page, list, sections, timeline};
+use super::{Page, list, sections, stacks, timeline};
+use crate::deadlocks::{remark, title};
 use crate::findings::{TRY, tried_by};
 use crate::rows;
 use crate::run::RunReport;
@@ -37,6 +38,10 @@ pub fn run_page(report: &RunReport) -> String {
         };
         page.section("Findings", "", &tried)
     };
+    for deadlock in &report.deadlocks {
+        let content = stacks::deadlock(report, deadlock);
+        page = page.section(title(deadlock), remark(deadlock), &content);
+    }
     if !report.culprits.is_empty() {
         let remark = format!("Code by its {REMARK}.");
         page = page.section("Culprits", &remark, &sections::culprits(report));

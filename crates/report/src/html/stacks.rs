@@ -1,7 +1,8 @@
 //! The worst cases of a row with the stacks of all threads involved.
 
+use crate::deadlocks::{behind, holder, waits};
 use crate::rows::{Row, function, source};
-use crate::run::{Distribution, Frame};
+use crate::run::{Deadlock, Distribution, Frame, RunReport};
 use crate::terminal::{cause, ended_by, lost, member, several};
 use maud::{Markup, html};
 use uncontended_figures::duration;
@@ -38,6 +39,19 @@ pub(super) fn worst(row: &Row) -> Markup {
             h3 { "The lock" }
             (stack(how, origin))
         }
+    }
+}
+
+/// A deadlock: each thread with the stacks of its wait and of the acquisition that it waits for.
+pub(super) fn deadlock(report: &RunReport, deadlock: &Deadlock) -> Markup {
+    html! {
+        @for thread in &deadlock.threads {
+            (stack(&waits(report, thread), &thread.stack))
+            @if thread.stack.is_empty() { div class="remark" { (waits(report, thread)) " code not recorded" } }
+            (stack(&holder(deadlock, thread), &thread.taken))
+            @if thread.taken.is_empty() { div class="remark" { (holder(deadlock, thread)) } }
+        }
+        @if let Some(behind) = behind(deadlock) { p class="remark" { (behind) } }
     }
 }
 

@@ -1,14 +1,15 @@
 //! The report as text for a terminal.
 //!
 //! # Contract
-//! Tables are aligned, figures carry their units, and no line exceeds the requested width if a column can shrink. The
-//! code that made threads wait comes first. The locks follow, by total wait. What else is most important comes last,
-//! where a terminal ends: what could not be seen, then the findings. Colour only on request; the caller checks the
-//! terminal and `NO_COLOR`.
+//! Tables are aligned, figures carry their units, and no line exceeds the requested width if a column can shrink.
+//! Deadlocks come first, then the code that made threads wait, then the locks, by total wait. What else is most
+//! important comes last, where a terminal ends: what could not be seen, then the findings. Colour only on request; the
+//! caller checks the terminal and `NO_COLOR`.
 //! # Evidence
 //! `tests/terminal.rs`: whole reports compared with golden texts.
 
 mod culprits;
+mod deadlocks;
 mod history;
 mod locks;
 mod threads;
@@ -48,6 +49,7 @@ pub fn render(report: &RunReport, options: &Options) -> String {
     let paint = Paint { colour: options.colour };
     let rows = rows::rows(report);
     let mut text = head(report, options, paint);
+    text.push_str(&deadlocks::deadlocks(report, options, paint));
     text.push_str(&culprits::culprits(report, options, paint));
     text.push_str(&locks::locks(report, &rows, options, paint));
     text.push_str(&worst::cases(&rows, options, paint));

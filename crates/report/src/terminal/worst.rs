@@ -125,7 +125,12 @@ pub(crate) fn cause(cause: IdleCause) -> &'static str {
 }
 
 fn stack(title: &str, frames: &[Frame], options: &Options, paint: Paint) -> String {
-    let mut text = format!("  {}\n", paint.dim(title));
+    format!("  {}\n{}", paint.dim(title), lines(frames, options))
+}
+
+/// The innermost frames of a stack.
+pub(super) fn lines(frames: &[Frame], options: &Options) -> String {
+    let mut text = String::new();
     let room = options.width.saturating_sub(6);
     for frame in frames.iter().take(FRAMES) {
         text.push_str(&format!("    {}\n", fit(&frame_line(frame), room)));

@@ -34,6 +34,7 @@ pub(crate) fn run(command: &[&str]) -> RunReport {
         observer: Observer { cost_ns_per_pair: Some(11.4), records_dropped: 0 },
         findings: vec![],
         culprits: vec![],
+        deadlocks: vec![],
         only: None,
     }
 }

@@ -1,0 +1,93 @@
+//! Deadlocks in words, the same in every form of a report.
+
+use crate::rows::place;
+use crate::run::{Deadlock, Lock, RunReport, Stuck};
+use crate::terminal::several;
+use uncontended_figures::duration;
+use uncontended_figures::text::clean;
+
+/// What a deadlock is called: threads whose wait has a deadline will leave it.
+pub(crate) fn title(deadlock: &Deadlock) -> &'static str {
+    match deadlock.threads.iter().any(|thread| thread.has_deadline) {
+        true => "Cycle of waits",
+        false => "Deadlock",
+    }
+}
+
+/// How to read the block.
+pub(crate) fn remark(deadlock: &Deadlock) -> &'static str {
+    match deadlock.threads[..] {
+        [_] => "a thread waits for a lock that it holds itself",
+        _ => "each thread waits for the next one, the last for the first",
+    }
+}
+
+/// How many other threads wait, in a sentence; none if no other thread does.
+pub(crate) fn behind(deadlock: &Deadlock) -> Option<String> {
+    let threads = several(deadlock.behind.into(), "more thread waits", "more threads wait");
+    (deadlock.behind > 0).then(|| format!("{threads} for these."))
+}
+
+/// A thread, by its ID and name.
+fn named(tid: u32, name: &str) -> String {
+    let name = clean(name);
+    if name.is_empty() { format!("thread {tid}") } else { format!("thread {tid} ({name})") }
+}
+
+/// The lock that a thread waits for, by its own number: a row may have several.
+fn lock(report: &RunReport, id: u64) -> String {
+    let locks = report.processes.iter().flat_map(|process| &process.locks);
+    let place = locks.into_iter().find(|lock: &&Lock| lock.id == id).map(place).unwrap_or_default();
+    format!("lock #{id} ({place})")
+}
+
+/// What a thread waits for: the title of its stack.
+pub(crate) fn waits(report: &RunReport, thread: &Stuck) -> String {
+    let how = if thread.shared { "to share" } else { "for" };
+    let until = if thread.has_deadline { ", until a deadline," } else { "" };
+    format!(
+        "{} has waited {}{until} {how} {} in",
+        named(thread.tid, &thread.name),
+        duration(thread.wait_ns),
+        lock(report, thread.lock)
+    )
+}
+
+/// The thread that keeps a thread waiting: the title of the stack of its acquisition.
+pub(crate) fn holder(deadlock: &Deadlock, thread: &Stuck) -> String {
+    let name = deadlock.threads.iter().find(|next| next.tid == thread.holder);
+    let holder = named(thread.holder, name.map_or("", |next| &next.name));
+    if !thread.holds {
+        return format!("{holder} wants it for itself; no reader comes before a waiting writer");
+    }
+    let held = thread.held_ns.map_or(String::new(), |ns| format!(" for {}", duration(ns)));
+    let took = if thread.taken.is_empty() { "" } else { ", which took it in" };
+    format!("held{held} by {holder}{took}")
+}
+
+/// The deadlock as one sentence, with what would prevent it.
+pub(crate) fn sentence(report: &RunReport, deadlock: &Deadlock) -> String {
+    let parts: Vec<String> = deadlock
+        .threads
+        .iter()
+        .map(|thread| {
+            let (waiter, lock) = (named(thread.tid, &thread.name), lock(report, thread.lock));
+            match deadlock.threads.len() {
+                1 => format!("{waiter} waits for {lock}, which it holds itself"),
+                _ if thread.holds => {
+                    format!("{waiter} waits for {lock}, held by thread {}", thread.holder)
+                }
+                _ => format!(
+                    "{waiter} waits to share {lock}, for which thread {} waits",
+                    thread.holder
+                ),
+            }
+        })
+        .collect();
+    let is_of_one_lock = deadlock.threads.windows(2).all(|pair| pair[0].lock == pair[1].lock);
+    let remedy = match is_of_one_lock {
+        true => "release the lock before taking it again",
+        false => "take these locks in the same order everywhere, or never two at a time",
+    };
+    format!("{}: {}; {remedy}", title(deadlock).to_lowercase(), parts.join("; "))
+}

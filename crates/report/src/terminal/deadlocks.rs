@@ -1,0 +1,35 @@
+//! Deadlocks, each thread with the stacks of its wait and of the acquisition that it waits for.
+
+use super::worst::lines;
+use super::{Options, Paint, heading};
+use crate::deadlocks::{behind, holder, remark, title, waits};
+use crate::run::{Deadlock, RunReport};
+use uncontended_figures::text::wrap;
+
+/// How many threads of a deadlock are shown.
+const THREADS: usize = 6;
+
+pub(super) fn deadlocks(report: &RunReport, options: &Options, paint: Paint) -> String {
+    report.deadlocks.iter().map(|deadlock| block(report, deadlock, options, paint)).collect()
+}
+
+fn block(report: &RunReport, deadlock: &Deadlock, options: &Options, paint: Paint) -> String {
+    let mut text = heading(title(deadlock), remark(deadlock), options, paint);
+    for thread in deadlock.threads.iter().take(THREADS) {
+        text.push_str(&wrap(&waits(report, thread), "  ", options.width));
+        text.push_str(&lines(&thread.stack, options));
+        if thread.stack.is_empty() {
+            text.push_str("    code not recorded\n");
+        }
+        text.push_str(&wrap(&holder(deadlock, thread), "  ", options.width));
+        text.push_str(&lines(&thread.taken, options));
+    }
+    if let Some(more) = deadlock.threads.len().checked_sub(THREADS + 1) {
+        text.push_str(&format!(
+            "  … and {}\n",
+            super::several(more as u64 + 1, "thread", "threads")
+        ));
+    }
+    let behind = behind(deadlock).map(|behind| wrap(&behind, "  ", options.width));
+    text + &behind.unwrap_or_default()
+}
