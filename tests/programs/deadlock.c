@@ -67,15 +67,20 @@ static void *writes(void *number) {
 /* The same as a ring, but the second wait has a deadline. */
 static long deadline_ms;
 
-static void *gives_up(void *number) {
-    uintptr_t n = (uintptr_t)number;
-    take_first(n);
-    pthread_barrier_wait(&all_hold);
+static struct timespec deadline(void) {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += deadline_ms / 1000;
     until.tv_nsec += deadline_ms % 1000 * MS;
     if (until.tv_nsec >= 1000 * MS) until.tv_sec++, until.tv_nsec -= 1000 * MS;
+    return until;
+}
+
+static void *gives_up(void *number) {
+    uintptr_t n = (uintptr_t)number;
+    take_first(n);
+    pthread_barrier_wait(&all_hold);
+    struct timespec until = deadline();
     has_started(n);
     REQUIRE(pthread_mutex_timedlock(&mutexes[(n + 1) % count], &until) == ETIMEDOUT);
     for (;;) pause();
@@ -98,6 +103,35 @@ static void *jumps(void *number) {
     has_started(n);
     take_second((n + 1) % count);
     return NULL;
+}
+
+/* Semaphores as locks; or one that the first thread posted before, as a signal. */
+static sem_t semaphores[2];
+
+NOINLINE static void take_semaphore(uintptr_t n) { sem_wait(&semaphores[n]); __asm__ volatile(""); }
+
+static void *tokens(void *number) {
+    uintptr_t n = (uintptr_t)number;
+    take_semaphore(n);
+    pthread_barrier_wait(&all_hold);
+    has_started(n);
+    take_semaphore((n + 1) % count);
+    return NULL;
+}
+
+static void *tokens_for_a_time(void *number) {
+    uintptr_t n = (uintptr_t)number;
+    take_semaphore(n);
+    pthread_barrier_wait(&all_hold);
+    struct timespec until = deadline();
+    has_started(n);
+    REQUIRE(sem_timedwait(&semaphores[(n + 1) % count], &until) == 0);
+    return NULL;
+}
+
+static void *posts(void *unused) {
+    sem_post(&semaphores[1]);
+    return unused;
 }
 
 /* Waits for a holder that waits for nothing. */
@@ -136,6 +170,14 @@ int main(int argc, char **argv) {
         pthread_rwlock_init(&rwlocks[0], &attributes);
         start(reads_twice, (void *)0);
         start(writes, (void *)1);
+    } else if (strcmp(mode, "semaphores") == 0 || strcmp(mode, "signals") == 0 || strcmp(mode, "sometimes") == 0) {
+        for (int n = 0; n < 2; n++) sem_init(&semaphores[n], 0, 1);
+        if (mode[1] == 'i') {
+            take_semaphore(1);
+            pthread_join(start(posts, NULL), NULL);
+        }
+        deadline_ms = 100000;
+        begin(threads, mode[1] == 'o' ? tokens_for_a_time : tokens);
     } else if (strcmp(mode, "deadline") == 0) {
         deadline_ms = 100000;
         begin(threads, gives_up);
@@ -156,8 +198,10 @@ int main(int argc, char **argv) {
     }
     for (int n = 0; n < threads; n++) await_asleep(&tids[n]);
     nap_ms(2 * LONG_MS);
-    if (strstr(mode, "read") == NULL && strcmp(mode, "upgrade") != 0) expect("mutex", &mutexes[0], "acquisitions = 1");
-    else expect("rwlock-read", &rwlocks[0], "acquisitions = 1");
+    if (strstr(mode, "read") != NULL || strcmp(mode, "upgrade") == 0)
+        expect("rwlock-read", &rwlocks[0], "acquisitions = 1");
+    else if (mode[0] == 's' && mode[2] != 'l') expect("semaphore", &semaphores[0], "acquisitions = 1");
+    else expect("mutex", &mutexes[0], "acquisitions = 1");
     raise(SIGKILL);
     return 0;
 }

@@ -277,6 +277,8 @@ fn deadlocks() {
         ("readers", 2, 0, "write_second", "read_first"),
         ("upgrade", 1, 0, "write_second", "read_first"),
         ("deadline", 2, 0, "gives_up", "take_first"),
+        ("semaphores", 2, 0, "take_semaphore", "take_semaphore"),
+        ("sometimes", 2, 0, "tokens_for_a_time", "take_semaphore"),
     ] {
         let found = deadlock(mode).unwrap_or_else(|| panic!("{mode}: no deadlock"));
         let cycle = found["threads"].as_array().unwrap();
@@ -294,7 +296,7 @@ fn deadlocks() {
                 has(&thread["stack"], wait) && has(&thread["taken"], taken),
                 "{mode}: {thread:#}"
             );
-            assert_eq!(thread["has_deadline"], mode == "deadline");
+            assert_eq!(thread["has_deadline"], ["deadline", "sometimes"].contains(&mode));
             assert_eq!(
                 (&thread["shared"], &thread["holds"]),
                 (&Value::from(false), &Value::from(true))
@@ -321,7 +323,7 @@ fn deadlock_of_a_reader_and_a_writer() {
 
 #[test]
 fn no_deadlocks() {
-    for mode in ["recovers", "jumps", "waits"] {
+    for mode in ["recovers", "jumps", "waits", "signals"] {
         assert_eq!(deadlock(mode), None, "{mode}");
     }
 }

@@ -8,13 +8,13 @@
 //! `tests/programs`: `types.c`, `same_results.c`, `trylock_loop.c`, `holder_sleeps.c`.
 
 use crate::caller::Caller;
-use crate::deadline;
+use crate::deadline::{self, Limit};
 use crate::here;
 use crate::host::{self, Object};
 use crate::local::{Here, current};
 use libc::{EBUSY, EOWNERDEAD, c_int, c_void, timespec};
 use uncontended_atomic::{AtomicU32, Ordering::Relaxed};
-use uncontended_events::events::{self, Blocked};
+use uncontended_events::events;
 use uncontended_events::generations;
 use uncontended_events::site::Row;
 use uncontended_sys::clock::ticks;
@@ -31,16 +31,9 @@ pub(crate) fn row(mutex: *mut Object, caller: Caller) -> Option<(Here, Row)> {
     here::row(mutex as u64, MUTEX, caller)
 }
 
-/// Whether a call waits for as long as it takes, or until its deadline.
-#[derive(Clone, Copy, PartialEq)]
-enum Wait {
-    Forever,
-    UntilDeadline,
-}
-
 /// Tries the mutex, and calls `lock` if that fails.
 #[inline(always)]
-fn acquire(mutex: *mut Object, caller: Caller, how: Wait, lock: impl Fn() -> c_int) -> c_int {
+fn acquire(mutex: *mut Object, caller: Caller, limit: Limit, lock: impl Fn() -> c_int) -> c_int {
     // SAFETY: the program locks this mutex, so it may be tried (P1, P3).
     let tried = unsafe { host::pthread_mutex_trylock(mutex) };
     if is_ours(tried) {
@@ -49,17 +42,14 @@ fn acquire(mutex: *mut Object, caller: Caller, how: Wait, lock: impl Fn() -> c_i
         }
         return tried;
     }
-    if tried == EBUSY { wait(mutex, caller, how, lock) } else { lock() }
+    if tried == EBUSY { wait(mutex, caller, limit, lock) } else { lock() }
 }
 
 /// Calls `lock` for a mutex that another thread holds.
 #[inline(never)]
-fn wait(mutex: *mut Object, caller: Caller, how: Wait, lock: impl Fn() -> c_int) -> c_int {
+fn wait(mutex: *mut Object, caller: Caller, limit: Limit, lock: impl Fn() -> c_int) -> c_int {
     let Some((at, row)) = row(mutex, caller) else { return lock() };
-    let blocked = Blocked::begin(at, row);
-    if how == Wait::UntilDeadline {
-        blocked.has_deadline();
-    }
+    let blocked = deadline::blocked(at, row, limit);
     let result = lock();
     if is_ours(result) {
         blocked.acquired()
@@ -72,7 +62,7 @@ fn wait(mutex: *mut Object, caller: Caller, how: Wait, lock: impl Fn() -> c_int)
 pub(crate) unsafe extern "C-unwind" fn lock(mutex: *mut Object, caller: Caller) -> c_int {
     // SAFETY: the program's own call (P1).
     let lock = || unsafe { host::pthread_mutex_lock(mutex) };
-    acquire(mutex, caller, Wait::Forever, lock)
+    acquire(mutex, caller, Limit::Never, lock)
 }
 
 pub(crate) unsafe extern "C-unwind" fn timedlock(
@@ -82,7 +72,7 @@ pub(crate) unsafe extern "C-unwind" fn timedlock(
 ) -> c_int {
     // SAFETY: the program's own call (P1).
     let lock = || unsafe { host::pthread_mutex_timedlock(mutex, until) };
-    acquire(mutex, caller, Wait::UntilDeadline, lock)
+    acquire(mutex, caller, Limit::Deadline, lock)
 }
 
 pub(crate) unsafe extern "C-unwind" fn clocklock(
@@ -96,7 +86,7 @@ pub(crate) unsafe extern "C-unwind" fn clocklock(
     if !deadline::is_clock(clock) {
         return lock();
     }
-    acquire(mutex, caller, Wait::UntilDeadline, lock)
+    acquire(mutex, caller, Limit::Deadline, lock)
 }
 
 pub(crate) unsafe extern "C-unwind" fn trylock(mutex: *mut Object, caller: Caller) -> c_int {

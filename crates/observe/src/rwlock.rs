@@ -4,7 +4,7 @@
 //! `tests/programs`: `blame_rwlock.c`, `readers_starve_writer.c`, `same_results.c`.
 
 use crate::caller::Caller;
-use crate::deadline;
+use crate::deadline::{self, Limit};
 use crate::here;
 use crate::host::{self, Object};
 use crate::local::Here;
@@ -38,7 +38,7 @@ fn acquire(
     side: Side,
     caller: Caller,
     tried: impl Fn() -> c_int,
-    has_deadline: bool,
+    limit: Limit,
     wait: impl Fn() -> c_int,
 ) -> c_int {
     let Some((at, rows)) = rows(lock, side, caller) else { return wait() };
@@ -51,7 +51,7 @@ fn acquire(
         _ => return wait(),
     }
     let waiting = shared::wait(at, rows, at.ticks());
-    if has_deadline {
+    if limit == Limit::Deadline {
         wants::has_deadline(at.recorder());
     }
     let result = wait();
@@ -86,7 +86,7 @@ macro_rules! sides {
             pub(crate) unsafe extern "C-unwind" fn $name(lock: *mut Object, $($argument: $type,)* caller: Caller) -> c_int {
                 // SAFETY: the program's own call (P1).
                 let wait = || unsafe { host::$wait(lock, $($argument),*) };
-                const DEADLINES: &[&str] = &[$(stringify!($until))?];
+                const LIMIT: Limit = Limit::of(&[$(stringify!($until))?]);
                 $(
                     // SAFETY: a deadline of the program's (P1).
                     if !unsafe { deadline::is_valid($clock, $until) } {
@@ -94,7 +94,7 @@ macro_rules! sides {
                     }
                 )?
                 // SAFETY: the program takes this lock, so it may be tried (P1, P3).
-                acquire(lock, Side::$side, caller, || unsafe { host::$try(lock) }, !DEADLINES.is_empty(), wait)
+                acquire(lock, Side::$side, caller, || unsafe { host::$try(lock) }, LIMIT, wait)
             }
         )*
     };

@@ -11,14 +11,14 @@
 //! `tests/programs`: `semaphore_lock.c`, `cancelled_in_semaphore.c`, `same_results.c`.
 
 use crate::caller::Caller;
-use crate::deadline;
+use crate::deadline::{self, Limit};
 use crate::errno::{Errno, errno};
 use crate::here;
 use crate::host::{self, Object};
 use crate::local::Here;
 use libc::{EAGAIN, c_int, c_uint, timespec};
 use uncontended_atomic::Ordering::Relaxed;
-use uncontended_events::events::{self, Blocked};
+use uncontended_events::events;
 use uncontended_events::site::{Row, Site};
 use uncontended_trace::layout::kind::SEMAPHORE;
 
@@ -32,7 +32,12 @@ fn was_empty() -> bool {
 }
 
 #[inline(always)]
-fn wait_by(semaphore: *mut Object, caller: Caller, wait: impl Fn() -> c_int) -> c_int {
+fn wait_by(
+    semaphore: *mut Object,
+    caller: Caller,
+    limit: Limit,
+    wait: impl Fn() -> c_int,
+) -> c_int {
     let Some((at, row)) = row(semaphore, caller) else { return wait() };
     let before = Errno::keep();
     // SAFETY: the program waits for this semaphore, so it may be tried (P1, P3).
@@ -41,7 +46,7 @@ fn wait_by(semaphore: *mut Object, caller: Caller, wait: impl Fn() -> c_int) -> 
         return 0;
     }
     drop(before); // The failed try is ours, not the program's.
-    let left = at.local.cancellable.replace(Some(Blocked::begin(at, row)));
+    let left = at.local.cancellable.replace(Some(deadline::blocked(at, row, limit)));
     if let Some(left) = left {
         left.moved_to(at).gave_up(); // A signal handler jumped out of that wait.
     }
@@ -60,7 +65,7 @@ pub(crate) unsafe extern "C-unwind" fn wait(semaphore: *mut Object, caller: Call
     let wait = || unsafe { host::sem_wait(semaphore) };
     // SAFETY: a cancellation point as in the program's own call (P1); nothing here remains to be done.
     unsafe { host::pthread_testcancel() };
-    wait_by(semaphore, caller, wait)
+    wait_by(semaphore, caller, Limit::Never, wait)
 }
 
 pub(crate) unsafe extern "C-unwind" fn timedwait(
@@ -76,7 +81,7 @@ pub(crate) unsafe extern "C-unwind" fn timedwait(
     }
     // SAFETY: a cancellation point as in the program's own call (P1); nothing here remains to be done.
     unsafe { host::pthread_testcancel() };
-    wait_by(semaphore, caller, wait)
+    wait_by(semaphore, caller, Limit::Deadline, wait)
 }
 
 pub(crate) unsafe extern "C-unwind" fn clockwait(
@@ -91,7 +96,7 @@ pub(crate) unsafe extern "C-unwind" fn clockwait(
     if !unsafe { deadline::is_valid(clock, until) } {
         return wait();
     }
-    wait_by(semaphore, caller, wait)
+    wait_by(semaphore, caller, Limit::Deadline, wait)
 }
 
 pub(crate) unsafe extern "C-unwind" fn trywait(semaphore: *mut Object, caller: Caller) -> c_int {

@@ -4,7 +4,8 @@
 //! A thread waits for another if its call in progress wants a lock that the other holds, as the record's last words
 //! say; or if it wants to share a lock that another wants for itself, and no thread holds it alone. A thread that took
 //! a lock after that call began has left the call by a jump. Each cycle is reported once; of cycles that share a
-//! thread, one.
+//! thread, one. A semaphore counts as a lock if one thread has taken it and no other thread than its taker ever posted
+//! it.
 //! # Invariants
 //! I1: no thread is in two of the cycles found, and every other cycle has a thread in one of them.
 //! # Evidence
@@ -134,6 +135,7 @@ impl<'a> Last<'a> {
         let Some(lock) = self.locks.get(&wants.lock) else { return Vec::new() };
         match lock.kind {
             kind::MUTEX | kind::SPIN | kind::ANNOTATED => self.owner(lock).into_iter().collect(),
+            kind::SEMAPHORE if !lock.crossed => self.only_holder(lock).into_iter().collect(),
             kind::RWLOCK_WRITE => self.sharers(at, wants, lock),
             _ => Vec::new(),
         }
@@ -144,6 +146,11 @@ impl<'a> Last<'a> {
         let held = self.held.get(&lock.unit).filter(|_| !lock.is_released)?;
         let owner = held.iter().find(|(_, cell, _)| *cell == lock.owner)?;
         Some(Last::wait_for(owner))
+    }
+
+    /// The thread that took a semaphore alone and has not posted it.
+    fn only_holder(&self, lock: &LockRecord) -> Option<Wait> {
+        self.owner(lock).filter(|_| self.held[&lock.unit].len() == 1)
     }
 
     /// The threads that keep a read-write lock from one that wants it.
