@@ -177,6 +177,10 @@ mod tests {
             outer.function.as_ref().is_some_and(|name| name.contains("symbols::tests::here")),
             "{frames:?}"
         );
+        if !cfg!(debug_assertions) {
+            uncontended_testkit::skip!("files and lines of functions", "no debug information");
+            return;
+        }
         assert!(outer.file.as_ref().is_some_and(|file| file.ends_with("symbols.rs")), "{frames:?}");
         assert!(outer.line.is_some());
     }
