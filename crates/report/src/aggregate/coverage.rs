@@ -1,5 +1,6 @@
 //! What a run could not see, in sentences.
 
+use super::unnamed::unnamed;
 use super::{sum, threads};
 use crate::facts::{Facts, FutexFacts, Unrecorded};
 use crate::run::{Coverage, NotRecording, Process};
@@ -24,6 +25,9 @@ pub(super) struct Gaps {
 
 const ALWAYS: &str = "Not seen: locks inside glibc (stdio, malloc, the loader), spinning that is compiled into the program, \
     futex calls that bypass the C library's syscall(), Go's runtime, statically linked programs.";
+
+const NEEDS_ROOT: &str =
+    "How much of all futex waiting the rows cover could not be measured: that needs root.";
 
 /// The waiting that the observer knows of each thread (by process and thread): at locks, for other threads' ends, and
 /// unfinished waits.
@@ -85,16 +89,14 @@ pub(super) fn coverage(
     let not_recording = not_recording(facts, record);
     unseen.extend(not_recording_lines(&not_recording));
     unseen.extend(kernel_gaps(processes));
+    unseen.extend(unnamed(processes));
     let share = match &facts.futex {
         Some(futex) => {
             unseen.extend(futex_gaps(futex));
             share_unaccounted(futex, accounted)
         }
         None => {
-            unseen.push(
-                "How much of all futex waiting the rows cover could not be measured: that needs root."
-                    .into(),
-            );
+            unseen.push(NEEDS_ROOT.into());
             None
         }
     };

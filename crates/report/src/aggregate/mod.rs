@@ -13,6 +13,7 @@ mod locks;
 mod stacks;
 mod threads;
 mod times;
+mod unnamed;
 
 pub use classify::{Part, classify};
 pub use distribution::{Bucket, distribution};
