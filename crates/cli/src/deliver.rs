@@ -6,6 +6,7 @@
 
 use crate::console::{complain, say};
 use crate::files::{self, Named};
+use crate::settings;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use uncontended_decide::Failure;
@@ -56,7 +57,7 @@ pub(crate) fn deliver(
     }
     let result = output
         .writable()
-        .and_then(|()| judge())
+        .and_then(|()| settings::verdict(judge()))
         .and_then(|mut verdict| write_all(&mut verdict, output).map(|()| verdict));
     let verdict = match result {
         Ok(verdict) => verdict,

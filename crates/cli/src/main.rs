@@ -8,6 +8,7 @@ mod emit;
 mod files;
 mod memory;
 mod run;
+mod settings;
 mod symbols;
 
 use std::process::ExitCode;

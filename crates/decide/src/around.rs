@@ -42,8 +42,8 @@ impl Around {
         };
         Ok(Around {
             setup: line(lines.setup)?,
-            prepare: each("--prepare", lines.prepare)?,
-            conclude: each("--conclude", lines.conclude)?,
+            prepare: each("`Runs::prepare`", lines.prepare)?,
+            conclude: each("`Runs::conclude`", lines.conclude)?,
             cleanup: line(lines.cleanup)?,
         })
     }

@@ -1,8 +1,8 @@
 //! Why a question could not be asked, run or read: the cause first, then the remedy.
 //!
 //! # Contract
-//! A text names a setting as the command line does: `--max-runs` is the flag, the key `max-runs` of a suite, and the
-//! field `max_runs`.
+//! A text names a setting by its type and field, in backticks: `Limits::max_runs`. The command line turns these names
+//! into flags.
 
 use std::fmt;
 

@@ -129,7 +129,7 @@ impl Blocks {
         let mut run = run?;
         if run.outcome != Outcome::Ok && !self.ignore_failure {
             let how = match run.outcome {
-                Outcome::TimedOut => "took longer than --timeout".to_string(),
+                Outcome::TimedOut => "took longer than `Runs::timeout`".to_string(),
                 Outcome::Failed(status) => format!("failed with status {status}"),
                 Outcome::Ok => String::new(),
             };
@@ -138,7 +138,7 @@ impl Blocks {
                     "'{}' {how}: a failing program is not compared, since a fast crash must not win",
                     command.line
                 ),
-                "fix it (see --show-output), or pass --ignore-failure",
+                "fix it (see `Runs::show_output`), or pass `ComparePlan::ignore_failure`",
             ));
         }
         run.arm = arm;

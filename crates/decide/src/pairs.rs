@@ -277,7 +277,7 @@ impl Trial for PairTrial {
                 self.compare.commands[self.compare.baseline],
                 self.compare.commands[arm]
             ),
-            "see what they print with --show-output, and whether --timeout is long enough; write 'COMMAND || true' if a nonzero status is normal",
+            "see what they print with `Runs::show_output`, and whether `Runs::timeout` is long enough; write 'COMMAND || true' if a nonzero status is normal",
         ))
     }
 
@@ -393,7 +393,7 @@ impl Trial for PairTrial {
         let z = (2.0 * larger - pairs) / pairs.sqrt();
         if pairs >= ENOUGH && z.abs() > SUSPICIOUS {
             found.push(format!(
-                "the first run of a block differs from the second, whichever command it is (position z = {}): random order keeps the test sound, and --prepare may remove the difference",
+                "the first run of a block differs from the second, whichever command it is (position z = {}): random order keeps the test sound, and `Runs::prepare` may remove the difference",
                 number(z)
             ));
         }

@@ -253,8 +253,11 @@ impl Slo {
         let max_error = max_error(self.max_error)?;
         let rate = |rate| Rate::new(rate).map_err(|error| Failure::new(error.to_string(), ""));
         let or_below = self.or_below.map(rate).transpose()?;
-        stats::Question::new(rate(self.rate)?, or_below, self.method.method(), max_error)
-            .map_err(|error| Failure::new(error.to_string(), "--or-below must be below --rate"))
+        stats::Question::new(rate(self.rate)?, or_below, self.method.method(), max_error).map_err(
+            |error| {
+                Failure::new(error.to_string(), "`SloPlan::or_below` must be below `Asked::Rate`")
+            },
+        )
     }
 
     /// The question as a sentence.
@@ -510,7 +513,8 @@ fn spoken(metric: &str) -> &str {
 }
 
 fn max_error(epsilon: f64) -> Result<MaxError, Failure> {
-    MaxError::new(epsilon).map_err(|error| Failure::new(error.to_string(), "see --max-error"))
+    MaxError::new(epsilon)
+        .map_err(|error| Failure::new(error.to_string(), "see `Limits::max_error`"))
 }
 
 /// An error bound as people read it, rounded up.

@@ -115,7 +115,7 @@ impl Trial for RateTrial {
         let to_decide = match pending {
             None => more_to_decide(left),
             Some(pending) => format!(
-                "{} if runs are independent (--bursts 1), but bursts may still explain it",
+                "{} if runs are independent (`SloPlan::bursts` 1), but bursts may still explain it",
                 Answer::from(pending.would_be).name()
             ),
         };

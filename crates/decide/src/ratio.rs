@@ -18,7 +18,9 @@ pub enum Ratio {
 impl Ratio {
     /// Nothing inferred yet.
     pub fn new(compare: &Compare, max_error: MaxError) -> Result<Ratio, Failure> {
-        let wrong = |error: Invalid| Failure::new(error.to_string(), "see --margin and --quantile");
+        let wrong = |error: Invalid| {
+            Failure::new(error.to_string(), "see `ComparePlan::margin` and `ComparePlan::quantile`")
+        };
         let margin = Margin::new(compare.margin).map_err(wrong)?;
         Ok(match compare.cost_quantile().map(Rate::new).transpose().map_err(wrong)? {
             None => Ratio::Paired(Paired::new(margin, max_error)),

@@ -92,7 +92,10 @@ pub enum Stop {
 pub fn check_path(path: &Path) -> Result<(), Failure> {
     if path == Path::new("-") {
         let remedy = "name a file; /dev/stderr is one";
-        return Err(Failure::new("--log - is refused: standard output is for the verdict", remedy));
+        return Err(Failure::new(
+            "`Limits::log` - is refused: standard output is for the verdict",
+            remedy,
+        ));
     }
     Ok(())
 }

@@ -28,7 +28,7 @@ impl Permute {
     /// The question as `stats` asks it.
     pub fn question(&self) -> Result<stats::Question, Failure> {
         let invalid = |error: uncontended_stats::Invalid| {
-            Failure::new(error.to_string(), "see --level and --or-below")
+            Failure::new(error.to_string(), "see `PermutePlan::level` and `PermutePlan::or_below`")
         };
         let rate = |rate| Rate::new(rate).map_err(invalid);
         let max_error = MaxError::new(self.max_error).map_err(invalid)?;

@@ -191,11 +191,11 @@ impl Runner {
             (Some(0), _) => Ok(()),
             (Some(code), _) => Err(Failure::new(
                 format!("the {role} command '{}' failed with status {code}", prepared.line),
-                "see what it prints with --show-output",
+                "see what it prints with `Runs::show_output`",
             )),
             _ => Err(Failure::new(
                 format!("a signal ended the {role} command '{}'", prepared.line),
-                "see what it prints with --show-output",
+                "see what it prints with `Runs::show_output`",
             )),
         }
     }
@@ -246,14 +246,14 @@ impl Runner {
         }
         Err(Failure::new(
             format!("the program of '{}' {why} (status {status})", prepared.line),
-            "check the command line, PATH and --dir",
+            "check the command line, PATH and `Runs::directory`",
         ))
     }
 
     fn no_metric(&self, prepared: &Prepared, why: &str) -> Failure {
         Failure::new(
             format!("'{}' did not show the metric {}: {why}", prepared.line, self.metric.name),
-            "run it by hand and compare what it prints with --metric",
+            "run it by hand and compare what it prints with `Runs::metric`",
         )
     }
 }
@@ -283,5 +283,5 @@ fn not_started(program: &str, line: &str, error: &io::Error) -> Failure {
         io::ErrorKind::PermissionDenied => format!("'{program}' cannot be executed: {error}"),
         _ => format!("'{line}' could not be run: {error}"),
     };
-    Failure::new(cause, "check the command line, PATH and --dir")
+    Failure::new(cause, "check the command line, PATH and `Runs::directory`")
 }

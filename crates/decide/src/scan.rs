@@ -28,7 +28,7 @@ impl Parameter {
             let number = text.parse::<f64>().ok().map(|number| (number * unit).round());
             let number = number.filter(|number| number.abs() < 1e15);
             number.ok_or_else(|| {
-                Failure::new(format!("'{text}' is not a number"), "see --parameter-scan")
+                Failure::new(format!("'{text}' is not a number"), "see `Parameter::scan`")
             })
         };
         let (first, last, step) = (whole(first)?, whole(last)?, whole(step)?);

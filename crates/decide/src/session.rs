@@ -67,8 +67,9 @@ impl Session {
         let log = match setting.log {
             Some(path) => {
                 record::check_path(path)?;
-                let named =
-                    |error| Failure::new(format!("{}: {error}", path.display()), "see --log");
+                let named = |error| {
+                    Failure::new(format!("{}: {error}", path.display()), "see `Limits::log`")
+                };
                 Some(LogFile::open(path, trial.active()).map_err(named)?)
             }
             None => None,
@@ -168,7 +169,7 @@ impl Session {
     ) -> Result<(), Failure> {
         let Some(log) = &mut self.log else { return Ok(()) };
         act(log).map_err(|error| {
-            Failure::new(format!("the log {}: {error}", log.path.display()), "see --log")
+            Failure::new(format!("the log {}: {error}", log.path.display()), "see `Limits::log`")
         })
     }
 }

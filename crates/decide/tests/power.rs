@@ -82,5 +82,5 @@ fn a_shift_is_found_above_zero_alone() {
     check(&forecast);
     assert!(forecast.yes > 0.99 && forecast.decidable[0].is_none(), "{forecast:?}");
     let wrong = of_permutation(&permute(), 20, f64::NAN, &SIMULATION).unwrap_err();
-    assert_eq!(wrong.cause, "--shift is not a finite number");
+    assert_eq!(wrong.cause, "`Truth::Shift` is not a finite number");
 }

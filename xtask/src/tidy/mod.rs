@@ -14,6 +14,7 @@ mod length;
 mod links;
 mod remedies;
 mod safety;
+mod settings;
 mod skips;
 mod source;
 mod tells;
@@ -49,6 +50,7 @@ pub(crate) fn check(root: &Path) -> Result<Vec<String>, String> {
     complaints.extend(links::check(root, &pages));
     complaints.extend(crate::mutants::check(root, &sources)?);
     complaints.extend(circles::check(&sources));
+    complaints.extend(settings::check(&sources));
     complaints.extend(edges::check(&sources));
     complaints.extend(unused::check(&sources));
     complaints.extend(safety::invariants(&sources));

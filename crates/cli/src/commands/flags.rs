@@ -1,6 +1,7 @@
 //! The flags that several commands share.
 
 use crate::deliver::Forms;
+use crate::settings;
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -168,7 +169,7 @@ impl OutputFlags {
 
     /// The progress line, and whether the verdict keeps its runs.
     pub(crate) fn told(&self) -> Told {
-        let progress = Box::new(Line::new(self.quiet));
+        let progress = Box::new(settings::Told(Line::new(self.quiet)));
         Told { progress, keep_runs: self.needs_runs() }
     }
 

@@ -7,6 +7,7 @@ use super::flags::OutputFlags;
 use crate::console::{complain, say, told};
 use crate::deliver::{self, Forms};
 use crate::files;
+use crate::settings;
 use serde_json::{Value as Json, json};
 use std::path::Path;
 use std::process::ExitCode;
@@ -98,7 +99,7 @@ fn judge(suite: Suite, output: &OutputFlags, for_json: bool) -> Result<Outcome, 
             outcome.add(Answer::Undecided);
             break;
         }
-        let verdict = property.plan.verdict(output.told());
+        let verdict = settings::verdict(property.plan.verdict(output.told()));
         say(&format!("{}: {}", property.name, said(&verdict, human)), for_json)?;
         outcome.add(verdict.as_ref().map_or(Answer::Error, |verdict| verdict.finding.verdict));
         outcome.judged.push((property.name, verdict));

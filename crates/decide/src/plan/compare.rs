@@ -110,7 +110,7 @@ impl Commands {
                 [line] => lines.push(line.clone()),
                 _ => {
                     let remedy = "name the command to compare with itself";
-                    return Err(Failure::new("--aa takes one command", remedy));
+                    return Err(Failure::new("`Commands::with_itself` takes one command", remedy));
                 }
             }
         }
@@ -120,10 +120,10 @@ impl Commands {
         match lines.len() {
             0 | 1 => Err(Failure::new(
                 "there is nothing to compare",
-                "name at least two commands after --, each in quotes",
+                "name at least two `Commands::lines`",
             )),
             count if baseline > count as u64 => Err(Failure::new(
-                format!("--baseline {baseline} of {count} commands"),
+                format!("`ComparePlan::baseline` {baseline} of {count} commands"),
                 "number them from 1",
             )),
             _ => Ok(lines),
@@ -307,7 +307,9 @@ fn check_budget(compare: &Compare, most: Option<u64>) -> Result<Vec<String>, Fai
                 if most == 1 { "run" } else { "runs" },
                 whole(runs)
             ),
-            format!("pass --max-runs {runs} or more, or allow a larger --max-error"),
+            format!(
+                "pass `Limits::max_runs` {runs} or more, or allow a larger `Limits::max_error`"
+            ),
         ));
     }
     let clears = compare.guard.as_ref().map_or(0, Watch::fewest_pairs);
@@ -315,7 +317,7 @@ fn check_budget(compare: &Compare, most: Option<u64>) -> Result<Vec<String>, Fai
     Ok((most < clears)
         .then(|| {
             format!(
-                "{} runs of each command can never answer {cannot}: ruling out a heavier tail takes at least {} (--no-tail-guard asks about the median alone)",
+                "{} runs of each command can never answer {cannot}: ruling out a heavier tail takes at least {} (`ComparePlan::tail_guard` off asks about the median alone)",
                 whole(most),
                 whole(clears)
             )
@@ -329,7 +331,7 @@ fn stored_values(path: &Path, unit: Dimension) -> Result<Vec<f64>, Failure> {
     let unusable = |cause: String| {
         Failure::new(
             format!("{}: {cause}", path.display()),
-            "give a log that --log wrote, of the same metric",
+            "give a log that `Limits::log` wrote, of the same metric",
         )
     };
     let file = File::open(path).map_err(|error| unusable(error.to_string()))?;

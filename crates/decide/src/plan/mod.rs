@@ -121,7 +121,7 @@ impl Runs {
     /// # Errors
     /// If there is none.
     pub fn metric(&self) -> Result<Metric, Failure> {
-        Metric::parse(&self.metric).map_err(|cause| Failure::new(cause, "see --metric"))
+        Metric::parse(&self.metric).map_err(|cause| Failure::new(cause, "see `Runs::metric`"))
     }
 
     /// How to start commands.
@@ -133,22 +133,23 @@ impl Runs {
             "auto" => Shell::Auto,
             "none" => Shell::None,
             program => {
-                let words =
-                    words::split(program).map_err(|cause| Failure::new(cause, "see --shell"))?;
+                let words = words::split(program)
+                    .map_err(|cause| Failure::new(cause, "see `Runs::shell`"))?;
                 if words.is_empty() {
                     let remedy = "use auto, none or a shell's path";
-                    return Err(Failure::new("--shell is empty", remedy));
+                    return Err(Failure::new("`Runs::shell` is empty", remedy));
                 }
                 Shell::Program(words)
             }
         };
         if let Some(folder) = self.directory.as_ref().filter(|folder| !folder.is_dir()) {
-            let cause = format!("--dir {}: there is no such directory", folder.display());
+            let cause =
+                format!("`Runs::directory` {}: there is no such directory", folder.display());
             return Err(Failure::new(cause, "name a directory that exists"));
         }
         if let Some(path) = &self.input {
             File::open(path).map_err(|error| {
-                let cause = format!("--input {}: {error}", path.display());
+                let cause = format!("`Runs::input` {}: {error}", path.display());
                 Failure::new(cause, "name a file that can be read")
             })?;
         }

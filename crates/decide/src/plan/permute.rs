@@ -71,7 +71,9 @@ impl Plan for PermutePlan {
                     whole(self.max_runs),
                     whole(fewest)
                 ),
-                format!("pass --max-runs {fewest} or more, or allow a larger --max-error"),
+                format!(
+                    "pass `PermutePlan::max_runs` {fewest} or more, or allow a larger `PermutePlan::max_error`"
+                ),
             ));
         }
         let mut progress = told.progress;
@@ -164,8 +166,9 @@ impl PermutePlan {
 
     fn open_log(&self, head: &Line) -> Result<Option<(PathBuf, File)>, Failure> {
         let Some(path) = &self.log else { return Ok(None) };
-        let failed =
-            |error: io::Error| Failure::new(format!("{}: {error}", path.display()), "see --log");
+        let failed = |error: io::Error| {
+            Failure::new(format!("{}: {error}", path.display()), "see `PermutePlan::log`")
+        };
         record::check_path(path)?;
         let mut file = File::create(path).map_err(failed)?;
         record::write(&mut file, head).map_err(failed)?;

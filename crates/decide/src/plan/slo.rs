@@ -71,7 +71,7 @@ impl Source {
             (None, None, false) => Ok(Source::Command(command)),
             (None, None, true) => Err(Failure::new(
                 "there is nothing to judge",
-                "name a command after --, or values with --from, or counts with --counts",
+                "name `Source::Command`, or `Source::Values`, or counts with `Source::Counts`",
             )),
         }
     }
@@ -86,9 +86,10 @@ impl Asked {
         match (rate, quantile) {
             (Some(rate), _) => Ok(Asked::Rate(rate)),
             (None, Some(quantile)) => Ok(Asked::Quantile(quantile)),
-            (None, None) => {
-                Err(Failure::new("no rate was given", "add --rate, such as --rate 99%"))
-            }
+            (None, None) => Err(Failure::new(
+                "no rate was given",
+                "add `Asked::Rate`, such as `Asked::Rate` 99%",
+            )),
         }
     }
 }
@@ -164,7 +165,7 @@ impl SloPlan {
 
     fn property(&self) -> Result<(Side, Quantity), Failure> {
         self.bound.ok_or_else(|| {
-            let remedy = "add --at-most X or --at-least X, such as --at-most 5ms";
+            let remedy = "add `Side::AtMost` X or `Side::AtLeast` X, such as `Side::AtMost` 5ms";
             Failure::new("no property is asked about", remedy)
         })
     }
@@ -212,13 +213,13 @@ impl SloPlan {
         let number = |text: &str| text.trim().parse::<u64>().ok();
         let read = counts.split_once('/').and_then(|(s, n)| Some((number(s)?, number(n)?)));
         let Some((successes, trials)) = read else {
-            let cause = format!("--counts '{counts}' is not of the form S/N");
+            let cause = format!("`Source::Counts` '{counts}' is not of the form S/N");
             return Err(Failure::new(cause, "give successes / trials, such as 3972/4000"));
         };
         let counts = Counts::new(trials, successes)
-            .map_err(|error| Failure::new(error.to_string(), "see --counts"))?;
+            .map_err(|error| Failure::new(error.to_string(), "see `Source::Counts`"))?;
         if trials == 0 {
-            let cause = "--counts: there were no trials";
+            let cause = "`Source::Counts`: there were no trials";
             return Err(Failure::new(cause, "give successes / trials, such as 3972/4000"));
         }
         let slo = self.hypothesis("counts", None)?;
@@ -263,7 +264,10 @@ impl SloPlan {
         if wanted.is_some_and(|dimension| dimension != threshold.dimension) {
             let noun = wanted.map_or("number", Dimension::noun);
             let cause = format!("the threshold of {} is not a {noun}", metric.name);
-            return Err(Failure::new(cause, "give --at-most or --at-least the unit of the metric"));
+            return Err(Failure::new(
+                cause,
+                "give `Side::AtMost` or `Side::AtLeast` the unit of the metric",
+            ));
         }
         let slo = self.hypothesis(&metric.name, Some((side, threshold)))?;
         let question = slo.question()?;
@@ -318,7 +322,7 @@ fn check_budget(slo: &Slo, most: Option<u64>) -> Result<Vec<String>, Failure> {
     match (answers(true), answers(false)) {
         (true, true) => Ok(Vec::new()),
         (false, false) if possible(true) || possible(false) => Ok(vec![format!(
-            "{runs} runs can never answer: if they may come in bursts it takes more (--bursts 1 if they are independent)"
+            "{runs} runs can never answer: if they may come in bursts it takes more (`SloPlan::bursts` 1 if they are independent)"
         )]),
         (false, false) => {
             let fewest = question.next_decision(Counts::default());
@@ -328,7 +332,9 @@ fn check_budget(slo: &Slo, most: Option<u64>) -> Result<Vec<String>, Failure> {
                     if runs == "1" { "run" } else { "runs" },
                     whole(fewest)
                 ),
-                format!("pass --max-runs {fewest} or more, or allow a larger --max-error"),
+                format!(
+                    "pass `Limits::max_runs` {fewest} or more, or allow a larger `Limits::max_error`"
+                ),
             ))
         }
         (yes, _) => {

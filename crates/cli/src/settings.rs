@@ -1,0 +1,98 @@
+//! The settings of `decide`, as the flags that set them.
+//!
+//! # Contract
+//! `decide` knows no flags: its texts name a setting by its type and field, in backticks, such as `Runs::timeout`.
+//! Here, and nowhere else, these names become flags. `cargo xtask tidy` checks that the table is complete.
+
+use uncontended_decide::progress::Progress;
+use uncontended_decide::{Failure, Verdict};
+use uncontended_figures::progress::{Line, State};
+
+/// Names in the texts of `decide`, and what `unc` says instead.
+const FLAGS: [(&str, &str); 33] = [
+    ("`Asked::Rate`", "--rate"),
+    ("`Commands::lines`", "commands after --, each in quotes"),
+    ("`Commands::with_itself`", "--aa"),
+    ("`ComparePlan::baseline`", "--baseline"),
+    ("`ComparePlan::ignore_failure`", "--ignore-failure"),
+    ("`ComparePlan::margin`", "--margin"),
+    ("`ComparePlan::quantile`", "--quantile"),
+    ("`ComparePlan::tail_guard` off", "--no-tail-guard"),
+    ("`Limits::log`", "--log"),
+    ("`Limits::max_error`", "--max-error"),
+    ("`Limits::max_runs`", "--max-runs"),
+    ("`Parameter::scan`", "--parameter-scan"),
+    ("`PermutePlan::level`", "--level"),
+    ("`PermutePlan::log`", "--log"),
+    ("`PermutePlan::max_error`", "--max-error"),
+    ("`PermutePlan::max_runs`", "--max-runs"),
+    ("`PermutePlan::or_below`", "--or-below"),
+    ("`Runs::conclude`", "--conclude"),
+    ("`Runs::directory`", "--dir"),
+    ("`Runs::input`", "--input"),
+    ("`Runs::metric`", "--metric"),
+    ("`Runs::prepare`", "--prepare"),
+    ("`Runs::shell`", "--shell"),
+    ("`Runs::show_output`", "--show-output"),
+    ("`Runs::timeout`", "--timeout"),
+    ("`Side::AtLeast`", "--at-least"),
+    ("`Side::AtMost`", "--at-most"),
+    ("`SloPlan::bursts`", "--bursts"),
+    ("`SloPlan::or_below`", "--or-below"),
+    ("`Source::Command`", "a command after --"),
+    ("`Source::Counts`", "--counts"),
+    ("`Source::Values`", "values with --from"),
+    ("`Truth::Shift`", "--shift"),
+];
+
+/// A text of `decide`, with flags.
+fn with_flags(text: &str) -> String {
+    FLAGS.iter().fold(text.to_string(), |text, (name, flag)| text.replace(name, flag))
+}
+
+/// A failure of `decide`, with flags.
+pub(crate) fn failure(failure: Failure) -> Failure {
+    Failure::new(with_flags(&failure.cause), with_flags(&failure.remedy))
+}
+
+/// A verdict of `decide`, with flags.
+pub(crate) fn verdict(judged: Result<Verdict, Failure>) -> Result<Verdict, Failure> {
+    let mut verdict = judged.map_err(failure)?;
+    for warning in &mut verdict.warnings {
+        *warning = with_flags(warning);
+    }
+    Ok(verdict)
+}
+
+/// The progress line, with flags.
+#[derive(Debug)]
+pub(crate) struct Told(pub(crate) Line);
+
+impl Progress for Told {
+    fn say(&mut self, text: &str) {
+        self.0.say(text);
+    }
+
+    fn tick(&mut self, n: u64, state: &dyn Fn() -> State) {
+        let state = || {
+            let state = state();
+            State { text: with_flags(&state.text), ..state }
+        };
+        self.0.tick(n, &state);
+    }
+
+    fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_names_flags() {
+        let told = failure(Failure::new("`Runs::shell` is empty", "see `Limits::log`, or `ls`"));
+        assert_eq!(told, Failure::new("--shell is empty", "see --log, or `ls`"));
+    }
+}
