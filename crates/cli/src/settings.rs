@@ -9,7 +9,7 @@ use uncontended_decide::{Failure, Verdict};
 use uncontended_figures::progress::{Line, State};
 
 /// Names in the texts of `decide`, and what `unc` says instead.
-const FLAGS: [(&str, &str); 33] = [
+const FLAGS: [(&str, &str); 34] = [
     ("`Asked::Rate`", "--rate"),
     ("`Commands::lines`", "commands after --, each in quotes"),
     ("`Commands::with_itself`", "--aa"),
@@ -43,6 +43,7 @@ const FLAGS: [(&str, &str); 33] = [
     ("`Source::Counts`", "--counts"),
     ("`Source::Values`", "values with --from"),
     ("`Truth::Shift`", "--shift"),
+    ("`decide::power`", "unc power --help"),
 ];
 
 /// A text of `decide`, with flags.
@@ -70,7 +71,7 @@ pub(crate) struct Told(pub(crate) Line);
 
 impl Progress for Told {
     fn say(&mut self, text: &str) {
-        self.0.say(text);
+        self.0.say(&with_flags(text));
     }
 
     fn tick(&mut self, n: u64, state: &dyn Fn() -> State) {

@@ -383,3 +383,12 @@ fn pairs_are_read_with_and_without_a_space_before_the_unit() {
         assert_eq!(json(line)["verdict"], "error", "{line}");
     }
 }
+
+#[test]
+fn a_budget_that_permits_no_yes_is_warned_about_in_flags() {
+    let said = unc(&["compare", "--max-error", "5%", "--max-runs", "12", "true", "true x"]);
+    let warnings = said.err.lines().chain(said.out.lines());
+    let warnings: Vec<&str> = warnings.filter(|line| line.contains("heavier tail")).collect();
+    assert_eq!(warnings.len(), 2, "{} {}", said.out, said.err);
+    assert!(warnings.iter().all(|line| line.contains("(--no-tail-guard asks")), "{warnings:?}");
+}

@@ -177,7 +177,7 @@ pub fn of_permutation(
     simulation: &Simulation,
 ) -> Result<Forecast, Failure> {
     if !shift.is_finite() {
-        return Err(Failure::new("`Truth::Shift` is not a finite number", ""));
+        return Err(Failure::new("`Truth::Shift` is not a finite number", "see `decide::power`"));
     }
     let question = permute.question()?;
     // Once, to report a wrong statistic before any simulation.
@@ -237,5 +237,5 @@ fn forecast(
 }
 
 fn invalid(error: Invalid) -> Failure {
-    Failure::new(error.to_string(), "")
+    Failure::new(error.to_string(), "see `decide::power`")
 }

@@ -143,7 +143,7 @@ impl Flags {
             Question::Compare(flags) => (flags.forecast(), &flags.common),
             Question::Permute(flags) => (flags.forecast(), &flags.common),
         };
-        match forecast.map_err(worded).and_then(|forecast| common.tell(&forecast)) {
+        match forecast.map_err(settings::failure).and_then(|forecast| common.tell(&forecast)) {
             Ok(()) => ExitCode::SUCCESS,
             Err(failure) => {
                 complain(&failure);
@@ -217,10 +217,4 @@ impl Common {
             .map_err(|error| Failure::new(format!("cannot write JSON: {error}"), ""))?;
         files::write(path, &(json + "\n"))
     }
-}
-
-/// A failure of a forecast, with flags and a remedy.
-fn worded(failure: Failure) -> Failure {
-    let Failure { cause, remedy } = settings::failure(failure);
-    Failure::new(cause, if remedy.is_empty() { "see unc power --help" } else { &remedy })
 }
