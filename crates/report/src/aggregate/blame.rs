@@ -94,14 +94,13 @@ pub(super) fn divide<'c>(
         }
         held_by.push(piece);
     }
-    let mut held_by = merged(held_by);
-    let booked_ns = super::sum(held_by.iter().map(|piece| piece.wait_ns));
-    share_out(&mut held_by, total_ns.max(booked_ns));
+    let (held_by, booked_ns) = booked(held_by, total_ns);
     let held_ns = booked_ns.min(total_ns);
     let idle_ns = free_ns.min(total_ns - held_ns);
     let unknown_ns = total_ns - held_ns - idle_ns;
-    let blame = Some(Blame { held_ns, ended_ns: 0, idle_ns, unknown_ns });
-    Division { blame, held_by, followed: merged(followed), ..Division::default() }
+    let blame = Blame { held_ns, ended_ns: 0, idle_ns, unknown_ns };
+    debug_assert_eq!(sum_of(&blame), total_ns, "I1: the parts are the whole");
+    Division { blame: Some(blame), held_by, followed: merged(followed), ..Division::default() }
 }
 
 /// The same for what no thread holds: a wait is ended by another thread, by its deadline, or by nothing that was seen.
@@ -121,12 +120,24 @@ pub(super) fn ended<'c>(
     };
     let timed_out_ns = super::sum(cells.clone().map(|cell| ns(cell.timed_out.total)));
     let wakes = cells.flat_map(|cell| &cell.caused).filter(|caused| caused.passed_to == WAKE);
-    let mut ended_by = merged(wakes.map(piece).collect());
-    let booked_ns = super::sum(ended_by.iter().map(|piece| piece.wait_ns));
-    share_out(&mut ended_by, total_ns.max(booked_ns));
+    let (ended_by, booked_ns) = booked(wakes.map(piece).collect(), total_ns);
     let ended_ns = booked_ns.saturating_add(timed_out_ns).min(total_ns);
     let blame = Blame { ended_ns, unknown_ns: total_ns - ended_ns, ..Blame::default() };
+    debug_assert_eq!(sum_of(&blame), total_ns, "I1: the parts are the whole");
     Division { blame: Some(blame), ended_by, ..Division::default() }
+}
+
+/// The pieces of a row that waited for `total_ns`, merged and with their shares, and the waiting booked in them.
+fn booked(pieces: Vec<Blamed>, total_ns: u64) -> (Vec<Blamed>, u64) {
+    let mut pieces = merged(pieces);
+    let booked_ns = super::sum(pieces.iter().map(|piece| piece.wait_ns));
+    share_out(&mut pieces, total_ns.max(booked_ns));
+    (pieces, booked_ns)
+}
+
+fn sum_of(blame: &Blame) -> u64 {
+    let &Blame { held_ns, ended_ns, idle_ns, unknown_ns } = blame;
+    super::sum([held_ns, ended_ns, idle_ns, unknown_ns])
 }
 
 /// The code that held a lock: the innermost function of the acquisition's stack whose return address is also in that of
@@ -172,6 +183,10 @@ fn merged(mut all: Vec<Blamed>) -> Vec<Blamed> {
         sum.locks.extend(piece.locks);
     }
     sites.sort_by_key(|site| Reverse(site.wait_ns));
+    debug_assert!(
+        sites.iter().all(|site| site.passed_on_ns <= site.wait_ns),
+        "a site passes on a part of its waiting"
+    );
     sites
 }
 
