@@ -80,6 +80,7 @@ pub(crate) fn check(run: &Run, commands: usize) -> Result<(), Failure> {
 pub fn verdict(trial: &dyn Trial, head: &Head, stop: Stop) -> Verdict {
     let asked = head.hypothesis.asked();
     let findings = trial.findings_in_full();
+    debug_assert!(findings.iter().all(Finding::is_in_order), "{findings:?}");
     let finding = worst(&findings);
     let comparisons = if finding.pairs().is_some() { findings } else { Vec::new() };
     let mut warnings = head.warnings.clone();

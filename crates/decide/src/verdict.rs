@@ -229,6 +229,12 @@ fn with_nulls<S: serde::Serializer>(about: &About, serializer: S) -> Result<S::O
 }
 
 impl Finding {
+    /// Whether what it counts is part of what was judged, and each interval has its ends in order.
+    pub(crate) fn is_in_order(&self) -> bool {
+        let within = |[low, high]: [f64; 2]| 0.0 <= low && low <= high && high <= 1.0;
+        self.successes <= self.n && within(self.interval) && within(self.credible)
+    }
+
     /// What a finding about a rate adds, if this is one.
     #[must_use]
     pub fn rate(&self) -> Option<&OfRate> {
