@@ -9,7 +9,6 @@
 //! # Invariants
 //! S1: a log holds its head and every run pushed before the trial judges that run.
 //! S2: the runs alone, pushed into a fresh trial, give the same findings.
-//! S3: a trial ends as decided only at a look at which it is settled.
 
 use crate::Failure;
 use crate::progress::Progress;
@@ -133,7 +132,6 @@ impl Session {
     /// The verdict of the runs so far.
     pub fn finish(mut self, stop: Stop) -> Result<Verdict, Failure> {
         self.progress.clear();
-        debug_assert!(stop != Stop::Decided || self.trial.is_settled(), "S3");
         if let Some(refusal) = self.trial.refusal() {
             return Err(refusal);
         }
