@@ -112,6 +112,10 @@ pub struct Forecast {
 /// If the question or the assumption cannot be.
 pub fn of_rate(slo: &Slo, at: f64, simulation: &Simulation) -> Result<Forecast, Failure> {
     let Simulation { max_runs, simulations, seed } = *simulation;
+    if !(0.0..=1.0).contains(&at) {
+        let cause = format!("{} is not a rate", given_percent(at));
+        return Err(Failure::new(cause, "see `decide::power`"));
+    }
     let question = slo.question()?;
     let power = power::of_rate(question, at, max_runs, simulations, seed).map_err(invalid)?;
     let searched = simulations.min(SEARCHED);

@@ -53,6 +53,8 @@ fn a_rate_far_from_its_threshold_is_decided_and_the_threshold_itself_is_not() {
     let far = of_rate(&slo(0.9), 0.5, &SIMULATION).unwrap();
     check(&far);
     assert_eq!((far.no, far.truth), (1.0, Truth::Rate(0.9)));
+    let wrong = of_rate(&slo(0.9), 1.5, &SIMULATION).unwrap_err();
+    assert_eq!(wrong.cause, "150 % is not a rate");
     let same = of_rate(&slo(0.9), 0.9, &SIMULATION).unwrap();
     check(&same);
     assert!(same.undecided > 0.98 && same.p95_runs.is_none(), "{same:?}");
