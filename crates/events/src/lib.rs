@@ -46,3 +46,8 @@ pub mod ledger {
 pub mod lives {
     pub use crate::generations::{created, destroyed, enter, is_dead, known};
 }
+
+/// Compiles the README's example.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

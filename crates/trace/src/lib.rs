@@ -9,3 +9,8 @@ pub mod layout;
 pub mod reader;
 mod records;
 pub mod setup;
+
+/// Compiles the README's example.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
