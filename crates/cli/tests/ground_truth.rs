@@ -246,6 +246,13 @@ fn killed() {
 }
 
 #[test]
+fn stuck_behind_the_dead() {
+    let report = check_killed("stuck_behind_the_dead");
+    let text = report["findings"][0]["text"].as_str().unwrap();
+    assert!(text.contains(", which has ended, had held it for"), "{text}");
+}
+
+#[test]
 fn stuck() {
     let report = check_killed("stuck");
     // With root: the waits that never ended are accounted for.

@@ -336,6 +336,9 @@ pub struct Unfinished {
     pub held_ns: Option<u64>,
     /// The thread that held it.
     pub holder: Option<u32>,
+    /// Whether that thread had ended without a release.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub holder_ended: bool,
 }
 
 /// One of the longest times of a lock, and when it occurred.

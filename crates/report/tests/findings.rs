@@ -14,11 +14,8 @@ fn said(locks: Vec<Lock>) -> Vec<String> {
     let found = find(&report);
     assert!(found.len() <= MOST);
     for finding in &found {
-        assert!(
-            !finding.evidence.is_empty()
-                && finding.evidence.values().all(|value| value.is_finite()),
-            "{finding:?}"
-        );
+        let is_finite = finding.evidence.values().all(|value| value.is_finite());
+        assert!(is_finite && !finding.evidence.is_empty(), "{finding:?}");
         assert!(finding.lock.is_some());
     }
     found.into_iter().map(|finding| finding.text).collect()
@@ -433,11 +430,12 @@ fn one_writer_and_a_queue_would_do() {
 #[test]
 fn threads_that_were_stuck_at_the_end() {
     let mut row = lock(1, Kind::Mutex, "push");
-    let stuck =
-        Unfinished { count: 2, longest_ns: 8_000 * MS, held_ns: Some(9_000 * MS), holder: Some(7) };
+    let stuck = Unfinished { count: 2, ..rules::stuck(8_000 * MS).unwrap() };
     row.unfinished = Some(stuck);
-    speaks(vec![row.clone()], "2 threads still waited for it when the run ended, the longest for");
-    speaks(vec![row.clone()], "thread 7 had held it for 9.00 s without releasing it");
+    let held = "2 threads still waited for it when the run ended, the longest for 8.00 s: thread 7 had held it for 9.00 s";
+    speaks(vec![row.clone()], held);
+    row.unfinished = Some(Unfinished { holder_ended: true, ..stuck });
+    speaks(vec![row.clone()], "thread 7, which has ended, had held it");
     row.unfinished = Some(Unfinished { longest_ns: 900 * MS, ..stuck });
     silent(vec![row.clone()]);
     row.unfinished = Some(Unfinished { holder: None, held_ns: None, ..stuck });

@@ -214,14 +214,15 @@ impl Scale<'_> {
     ) -> Option<Unfinished> {
         let for_ns = |since: u64| self.wall_ns.saturating_sub(self.since_start(since)?).into();
         let longest = lock.waiting.iter().filter_map(|&arrival| for_ns(arrival)).max()?;
-        let held = cells.iter().filter_map(|(thread, cell)| Some((thread.tid, cell.held_since?)));
+        let held = cells.iter().filter_map(|(thread, cell)| Some((thread, cell.held_since?)));
         let known = meaning.hold && self.record.holds && kind != Kind::RwlockRead;
         let holder = held.filter(|_| known).max_by_key(|&(_, since)| since);
         Some(Unfinished {
             count: lock.waiting.len() as u64,
             longest_ns: longest,
             held_ns: holder.and_then(|(_, since)| for_ns(since)),
-            holder: holder.map(|(tid, _)| tid),
+            holder: holder.map(|(thread, _)| thread.tid),
+            holder_ended: holder.is_some_and(|(thread, _)| thread.end_ticks != 0),
         })
     }
 

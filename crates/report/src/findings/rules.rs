@@ -48,11 +48,12 @@ fn unfinished(subject: &Subject) -> Option<Said> {
         return None;
     }
     let (holder, held_ns) = (left.holder?, left.held_ns?);
+    let ended = if left.holder_ended { ", which has ended," } else { "" };
     Some(Said {
         cost_ns: left.longest_ns.saturating_mul(left.count),
         text: format!(
-            "{} still waited for it when the run ended, the longest for {}: thread {holder} had held it for {} without \
-             releasing it",
+            "{} still waited for it when the run ended, the longest for {}: thread {holder}{ended} had held it for {} \
+             without releasing it",
             crate::terminal::several(left.count, "thread", "threads"),
             duration(left.longest_ns),
             duration(held_ns)

@@ -100,5 +100,11 @@ pub(crate) fn lacks_cpus(row: &Lock, of_finding: &str, evidence: &[(&str, f64)],
 
 /// One thread that still waits.
 pub(crate) fn stuck(longest_ns: u64) -> Option<Unfinished> {
-    Some(Unfinished { count: 1, longest_ns, held_ns: Some(9_000 * MS), holder: Some(7) })
+    Some(Unfinished {
+        count: 1,
+        longest_ns,
+        held_ns: Some(9_000 * MS),
+        holder: Some(7),
+        holder_ended: false,
+    })
 }
