@@ -22,10 +22,15 @@ fn main() -> Result<(), String> {
         .map(drop)
 }
 
+/// On cache lines of its own: the other thread reads only `done`.
+#[derive(Default)]
+#[repr(align(128))]
+struct Apart<T>(T);
+
 /// A block of steps with this fence, next to a thread that runs.
 fn steps(fence: impl Fn() + Copy + 'static) -> impl FnMut(&mut Block) + 'static {
-    let words: &[AtomicU64; 2] = Box::leak(Box::default());
-    let done: &AtomicBool = Box::leak(Box::default());
+    let Apart(words): &Apart<[AtomicU64; 2]> = Box::leak(Box::default());
+    let Apart(done): &Apart<AtomicBool> = Box::leak(Box::default());
     move |block| {
         let count = block.operations();
         done.store(false, Relaxed);
