@@ -16,8 +16,8 @@ use crate::layout::{
     Thread, UNIT, Unit, WaiterList,
 };
 pub use crate::records::{
-    CausedRecord, CellAt, CellRecord, ExtremeRecord, LockRecord, ModuleRecord, ProcessRecord,
-    ThreadRecord, TimedOutRecord, TimesRecord, WantsRecord,
+    CausedRecord, CellAt, CellRecord, ExtremeRecord, HoldRecord, LockRecord, ModuleRecord,
+    ProcessRecord, ThreadRecord, TimedOutRecord, TimesRecord, WantsRecord,
 };
 use std::cell::RefCell;
 use std::fmt;
@@ -131,6 +131,15 @@ impl Record<'_> {
         self.view.cell(cell)
     }
 
+    /// The hold in progress when the record ends, if there is one.
+    pub fn hold(&self, cell: CellAt) -> Option<HoldRecord> {
+        let at = cell.unit as usize * UNIT;
+        let since = self.view.u64(at + offset_of!(Cell, hold_start));
+        let site = self.view.u32(at + offset_of!(Cell, site));
+        let is_held = self.view.u32(at + offset_of!(Cell, depth)) != 0;
+        is_held.then_some(HoldRecord { since: (since > 1).then_some(since), site })
+    }
+
     /// The part of it about the waiting that holds caused.
     pub fn caused(&self, cell: CellAt) -> Vec<CausedRecord> {
         self.view.caused(self.view.u32(cell.unit as usize * UNIT + offset_of!(Cell, caused)))
@@ -204,8 +213,6 @@ impl<'b> View<'b> {
             acquisitions: self.u64(at + offset_of!(Cell, acquisitions)),
             owner_changes: self.u64(at + offset_of!(Cell, owner_changes)),
             held_since: (hold_start != 0).then_some(hold_start),
-            depth: self.u32(at + offset_of!(Cell, depth)),
-            site: self.u32(at + offset_of!(Cell, site)),
             hold: self.holds(at),
             caused: self.caused(self.u32(at + offset_of!(Cell, caused))),
             ..CellRecord::default()

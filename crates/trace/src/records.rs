@@ -131,10 +131,6 @@ pub struct CellRecord {
     pub owner_changes: u64,
     /// Since when the thread held it at the end of the record, if it did.
     pub held_since: Option<u64>,
-    /// How often it held it at the end of the record.
-    pub depth: u32,
-    /// Stack of its last acquisition; 0 if unknown.
-    pub site: u32,
     /// Holds; their extremes have no stacks.
     pub hold: TimesRecord,
     /// Waits; the extremes' `other` is the holder.
@@ -147,6 +143,15 @@ pub struct CellRecord {
     pub idle_by: [u64; 3],
     /// Waiting that its holds caused, by site; in what a waiter that timed out recorded, another thread's holds.
     pub caused: Vec<CausedRecord>,
+}
+
+/// A hold that is in progress when the record ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HoldRecord {
+    /// When it began, in ticks; none if that was not recorded.
+    pub since: Option<u64>,
+    /// Stack of its acquisition; 0 if unknown.
+    pub site: u32,
 }
 
 /// Waiting that the holds of one site caused. Times are in ticks.

@@ -15,7 +15,7 @@ use super::stacks::Stacks;
 use crate::run::{Deadlock, Process, Stuck};
 use std::collections::{HashMap, VecDeque};
 use uncontended_trace::layout::kind;
-use uncontended_trace::reader::{CellRecord, LockRecord, ProcessRecord, Record, WantsRecord};
+use uncontended_trace::reader::{HoldRecord, LockRecord, ProcessRecord, Record, WantsRecord};
 
 /// The deadlocks of `image`. For now, a lock's number is its place among the rows, whose units these are.
 pub(super) fn deadlocks(
@@ -34,7 +34,7 @@ pub(super) fn deadlocks(
     let graph: Vec<Vec<usize>> =
         waits.iter().map(|waits| waits.iter().map(|wait| wait.holder).collect()).collect();
     let for_ns = |since: u64| {
-        let begun = since.checked_sub(record.start_ticks).filter(|_| since > 1)?;
+        let begun = since.checked_sub(record.start_ticks)?;
         Some(wall_ns.saturating_sub((begun as f64 * record.tick_ns) as u64))
     };
     let mut found = Vec::new();
@@ -98,8 +98,8 @@ struct Last<'a> {
     locks: HashMap<u32, &'a LockRecord>,
     /// The readers' row of each read-write lock, by address: the last generation.
     readers: HashMap<u64, u32>,
-    /// The cells with a hold in progress, by lock: the thread's place, the cell's number, and the cell.
-    held: HashMap<u32, Vec<(usize, u32, CellRecord)>>,
+    /// The holds in progress, by lock: the thread's place, the cell's number, and the hold.
+    held: HashMap<u32, Vec<(usize, u32, HoldRecord)>>,
     /// For each thread, the beginning of its last hold in progress.
     latest: Vec<u64>,
 }
@@ -113,12 +113,9 @@ impl<'a> Last<'a> {
         let mut latest = vec![0; image.threads.len()];
         for (at, thread) in image.threads.iter().enumerate().filter(|(_, t)| t.end_ticks == 0) {
             for &place in &thread.cells {
-                let cell = record.cell(place);
-                if cell.depth == 0 {
-                    continue;
-                }
-                latest[at] = latest[at].max(cell.held_since.unwrap_or(0));
-                held.entry(place.lock).or_default().push((at, place.number(), cell));
+                let Some(hold) = record.hold(place) else { continue };
+                latest[at] = latest[at].max(hold.since.unwrap_or(0));
+                held.entry(place.lock).or_default().push((at, place.number(), hold));
             }
         }
         Last { image, locks, readers, held, latest }
@@ -171,8 +168,8 @@ impl<'a> Last<'a> {
         waits
     }
 
-    fn wait_for((at, _, cell): &(usize, u32, CellRecord)) -> Wait {
-        Wait { holder: *at, holds: true, site: cell.site, since: cell.held_since }
+    fn wait_for((at, _, hold): &(usize, u32, HoldRecord)) -> Wait {
+        Wait { holder: *at, holds: true, site: hold.site, since: hold.since }
     }
 }
 
@@ -191,20 +188,20 @@ fn cycles(graph: &[Vec<usize>]) -> Vec<Vec<usize>> {
 
 /// The shortest cycle through `from` that passes no node that is taken.
 fn shortest(graph: &[Vec<usize>], from: usize, is_taken: &[bool]) -> Option<Vec<usize>> {
-    let mut before = vec![None; graph.len()];
+    let mut before = HashMap::new();
     let mut queue = VecDeque::from([from]);
     while let Some(node) = queue.pop_front() {
         for &next in graph[node].iter().filter(|&&next| !is_taken[next]) {
             if next == from {
-                let back = std::iter::successors(Some(node), |&node| before[node]);
+                let back = std::iter::successors(Some(node), |node| before.get(node).copied());
                 let mut cycle: Vec<usize> = back.collect();
                 cycle.reverse();
                 return Some(cycle);
             }
-            if before[next].is_none() {
-                before[next] = Some(node);
+            before.entry(next).or_insert_with(|| {
                 queue.push_back(next);
-            }
+                node
+            });
         }
     }
     None
@@ -212,14 +209,21 @@ fn shortest(graph: &[Vec<usize>], from: usize, is_taken: &[bool]) -> Option<Vec<
 
 /// How many nodes outside a cycle lead into it.
 fn behind(graph: &[Vec<usize>], cycle: &[usize]) -> usize {
-    let mut is_in: Vec<bool> = (0..graph.len()).map(|node| cycle.contains(&node)).collect();
-    let leads = |node: &usize, is_in: &[bool]| {
-        !is_in[*node] && graph[*node].iter().any(|&next| is_in[next])
-    };
-    while let Some(node) = (0..graph.len()).find(|node| leads(node, &is_in)) {
-        is_in[node] = true;
+    let mut waiters = vec![Vec::new(); graph.len()];
+    for (node, nexts) in graph.iter().enumerate() {
+        nexts.iter().for_each(|&next| waiters[next].push(node));
     }
-    is_in.iter().filter(|&&is_in| is_in).count() - cycle.len()
+    let mut is_met = vec![false; graph.len()];
+    cycle.iter().for_each(|&node| is_met[node] = true);
+    let mut met = cycle.to_vec();
+    while let Some(node) = met.pop() {
+        for &waiter in &waiters[node] {
+            if !std::mem::replace(&mut is_met[waiter], true) {
+                met.push(waiter);
+            }
+        }
+    }
+    is_met.iter().filter(|&&is_met| is_met).count() - cycle.len()
 }
 
 #[cfg(test)]
